@@ -1,0 +1,223 @@
+"""Roles and the one class under every estimator: where scikit-learn is touched.
+
+An estimator is a dataclass with its roles left of `Estimator`::
+
+    @dataclass(eq=False, repr=False)
+    class KMeans(Clusterer, Estimator):
+        n_clusters: Count = 8
+
+Roles carry tags and the methods scikit-learn expects of the kind, no fields.
+`Estimator` gives three helpers and nothing else: `_begin` checks parameters and data
+at the start of `fit`, `_ready` checks data before a prediction, `_drive` runs a
+driver with callbacks, records how it went and warns in one way for all methods.
+"""
+
+import warnings
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClusterMixin,
+    DensityMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from .core import arrays
+from .core.iterate import Result
+from .core.progress import watched
+from .core.rows import DatasetRows, is_dataset
+from .params import check_params
+
+FLOATS = (np.float64, np.float32)
+
+
+class Classifier(ClassifierMixin):
+    """Predicts one of `classes_`."""
+
+
+class Regressor(RegressorMixin):
+    """Predicts numbers."""
+
+
+class Clusterer(ClusterMixin):
+    """Gives rows labels without being told any."""
+
+
+class Transformer(TransformerMixin):
+    """Turns rows into other rows."""
+
+
+class Density(DensityMixin):
+    """Models how rows are distributed."""
+
+
+class InterruptedFitWarning(UserWarning):
+    """A fit was stopped by hand; the model is usable and can be resumed."""
+
+
+class Estimator(CallbackSupportMixin, BaseEstimator):
+    """Parameters checked once, data checked once, one way to run a driver."""
+
+    def _begin(self, X, y=None, sample_weight=None, *, y_kind=None, **checks):
+        """Check parameters, then data. Returns X, y (if y_kind), weights or None.
+
+        y_kind is "class" (any labels), "number" (one column), "numbers" (one or
+        several columns) or None. Further keywords go to scikit-learn's
+        `validate_data` (`accept_sparse`, `ensure_all_finite`, ...).
+        """
+        check_params(self)
+        if is_dataset(X):
+            X = self._begin_dataset(X)
+        elif arrays.is_foreign(X):
+            X, y = self._check_foreign(X, y, reset=True)
+        else:
+            X, y = self._check_numpy(X, y, y_kind, checks)
+        w = check_weights(sample_weight, X)
+        return (X, w) if y_kind is None else (X, y, w)
+
+    def _check_numpy(self, X, y, y_kind, checks):
+        checks = {"dtype": FLOATS, **checks}
+        if y_kind is None:
+            return validate_data(self, X, **checks), None
+        multi = y_kind == "numbers"
+        X, y = validate_data(
+            self, X, y, multi_output=multi, y_numeric=y_kind != "class", **checks
+        )
+        if y_kind == "class":
+            y = column_or_1d(y, warn=True)
+            check_classification_targets(y)
+        return X, y
+
+    def _check_foreign(self, X, y=None, *, reset=False):
+        """The same checks for a torch tensor or another array-API array."""
+        name = type(self).__name__
+        xp = arrays.namespace(X)
+        if X.ndim != 2:
+            raise ValueError(
+                f"Expected 2D array, got {X.ndim}D array instead. Reshape your data."
+            )
+        if X.shape[0] == 0 or X.shape[1] == 0:
+            raise ValueError(
+                f"{name} needs at least one row and one column, got {tuple(X.shape)}."
+            )
+        X = arrays.as_float(X)
+        if not arrays.finite(X):
+            raise ValueError(f"Input X of {name} contains NaN or infinity.")
+        if reset:
+            self.n_features_in_ = int(X.shape[1])
+        elif X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {name} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        if y is not None:
+            y = xp.asarray(y, device=arrays.device(X))
+            if y.shape[0] != X.shape[0]:
+                raise ValueError(
+                    f"X has {X.shape[0]} rows, but y has {y.shape[0]} entries."
+                )
+            if arrays.is_float(y) and not arrays.finite(y):
+                raise ValueError(f"Input y of {name} contains NaN or infinity.")
+        return X, y
+
+    def _begin_dataset(self, X):
+        X = X if isinstance(X, DatasetRows) else DatasetRows(X)
+        if X.n == 0:
+            raise ValueError(f"{type(self).__name__} needs at least one row, got none.")
+        self.n_features_in_ = X.d
+        self.feature_names_in_ = np.asarray(X.columns, dtype=object)
+        return X
+
+    def _ready(self, X, **checks):
+        """Check that the model is fitted and X fits it."""
+        check_is_fitted(self)
+        if is_dataset(X):
+            names = getattr(self, "feature_names_in_", None)
+            columns = None if names is None else list(names)
+            return X if isinstance(X, DatasetRows) else DatasetRows(X, columns=columns)
+        if arrays.is_foreign(X):
+            return self._check_foreign(X)[0]
+        return validate_data(self, X, reset=False, **{"dtype": FLOATS, **checks})
+
+    def _drive(self, run, *, total, X=None, y=None, snapshot=None) -> Result:
+        """Call `run(task) -> Result` and record how it went.
+
+        Sets n_iter_, history_, converged_ and interrupted_, and warns if the run was
+        interrupted, diverged or reached max_iter.
+        """
+        result = watched(
+            self,
+            run,
+            total=total,
+            X=X,
+            y=y,
+            snapshot=snapshot,
+            verbose=getattr(self, "verbose", 0),
+        )
+        self.n_iter_ = result.n_iter
+        self.history_ = result.history
+        self.converged_ = result.converged
+        self.interrupted_ = result.interrupted
+        self._warn_unsettled(result.reason)
+        return result
+
+    def _warn_unsettled(self, reason):
+        name = type(self).__name__
+        if reason == "interrupted":
+            warnings.warn(
+                f"{name} was interrupted after {self.n_iter_} iterations; the model "
+                "is usable as it stands.",
+                InterruptedFitWarning,
+                stacklevel=4,
+            )
+        elif reason == "diverged":
+            warnings.warn(
+                f"{name} diverged after {self.n_iter_} iterations; the last finite "
+                "state was kept. Scale the data or take smaller steps.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        elif reason == "max_iter":
+            warnings.warn(
+                f"{name} did not converge in {self.n_iter_} iterations. Raise "
+                "max_iter or tol, or scale the data.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+
+def check_weights(w, X):
+    """Row weights as a float array of X's library, or None for all ones."""
+    if w is None:
+        return None
+    n = int(X.shape[0])
+    if arrays.is_foreign(X):
+        w = arrays.asarray(w, like=X)
+    else:
+        w = np.asarray(w, dtype=X.dtype if X.dtype in FLOATS else np.float64)
+        if w.ndim == 0:
+            w = np.full(n, w)
+    if w.ndim != 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    if w.shape[0] != n:
+        raise ValueError(
+            f"sample_weight.shape == {tuple(w.shape)}, expected {(n,)}!"
+        )
+    xp = arrays.namespace(w)
+    if not arrays.finite(w):
+        raise ValueError("Input sample_weight contains NaN or infinity.")
+    if bool(xp.any(w < 0)):
+        raise ValueError("Negative values in data passed to `sample_weight`.")
+    if not bool(xp.any(w > 0)):
+        raise ValueError("every sample_weight is zero: nothing to fit.")
+    return w

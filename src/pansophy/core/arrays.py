@@ -1,0 +1,81 @@
+"""Which array library holds X, and on which device: the only place that asks.
+
+Array mathematics elsewhere takes `xp = namespace(X)` and calls the functions of the
+array API standard on it, so that NumPy goes in and out as NumPy and a torch tensor
+stays on its device. torch is never imported here: a tensor can only exist when the
+caller has imported it already.
+"""
+
+import sys
+
+import array_api_compat
+import array_api_compat.numpy as numpy_namespace
+import numpy as np
+
+
+def is_numpy(x) -> bool:
+    return isinstance(x, (np.ndarray, np.generic))
+
+
+def is_torch(x) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
+
+
+def is_foreign(x) -> bool:
+    """An array of a library other than NumPy that speaks the array API."""
+    return not is_numpy(x) and (is_torch(x) or hasattr(x, "__array_namespace__"))
+
+
+def namespace(*arrays):
+    """The array namespace shared by the arguments; lists and numbers count as NumPy."""
+    found = [x for x in arrays if is_foreign(x)]
+    return array_api_compat.array_namespace(*found) if found else numpy_namespace
+
+
+def device(x):
+    """Where x lives, or None for NumPy."""
+    return array_api_compat.device(x) if is_foreign(x) else None
+
+
+def asarray(values, like):
+    """`values` as an array of the library, device and dtype of `like`."""
+    if not is_foreign(like):
+        return np.asarray(values, dtype=like.dtype)
+    xp = namespace(like)
+    values = to_numpy(values) if is_numpy(values) else values
+    return xp.asarray(values, dtype=like.dtype, device=device(like))
+
+
+def to_numpy(x):
+    """x as a NumPy array, copied off its device if need be."""
+    if is_torch(x):
+        return x.detach().cpu().numpy()
+    if hasattr(x, "__array_namespace__") and not is_numpy(x):
+        return np.from_dlpack(x).copy()
+    return np.asarray(x)
+
+
+def is_float(x) -> bool:
+    xp = namespace(x)
+    return xp.isdtype(x.dtype, "real floating")
+
+
+def as_float(x):
+    """x in floating point: float32 and float64 stay, the rest becomes float64."""
+    xp = namespace(x)
+    return x if is_float(x) else xp.astype(x, xp.float64)
+
+
+def finite(x) -> bool:
+    """Whether every entry of x is finite, without a temporary of its size.
+
+    The sum of a finite array is finite unless it overflows, so the sum is tried
+    first and entries are looked at one by one only when it is not.
+    """
+    xp = namespace(x)
+    if not is_float(x):
+        return True
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = xp.sum(x)
+    return bool(xp.isfinite(total)) or bool(xp.all(xp.isfinite(x)))

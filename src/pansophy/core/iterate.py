@@ -1,0 +1,120 @@
+"""The driver of every "repeat until settled": k-means, EM, IRLS, coordinate descent.
+
+A method gives one `step(state) -> state`, where a state is a NamedTuple with a field
+`objective` that goes down. `iterate` owns the loop: it stops when the change is at
+most `tol` (reason "tolerance"), after `max_iter` steps ("max_iter"), when a callback
+asks ("callback"), when the objective is no longer a number ("diverged": the last good
+state is kept) or at Ctrl-C ("interrupted": likewise). So an interrupted fit leaves a
+model that works, and resuming is calling `iterate` again with `result.state`.
+
+`best_of` runs several starts and keeps the lowest objective; the earliest wins ties,
+so the answer does not depend on how the starts were scheduled.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .progress import SILENT, Task
+
+
+class Result(NamedTuple):
+    """What a driver returns: the last state and how it got there."""
+
+    state: Any
+    n_iter: int
+    reason: str
+    history: dict[str, np.ndarray]  # one entry per step, by name
+    seconds: float = 0.0
+
+    @property
+    def converged(self) -> bool:
+        return self.reason in ("tolerance", "callback")
+
+    @property
+    def interrupted(self) -> bool:
+        return self.reason == "interrupted"
+
+    @property
+    def objective(self) -> float:
+        return float(self.state.objective)
+
+
+def relative_change(old, new) -> float:
+    """|J_old - J_new| / max(|J_new|, 1): the usual test on the objective."""
+    a, b = float(old.objective), float(new.objective)
+    return abs(a - b) / max(abs(b), 1.0)
+
+
+def absolute_change(old, new) -> float:
+    """|J_old - J_new|: for objectives that are already means, as in EM."""
+    return abs(float(old.objective) - float(new.objective))
+
+
+def iterate(
+    step: Callable,
+    state,
+    *,
+    max_iter: int,
+    tol: float,
+    change: Callable = relative_change,
+    watch: tuple[str, ...] = (),
+    task: Task = SILENT,
+) -> Result:
+    """Apply `step` until it settles.
+
+    `change(old, new)` is compared with `tol` after each step. `history` holds the
+    objective after each step and the fields of the state named in `watch`.
+    """
+    begun = time.perf_counter()
+    names = ("objective", *watch)
+    history: dict[str, list] = {name: [] for name in names}
+    reason, n_iter = "max_iter", 0
+    try:
+        while n_iter < max_iter:
+            child = task.child(f"step {n_iter}")
+            new = step(state)
+            if not math.isfinite(new.objective):
+                reason = "diverged"
+                break
+            n_iter += 1
+            settled = change(state, new) <= tol
+            state = new
+            for name in names:
+                history[name].append(float(getattr(state, name)))
+            if child.end(state):
+                reason = "callback"
+                break
+            if settled:
+                reason = "tolerance"
+                break
+    except KeyboardInterrupt:
+        reason = "interrupted"
+    arrays = {name: np.asarray(values) for name, values in history.items()}
+    return Result(state, n_iter, reason, arrays, time.perf_counter() - begun)
+
+
+def best_of(n: int, run: Callable[[int, Task], Result], *, task: Task = SILENT):
+    """The best of n runs, `run(i, task)` each, by objective.
+
+    An interrupted run ends the series; the best so far is kept and marked.
+    """
+    best, interrupted = None, False
+    for i in range(n):
+        child = task.child(f"start {i}", None) if n > 1 else task
+        try:
+            result = run(i, child)
+        except KeyboardInterrupt:
+            if best is None:
+                raise
+            interrupted = True
+            break
+        if best is None or result.objective < best.objective:
+            best = result
+        interrupted = result.interrupted
+        if interrupted or (n > 1 and child.end(result.state)):
+            break
+    return best._replace(reason="interrupted") if interrupted else best

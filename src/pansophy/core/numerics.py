@@ -1,0 +1,68 @@
+"""Small formulas that lose digits when written naively, once for every backend."""
+
+import math
+
+import numpy as np
+
+from .arrays import is_numpy, namespace
+
+LOG_2PI = math.log(2 * math.pi)
+
+
+def logsumexp(A, axis=-1, keepdims=False):
+    """log sum exp(A) along an axis; -inf where every entry is -inf."""
+    xp = namespace(A)
+    top = xp.max(A, axis=axis, keepdims=True)
+    top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
+    with np.errstate(divide="ignore"):
+        out = xp.log(xp.sum(xp.exp(A - top), axis=axis, keepdims=True)) + top
+    return out if keepdims else xp.squeeze(out, axis=axis)
+
+
+def softmax(A, axis=-1):
+    """exp(A) normalised along an axis."""
+    xp = namespace(A)
+    E = xp.exp(A - xp.max(A, axis=axis, keepdims=True))
+    return E / xp.sum(E, axis=axis, keepdims=True)
+
+
+def log_softmax(A, axis=-1):
+    """log of `softmax`, exact for very negative entries."""
+    return A - logsumexp(A, axis=axis, keepdims=True)
+
+
+def log1pexp(a):
+    """log(1 + exp(a)) without overflow: max(a, 0) + log1p(exp(-|a|))."""
+    xp = namespace(a)
+    return xp.maximum(a, xp.zeros_like(a)) + xp.log1p(xp.exp(-xp.abs(a)))
+
+
+def sigmoid(a):
+    """1 / (1 + exp(-a)) without overflow."""
+    xp = namespace(a)
+    e = xp.exp(-xp.abs(a))
+    return xp.where(a >= 0, 1 / (1 + e), e / (1 + e))
+
+
+def safe_log(p):
+    """log(p) with log(0) = -inf and no warning."""
+    xp = namespace(p)
+    if is_numpy(p) or xp is np:
+        with np.errstate(divide="ignore"):
+            return np.log(p)
+    return xp.log(p)
+
+
+def xlogy(x, y):
+    """x log(y), with 0 log(0) = 0."""
+    xp = namespace(x, y)
+    some = xp.where(x == 0, xp.ones_like(y), y)
+    return x * safe_log(some)
+
+
+def safe_divide(a, b, otherwise=0.0):
+    """a / b, and `otherwise` where b is 0."""
+    xp = namespace(a, b)
+    zero = b == 0
+    out = a / xp.where(zero, xp.ones_like(b), b)
+    return xp.where(zero, xp.full_like(out, otherwise), out)

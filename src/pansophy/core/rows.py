@@ -1,0 +1,229 @@
+"""Sums over rows: the one way a fit walks through data, wherever the data is.
+
+Most fits need of n rows only a sum of small statistics: a Gram matrix, a gradient,
+responsibilities, counts. `Rows` cuts whatever holds the rows into blocks and adds up
+
+    S = sum_b stats(X_b, *aligned_b)                                            (1)
+
+with the blocks of an array on threads, of a torch tensor on its device, of an Arrow
+dataset or Parquet file as they are read. Block limits depend only on `block`, and the
+sum is taken in block order, so S is the same for any number of threads and the same
+for an array and for a file that holds it. Memory beyond the data is a few blocks.
+
+`stats` returns an array, a number, or a tuple, dict or NamedTuple of those.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from . import threads
+from .arrays import is_foreign, is_numpy, namespace
+
+BLOCK_BYTES = 1 << 20  # a block and its temporaries stay near the last-level cache
+
+
+def add(a, b):
+    """Sum of two statistics of the same structure."""
+    if isinstance(a, tuple):
+        parts = [add(x, y) for x, y in zip(a, b, strict=True)]
+        return type(a)(*parts) if hasattr(a, "_fields") else tuple(parts)
+    if isinstance(a, dict):
+        return {key: add(a[key], b[key]) for key in a}
+    if is_numpy(a) and getattr(a, "ndim", 0) and a.flags.writeable:
+        a += b  # `a` is always a partial sum of our own
+        return a
+    return a + b
+
+
+def total(parts: Iterator):
+    """Add up statistics in the order in which they come."""
+    parts = iter(parts)
+    out = next(parts)
+    for part in parts:
+        out = add(out, part)
+    return out
+
+
+class Rows:
+    """n rows in blocks, with arrays aligned to the rows.
+
+    Parameters
+    ----------
+    X : array of shape (n, ...)
+        NumPy array, SciPy CSR matrix or array-API tensor.
+    *aligned : arrays of length n, or None
+        Cut along with X (weights, targets, labels). None stays None.
+    block : int or None
+        Rows per block. None chooses by the width of X.
+    """
+
+    def __init__(self, X, *aligned, block: int | None = None):
+        self.X, self.aligned = X, aligned
+        self.n = int(X.shape[0])
+        self.d = int(X.shape[1]) if X.ndim > 1 else 1
+        self.dtype = X.dtype
+        self.block = block or default_block(self.d)
+        self.threaded = not is_foreign(X)
+
+    def with_aligned(self, *aligned) -> "Rows":
+        """The same rows with other aligned arrays."""
+        return Rows(self.X, *aligned, block=self.block)
+
+    def blocks(self) -> Iterator[tuple]:
+        """(X_b, *aligned_b) for each block, in order."""
+        for i in range(0, self.n, self.block):
+            cut = slice(i, min(i + self.block, self.n))
+            yield (self.X[cut], *(None if a is None else a[cut] for a in self.aligned))
+
+    def each(self, function: Callable, *, blas: bool = True) -> Iterator:
+        """function(X_b, *aligned_b) for each block, in order, on threads if it pays."""
+        if not self.threaded:
+            return (function(*b) for b in self.blocks())
+        tasks = ((lambda b=b: function(*b)) for b in self.blocks())
+        return threads.run(tasks, blas=blas)
+
+    def sum(self, stats: Callable, *, blas: bool = True):
+        """Eq. (1). `blas=False` says that `stats` calls no BLAS."""
+        return total(self.each(stats, blas=blas))
+
+    def map(self, function: Callable, *, blas: bool = True):
+        """function's per-row results, put together to length n."""
+        parts = list(self.each(function, blas=blas))
+        if isinstance(parts[0], tuple):
+            return tuple(concat(column) for column in zip(*parts, strict=True))
+        return concat(parts)
+
+    def take(self, index):
+        """The rows at the given positions, as one array."""
+        return self.X[index]
+
+
+class DatasetRows(Rows):
+    """Rows of a pyarrow dataset or Parquet file that need not fit in memory.
+
+    Parameters
+    ----------
+    source : path or pyarrow.dataset.Dataset
+        Parquet, Feather or CSV, one file or a folder of them.
+    columns : list of str or None
+        Columns that make up X, in order. None takes every numeric column.
+    dtype : numpy dtype
+        float64, or float32 to halve the memory.
+    """
+
+    def __init__(self, source, *aligned, columns=None, block=None, dtype=np.float64):
+        self.dataset = as_dataset(source)
+        self.columns = list(columns) if columns is not None else numeric(self.dataset)
+        if not self.columns:
+            raise ValueError("the table has no numeric column to read.")
+        self.aligned = aligned
+        self.n = self.dataset.count_rows()
+        self.d = len(self.columns)
+        self.dtype = np.dtype(dtype)
+        self.block = block or default_block(self.d)
+        self.threaded = True
+
+    @property
+    def shape(self):
+        return self.n, self.d
+
+    def with_aligned(self, *aligned) -> "DatasetRows":
+        return DatasetRows(
+            self.dataset,
+            *aligned,
+            columns=self.columns,
+            block=self.block,
+            dtype=self.dtype,
+        )
+
+    def blocks(self) -> Iterator[tuple]:
+        start = 0
+        for X in self._filled():
+            cut = slice(start, start + len(X))
+            start += len(X)
+            yield (X, *(None if a is None else a[cut] for a in self.aligned))
+
+    def _filled(self) -> Iterator[np.ndarray]:
+        """Record batches poured into blocks of exactly `block` rows."""
+        out, used = np.empty((self.block, self.d), self.dtype), 0
+        batches = self.dataset.to_batches(
+            columns=self.columns,
+            batch_size=max(self.block, 1024),
+            batch_readahead=2,
+            fragment_readahead=1,
+            use_threads=False,
+        )
+        for batch in batches:
+            done = 0
+            while done < batch.num_rows:
+                m = min(self.block - used, batch.num_rows - done)
+                for j in range(self.d):
+                    column = batch.column(j).slice(done, m)
+                    out[used : used + m, j] = column.to_numpy(zero_copy_only=False)
+                used, done = used + m, done + m
+                if used == self.block:
+                    yield out
+                    out, used = np.empty((self.block, self.d), self.dtype), 0
+        if used:
+            yield out[:used]
+
+    def take(self, index):
+        index = np.asarray(index)
+        out = np.empty((len(index), self.d), self.dtype)
+        order = np.argsort(index, kind="stable")
+        start, at = 0, 0
+        for (X,) in self.with_aligned().blocks():
+            stop = start + len(X)
+            upto = at + np.searchsorted(index[order[at:]], stop)
+            out[order[at:upto]] = X[index[order[at:upto]] - start]
+            start, at = stop, upto
+            if at == len(index):
+                break
+        return out
+
+
+def rows(X, *aligned, block=None, dtype=None) -> Rows:
+    """`Rows` of whatever X is; a `Rows` is taken as it is."""
+    if isinstance(X, Rows):
+        return X.with_aligned(*aligned) if aligned else X
+    if is_dataset(X):
+        return DatasetRows(X, *aligned, block=block, dtype=dtype or np.float64)
+    return Rows(X, *aligned, block=block)
+
+
+def is_dataset(X) -> bool:
+    """Whether X names or is a table on disk rather than an array."""
+    if isinstance(X, (str, Path, DatasetRows)):
+        return True
+    return type(X).__module__.startswith("pyarrow") and hasattr(X, "to_batches")
+
+
+def as_dataset(source):
+    """Open a path as a pyarrow dataset, by its ending."""
+    import pyarrow.dataset as ds
+
+    if not isinstance(source, (str, Path)):
+        return source if hasattr(source, "count_rows") else ds.dataset(source)
+    path = Path(source)
+    if not path.exists():
+        raise FileNotFoundError(f"no such table: {path}")
+    formats = {".csv": "csv", ".feather": "feather", ".arrow": "ipc"}
+    return ds.dataset(path, format=formats.get(path.suffix.lower(), "parquet"))
+
+
+def numeric(dataset) -> list[str]:
+    """Names of the columns that hold numbers."""
+    import pyarrow.types as kinds
+
+    ok = lambda t: kinds.is_floating(t) or kinds.is_integer(t) or kinds.is_boolean(t)
+    return [field.name for field in dataset.schema if ok(field.type)]
+
+
+def default_block(d: int) -> int:
+    return max(256, BLOCK_BYTES // (8 * max(d, 1)))
+
+
+def concat(parts):
+    return namespace(parts[0]).concat(parts) if len(parts) > 1 else parts[0]

@@ -1,0 +1,85 @@
+"""One core budget: how many threads a fit may use, and the one pool they run in.
+
+Compiled loops here are single-threaded functions that release the GIL; whoever has
+many of them to run hands a list to `run`. That keeps compile times short (a
+`parallel=True` loop costs three times as much to compile), works in forked and
+nested workers, and gives the same result for any number of threads because the
+pieces and the order in which they are put together never depend on it.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from functools import cache
+from itertools import islice
+
+import threadpoolctl
+
+_local = threading.local()  # a worker of ours never starts workers of its own
+
+
+def count() -> int:
+    """Cores this process may use: affinity, capped by OMP_NUM_THREADS if set.
+
+    joblib's workers set that variable, so nested parallelism does not oversubscribe.
+    """
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every platform
+        cores = os.cpu_count() or 1
+    told = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    return max(1, min(cores, int(told)) if told.isdigit() and int(told) else cores)
+
+
+@cache
+def _pool(pid, n):
+    # keyed by process: a pool does not survive a fork
+    return ThreadPoolExecutor(n, thread_name_prefix="pansophy", initializer=_enter)
+
+
+def _enter():
+    _local.worker = True
+
+
+@cache
+def _controller(pid):
+    return threadpoolctl.ThreadpoolController()
+
+
+@contextmanager
+def single_blas():
+    """BLAS on one thread inside, since our own threads take the cores."""
+    with _controller(os.getpid()).limit(limits=1, user_api="blas"):
+        yield
+
+
+def run(tasks: Iterable[Callable], *, blas: bool = False) -> Iterator:
+    """Yield the results of the tasks in their order, computed a few at a time.
+
+    At most `count() + 1` results are waiting at any moment, which bounds memory.
+    `blas` says that the tasks call BLAS, which is then kept to one thread each.
+    """
+    n = 1 if getattr(_local, "worker", False) else count()
+    tasks = iter(tasks)
+    head = list(islice(tasks, 2))
+    if n == 1 or len(head) < 2:
+        for task in head:
+            yield task()
+        for task in tasks:
+            yield task()
+        return
+    pool = _pool(os.getpid(), n)
+    with single_blas() if blas else nullcontext():
+        waiting = [pool.submit(t) for t in head]
+        waiting += [pool.submit(t) for t in islice(tasks, max(n - 1, 0))]
+        try:
+            while waiting:
+                result = waiting.pop(0).result()
+                for task in islice(tasks, 1):
+                    waiting.append(pool.submit(task))
+                yield result
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -1,0 +1,141 @@
+"""Parameter rules as types: what a field may hold is read off its annotation.
+
+An estimator is a dataclass whose fields are its parameters::
+
+    n_clusters: Count = 8
+    init: Literal["k-means++", "random"] | Array = "k-means++"
+
+`check_params` compares every field with its annotation, once, at the start of
+`fit`. A rule is an ordinary type: a `Literal` lists the allowed words, `None` and
+unions mean what they say, a class means `isinstance`, and a number with limits is an
+`Annotated` type made by `number`. Nothing else is needed to add a rule.
+"""
+
+import math
+import types
+from collections.abc import Callable
+from functools import cache
+from numbers import Integral, Real
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import get_type_hints as type_hints
+
+import numpy as np
+
+
+class ParameterError(ValueError, TypeError):
+    """A parameter has a value that its rule does not allow."""
+
+
+class Rule(NamedTuple):
+    """What a value must be, in words and as a test."""
+
+    says: str
+    holds: Callable[[Any], bool]
+
+
+def number(says, low=-math.inf, high=math.inf, *, open_low=False, whole=False):
+    """A rule for a real (or whole) number between two limits, NaN excluded."""
+    kind = Integral if whole else Real
+
+    def holds(value):
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
+            return False
+        return (low < value if open_low else low <= value) and value <= high
+
+    return Rule(says, holds)
+
+
+Count = Annotated[int, number("a whole number of at least 1", 1, whole=True)]
+Natural = Annotated[int, number("a whole number of at least 0", 0, whole=True)]
+Whole = Annotated[int, number("a whole number", whole=True)]
+Number = Annotated[float, number("a real number")]
+Positive = Annotated[float, number("a number above 0", 0, open_low=True)]
+NonNegative = Annotated[float, number("a number of at least 0", 0)]
+Fraction = Annotated[float, number("a number from 0 to 1", 0, 1)]
+OpenFraction = Annotated[
+    float, Rule("a number strictly between 0 and 1", lambda v: 0 < v < 1)
+]
+Flag = Annotated[
+    bool, Rule("True or False", lambda v: isinstance(v, (bool, np.bool_)))
+]
+Verbosity = Annotated[int, number("0 (quiet) or more", 0, whole=True) ] | bool
+
+
+def is_jobs(value):
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    return whole and value != 0
+
+
+Jobs = Annotated[int, Rule("a whole number other than 0", is_jobs)] | None
+
+
+def rule_of(hint) -> Rule:
+    """Read one annotation as a rule."""
+    origin, args = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return Rule("anything", lambda v: True)
+    if hint is None or hint is type(None):
+        return Rule("None", lambda v: v is None)
+    if origin is Annotated:
+        for extra in args[1:]:
+            if isinstance(extra, Rule):
+                return guarded(extra)
+        return rule_of(args[0])
+    if origin is Literal:
+        return one_of(args)
+    if origin in (Union, types.UnionType):
+        rules = [rule_of(a) for a in args]
+        return Rule(
+            " or ".join(dict.fromkeys(r.says for r in rules)),
+            lambda v: any(r.holds(v) for r in rules),
+        )
+    if origin is Callable or hint is Callable:
+        return Rule("a function", callable)
+    cls = origin or hint
+    if isinstance(cls, type):
+        return Rule(f"of type {cls.__name__}", lambda v: isinstance(v, cls))
+    raise TypeError(f"no rule can be read from the annotation {hint!r}")
+
+
+def guarded(rule):
+    """A rule whose test may meet values of the wrong type altogether."""
+
+    def holds(value):
+        try:
+            return bool(rule.holds(value))
+        except (TypeError, ValueError):
+            return False
+
+    return Rule(rule.says, holds)
+
+
+def one_of(words):
+    listed = ", ".join(repr(w) for w in words)
+    says = f"one of {listed}" if len(words) > 1 else listed
+    return Rule(
+        says, lambda v: isinstance(v, (str, bool, int)) and any(v == w for w in words)
+    )
+
+
+@cache
+def rules_of(cls) -> dict[str, Rule]:
+    """The rule of every parameter of an estimator class, by name."""
+    hints = type_hints(cls, include_extras=True)
+    return {name: rule_of(hints[name]) for name in cls._get_param_names()}
+
+
+def check_params(estimator) -> None:
+    """Raise one sentence about the first parameter that breaks its rule."""
+    cls = type(estimator)
+    for name, rule in rules_of(cls).items():
+        value = getattr(estimator, name)
+        if not rule.holds(value):
+            raise ParameterError(
+                f"{name} of {cls.__name__} must be {rule.says}, got {brief(value)}."
+            )
+
+
+def brief(value, limit=80):
+    """A short repr for error messages."""
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -1,0 +1,77 @@
+"""Every estimator of the package, and what scikit-learn's checks may say of it."""
+
+import importlib
+import inspect
+import pkgutil
+
+import pansophy
+
+from ..base import Classifier, Clusterer, Density, Estimator, Regressor, Transformer
+
+ROLES = {
+    "classifier": Classifier,
+    "regressor": Regressor,
+    "clusterer": Clusterer,
+    "transformer": Transformer,
+    "density": Density,
+}
+
+# subpackages that need an extra, and the module whose absence is forgiven
+OPTIONAL = {"nn": "torch", "neural_network": "torch", "rl": "gymnasium"}
+
+# not domains: nothing in them is an estimator, and importing them costs time
+ELSEWHERE = {"cli", "compare", "testing", "core", "plot", "datasets"}
+
+# Which of scikit-learn's checks fail, and why that is right. Nothing else may fail.
+EXPECTED: dict[str, dict[str, str]] = {}
+
+
+def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
+    """(name, class) of every estimator that takes rows, sorted by name.
+
+    Parameters
+    ----------
+    role : {"classifier", "regressor", "clusterer", "transformer", "density"} or None
+        Only estimators with this role.
+
+    Examples
+    --------
+    >>> from pansophy.testing import all_estimators
+    >>> "KMeans" in dict(all_estimators("clusterer"))
+    True
+    """
+    if role is not None and role not in ROLES:
+        raise ValueError(f"role must be one of {', '.join(ROLES)} or None, got {role}.")
+    wanted = tuple(ROLES.values()) if role is None else (ROLES[role],)
+    found = {}
+    for module in domains():
+        for name, cls in inspect.getmembers(module, inspect.isclass):
+            final = issubclass(cls, Estimator) and issubclass(cls, wanted)
+            if final and not name.startswith("_") and cls.__module__.startswith(
+                module.__name__
+            ):
+                found[name] = cls
+    return sorted(found.items())
+
+
+def domains():
+    """The imported subpackages that may hold estimators."""
+    for info in pkgutil.iter_modules(pansophy.__path__):
+        if info.name.startswith("_") or info.name in ELSEWHERE:
+            continue
+        try:
+            yield importlib.import_module(f"pansophy.{info.name}")
+        except ImportError as error:
+            missing = OPTIONAL.get(info.name)
+            if missing is None or missing not in str(error):
+                raise
+
+
+def roles(cls) -> list[str]:
+    """The names of the roles a class has."""
+    return [name for name, role in ROLES.items() if issubclass(cls, role)]
+
+
+def expected_failures(estimator) -> dict[str, str]:
+    """Checks of scikit-learn's that this estimator is known to fail, with reasons."""
+    return EXPECTED.get(type(estimator).__name__, {})

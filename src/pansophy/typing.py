@@ -1,0 +1,90 @@
+"""Types and contracts. Each protocol says what a member must give; `docs/design.md`
+says which lists they join and which battery tests them."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from .params import Rule
+
+Array = Any  # NumPy array, torch tensor or any array of the array API standard
+
+
+def _is_seed(value):
+    kinds = (np.random.RandomState, np.random.Generator)
+    if value is None or isinstance(value, kinds):
+        return True
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return whole and 0 <= value < 2**32
+
+
+Seed = Annotated[
+    Any,
+    Rule("None, a whole number of at least 0, a RandomState or a Generator", _is_seed),
+]
+Matrix = Annotated[
+    Any, Rule("an array", lambda v: hasattr(v, "__array__") or hasattr(v, "shape"))
+]
+Words = Annotated[
+    Any, Rule("a list", lambda v: isinstance(v, (list, tuple, np.ndarray)))
+]
+
+
+@runtime_checkable
+class Loss(Protocol):
+    """l(y, f) per row, for raw predictions f; see `pansophy.losses`."""
+
+    name: str
+
+    def value(self, y: Array, f: Array) -> Array: ...
+    def gradient(self, y: Array, f: Array) -> Array: ...
+    def curvature(self, y: Array, f: Array) -> Array: ...
+    def constant(self, y: Array, w: Array | None = None) -> Array: ...
+
+
+@runtime_checkable
+class Penalty(Protocol):
+    """g(w), with its proximal operator; see `pansophy.penalties`."""
+
+    name: str
+
+    def value(self, w: Array) -> Any: ...
+    def prox(self, w: Array, step: float) -> Array: ...
+    def distance(self, w: Array, gradient: Array) -> Array: ...
+
+
+@runtime_checkable
+class Kernel(Protocol):
+    """k(x, z), a positive semi-definite function; see `pansophy.kernels`."""
+
+    def __call__(self, X: Array, Z: Array | None = None) -> Array: ...
+    def diag(self, X: Array) -> Array: ...
+
+
+@runtime_checkable
+class Distribution(Protocol):
+    """One distribution or a batch of k; see `pansophy.distributions`."""
+
+    def log_prob(self, X: Array) -> Array: ...
+    def sample(self, n: int, rng: np.random.Generator) -> Array: ...
+    def stats(self, X: Array, weights: Array | None = None) -> Any: ...
+
+
+@runtime_checkable
+class Sampler(Protocol):
+    """A Markov chain: what one step carries is state, what it tells is info."""
+
+    def init(self, position: Array) -> Any: ...
+    def step(self, rng: np.random.Generator, state: Any) -> tuple[Any, Any]: ...
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """What acts in a Gymnasium environment and learns from transitions."""
+
+    def act(self, observation: Any, rng: np.random.Generator) -> Any: ...
+    def update(self, transition: Any) -> None: ...
+
+
+Step = Callable[[Any], Any]
