@@ -210,9 +210,7 @@ def check_weights(w, X):
     if w.ndim != 1:
         raise ValueError("Sample weights must be 1D array or scalar")
     if w.shape[0] != n:
-        raise ValueError(
-            f"sample_weight.shape == {tuple(w.shape)}, expected {(n,)}!"
-        )
+        raise ValueError(f"sample_weight.shape == {tuple(w.shape)}, expected {(n,)}!")
     xp = arrays.namespace(w)
     if not arrays.finite(w):
         raise ValueError("Input sample_weight contains NaN or infinity.")

@@ -30,7 +30,7 @@ def read() -> list[Entry]:
     >>> entry.family
     'unsupervised'
     """
-    text = resources.files(__package__).joinpath("catalogue.csv").read_text("utf-8")
+    text = resources.files("pansophy").joinpath("catalogue.csv").read_text("utf-8")
     return [
         Entry(
             row["id"],

@@ -37,10 +37,11 @@ def number(says, low=-math.inf, high=math.inf, *, open_low=False, whole=False):
     """A rule for a real (or whole) number between two limits, NaN excluded."""
     kind = Integral if whole else Real
 
-    def holds(value):
+    def holds(value: Any):
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
             return False
-        return (low < value if open_low else low <= value) and value <= high
+        number: Any = value
+        return (low < number if open_low else low <= number) and number <= high
 
     return Rule(says, holds)
 
@@ -55,10 +56,8 @@ Fraction = Annotated[float, number("a number from 0 to 1", 0, 1)]
 OpenFraction = Annotated[
     float, Rule("a number strictly between 0 and 1", lambda v: 0 < v < 1)
 ]
-Flag = Annotated[
-    bool, Rule("True or False", lambda v: isinstance(v, (bool, np.bool_)))
-]
-Verbosity = Annotated[int, number("0 (quiet) or more", 0, whole=True) ] | bool
+Flag = Annotated[bool, Rule("True or False", lambda v: isinstance(v, (bool, np.bool_)))]
+Verbosity = Annotated[int, number("0 (quiet) or more", 0, whole=True)] | bool
 
 
 def is_jobs(value):
@@ -100,7 +99,7 @@ def rule_of(hint) -> Rule:
 def guarded(rule):
     """A rule whose test may meet values of the wrong type altogether."""
 
-    def holds(value):
+    def holds(value: Any):
         try:
             return bool(rule.holds(value))
         except (TypeError, ValueError):

@@ -47,8 +47,10 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
     for module in domains():
         for name, cls in inspect.getmembers(module, inspect.isclass):
             final = issubclass(cls, Estimator) and issubclass(cls, wanted)
-            if final and not name.startswith("_") and cls.__module__.startswith(
-                module.__name__
+            if (
+                final
+                and not name.startswith("_")
+                and cls.__module__.startswith(module.__name__)
             ):
                 found[name] = cls
     return sorted(found.items())

@@ -1,0 +1,1 @@
+"""Speed against the peers, measured as ratios. Run with `make bench`."""

@@ -1,0 +1,48 @@
+"""The README's example runs, every example runs, every reference key exists."""
+
+import re
+import runpy
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+KEY = re.compile(r"\[([A-Z][A-Za-z]+\d{4}[a-z]?)\]")
+
+
+def test_readme_example_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(code, "README.md", "exec"), {})
+    assert (tmp_path / "model.pansophy").exists()
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_example_runs(path, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(path), run_name="__main__")
+    plt.close("all")
+    assert capsys.readouterr().out, "an example shows something"
+
+
+def test_references_of_module_texts_exist():
+    library = (ROOT / "docs" / "references.bib").read_text("utf-8")
+    used = {
+        (key, path.relative_to(ROOT))
+        for path in (ROOT / "src").rglob("*.py")
+        for key in KEY.findall(path.read_text("utf-8"))
+    }
+    missing = sorted(
+        f"{key} in {path}" for key, path in used if f"{{{key}," not in library
+    )
+    assert not missing, "add to docs/references.bib: " + "; ".join(missing)
+
+
+def test_files_to_imitate_exist():
+    text = (ROOT / "docs" / "new_method.md").read_text("utf-8")
+    files = re.findall(r"\| `([a-z_]+/[a-z_]+\.py)`", text)
+    assert len(files) == 5
+    assert all((ROOT / "src" / "pansophy" / f).exists() for f in files)

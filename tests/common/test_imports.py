@@ -1,0 +1,147 @@
+"""Imports point down, are cheap, and loops obey the rules that keep them cached."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pansophy
+
+ROOT = Path(pansophy.__file__).parent
+
+# Each module may import from layers above it in this list (lower layers), and from
+# its own layer only where SAME_LAYER or EXCEPTIONS says so.
+LAYERS = [
+    {"params", "typing", "catalogue"},
+    {"core"},
+    {"base"},
+    {"persist"},
+    {"losses", "penalties", "links", "kernels", "distances", "distributions", "graphs"},
+    {"optim", "sampling", "nn"},
+    {
+        "linear_model", "tree", "cluster", "mixture", "state_space",
+        "neural_network", "rl",
+    },
+    {"datasets", "plot"},
+    {"compare"},
+    {"cli"},
+    {"testing"},
+]  # fmt: skip
+RANK = {name: i for i, layer in enumerate(LAYERS) for name in layer}
+
+# importer -> imported, within a layer or upwards, with the reason
+EXCEPTIONS = {
+    ("typing", "params"): "rules are part of types",
+    ("losses", "links"): "a loss knows its link",
+    ("distributions", "links"): "means of exponential families",
+    ("kernels", "distances"): "stationary kernels are functions of distance",
+    ("mixture", "cluster"): "mixtures start from k-means",
+}
+
+TORCH_ALLOWED = {"nn", "neural_network"}
+
+
+def modules():
+    return sorted(ROOT.rglob("*.py"))
+
+
+def part_of(path):
+    first = path.relative_to(ROOT).parts[0]
+    return first.removesuffix(".py")
+
+
+def imported(path):
+    """(part, line) of every import of ours; (module, line) of every other."""
+    package = ("pansophy", *path.relative_to(ROOT).parts[:-1])
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            if node.level == 0:
+                yield node.module, node.lineno
+                continue
+            base = package[: len(package) - node.level + 1]
+            stem = ".".join((*base, *filter(None, [node.module])))
+            for alias in node.names:
+                yield (stem if node.module else f"{stem}.{alias.name}"), node.lineno
+
+
+def test_every_part_has_a_layer():
+    parts = {part_of(p) for p in modules()} - {"__init__"}
+    assert parts <= set(RANK), f"add to LAYERS: {sorted(parts - set(RANK))}"
+
+
+def test_imports_point_down():
+    wrong = []
+    for path in modules():
+        part = part_of(path)
+        if part == "__init__":
+            continue
+        for name, line in imported(path):
+            if not name.startswith("pansophy."):
+                continue
+            target = name.split(".")[1]
+            if target not in RANK or target == part or (part, target) in EXCEPTIONS:
+                continue
+            if RANK[target] >= RANK[part]:
+                wrong.append(f"{path.relative_to(ROOT)}:{line} imports {target}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_torch_is_imported_where_allowed_only():
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in modules()
+        for name, line in imported(path)
+        if name.split(".")[0] == "torch"
+        and part_of(path) not in TORCH_ALLOWED
+        # inside a function, behind a check that a tensor is there, is allowed
+        and not indented(path, line)
+    ]
+    assert not wrong, wrong
+
+
+def indented(path, line):
+    return path.read_text("utf-8").splitlines()[line - 1].startswith(" ")
+
+
+def test_plain_import_is_light_and_quick():
+    code = (
+        "import time; t = time.perf_counter(); import pansophy, sys;"
+        "s = time.perf_counter() - t;"
+        "print(s, sorted({'torch','numba','matplotlib','sklearn'} & set(sys.modules)))"
+    )
+    best = 9.0
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        seconds, loaded = done.stdout.split(maxsplit=1)
+        assert loaded.strip() == "[]"
+        best = min(best, float(seconds))
+    assert best < 0.2
+
+
+LOOPS = [p for p in modules() if p.name.startswith("_") and p.name != "__init__.py"]
+
+
+@pytest.mark.parametrize("path", LOOPS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_loops_are_cached_plain_functions(path):
+    """Compiled functions: cache=True, no parallel, no signature, no jitclass."""
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            for mark in node.decorator_list:
+                text = ast.unparse(mark)
+                if "jit" not in text:
+                    continue
+                assert "jitclass" not in text
+                where = f"{path.name}:{node.lineno}"
+                assert isinstance(mark, ast.Call), f"{where}: needs cache=True"
+                words = {k.arg: ast.unparse(k.value) for k in mark.keywords}
+                assert not mark.args, f"{where}: no signatures"
+                assert words.get("cache") == "True", f"{where}: needs cache=True"
+                assert "parallel" not in words, f"{where}: threads come from core"

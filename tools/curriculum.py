@@ -1,0 +1,10 @@
+"""Write `docs/curriculum.md` from the package's catalogue. Part of `make docs`."""
+
+from pathlib import Path
+
+from pansophy.catalogue import markdown
+
+if __name__ == "__main__":
+    page = Path(__file__).parents[1] / "docs" / "curriculum.md"
+    page.write_text(markdown(), "utf-8")
+    print(f"wrote {page.name}")
