@@ -73,7 +73,11 @@ class Distribution(Protocol):
 
 @runtime_checkable
 class Sampler(Protocol):
-    """A Markov chain: what one step carries is state, what it tells is info."""
+    """A Markov chain: what one step carries is state, what it tells is info.
+
+    A sampler that tunes itself also gives `adapt(state, info, tuning, left)`, called
+    during warm-up only.
+    """
 
     def init(self, position: Array) -> Any: ...
     def step(self, rng: np.random.Generator, state: Any) -> tuple[Any, Any]: ...

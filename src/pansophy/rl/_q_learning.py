@@ -1,0 +1,100 @@
+"""Compiled Q-learning in a tabular world; a plain twin is in tests/oracles."""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def first_above(cum, lo, hi, u):
+    """The first k in lo..hi-1 with cum[k] > u."""
+    for k in range(lo, hi - 1):
+        if cum[k] > u:
+            return k
+    return hi - 1
+
+
+@njit(cache=True, nogil=True)
+def greedy(q, v):
+    """A best action, v in [0, 1) choosing among ties; and the best value."""
+    best, ties, at = q[0], 1, 0
+    for a in range(1, len(q)):
+        if q[a] > best:
+            best, ties, at = q[a], 1, a
+        elif q[a] == best:
+            ties += 1
+    if ties > 1:
+        wanted = int(v * ties)
+        for a in range(len(q)):
+            if q[a] == best:
+                if wanted == 0:
+                    at = a
+                    break
+                wanted -= 1
+    return at
+
+
+@njit(cache=True, nogil=True)
+def softmax_draw(q, temperature, v):
+    """An action with probability proportional to exp(q / temperature)."""
+    top = q.max()
+    total = 0.0
+    for a in range(len(q)):
+        total += np.exp((q[a] - top) / temperature)
+    u, sofar = v * total, 0.0
+    for a in range(len(q) - 1):
+        sofar += np.exp((q[a] - top) / temperature)
+        if sofar > u:
+            return a
+    return len(q) - 1
+
+
+@njit(cache=True, nogil=True)
+def learn(
+    offset, next_state, cum, reward, done, start, max_steps,
+    Q, visits, gamma, rate, power, kind, level, U, place, total,
+    n_episodes, returns, lengths,
+):  # fmt: skip
+    """Q-learning for up to len(U) steps; returns steps and episodes done.
+
+    U[t] has four uniform numbers: explore or not, which action, which outcome, which
+    first state. place = [state or -1 before a reset, steps in this episode] and total
+    = [its rewards so far] carry an episode over to the next call.
+    """
+    A = Q.shape[1]
+    s, length = place
+    gain = total[0]
+    episodes, steps = 0, 0
+    for t in range(len(U)):
+        if s < 0:
+            s = first_above(start, 0, len(start), U[t, 3])
+        q = Q[s]
+        if kind == 1:
+            a = softmax_draw(q, level[t], U[t, 1])
+        elif U[t, 0] < level[t]:
+            a = int(U[t, 1] * A)
+        else:
+            a = greedy(q, U[t, 1])
+        i = s * A + a
+        k = first_above(cum, offset[i], offset[i + 1], U[t, 2])
+        target = reward[k]
+        if not done[k]:
+            target += gamma * Q[next_state[k]].max()
+        visits[s, a] += 1
+        alpha = rate[t]
+        if power > 0.0:
+            alpha *= visits[s, a] ** -power
+        Q[s, a] += alpha * (target - Q[s, a])
+        gain += reward[k]
+        length += 1
+        steps += 1
+        s = next_state[k]
+        if done[k] or length == max_steps:
+            returns[episodes] = gain
+            lengths[episodes] = length
+            episodes += 1
+            s, length, gain = -1, 0, 0.0
+            if episodes == n_episodes:
+                break
+    place[0], place[1] = s, length
+    total[0] = gain
+    return steps, episodes

@@ -1,0 +1,245 @@
+"""Markov decision processes with finitely many states and actions.
+
+In state s action a leads to s' with probability T_a(s, s') and pays r(s, a) on
+average. With discount gamma the values of the best policy solve Bellman's equations
+
+    Q(s, a) = r(s, a) + gamma sum_s' T_a(s, s') V(s'),    V(s) = max_a Q(s, a)   (1)
+
+`MDP` keeps r as (S, A) and T either dense, (A, S, S), or as one CSR matrix an action.
+A transition that ends the episode pays its reward and leads nowhere, so rows of T may
+sum to less than 1; the value after the end is 0.
+
+Shapes    T (A, S, S)   r (S, A)   Q (S, A)   V (S,)
+Refs      [Puterman1994]
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import linalg
+
+from .tabular import Table, tabular
+
+
+class MDP(NamedTuple):
+    """T and r of the module text; made by `mdp`."""
+
+    T: Any  # (A, S, S) array, or list of A CSR matrices (S, S)
+    r: np.ndarray  # (S, A)
+    ends: bool  # whether some transition ends the episode
+
+    @property
+    def n_states(self) -> int:
+        return self.r.shape[0]
+
+    @property
+    def n_actions(self) -> int:
+        return self.r.shape[1]
+
+
+def mdp(P, R=None) -> MDP:
+    """An MDP from any usual description.
+
+    Parameters
+    ----------
+    P : array, list of sparse matrices, dict, Table, environment or MDP
+        Transition probabilities: (A, S, S); one sparse (S, S) matrix an action; an
+        integer array (S, A) of next states, for a world without chance; Gymnasium's
+        `{s: {a: [(probability, s', reward, terminated), ...]}}`; or an environment
+        that has such a `P`.
+    R : array, list of sparse matrices or None
+        Rewards: (S,), (S, A), (A, S, S), or one sparse (S, S) matrix an action. Left
+        out where P has the rewards.
+
+    Examples
+    --------
+    >>> from pansophy.rl import mdp
+    >>> two = mdp([[0, 1], [0, 1]], [[0.0, 1.0], [0.0, 2.0]])  # action = next state
+    >>> two.n_states, two.n_actions
+    (2, 2)
+    """
+    if isinstance(P, MDP):
+        return P
+    if isinstance(P, (dict, Table)) or hasattr(P, "unwrapped"):
+        if R is not None:
+            raise ValueError("R must be left out: P has the rewards already.")
+        return from_table(tabular(P))
+    if R is None:
+        raise ValueError("R is needed: rewards of shape (S,), (S, A) or (A, S, S).")
+    T = transitions(P)
+    r = rewards(R, T)
+    if not np.isfinite(r).all():
+        raise ValueError("R contains NaN or infinity.")
+    return MDP(T, np.ascontiguousarray(r), ends=False)
+
+
+def transitions(P):
+    """T, checked: probabilities, each row summing to 1."""
+    if isinstance(P, (list, tuple)) and len(P) and sparse.issparse(P[0]):
+        T = [sparse.csr_array(M).astype(float, copy=False) for M in P]
+        lows = [M.data.min(initial=0.0) for M in T]
+        sums = [np.asarray(M.sum(axis=1)).ravel() for M in T]
+    else:
+        T = np.asarray(P)
+        if T.ndim == 2 and np.issubdtype(T.dtype, np.integer):
+            return one_hot(T)
+        T = np.ascontiguousarray(T, dtype=float)
+        if T.ndim != 3:
+            raise ValueError(f"P must have shape (A, S, S), got {T.shape}.")
+        lows, sums = T.min(axis=(1, 2), initial=0.0), T.sum(axis=2)
+    for a, M in enumerate(T):
+        if M.shape[0] != M.shape[1] or M.shape != T[0].shape or 0 in M.shape:
+            raise ValueError(f"P of action {a} must be square, got shape {M.shape}.")
+        wrong = np.flatnonzero(~(np.abs(sums[a] - 1) <= 1e-8))
+        if wrong.size or not lows[a] >= 0:
+            where = f" (state {wrong[0]}: {sums[a][wrong[0]]:g})" if wrong.size else ""
+            raise ValueError(
+                f"rows of P of action {a} must be probabilities that sum to 1{where}."
+            )
+    return T
+
+
+def one_hot(next_state):
+    """T of a world without chance, next_state (S, A)."""
+    S, A = next_state.shape
+    if S == 0 or A == 0 or next_state.min() < 0 or next_state.max() >= S:
+        raise ValueError(f"next states in P must be whole numbers from 0 to {S - 1}.")
+    ones, starts = np.ones(S), np.arange(S + 1)
+    return [
+        sparse.csr_array((ones, next_state[:, a], starts), shape=(S, S))
+        for a in range(A)
+    ]
+
+
+def rewards(R, T):
+    """r(s, a), from rewards of states, of actions or of transitions."""
+    S, A = T[0].shape[0], len(T)
+    if isinstance(R, (list, tuple)) and len(R) and sparse.issparse(R[0]):
+        if len(R) != A:
+            raise ValueError(f"R has {len(R)} matrices for {A} actions.")
+        sums = [M.multiply(sparse.csr_array(G)).sum(axis=1) for M, G in zip(T, R)]
+        return np.column_stack([np.asarray(s).ravel() for s in sums])
+    R = np.asarray(R, dtype=float)
+    if R.shape == (S,):
+        return np.repeat(R[:, None], A, axis=1)
+    if R.shape == (S, A):
+        return R
+    if R.shape == (A, S, S):
+        if isinstance(T, np.ndarray):
+            return np.einsum("aij,aij->ia", T, R)
+        return np.column_stack([M.multiply(G).sum(axis=1) for M, G in zip(T, R)])
+    raise ValueError(
+        f"R must have shape ({S},), ({S}, {A}) or ({A}, {S}, {S}), got {R.shape}."
+    )
+
+
+def from_table(outcomes: Table) -> MDP:
+    """The MDP of a table of outcomes; those that end the episode lead nowhere."""
+    S, A = outcomes.n_states, outcomes.n_actions
+    row = np.repeat(np.arange(S * A), np.diff(outcomes.offset))
+    p = outcomes.probability()
+    r = np.bincount(row, p * outcomes.reward, minlength=S * A).reshape(S, A)
+    go = ~outcomes.done
+    T = []
+    for a in range(A):
+        use = go & (row % A == a)
+        at = (row[use] // A, outcomes.next_state[use])
+        T.append(sparse.coo_array((p[use], at), shape=(S, S)).tocsr())
+    return MDP(T, r, ends=bool(outcomes.done.any()))
+
+
+def q_from_v(model, V, gamma):
+    """Q of eq. (1), one step ahead of V."""
+    T, r, _ = model
+    if isinstance(T, np.ndarray):
+        return r + gamma * (T @ V).T
+    return r + gamma * np.column_stack([M @ V for M in T])
+
+
+def greedy_policy(Q):
+    """The best action of each state, the first of several."""
+    return np.argmax(Q, axis=1)
+
+
+def greedy_path(model, policy, start) -> tuple[list[int], bool]:
+    """States met by following a policy to its likeliest successors.
+
+    Stops at a state from which the episode ends or that only leads to itself (True),
+    or at one that was met before, which would go round for ever (False).
+    """
+    path, seen = [int(start)], {int(start)}
+    while True:
+        row = model.T[policy[path[-1]]][[path[-1]]]
+        row = np.asarray(row.todense() if sparse.issparse(row) else row).ravel()
+        if row.sum() < 0.5:  # the likeliest outcome is the end
+            return path, True
+        after = int(np.argmax(row))
+        if after in seen:
+            return path, after == path[-1] and row[after] == 1.0
+        path.append(after)
+        seen.add(after)
+
+
+def bellman_residual(model, Q, gamma) -> float:
+    """max |Q - (r + gamma T max Q)|: 0 for the best Q, eq. (1)."""
+    return float(np.abs(Q - q_from_v(model, Q.max(axis=1), gamma)).max())
+
+
+def shift_rewards(model, c) -> MDP:
+    """Pay c more at every step: V rises by c / (1 - gamma), policies rank as before.
+
+    Not so where episodes end: a longer one then collects c more often.
+    """
+    if model.ends:
+        raise ValueError(
+            "rewards of a process that ends cannot be shifted: the best policy changes."
+        )
+    return model._replace(r=model.r + c)
+
+
+def discounted_return(rewards, gamma) -> float:
+    """r_1 + gamma r_2 + gamma^2 r_3 + ...
+
+    Examples
+    --------
+    >>> from pansophy.rl import discounted_return
+    >>> round(discounted_return([1, 2, 3], 0.9), 6)
+    5.23
+    """
+    total = 0.0
+    for reward in reversed(list(rewards)):
+        total = float(reward) + gamma * total
+    return total
+
+
+def evaluate_policy(P, policy, R=None, *, gamma):
+    """V of a policy: the solution of (I - gamma T_policy) V = r_policy.
+
+    Parameters
+    ----------
+    P, R
+        As for `mdp`.
+    policy : array of shape (S,) or (S, A)
+        An action for each state, or probabilities of the actions.
+    gamma : float
+        Discount from 0 to 1; 1 only where every state reaches the end.
+
+    Examples
+    --------
+    >>> from pansophy.rl import evaluate_policy
+    >>> evaluate_policy([[0], [0]], [0, 0], [1.0, 0.0], gamma=0.9).round(9)
+    array([10., 9.])
+    """
+    model = mdp(P, R)
+    S, A = model.r.shape
+    policy = np.asarray(policy)
+    w = np.eye(A)[policy] if policy.ndim == 1 else policy.astype(float)
+    r = (w * model.r).sum(axis=1)
+    if isinstance(model.T, np.ndarray):
+        T = np.einsum("sa,ast->st", w, model.T)
+        return np.linalg.solve(np.eye(S) - gamma * T, r)
+    system = sparse.eye_array(S, format="csr")
+    for a in range(A):
+        system = system - gamma * (sparse.diags_array(w[:, a]) @ model.T[a])
+    return linalg.spsolve(system.tocsc(), r)

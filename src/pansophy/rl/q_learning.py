@@ -1,0 +1,301 @@
+"""Q-learning: the best values of a world known only by acting in it.
+
+After action a in state s pays r and leads to s', move the table towards what the step
+suggests (the value after an end is 0; a time limit is no end),
+
+    Q(s, a) <- Q(s, a) + alpha (r + gamma max_b Q(s', b) - Q(s, a))             (1)
+
+the sampled form of Bellman's equation (`mdp.py`, eq. 1). Whatever the actions are
+chosen by, Q tends to the best Q* if every pair (s, a) is tried for ever and the rates
+alpha of each pair sum to infinity, their squares not: alpha = 1/k at the k-th visit
+does (`Visits`), a constant alpha ends near Q* and follows a world that changes.
+
+In a world that shows its table (`tabular`) steps and updates run in one compiled loop,
+some hundred times as fast as stepping a Python environment; the chances are the same.
+Other environments with discrete observations and actions go through `rollout`.
+
+Shapes    Q (S, A)   visits (S, A)   policy (S,)
+Refs      [Watkins1992] (1) and its convergence
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import Estimator
+from ..core.random import rng_from
+from ..params import Count, Flag, Fraction, Number, Positive, Verbosity, check_params
+from ..typing import Seed
+from . import _q_learning as loops
+from .exploration import Boltzmann, EpsilonGreedy, choose
+from .rollout import Experience, rollout
+from .schedules import Schedule, Tape, Visits, values
+from .spaces import describe, encode, encoder
+from .tabular import Table, tabular, why_not
+
+BLOCK = 16384  # compiled steps between two reports
+USUAL = EpsilonGreedy(Schedule(1.0, 0.05, 50_000))
+
+
+class Learner:
+    """The agent: chooses by the table and moves it by eq. (1). Plain lists inside.
+
+    Made by `QLearning.learner`; `rollout` drives it.
+    """
+
+    def __init__(self, model):
+        self.Q, self.visits = model.Q_.tolist(), model.visits_.tolist()
+        self.t = model.n_steps_
+        self.kind = explorer(model.exploration).kind
+        self.level = Tape(explorer(model.exploration).level)
+        rate, self.power = rate_of(model.learning_rate)
+        self.rate = Tape(rate)
+        self.gamma = model.gamma
+        self.encode = encoder(model.state_sizes_, model.state_starts_)
+        self.first = model.first_action_
+
+    def act(self, observation, rng):
+        s = observation if self.encode is None else self.encode(observation)
+        level = self.level.at(self.t)
+        return self.first + choose(
+            self.kind, level, self.Q[s], rng.random(), rng.random()
+        )
+
+    def update(self, transition) -> None:
+        observation, action, reward, after, terminated, _ = transition
+        if self.encode is not None:
+            observation = self.encode(observation)
+            after = self.encode(after)
+        a = action - self.first
+        target = reward if terminated else reward + self.gamma * max(self.Q[after])
+        visits = self.visits[observation]
+        visits[a] += 1
+        alpha = self.rate.at(self.t)
+        if self.power:
+            alpha *= visits[a] ** -self.power
+        row = self.Q[observation]
+        row[a] += alpha * (target - row[a])
+        self.t += 1
+
+
+def explorer(exploration):
+    """A number is the epsilon of `EpsilonGreedy`."""
+    known = isinstance(exploration, (EpsilonGreedy, Boltzmann))
+    return exploration if known else EpsilonGreedy(exploration)
+
+
+def rate_of(learning_rate):
+    """(schedule, power): alpha = schedule(t) * visits^-power."""
+    if isinstance(learning_rate, Visits):
+        return 1.0, learning_rate.power
+    return learning_rate, 0.0
+
+
+def learn_table(world: Table, model, Q, visits, t, rng, task) -> Experience:
+    """Run the compiled loop in blocks; Q and visits change in place."""
+    begun = time.perf_counter()
+    rate, power = rate_of(model.learning_rate)
+    part = explorer(model.exploration)
+    place, total = np.array([-1, 0]), np.zeros(1)
+    returns, lengths = [], []
+    done, episodes, reason = 0, 0, ""
+    limit = np.inf if model.n_steps is None else model.n_steps
+    wanted = np.inf if model.n_episodes is None else model.n_episodes
+    try:
+        while not reason:
+            child = task.child(f"from step {done}")
+            n = int(min(BLOCK, limit - done))
+            got, sizes = np.empty(n), np.empty(n, np.int64)
+            steps, ended = loops.learn(
+                *world[:6], world.max_steps, Q, visits, float(model.gamma),
+                values(rate, t + done, n), float(power), part.kind,
+                values(part.level, t + done, n), rng.random((n, 4)), place, total,
+                min(wanted - episodes, n + 1), got, sizes,
+            )  # fmt: skip
+            done, episodes = done + steps, episodes + ended
+            returns.append(got[:ended])
+            lengths.append(sizes[:ended])
+            reason = "steps" if done == limit else ""
+            reason = "episodes" if episodes == wanted else reason
+            if child.end() and not reason:
+                reason = "callback"
+    except KeyboardInterrupt:
+        reason = "interrupted"
+    seconds = time.perf_counter() - begun
+    join = lambda parts, kind: np.concatenate([np.empty(0, kind), *parts])
+    return Experience(
+        join(returns, float), join(lengths, int), done, reason, seconds, []
+    )
+
+
+@dataclass(eq=False, repr=False)
+class QLearning(Estimator):
+    """Tabular Q-learning.
+
+    Parameters
+    ----------
+    n_steps : int or None
+        Steps to learn from.
+    n_episodes : int or None
+        Episodes to learn from; with both, whichever comes first.
+    learning_rate : float, Visits, Schedule or function
+        alpha of eq. (1): a number, `Visits(power)` for visits^-power, or a function
+        of the step.
+    gamma : float
+        Discount, from 0 to 1.
+    exploration : float, EpsilonGreedy or Boltzmann
+        How actions are chosen while learning; a number is epsilon. The default goes
+        from 1 to 0.05 in 50 000 steps.
+    initial : float
+        First value of every entry of the table; above the best, it makes the agent
+        try everything.
+    engine : {"auto", "table", "env"}
+        "table" learns in a compiled copy of the world, which must show its table;
+        "env" steps the environment itself; "auto" takes the table where there is one.
+    warm_start : bool
+        Whether `fit` goes on from the table of the last fit.
+    random_state : int, Generator, RandomState or None
+        Same seed, same table.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    Q_ : ndarray of shape (n_states, n_actions)
+        Learnt values.
+    policy_ : ndarray of shape (n_states,)
+        The best action of each state, counted from 0.
+    state_sizes_, state_starts_ : ndarray of shape (n_parts,)
+        Number of values and first value of each part of an observation; states are
+        numbered as digits are, the last part running fastest.
+    first_action_ : int
+        What the environment calls action 0.
+    visits_ : ndarray of shape (n_states, n_actions)
+        How often each pair was tried.
+    history_ : dict
+        "return" and "length" of every finished episode.
+    n_iter_ : int
+        Steps of the last fit.
+    n_steps_ : int
+        Steps of all fits since the table was new.
+    interrupted_ : bool
+        Whether the last fit was stopped by hand.
+
+    Examples
+    --------
+    >>> from pansophy.rl import QLearning, Visits
+    >>> corridor = {
+    ...     0: {0: [(1.0, 0, 0.0, False)], 1: [(1.0, 1, 0.0, False)]},
+    ...     1: {0: [(1.0, 0, 0.0, False)], 1: [(1.0, 1, 100.0, True)]},
+    ... }
+    >>> model = QLearning(5000, learning_rate=1.0, gamma=0.9, random_state=0)
+    >>> model.fit(corridor).Q_.round(6)
+    array([[ 81.,  90.],
+           [ 81., 100.]])
+    """
+
+    n_steps: Count | None = 100_000
+    _: KW_ONLY
+    n_episodes: Count | None = None
+    learning_rate: Positive | Visits | Callable = 0.1
+    gamma: Fraction = 0.99
+    exploration: Fraction | EpsilonGreedy | Boltzmann = USUAL
+    initial: Number = 0.0
+    engine: Literal["auto", "table", "env"] = "auto"
+    warm_start: Flag = False
+    random_state: Seed = None
+    verbose: Verbosity = 0
+
+    def fit(self, env, y=None):
+        """Learn in a Gymnasium environment, a `Table` or a dict of outcomes."""
+        check_params(self)
+        if self.n_steps is None and self.n_episodes is None:
+            raise ValueError("QLearning needs n_steps or n_episodes.")
+        world = self._world(env)
+        self._open(world)
+        rng = rng_from(self.random_state)
+        if isinstance(world, Table):
+            state = self.Q_, self.visits_, self.n_steps_
+            run = lambda task: learn_table(world, self, *state, rng, task)
+        else:
+            run = lambda task: self._roll(world, rng, task)
+        total = None if self.n_steps is None else -(-self.n_steps // BLOCK)
+        self._drive(run, total=total)
+        del self.converged_  # a budget was spent; nothing tests convergence
+        self.n_steps_ += self.n_iter_
+        self.policy_ = np.argmax(self.Q_, axis=1)
+        return self
+
+    def learner(self, env) -> Learner:
+        """The agent that `fit` drives, for loops of your own over `env`."""
+        check_params(self)
+        self._open(env)
+        return Learner(self)
+
+    def predict(self, observations):
+        """The best action after each of the observations."""
+        check_is_fitted(self)
+        sizes, starts = self.state_sizes_, self.state_starts_
+        if len(sizes) == 1:
+            s = np.asarray(observations, dtype=np.int64) - starts[0]
+        else:
+            s = np.array([encode(sizes, starts, one) for one in observations])
+        if ((s < 0) | (s >= len(self.policy_))).any():
+            raise ValueError("an observation is outside the environment's space.")
+        return self.policy_[s] + self.first_action_
+
+    def act(self, observation, rng=None) -> int:
+        """The best action after one: the fitted model as an agent for `rollout`."""
+        return int(self.predict([observation])[0])
+
+    def _world(self, env):
+        """The table of the environment, or the environment, as `engine` says."""
+        if isinstance(env, (Table, dict)):
+            if self.engine == "env":
+                raise ValueError("engine='env' needs a Gymnasium environment.")
+            return tabular(env)
+        if not hasattr(env, "unwrapped"):
+            raise TypeError(
+                "QLearning learns in a Gymnasium environment, a Table or a dict of "
+                f"outcomes, got {type(env).__name__}."
+            )
+        shown = getattr(env.unwrapped, "render_mode", None)  # someone wants to look on
+        if self.engine == "env" or (self.engine == "auto" and (shown or why_not(env))):
+            return env
+        return tabular(env)
+
+    def _open(self, world):
+        """A new table, or with warm_start the old one if it fits."""
+        if isinstance(world, Table):
+            sizes, starts, actions, first = [world.n_states], [0], world.n_actions, 0
+        else:
+            sizes, starts = describe(world.observation_space)
+            (actions, *more), (first, *_) = describe(world.action_space)
+            if more:
+                raise ValueError("QLearning needs one action at a time, not several.")
+        shape = math.prod(sizes), actions
+        if self.warm_start and hasattr(self, "Q_"):
+            if self.Q_.shape != shape:
+                raise ValueError(
+                    f"the table to go on from has shape {self.Q_.shape}, but the "
+                    f"environment needs {shape}."
+                )
+            return
+        self.state_sizes_, self.state_starts_ = np.array(sizes), np.array(starts)
+        self.first_action_ = first
+        self.Q_ = np.full(shape, float(self.initial))
+        self.visits_ = np.zeros(shape, np.int64)
+        self.n_steps_ = 0
+
+    def _roll(self, env, rng, task) -> Experience:
+        """`fit` in an environment that has to be stepped."""
+        agent = Learner(self)
+        limits = {"n_steps": self.n_steps, "n_episodes": self.n_episodes}
+        result = rollout(env, agent, **limits, random_state=rng, task=task)
+        self.Q_[:], self.visits_[:] = agent.Q, agent.visits
+        return result

@@ -1,0 +1,210 @@
+"""The driver of every agent: act, step, learn, over a Gymnasium environment.
+
+An agent (`typing.Agent`) gives `act(observation, rng) -> action` and, if it learns,
+`update(transition)`, called after every step. An episode ends when the environment
+says so, in one of two ways that an agent must tell apart: *terminated*, the world is
+over and the value after it is 0; *truncated*, someone stopped watching (a time limit)
+and the value after it is that of the next state as always.
+
+One seed sets everything: it seeds the environment at its first reset and gives the
+generator that the agent draws from. Ctrl-C keeps what was seen and marks it.
+"""
+
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.progress import SILENT
+from ..core.random import rng_from, seed_int
+
+BLOCK = 4096  # steps between two reports
+
+
+class Transition(NamedTuple):
+    """One step in the world."""
+
+    observation: Any
+    action: Any
+    reward: float
+    next_observation: Any
+    terminated: bool
+    truncated: bool
+
+
+@dataclass(eq=False, repr=False)
+class Experience:
+    """What a run in an environment gives back.
+
+    Attributes
+    ----------
+    returns : ndarray of shape (episodes,)
+        Sum of rewards of each finished episode.
+    lengths : ndarray of shape (episodes,)
+        Steps of each finished episode.
+    n_steps : int
+        Steps in all, those of an unfinished episode included.
+    reason : str
+        Why the run ended: "steps", "episodes", "callback" or "interrupted".
+    seconds : float
+        Time it took.
+    transitions : list of Transition
+        Every step, if they were to be kept.
+    """
+
+    returns: np.ndarray
+    lengths: np.ndarray
+    n_steps: int
+    reason: str
+    seconds: float
+    transitions: list[Transition]
+
+    @property
+    def interrupted(self) -> bool:
+        return self.reason == "interrupted"
+
+    @property
+    def n_iter(self) -> int:
+        return self.n_steps
+
+    @property
+    def converged(self) -> None:
+        """A run spends a budget; nothing in it tests convergence."""
+
+    @property
+    def history(self) -> dict[str, np.ndarray]:
+        return {"return": self.returns, "length": self.lengths}
+
+    def __repr__(self):
+        text = f"{self.n_steps} steps, {len(self.returns)} episodes"
+        if len(self.returns):
+            text += f", mean return {self.returns.mean():.4g}"
+        return text + (", interrupted" if self.interrupted else "")
+
+
+@dataclass(eq=False)
+class Policy:
+    """An agent that follows a table and learns nothing.
+
+    Parameters
+    ----------
+    table : array of shape (S,) or (S, A)
+        An action for each state, or probabilities of the actions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.rl import Policy
+    >>> rng = np.random.default_rng(0)
+    >>> Policy([2, 0]).act(0, rng), Policy([[0, 0, 1], [1, 0, 0]]).act(0, rng)
+    (2, 2)
+    """
+
+    table: Any
+
+    def __post_init__(self):
+        table = np.asarray(self.table)
+        if table.ndim == 2:
+            ok = (table >= 0).all() and np.allclose(table.sum(axis=1), 1)
+            if not ok:
+                raise ValueError("rows of a policy must be probabilities.")
+            cumulative = np.cumsum(table, axis=1)
+            self.rows = (cumulative / cumulative[:, -1:]).tolist()
+        elif table.ndim == 1 and np.issubdtype(table.dtype, np.integer):
+            self.rows = table.tolist()
+        else:
+            raise ValueError("a policy is an array of actions or of probabilities.")
+
+    def act(self, observation, rng) -> int:
+        row = self.rows[observation]
+        if isinstance(row, int):
+            return row
+        u = rng.random()
+        return next(a for a, c in enumerate(row) if c > u)
+
+    def update(self, transition) -> None:
+        """A policy stays as it is."""
+
+
+def rollout(
+    env,
+    agent,
+    *,
+    n_steps=None,
+    n_episodes=None,
+    learn=None,
+    keep=False,
+    random_state=None,
+    task=SILENT,
+) -> Experience:
+    """Let an agent act in an environment, and learn if it can.
+
+    Parameters
+    ----------
+    env : Gymnasium environment
+    agent : Agent
+        Gives `act(observation, rng)` and, to learn, `update(transition)`.
+    n_steps, n_episodes : int or None
+        When to stop; with both, whichever comes first.
+    learn : bool or None
+        Whether to call `update`. None: if the agent has it.
+    keep : bool
+        Whether to keep every transition.
+    random_state : int, Generator, RandomState or None
+        Seeds the environment and the agent's choices.
+
+    Returns
+    -------
+    Experience
+        Returns and lengths of the episodes, and the transitions if kept.
+    """
+    if n_steps is None and n_episodes is None:
+        raise ValueError("give n_steps or n_episodes: when should the run stop?")
+    for name, value in (("n_steps", n_steps), ("n_episodes", n_episodes)):
+        if value is not None and not value >= 1:
+            raise ValueError(f"{name} must be at least 1, got {value!r}.")
+    begun = time.perf_counter()
+    learn = hasattr(agent, "update") if learn is None else learn
+    act, step, update = agent.act, env.step, getattr(agent, "update", None)
+    rng = rng_from(random_state)
+    seen, returns, lengths = [], [], []
+    done, total, length, reason = 0, 0.0, 0, ""
+    limit = sys.maxsize if n_steps is None else int(n_steps)
+    try:
+        observation, _ = env.reset(seed=seed_int(rng))
+        while not reason:
+            child = task.child(f"from step {done}")
+            for _ in range(min(BLOCK, limit - done)):
+                action = act(observation, rng)
+                after, reward, terminated, truncated, _ = step(action)
+                if learn or keep:
+                    transition = Transition(
+                        observation, action, reward, after, terminated, truncated
+                    )
+                    if learn and update:
+                        update(transition)
+                    if keep:
+                        seen.append(transition)
+                done += 1
+                total += reward
+                length += 1
+                observation = after
+                if terminated or truncated:
+                    returns.append(total)
+                    lengths.append(length)
+                    total, length = 0.0, 0
+                    if len(returns) == n_episodes:
+                        reason = "episodes"
+                        break
+                    if done < limit:
+                        observation, _ = env.reset()
+            reason = reason or ("steps" if done == limit else "")
+            if child.end() and not reason:
+                reason = "callback"
+    except KeyboardInterrupt:
+        reason = "interrupted"
+    seconds = time.perf_counter() - begun
+    returns, lengths = np.array(returns, float), np.array(lengths, int)
+    return Experience(returns, lengths, done, reason, seconds, seen)

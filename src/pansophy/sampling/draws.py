@@ -1,0 +1,101 @@
+"""What a run of chains gives back, and the tables and plots of it."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .diagnostics import Summary, diagnose
+
+
+class Run(NamedTuple):
+    """Where the chains stand: all that is needed to go on."""
+
+    sampler: Any
+    state: Any
+    tuning: Any  # what warm-up remembers
+    rng: np.random.Generator
+    warmup: int  # steps of warm-up in all
+    warmed: int  # of these taken
+    thin: int
+
+
+@dataclass(eq=False, repr=False)
+class Draws:
+    """Draws of m chains.
+
+    Attributes
+    ----------
+    positions : ndarray of shape (chains, draws, d)
+    log_prob : ndarray of shape (chains, draws)
+        Log density at each draw, up to the constant of the target.
+    info : dict of ndarray of shape (chains, draws)
+        What the sampler tells of its steps, such as "acceptance".
+    names : list of str
+        Names of the d parameters.
+    reason : str
+        Why the run ended: "done", "interrupted" (by hand) or "callback".
+    seconds : float
+        Time the run took, warm-up included.
+    run : Run
+        Where the chains stand; `sample(draws, n)` goes on from here.
+    """
+
+    positions: np.ndarray
+    log_prob: np.ndarray
+    info: dict[str, np.ndarray]
+    names: list[str]
+    reason: str
+    seconds: float
+    run: Run = field(repr=False)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run was stopped by hand before it had all its draws."""
+        return self.reason == "interrupted"
+
+    @property
+    def state(self):
+        """State of the sampler after the last draw, its tuning included."""
+        return self.run.state
+
+    @property
+    def acceptance(self) -> np.ndarray:
+        """Mean acceptance probability of each chain, NaN if the sampler has none."""
+        rate = self.info.get("acceptance", np.empty((len(self.positions), 0)))
+        return rate.mean(axis=1) if rate.size else np.full(len(rate), np.nan)
+
+    @property
+    def flat(self) -> np.ndarray:
+        """All draws as (chains * draws, d)."""
+        return self.positions.reshape(-1, self.positions.shape[2])
+
+    def summary(self) -> Summary:
+        """Moments, quantiles, MCSE, R-hat and effective sizes; prints as a table."""
+        return diagnose(self.positions, self.names)
+
+    def __repr__(self):
+        m, n, d = self.positions.shape
+        head = f"{n} draws of {m} chains in {d} dimensions, {self.seconds:.1f} s"
+        if not np.isnan(self.acceptance).all():
+            head += f", acceptance {self.acceptance.mean():.2f}"
+        if self.interrupted:
+            head += ", interrupted"
+        return head + "\n" + self.summary().table(10)
+
+    def plot(self, rows=5):
+        """Traces and histograms of the first parameters; gives matplotlib's axes."""
+        from matplotlib import pyplot as plt
+
+        d = min(rows, self.positions.shape[2])
+        figure, axes = plt.subplots(
+            d, 2, figsize=(8, 1.6 * d), squeeze=False, width_ratios=(3, 1)
+        )
+        for j, (trace, histogram) in enumerate(axes):
+            for chain in self.positions[:, :, j]:
+                trace.plot(chain, lw=0.5)
+                histogram.hist(chain, bins=30, histtype="step")
+            trace.set_ylabel(self.names[j])
+        axes[-1, 0].set_xlabel("draw")
+        figure.tight_layout()
+        return axes

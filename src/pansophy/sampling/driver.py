@@ -1,0 +1,244 @@
+"""The driver of every chain: warm-up, draws, progress, interruption, going on.
+
+A sampler (`typing.Sampler`) moves m chains at once:
+
+    init(position (m, d)) -> state       with fields position (m, d), log_prob (m,)
+    step(rng, state) -> state, info      info: fields of shape (m,)
+    adapt(state, info, tuning, left) -> state, tuning      if it learns in warm-up
+
+Everything a step needs is in its state, the tuned sizes too, and `adapt` is called
+in warm-up only, so the kept draws come from one fixed chain. Ctrl-C keeps the draws
+there are and marks them; `sample(draws, n)` goes on from where a run stands, and n
+draws and then k more are the same as n + k at once.
+"""
+
+import copy
+import time
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..base import Estimator, InterruptedFitWarning
+from ..core.progress import watched
+from ..core.random import rng_from
+from ..params import brief
+from .draws import Draws, Run
+
+BEATS = 100  # how often a run reports
+
+
+@dataclass(eq=False, repr=False)
+class Sampling(Estimator):
+    """Stands for a sampler that cannot carry callbacks of its own."""
+
+
+def sample(
+    sampler,
+    n_draws=1000,
+    *,
+    init=None,
+    chains=None,
+    warmup=None,
+    thin=None,
+    random_state=None,
+    names=None,
+    progress=False,
+) -> Draws:
+    """Run Markov chains and return their draws.
+
+    Parameters
+    ----------
+    sampler : Sampler or Draws
+        What moves the chains, such as `Metropolis(log_prob)`; or the result of an
+        earlier run, which is then continued (with its own chains and random stream).
+    n_draws : int
+        Draws to keep of each chain.
+    init : array of shape (d,) or (chains, d), or function
+        Where the chains start: all at one place, each at its own, or
+        `init(rng, chains)` giving (chains, d). Spread out starts make R-hat telling.
+    chains : int or None
+        Number of chains; None is 4, or the number of rows of init.
+    warmup : int or None
+        Steps before the first draw, in which the sampler tunes itself; None is 1000.
+    thin : int or None
+        Steps for each draw kept; None is 1.
+    random_state : int, Generator, RandomState or None
+        Same seed, same draws.
+    names : list of str or None
+        Names of the d parameters.
+    progress : bool
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    Draws
+        Positions (chains, draws, d) with `summary()` and `plot()`.
+
+    Examples
+    --------
+    >>> from pansophy.sampling import Metropolis, sample
+    >>> draws = sample(
+    ...     Metropolis(lambda x: -abs(x[0])), 500, init=[0.0], random_state=1
+    ... )
+    >>> more = sample(draws, 500)
+    >>> more.positions.shape
+    (4, 1000, 1)
+    """
+    if not isinstance(n_draws, (int, np.integer)) or n_draws < 1:
+        raise ValueError(
+            f"n_draws must be a whole number of at least 1, got {n_draws}."
+        )
+    if isinstance(sampler, Draws):
+        given = {
+            "init": init,
+            "chains": chains,
+            "warmup": warmup,
+            "thin": thin,
+            "random_state": random_state,
+        }
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(f"{name} cannot change when a run is continued.")
+        before, run = sampler, sampler.run
+        run = run._replace(rng=copy.deepcopy(run.rng))
+    else:
+        before = None
+        run = begin(sampler, init, chains, warmup, thin, rng_from(random_state))
+    d = run.state.position.shape[1]
+    names = names if names is not None else before.names if before else None
+    names = [f"x{j}" for j in range(d)] if names is None else list(names)
+    if len(names) != d:
+        raise ValueError(f"{len(names)} names were given for {d} parameters.")
+    owner = run.sampler if isinstance(run.sampler, Estimator) else Sampling()
+    go = lambda task: proceed(run, int(n_draws), names, task)
+    draws = watched(owner, go, total=BEATS, verbose=progress)
+    draws = draws if before is None else joined(before, draws)
+    check(draws)
+    return draws
+
+
+def begin(sampler, init, chains, warmup, thin, rng) -> Run:
+    """Check the arguments and put the chains at their starts."""
+    for name, value, least in (
+        ("chains", chains, 1),
+        ("warmup", warmup, 0),
+        ("thin", thin, 1),
+    ):
+        whole = isinstance(value, (int, np.integer))
+        if value is not None and not (whole and value >= least):
+            raise ValueError(
+                f"{name} must be a whole number >= {least}, got {brief(value)}."
+            )
+    if init is None:
+        raise ValueError(
+            "init is needed: a start of shape (d,) or (chains, d), or a function."
+        )
+    x = np.asarray(init(rng, chains or 4) if callable(init) else init)
+    if x.ndim == 1:
+        x = np.tile(x, (chains or 4, 1))
+    if x.ndim != 2 or 0 in x.shape or (chains is not None and len(x) != chains):
+        wanted = "chains" if chains is None else chains
+        raise ValueError(f"init must have shape (d,) or ({wanted}, d), got {x.shape}.")
+    state = sampler.init(x)
+    bad = np.flatnonzero(~np.isfinite(state.log_prob))
+    if bad.size:
+        raise ValueError(
+            f"log_prob is {state.log_prob[bad[0]]} at the start of chain {bad[0]}; "
+            "start where the density is positive."
+        )
+    warmup = 1000 if warmup is None else int(warmup)
+    return Run(sampler, state, None, rng, warmup, 0, int(thin or 1))
+
+
+class Store:
+    """Arrays for the draws to come, made when the first one shows their shapes."""
+
+    def __init__(self, n):
+        self.n, self.kept, self.arrays = n, 0, {}
+
+    def keep(self, state, info):
+        values = {"position": state.position, "log_prob": state.log_prob}
+        values |= info._asdict()
+        if not self.arrays:
+            for name, v in values.items():
+                self.arrays[name] = np.empty((self.n, *v.shape), v.dtype)
+        for name, v in values.items():
+            self.arrays[name][self.kept] = v
+        self.kept += 1
+
+    def cut(self, state):
+        """What was kept; a run stopped in warm-up has kept nothing."""
+        if not self.arrays:
+            x = state.position
+            empty = np.empty((len(x), 0))
+            return {"position": np.empty((len(x), 0, x.shape[1])), "log_prob": empty}
+        cut = lambda a: a[: self.kept].swapaxes(0, 1)  # written draw by draw
+        return {name: cut(a) for name, a in self.arrays.items()}
+
+
+def proceed(run, n_draws, names, task) -> Draws:
+    """Warm-up as far as it is due, then the draws."""
+    begun = time.perf_counter()
+    sampler, state, tuning, rng, warmup, warmed, thin = run
+    adapt = getattr(sampler, "adapt", None)
+    store = Store(n_draws)
+    total = warmup - warmed + n_draws * thin
+    done, reason = 0, "done"
+    try:
+        for beat in range(BEATS):
+            child = task.child(f"part {beat}")
+            for i in range(done, total * (beat + 1) // BEATS):
+                state, info = sampler.step(rng, state)
+                if warmed < warmup:
+                    if adapt is not None:
+                        left = warmup - warmed - 1
+                        state, tuning = adapt(state, info, tuning, left)
+                    warmed += 1
+                elif (total - i) % thin == 1 or thin == 1:
+                    store.keep(state, info)
+                done = i + 1
+            if child.end(state) and done < total:
+                reason = "callback"
+                break
+    except KeyboardInterrupt:
+        reason = "interrupted"
+    run = Run(sampler, state, tuning, copy.deepcopy(rng), warmup, warmed, thin)
+    found = store.cut(state)
+    seconds = time.perf_counter() - begun
+    position, log_prob = found.pop("position"), found.pop("log_prob")
+    return Draws(position, log_prob, found, names, reason, seconds, run)
+
+
+def joined(a, b) -> Draws:
+    """Draws b after draws a, as one run."""
+    along = lambda x, y: np.concatenate([x, y], axis=1)
+    info = {
+        name: along(a.info[name], b.info[name]) for name in a.info if name in b.info
+    }
+    return Draws(
+        along(a.positions, b.positions),
+        along(a.log_prob, b.log_prob),
+        info if a.info else b.info,
+        b.names,
+        b.reason,
+        a.seconds + b.seconds,
+        b.run,
+    )
+
+
+def check(draws):
+    """Warn of what a user should know before using the draws."""
+    n = draws.positions.shape[1]
+    if draws.interrupted:
+        warnings.warn(
+            f"sampling was interrupted; {n} draws of each chain were kept.",
+            InterruptedFitWarning,
+            stacklevel=3,
+        )
+    if not np.isfinite(draws.log_prob).all():
+        warnings.warn(
+            "log_prob is infinite at some draws: the chain cannot leave such a place.",
+            RuntimeWarning,
+            stacklevel=3,
+        )

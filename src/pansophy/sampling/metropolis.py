@@ -1,0 +1,202 @@
+"""Metropolis-Hastings: a chain with any target density known up to a constant.
+
+With target pi and proposal q, move from x to y ~ q(. | x) with probability
+
+    alpha(x, y) = min(1, pi(y) q(x | y) / (pi(x) q(y | x)))                     (1)
+
+and stay otherwise. Then pi(x) q(y | x) alpha(x, y) is symmetric in x and y (detailed
+balance), so pi is left as it is; constants of pi cancel. m chains move together.
+
+In warm-up a `RandomWalk` learns its scale s and covariance C from all chains:
+
+    log s <- log s + 2 k^-0.6 (mean alpha - alpha*)                             (2)
+    C = ((N S + (d + 1) diag S)) / (N + d + 1)                                  (3)
+
+with alpha* = 0.44 in one dimension and 0.234 in more, k the steps since C last
+changed, and S the covariance of a window with N accepted moves. Windows double in
+length, so that the way in from a bad start is forgotten; C last changes when a tenth
+of the warm-up is left. The shrinking in (3) is ours: it keeps C positive definite
+when a window has fewer moves than dimensions. After warm-up nothing changes.
+
+Cost of a step: one call of log_prob, O(m d^2).
+
+Shapes    x (m, d)   log_prob (m,)   C (d, d)
+Refs      [Metropolis1953] [Hastings1970]; [Roberts1997] alpha*; [Haario2001] (3);
+          [Andrieu2008] (2)
+"""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..base import Estimator
+from ..params import Flag, OpenFraction, check_params
+from .proposals import RandomWalk, propose
+
+
+class State(NamedTuple):
+    """What a step hands to the next."""
+
+    position: np.ndarray  # x
+    log_prob: np.ndarray  # log pi(x)
+    proposal: Any  # q, as warm-up has made it
+    batched: bool  # whether log_prob takes all chains at once
+
+
+class Info(NamedTuple):
+    """What a step tells."""
+
+    acceptance: np.ndarray  # alpha, eq. (1)
+    accepted: np.ndarray
+
+
+class Tuning(NamedTuple):
+    """What warm-up remembers."""
+
+    t: int = 0  # warm-up steps taken
+    k: int = 0  # of these since C last changed
+    window: int = 100  # length of this window
+    moves: float = 0.0  # N
+    count: int = 0  # positions in the sums below
+    center: Any = 0.0  # near the mean, so that the sums lose no digits
+    total: Any = 0.0
+    outer: Any = 0.0
+
+
+def accept(log_ratio):
+    """alpha of eq. (1) from its logarithm; NaN (a density that failed) rejects."""
+    alpha = np.exp(np.minimum(log_ratio, 0.0))
+    alpha[alpha != alpha] = 0.0
+    return alpha
+
+
+def collect(tuning, x, info):
+    """Add the positions of one step to the sums of the window."""
+    first = tuning.count == 0
+    center = x.mean(axis=0) if first else tuning.center
+    e = x - center
+    return tuning._replace(
+        t=tuning.t + 1,
+        k=tuning.k + 1,
+        moves=tuning.moves + float(info.accepted.sum()),
+        count=tuning.count + len(x),
+        center=center,
+        total=tuning.total + e.sum(axis=0),
+        outer=tuning.outer + e.T @ e,
+    )
+
+
+def learned(tuning):
+    """C of eq. (3), or None where a coordinate has not moved at all."""
+    mean = tuning.total / tuning.count
+    S = tuning.outer / tuning.count - np.outer(mean, mean)
+    spread = np.diag(S)
+    if not (np.isfinite(S).all() and (spread > 0).all()):
+        return None
+    prior = len(S) + 1
+    return (tuning.moves * S + prior * np.diag(spread)) / (tuning.moves + prior)
+
+
+def takes_batch(log_prob, x) -> bool:
+    """Whether log_prob maps (m, d) to (m,): tried on m != d rows, at least two."""
+    m = max(len(x), 2)
+    m += m == x.shape[1]
+    try:
+        out = np.asarray(log_prob(np.resize(x, (m, x.shape[1]))))
+    except Exception:  # a function of one position may fail in any way on a batch
+        return False
+    return out.shape == (m,)
+
+
+def evaluate(log_prob, x, batched):
+    """log pi at m positions."""
+    if batched:
+        return np.asarray(log_prob(x), dtype=float)
+    return np.array([np.asarray(log_prob(row), dtype=float).item() for row in x])
+
+
+@dataclass(eq=False, repr=False)
+class Metropolis(Estimator):
+    """Metropolis-Hastings sampler, to be run by `sample`.
+
+    Parameters
+    ----------
+    log_prob : function
+        Logarithm of the target density, up to a constant: of positions (m, d), giving
+        (m,), which is quick; or of one position (d,), giving a number.
+    proposal : RandomWalk, function or None
+        Moves, see `pansophy.sampling.proposals`. None is `RandomWalk()`.
+    target_accept : float or None
+        Acceptance rate that warm-up of a `RandomWalk` aims at. None is 0.44 in one
+        dimension and 0.234 in more.
+    batched : bool or None
+        Whether log_prob takes all chains at once. None finds out by trying.
+
+    Examples
+    --------
+    >>> from pansophy.sampling import Metropolis, sample
+    >>> sampler = Metropolis(lambda x: -0.5 * (x**2).sum(axis=-1))
+    >>> draws = sample(sampler, 2000, init=[0.0, 0.0], random_state=0)
+    >>> draws.positions.shape
+    (4, 2000, 2)
+    >>> bool(abs(draws.summary().sd - 1).max() < 0.15)
+    True
+    """
+
+    log_prob: Callable
+    _: KW_ONLY
+    proposal: Callable | None = None
+    target_accept: OpenFraction | None = None
+    batched: Flag | None = None
+
+    def init(self, position) -> State:
+        """State of m chains at positions (m, d)."""
+        check_params(self)
+        proposal = self.proposal or RandomWalk()
+        x = np.array(position)
+        if isinstance(proposal, RandomWalk):
+            x, proposal = x.astype(float), proposal.sized(x.shape[1])
+        batched = self.batched
+        if batched is None:
+            batched = takes_batch(self.log_prob, x)
+        log_prob = evaluate(self.log_prob, x, batched)
+        if log_prob.shape != (len(x),):
+            raise ValueError(
+                f"log_prob must give one number a chain, shape ({len(x)},), got shape "
+                f"{log_prob.shape}."
+            )
+        return State(x, log_prob, proposal, batched)
+
+    def step(self, rng, state) -> tuple[State, Info]:
+        """One move of every chain, eq. (1)."""
+        x, log_x, proposal, batched = state
+        y, h = propose(proposal, rng, x)
+        log_y = evaluate(self.log_prob, y, batched)
+        alpha = accept(log_y - log_x + h)
+        accepted = rng.random(len(x)) < alpha
+        position = np.where(accepted[:, None], y, x)
+        log_prob = np.where(accepted, log_y, log_x)
+        return State(position, log_prob, proposal, batched), Info(alpha, accepted)
+
+    def adapt(self, state, info, tuning, left) -> tuple[State, Tuning | None]:
+        """Learn from one step of warm-up with `left` steps to go, eq. (2) and (3)."""
+        walk = state.proposal
+        if not isinstance(walk, RandomWalk) or not walk.learn:
+            return state, None
+        tuning = collect(tuning or Tuning(), state.position, info)
+        d = state.position.shape[1]
+        target = self.target_accept or (0.44 if d == 1 else 0.234)
+        gain = 2.0 * tuning.k**-0.6
+        walk = walk.rescaled(
+            walk.scale * np.exp(gain * (float(info.acceptance.mean()) - target))
+        )
+        total = tuning.t + left
+        last = max(total // 10, min(50, total // 2))  # steps for the scale alone
+        ends = tuning.k >= tuning.window and left >= last + 2 * tuning.window
+        ends |= left == last and tuning.k >= 25
+        if ends and (C := learned(tuning)) is not None:
+            walk = RandomWalk(2.38 / np.sqrt(d), C)
+            tuning = Tuning(tuning.t, window=2 * tuning.window)
+        return state._replace(proposal=walk), tuning

@@ -1,0 +1,244 @@
+"""Planning: worked examples, oracles, certificates, every form of input."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from pansophy.rl import (
+    bellman_residual,
+    discounted_return,
+    evaluate_policy,
+    greedy_path,
+    greedy_policy,
+    mdp,
+    policy_iteration,
+    q_from_v,
+    shift_rewards,
+    value_iteration,
+)
+from tests.oracles import value_iteration as slow
+
+# W25 of the first notes: T[s][a], R[s][a] as written there, axes moved to (A, S, S)
+T25 = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0, 1]]]).swapaxes(0, 1)
+R25 = np.array([[[0, 1], [0, 2.0]], [[1, 0], [0, 0.5]]]).swapaxes(0, 1)
+V25 = np.array([9.76377953, 8.89763780])
+Q25 = np.array([[8.80944882, 9.76377953], [8.89763780, 8.50787402]])
+# ex. B46 of the fourth: stay, or go, which succeeds with probability 0.8
+T46 = np.array([[[1, 0], [0, 1]], [[0.2, 0.8], [0.8, 0.2]]])
+R46 = np.array([[0.0, 0], [1, 0]])
+# ex. B45: a corridor of two cells and a goal worth 100
+P45 = {
+    0: {0: [(1.0, 0, 0.0, False)], 1: [(1.0, 1, 0.0, False)]},
+    1: {0: [(1.0, 0, 0.0, False)], 1: [(1.0, 1, 100.0, True)]},
+}
+
+
+def random_mdp(rng, S, A, K):
+    """Each action of each state leads to K states."""
+    T = np.zeros((A, S, S))
+    for a in range(A):
+        for s in range(S):
+            T[a, s, rng.choice(S, K, replace=False)] = rng.dirichlet(np.ones(K))
+    return T, rng.normal(size=(S, A))
+
+
+def test_worked_example_of_two_states():
+    model = mdp(T25, R25)
+    V = np.zeros(2)
+    for want in ((1.6, 0.5), (2.248, 1.445), (3.04504, 2.16185)):
+        V = q_from_v(model, V, 0.9).max(axis=1)
+        np.testing.assert_allclose(V, want, atol=1e-9)
+    got = value_iteration(T25, R25, gamma=0.9, tol=1e-9)
+    np.testing.assert_allclose(got.V, V25, atol=2e-8)
+    np.testing.assert_allclose(got.Q, Q25, atol=2e-8)
+    np.testing.assert_array_equal(got.policy, [1, 0])
+    np.testing.assert_array_equal(greedy_policy(got.Q), got.policy)
+    assert bellman_residual(model, got.Q, 0.9) < 1e-8
+
+
+def test_worked_policy_iteration():
+    got = policy_iteration(T25, R25, gamma=0.9, policy=[0, 0])
+    np.testing.assert_allclose(got.history["V"][0], [1.5625, 2.1875], atol=1e-12)
+    np.testing.assert_allclose(got.history["V"][1], [6.34146341, 5], atol=1e-8)
+    np.testing.assert_allclose(got.V, V25, atol=1e-8)
+    assert got.converged and got.bound < 1e-10
+    assert (np.diff(got.history["V"], axis=0) >= -1e-12).all()
+
+
+def test_worked_stay_or_go():
+    got = value_iteration(T46, R46, gamma=0.9, tol=1e-9)
+    np.testing.assert_allclose(got.V, [8.780488, 10], atol=1e-6)
+    want = [[7.902439, 8.780488], [10, 8.121951]]
+    np.testing.assert_allclose(got.Q, want, atol=1e-6)
+
+
+def test_worked_corridor():
+    got = value_iteration(P45, gamma=0.9)
+    np.testing.assert_allclose(got.Q, [[81, 90], [81, 100]], atol=1e-9)
+    assert greedy_path(mdp(P45), got.policy, 0) == ([0, 1], True)
+    assert greedy_path(mdp(P45), [1, 0], 0) == ([0, 1], False)  # round and round
+    assert greedy_path(mdp(T46, R46), [0, 0], 1) == ([1], True)
+
+
+def test_returns():
+    assert discounted_return([1, 2, 3], 0.9) == pytest.approx(5.23)
+    assert discounted_return([1] * 2000, 0.9) == pytest.approx(10)
+    assert discounted_return([], 0.9) == 0
+
+
+def test_three_ways_to_evaluate_a_policy(rng):
+    T, r = random_mdp(rng, 6, 2, 3)
+    policy = rng.integers(2, size=6)
+    V = evaluate_policy(T, policy, r, gamma=0.8)
+    one_hot = np.eye(2)[policy]
+    np.testing.assert_allclose(evaluate_policy(T, one_hot, r, gamma=0.8), V)
+    lists = [sparse.csr_array(M) for M in T]
+    np.testing.assert_allclose(evaluate_policy(lists, policy, r, gamma=0.8), V)
+    W = np.zeros(6)
+    for _ in range(200):
+        W = slow.backup(T, r, W, 0.8)[np.arange(6), policy]
+    np.testing.assert_allclose(W, V, atol=1e-10)
+    # 4000 walks of 60 steps: standard error below 0.02 for these rewards; 0.1 is 5
+    model, s = T[policy, np.arange(6)].cumsum(axis=1), np.zeros(4000, int)
+    total = np.zeros(4000)
+    for t in range(60):
+        total += 0.8**t * r[s, policy[s]]
+        s = (rng.random(4000)[:, None] > model[s]).sum(axis=1)
+    assert total.mean() == pytest.approx(V[0], abs=0.1)
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.5, 0.9]))
+def test_equals_the_best_of_all_policies(seed, gamma):
+    rng = np.random.default_rng(seed)
+    T, r = random_mdp(rng, 4, 3, 2)
+    got = value_iteration(T, r, gamma=gamma, tol=1e-9)
+    best = slow.best_by_enumeration(T, r, gamma)
+    assert np.abs(got.V - best).max() <= got.bound + 1e-12 <= 1e-9 + 1e-12
+    np.testing.assert_allclose(policy_iteration(T, r, gamma=gamma).V, best, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_evaluations", [0, 1, 100])
+@pytest.mark.parametrize("form", ["dense", "sparse", "dict"])
+def test_bound_is_kept_in_every_form(form, n_evaluations, rng):
+    T, r = random_mdp(rng, 40, 3, 4)
+    exact = policy_iteration(T, r, gamma=0.95).V
+    if form == "sparse":
+        P, R = [sparse.csr_array(M) for M in T], r
+    elif form == "dense":
+        P, R = T, r
+    else:
+        P = {
+            s: {
+                a: [(T[a, s, k], k, r[s, a], False) for k in np.flatnonzero(T[a, s])]
+                for a in range(3)
+            }
+            for s in range(40)
+        }
+        R = None
+    for tol in (1e-2, 1e-8):
+        got = value_iteration(P, R, gamma=0.95, tol=tol, n_evaluations=n_evaluations)
+        assert np.abs(got.V - exact).max() <= got.bound + 1e-12 <= tol + 1e-12
+        np.testing.assert_allclose(got.Q.max(axis=1), got.V, atol=1e-12)
+        assert got.history["objective"][-1] == got.bound
+        assert len(got.history["objective"]) == got.n_iter
+
+
+def test_bound_is_kept_where_episodes_end(rng):
+    P = {}
+    for s in range(30):
+        P[s] = {}
+        for a in range(2):
+            p, to = rng.dirichlet(np.ones(3)), rng.integers(30, size=3)
+            ends = rng.random(3) < 0.2
+            rows = zip(p, to, rng.normal(size=3), ends, strict=True)
+            P[s][a] = [(float(x), int(y), float(z), bool(e)) for x, y, z, e in rows]
+    exact = policy_iteration(P, gamma=0.97).V
+    for tol in (0.1, 1e-7):
+        got = value_iteration(P, gamma=0.97, tol=tol)
+        assert np.abs(got.V - exact).max() <= got.bound + 1e-12 <= tol + 1e-12
+    undiscounted = value_iteration(P, gamma=1, tol=1e-12)
+    assert undiscounted.bound == np.inf
+    np.testing.assert_allclose(
+        undiscounted.V, policy_iteration(P, gamma=1.0).V, atol=1e-9
+    )
+
+
+def test_blocks_and_threads_change_nothing(rng, monkeypatch):
+    import sys
+
+    module = sys.modules["pansophy.rl.value_iteration"]
+    T, r = random_mdp(rng, 50, 3, 5)
+    P = [sparse.csr_array(M) for M in T]
+    whole = value_iteration(P, r, gamma=0.9)
+    monkeypatch.setattr(module, "BLOCK", 37)
+    cut = value_iteration(P, r, gamma=0.9)
+    np.testing.assert_array_equal(whole.V, cut.V)
+    np.testing.assert_array_equal(whole.Q, cut.Q)
+    np.testing.assert_array_equal(whole.policy, cut.policy)
+
+
+def test_sweep_is_a_contraction(rng):
+    model = mdp(*random_mdp(rng, 12, 3, 4))
+    for _ in range(20):
+        V, W = rng.normal(size=(2, 12))
+        a, b = (q_from_v(model, x, 0.9).max(axis=1) for x in (V, W))
+        assert np.abs(a - b).max() <= 0.9 * np.abs(V - W).max() + 1e-12
+        np.testing.assert_allclose(
+            q_from_v(model, V, 0.9), slow.backup(model.T, model.r, V, 0.9)
+        )
+
+
+def test_start_and_shift(rng):
+    T, r = random_mdp(rng, 20, 2, 3)
+    first = value_iteration(T, r, gamma=0.99, tol=1e-8)
+    again = value_iteration(T, r, gamma=0.99, tol=1e-7, V0=first.V)
+    assert again.n_iter == 1
+    shifted = value_iteration(shift_rewards(mdp(T, r), 0.5), gamma=0.99, tol=1e-8)
+    np.testing.assert_allclose(shifted.V, first.V + 0.5 / 0.01, atol=1e-6)
+    with pytest.raises(ValueError, match="cannot be shifted"):
+        shift_rewards(mdp(P45), 1.0)
+
+
+def test_forms_of_rewards_and_transitions_agree(rng):
+    T, _ = random_mdp(rng, 5, 2, 3)
+    R = rng.normal(size=(2, 5, 5))
+    r = (T * R).sum(axis=2).T
+    lists = [sparse.csr_array(M) for M in T]
+    np.testing.assert_allclose(mdp(T, R).r, r)
+    np.testing.assert_allclose(mdp(lists, R).r, r)
+    np.testing.assert_allclose(mdp(lists, [sparse.csr_array(M) for M in R]).r, r)
+    np.testing.assert_allclose(mdp(T, r[:, 0]).r, r[:, [0, 0]])
+    to = rng.integers(5, size=(5, 2))  # a world without chance is one-hot rows
+    one_hot = np.eye(5)[to].swapaxes(0, 1)
+    a = value_iteration(to, r, gamma=0.9, tol=1e-10)
+    b = value_iteration(one_hot, r, gamma=0.9, tol=1e-10)
+    np.testing.assert_allclose(a.V, b.V, atol=1e-9)
+
+
+def test_errors_say_what_is_wrong():
+    bad = T46.copy()
+    bad[1, 0] = [0.2, 0.7]
+    for arguments, words in (
+        ((bad, R46), r"P of action 1 must be probabilities .*\(state 0: 0.9\)"),
+        (([sparse.csr_array(M) for M in bad], R46), "P of action 1"),
+        ((T46 * [1.0, np.nan], R46), "must be probabilities"),
+        ((T46,), "R is needed"),
+        ((P45, R46), "R must be left out"),
+        ((T46, np.zeros((3, 2))), "R must have shape"),
+        ((T46, R46 + np.inf), "R contains NaN"),
+        ((T46[0], R46), r"shape \(A, S, S\)"),
+        ((T46[:, :1], R46), "square"),
+        (([[0, 5], [0, 1]], R46), "from 0 to 1"),
+        ((T46, R46, 1.2), "gamma must be from 0 to 1"),
+        ((T46, R46, 0.9, -1.0), "tol must be at least 0"),
+    ):
+        with np.errstate(invalid="ignore"), pytest.raises(ValueError, match=words):
+            value_iteration(*arguments)
+    with pytest.raises(ValueError, match="V0 must hold 2"):
+        value_iteration(T46, R46, V0=[1.0])
+    with pytest.warns(ConvergenceWarning, match="after 2 sweeps"):
+        got = value_iteration(T46, R46, gamma=0.99, max_iter=2, n_evaluations=0)
+    assert not got.converged and "not converged after 2" in repr(got)
