@@ -7,6 +7,7 @@ caller has imported it already.
 """
 
 import sys
+from typing import Any
 
 import array_api_compat
 import array_api_compat.numpy as numpy_namespace
@@ -27,7 +28,7 @@ def is_foreign(x) -> bool:
     return not is_numpy(x) and (is_torch(x) or hasattr(x, "__array_namespace__"))
 
 
-def namespace(*arrays):
+def namespace(*arrays) -> Any:
     """The array namespace shared by the arguments; lists and numbers count as NumPy."""
     found = [x for x in arrays if is_foreign(x)]
     return array_api_compat.array_namespace(*found) if found else numpy_namespace
@@ -41,9 +42,10 @@ def device(x):
 def asarray(values, like):
     """`values` as an array of the library, device and dtype of `like`."""
     if not is_foreign(like):
-        return np.asarray(values, dtype=like.dtype)
+        return np.asarray(to_numpy(values), dtype=like.dtype)
     xp = namespace(like)
-    values = to_numpy(values) if is_numpy(values) else values
+    if is_numpy(values) and not values.flags.writeable:
+        values = values.copy()  # torch warns about sharing memory it may not write
     return xp.asarray(values, dtype=like.dtype, device=device(like))
 
 

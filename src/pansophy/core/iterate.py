@@ -8,7 +8,8 @@ state is kept) or at Ctrl-C ("interrupted": likewise). So an interrupted fit lea
 model that works, and resuming is calling `iterate` again with `result.state`.
 
 `best_of` runs several starts and keeps the lowest objective; the earliest wins ties,
-so the answer does not depend on how the starts were scheduled.
+so the answer does not depend on how the starts were scheduled. Objectives that differ
+by rounding alone are a tie: two starts often end in the same place.
 """
 
 import math
@@ -79,6 +80,7 @@ def iterate(
             new = step(state)
             if not math.isfinite(new.objective):
                 reason = "diverged"
+                child.end(state)
                 break
             n_iter += 1
             settled = change(state, new) <= tol
@@ -97,7 +99,14 @@ def iterate(
     return Result(state, n_iter, reason, arrays, time.perf_counter() - begun)
 
 
-def best_of(n: int, run: Callable[[int, Task], Result], *, task: Task = SILENT):
+def lower(a: float, b: float) -> bool:
+    """Whether a is better than b by more than rounding; NaN is worse than all."""
+    return a < b - 1e-12 * abs(b) or (math.isnan(b) and not math.isnan(a))
+
+
+def best_of(
+    n: int, run: Callable[[int, Task], Result], *, task: Task = SILENT
+) -> Result:
     """The best of n runs, `run(i, task)` each, by objective.
 
     An interrupted run ends the series; the best so far is kept and marked.
@@ -112,9 +121,11 @@ def best_of(n: int, run: Callable[[int, Task], Result], *, task: Task = SILENT):
                 raise
             interrupted = True
             break
-        if best is None or result.objective < best.objective:
+        if best is None or lower(result.objective, best.objective):
             best = result
         interrupted = result.interrupted
         if interrupted or (n > 1 and child.end(result.state)):
             break
+    if best is None:
+        raise ValueError(f"best_of needs at least one run, got n={n}.")
     return best._replace(reason="interrupted") if interrupted else best

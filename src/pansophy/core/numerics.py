@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .arrays import is_numpy, namespace
+from .arrays import namespace
 
 LOG_2PI = math.log(2 * math.pi)
 
@@ -28,6 +28,7 @@ def softmax(A, axis=-1):
 
 def log_softmax(A, axis=-1):
     """log of `softmax`, exact for very negative entries."""
+    A = A - namespace(A).max(A, axis=axis, keepdims=True)  # first: keeps all digits
     return A - logsumexp(A, axis=axis, keepdims=True)
 
 
@@ -46,11 +47,8 @@ def sigmoid(a):
 
 def safe_log(p):
     """log(p) with log(0) = -inf and no warning."""
-    xp = namespace(p)
-    if is_numpy(p) or xp is np:
-        with np.errstate(divide="ignore"):
-            return np.log(p)
-    return xp.log(p)
+    with np.errstate(divide="ignore"):
+        return namespace(p).log(p)
 
 
 def xlogy(x, y):

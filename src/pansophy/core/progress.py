@@ -9,7 +9,7 @@ or `verbose=1` on the estimator.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sklearn.callback import ProgressBar, with_callbacks
 
@@ -19,8 +19,8 @@ __all__ = ["SILENT", "ProgressBar", "Task", "watched"]
 class Task(NamedTuple):
     """A node in the tree of what a fit is doing."""
 
-    context: object = None
-    estimator: object = None
+    context: Any = None
+    estimator: Any = None
     data: dict = {}
     snapshot: Callable | None = None  # state -> fitted attributes
 

@@ -19,20 +19,20 @@ from pathlib import Path
 import numpy as np
 
 from . import threads
-from .arrays import is_foreign, is_numpy, namespace
+from .arrays import device, is_foreign, is_numpy, namespace
 
 BLOCK_BYTES = 1 << 20  # a block and its temporaries stay near the last-level cache
 
 
-def add(a, b):
-    """Sum of two statistics of the same structure."""
+def add(a, b, *, into: bool = False):
+    """Sum of two statistics of the same structure; `into` may overwrite a."""
     if isinstance(a, tuple):
-        parts = [add(x, y) for x, y in zip(a, b, strict=True)]
+        parts = [add(x, y, into=into) for x, y in zip(a, b, strict=True)]
         return type(a)(*parts) if hasattr(a, "_fields") else tuple(parts)
     if isinstance(a, dict):
-        return {key: add(a[key], b[key]) for key in a}
-    if is_numpy(a) and getattr(a, "ndim", 0) and a.flags.writeable:
-        a += b  # `a` is always a partial sum of our own
+        return {key: add(a[key], b[key], into=into) for key in a}
+    if into and is_numpy(a) and getattr(a, "ndim", 0):
+        a += b
         return a
     return a + b
 
@@ -40,9 +40,9 @@ def add(a, b):
 def total(parts: Iterator):
     """Add up statistics in the order in which they come."""
     parts = iter(parts)
-    out = next(parts)
+    out, ours = next(parts), False  # the first may be a view of the caller's rows
     for part in parts:
-        out = add(out, part)
+        out, ours = add(out, part, into=ours), True
     return out
 
 
@@ -67,15 +67,15 @@ class Rows:
         self.block = block or default_block(self.d)
         self.threaded = not is_foreign(X)
 
-    def with_aligned(self, *aligned) -> "Rows":
-        """The same rows with other aligned arrays."""
-        return Rows(self.X, *aligned, block=self.block)
+    def with_aligned(self, *aligned, block: int | None = None) -> "Rows":
+        """The same rows with other aligned arrays, perhaps in other blocks."""
+        return Rows(self.X, *aligned, block=block or self.block)
 
     def blocks(self) -> Iterator[tuple]:
         """(X_b, *aligned_b) for each block, in order."""
         for i in range(0, self.n, self.block):
             cut = slice(i, min(i + self.block, self.n))
-            yield (self.X[cut], *(None if a is None else a[cut] for a in self.aligned))
+            yield tuple(part(a, cut) for a in (self.X, *self.aligned))
 
     def each(self, function: Callable, *, blas: bool = True) -> Iterator:
         """function(X_b, *aligned_b) for each block, in order, on threads if it pays."""
@@ -97,7 +97,11 @@ class Rows:
 
     def take(self, index):
         """The rows at the given positions, as one array."""
-        return self.X[index]
+        if not is_foreign(self.X):
+            return self.X[index]
+        xp = namespace(self.X)
+        index = xp.asarray(index, device=device(self.X))
+        return xp.take(self.X, index, axis=0)
 
 
 class DatasetRows(Rows):
@@ -109,19 +113,22 @@ class DatasetRows(Rows):
         Parquet, Feather or CSV, one file or a folder of them.
     columns : list of str or None
         Columns that make up X, in order. None takes every numeric column.
-    dtype : numpy dtype
-        float64, or float32 to halve the memory.
+    dtype : numpy dtype or None
+        float64 or float32. None is float32 if every column is, else float64.
     """
 
-    def __init__(self, source, *aligned, columns=None, block=None, dtype=np.float64):
+    def __init__(self, source, *aligned, columns=None, block=None, dtype=None):
         self.dataset = as_dataset(source)
         self.columns = list(columns) if columns is not None else numeric(self.dataset)
         if not self.columns:
             raise ValueError("the table has no numeric column to read.")
+        missing = set(self.columns) - set(self.dataset.schema.names)
+        if missing:
+            raise ValueError(f"the table has no column named {min(missing)!r}.")
         self.aligned = aligned
         self.n = self.dataset.count_rows()
         self.d = len(self.columns)
-        self.dtype = np.dtype(dtype)
+        self.dtype = np.dtype(dtype or float_of(self.dataset, self.columns))
         self.block = block or default_block(self.d)
         self.threaded = True
 
@@ -129,12 +136,12 @@ class DatasetRows(Rows):
     def shape(self):
         return self.n, self.d
 
-    def with_aligned(self, *aligned) -> "DatasetRows":
+    def with_aligned(self, *aligned, block: int | None = None) -> "DatasetRows":
         return DatasetRows(
             self.dataset,
             *aligned,
             columns=self.columns,
-            block=self.block,
+            block=block or self.block,
             dtype=self.dtype,
         )
 
@@ -143,19 +150,12 @@ class DatasetRows(Rows):
         for X in self._filled():
             cut = slice(start, start + len(X))
             start += len(X)
-            yield (X, *(None if a is None else a[cut] for a in self.aligned))
+            yield (X, *(part(a, cut) for a in self.aligned))
 
     def _filled(self) -> Iterator[np.ndarray]:
         """Record batches poured into blocks of exactly `block` rows."""
         out, used = np.empty((self.block, self.d), self.dtype), 0
-        batches = self.dataset.to_batches(
-            columns=self.columns,
-            batch_size=max(self.block, 1024),
-            batch_readahead=2,
-            fragment_readahead=1,
-            use_threads=False,
-        )
-        for batch in batches:
+        for batch in batches(self.dataset, self.columns, max(self.block, 1024)):
             done = 0
             while done < batch.num_rows:
                 m = min(self.block - used, batch.num_rows - done)
@@ -170,7 +170,9 @@ class DatasetRows(Rows):
             yield out[:used]
 
     def take(self, index):
-        index = np.asarray(index)
+        index = np.asarray(index, np.intp)
+        if len(index) and not 0 <= index.min() <= index.max() < self.n:
+            raise IndexError(f"row numbers must be from 0 to {self.n - 1}.")
         out = np.empty((len(index), self.d), self.dtype)
         order = np.argsort(index, kind="stable")
         start, at = 0, 0
@@ -187,9 +189,9 @@ class DatasetRows(Rows):
 def rows(X, *aligned, block=None, dtype=None) -> Rows:
     """`Rows` of whatever X is; a `Rows` is taken as it is."""
     if isinstance(X, Rows):
-        return X.with_aligned(*aligned) if aligned else X
+        return X.with_aligned(*aligned, block=block) if aligned or block else X
     if is_dataset(X):
-        return DatasetRows(X, *aligned, block=block, dtype=dtype or np.float64)
+        return DatasetRows(X, *aligned, block=block, dtype=dtype)
     return Rows(X, *aligned, block=block)
 
 
@@ -219,6 +221,59 @@ def numeric(dataset) -> list[str]:
 
     ok = lambda t: kinds.is_floating(t) or kinds.is_integer(t) or kinds.is_boolean(t)
     return [field.name for field in dataset.schema if ok(field.type)]
+
+
+def float_of(dataset, columns):
+    """float32 if every column is, else float64."""
+    import pyarrow.types as kinds
+
+    small = (kinds.is_float32(dataset.schema.field(c).type) for c in columns)
+    return np.float32 if all(small) else np.float64
+
+
+def batches(dataset, columns, size) -> Iterator:
+    """Record batches of the columns, in order, without holding a file in memory.
+
+    The dataset scanner decodes whole row groups ahead, which for the usual one of a
+    million rows is most of a file. So Parquet files that hold all the columns are read
+    one by one and page by page; other formats, filters and partitions go by scanner.
+    """
+    import pyarrow.parquet as pq
+
+    form = getattr(getattr(dataset, "format", None), "default_extname", "")
+    filtered = getattr(dataset, "_scan_options", None)
+    if form == "parquet" and not filtered:
+        for fragment in dataset.get_fragments():
+            file = pq.ParquetFile(
+                fragment.path,
+                filesystem=dataset.filesystem,
+                buffer_size=1 << 16,
+                pre_buffer=False,
+            )
+            with file:
+                if set(columns) <= set(file.schema_arrow.names):
+                    for batch in file.iter_batches(
+                        size, columns=columns, use_threads=False
+                    ):
+                        yield batch.select(columns)
+                else:
+                    schema = dataset.schema
+                    yield from fragment.to_batches(schema, columns, batch_size=size)
+        return
+    yield from dataset.to_batches(
+        columns=columns,
+        batch_size=size,
+        batch_readahead=2,
+        fragment_readahead=1,
+        use_threads=False,
+    )
+
+
+def part(a, cut: slice):
+    """Rows `cut` of an aligned array; the array API wants every axis spelt out."""
+    if a is None:
+        return None
+    return a[cut, ...] if is_foreign(a) else a[cut]
 
 
 def default_block(d: int) -> int:

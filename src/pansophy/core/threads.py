@@ -10,7 +10,7 @@ pieces and the order in which they are put together never depend on it.
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from itertools import islice
@@ -30,7 +30,26 @@ def count() -> int:
     except AttributeError:  # not on every platform
         cores = os.cpu_count() or 1
     told = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
-    return max(1, min(cores, int(told)) if told.isdigit() and int(told) else cores)
+    cores = min(cores, int(told)) if told.isdigit() and int(told) else cores
+    return max(1, min(cores, getattr(_local, "cap", cores)))
+
+
+@contextmanager
+def limited(n_jobs):
+    """At most n_jobs threads inside, BLAS included; None for all, -2 for all but 1."""
+    if n_jobs is None or n_jobs == -1:
+        yield
+        return
+    cap = n_jobs if n_jobs > 0 else max(1, count() + 1 + n_jobs)
+    before, _local.cap = getattr(_local, "cap", None), cap
+    try:
+        with _controller(os.getpid()).limit(limits=cap, user_api="blas"):
+            yield
+    finally:
+        if before is None:
+            del _local.cap
+        else:
+            _local.cap = before
 
 
 @cache
@@ -61,10 +80,10 @@ def run(tasks: Iterable[Callable], *, blas: bool = False) -> Iterator:
     At most `count() + 1` results are waiting at any moment, which bounds memory.
     `blas` says that the tasks call BLAS, which is then kept to one thread each.
     """
-    n = 1 if getattr(_local, "worker", False) else count()
     tasks = iter(tasks)
     head = list(islice(tasks, 2))
-    if n == 1 or len(head) < 2:
+    n = 1 if len(head) < 2 or getattr(_local, "worker", False) else count()
+    if n == 1:
         for task in head:
             yield task()
         for task in tasks:
@@ -81,5 +100,5 @@ def run(tasks: Iterable[Callable], *, blas: bool = False) -> Iterator:
                     waiting.append(pool.submit(task))
                 yield result
         finally:
-            for future in waiting:
-                future.cancel()
+            running = [future for future in waiting if not future.cancel()]
+            wait(running)  # no task outlives the call, whatever ended it

@@ -1,0 +1,386 @@
+"""Positive definite systems, low-rank changes, randomised SVD, conjugate gradients.
+
+Least squares over rows of data has a file of its own, `core.least_squares`; the small
+dense problems it ends in are here. The parts:
+
+    cholesky          A + jitter I = L L^T, the jitter graded and reported          (1)
+    solve_psd         A X = B through (1)
+    cholesky_update   the factor of A + v v^T, or A - v v^T, in O(d^2)              (2)
+    solve_low_rank    (D + U U^T) X = B for diagonal D, thin U, in O(d r^2)         (3)
+    randomized_svd    X ~ U S V^T of rank k in a few passes over X                  (4)
+    smallest          least squares of minimum norm, rank by scaled pivoted QR      (5)
+    cg                A X = B for positive definite A known by its products         (6)
+
+(3) is Woodbury's identity in the form D^-1 - D^-1 U (I + U^T D^-1 U)^-1 U^T D^-1,
+whose inner matrix is at least I and so never worse conditioned than the problem.
+(4) finds the range of (X X^T)^q X G for Gaussian G of k + p columns, with a QR
+between products so that small directions survive, and takes the SVD inside it.
+
+Shapes    A (d, d)   B (d, k) or (d,)   D (d,)   U (d, r)
+Refs      [Higham2002] ch. 10; [GolubVanLoan2013] 2.1.4, 6.5.4; [Halko2011];
+          [Hestenes1952]
+"""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import lapack
+
+from . import threads
+from .arrays import asarray, device, finite, is_foreign, namespace
+from .iterate import Result, iterate
+from .progress import SILENT, Task
+
+EPS = float(np.finfo(np.float64).eps)
+FEW = 400  # equations that one thread solves
+GRADES = 10  # jitters tried: from rounding up to GRADES powers of ten above it
+
+
+class NotPositiveDefiniteError(np.linalg.LinAlgError, ValueError):
+    """A matrix that should be positive semi-definite is not, beyond rounding."""
+
+
+def cholesky(A, *, max_grade=GRADES):
+    """L and the jitter of eq. (1), the least power of ten that lets L exist.
+
+    The first jitter is 0, the next is the rounding level of the diagonal,
+    d * eps * mean(diag A), then ten times that, up to 10^max_grade times. A matrix
+    that needs more is not positive semi-definite in any useful sense, and raises
+    `NotPositiveDefiniteError`.
+
+    Examples
+    --------
+    >>> L, jitter = cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
+    >>> L, jitter
+    (array([[2., 0.], [1., 2.]]), 0.0)
+    """
+    xp = namespace(A)
+    if not finite(A):
+        raise ValueError("the matrix to factor contains NaN or infinity.")
+    d = A.shape[0]
+    level = d * float(xp.finfo(A.dtype).eps) * float(xp.mean(xp.linalg.diagonal(A)))
+    jitter, eye = 0.0, xp.eye(d, dtype=A.dtype, device=device(A))
+    for grade in range(-1, max_grade + 1):
+        jitter = level * 10.0**grade if grade >= 0 else 0.0
+        try:
+            L = xp.linalg.cholesky(A + jitter * eye if jitter else A)
+        except (np.linalg.LinAlgError, RuntimeError):  # torch's is a RuntimeError
+            continue
+        if finite(L):
+            return L, jitter
+    raise NotPositiveDefiniteError(
+        f"a {d} x {d} matrix is not positive semi-definite: adding {jitter:.1e} to "
+        "its diagonal does not make it so."
+    )
+
+
+def solve_triangular(L, B, *, transposed=False):
+    """X in L X = B for lower triangular L, or L^T X = B."""
+    if not is_foreign(L):
+        options = {"lower": True, "trans": int(transposed), "check_finite": False}
+        return scipy.linalg.solve_triangular(L, B, **options)
+    xp = namespace(L)
+    B2 = B if B.ndim == 2 else B[:, None]
+    T = xp.matrix_transpose(L) if transposed else L
+    solve = getattr(xp.linalg, "solve_triangular", None)  # torch has it
+    X = solve(T, B2, upper=transposed) if solve else xp.linalg.solve(T, B2)
+    return X if B.ndim == 2 else X[:, 0]
+
+
+def solve_cholesky(L, B):
+    """X in L L^T X = B."""
+    return solve_triangular(L, solve_triangular(L, B), transposed=True)
+
+
+def solve_psd(A, B):
+    """X in A X = B for positive semi-definite A, and the jitter that was needed."""
+    L, jitter = cholesky(A)
+    return solve_cholesky(L, B), jitter
+
+
+def cholesky_update(L, v, *, downdate=False):
+    """The factor of L L^T + v v^T (or - v v^T), eq. (2).
+
+    Examples
+    --------
+    >>> cholesky_update(np.array([[3.0]]), np.array([4.0]))
+    array([[5.]])
+    """
+    from . import _linalg as loops
+
+    out = np.array(L, dtype=np.result_type(L, np.float32), order="F", copy=True)
+    v = np.array(v, dtype=out.dtype, copy=True)
+    if out.ndim != 2 or v.shape != (out.shape[0],):
+        raise ValueError(f"L of shape {out.shape} cannot take v of shape {v.shape}.")
+    if not loops.rank_one(out, v, -1.0 if downdate else 1.0):
+        raise NotPositiveDefiniteError(
+            "the downdated matrix is not positive definite."
+            if downdate
+            else "L has a diagonal entry that is not above 0."
+        )
+    return out
+
+
+class LowRank(NamedTuple):
+    """A = diag(D) + U U^T, factored once for solves and its determinant, eq. (3)."""
+
+    D: Any  # (d,)
+    V: Any  # D^-1 U, (d, r)
+    L: Any  # factor of I + U^T D^-1 U, (r, r)
+
+    def solve(self, B):
+        """A^-1 B."""
+        xp = namespace(self.D)
+        B2 = B if B.ndim == 2 else B[:, None]
+        inner = solve_cholesky(self.L, xp.matrix_transpose(self.V) @ B2)
+        X = B2 / self.D[:, None] - self.V @ inner
+        return X if B.ndim == 2 else X[:, 0]
+
+    @property
+    def log_det(self):
+        """log det A."""
+        xp = namespace(self.D)
+        inner = xp.sum(xp.log(xp.linalg.diagonal(self.L)))
+        return xp.sum(xp.log(self.D)) + 2 * inner
+
+
+def low_rank(D, U) -> LowRank:
+    """Factor diag(D) + U U^T; D must be above 0."""
+    xp = namespace(D, U)
+    if not bool(xp.all(D > 0)):
+        raise NotPositiveDefiniteError("every entry of the diagonal must be above 0.")
+    V = U / D[:, None]
+    inner = xp.matrix_transpose(U) @ V
+    eye = xp.eye(U.shape[1], dtype=U.dtype, device=device(U))
+    L, _ = cholesky(inner + eye)
+    return LowRank(D, V, L)
+
+
+def solve_low_rank(D, U, B):
+    """X in (diag(D) + U U^T) X = B, eq. (3).
+
+    Examples
+    --------
+    >>> solve_low_rank(np.ones(2), np.array([[1.0], [1.0]]), np.array([3.0, 3.0]))
+    array([1., 1.])
+    """
+    return low_rank(D, U).solve(B)
+
+
+class Factor(NamedTuple):
+    L: np.ndarray  # factor of D A D
+    D: np.ndarray  # 1 / sqrt(diag A)
+    q: float  # eps times the condition of D A D, with room for d
+
+    def solve(self, B):
+        D = self.D[:, None]
+        return D * scipy.linalg.cho_solve((self.L, True), D * B, check_finite=False)
+
+
+def scaled_cholesky(A) -> Factor | None:
+    """Cholesky of A with unit diagonal and its condition; None if it breaks down."""
+    diag = np.diagonal(A)
+    if not (np.all(np.isfinite(diag)) and np.all(diag > 1e-280)):
+        return None
+    D = 1 / np.sqrt(diag)
+    S = D[:, None] * A * D
+    with few_threads(len(A)):
+        L, info = lapack.dpotrf(S, lower=1, clean=1)
+        if info != 0:
+            return None
+        rcond, _ = lapack.dpocon(L, float(np.abs(S).sum(axis=0).max()), uplo="L")
+    q = 4 * EPS * np.sqrt(len(A)) / rcond if rcond > 0 else np.inf
+    return Factor(L, D, float(q))
+
+
+def smallest(R, c, noise):
+    """Eq. (5): the B of least norm that minimises |c - R B|, the rank, who was dropped.
+
+    `noise` says for each column, scaled to length 1, how small a pivot is zero.
+
+    Examples
+    --------
+    >>> A = np.array([[1.0, 2.0, 3.0], [0.0, 1.0, 1.0]])
+    >>> B, rank, dropped = smallest(A, np.array([[6.0], [2.0]]), np.full(3, 1e-14))
+    >>> B.ravel().round(6), rank, len(dropped)
+    (array([0.666667, 0.666667, 1.333333]), 2, 1)
+    """
+    d = R.shape[1]
+    length = lengths(R)
+    constant = (length <= 0) | (noise >= 0.5)
+    live = np.flatnonzero(~constant)
+    if len(live) == 0:
+        return np.zeros((d, c.shape[1])), 0, tuple(range(d))
+    S = R[:, live] / length[live]
+    Q, T, order = scipy.linalg.qr(S, mode="economic", pivoting=True, check_finite=False)
+    pivot = np.abs(np.diagonal(T))
+    low = pivot <= noise[live][order[: len(pivot)]]
+    rank = int(np.argmax(low)) if low.any() else len(pivot)
+    z, T = (Q.T @ c)[:rank], T[:rank]
+    B = np.zeros((d, c.shape[1]))
+    if rank == len(live):
+        Bs = scipy.linalg.solve_triangular(T, z, check_finite=False)
+        B[live[order]] = Bs / length[live[order]][:, None]
+        return B, rank, tuple(np.flatnonzero(constant))
+    # T D^-1 has full row rank: B = (T D^-1)^+ z by a QR of its transpose
+    P, U = np.linalg.qr((T * length[live[order]]).T)
+    B[live[order]] = P @ scipy.linalg.solve_triangular(
+        U, z, trans=1, check_finite=False
+    )
+    lost = np.concatenate([np.flatnonzero(constant), live[order[rank:]]])
+    return B, rank, tuple(int(j) for j in np.sort(lost))
+
+
+def truncated(R, c, tol):
+    """Least squares without the directions whose singular value is below tol s_1."""
+    U, s, Vt = scipy.linalg.svd(R, full_matrices=False, check_finite=False)
+    keep = s > tol * s.max(initial=0.0)
+    return Vt[keep].T @ ((U[:, keep].T @ c) / s[keep][:, None]), int(keep.sum())
+
+
+def damped(R, c, alpha, *, svd=False):
+    """argmin |c - R B|^2 + alpha |B|^2: least squares with sqrt(alpha) I below R."""
+    if not svd:
+        low = np.zeros((R.shape[1], R.shape[1] + c.shape[1]))
+        np.fill_diagonal(low, np.sqrt(alpha))
+        T = np.linalg.qr(np.concatenate([np.hstack([R, c]), low]), mode="r")
+        d = R.shape[1]
+        size = np.abs(np.diagonal(T)[:d])
+        if size.min() > 1e3 * EPS * size.max():
+            return scipy.linalg.solve_triangular(T[:d, :d], T[:d, d:])
+    U, s, Vt = scipy.linalg.svd(R, full_matrices=False, check_finite=False)
+    root = np.hypot(s, np.sqrt(alpha))  # s / (s^2 + alpha) without overflow
+    return Vt.T @ ((U.T @ c) * (s / root / root)[:, None])
+
+
+def nonnegative(R, c, alpha=0.0):
+    """argmin |c - R B|^2 + alpha |B|^2 over B >= 0, by active sets."""
+    from scipy.optimize import nnls
+
+    d = R.shape[1]
+    A, zeros = R, np.zeros(0)
+    if alpha > 0:
+        A, zeros = np.concatenate([R, np.sqrt(alpha) * np.eye(d)]), np.zeros(d)
+    columns = [nnls(A, np.append(y, zeros), maxiter=30 * max(d, 10))[0] for y in c.T]
+    return np.stack(columns, axis=1)
+
+
+def singular_values(R):
+    """Of a small matrix, falling."""
+    with few_threads(max(R.shape)):
+        return np.linalg.svd(R, compute_uv=False)
+
+
+def few_threads(d):
+    """One BLAS thread for a small problem: more cost more than they bring."""
+    return threads.single_blas() if d <= FEW else nullcontext()
+
+
+def lengths(R):
+    """Euclidean length of each column, without overflow."""
+    top = np.max(np.abs(R), axis=0, initial=0.0)
+    top = np.where(top > 0, top, 1.0)
+    return top * np.sqrt(np.sum((R / top) ** 2, axis=0))
+
+
+class SVD(NamedTuple):
+    U: Any  # (n, k)
+    S: Any  # (k,), falling
+    Vt: Any  # (k, d)
+
+
+def randomized_svd(X, k, rng, *, oversample=10, n_iter=4) -> SVD:
+    """The k leading singular triples of X, eq. (4).
+
+    X is anything with a shape that multiplies arrays from the left and, transposed,
+    too: an array, a tensor or a SciPy sparse matrix. Each row of Vt has its largest
+    entry positive, so equal seeds give equal signs.
+    """
+    n, d = X.shape
+    if not 1 <= k <= min(n, d):
+        raise ValueError(f"k must be from 1 to {min(n, d)}, got {k}.")
+    like = X if hasattr(X, "ndim") and is_foreign(X) else np.empty(0, X.dtype)
+    xp = namespace(like)
+    orth = lambda A: xp.linalg.qr(A)[0]
+    Xt = X.T
+    Q = asarray(rng.standard_normal((d, min(k + oversample, n, d))), like=like)
+    Q = orth(X @ Q)
+    for _ in range(n_iter):
+        Q = orth(X @ orth(Xt @ Q))
+    Bt = Xt @ Q  # (d, k + p), so that a sparse X stays on the left
+    V, S, Wt = xp.linalg.svd(Bt, full_matrices=False)
+    U, Vt = Q @ xp.matrix_transpose(Wt), xp.matrix_transpose(V)
+    U, S, Vt = U[:, :k], S[:k], Vt[:k, :]
+    high, low = xp.max(Vt, axis=1), xp.min(Vt, axis=1)
+    one = xp.ones_like(high)
+    sign = xp.where(high >= -low, one, -one)
+    return SVD(U * sign[None, :], S, Vt * sign[:, None])
+
+
+class CGState(NamedTuple):
+    X: Any  # solution, one column per right-hand side
+    R: Any  # residual B - A X
+    P: Any  # direction
+    rho: Any  # R . M R, one number per column
+    residual: float  # largest |R| / |B| over the columns
+    objective: float  # sum of 1/2 x^T A x - b^T x, which falls
+
+
+def cg(
+    product: Callable,
+    B,
+    *,
+    X0=None,
+    precondition: Callable | None = None,
+    max_iter: int | None = None,
+    tol: float = 1e-8,
+    task: Task = SILENT,
+) -> Result:
+    """Conjugate gradients on A X = B, eq. (6); `product(P)` is A P.
+
+    Stops when |B - A X| <= tol |B| in every column. `precondition(R)` is M R for M
+    close to A^-1. The solution is `result.state.X`, shaped like B.
+    """
+    xp = namespace(B)
+    flat = B.ndim == 1
+    B2 = B[:, None] if flat else B
+    dot = lambda U, V: xp.sum(U * V, axis=0)
+    M = precondition or (lambda R: R)
+    safe = lambda a, b: xp.where(b > 0, a / xp.where(b > 0, b, xp.ones_like(b)), 0 * a)
+    size = xp.sqrt(dot(B2, B2))
+
+    def state(X, R, P, rho):
+        residual = float(xp.max(safe(xp.sqrt(dot(R, R)), size)))
+        return CGState(X, R, P, rho, residual, -0.5 * float(xp.sum(X * (B2 + R))))
+
+    def step(s):
+        AP = product(s.P)
+        a = safe(s.rho, dot(s.P, AP))
+        X, R = s.X + a[None, :] * s.P, s.R - a[None, :] * AP
+        Z = M(R)
+        rho = dot(R, Z)
+        return state(X, R, Z + safe(rho, s.rho)[None, :] * s.P, rho)
+
+    if X0 is None:
+        X, R = xp.zeros_like(B2), B2
+    else:
+        X = X0[:, None] if flat else X0
+        R = B2 - product(X)
+    Z = M(R)
+    limit = max_iter or 10 * int(B2.shape[0])
+    start = state(X, R, Z, dot(R, Z))
+    change = lambda old, new: new.residual
+    run = iterate(
+        step,
+        start,
+        max_iter=limit,
+        tol=tol,
+        change=change,
+        watch=("residual",),
+        task=task,
+    )
+    X = run.state.X
+    return run._replace(state=run.state._replace(X=X[:, 0] if flat else X))

@@ -1,0 +1,130 @@
+"""Compiled loops of `natural.py`: features, responsibilities and sums per block."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+FAST = {"contract", "reassoc", "nsz", "arcp"}
+LOG2_E = 1.4426950408889634
+LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+BLOCK = 256  # columns of a feature block: the fastest GEMM shape measured, 300 kB
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
+def exp_in_place(x, bits, powers):
+    """exp of numbers <= 0 to 1e-15: 2^t e^r with |r| < 0.35, e^r by its series.
+
+    `powers` is `bits` seen as floats, which turns t into 2^t. Written so that it
+    becomes vector instructions, four to five times as fast as `math.exp`.
+    """
+    for i in range(x.shape[0]):
+        v = max(x[i], -708.0)
+        t = math.floor(v * LOG2_E + 0.5)
+        r = (v - t * LN2_HIGH) - t * LN2_LOW
+        p = 1.0 / 6227020800.0
+        p = p * r + 1.0 / 479001600.0
+        p = p * r + 1.0 / 39916800.0
+        p = p * r + 1.0 / 3628800.0
+        p = p * r + 1.0 / 362880.0
+        p = p * r + 1.0 / 40320.0
+        p = p * r + 1.0 / 5040.0
+        p = p * r + 1.0 / 720.0
+        p = p * r + 1.0 / 120.0
+        p = p * r + 1.0 / 24.0
+        p = p * r + 1.0 / 6.0
+        p = p * r + 0.5
+        p = p * r + 1.0
+        p = p * r + 1.0
+        bits[i] = (np.int64(t) + 1023) << 52
+        x[i] = p
+    for i in range(x.shape[0]):
+        x[i] *= powers[i]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def fill(X, c, s, rotate, W, cross, V, F):
+    """Features of the rows X as columns of F; unused columns become zero.
+
+    u = (x - c) / s, then u W if `rotate`; then 1, u and u_a u_b for a <= b if
+    `cross`, else u_a^2.
+    """
+    n, d = X.shape
+    B = F.shape[1]
+    for a in range(d):
+        ca, sa = c[a], 1.0 / s[a]
+        for i in range(n):
+            V[a, i] = (X[i, a] - ca) * sa
+        for i in range(n, B):
+            V[a, i] = 0.0
+    U = F[1 : 1 + d]
+    if rotate:
+        np.dot(W, V, U)  # W holds the transposed rotation
+    else:
+        for a in range(d):
+            for i in range(B):
+                U[a, i] = V[a, i]
+    for i in range(B):
+        F[0, i] = 1.0
+    p = 1 + d
+    for a in range(d):
+        stop = d if cross else a + 1
+        for b in range(a, stop):
+            for i in range(B):
+                F[p, i] = U[a, i] * U[b, i]
+            p += 1
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def respond(L, w, n, weighted, top, bits, powers, R):
+    """Columns of L (k, B) to responsibilities R (B, k) times weights; sum of log p."""
+    k, B = L.shape
+    for i in range(B):
+        top[i] = L[0, i]
+    for j in range(1, k):
+        for i in range(B):
+            top[i] = max(top[i], L[j, i])
+    for j in range(k):
+        for i in range(B):
+            L[j, i] -= top[i]
+        exp_in_place(L[j], bits, powers)
+    loglik = 0.0
+    for i in range(n):
+        total = 0.0
+        for j in range(k):
+            total += L[j, i]
+        wi = w[i] if weighted else 1.0
+        if wi > 0.0:
+            loglik += wi * (top[i] + math.log(total))
+        scale = wi / total
+        for j in range(k):
+            R[i, j] = L[j, i] * scale
+    for i in range(n, B):
+        for j in range(k):
+            R[i, j] = 0.0
+    return loglik
+
+
+@njit(cache=True, nogil=True)
+def turn(X, w, weighted, c, s, rotate, W, cross, coef):
+    """One pass over rows X: sums of features times responsibilities, and log p.
+
+    coef (k, m) holds the natural parameters with the log weights of the components.
+    """
+    n, d = X.shape
+    k, m = coef.shape
+    F, V = np.empty((m, BLOCK)), np.empty((d, BLOCK))
+    L, R, top = np.empty((k, BLOCK)), np.empty((BLOCK, k)), np.empty(BLOCK)
+    bits = np.empty(BLOCK, np.int64)
+    powers = bits.view(np.float64)
+    S, part = np.zeros((m, k)), np.empty((m, k))
+    loglik = 0.0
+    for start in range(0, n, BLOCK):
+        stop = min(start + BLOCK, n)
+        fill(X[start:stop], c, s, rotate, W, cross, V, F)
+        np.dot(coef, F, L)
+        wb = w[start:stop] if weighted else w
+        loglik += respond(L, wb, stop - start, weighted, top, bits, powers, R)
+        np.dot(F, R, part)
+        S += part
+    return S, loglik

@@ -1,0 +1,243 @@
+"""Bernoulli, binomial and Poisson: yes or no, how many of N, how many.
+
+Coordinates of an event are independent, so for one event x in d coordinates
+
+    Bernoulli   log p = sum_j x_j log p_j + (1 - x_j) log(1 - p_j)               (1)
+    Binomial    log p = sum_j log C(N, x_j) + x_j log p_j + (N - x_j) log(1-p_j)  (2)
+    Poisson     log p = sum_j x_j log r_j - r_j - log x_j!                       (3)
+
+All learn from the weight and the weighted sum of x. The MAP under a Beta(a, b) prior
+is (sum + a - 1) / (N weight + a + b - 2), under a Gamma(a, b) (sum + a - 1) /
+(weight + b).
+
+Shapes    prob, rate (), (d,) or (k, d)   X (n,) or (n, d)
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core import arrays
+from ..core.numerics import safe_divide, xlogy
+from .base import Sums, checked, events, floats, gammaln, over_coordinates, sums
+
+
+def yes_or_no(x, p, N=1.0):
+    """x log p + (N - x) log(1 - p), with 0 log 0 = 0."""
+    both = x + 0 * p
+    return xlogy(both, p + 0 * x) + xlogy(N - both, 1 - p + 0 * x)
+
+
+def plus(value, like):
+    return arrays.asarray(value, like=like)
+
+
+@dataclass(frozen=True, eq=False)
+class Binomial:
+    """Number of successes in N trials, independent over coordinates.
+
+    Parameters
+    ----------
+    trials : int
+        N.
+    prob : array of shape (), (d,) or (k, d)
+        Probability of success.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.distributions import Binomial
+    >>> round(float(np.exp(Binomial(5, 0.3).log_prob([2])[0])), 4)
+    0.3087
+    """
+
+    trials: int
+    prob: Any
+
+    def __post_init__(self):
+        prob = floats(self.prob)
+        checked((prob >= 0) & (prob <= 1), "prob must be from 0 to 1.")
+        object.__setattr__(self, "prob", prob)
+
+    @property
+    def mean(self):
+        return self.trials * self.prob
+
+    @property
+    def variance(self):
+        return self.trials * self.prob * (1 - self.prob)
+
+    @property
+    def mode(self):
+        xp = arrays.namespace(self.prob)
+        top = xp.floor((self.trials + 1) * self.prob)
+        return xp.where(top > self.trials, 0 * top + self.trials, top)
+
+    def log_prob(self, X):
+        """Eq. (2): (n,) or (n, k)."""
+        N = float(self.trials)
+
+        def one(x, p):
+            ways = gammaln(0 * x + N + 1) - gammaln(x + 1) - gammaln(N - x + 1)
+            return ways + yes_or_no(x, p, N)
+
+        return over_coordinates(one, X, self.prob)
+
+    def sample(self, n: int, rng: np.random.Generator):
+        """n draws: (n, *prob.shape)."""
+        p = arrays.to_numpy(self.prob)
+        draws = rng.binomial(self.trials, p, size=(n, *p.shape))
+        return arrays.asarray(draws, like=self.prob)
+
+    def stats(self, X, weights=None) -> Sums:
+        """Weight and weighted sum of successes."""
+        X = events(X, int(self.prob.shape[-1]) if self.prob.ndim else 1)
+        return sums(X, weights, lambda x: x)
+
+    @classmethod
+    def from_stats(cls, stats: Sums, prior=None, trials: int = 1) -> "Binomial":
+        """Relative frequency; with a `Beta` prior the MAP."""
+        return cls(trials, success(stats, prior, trials))
+
+
+def success(stats, prior, trials=1):
+    """The likeliest probability of success, or its MAP under a Beta prior."""
+    S, N = stats.total[0], stats.weight
+    N = trials * (N[:, None] if N.ndim else N) + 0 * S
+    if prior is not None:
+        a, b = plus(prior.a, S), plus(prior.b, S)
+        S, N = S + a - 1, N + a + b - 2
+    return safe_divide(S, N, 0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class Bernoulli:
+    """Yes (1) or no (0), independent over coordinates.
+
+    Parameters
+    ----------
+    prob : array of shape (), (d,) or (k, d)
+        Probability of 1.
+
+    Examples
+    --------
+    >>> from pansophy.distributions import Bernoulli, Beta
+    >>> s = Bernoulli(0.5).stats([1, 1, 1, 0])
+    >>> Bernoulli.from_stats(s).prob
+    array([0.75])
+    >>> Bernoulli.from_stats(s, prior=Beta(2.0, 2.0)).prob
+    array([0.66666667])
+    """
+
+    prob: Any
+
+    def __post_init__(self):
+        prob = floats(self.prob)
+        checked((prob >= 0) & (prob <= 1), "prob must be from 0 to 1.")
+        object.__setattr__(self, "prob", prob)
+
+    @property
+    def mean(self):
+        return self.prob
+
+    @property
+    def variance(self):
+        return self.prob * (1 - self.prob)
+
+    @property
+    def mode(self):
+        xp = arrays.namespace(self.prob)
+        return xp.astype(self.prob > 0.5, self.prob.dtype)
+
+    @property
+    def entropy(self):
+        """Sum over coordinates, () or (k,)."""
+        h = -yes_or_no(self.prob, self.prob)
+        return h if h.ndim == 0 else arrays.namespace(h).sum(h, axis=-1)
+
+    def __getitem__(self, j) -> "Bernoulli":
+        return Bernoulli(self.prob[j, ...])
+
+    def log_prob(self, X):
+        """Eq. (1): (n,) or (n, k)."""
+        return over_coordinates(yes_or_no, X, self.prob)
+
+    def sample(self, n: int, rng: np.random.Generator):
+        """n draws: (n, *prob.shape)."""
+        p = arrays.to_numpy(self.prob)
+        return arrays.asarray(rng.random((n, *p.shape)) < p, like=self.prob)
+
+    def stats(self, X, weights=None) -> Sums:
+        """Weight and weighted number of ones."""
+        X = events(X, int(self.prob.shape[-1]) if self.prob.ndim else 1)
+        return sums(X, weights, lambda x: x)
+
+    @classmethod
+    def from_stats(cls, stats: Sums, prior=None) -> "Bernoulli":
+        """Relative frequency; with a `Beta` prior the MAP."""
+        return cls(success(stats, prior))
+
+
+@dataclass(frozen=True, eq=False)
+class Poisson:
+    """A count with mean `rate`, independent over coordinates.
+
+    Parameters
+    ----------
+    rate : array of shape (), (d,) or (k, d)
+        Mean count, 0 or more.
+
+    Examples
+    --------
+    >>> from pansophy.distributions import Poisson
+    >>> Poisson.from_stats(Poisson(1.0).stats([2, 3, 4])).rate
+    array([3.])
+    """
+
+    rate: Any
+
+    def __post_init__(self):
+        rate = floats(self.rate)
+        checked(rate >= 0, "rate must not be negative.")
+        object.__setattr__(self, "rate", rate)
+
+    @property
+    def mean(self):
+        return self.rate
+
+    @property
+    def variance(self):
+        return self.rate
+
+    @property
+    def mode(self):
+        return arrays.namespace(self.rate).floor(self.rate)
+
+    def __getitem__(self, j) -> "Poisson":
+        return Poisson(self.rate[j, ...])
+
+    def log_prob(self, X):
+        """Eq. (3): (n,) or (n, k)."""
+        one = lambda x, r: xlogy(x + 0 * r, r + 0 * x) - r - gammaln(x + 1)
+        return over_coordinates(one, X, self.rate)
+
+    def sample(self, n: int, rng: np.random.Generator):
+        """n draws: (n, *rate.shape)."""
+        r = arrays.to_numpy(self.rate)
+        return arrays.asarray(rng.poisson(r, size=(n, *r.shape)), like=self.rate)
+
+    def stats(self, X, weights=None) -> Sums:
+        """Weight and weighted sum."""
+        X = events(X, int(self.rate.shape[-1]) if self.rate.ndim else 1)
+        return sums(X, weights, lambda x: x)
+
+    @classmethod
+    def from_stats(cls, stats: Sums, prior=None) -> "Poisson":
+        """The mean; with a `Gamma` prior the MAP."""
+        S, N = stats.total[0], stats.weight
+        N = (N[:, None] if N.ndim else N) + 0 * S
+        if prior is not None:
+            S, N = S + plus(prior.shape, S) - 1, N + plus(prior.rate, S)
+        xp = arrays.namespace(S)
+        return cls(safe_divide(xp.maximum(S, xp.zeros_like(S)), N))

@@ -1,0 +1,214 @@
+"""Covariance shapes: how the k covariance matrices of Normals are stored and tied.
+
+    name        stored as    Sigma_j                        free numbers
+    full        (k, d, d)    any                            k d (d + 1) / 2
+    tied        (d, d)       the same for all j             d (d + 1) / 2
+    diag        (k, d)       diagonal                       k d
+    spherical   (k,)         a multiple of the identity     k
+
+A shape is a `Shape`: the few functions in which the four differ, in terms of means M,
+responsibilities R and the factor P of the precision, Sigma^-1 = P P'. Everything else
+about a Normal is written once in `normal.py`. A scatter is sum_i r_ij (x_i - m_j)
+(x_i - m_j)', kept in the same storage as the covariance.
+
+Shapes    X (n, d)   M (k, d)   R (n, k)   N (k,) weights
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core import arrays
+
+
+class Shape(NamedTuple):
+    """One way to store and tie covariances."""
+
+    name: str
+    free: Callable  # (k, d) -> number of free numbers
+    scatter: Callable  # (X, M, R) -> scatter about M
+    outer: Callable  # (D, N) -> scatter of rows D with weights N, one per component
+    estimate: Callable  # (scatter, N, d) -> covariance of highest likelihood
+    floor: Callable  # (C, a) -> C + a I
+    factor: Callable  # C -> P
+    distance: Callable  # (X, M, P) -> squared Mahalanobis distances (n, k)
+    half_log_det: Callable  # (P, d) -> log det P, (k,) or ()
+    dense: Callable  # (C, k, d) -> (k, d, d)
+    compress: Callable  # (S (k, d, d)) -> scatter in this storage
+
+
+def inverse_factor(C):
+    """P with C^-1 = P P', upper triangular; C is (d, d) or (k, d, d)."""
+    xp = arrays.namespace(C)
+    try:
+        L = xp.linalg.cholesky(C)
+    except RuntimeError as error:  # torch's LinAlgError is one
+        raise singular(C) from error
+    except np.linalg.LinAlgError as error:
+        raise singular(C) from error
+    right = xp.broadcast_to(identity(C), C.shape)
+    return xp.matrix_transpose(xp.tril(xp.linalg.solve(L, right)))
+
+
+def singular(C):
+    """The error for covariances that are not positive definite, naming one."""
+    C = np.atleast_3d(arrays.to_numpy(C))
+    C = C.reshape(-1, *C.shape[-2:])
+    values = np.array(
+        [np.linalg.eigvalsh(c)[0] if np.isfinite(c).all() else np.nan for c in C]
+    )
+    j = int(np.argmin(np.where(np.isfinite(values), values, -np.inf)))
+    return ValueError(
+        f"The covariance of component {j} is not positive definite (smallest "
+        f"eigenvalue {values[j]:.2g}): it has collapsed or its columns are dependent. "
+        "Use fewer components, raise reg_covar or scale the data."
+    )
+
+
+def stacked(function, M, axis=0):
+    """function(j) for each component, stacked."""
+    return arrays.namespace(M).stack(
+        [function(j) for j in range(M.shape[0])], axis=axis
+    )
+
+
+def outer_full(D, N):
+    return N[:, None, None] * D[:, :, None] * D[:, None, :]
+
+
+def full_scatter(X, M, R):
+    def one(j):
+        D = X - M[j, :]
+        return arrays.namespace(X).matmul((R[:, j : j + 1] * D).T, D)
+
+    return stacked(one, M)
+
+
+def square(A):
+    return A * A
+
+
+def diagonals(S):
+    """The diagonals of (k, d, d) as (k, d)."""
+    xp = arrays.namespace(S)
+    return xp.stack([S[:, j, j] for j in range(S.shape[-1])], axis=1)
+
+
+def embed(V):
+    """(k, d) -> diagonal matrices (k, d, d)."""
+    return V[:, :, None] * identity(V)
+
+
+def inverse_root(V):
+    """1 / sqrt(V), refusing variances that are not positive."""
+    xp = arrays.namespace(V)
+    if not bool(xp.all(V > 0)):
+        raise singular(embed(V[:, None] if V.ndim == 1 else V))
+    return 1 / xp.sqrt(V)
+
+
+def identity(C):
+    return arrays.namespace(C).eye(C.shape[-1], dtype=C.dtype, device=arrays.device(C))
+
+
+def rowsum(A):
+    return arrays.namespace(A).sum(A, axis=-1)
+
+
+def logsum(A):
+    return rowsum(arrays.namespace(A).log(A))
+
+
+def tied_diagonal(P):
+    xp = arrays.namespace(P)
+    return logsum(xp.linalg.diagonal(P))
+
+
+def tied_distance(X, M, P):
+    xp = arrays.namespace(X)
+    Y, C = xp.matmul(X, P), xp.matmul(M, P)
+    return stacked(lambda j: rowsum(square(Y - C[j, :])), M, axis=1)
+
+
+def full_distance(X, M, P):
+    xp = arrays.namespace(X)
+    one = lambda j: rowsum(square(xp.matmul(X - M[j, :], P[j, ...])))
+    return stacked(one, M, axis=1)
+
+
+def diag_scatter(X, M, R):
+    xp = arrays.namespace(X)
+    return stacked(lambda j: xp.matmul(R[:, j], square(X - M[j, :])), M)
+
+
+def diag_distance(X, M, P):
+    return stacked(lambda j: rowsum(square((X - M[j, :]) * P[j, ...])), M, axis=1)
+
+
+def total(S):
+    return arrays.namespace(S).sum(S, axis=0)
+
+
+def repeat(C, k):
+    return arrays.namespace(C).broadcast_to(C, (k, *C.shape[-2:]))
+
+
+def ones(C, d):
+    xp = arrays.namespace(C)
+    return xp.ones((C.shape[0], d), dtype=C.dtype, device=arrays.device(C))
+
+
+FULL = Shape(
+    "full",
+    free=lambda k, d: k * d * (d + 1) // 2,
+    scatter=full_scatter,
+    outer=outer_full,
+    estimate=lambda S, N, d: S / N[:, None, None],
+    floor=lambda C, a: C + a * identity(C),
+    factor=inverse_factor,
+    distance=full_distance,
+    half_log_det=lambda P, d: logsum(diagonals(P)),
+    dense=lambda C, k, d: C,
+    compress=lambda S: S,
+)
+TIED = Shape(
+    "tied",
+    free=lambda k, d: d * (d + 1) // 2,
+    scatter=lambda X, M, R: total(full_scatter(X, M, R)),
+    outer=lambda D, N: total(outer_full(D, N)),
+    estimate=lambda S, N, d: S / total(N),
+    floor=lambda C, a: C + a * identity(C),
+    factor=inverse_factor,
+    distance=tied_distance,
+    half_log_det=lambda P, d: tied_diagonal(P),
+    dense=lambda C, k, d: repeat(C, k),
+    compress=total,
+)
+DIAG = Shape(
+    "diag",
+    free=lambda k, d: k * d,
+    scatter=diag_scatter,
+    outer=lambda D, N: N[:, None] * square(D),
+    estimate=lambda S, N, d: S / N[:, None],
+    floor=lambda C, a: C + a,
+    factor=inverse_root,
+    distance=diag_distance,
+    half_log_det=lambda P, d: logsum(P),
+    dense=lambda C, k, d: embed(C),
+    compress=diagonals,
+)
+SPHERICAL = Shape(
+    "spherical",
+    free=lambda k, d: k,
+    scatter=lambda X, M, R: rowsum(diag_scatter(X, M, R)),
+    outer=lambda D, N: N * rowsum(square(D)),
+    estimate=lambda S, N, d: S / (N * d),
+    floor=lambda C, a: C + a,
+    factor=inverse_root,
+    distance=diag_distance,
+    half_log_det=lambda P, d: d * arrays.namespace(P).log(P),
+    dense=lambda C, k, d: embed(C[:, None] * ones(C, d)),
+    compress=lambda S: rowsum(diagonals(S)),
+)
+SHAPES = {shape.name: shape for shape in (FULL, TIED, DIAG, SPHERICAL)}

@@ -1,0 +1,285 @@
+"""The Normal distribution, one or a batch of k, in every covariance shape.
+
+    log N(x; m, S) = -(d log 2 pi + log det S + (x - m)' S^-1 (x - m)) / 2       (1)
+
+evaluated through the factor P of the precision, S^-1 = P P', so that the quadratic
+form is |P'(x - m)|^2 and no small number is the difference of large ones. What it
+learns from are `Moments`: weight, mean and scatter about that mean, merged by
+
+    m = m_a + (w_b / w) (m_b - m_a),   S = S_a + S_b + (w_a w_b / w) dd'         (2)
+
+with d = m_b - m_a, exact where sums of squares about zero lose every digit. With
+blocks a (asked) and b (given) of the coordinates, the conditional is
+
+    m_a|b = m_a + S_ab S_bb^-1 (x_b - m_b),   S_a|b = S_aa - S_ab S_bb^-1 S_ba   (3)
+
+Shapes    mean (d,) or (k, d)   cov as in `covariance.py`, without k for one
+Refs      [Chan1983] eq. (2); [Bishop2006] section 2.3
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..core import arrays
+from ..core.numerics import LOG_2PI, safe_divide
+from .base import events, floats, total_weight, weighted_sum
+from .covariance import SHAPES, Shape
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Weight, mean and scatter of weighted rows; `a + b` merges them, eq. (2)."""
+
+    weight: Any  # () or (k,)
+    mean: Any  # (d,) or (k, d)
+    scatter: Any  # about the mean, stored as the covariance is
+    shape: str = "full"
+
+    @property
+    def single(self) -> bool:
+        return self.mean.ndim == 1
+
+    def batch(self) -> "Moments":
+        """The same with a leading axis of one component."""
+        if not self.single:
+            return self
+        S = self.scatter if self.shape == "tied" else self.scatter[None, ...]
+        return Moments(self.weight[None, ...], self.mean[None, :], S, self.shape)
+
+    def __add__(self, other: "Moments") -> "Moments":
+        a, b = self.batch(), other.batch()
+        w = a.weight + b.weight
+        share = safe_divide(b.weight, w)
+        D = b.mean - a.mean
+        mean = a.mean + share[:, None] * D
+        S = a.scatter + b.scatter + SHAPES[a.shape].outer(D, a.weight * share)
+        merged = Moments(w, mean, S, a.shape)
+        return unbatch(merged) if self.single else merged
+
+
+def unbatch(m: Moments) -> Moments:
+    S = m.scatter if m.shape == "tied" else m.scatter[0, ...]
+    return Moments(m.weight[0, ...], m.mean[0, :], S, m.shape)
+
+
+def moments(X, weights=None, shape="full") -> Moments:
+    """Moments of rows X under weights (n,), or one set per column of weights (n, k)."""
+    X = arrays.as_float(X)
+    xp = arrays.namespace(X)
+    weight, first = total_weight(X, weights), weighted_sum(X, weights)
+    if weights is None:
+        weights = xp.ones(X.shape[0], dtype=X.dtype, device=arrays.device(X))
+    R = arrays.asarray(weights, like=X)
+    single = R.ndim == 1
+    if single:
+        R, weight, first = R[:, None], weight[None, ...], first[None, :]
+    mean = safe_divide(first, weight[:, None] + xp.zeros_like(first))
+    m = Moments(weight, mean, SHAPES[shape].scatter(X, mean, R), shape)
+    return unbatch(m) if single else m
+
+
+@dataclass(frozen=True, eq=False)
+class Normal:
+    """Multivariate Normal distribution, or a batch of k of them.
+
+    Parameters
+    ----------
+    mean : array of shape (d,) or (k, d)
+        A number stands for (d,) = (1,).
+    cov : array
+        In the storage of `shape`: for one, (d, d), (d,) or a number; for a batch,
+        (k, d, d), (d, d) if tied, (k, d) or (k,).
+    shape : {"full", "tied", "diag", "spherical"}
+        Covariance shape.
+
+    Examples
+    --------
+    >>> from pansophy.distributions import Normal
+    >>> p = Normal([1.0, 2.0], [[2.0, 0.6], [0.6, 1.0]])
+    >>> q = p.condition([1], [3.0])  # first coordinate given the second
+    >>> q.mean, q.cov
+    (array([1.6]), array([[1.64]]))
+    """
+
+    mean: Any
+    cov: Any
+    shape: str = "full"
+
+    def __post_init__(self):
+        if self.shape not in SHAPES:
+            raise ValueError(
+                f"shape must be one of {list(SHAPES)}, got {self.shape!r}."
+            )
+        mean, cov = floats(self.mean), floats(self.cov)
+        if mean.ndim == 0:
+            mean = mean[None]
+            if cov.ndim == 0 and self.shape in ("full", "tied"):
+                cov = cov[None, None]
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "cov", cov)
+        k, d = (mean.shape[0] if mean.ndim == 2 else None), mean.shape[-1]
+        lead = () if k is None or self.shape == "tied" else (k,)
+        tail = {"full": (d, d), "tied": (d, d), "diag": (d,), "spherical": ()}
+        want = (*lead, *tail[self.shape])
+        if tuple(cov.shape) != want:
+            raise ValueError(
+                f"a {self.shape} covariance for means of shape {tuple(mean.shape)} "
+                f"has shape {want}, got {tuple(cov.shape)}."
+            )
+
+    @property
+    def single(self) -> bool:
+        return self.mean.ndim == 1
+
+    @property
+    def d(self) -> int:
+        return int(self.mean.shape[-1])
+
+    @property
+    def k(self) -> int:
+        return 1 if self.single else int(self.mean.shape[0])
+
+    @property
+    def part(self) -> Shape:
+        return SHAPES[self.shape]
+
+    @property
+    def means(self):
+        """(k, d), also for one."""
+        return self.mean[None, :] if self.single else self.mean
+
+    @property
+    def covs(self):
+        """The covariances in batch storage, also for one."""
+        return self.cov[None, ...] if self.single and self.shape != "tied" else self.cov
+
+    @cached_property
+    def factor(self):
+        """P with S^-1 = P P', in batch storage."""
+        return self.part.factor(self.covs)
+
+    @cached_property
+    def half_log_det(self):
+        """log det P, (k,), or () if tied."""
+        return self.part.half_log_det(self.factor, self.d)
+
+    @property
+    def dense(self):
+        """The covariance matrices, (d, d) or (k, d, d)."""
+        S = self.part.dense(self.covs, self.k, self.d)
+        return S[0, ...] if self.single else S
+
+    @property
+    def variance(self):
+        """Variance of each coordinate, of the shape of the mean."""
+        from .covariance import diagonals
+
+        S = self.dense
+        v = diagonals(S[None, ...] if self.single else S)
+        return v[0, :] if self.single else v
+
+    @property
+    def mode(self):
+        return self.mean
+
+    @property
+    def free(self) -> int:
+        """Number of free parameters of the batch, means included."""
+        return self.k * self.d + self.part.free(self.k, self.d)
+
+    def __len__(self):
+        return self.k
+
+    def __getitem__(self, j) -> "Normal":
+        """Component j, or a batch of several."""
+        if self.single:
+            raise TypeError("this is one Normal, not a batch.")
+        shape = self.shape
+        if shape == "tied" and isinstance(j, (int, np.integer)):
+            return Normal(self.mean[j, :], self.cov, "full")
+        cov = self.cov if shape == "tied" else self.cov[j, ...]
+        return Normal(self.mean[j, ...], cov, shape)
+
+    def log_prob(self, X):
+        """Eq. (1): (n,), or (n, k) for a batch."""
+        X = arrays.asarray(events(X, self.d), like=self.mean)
+        dist = self.part.distance(X, self.means, self.factor)
+        out = self.half_log_det - 0.5 * (self.d * LOG_2PI + dist)
+        return out[:, 0] if self.single else out
+
+    @property
+    def entropy(self):
+        """d (1 + log 2 pi) / 2 - log det P: () or (k,)."""
+        h = 0.5 * self.d * (1 + LOG_2PI) - self.half_log_det
+        if self.single:
+            return h if h.ndim == 0 else h[0]
+        return h + 0 * self.mean[:, 0]
+
+    def sample(self, n: int, rng: np.random.Generator):
+        """n draws: (n, d), or (n, k, d) for a batch."""
+        xp = arrays.namespace(self.mean)
+        L = xp.linalg.cholesky(self.dense)
+        E = rng.standard_normal((n, *self.mean.shape))
+        E = arrays.asarray(E, like=self.mean)
+        if self.single:
+            return self.mean + xp.matmul(E, L.T)
+        return self.mean + xp.matmul(L, E[..., None])[..., 0]
+
+    def draw(self, z, rng: np.random.Generator):
+        """One draw from component z_i for each i: (n, d)."""
+        z = np.asarray(z)
+        L = np.linalg.cholesky(
+            arrays.to_numpy(self.dense).reshape(self.k, self.d, self.d)
+        )
+        E = rng.standard_normal((len(z), self.d))
+        out = arrays.to_numpy(self.means)[z]
+        for j in np.unique(z):
+            out[z == j] += E[z == j] @ L[j].T
+        return arrays.asarray(out, like=self.mean)
+
+    def stats(self, X, weights=None) -> Moments:
+        """`Moments` of the rows: of one for weights (n,), of k for (n, k)."""
+        return moments(events(X, self.d), weights, self.shape)
+
+    @classmethod
+    def from_stats(cls, stats: Moments, prior=None, floor: float = 0.0) -> "Normal":
+        """The likeliest Normal, or with a `NormalInverseWishart` prior its MAP.
+
+        `floor` is added to the diagonal of every covariance afterwards.
+        """
+        if prior is not None:
+            return prior.posterior(stats).normal(stats.shape, floor)
+        m, part = stats.batch(), SHAPES[stats.shape]
+        xp = arrays.namespace(m.mean)
+        tiny = 10 * xp.finfo(m.mean.dtype).eps  # as scikit-learn: no division by zero
+        cov = part.floor(
+            part.estimate(m.scatter, m.weight + tiny, m.mean.shape[1]), floor
+        )
+        if stats.single:
+            cov = cov if stats.shape == "tied" else cov[0, ...]
+        return cls(stats.mean, cov, stats.shape)
+
+    def marginal(self, index) -> "Normal":
+        """The distribution of the coordinates in `index`; of one Normal."""
+        xp = arrays.namespace(self.mean)
+        a = xp.asarray(np.asarray(index), device=arrays.device(self.mean))
+        take = lambda A, axis: xp.take(A, a, axis=axis)
+        return Normal(take(self.mean, 0), take(take(self.dense, 0), 1))
+
+    def condition(self, index, values) -> "Normal":
+        """The other coordinates given that those in `index` have `values`, eq. (3)."""
+        if not self.single:
+            raise TypeError("condition one Normal at a time: normal[j].condition(...).")
+        xp = arrays.namespace(self.mean)
+        b = np.asarray(index)
+        a = np.setdiff1d(np.arange(self.d), b)
+        a_, b_ = (xp.asarray(i, device=arrays.device(self.mean)) for i in (a, b))
+        S = self.dense
+        block = lambda i, j: xp.take(xp.take(S, i, axis=0), j, axis=1)
+        gain = xp.linalg.solve(block(b_, b_), block(b_, a_)).T  # S_ab S_bb^-1
+        gap = arrays.asarray(values, like=self.mean) - xp.take(self.mean, b_, axis=0)
+        mean = xp.take(self.mean, a_, axis=0) + xp.matmul(gain, gap)
+        return Normal(mean, block(a_, a_) - xp.matmul(gain, block(b_, a_)))

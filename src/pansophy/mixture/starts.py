@@ -1,0 +1,92 @@
+"""Where EM begins: the statistics of a first guess at who belongs to whom.
+
+    kmeans            each row wholly in the group that k-means puts it in
+    k-means++         k spread-out rows, each a component of its own
+    random_from_data  k different rows drawn at random, likewise
+    random            every row in every component, in random proportions
+
+All but the last give the same answer for a row of weight 3 as for three copies of
+it, and do not depend on the order of the rows: so do the draws of k-means.
+"""
+
+import numpy as np
+
+from ..core import arrays
+from ..distributions.covariance import SHAPES
+from ..distributions.normal import Moments, moments
+from ..params import ParameterError
+
+
+def grouped(X, z, w, k, shape) -> Moments:
+    """Moments of each group of rows, given their labels z."""
+    R = (arrays.to_numpy(z)[:, None] == np.arange(k)).astype(float)
+    R = R if w is None else R * arrays.to_numpy(w)[:, None]
+    return moments(X, arrays.asarray(R, like=X), shape)
+
+
+def start(X, rows, w, k, shape, method, rng) -> Moments:
+    """Moments of the first guess for X, `rows` its rows and w their weights or None."""
+    ones = w
+    if w is None:
+        xp = arrays.namespace(X)
+        like = {"dtype": X.dtype, "device": arrays.device(X)}
+        ones = xp.ones(X.shape[0], **like) if arrays.is_foreign(X) else np.ones(rows.n)
+    if method == "random":
+        R = rng.random((rows.n, k))
+        R = R / R.sum(axis=1, keepdims=True) * arrays.to_numpy(ones)[:, None]
+        part = lambda X, r: moments(X, arrays.asarray(r, like=X), shape)
+        return to_numpy(rows.with_aligned(R).sum(part))
+    if method == "kmeans":
+        from ..cluster.kmeans import kmeans_labels
+
+        z = kmeans_labels(X, ones, k, rng) if k > 1 else np.zeros(rows.n, np.int32)
+        part = lambda X, z, w: grouped(X, z, w, k, shape)
+        return to_numpy(rows.with_aligned(z, w).sum(part))
+    from ..cluster.seeding import seed
+
+    how = "k-means++" if method == "k-means++" else "random"
+    C = arrays.to_numpy(seed(X, ones, k, rng, method=how)[0]).astype(float)
+    return Moments(np.ones(k), C, SHAPES[shape].outer(0 * C, np.zeros(k)), shape)
+
+
+def to_numpy(m: Moments) -> Moments:
+    """Moments as float64 NumPy arrays."""
+    double = lambda a: arrays.to_numpy(a).astype(float)
+    return Moments(double(m.weight), double(m.mean), double(m.scatter), m.shape)
+
+
+def given(weights, means, precisions, k, d, shape):
+    """The starts a user gave: weights, means, covariances; None for what is not."""
+    storage = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
+    W = checked_init("weights_init", weights, (k,))
+    M = checked_init("means_init", means, (k, d))
+    P = checked_init("precisions_init", precisions, storage[shape])
+    if W is not None and (W.min() < 0 or not np.isclose(W.sum(), 1)):
+        raise ParameterError(
+            f"weights_init must be non-negative and sum to 1, got {W.sum():.6g}."
+        )
+    return W, M, None if P is None else inverse(P, shape)
+
+
+def checked_init(name, value, shape):
+    """A given start as a float array of the right shape, or None."""
+    if value is None:
+        return None
+    value = np.asarray(arrays.to_numpy(value), dtype=float)
+    if value.shape != shape:
+        raise ParameterError(f"{name} must have shape {shape}, got {value.shape}.")
+    if not np.isfinite(value).all():
+        raise ParameterError(f"{name} must hold finite numbers.")
+    return value
+
+
+def inverse(P, shape):
+    """Covariances from precisions in any storage, which must be positive definite."""
+    if shape in ("diag", "spherical"):
+        if (P <= 0).any():
+            raise ParameterError("precisions_init must be positive.")
+        return 1 / P
+    if not np.allclose(P, np.swapaxes(P, -1, -2)) or np.linalg.eigvalsh(P).min() <= 0:
+        raise ParameterError("precisions_init must be symmetric and positive definite.")
+    C = np.linalg.inv(P)
+    return 0.5 * (C + np.swapaxes(C, -1, -2))

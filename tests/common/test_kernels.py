@@ -1,0 +1,256 @@
+"""One battery for every kernel in the list: joining it is how a kernel is tested."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.gaussian_process import kernels as gp
+from sklearn.metrics import pairwise as svm
+
+from pansophy import typing
+from pansophy.core.arrays import to_numpy
+from pansophy.kernels import (
+    KERNELS,
+    RBF,
+    AbstractKernel,
+    Constant,
+    Linear,
+    Polynomial,
+    check_psd,
+    get,
+)
+
+LIBRARIES = ["torch", "array_api_strict"]
+EVERY = pytest.mark.parametrize("k", KERNELS, ids=str)
+
+
+@pytest.fixture
+def points(rng):
+    return rng.standard_normal((30, 3)), rng.standard_normal((20, 3))
+
+
+def entry(k, x, z):
+    """k of two rows, alone."""
+    return k(x[None, :], z[None, :])[0, 0]
+
+
+def test_every_kernel_class_is_listed():
+    def classes(cls):
+        return {cls}.union(*(classes(c) for c in cls.__subclasses__()))
+
+    def parts(k):
+        inside = [v for v in vars(k).values() if isinstance(v, AbstractKernel)]
+        return {type(k)}.union(*(parts(v) for v in inside))
+
+    listed = set().union(*(parts(k) for k in KERNELS))
+    missing = {c.__name__ for c in classes(AbstractKernel) - listed}
+    assert missing == {"AbstractKernel", "On"}  # On has a test of its own
+    assert all(isinstance(k, typing.Kernel) for k in KERNELS)
+
+
+@EVERY
+def test_symmetric_psd_and_diagonal(k, points):
+    X, Z = points
+    K = k(X)
+    np.testing.assert_array_equal(K, K.T)
+    assert check_psd(K).psd
+    np.testing.assert_allclose(k.diag(X), np.diagonal(K))
+    np.testing.assert_allclose(K, k(X, X), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(k(X, Z), k(Z, X).T, rtol=1e-10)
+    single = [[entry(k, x, z) for z in Z[:4]] for x in X[:4]]
+    np.testing.assert_allclose(k(X, Z)[:4, :4], single, rtol=1e-10)
+
+
+@EVERY
+def test_tiles_agree(k, points, monkeypatch):
+    from pansophy.distances import dense
+    from pansophy.kernels import base
+
+    X, Z = points
+    K, cross = k(X), k(X, Z)
+    for module in (dense, base):
+        monkeypatch.setattr(module, "TILE", 7)
+    np.testing.assert_allclose(k(X), K, rtol=1e-12)
+    np.testing.assert_array_equal(k(X), k(X).T)
+    np.testing.assert_allclose(k(X, Z), cross, rtol=1e-12)
+
+
+@EVERY
+def test_gradient_against_differences(k, points):
+    X, Z = points
+    theta = k.theta
+    found = k.gradient(X, Z)
+    assert found.shape == (len(theta), 30, 20)
+    for i in range(len(theta)):
+        step = 1e-5 * np.eye(len(theta))[i]
+        up, down = k.with_theta(theta + step)(X, Z), k.with_theta(theta - step)(X, Z)
+        size = np.abs(found[i]).max()
+        np.testing.assert_allclose(
+            found[i], (up - down) / 2e-5, rtol=1e-6, atol=1e-8 * size
+        )
+
+
+@EVERY
+def test_theta_goes_in_and_out(k, points):
+    theta = k.theta + 0.1
+    other = k.with_theta(theta)
+    np.testing.assert_allclose(other.theta, theta)
+    assert type(other) is type(k) and other != k
+    assert k.with_theta(k.theta)(points[0]) == pytest.approx(k(points[0]))
+
+
+@EVERY
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_array_libraries_agree(k, library, points):
+    xp = pytest.importorskip(library)
+    X, Z = (xp.asarray(a) for a in points)
+    for found, right in (
+        (k(X, Z), k(*points)),
+        (k(X), k(points[0])),
+        (k.diag(X), k.diag(points[0])),
+        (k.gradient(X, Z), k.gradient(*points)),
+    ):
+        assert type(found) is type(X)
+        np.testing.assert_allclose(to_numpy(found), right, rtol=1e-9, atol=1e-12)
+
+
+@EVERY
+def test_float32_stays(k, points):
+    X, Z = (a.astype(np.float32) for a in points)
+    assert k(X, Z).dtype == k(X).dtype == k.diag(X).dtype == np.float32
+    np.testing.assert_allclose(k(X, Z), k(*points), rtol=1e-3, atol=1e-5)
+
+
+@given(seed=st.integers(0, 10**6), i=st.integers(0, 10), j=st.integers(0, 10))
+def test_algebra_is_elementwise(seed, i, j):
+    rng = np.random.default_rng(seed)
+    X, Z = rng.standard_normal((6, 3)), rng.standard_normal((5, 3))
+    k, m = KERNELS[i % len(KERNELS)], KERNELS[j % len(KERNELS)]
+    K, M = k(X, Z), m(X, Z)
+    np.testing.assert_allclose((k + m)(X, Z), K + M, rtol=1e-9)
+    np.testing.assert_allclose((k * m)(X, Z), K * M, rtol=1e-9)
+    np.testing.assert_allclose((k**3)(X, Z), K**3, rtol=1e-9)
+    np.testing.assert_allclose((2 * k + 0.5)(X, Z), 2 * K + 0.5, rtol=1e-9)
+    np.testing.assert_allclose((1 + k * 3)(X, Z), 1 + 3 * K, rtol=1e-9)
+    np.testing.assert_allclose((0.01 * k).exp()(X, Z), np.exp(0.01 * K), rtol=1e-9)
+    assert check_psd(k * m + k, X).psd
+
+
+def test_on_a_function_of_the_rows(points):
+    X, Z = points
+    k = RBF(0.8).on(np.sin)
+    np.testing.assert_allclose(k(X, Z), RBF(0.8)(np.sin(X), np.sin(Z)))
+    np.testing.assert_allclose(k.diag(X), np.ones(30))
+    assert check_psd(k, X).psd
+    np.testing.assert_allclose(k.with_theta([0.0])(X), RBF(1.0)(np.sin(X)))
+    np.testing.assert_allclose(
+        k.gradient(X, Z), RBF(0.8).gradient(np.sin(X), np.sin(Z))
+    )
+
+
+# --- worked numbers and conventions -----------------------------------------------
+
+
+def test_worked_numbers():
+    x, z = np.array([[1.0, 2.0]]), np.array([[3.0, -1.0]])
+    value = lambda k, a=x, b=z: k(a, b).item()
+    assert value(Linear()) == 1
+    assert value(Polynomial(2)) == 4
+    assert value(RBF(1.0)) == pytest.approx(0.00150344, abs=1e-8)
+    assert value(RBF(gamma=0.1)) == pytest.approx(0.272532, abs=1e-6)
+    y = np.array([[3.0, 4.0]])
+    assert value(Polynomial(2, coef0=0.0), x, y) == 121
+    assert value(Polynomial(3), x, y) == 1728
+    assert value(Polynomial(2), x, y) == 144
+    a = np.zeros((1, 1))
+    assert value(RBF(width=2.0), a, a + 2) == pytest.approx(0.367879, abs=1e-6)
+    assert value(RBF(width=2.0), a, a + 4) == pytest.approx(0.018316, abs=1e-6)
+    assert value(RBF(width=2**0.5), a, a + 2**0.5) == pytest.approx(0.367879, abs=1e-6)
+
+
+def test_polynomial_is_its_monomial_map():
+    def phi(x):
+        a, b = x
+        r = np.sqrt(2)
+        return np.array([1, r * a, r * b, r * a * b, a * a, b * b])
+
+    x, z = np.array([1.0, 2.0]), np.array([3.0, -1.0])
+    np.testing.assert_allclose(
+        phi(x), [1, 1.414214, 2.828427, 2.828427, 1, 4], atol=1e-6
+    )
+    assert phi(x) @ phi(z) == pytest.approx(entry(Polynomial(2), x, z))
+
+
+def test_scikit_learns_two_conventions(points):
+    X, Z = points
+    np.testing.assert_allclose(RBF(0.7)(X, Z), gp.RBF(0.7)(X, Z))
+    np.testing.assert_allclose(RBF([1, 2, 3.0])(X, Z), gp.RBF([1, 2, 3.0])(X, Z))
+    np.testing.assert_allclose(RBF(gamma=0.3)(X, Z), svm.rbf_kernel(X, Z, gamma=0.3))
+    np.testing.assert_allclose((Linear() + 4.0)(X, Z), gp.DotProduct(2.0)(X, Z))
+    np.testing.assert_allclose(
+        get("poly", gamma=0.5, degree=3, coef0=2.0)(X, Z),
+        svm.polynomial_kernel(X, Z, degree=3, gamma=0.5, coef0=2.0),
+    )
+    mixed = gp.ConstantKernel(2.0) * gp.RBF(0.7) + gp.DotProduct(1.0)
+    ours = 2.0 * RBF(0.7) + Linear()
+    K, G = mixed(X, eval_gradient=True)
+    np.testing.assert_allclose(ours(X), K - 1, atol=1e-12)
+    np.testing.assert_allclose(ours.theta[:2], mixed.theta[:2])
+    np.testing.assert_allclose(
+        np.moveaxis(ours.gradient(X), 0, 2)[..., :2], G[..., :2], atol=1e-12
+    )
+
+
+def test_gamma_reads_back():
+    assert RBF(gamma=0.3).gamma == pytest.approx(0.3)
+    assert RBF(width=2.0).length_scale == pytest.approx(2**0.5)
+    assert get("linear") == Linear() and get(RBF(2.0)) == RBF(2.0)
+    assert get("rbf", gamma=0.5) == RBF(1.0)
+
+
+def test_close_points_far_from_zero(rng):
+    X = rng.standard_normal((40, 6)) * 1e-4 + 1e4
+    D = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(RBF(1e-4)(X, X), np.exp(-D / 2e-8), rtol=1e-6)
+
+
+# --- refusals ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make, words",
+    [
+        (lambda: RBF(0.0), "length_scale of RBF must be above 0"),
+        (lambda: RBF([1.0, -1.0]), "length_scale of RBF must be above 0"),
+        (lambda: RBF(gamma=-1.0), "gamma of RBF must be above 0"),
+        (lambda: RBF(1.0, gamma=1.0), "one of length_scale, gamma and width"),
+        (lambda: Linear(-1.0), "scale of Linear must be above 0"),
+        (lambda: Polynomial(0), "degree of Polynomial must be a whole number"),
+        (lambda: Polynomial(2, 1.0, -1.0), "coef0 of Polynomial must be at least 0"),
+        (lambda: Constant(-2.0), "value of Constant must be at least 0"),
+        (lambda: RBF() * -1.0, "value of Constant must be at least 0"),
+        (lambda: RBF() ** 0.5, "power of a kernel must be a whole number"),
+        (lambda: RBF([1.0, 1.0])(np.ones((2, 3))), "2 length scales for 3 columns"),
+        (lambda: get("tanh"), "kernel must be a kernel or one of"),
+        (lambda: check_psd(np.ones((2, 3))), "square and symmetric"),
+        (lambda: check_psd(np.array([[1.0, 2], [0, 1]])), "square and symmetric"),
+    ],
+)
+def test_refusals(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
+
+
+def test_adding_something_else_is_a_type_error():
+    with pytest.raises(TypeError):
+        RBF() + "rbf"
+
+
+def test_psd_verdicts_have_a_witness(points):
+    x = np.array([[1.0], [2.0]])
+    K = np.tanh(x @ x.T)
+    assert np.linalg.det(K) == pytest.approx(-0.1682658, abs=1e-7)
+    for bad in (K, np.diag([0.0, -1.0]), -((x - x.T) ** 2)):
+        verdict = check_psd(bad)
+        assert not verdict.psd and verdict.smallest < 0
+        assert verdict.witness @ bad @ verdict.witness < 0

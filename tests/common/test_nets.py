@@ -1,0 +1,234 @@
+"""Every net keeps the contract of `nn.train`: one list, one battery."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+torch.set_num_threads(1)  # nets this small lose time to a second thread
+
+from pansophy import nn  # noqa: E402
+from pansophy.nn.optimisers import pack  # noqa: E402
+
+
+def random_mlp(head="softmax", activation="relu", **options):
+    coefs, intercepts = nn.glorot([5, 16, 9, 3], np.random.default_rng(1), activation)
+    return nn.MLP(coefs, intercepts, head=head, activation=activation, **options)
+
+
+class AutoEncoder(torch.nn.Module):
+    """A net with noise of its own and a running statistic, without `gradients`."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.code = torch.nn.Linear(5, 8, dtype=torch.float64)
+        self.norm = torch.nn.BatchNorm1d(8, dtype=torch.float64)
+        self.back = torch.nn.Linear(8, 5, dtype=torch.float64)
+
+    def losses(self, batch):
+        noisy = batch[0] + 0.01 * torch.randn_like(batch[0])
+        decoded = self.back(torch.relu(self.norm(self.code(noisy))))
+        return {"error": (decoded - batch[0]).square().mean()}
+
+
+class Rivals(torch.nn.Module):
+    """Two names, two optimisers: one follows the data, the other follows the first."""
+
+    def __init__(self):
+        super().__init__()
+        self.leader = torch.nn.ParameterList([torch.zeros(5, dtype=torch.float64)])
+        self.chaser = torch.nn.ParameterList([torch.ones(5, dtype=torch.float64)])
+
+    def losses(self, batch):
+        a, b = self.leader[0], self.chaser[0]
+        centre = batch[0].mean(0).round()
+        return {
+            "leader": (a - centre).square().sum(),
+            "chaser": lambda: (b - a.detach()).square().sum(),
+        }
+
+
+class Case(NamedTuple):
+    make: object
+    data: object  # rng -> tuple of arrays
+    optimiser: object = nn.Adam(1e-2)
+    smooth: bool = True  # the loss has no kinks and no noise: differences apply
+
+
+def rows(rng):
+    return rng.normal(size=(12, 5))
+
+
+NETS = {
+    "mlp softmax": Case(
+        lambda: random_mlp(), lambda r: (rows(r), r.integers(0, 3, 12)), smooth=False
+    ),
+    "mlp soft labels": Case(
+        lambda: random_mlp(activation="tanh"),
+        lambda r: (rows(r), np.eye(3)[r.integers(0, 3, 12)]),
+    ),
+    "mlp labels, weighted": Case(
+        lambda: random_mlp("logistic", "logistic", alpha=1e-4),
+        lambda r: (
+            rows(r),
+            r.integers(0, 2, (12, 3)).astype(float),
+            r.uniform(0, 2, 12),
+        ),
+        nn.Adam(1e-1),
+    ),
+    "mlp numbers": Case(
+        lambda: random_mlp("identity", "tanh"),
+        lambda r: (rows(r), r.normal(size=(12, 3))),
+    ),
+    "mlp counts": Case(
+        lambda: random_mlp("exp", "elu"),
+        lambda r: (rows(r), np.array([0.5, 1.0, 4.0])[r.integers(0, 3, (12, 3))]),
+        smooth=False,
+    ),
+    "mlp with dropout": Case(
+        lambda: random_mlp(dropout=0.05),
+        lambda r: (rows(r), r.integers(0, 3, 12)),
+        smooth=False,
+    ),
+    "autoencoder": Case(AutoEncoder, lambda r: (rows(r),), smooth=False),
+    "rivals": Case(
+        Rivals,
+        lambda r: (rows(r),),
+        {"leader": nn.SGD(0.3), "chaser": nn.Adam(0.1)},
+        smooth=False,
+    ),
+}
+
+
+@pytest.fixture(params=NETS, ids=lambda name: name.replace(" ", "-"))
+def case(request):
+    return NETS[request.param]
+
+
+def run(case, data, **options):
+    net = case.make()
+    settings = {"optimiser": case.optimiser, "device": "cpu", "seed": 3}
+    return nn.train(net, data, **{**settings, **options})
+
+
+def same(a, b):
+    one, two = a.state_dict(), b.state_dict()
+    assert one.keys() == two.keys()
+    return all(torch.equal(one[k], two[k]) for k in one)
+
+
+def test_overfits_one_batch(case, rng):
+    data = case.data(rng)
+    start = run(case, data, epochs=1, batch_size=12).history["loss"][0]
+    result = run(case, data, epochs=3, batch_size=12, steps_per_epoch=200)
+    assert result.reason == "finished" and result.state.step == 600
+    assert result.history["loss"][-1] < 0.02 + 0.05 * start
+
+
+def test_same_seed_same_run(case, rng):
+    data = case.data(rng)
+    first = run(case, data, epochs=3, batch_size=5)
+    torch.manual_seed(99)  # what surrounds a run does not matter
+    again = run(case, data, epochs=3, batch_size=5)
+    other = run(case, data, epochs=3, batch_size=5, seed=4)
+    assert same(first.state.net, again.state.net)
+    assert np.array_equal(first.history["loss"], again.history["loss"])
+    if not isinstance(first.state.net, Rivals):  # whose batches all look the same
+        assert not same(first.state.net, other.state.net)
+
+
+def test_resumed_run_is_the_same_run(case, rng, tmp_path):
+    data = case.data(rng)
+    options = {"batch_size": 5, "schedule": nn.schedules.cosine(3), "valid": data}
+    whole = run(case, data, epochs=6, **options, checkpoint=tmp_path / "whole")
+    file = tmp_path / "part"
+    # a schedule is a function of the planned length, so the plan is the same: the
+    # first part is cut short by a callback-like error, as a kill would
+    with pytest.raises(StopError):
+        run(case, data, epochs=6, **options, checkpoint=file, evaluate=stop_at(3))
+    rest = run(case, data, epochs=6, **options, checkpoint=file, resume=True)
+    assert rest.n_iter == 6
+    assert same(whole.state.net, rest.state.net)
+    for name in ("loss", "valid_loss"):
+        assert np.array_equal(whole.history[name], rest.history[name])
+
+
+class StopError(Exception):
+    pass
+
+
+def stop_at(epoch):
+    calls = []
+
+    def evaluate(net):
+        calls.append(1)
+        if len(calls) > epoch:
+            raise StopError
+        return {}
+
+    return evaluate
+
+
+def autograd(net, batch):
+    for p in net.parameters():
+        p.grad = None
+    losses = net.losses(batch)
+    sum(losses.values()).backward()
+    return losses, [p.grad.clone() for p in net.parameters()]
+
+
+BY_HAND = [n for n, case in NETS.items() if getattr(case.make(), "by_hand", False)]
+SMOOTH = [n for n, case in NETS.items() if case.smooth]
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_gradients_by_hand_are_those_of_autograd(name, rng):
+    case = NETS[name]
+    net = case.make()
+    batch = tuple(torch.as_tensor(a) for a in case.data(rng))
+    losses, wanted = autograd(net, batch)
+    pack(net.parameters())
+    with torch.no_grad():
+        found = net.gradients(batch)
+    assert found.keys() == losses.keys()
+    for name, value in losses.items():
+        torch.testing.assert_close(found[name], value.detach())
+    for p, grad in zip(net.parameters(), wanted, strict=True):
+        torch.testing.assert_close(p.grad, grad, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_gradient_against_differences(name, rng):
+    case = NETS[name]
+    net = case.make()
+    batch = tuple(torch.as_tensor(a) for a in case.data(rng))
+    _, grads = autograd(net, batch)
+    value = lambda: float(sum(net.losses(batch).values()).detach())
+    step = 1e-6
+    for p, grad in zip(net.parameters(), grads, strict=True):
+        flat = p.data.view(-1)
+        for i in rng.integers(len(flat), size=3):
+            kept = float(flat[i])
+            flat[i] = kept + step
+            up = value()
+            flat[i] = kept - step
+            down = value()
+            flat[i] = kept
+            assert (up - down) / (2 * step) == pytest.approx(
+                float(grad.reshape(-1)[i]), rel=1e-5, abs=1e-8
+            )
+
+
+@pytest.mark.gpu
+def test_cuda_agrees_with_cpu(case, rng):
+    data = case.data(rng)
+    options = {"epochs": 3, "batch_size": 12, "shuffle": False}
+    here = run(case, data, **options)
+    there = run(case, data, **options, device="cuda")
+    if isinstance(here.state.net, AutoEncoder) or getattr(here.state.net, "dropout", 0):
+        assert there.history["loss"] == pytest.approx(here.history["loss"], rel=0.3)
+    else:
+        assert there.history["loss"] == pytest.approx(here.history["loss"], rel=1e-8)
+    assert next(there.state.net.parameters()).device.type == "cuda"

@@ -1,0 +1,344 @@
+"""Every able solver reaches the same optimum, and the worked traces of each."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from pansophy import losses, optim, penalties
+from pansophy.core.iterate import Result
+from pansophy.core.linalg import NotPositiveDefiniteError
+from tests.oracles import coordinate as oracle
+
+
+def ridge_problem(rng, n=40, d=6):
+    X, y = rng.normal(size=(n, d)), rng.normal(size=n)
+    H = X.T @ X / n + 0.1 * np.eye(d)
+    f = lambda w: (
+        float((y - X @ w) @ (y - X @ w)) / (2 * n) + 0.05 * float(w @ w),
+        -X.T @ (y - X @ w) / n + 0.1 * w,
+    )
+    return f, H, np.linalg.solve(H, X.T @ y / n)
+
+
+def logistic_problem(rng, n=60, d=5):
+    X, t = rng.normal(size=(n, d)), rng.integers(0, 2, size=n).astype(float)
+
+    def f(w):
+        a = X @ w
+        value = losses.logistic.value(t, a).mean() + 0.05 * float(w @ w)
+        return value, X.T @ losses.logistic.gradient(t, a) / n + 0.1 * w
+
+    def hessian(w):
+        h = losses.logistic.curvature(t, X @ w)
+        return (X * h[:, None]).T @ X / n + 0.1 * np.eye(d)
+
+    return f, hessian
+
+
+none = penalties.l2(0.0)
+SMOOTH = {
+    "constant": lambda f, H, x: optim.gradient_descent(
+        f, x, optim.constant(0.2), max_iter=5000, tol=1e-9
+    ),
+    "backtracking": lambda f, H, x: optim.gradient_descent(f, x, tol=1e-9),
+    "bold_driver": lambda f, H, x: optim.gradient_descent(
+        f, x, optim.bold_driver(), max_iter=5000, tol=1e-9
+    ),
+    "exact": lambda f, H, x: optim.gradient_descent(f, x, optim.exact(), tol=5e-7),
+    "newton": lambda f, H, x: optim.newton(f, H, x),
+    "newton_keeping": lambda f, H, x: optim.newton(f, H, x, keep=0.9),
+    "newton_cg": lambda f, H, x: optim.newton_cg(f, lambda w: H(w).__matmul__, x),
+    "lbfgs": lambda f, H, x: optim.lbfgs(f, x, tol=1e-9),
+    "proximal": lambda f, H, x: optim.proximal_gradient(f, none, x, accelerate=False),
+    "fista": lambda f, H, x: optim.fista(f, none, x),
+    "projected": lambda f, H, x: optim.projected_gradient(f, penalties.box(), x),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_smooth_optimum(name, rng):
+    f, H, best = ridge_problem(rng)
+    start = rng.normal(size=len(best))
+    run = SMOOTH[name](f, lambda w: H, start)
+    assert isinstance(run, Result) and run.converged
+    np.testing.assert_allclose(run.state.position, best, atol=1e-6)
+    f, hessian = logistic_problem(rng)
+    run = SMOOTH[name](f, hessian, np.zeros(5))
+    assert np.abs(f(run.state.position)[1]).max() < 1e-6
+    assert len(run.history["objective"]) == run.n_iter
+
+
+@pytest.mark.parametrize("penalty", [p for p in penalties.PENALTIES if p.kind >= 0])
+def test_penalised_optimum(penalty, rng):
+    X, y = rng.normal(size=(30, 8)), 3 * rng.normal(size=30)
+    f = lambda w: (float((y - X @ w) @ (y - X @ w)) / 2, -X.T @ (y - X @ w))
+    runs = [
+        optim.fista(f, penalty, np.zeros(8), tol=1e-9),
+        optim.proximal_gradient(f, penalty, np.zeros(8), accelerate=False, tol=1e-9),
+        optim.coordinate_descent(X, y, penalty),
+        optim.coordinate_descent(X, y, penalty, rng=np.random.default_rng(1)),
+        optim.coordinate_descent(sp.csc_matrix(X), y, penalty),
+    ]
+    for run in runs:
+        assert run.converged
+        w = run.state.position
+        assert np.max(penalty.distance(w, f(w)[1])) < 1e-6
+        np.testing.assert_allclose(w, runs[0].state.position, atol=1e-7)
+
+
+@pytest.mark.parametrize("penalty", [p for p in penalties.PENALTIES if p.kind < 0])
+def test_coupled_optimum(penalty, rng):
+    X, y = rng.normal(size=(30, 6)), 3 * rng.normal(size=30)
+    f = lambda w: (float((y - X @ w) @ (y - X @ w)) / 2, -X.T @ (y - X @ w))
+    w = optim.fista(f, penalty, np.full(6, 1 / 6), tol=1e-10).state.position
+    assert np.max(penalty.distance(w, f(w)[1])) < 1e-5
+    with pytest.raises(ValueError, match="separable"):
+        optim.coordinate_descent(X, y, penalty)
+
+
+def test_coordinate_loops_match_the_oracle(rng):
+    from pansophy.optim import _coordinate as loops
+    from pansophy.optim.design import Design
+
+    X, y, w0 = rng.normal(size=(20, 5)) + 1, rng.normal(size=20), rng.normal(size=5)
+    y = y - y.mean()
+    order = np.arange(5)
+    for positive in (False, True):
+        penalty = penalties.elastic_net(2.0, 0.4, positive)
+        start = np.abs(w0) if positive else w0
+        numbers = (penalty.kind, penalty.a, penalty.b)
+        how = (y, start, penalty.a, penalty.b, positive, 3)
+        G, w = X.T @ X, start.copy()
+        loops.gram_epochs(G, X.T @ y - G @ w, w, order, *numbers, 3)
+        np.testing.assert_allclose(w, oracle.elastic_net_epochs(X, *how), rtol=1e-10)
+        w = start.copy()
+        curve = (X * X).sum(axis=0)
+        rows = np.ascontiguousarray(X.T)
+        loops.dense_epochs(rows, y - X @ w, w, curve, order, *numbers, 3)
+        np.testing.assert_allclose(w, oracle.elastic_net_epochs(X, *how), rtol=1e-10)
+        S, mean, w = sp.csc_matrix(X), X.mean(axis=0), start.copy()
+        C = X - mean
+        r = y - X @ w
+        shift = loops.sparse_epochs(
+            S.data, S.indices, S.indptr, np.ones(20), mean, r, float(mean @ w), w,
+            (C * C).sum(axis=0), order, *numbers, 3,
+        )  # fmt: skip
+        np.testing.assert_allclose(w, oracle.elastic_net_epochs(C, *how), rtol=1e-10)
+        np.testing.assert_allclose(r + shift, y - C @ w, atol=1e-12)
+    design = Design(S, centre=True)
+    np.testing.assert_allclose(design.gram(), C.T @ C / 20, atol=1e-12)
+    np.testing.assert_allclose(design.correlate(y), C.T @ y / 20**0.5, atol=1e-12)
+
+
+def test_support_factor_follows_changes(rng):
+    from pansophy.optim.support import Support
+
+    X = rng.normal(size=(80, 40))
+    G, support = X.T @ X, Support(np.float64)
+    S = np.arange(20)
+    for _ in range(40):
+        rhs = rng.normal(size=len(S))
+        x = support.solve(G, 0.1, S, rhs)
+        A = G[np.ix_(S, S)] + 0.1 * np.eye(len(S))
+        np.testing.assert_allclose(A @ x, rhs, atol=1e-9)
+        S = np.setxor1d(S, rng.choice(40, size=2, replace=False))
+    assert support.solve(np.ones((3, 3)), 0.0, np.arange(3), np.ones(3)) is None
+
+
+def test_worked_lasso_numbers():
+    X, y = np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 2.0, 2.0])
+    for strength, best in [(0, 0.7857143), (2, 0.7142857), (10, 0.4285714), (22, 0)]:
+        run = optim.coordinate_descent(X, y, penalties.l1(strength / 2))
+        assert run.state.position[0] == pytest.approx(best, abs=1e-7)
+        kinked = lambda w, s=strength: (
+            float((y - X @ w) @ (y - X @ w)) + s * abs(w[0]),
+            -2 * X.T @ (y - X @ w) + s * np.sign(w),
+        )
+        slow = optim.subgradient(kinked, np.ones(1), 0.1, max_iter=3000)
+        assert slow.objective == pytest.approx(kinked(run.state.position)[0], abs=1e-4)
+
+
+def trace(transform, steps=5):
+    x, state, out = np.array(1.0), None, []
+    state = transform.init(x)
+    for _ in range(steps):
+        move, state = transform.update(x, state, x)  # f = x^2/2 has gradient x
+        x = x + move
+        out.append(float(x))
+    return out
+
+
+def test_momentum_traces():
+    expected = [0.9, 0.72, 0.486, 0.2268, -0.02916]
+    np.testing.assert_allclose(trace(optim.momentum(0.1, 0.9)), expected, atol=1e-9)
+    plain = [0.9**t for t in range(1, 6)]
+    np.testing.assert_allclose(trace(optim.momentum(0.1, 0.0)), plain)
+
+
+def nesterov_by_lookahead(steps=5, eta=0.1, mu=0.9):
+    x, v, out = 1.0, 0.0, []
+    for _ in range(steps):
+        v = mu * v - eta * (x + mu * v)
+        x += v
+        out.append(x)
+    return out
+
+
+def test_nesterov_trace():
+    # the worked trace is of x; the chain's own variable is x + mu v, one step ahead
+    np.testing.assert_allclose(
+        nesterov_by_lookahead(), [0.9, 0.729, 0.51759, 0.294589, 0.084499], atol=1e-6
+    )
+    ahead, x, v = trace(optim.nesterov(0.1, 0.9)), 1.0, 0.0
+    for y in ahead:
+        v = 0.9 * v - 0.1 * (x + 0.9 * v)
+        x += v
+        assert y == pytest.approx(x + 0.9 * v, abs=1e-12)
+
+
+def test_adaptive_traces():
+    cases = [
+        (optim.adagrad(0.1), [0.9, 0.833104, 0.780456]),
+        (optim.rmsprop(0.1, 0.9), [0.683772, 0.498871, 0.369181]),
+        (optim.adam(0.1), [0.9, 0.800412, 0.701586]),
+    ]
+    for transform, expected in cases:
+        np.testing.assert_allclose(trace(transform, 3), expected, atol=2e-6)
+
+
+def test_moving_average_of_a_constant():
+    for corrected, factor in ((True, 1.0), (False, 1 - 0.9**4)):
+        part = optim.ema(0.9, corrected)
+        state = part.init(np.zeros(1))
+        for _ in range(4):
+            out, state = part.update(np.full(1, 7.0), state, None)
+        np.testing.assert_allclose(out, 7 * factor)
+
+
+def test_sgd_full_batch_is_gradient_descent(rng):
+    y = rng.normal(size=12)
+    f = lambda x, rows: (np.mean((x - y[rows]) ** 2) / 2, x - y[rows].mean())
+    full = optim.sgd(
+        f, np.zeros(()), 12, optim.scheduled(0.3), batch_size=12, max_iter=9
+    )
+    x = 0.0
+    for _ in range(9):
+        x -= 0.3 * (x - y.mean())
+    assert float(full.state.position) == pytest.approx(x)
+    seen = []
+    spy = lambda x, rows: (seen.append(rows), f(x, rows))[1]
+    optim.sgd(spy, np.zeros(()), 12, batch_size=5, max_iter=1, random_state=0)
+    assert sorted(np.concatenate(seen)) == list(range(12))
+    robbins = optim.sgd(
+        f, np.zeros(()), 12, optim.scheduled(lambda t: 1 / (t + 1)), batch_size=1,
+        max_iter=200, tol=0, random_state=0,
+    )  # fmt: skip
+    assert float(robbins.state.position) == pytest.approx(y.mean(), abs=1e-2)
+
+
+def test_chain_parts():
+    g = np.array([3.0, 4.0])
+    chain = optim.chain(optim.clip(1.0), optim.scale(-2.0))
+    np.testing.assert_allclose(chain.update(g, chain.init(g), g)[0], [-1.2, -1.6])
+    decay = optim.decay(0.5)
+    np.testing.assert_allclose(decay.update(g, decay.init(g), 2 * g)[0], 2 * g)
+
+
+def test_schedules():
+    s = optim.schedules
+    assert s.exponential(1.0, 0.9)(10) == pytest.approx(0.34867844)
+    inverse = s.inverse(0.1, 100)
+    np.testing.assert_allclose(
+        [inverse(t) for t in (10, 2000, 10000)], [0.1, 0.05, 0.01]
+    )
+    linear = s.linear(0.1, 0.001, 100)
+    np.testing.assert_allclose(
+        [linear(t) for t in (25, 50, 200)], [0.07525, 0.0505, 0.001]
+    )
+    assert s.cosine(1.0, 10)(5) == pytest.approx(0.5)
+    assert optim.check_schedule(lambda t: 3 / max(t, 1))
+    assert not optim.check_schedule(s.constant(0.1))
+    assert not optim.check_schedule(lambda t: 1 / max(t, 1) ** 2)
+
+
+def test_newton_solves_a_quadratic_at_once():
+    A, b = np.array([[0.0, 1], [1, 1], [2, 1]]), np.array([1.0, 3, 5])
+    f = lambda w: (float((A @ w - b) @ (A @ w - b)), 2 * A.T @ (A @ w - b))
+    run = optim.newton(f, lambda w: 2 * A.T @ A, np.array([7.0, -3.0]))
+    np.testing.assert_allclose(run.state.position, [2, 1], atol=1e-12)
+    assert run.n_iter == 1
+    start = np.array([7.0, -3.0])
+    below = optim.gradient_descent(f, start, optim.constant(0.1390), max_iter=5000)
+    assert below.converged
+    above = optim.gradient_descent(f, start, optim.constant(0.1402), max_iter=300)
+    assert above.objective > f(start)[0]
+    with pytest.raises(NotPositiveDefiniteError):
+        optim.newton(f, lambda w: -np.eye(2), start)
+
+
+def test_exact_line_search_number():
+    X, y = np.array([[1.0, 1], [2, 1], [3, 1]]), np.array([1.0, 2, 2])
+    f = lambda w: (float((X @ w - y) @ (X @ w - y)), 2 * X.T @ (X @ w - y))
+    run = optim.gradient_descent(f, np.zeros(2), optim.exact(0.1), max_iter=1, tol=0)
+    step = -run.state.position / f(np.zeros(2))[1]
+    np.testing.assert_allclose(step, 0.03005352, atol=1e-8)
+
+
+def test_step_rules():
+    f = lambda x: (float(x @ x), 2 * x)
+    run = optim.gradient_descent(
+        f, np.array([3.0, 4.0]), optim.normalised(0.5), max_iter=3
+    )
+    np.testing.assert_allclose(run.state.position, [2.1, 2.8])
+    falls = optim.gradient_descent(f, np.array([3.0, 4.0]), optim.backtracking(100.0))
+    assert np.all(np.diff(falls.history["objective"]) <= 0)
+    bold = optim.bold_driver(5.0)
+    state = optim.gradient_descent(f, np.ones(2), bold, max_iter=1, tol=0).state
+    np.testing.assert_array_equal(state.position, [1, 1])  # a rise is undone
+    assert state.eta == 2.5
+
+
+def test_projection_onto_the_ball():
+    f = lambda x: (float((x - 3) @ (x - 3)) / 2, x - 3)
+    run = optim.projected_gradient(f, penalties.ball(1.0), np.zeros(2))
+    np.testing.assert_allclose(run.state.position, [0.5**0.5] * 2, atol=1e-8)
+    with pytest.raises(ValueError, match="constraint"):
+        optim.projected_gradient(f, penalties.l1(1.0), np.zeros(2))
+
+
+def test_derivative_checks(rng):
+    f, hessian = logistic_problem(rng)
+    w = rng.normal(size=5)
+    assert optim.check_gradient(f, w) < 1e-8
+    assert optim.check_gradient(lambda w: (f(w)[0], -f(w)[1]), w) > 0.99
+    numeric = optim.numeric_hessian(lambda w: f(w)[0], w)
+    np.testing.assert_allclose(numeric, hessian(w), atol=1e-4)
+    g = optim.numeric_gradient(lambda x: x[0] ** 2 + x[1] ** 2, [3.0, -1.0])
+    np.testing.assert_allclose(g, [6, -2], atol=1e-8)
+
+
+def test_torch_objectives():
+    torch = pytest.importorskip("torch")
+    goal = torch.tensor([1.0, -2.0], dtype=torch.float64)
+    f = lambda x: (torch.sum((x - goal) ** 2), 2 * (x - goal))
+    run = optim.gradient_descent(f, torch.zeros(2, dtype=torch.float64))
+    np.testing.assert_allclose(run.state.position, goal, atol=1e-6)
+    run = optim.fista(f, penalties.box(0.0, 0.5), torch.zeros(2, dtype=torch.float64))
+    np.testing.assert_allclose(run.state.position, [0.5, 0.0], atol=1e-9)
+
+
+def test_lbfgs_can_be_interrupted_and_limited():
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        curve = np.array([1.0, 100.0])
+        return float(x @ (curve * x)), 2 * curve * x
+
+    run = optim.lbfgs(f, np.array([3.0, 1.0]))
+    assert run.interrupted and np.isfinite(run.objective)
+    g = lambda x: (float(np.sum((x[1:] - x[:-1] ** 2) ** 2)), optim.numeric_gradient(
+        lambda u: np.sum((u[1:] - u[:-1] ** 2) ** 2), x))  # fmt: skip
+    assert optim.lbfgs(g, np.full(6, 2.0), max_iter=2).reason == "max_iter"

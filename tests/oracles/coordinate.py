@@ -1,0 +1,61 @@
+"""Slow, obvious versions of the compiled loops of losses, optim and logistic."""
+
+import math
+
+import numpy as np
+
+
+def soft(x, t):
+    return math.copysign(max(abs(x) - t, 0.0), x)
+
+
+def elastic_net_epochs(X, y, w, a, b, positive=False, n_epochs=1):
+    """Coordinate descent on 1/2 |y - X w|^2 + a |w|_1 + b/2 |w|^2, one w_j each."""
+    w = np.array(w, dtype=float)
+    for _ in range(n_epochs):
+        for j in range(X.shape[1]):
+            rest = y - X @ w + X[:, j] * w[j]
+            g = float(X[:, j] @ rest)
+            g = max(g, 0.0) if positive else g
+            w[j] = soft(g, a) / (float(X[:, j] @ X[:, j]) + b)
+    return w
+
+
+def elastic_net(X, y, a, b=0.0, positive=False, n_epochs=5000):
+    """The minimiser, by many passes."""
+    return elastic_net_epochs(X, y, np.zeros(X.shape[1]), a, b, positive, n_epochs)
+
+
+def lasso_gap(X, y, w, alpha, l1_ratio=1.0):
+    """Duality gap of 1/(2n) |y - X w|^2 + alpha (...), written out."""
+    n = len(y)
+    a, b = alpha * l1_ratio, alpha * (1 - l1_ratio)
+    r = y - X @ w
+    primal = r @ r / (2 * n) + a * np.abs(w).sum() + b / 2 * w @ w
+    Xa = np.vstack([X, np.sqrt(n * b) * np.eye(X.shape[1])])
+    ya = np.concatenate([y, np.zeros(X.shape[1])])
+    ra = ya - Xa @ w
+    theta = ra * min(1.0, n * a / np.abs(Xa.T @ ra).max())
+    dual = (ya @ ya - (ya - theta) @ (ya - theta)) / (2 * n)
+    return primal - dual
+
+
+def binary_pass(X, t, v, w, b):
+    """Loss and gradient of logistic regression, row by row."""
+    loss, g = 0.0, np.zeros(X.shape[1] + 1)
+    for x, ti, vi in zip(X, t, v, strict=True):
+        f = float(x @ w + b)
+        loss += vi * (np.logaddexp(0, f) - ti * f)
+        g += vi * (1 / (1 + math.exp(-f)) - ti) * np.append(x, 1.0)
+    return loss, g
+
+
+def softmax_pass(F, t, v):
+    """Loss and residuals v (p - onehot), row by row."""
+    loss, R = 0.0, np.zeros_like(F)
+    for i, (f, ti, vi) in enumerate(zip(F, t, v, strict=True)):
+        p = np.exp(f) / np.exp(f).sum()
+        loss -= vi * math.log(p[ti])
+        p[ti] -= 1
+        R[i] = vi * p
+    return loss, R

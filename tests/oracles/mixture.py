@@ -1,0 +1,39 @@
+"""One turn of EM for a Gaussian mixture, row by row and component by component."""
+
+import math
+
+import numpy as np
+
+
+def log_normal(x, mean, cov):
+    D = x - mean
+    _, log_det = np.linalg.slogdet(cov)
+    return -0.5 * (
+        len(x) * math.log(2 * math.pi) + log_det + D @ np.linalg.solve(cov, D)
+    )
+
+
+def em_turn(X, w, weights, means, covs, floor=0.0):
+    """(loglik, weights, means, covs) after a turn; covs (k, d, d), full."""
+    n, d = X.shape
+    k = len(weights)
+    R, loglik = np.zeros((n, k)), 0.0
+    for i in range(n):
+        joint = [
+            math.log(weights[j]) + log_normal(X[i], means[j], covs[j]) for j in range(k)
+        ]
+        top = max(joint)
+        total = top + math.log(sum(math.exp(v - top) for v in joint))
+        loglik += w[i] * total
+        for j in range(k):
+            R[i, j] = w[i] * math.exp(joint[j] - total)
+    N = R.sum(0)
+    new_means, new_covs = np.zeros((k, d)), np.zeros((k, d, d))
+    for j in range(k):
+        for i in range(n):
+            new_means[j] += R[i, j] * X[i] / N[j]
+        for i in range(n):
+            D = X[i] - new_means[j]
+            new_covs[j] += R[i, j] * np.outer(D, D) / N[j]
+        new_covs[j] += floor * np.eye(d)
+    return loglik, N / N.sum(), new_means, new_covs
