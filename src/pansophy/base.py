@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     DensityMixin,
     RegressorMixin,
@@ -57,6 +58,13 @@ class Transformer(TransformerMixin):
     """Turns rows into other rows."""
 
 
+class PrefixedOutput(ClassNamePrefixFeaturesOutMixin):
+    """Names the columns it makes after itself (kmeans0, kmeans1, ...).
+
+    Stands left of `Transformer`; `fit` sets `_n_features_out`.
+    """
+
+
 class Density(DensityMixin):
     """Models how rows are distributed."""
 
@@ -68,12 +76,12 @@ class InterruptedFitWarning(UserWarning):
 class Estimator(CallbackSupportMixin, BaseEstimator):
     """Parameters checked once, data checked once, one way to run a driver."""
 
-    def _begin(self, X, y=None, sample_weight=None, *, y_kind=None, **checks):
+    def _begin(self, X, y=None, sample_weight=None, *, y_kind=None, **checks) -> tuple:
         """Check parameters, then data. Returns X, y (if y_kind), weights or None.
 
-        y_kind is "class" (any labels), "number" (one column), "numbers" (one or
-        several columns) or None. Further keywords go to scikit-learn's
-        `validate_data` (`accept_sparse`, `ensure_all_finite`, ...).
+        y_kind is "class" (any labels), "labels" (the same, or columns of 0 and 1),
+        "number" (one column), "numbers" (one or several columns) or None. Further
+        keywords go to scikit-learn's `validate_data` (`accept_sparse`, ...).
         """
         check_params(self)
         if is_dataset(X):
@@ -89,12 +97,16 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         checks = {"dtype": FLOATS, **checks}
         if y_kind is None:
             return validate_data(self, X, **checks), None
-        multi = y_kind == "numbers"
+        multi, numeric = y_kind in ("numbers", "labels"), "number" in y_kind
         X, y = validate_data(
-            self, X, y, multi_output=multi, y_numeric=y_kind != "class", **checks
+            self, X, y, multi_output=multi, y_numeric=numeric, **checks
         )
-        if y_kind == "class":
-            y = column_or_1d(y, warn=True)
+        if numeric and y.dtype.kind not in "fiub":
+            name = type(self).__name__
+            raise ValueError(f"y of {name} must hold numbers, got {y.dtype}.")
+        if not numeric:
+            one = y_kind == "class" or y.ndim == 1 or y.shape[1] == 1
+            y = column_or_1d(y, warn=True) if one else y
             check_classification_targets(y)
         return X, y
 
@@ -115,11 +127,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             raise ValueError(f"Input X of {name} contains NaN or infinity.")
         if reset:
             self.n_features_in_ = int(X.shape[1])
-        elif X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {name} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
+        else:
+            self._check_width(X)
         if y is not None:
             y = xp.asarray(y, device=arrays.device(X))
             if y.shape[0] != X.shape[0]:
@@ -129,6 +138,14 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             if arrays.is_float(y) and not arrays.finite(y):
                 raise ValueError(f"Input y of {name} contains NaN or infinity.")
         return X, y
+
+    def _check_width(self, X):
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        return X
 
     def _begin_dataset(self, X):
         X = X if isinstance(X, DatasetRows) else DatasetRows(X)
@@ -144,7 +161,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if is_dataset(X):
             names = getattr(self, "feature_names_in_", None)
             columns = None if names is None else list(names)
-            return X if isinstance(X, DatasetRows) else DatasetRows(X, columns=columns)
+            X = X if isinstance(X, DatasetRows) else DatasetRows(X, columns=columns)
+            return self._check_width(X)
         if arrays.is_foreign(X):
             return self._check_foreign(X)[0]
         return validate_data(self, X, reset=False, **{"dtype": FLOATS, **checks})
@@ -203,6 +221,8 @@ def check_weights(w, X):
     n = int(X.shape[0])
     if arrays.is_foreign(X):
         w = arrays.asarray(w, like=X)
+        if w.ndim == 0:
+            w = w + arrays.namespace(X).zeros_like(X[:, 0])
     else:
         w = np.asarray(w, dtype=X.dtype if X.dtype in FLOATS else np.float64)
         if w.ndim == 0:

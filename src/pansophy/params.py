@@ -111,8 +111,10 @@ def guarded(rule):
 def one_of(words):
     listed = ", ".join(repr(w) for w in words)
     says = f"one of {listed}" if len(words) > 1 else listed
+    same = lambda v, w: v == w and isinstance(v, bool) == isinstance(w, bool)
     return Rule(
-        says, lambda v: isinstance(v, (str, bool, int)) and any(v == w for w in words)
+        says,
+        lambda v: isinstance(v, (str, bool, int)) and any(same(v, w) for w in words),
     )
 
 

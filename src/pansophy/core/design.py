@@ -26,6 +26,7 @@ from .rows import DatasetRows, Rows, rows
 SAMPLE = 256  # rows that the shift is estimated from
 TAME = 8.0  # |mean| / spread up to which no shift is made: costs a digit at most
 BLOCK_BYTES = 1 << 22  # of a block that is read where it lies
+PARTS = 4  # blocks at least, where there are rows for them: one for each thread
 COPY_BYTES = 1 << 20  # of a block that is copied to be shifted or weighted
 
 
@@ -80,9 +81,10 @@ def prepare(X, Y, w=None, *, intercept=True, move_y=True) -> Problem:
     shift = choose_shift(pieces, w, like) if intercept else None
     if held is None:
         size = BLOCK_BYTES if shift is None and w is None else COPY_BYTES
-        size = 64 * BLOCK_BYTES if is_foreign(X) else size
-        least = 4 * d if n > 4 * d else n
-        pieces = rows(X, Y, w, block=max(256, least, size // (8 * max(d, 1))))
+        size = 64 * BLOCK_BYTES if is_foreign(X) else size  # devices like it large
+        least = max(256, 4 * d if n > 4 * d else n)
+        block = max(least, min(size // (8 * max(d, 1)), -(-n // PARTS)))
+        pieces = rows(X, Y, w, block=block)
     return Problem(pieces, shift, offset, W, intercept, like)
 
 

@@ -1,0 +1,328 @@
+"""Compiled loops of k-means. Letters as in `kmeans.py`; no checks, no threads.
+
+The work horse is `tile`: LANES rows, transposed so that a row is a SIMD lane, meet
+all centres, four centres and four features at a time. That keeps the multipliers in
+registers, needs no reduction across lanes, and finds the nearest and the second
+nearest centre in the same sweep.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+LANES = 256
+STRIDE = LANES + 16  # a power of two would put all lanes of a row into one cache set
+FAST = {"contract", "reassoc", "nsz", "arcp"}
+
+
+def desk(d4, dtype):
+    """Room for `turn` and `assign` to work in (made here, it need not be compiled)."""
+    T, D = np.zeros((d4, STRIDE), dtype), np.empty((4, LANES), dtype)
+    best, second, norm = np.empty((3, LANES), dtype)
+    return (
+        T,
+        D,
+        best,
+        second,
+        norm,
+        np.empty(LANES, np.int64),
+        np.empty(LANES, np.int32),
+    )
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def least(v, j, best, second, label):
+    """The two smallest values seen and the label of the smallest, after v."""
+    less = v < best
+    high = best if less else v
+    return (
+        v if less else best,
+        high if high < second else second,
+        j if less else label,
+    )
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def tile(T, A, c2, D, best, second, z):
+    """Smallest and second smallest of c2_j + A_j.x over j, for each lane x of T.
+
+    Shapes    T (d4, STRIDE)   A (k4, d4)   c2 (k4,)   D (4, LANES) scratch
+    where d4, k4 are d, k rounded up to a multiple of 4; c2 is inf in the padding.
+    """
+    d4, k4 = T.shape[0], A.shape[0]
+    for r in range(LANES):
+        best[r] = np.inf
+        second[r] = np.inf
+        z[r] = 0
+    for j in range(0, k4, 4):
+        for q in range(4):
+            for r in range(LANES):
+                D[q, r] = c2[j + q]
+        for f in range(0, d4, 4):
+            a0, a1, a2, a3 = A[j, f], A[j, f + 1], A[j, f + 2], A[j, f + 3]
+            b0, b1, b2, b3 = (
+                A[j + 1, f],
+                A[j + 1, f + 1],
+                A[j + 1, f + 2],
+                A[j + 1, f + 3],
+            )
+            g0, g1, g2, g3 = (
+                A[j + 2, f],
+                A[j + 2, f + 1],
+                A[j + 2, f + 2],
+                A[j + 2, f + 3],
+            )
+            h0, h1, h2, h3 = (
+                A[j + 3, f],
+                A[j + 3, f + 1],
+                A[j + 3, f + 2],
+                A[j + 3, f + 3],
+            )
+            for r in range(LANES):
+                x0, x1, x2, x3 = T[f, r], T[f + 1, r], T[f + 2, r], T[f + 3, r]
+                D[0, r] += a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3
+                D[1, r] += b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
+                D[2, r] += g0 * x0 + g1 * x1 + g2 * x2 + g3 * x3
+                D[3, r] += h0 * x0 + h1 * x1 + h2 * x2 + h3 * x3
+        j0, j1, j2, j3 = np.int32(j), np.int32(j + 1), np.int32(j + 2), np.int32(j + 3)
+        for r in range(LANES):
+            b, s, y = least(D[0, r], j0, best[r], second[r], z[r])
+            b, s, y = least(D[1, r], j1, b, s, y)
+            b, s, y = least(D[2, r], j2, b, s, y)
+            best[r], second[r], z[r] = least(D[3, r], j3, b, s, y)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def gather(X, m, rows, count, T, norm):
+    """Rows of X less m into the lanes of T, and their squared norms."""
+    for r in range(count):
+        x = X[rows[r]]
+        total = m.dtype.type(0)
+        for f in range(x.shape[0]):
+            v = x[f] - m[f]
+            total += v * v
+        norm[r] = total
+        for f in range(x.shape[0]):
+            T[f, r] = x[f] - m[f]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def distance2(x, m, c):
+    """|x - m - c|^2, by differences."""
+    total = x.dtype.type(0)
+    for f in range(x.shape[0]):
+        v = x[f] - m[f] - c[f]
+        total += v * v
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def gap2(x, c):
+    """|x - c|^2, by differences."""
+    total = x.dtype.type(0)
+    for f in range(x.shape[0]):
+        v = x[f] - c[f]
+        total += v * v
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def prepare(C, before, m, keep, c, A, c2, p, s):
+    """Fill in c = C - m, A = -2 c, c2 = |c|^2, the shift p and, to keep bounds, s."""
+    k, d = C.shape
+    for j in range(k):
+        norm, shift = 0.0, 0.0
+        for f in range(d):
+            c[j, f] = before[j, f] - m[f]  # rounded as it was in the turn before
+            old = c[j, f]
+            c[j, f] = C[j, f] - m[f]
+            v = np.float64(c[j, f])
+            norm += v * v
+            shift += (v - old) * (v - old)
+            A[j, f] = -2 * v
+        c2[j], p[j], s[j] = norm, math.sqrt(shift), np.inf
+    if keep:
+        for j in range(k):
+            for i in range(j):
+                half = math.sqrt(gap2(c[i], c[j])) * 0.499995  # rounding shortens it
+                s[i], s[j] = min(s[i], half), min(s[j], half)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def turn(X, w, z, u, low, keep, m, C, A, c2, p, s, S, M, Q, N, desk, eps):
+    """One turn over a block of rows: new labels in z, changes added to the cells.
+
+    u_i >= |x_i - c_{z_i}| and low_i <= the distance to every other centre, both for
+    the centres of the turn before, which moved by p_j. s_j is half the way from
+    centre j to the nearest other one. keep=False looks at every row. z_i = -1 marks
+    a row not seen before. S, M, Q, N are the sums, weights, weighted squared norms
+    and row counts of the cells. eps is that of X. Returns how many labels changed.
+    """
+    k, d = C.shape
+    T, D, best, second, norm, rows, near = desk
+    # Rounding must never let a bound lie: `up` and `down` outgrow what one addition
+    # loses, and `e` bounds the error of the dot products in `tile`.
+    up, down, e = 1 + 2 * eps, 1 - 2 * eps, (d + 8) * eps
+    widest = 0.0
+    first, p1, p2 = -1, 0.0, 0.0  # the centre that moved most, and the next
+    for j in range(k):
+        widest = max(widest, c2[j])
+        if p[j] > p1:
+            first, p1, p2 = j, p[j], p1
+        elif p[j] > p2:
+            p2 = p[j]
+    moved, count, n = 0, 0, X.shape[0]
+    for i in range(n):
+        a = z[i]
+        wait = True
+        if keep and a >= 0:
+            ui = (u[i] + p[a]) * up
+            li = (low[i] - (p2 if a == first else p1)) * down
+            bar = max(li, s[a])
+            if ui >= bar:
+                ui = math.sqrt(distance2(X[i], m, C[a])) * (1 + e)
+            if ui < bar:
+                u[i], low[i] = ui, li
+                wait = False
+        if wait:
+            rows[count] = i
+            count += 1
+        if count == LANES or (i == n - 1 and count > 0):
+            gather(X, m, rows, count, T, norm)
+            tile(T, A, c2, D, best, second, near)
+            for r in range(count):
+                i2 = rows[r]
+                slack = e * (norm[r] + widest)
+                u[i2] = math.sqrt(max(best[r] + norm[r], 0.0) + slack) * up
+                low[i2] = math.sqrt(max(second[r] + norm[r] - slack, 0.0)) * down
+            moved += relabel(X, w, z, m, rows, near, norm, count, S, M, Q, N)
+            count = 0
+    return moved
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def relabel(X, w, z, m, rows, near, norm, count, S, M, Q, N):
+    """Give `rows` the labels `near`: out of one cell, into another."""
+    moved = 0
+    for r in range(count):
+        i, new, old = rows[r], near[r], z[rows[r]]
+        if new == old:
+            continue
+        z[i] = new
+        moved += 1
+        wi = w[i]
+        if wi > 0:
+            for side in range(2 if old >= 0 else 1):
+                j, wi = (old, -wi) if side else (new, wi)
+                for f in range(X.shape[1]):
+                    S[j, f] += wi * (X[i, f] - m[f])
+                M[j] += wi
+                Q[j] += wi * norm[r]
+                N[j] += -1 if side else 1
+    return moved
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def assign(X, m, A, c2, z, desk):
+    """The nearest centre of each row, computed as in `turn`."""
+    T, D, best, second, norm, rows, near = desk
+    for start in range(0, X.shape[0], LANES):
+        count = min(LANES, X.shape[0] - start)
+        for r in range(count):
+            rows[r] = start + r
+        gather(X, m, rows, count, T, norm)
+        tile(T, A, c2, D, best, second, near)
+        for r in range(count):
+            z[start + r] = near[r]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def inertia(X, w, z, m, C):
+    """J of eq. (1) over a block, by differences."""
+    total = 0.0
+    for i in range(X.shape[0]):
+        total += w[i] * distance2(X[i], m, C[z[i]])
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def farthest(X, w, z, m, C, P):
+    """The row of positive weight farthest from its centre and from all rows of P."""
+    far, top = -1, -1.0
+    for i in range(X.shape[0]):
+        if w[i] > 0:
+            v = distance2(X[i], m, C[z[i]])
+            for t in range(P.shape[0]):
+                v = min(v, distance2(X[i], m, P[t]))
+            if v > top:
+                far, top = i, v
+    return far, top
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def moments(X, w, x0, s1, s2):
+    """Total weight; adds up the weighted sums of x - x0 and its square."""
+    d, W = X.shape[1], 0.0
+    for i in range(X.shape[0]):
+        wi = w[i]
+        W += wi
+        for f in range(d):
+            v = X[i, f] - x0[f]
+            s1[f] += wi * v
+            s2[f] += wi * v * v
+    return W
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def trial(X, w, D2, z, V, gap, cost):
+    """Add to cost_t what J would be over this block with candidate V_t as a centre.
+
+    gap (t, c) holds |V_t - c_j|^2: a candidate more than twice as far from a row's
+    centre as the row itself is cannot be nearer (triangle inequality).
+    """
+    n = X.shape[0]
+    for start in range(0, n, LANES):
+        stop = min(start + LANES, n)
+        for t in range(V.shape[0]):
+            total = 0.0
+            for i in range(start, stop):
+                v = D2[i]
+                if gap[t, z[i]] < 4 * v:
+                    v = min(v, gap2(X[i], V[t]))
+                total += w[i] * v
+            cost[t] += total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def accept(X, D2, z, c, j, gap):
+    """Lower D2 to the distance from the new centre c, number j, where it is nearer."""
+    for i in range(X.shape[0]):
+        if gap[z[i]] < 4 * D2[i]:
+            v = gap2(X[i], c)
+            if v < D2[i]:
+                D2[i] = v
+                z[i] = j
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def draw(order, mass, targets, out):
+    """Where the running sum of `mass` along `order` first passes each target.
+
+    `targets` are rising fractions of the total, which is returned. Rows without mass
+    are never drawn.
+    """
+    total = 0.0
+    for i in range(order.shape[0]):
+        total += mass[order[i]]
+    run, at, last = 0.0, 0, -1
+    for i in range(order.shape[0]):
+        if mass[order[i]] > 0:
+            run += mass[order[i]]
+            last = order[i]
+            while at < targets.shape[0] and run > targets[at] * total:
+                out[at] = last
+                at += 1
+    for t in range(at, targets.shape[0]):  # only rounding leaves a target unreached
+        out[t] = last
+    return total

@@ -1,0 +1,261 @@
+"""One turn of k-means over each kind of rows; letters and equations of `kmeans.py`.
+
+`Dense` serves NumPy rows, in memory or block by block from a table on disk, with the
+compiled loops and the bounds of eq. (4). `Plain` serves tensors and sparse rows with
+array mathematics. Both keep the labels z, and answer `turn` with z and the sums of eq.
+(2). Centres are float64 NumPy arrays on the host, k by d, whatever holds the rows.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..core import arrays, rows
+from . import _kmeans as loops
+from .seeding import block_rows, plain_rows
+
+
+class Cells(NamedTuple):
+    """Sums per cell, eq. (2), relative to the origin m, and row counts."""
+
+    sums: np.ndarray  # S
+    mass: np.ndarray  # M
+    squares: np.ndarray  # Q
+    count: np.ndarray  # rows of positive weight
+    moved: int  # labels that changed
+
+
+class Shape(NamedTuple):
+    """Centres as the loops want them: padded, relative to m, with eq. (4)'s p and s."""
+
+    m: np.ndarray
+    C: np.ndarray
+    A: np.ndarray  # -2 C
+    c2: np.ndarray
+    p: np.ndarray
+    s: np.ndarray
+
+
+def shape_of(C, before, m, dtype, keep=True) -> Shape:
+    """Prepare one turn; `before` are the centres that the bounds belong to."""
+    k, d = C.shape
+    A = np.zeros((-(-k // 4) * 4, -(-d // 4) * 4), dtype)
+    c, c2 = np.empty((k, d), dtype), np.full(len(A), np.inf, dtype)
+    p, s = np.empty((2, k))
+    loops.prepare(C, before, m, keep, c, A, c2, p, s)
+    return Shape(m.astype(dtype), c, A, c2, p, s)
+
+
+class Dense:
+    """Turns over NumPy rows with compiled loops; `keep` uses the bounds of eq. (4)."""
+
+    def __init__(self, X, w, k, *, keep=True):
+        n, d = X.shape
+        self.dtype, self.keep = X.dtype, keep
+        self.z = np.full(n, -1, np.int32)
+        self.u, self.low = np.empty(n, X.dtype), np.empty(n, X.dtype)
+        aligned = (w, self.z, self.u, self.low)
+        self.R = rows.rows(X, *aligned, block=block_rows(d, k))
+        self.cells = None
+
+    def turn(self, C, before, m):
+        """Labels for centres C; only rows that eq. (4) cannot clear are looked at."""
+        k, d = C.shape
+        shape = shape_of(C, before, m, self.dtype, self.keep)
+        eps = np.finfo(self.dtype).eps
+
+        def stats(X, w, z, u, low):
+            S, M, Q = np.zeros((k, d)), np.zeros(k), np.zeros(k)
+            N = np.zeros(k, np.int64)
+            desk = loops.desk(shape.A.shape[1], X.dtype)
+            cells = (S, M, Q, N)
+            moved = loops.turn(X, w, z, u, low, self.keep, *shape, *cells, desk, eps)
+            return Cells(*cells, moved)
+
+        change = self.R.sum(stats, blas=False)
+        if self.cells is not None:
+            change = rows.add(change, self.cells._replace(moved=0))
+        self.cells = change
+        return self.z, change
+
+    def inertia(self, C, m):
+        """J of eq. (1) at the labels kept, from differences."""
+        c, m = (C - m).astype(self.dtype), m.astype(self.dtype)
+        one = lambda X, w, z, *_: loops.inertia(X, w, z, m, c)
+        return float(self.R.sum(one, blas=False))
+
+    def farthest(self, C, m, placed):
+        """The row that is farthest from its centre and from the rows `placed`."""
+        c, m = (C - m).astype(self.dtype), m.astype(self.dtype)
+        P = (np.reshape(placed, (-1, len(m))) - m).astype(self.dtype)
+
+        def one(X, w, z, *_):
+            i, far = loops.farthest(X, w, z, m, c, P)
+            return far, X[i].astype(np.float64)
+
+        return max(self.R.each(one, blas=False), key=lambda found: found[0])[1]
+
+
+class Plain:
+    """Turns over tensors (on their device) and CSR rows, with array mathematics."""
+
+    def __init__(self, X, w, k):
+        self.X, self.w, self.z = X, w, None
+        self.block = plain_rows(X, k)
+
+    def rows(self, *aligned):
+        return rows.Rows(self.X, self.w, *aligned, block=self.block)
+
+    def turn(self, C, before, m):
+        """Labels for centres C from all distances."""
+        xp, k = arrays.namespace(self.w), len(C)
+        cells = xp.arange(k, device=arrays.device(self.w))
+
+        def stats(X, w):
+            D, x2 = distances2(X, C, m)
+            z = xp.argmin(D, axis=1)
+            hot = xp.astype(z[:, None] == cells, w.dtype) * w[:, None]
+            if sparse.issparse(X):
+                S = (sparse.csr_array(hot.T) @ X).toarray()
+            else:
+                S = xp.matrix_transpose(hot) @ (X - arrays.asarray(m, like=X))
+            N = xp.sum(xp.astype(hot > 0, w.dtype), axis=0)
+            parts = (S, xp.sum(hot, axis=0), xp.matrix_transpose(hot) @ x2, N)
+            host = (arrays.to_numpy(a).astype(np.float64) for a in parts)
+            return z, Cells(*host, moved=0)
+
+        found = list(self.rows().each(stats))
+        z = rows.concat([labels for labels, _ in found])
+        old, self.z = self.z, z
+        moved = z.shape[0] if old is None else int(xp.count_nonzero(z != old))
+        return z, rows.total(c for _, c in found)._replace(moved=moved)
+
+    def own(self, C, m):
+        """|x_i - c_{z_i}|^2 for each row."""
+        xp = arrays.namespace(self.w)
+
+        def one(X, w, z):
+            if sparse.issparse(X):
+                D, x2 = distances2(X, C, m)
+                return np.maximum(D[np.arange(len(z)), z] + x2, 0)
+            c = arrays.asarray(C - m, like=X)
+            gap = X - arrays.asarray(m, like=X) - xp.take(c, z, axis=0)
+            return xp.sum(gap * gap, axis=1)
+
+        return self.rows(self.z).map(one)
+
+    def inertia(self, C, m):
+        xp = arrays.namespace(self.w)
+        return float(xp.sum(self.w * self.own(C, m), dtype=xp.float64))
+
+    def farthest(self, C, m, placed):
+        xp = arrays.namespace(self.w)
+        far = self.own(C, m)
+        for c in placed:
+            D, x2 = distances2(self.X, c[None, :], m)
+            far = xp.minimum(far, D[:, 0] + x2)
+        far = xp.where(self.w > 0, far, -xp.ones_like(far))
+        i = int(xp.argmax(far))
+        row = self.X[[i]].toarray()[0] if sparse.issparse(self.X) else self.X[i, :]
+        return arrays.to_numpy(row).astype(np.float64)
+
+
+def distances2(X, C, m):
+    """|x_i - c_j|^2 less |x_i - m|^2, and that. m is 0 for sparse rows."""
+    if sparse.issparse(X):
+        c = C.astype(X.dtype)
+        x2 = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+        return np.sum(c * c, axis=1) - 2 * (X @ c.T), x2
+    xp = arrays.namespace(X)
+    c, X = arrays.asarray(C - m, like=X), X - arrays.asarray(m, like=X)
+    D = xp.sum(c * c, axis=1) - 2 * (X @ xp.matrix_transpose(c))
+    return D, xp.sum(X * X, axis=1)
+
+
+def distances(X, C, m):
+    """|x_i - c_j|, taken from differences where the short form would lose digits."""
+    if arrays.is_foreign(X):
+        xp, c = arrays.namespace(X), arrays.asarray(C, like=X)
+        gaps = (X - c[j, :] for j in range(len(C)))
+        return xp.stack([xp.sqrt(xp.sum(g * g, axis=1)) for g in gaps], axis=1)
+    D, x2 = distances2(X, C, m)
+    D = np.maximum(D + x2[:, None], 0)
+    if not sparse.issparse(X):
+        i, j = np.nonzero(np.less(D, x2[:, None] * np.finfo(D.dtype).eps ** 0.5))
+        D[i, j] = np.sum((X[i] - C[j]) ** 2, axis=1)
+    return np.sqrt(D)
+
+
+def nearest(X, C):
+    """The label of each row: what `predict` gives, and the last turn of a fit."""
+    m = origin(C, X)
+    if not (arrays.is_numpy(X) or isinstance(X, rows.DatasetRows)):
+        block = rows.Rows(X, block=plain_rows(X, len(C)))
+        xp = arrays.namespace(X)
+        return block.map(lambda X: xp.argmin(distances2(X, C, m)[0], axis=1))
+    shape = shape_of(C, C, m, X.dtype, keep=False)
+    z = np.empty(X.shape[0], np.int32)
+
+    def step(X, z):
+        desk = loops.desk(shape.A.shape[1], X.dtype)
+        loops.assign(X, shape.m, shape.A, shape.c2, z, desk)
+
+    block = block_rows(X.shape[1], len(C))
+    for _ in rows.rows(X, z, block=block).each(step, blas=False):
+        pass
+    return z
+
+
+def origin(C, X):
+    """A point amid the centres, from which rows are measured; 0 if X is sparse."""
+    zero = sparse.issparse(X)
+    return np.zeros(C.shape[1]) if zero else rounded(np.mean(C, axis=0), X)
+
+
+def stored(a, X):
+    """Centres in the library and dtype of X."""
+    like = X if arrays.is_foreign(X) else np.empty(0, X.dtype)
+    return arrays.asarray(a, like=like)
+
+
+def rounded(a, X):
+    """What is left of float64 numbers in the dtype of X, as float64 on the host."""
+    return arrays.to_numpy(stored(a, X)).astype(np.float64)
+
+
+def turns_over(X, w, k, *, keep=True):
+    """The right kind of turns for whatever holds the rows."""
+    dense = arrays.is_numpy(X) or isinstance(X, rows.DatasetRows)
+    return Dense(X, w, k, keep=keep) if dense else Plain(X, w, k)
+
+
+def spread(X, w):
+    """Weighted mean of the rows, and the mean over columns of their variance."""
+    if sparse.issparse(X):
+        W = w.sum()
+        mean = (X.T @ w) / W
+        return np.zeros(X.shape[1]), float(np.mean(X.multiply(X).T @ w / W - mean**2))
+    if arrays.is_foreign(X):
+        xp = arrays.namespace(X)
+        W = xp.sum(w)
+        mean = w @ X / W
+        parts = rows.Rows(X, w).sum(lambda X, w: w @ ((X - mean) * (X - mean)))
+        return arrays.to_numpy(mean).astype(float), float(xp.mean(parts / W))
+    x0 = X.take([0])[0] if isinstance(X, rows.DatasetRows) else X[0].copy()
+    R = rows.rows(X, w, block=block_rows(X.shape[1]))
+
+    def stats(X, w):
+        s1, s2 = np.zeros((2, X.shape[1]))
+        return loops.moments(X, w, x0, s1, s2), s1, s2
+
+    W, s1, s2 = R.sum(stats, blas=False)
+    if not np.all(np.isfinite(s2)):
+        raise ValueError(complaint(X, s2))
+    return x0 + s1 / W, float(np.mean(s2 / W - (s1 / W) ** 2))
+
+
+def complaint(X, s2):
+    """Which column of a table holds what cannot be clustered."""
+    name = getattr(X, "columns", range(X.shape[1]))[int(np.argmin(np.isfinite(s2)))]
+    return f"column {name!r} contains NaN, infinity or values too large to square."

@@ -1,0 +1,85 @@
+"""Distances between rows: metrics, the nearest of some points, the axioms.
+
+`METRICS` lists every metric by name; the common battery runs over it. `pairwise` takes
+one of those names or a function.
+"""
+
+from .axioms import Report, check_metric, mutual_neighbour
+from .dense import (
+    Nearest,
+    chebyshev,
+    cosine,
+    euclidean,
+    floats,
+    mahalanobis,
+    manhattan,
+    minkowski,
+    nearest,
+    squared_euclidean,
+)
+
+METRICS = {
+    "euclidean": euclidean,
+    "squared_euclidean": squared_euclidean,
+    "sqeuclidean": squared_euclidean,
+    "manhattan": manhattan,
+    "cityblock": manhattan,
+    "l1": manhattan,
+    "l2": euclidean,
+    "chebyshev": chebyshev,
+    "minkowski": minkowski,
+    "cosine": cosine,
+    "mahalanobis": mahalanobis,
+}
+
+__all__ = [
+    "METRICS",
+    "Nearest",
+    "Report",
+    "chebyshev",
+    "check_metric",
+    "cosine",
+    "euclidean",
+    "mahalanobis",
+    "manhattan",
+    "minkowski",
+    "mutual_neighbour",
+    "nearest",
+    "pairwise",
+    "squared_euclidean",
+]
+
+
+def pairwise(X, Z=None, metric="euclidean", **options):
+    """Distances between the rows of X and Z (X itself if None).
+
+    Parameters
+    ----------
+    X, Z : arrays of shape (n, d) and (m, d)
+    metric : str or callable, default="euclidean"
+        A name in `METRICS`, or a function of (X, Z) that returns an (n, m) matrix.
+    **options
+        Given to the metric: `p` for minkowski, `cov` for mahalanobis, `zero` for
+        cosine.
+
+    Examples
+    --------
+    >>> pairwise([[0.0, 0.0]], [[3.0, 4.0]]).item()
+    5.0
+    """
+    if isinstance(metric, str):
+        if metric not in METRICS:
+            known = ", ".join(METRICS)
+            raise ValueError(
+                f"metric must be one of {known} or a function, got {metric!r}."
+            )
+        return METRICS[metric](X, Z, **options)
+    X, Z = floats(X, Z)
+    D = metric(X, Z, **options)
+    shape = (X.shape[0], Z.shape[0])
+    if getattr(D, "shape", None) != shape:
+        raise ValueError(
+            f"the metric must return a matrix of shape {tuple(shape)} for two arrays "
+            f"of rows, got {getattr(D, 'shape', type(D).__name__)}."
+        )
+    return D

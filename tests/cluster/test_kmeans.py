@@ -1,0 +1,444 @@
+"""K-means: worked traces, the oracle, scikit-learn, and where the rows may live."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import sklearn.cluster as peer
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from pansophy.base import InterruptedFitWarning
+from pansophy.cluster import KMeans, kmeans_objective
+from pansophy.cluster import kmeans as module
+from pansophy.cluster.kmeans import kmeans_labels, lloyd
+from pansophy.params import ParameterError
+from tests.oracles import kmeans as oracle
+
+
+def blobs(n=600, d=5, k=4, gap=3.0, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) + gap * rng.normal(size=(k, d))[rng.integers(0, k, n)]
+    return X.astype(dtype)
+
+
+def column(*values):
+    return np.asarray(values, float)[:, None]
+
+
+def write(path, X):
+    columns = {f"x{j}": X[:, j] for j in range(X.shape[1])}
+    pq.write_table(pa.table(columns), path, row_group_size=500)
+    return path
+
+
+# -- worked examples ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("points", "start", "trace", "centers"),
+    [
+        ((1, 2, 4, 10, 11, 15), (1, 2), (318, 62.88, 18.66667), (2.33333, 12)),
+        ((1, 2, 3, 10, 11, 12), (1, 2), (246, 41.68, 4), (2, 11)),
+        ((0, 1, 4, 5), (0, 5), (2, 1), (0.5, 4.5)),
+    ],
+)
+def test_worked_traces(points, start, trace, centers):
+    model = KMeans(2, init=column(*start)).fit(column(*points))
+    np.testing.assert_allclose(model.history_["objective"], trace, rtol=1e-6)
+    np.testing.assert_allclose(model.cluster_centers_.ravel(), centers, rtol=1e-5)
+    assert model.converged_
+    assert model.n_iter_ == len(trace)
+    assert all(len(h) == model.n_iter_ for h in model.history_.values())
+    assert model.history_["moved"][0] == len(points)
+    assert model.history_["moved"][-1] == 0 or model.history_["shift"][-1] == 0
+
+
+def test_first_mean_update_lowers_the_objective_as_worked():
+    X = column(1, 2, 9, 10)
+    model = KMeans(2, init=column(1, 2)).fit(X)
+    C = oracle.means(X, np.ones(4), oracle.assign(X, column(1, 2)), column(1, 2))
+    assert oracle.objective(X, np.ones(4), C, np.array([0, 1, 1, 1])) == 38
+    assert model.inertia_ == pytest.approx(1)
+
+
+def test_restarts_leave_a_local_optimum():
+    X = column(0, 0.5, 5, 5.5, 20, 20.5)
+    stuck = KMeans(3, init=column(0, 20, 20.5)).fit(X)
+    assert stuck.inertia_ == pytest.approx(25.25)
+    several = KMeans(3, init="random", n_init=20, random_state=0).fit(X)
+    assert several.inertia_ == pytest.approx(0.375)
+
+
+def test_more_restarts_are_never_worse():
+    X = blobs(300, 2, 8, gap=1.0)
+    J = [
+        KMeans(8, init="random", n_init=r, random_state=3).fit(X).inertia_
+        for r in (1, 2, 4, 8)
+    ]
+    assert all(later <= earlier for earlier, later in itertools.pairwise(J))
+
+
+def test_as_many_clusters_as_distinct_rows_costs_nothing():
+    X = np.repeat(blobs(7), 3, axis=0)
+    assert KMeans(7, random_state=0).fit(X).inertia_ == pytest.approx(0, abs=1e-20)
+
+
+# -- against the oracle and scikit-learn -------------------------------------------
+
+
+@pytest.mark.parametrize("algorithm", ["lloyd", "elkan"])
+@pytest.mark.parametrize("shape", [(50, 1, 2), (300, 3, 5), (700, 9, 13), (257, 4, 1)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_oracle(algorithm, shape, weighted):
+    n, d, k = shape
+    X, rng = blobs(n, d, k, gap=1.0), np.random.default_rng(1)
+    w = rng.integers(0, 4, n) * 0.7 if weighted else np.ones(n)
+    C, z, trace = oracle.lloyd(X, w, X[:k])
+    model = KMeans(k, init=X[:k], tol=0, algorithm=algorithm)
+    model.fit(X, sample_weight=w if weighted else None)
+    np.testing.assert_allclose(model.cluster_centers_, C, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(model.labels_, z)
+    np.testing.assert_allclose(model.history_["objective"], trace, rtol=1e-9)
+    assert model.inertia_ == pytest.approx(oracle.objective(X, w, C, z))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("offset", [0.0, 1000.0])
+def test_same_as_sklearn_from_the_same_start(dtype, offset):
+    X = blobs(4000, 8, 20, gap=1.0, dtype=dtype) + dtype(offset)
+    ours = KMeans(20, init=X[:20], tol=0).fit(X)
+    theirs = peer.KMeans(20, init=X[:20], n_init=1, tol=0).fit(X)
+    assert ours.inertia_ == pytest.approx(theirs.inertia_, rel=2e-5)
+    assert ours.cluster_centers_.dtype == dtype
+    if dtype == np.float64:
+        assert ours.n_iter_ == theirs.n_iter_
+        np.testing.assert_array_equal(ours.labels_, theirs.labels_)
+        np.testing.assert_allclose(ours.cluster_centers_, theirs.cluster_centers_)
+
+
+def test_tolerance_is_scikit_learns():
+    X = blobs(2000, 4, 10, gap=0.5)
+    for tol in (1e-2, 1e-3, 1e-4):
+        ours = KMeans(10, init=X[:10], tol=tol).fit(X)
+        theirs = peer.KMeans(10, init=X[:10], n_init=1, tol=tol).fit(X)
+        assert ours.n_iter_ == theirs.n_iter_
+        np.testing.assert_array_equal(ours.labels_, theirs.labels_)
+
+
+def test_methods_agree_with_sklearn():
+    X, new = blobs(500), blobs(40, seed=5)
+    w = np.random.default_rng(0).random(40)
+    ours = KMeans(4, init=X[:4]).fit(X)
+    theirs = peer.KMeans(4, init=X[:4], n_init=1).fit(X)
+    np.testing.assert_array_equal(ours.predict(new), theirs.predict(new))
+    np.testing.assert_allclose(ours.transform(new), theirs.transform(new))
+    assert ours.score(new) == pytest.approx(theirs.score(new))
+    assert ours.score(new, sample_weight=w) == pytest.approx(
+        theirs.score(new, sample_weight=w)
+    )
+    np.testing.assert_array_equal(ours.fit_predict(X), theirs.labels_)
+    np.testing.assert_allclose(ours.fit_transform(X), theirs.transform(X))
+    names = ours.get_feature_names_out().tolist()
+    assert names == ["kmeans0", "kmeans1", "kmeans2", "kmeans3"]
+    assert list(ours.set_output(transform="pandas").transform(new)) == names
+
+
+def test_bounds_never_change_an_answer():
+    for seed in range(5):
+        X = blobs(3000, 16, 30, gap=0.7, seed=seed, dtype=np.float32)
+        w = np.ones(len(X), np.float32)
+        C = X[:30].astype(float)
+        kept = lloyd(X, w, C, keep=True)
+        plain = lloyd(X, w, C, keep=False)
+        np.testing.assert_array_equal(kept.state.labels, plain.state.labels)
+        J, J0 = kept.history["objective"], plain.history["objective"]
+        np.testing.assert_allclose(J, J0)
+
+
+def test_objective_never_rises():
+    X = blobs(3000, 6, 25, gap=0.5)
+    J = KMeans(25, init=X[:25], tol=0).fit(X).history_["objective"]
+    assert np.all(np.diff(J) <= 1e-9 * J[0])
+
+
+def test_labels_are_what_predict_gives_even_at_ties():
+    X = np.stack(np.meshgrid(np.arange(12.0), np.arange(12.0)), -1).reshape(-1, 2)
+    for seed in range(10):
+        model = KMeans(5, random_state=seed).fit(X)
+        np.testing.assert_array_equal(model.labels_, model.predict(X))
+
+
+# -- invariances -------------------------------------------------------------------
+
+
+INITS = st.sampled_from(["k-means++", "random"])
+
+
+@given(st.integers(0, 10**6), st.integers(2, 6), INITS)
+def test_weights_are_repeated_rows(seed, k, init):
+    rng = np.random.default_rng(seed)
+    X = blobs(60, 3, 5, seed=seed)
+    w = rng.integers(0, 4, 60)
+    w[:8] = 1
+    order = rng.permutation(w.sum())
+    model = lambda: KMeans(k, init=init, n_init=2, random_state=seed)
+    a = model().fit(X, sample_weight=w)
+    b = model().fit(np.repeat(X, w, axis=0)[order])
+    np.testing.assert_allclose(a.cluster_centers_, b.cluster_centers_, rtol=1e-9)
+    assert a.inertia_ == pytest.approx(b.inertia_)
+
+
+@given(st.integers(0, 10**6), st.floats(-1e4, 1e4))
+def test_row_order_and_translation_do_not_matter(seed, offset):
+    X, rng = blobs(80, 3, 4, seed=seed), np.random.default_rng(seed)
+    a = KMeans(4, init=X[:4]).fit(X)
+    order = rng.permutation(80)
+    b = KMeans(4, init=X[:4] + offset).fit(X[order] + offset)
+    C = a.cluster_centers_ + offset
+    np.testing.assert_allclose(C, b.cluster_centers_, atol=1e-7)
+    np.testing.assert_array_equal(a.labels_[order], b.labels_)
+
+
+def test_threads_do_not_matter(monkeypatch):
+    X = blobs(30_000, 40, 20, gap=0.5, dtype=np.float32)
+    fits = []
+    for n in ("1", "2"):
+        monkeypatch.setenv("OMP_NUM_THREADS", n)
+        fits.append(KMeans(20, random_state=0, tol=1e-1).fit(X))
+    np.testing.assert_array_equal(fits[0].cluster_centers_, fits[1].cluster_centers_)
+    np.testing.assert_array_equal(fits[0].labels_, fits[1].labels_)
+
+
+# -- where the rows live -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_table_on_disk_is_the_array(tmp_path, dtype):
+    X = blobs(5000, 4, 6, dtype=dtype)
+    path = write(tmp_path / "x.parquet", X)
+    a = KMeans(6, random_state=0).fit(X)
+    b = KMeans(6, random_state=0).fit(path)
+    np.testing.assert_array_equal(a.cluster_centers_, b.cluster_centers_)
+    np.testing.assert_array_equal(a.labels_, b.labels_)
+    assert a.inertia_ == b.inertia_
+    np.testing.assert_array_equal(b.predict(path), b.labels_)
+    np.testing.assert_allclose(b.transform(path), a.transform(X))
+    assert b.score(str(path)) == pytest.approx(-b.inertia_)
+    assert b.feature_names_in_.tolist() == ["x0", "x1", "x2", "x3"]
+
+
+def test_table_larger_than_the_sample_is_seeded_from_it(tmp_path, monkeypatch):
+    from pansophy.cluster import seeding
+
+    monkeypatch.setattr(seeding, "SAMPLE_BYTES", 8 * 4 * 300)
+    X = blobs(5000, 4, 6, gap=20)
+    model = KMeans(6, random_state=0).fit(write(tmp_path / "x.parquet", X))
+    best = KMeans(6, n_init=10, random_state=0).fit(X)
+    assert model.inertia_ == pytest.approx(best.inertia_)
+
+
+def test_table_with_a_hole_is_refused(tmp_path):
+    X = blobs(50, 3)
+    X[7, 1] = np.nan
+    with pytest.raises(ValueError, match="column 'x1' contains NaN"):
+        KMeans(2).fit(write(tmp_path / "x.parquet", X))
+
+
+@pytest.mark.parametrize("init", ["k-means++", "random"])
+def test_tensors_stay_tensors(init):
+    torch = pytest.importorskip("torch")
+    X = blobs(500, 4, 5)
+    T = torch.asarray(X)
+    a = KMeans(5, init=init, n_init=1, random_state=0).fit(X)
+    b = KMeans(5, init=init, n_init=1, random_state=0).fit(T)
+    assert isinstance(b.cluster_centers_, torch.Tensor)
+    assert b.cluster_centers_.dtype == T.dtype
+    assert b.labels_.device == T.device
+    np.testing.assert_allclose(a.cluster_centers_, b.cluster_centers_.numpy())
+    np.testing.assert_array_equal(a.labels_, b.labels_.numpy())
+    np.testing.assert_array_equal(b.predict(T).numpy(), a.labels_)
+    np.testing.assert_allclose(b.transform(T).numpy(), a.transform(X))
+    assert b.score(T) == pytest.approx(-a.inertia_)
+
+
+def test_strict_arrays():
+    xp = pytest.importorskip("array_api_strict")
+    X = blobs(300, 3, 4)
+    w = np.random.default_rng(0).integers(0, 3, 300).astype(float)
+    a = KMeans(4, random_state=0).fit(X, sample_weight=w)
+    b = KMeans(4, random_state=0).fit(xp.asarray(X), sample_weight=xp.asarray(w))
+    assert b.inertia_ == pytest.approx(a.inertia_)
+    T = b.transform(xp.asarray(X))
+    np.testing.assert_allclose(np.asarray(T), a.transform(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix])
+def test_sparse_rows(kind):
+    rng = np.random.default_rng(0)
+    X = blobs(400, 12, 5, gap=6) * (rng.random((400, 12)) < 0.6)
+    w = rng.random(400)
+    a = KMeans(5, random_state=0, n_init=3).fit(X, sample_weight=w)
+    b = KMeans(5, random_state=0, n_init=3).fit(kind(X), sample_weight=w)
+    np.testing.assert_allclose(a.cluster_centers_, b.cluster_centers_, atol=1e-10)
+    np.testing.assert_array_equal(a.labels_, b.predict(kind(X)))
+    np.testing.assert_allclose(b.transform(kind(X)), a.transform(X), atol=1e-7)
+    assert b.inertia_ == pytest.approx(a.inertia_)
+
+
+# -- starts, empty cells, parameters -----------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["numpy", "torch", "csr"])
+def test_empty_cells_take_the_farthest_rows(kind):
+    X, C = column(1, 2, 3, 9, 10), column(0, 100, 101)
+    data = {
+        "numpy": lambda: X,
+        "csr": lambda: sparse.csr_array(X),
+        "torch": lambda: pytest.importorskip("torch").asarray(X),
+    }[kind]()
+    model = KMeans(3, init=C).fit(data)
+    expected, labels, trace = oracle.lloyd(X, np.ones(5), C)
+    centers = np.asarray(model.cluster_centers_)
+    np.testing.assert_allclose(centers, expected)
+    np.testing.assert_allclose(model.history_["objective"], trace, atol=1e-12)
+    np.testing.assert_array_equal(np.asarray(model.labels_), labels)
+
+
+def test_zero_weight_rows_never_become_centres():
+    X = column(0, 1, 2, 1000)
+    model = KMeans(2, init=column(0, -500)).fit(X, sample_weight=[1, 1, 1, 0])
+    assert model.cluster_centers_.max() <= 2
+    for seed in range(20):
+        model = KMeans(3, random_state=seed).fit(X, sample_weight=[1, 1, 1, 0])
+        assert model.cluster_centers_.max() <= 2
+
+
+def test_fewer_distinct_rows_than_clusters_is_said():
+    with pytest.warns(ConvergenceWarning, match="Only 2 of 3 clusters"):
+        model = KMeans(3, random_state=0).fit(column(1, 1, 1, 5, 5))
+    assert model.inertia_ == pytest.approx(0, abs=1e-25)
+
+
+def test_start_from_a_function():
+    X, seen = blobs(100), []
+
+    def first(X, n_clusters, random_state):
+        seen.append(random_state.randint(1000))
+        return X[:n_clusters]
+
+    model = KMeans(4, init=first, random_state=0).fit(X)
+    assert model.inertia_ == KMeans(4, init=X[:4]).fit(X).inertia_
+    assert len(set(seen)) > 1
+    assert len(seen) == 10
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"n_clusters": 0}, "n_clusters of KMeans must be a whole number of at"),
+        ({"init": "kmeans"}, "init of KMeans must be one of 'k-means\\+\\+', 'random'"),
+        ({"n_init": "many"}, "n_init of KMeans must be 'auto' or a whole number"),
+        ({"tol": -1.0}, "tol of KMeans must be a number of at least 0, got -1.0"),
+        ({"algorithm": "full"}, "algorithm of KMeans must be one of 'lloyd', 'elkan'"),
+        ({"copy_x": 3}, "copy_x of KMeans must be True or False, got 3"),
+    ],
+)
+def test_bad_parameters(params, words):
+    with pytest.raises(ParameterError, match=words):
+        KMeans(**params).fit(blobs(20))
+
+
+def test_bad_starts():
+    X = blobs(20, 2)
+    with pytest.raises(ValueError, match=r"shape \(3, 2\).*need \(4, 2\)"):
+        KMeans(4, init=X[:3]).fit(X)
+    with pytest.raises(ValueError, match="initial centers contain NaN"):
+        KMeans(1, init=[[np.nan, 1.0]]).fit(X)
+    with pytest.raises(ValueError, match="n_samples=20 should be >= n_clusters=21"):
+        KMeans(21).fit(X)
+    with pytest.warns(RuntimeWarning, match="one start is made instead of n_init=5"):
+        KMeans(2, init=X[:2], n_init=5).fit(X)
+
+
+def test_every_parameter_of_sklearn_exists_with_its_default():
+    ours, theirs = KMeans().get_params(), peer.KMeans().get_params()
+    assert {name: ours[name] for name in theirs} == theirs
+
+
+# -- interruption, resuming, callbacks ---------------------------------------------
+
+
+def interrupt_after(monkeypatch, turns):
+    """Make the update of the centres raise Ctrl-C once."""
+    real, calls = module.update, []
+
+    def update(*args):
+        calls.append(1)
+        if len(calls) == turns + 1:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(module, "update", update)
+
+
+def test_interrupted_fit_is_usable_and_resumes(monkeypatch):
+    X = blobs(3000, 5, 20, gap=0.5)
+    whole = KMeans(20, init=X[:20], tol=0).fit(X)
+    interrupt_after(monkeypatch, 3)
+    model = KMeans(20, init=X[:20], tol=0, warm_start=True)
+    with pytest.warns(InterruptedFitWarning, match="interrupted after 3 iterations"):
+        model.fit(X)
+    assert model.interrupted_
+    assert not model.converged_
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert model.inertia_ == pytest.approx(-model.score(X))
+    model.fit(X)
+    assert model.converged_
+    assert not model.interrupted_
+    assert model.n_iter_ == whole.n_iter_ - 3
+    np.testing.assert_allclose(model.cluster_centers_, whole.cluster_centers_)
+
+
+def test_max_iter_is_said():
+    X = blobs(1000, 5, 10, gap=0.2)
+    with pytest.warns(ConvergenceWarning, match="did not converge in 2 iterations"):
+        KMeans(10, init=X[:10], max_iter=2, tol=0).fit(X)
+
+
+def test_scoring_monitor_sees_the_turns():
+    from sklearn.callback import ScoringMonitor
+
+    X = blobs(500, 3, 6, gap=0.5)
+    monitor = ScoringMonitor(scoring=lambda est, X, y=None: est.score(X))
+    model = KMeans(6, init=X[:6], tol=0).set_callbacks(monitor).fit(X)
+    log = monitor.get_logs().data
+    assert len(log) >= model.n_iter_
+
+
+def test_labels_for_mixtures():
+    X = blobs(500, 3, 4, gap=10)
+    z = kmeans_labels(X, None, 4, np.random.default_rng(0))
+    assert kmeans_objective(
+        X, [X[z == j].mean(axis=0) for j in range(4)]
+    ) == pytest.approx(KMeans(4, n_init=5, random_state=0).fit(X).inertia_)
+
+
+def test_objective_minimised_over_labels():
+    X, w = blobs(100), np.random.default_rng(0).random(100)
+    C = X[:3]
+    J = oracle.objective(X, w, C, oracle.assign(X, C))
+    assert kmeans_objective(X, C, sample_weight=w) == pytest.approx(J)
+
+
+def test_unconverged_warning_is_silenced_only_by_asking():
+    X = blobs(1000, 5, 10, gap=0.2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ConvergenceWarning):
+            KMeans(10, init=X[:10], max_iter=1, tol=0).fit(X)

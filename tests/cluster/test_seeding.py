@@ -1,0 +1,155 @@
+"""Seeds: probabilities, invariance to how rows are written, quality, loops."""
+
+import numpy as np
+import pytest
+import sklearn.cluster as peer
+from scipy import sparse
+
+from pansophy.cluster import KMeans, kmeans_plusplus, seed
+from pansophy.cluster import _kmeans as loops
+from pansophy.cluster.seeding import choose, ranks
+from pansophy.core.rows import Rows
+from tests.oracles import kmeans as oracle
+
+
+def test_probabilities_of_the_second_seed():
+    # Points 0, 1, 4, 5 after picking 0: probabilities 0, 1/42, 16/42, 25/42.
+    X, n = np.array([[0.0], [1.0], [4.0], [5.0]]), 4000
+    counts, given = np.zeros(4), 0
+    for s in range(n):
+        _, index = kmeans_plusplus(X, 2, random_state=s, n_local_trials=1)
+        if index[0] == 0:
+            counts[index[1]] += 1
+            given += 1
+    assert abs(given / n - 1 / 4) < 0.03  # four standard deviations
+    p = np.array([0, 1, 16, 25]) / 42
+    off = 4 * np.sqrt(p * (1 - p) / given)
+    assert np.all(np.abs(counts / given - p) <= off)
+
+
+def test_weights_set_the_odds_of_the_first_seed():
+    X, w = np.arange(3.0)[:, None], np.array([1.0, 0.0, 3.0])
+    first = [
+        kmeans_plusplus(X, 1, sample_weight=w, random_state=s)[1][0]
+        for s in range(2000)
+    ]
+    share = np.bincount(first, minlength=3) / 2000
+    assert share[1] == 0
+    assert abs(share[2] - 0.75) < 0.04
+
+
+@pytest.mark.parametrize("method", ["k-means++", "random"])
+def test_seeds_do_not_depend_on_how_rows_are_written(method):
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(40, 3)).round(1), rng.integers(0, 4, 40)
+    order = rng.permutation(w.sum())
+    Y = np.repeat(X, w, axis=0)[order]
+    ones = np.ones(len(Y))
+    for s in range(20):
+        a, i = seed(X, w.astype(float), 6, np.random.default_rng(s), method=method)
+        b, _ = seed(Y, ones, 6, np.random.default_rng(s), method=method)
+        c, _ = seed(
+            sparse.csr_array(Y), ones, 6, np.random.default_rng(s), method=method
+        )
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(a, c)
+        np.testing.assert_array_equal(a, X[i])
+        assert len(np.unique(a, axis=0)) == 6
+
+
+def test_random_seeds_are_distinct_rows_of_x():
+    X = np.repeat(np.arange(5.0)[:, None], 50, axis=0)
+    for s in range(10):
+        C, _ = seed(X, np.ones(250), 5, np.random.default_rng(s), method="random")
+        assert sorted(C.ravel()) == [0, 1, 2, 3, 4]
+
+
+def test_as_good_as_sklearns_seeds():
+    rng = np.random.default_rng(0)
+    centers = 4 * rng.normal(size=(30, 6))
+    X = rng.normal(size=(3000, 6)) + centers[rng.integers(0, 30, 3000)]
+    cost = lambda C: oracle.distances2(X, C).min(axis=1).sum()
+    ours = [cost(kmeans_plusplus(X, 30, random_state=s)[0]) for s in range(20)]
+    theirs = [cost(peer.kmeans_plusplus(X, 30, random_state=s)[0]) for s in range(20)]
+    # Both draw from one distribution: the means differ by at most 4 standard errors.
+    spread = np.hypot(np.std(ours), np.std(theirs)) / np.sqrt(20)
+    assert abs(np.mean(ours) - np.mean(theirs)) < 4 * spread
+
+
+def test_ranks_put_equal_rows_together():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (500, 4)).astype(float)
+    key = ranks(Rows(X, block=64), rng)
+    order = np.argsort(key, kind="stable")
+    changes = np.any(np.diff(X[order], axis=0) != 0, axis=1).sum()
+    assert changes + 1 == len(np.unique(X, axis=0))
+
+
+def test_costs_and_triangle_inequality_match_the_oracle():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 5)) + 8 * rng.normal(size=(6, 5))[rng.integers(0, 6, 900)]
+    w = rng.random(900)
+    from pansophy.cluster.seeding import DenseCover
+
+    cover = DenseCover(X, w, X[:, 0])
+    for i in (3, 50, 700):
+        cover.accept(X[i])
+    chosen = X[[3, 50, 700]]
+    np.testing.assert_allclose(cover.D2, oracle.distances2(X, chosen).min(axis=1))
+    np.testing.assert_array_equal(cover.z, oracle.assign(X, chosen))
+    V = X[[10, 20, 30, 40]]
+    np.testing.assert_allclose(cover.costs(V), oracle.seed_costs(X, w, chosen, V))
+
+
+def test_draw_is_a_look_up_in_the_running_sum():
+    mass, order = np.array([0.0, 2.0, 0.0, 1.0, 1.0]), np.array([4, 0, 1, 2, 3])
+    at = np.array([0.0, 0.2, 0.25, 0.7, 0.75, 0.999999])
+    found = np.empty(6, np.int64)
+    assert loops.draw(order, mass, at, found) == 4
+    assert found.tolist() == [4, 4, 1, 1, 3, 3]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("d", "k"), [(1, 1), (3, 5), (8, 4), (13, 30)])
+def test_tile_matches_the_oracle(dtype, d, k):
+    from pansophy.cluster.turns import shape_of
+
+    rng = np.random.default_rng(0)
+    X, C = rng.normal(size=(loops.LANES, d)).astype(dtype), rng.normal(size=(k, d))
+    C = C.astype(dtype).astype(float)
+    shape = shape_of(C, C, np.zeros(d), dtype)
+    T = np.zeros((shape.A.shape[1], loops.STRIDE), dtype)
+    norm, best, second = (np.empty(loops.LANES, dtype) for _ in range(3))
+    z = np.empty(loops.LANES, np.int32)
+    loops.gather(X, shape.m, np.arange(loops.LANES), loops.LANES, T, norm)
+    loops.tile(T, shape.A, shape.c2, np.empty((4, loops.LANES), dtype), best, second, z)
+    X = X.astype(float)
+    label, first, *rest = oracle.two_nearest(X, C) if k > 1 else (np.zeros(256), None)
+    np.testing.assert_array_equal(z, label)
+    np.testing.assert_allclose(norm, (X**2).sum(axis=1), rtol=1e-5)
+    if k > 1:
+        tol = 1e-4 if dtype == np.float32 else 1e-10
+        np.testing.assert_allclose(best + norm, first, atol=tol)
+        np.testing.assert_allclose(second + norm, rest[0], atol=tol)
+
+
+def test_too_few_distinct_rows_repeat_a_seed():
+    X = np.array([[1.0], [1.0], [2.0]])
+    C, _ = kmeans_plusplus(X, 3, random_state=0)
+    assert set(C.ravel()) == {1.0, 2.0}
+
+
+def test_choose_gives_positions():
+    X = np.arange(10.0)[:, None]
+    index = choose(X, np.ones(10), 4, np.random.default_rng(0), X[:, 0])
+    assert len(set(index.tolist())) == 4
+
+
+def test_bad_number_of_seeds():
+    with pytest.raises(ValueError, match="n_clusters of KMeans must be"):
+        kmeans_plusplus([[1.0]], 0)
+    with pytest.raises(ValueError, match="n_samples=1 should be >= n_clusters=2"):
+        kmeans_plusplus([[1.0]], 2)
+    with pytest.raises(ValueError, match="n_local_trials must be a whole number"):
+        kmeans_plusplus([[1.0]], 1, n_local_trials=0)
+    assert KMeans(1, random_state=0).fit([[1.0]]).inertia_ == 0

@@ -1,0 +1,232 @@
+"""The class under every estimator: data checked once, whatever holds it."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, NotFittedError
+
+from pansophy import base
+from pansophy.base import Estimator, InterruptedFitWarning, check_weights
+from pansophy.core.iterate import iterate
+from pansophy.core.rows import DatasetRows
+from pansophy.params import Count, ParameterError
+
+
+@dataclass(eq=False, repr=False)
+class Probe(Estimator):
+    """Fits nothing; its helpers are what is tested."""
+
+    k: Count = 1
+
+    def fit(self, X):
+        self._begin(X)
+        self.done_ = True
+        return self
+
+
+X = np.arange(12.0).reshape(6, 2)
+
+
+# -- _begin ------------------------------------------------------------------------
+
+
+def test_parameters_come_before_data():
+    with pytest.raises(ParameterError, match="k of Probe"):
+        Probe(0)._begin("no such file.parquet")
+
+
+def test_numpy_input():
+    model = Probe()
+    Y, w = model._begin(X.tolist(), sample_weight=np.ones(6))
+    assert Y.dtype == np.float64
+    assert w.dtype == np.float64
+    assert model.n_features_in_ == 2
+    Y, w = model._begin(X.astype(np.float32), sample_weight=2)
+    assert Y.dtype == w.dtype == np.float32
+    assert w.tolist() == [2] * 6
+    assert model._begin(X.astype(int))[0].dtype == np.float64
+    assert model._begin(X)[1] is None
+
+
+def test_kinds_of_targets():
+    model = Probe()
+    _, y, _ = model._begin(X, list("ababab"), y_kind="class")
+    assert y.tolist() == list("ababab")
+    with pytest.raises(ValueError, match="Unknown label type"):
+        model._begin(X, np.linspace(0, 1, 6), y_kind="class")
+    with pytest.warns(DataConversionWarning):
+        assert model._begin(X, np.ones((6, 1)), y_kind="class")[1].ndim == 1
+    y = np.array([1, 2.5, 3, 4, 5, 6], dtype=object)
+    assert model._begin(X, y, y_kind="number")[1].dtype == np.float64
+    with pytest.raises(ValueError, match="y of Probe must hold numbers, got <U1"):
+        model._begin(X, ["1"] * 6, y_kind="number")
+    with pytest.raises(ValueError):
+        model._begin(X, np.ones((6, 2)), y_kind="number")
+    assert model._begin(X, np.ones((6, 2)), y_kind="numbers")[1].shape == (6, 2)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [np.full((3, 2), np.nan), np.full((3, 2), np.inf), np.ones(3), np.ones((0, 2))],
+)
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_bad_rows_are_refused(bad, library):
+    if library == "torch":
+        bad = pytest.importorskip("torch").asarray(bad)
+    with pytest.raises(ValueError):
+        Probe()._begin(bad)
+
+
+def test_sparse_only_where_asked():
+    S = sparse.csr_array(X)
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
+        Probe()._begin(S)
+    assert sparse.issparse(Probe()._begin(S, accept_sparse="csr")[0])
+
+
+def test_tensors_are_checked_and_kept():
+    torch = pytest.importorskip("torch")
+    T, model = torch.asarray(X), Probe()
+    Y, y, w = model._begin(T, torch.arange(6.0), torch.ones(6), y_kind="number")
+    assert Y is T
+    assert model.n_features_in_ == 2
+    assert isinstance(y, torch.Tensor)
+    assert w.dtype == T.dtype
+    assert model._begin(torch.arange(6).reshape(3, 2))[0].dtype == torch.float64
+    assert model._begin(T.float(), sample_weight=np.ones(6))[1].dtype == torch.float32
+    with pytest.raises(ValueError, match="X has 6 rows, but y has 5 entries"):
+        model._begin(T, torch.ones(5), y_kind="number")
+    with pytest.raises(ValueError, match="Input y of Probe contains NaN"):
+        model._begin(T, torch.full((6,), math.nan), y_kind="number")
+    with pytest.raises(ValueError, match="Input X of Probe contains NaN or infinity"):
+        model._begin(T * math.nan)
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D"):
+        model._begin(T[0])
+
+
+def test_tables(tmp_path):
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"a": X[:, 0], "b": X[:, 1]}), path)
+    model = Probe().fit(path)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    R = model._begin(path, sample_weight=np.arange(6))[0]
+    assert isinstance(R, DatasetRows)
+    assert isinstance(model._ready(path), DatasetRows)
+    pq.write_table(pa.table({"b": X[:, 1], "c": X[:, 0], "a": X[:, 0]}), path)
+    np.testing.assert_array_equal(model._ready(path).map(lambda X: X), X)
+    pq.write_table(pa.table({"b": X[:, 1]}), path)
+    with pytest.raises(ValueError, match="no column named 'a'"):
+        model._ready(path)
+    with pytest.raises(ValueError, match="X has 1 features, but Probe is expecting 2"):
+        Probe().fit(X)._ready(path)
+    pq.write_table(pa.table({"a": np.zeros(0)}), path)
+    with pytest.raises(ValueError, match="needs at least one row"):
+        model._begin(path)
+
+
+# -- _ready ------------------------------------------------------------------------
+
+
+def test_ready_wants_a_fitted_model_and_as_many_columns():
+    with pytest.raises(NotFittedError):
+        Probe()._ready(X)
+    model = Probe().fit(X)
+    np.testing.assert_array_equal(model._ready(X), X)
+    with pytest.raises(ValueError, match="X has 1 features, but Probe is expecting 2"):
+        model._ready(X[:, :1])
+    torch = pytest.importorskip("torch")
+    assert model._ready(torch.asarray(X)).shape == (6, 2)
+    with pytest.raises(ValueError, match="X has 1 features, but Probe is expecting 2"):
+        model._ready(torch.asarray(X[:, :1]))
+
+
+# -- weights -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize(
+    ("w", "words"),
+    [
+        ([1.0] * 5, "expected \\(6,\\)"),
+        ([[1.0]] * 6, "must be 1D"),
+        ([1, 1, 1, 1, 1, math.nan], "sample_weight contains NaN"),
+        ([1, 1, 1, 1, 1, math.inf], "sample_weight contains NaN or infinity"),
+        ([1, 1, 1, 1, 1, -1], "Negative values"),
+        ([0] * 6, "every sample_weight is zero"),
+    ],
+)
+def test_bad_weights(w, words, library):
+    data = X if library == "numpy" else pytest.importorskip("torch").asarray(X)
+    with pytest.raises(ValueError, match=words):
+        check_weights(w, data)
+
+
+def test_good_weights():
+    assert check_weights(None, X) is None
+    assert check_weights(3, X).tolist() == [3.0] * 6
+    assert check_weights(np.arange(6), X).dtype == np.float64
+    torch = pytest.importorskip("torch")
+    T = torch.asarray(X, dtype=torch.float32)
+    assert check_weights(np.arange(6), T).dtype == torch.float32
+    assert check_weights(2, T).tolist() == [2.0] * 6
+
+
+# -- _drive ------------------------------------------------------------------------
+
+
+class State(NamedTuple):
+    objective: float
+
+
+def drive(step, most=20):
+    model = Probe()
+    run = lambda task: iterate(step, State(8.0), max_iter=most, tol=1e-3, task=task)
+    return model, lambda: model._drive(run, total=most)
+
+
+def test_a_run_is_recorded():
+    model, go = drive(lambda s: State(s.objective / 2))
+    result = go()
+    assert model.n_iter_ == result.n_iter == len(model.history_["objective"])
+    assert model.converged_
+    assert not model.interrupted_
+
+
+def test_one_warning_for_each_way_to_fall_short():
+    def interrupt(s):
+        raise KeyboardInterrupt
+
+    cases = [
+        (
+            lambda s: State(s.objective / 2),
+            2,
+            ConvergenceWarning,
+            "did not converge in 2",
+        ),
+        (
+            lambda s: State(math.nan),
+            9,
+            ConvergenceWarning,
+            "diverged after 0 iterations",
+        ),
+        (interrupt, 9, InterruptedFitWarning, "was interrupted after 0 iterations"),
+    ]
+    for step, most, kind, words in cases:
+        model, go = drive(step, most)
+        with pytest.warns(kind, match=words) as caught:
+            go()
+        assert len(caught) == 1
+        assert not model.converged_
+
+
+def test_roles_carry_no_fields():
+    roles = [base.Classifier, base.Regressor, base.Clusterer, base.Transformer]
+    for role in [*roles, base.Density, base.PrefixedOutput]:
+        assert not getattr(role, "__annotations__", {})
+        assert "__init__" not in vars(role)

@@ -1,0 +1,126 @@
+"""Parameter rules: what each allows, and the sentence it says otherwise."""
+
+import math
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+from pansophy import params
+from pansophy.base import Estimator
+from pansophy.params import ParameterError, check_params, rule_of, rules_of
+from pansophy.typing import Matrix, Seed, Words
+
+NAN, INF = math.nan, math.inf
+
+CASES = {
+    "Count": (
+        params.Count,
+        [1, 7, np.int32(3)],
+        [0, -1, 1.5, 2.0, True, "1", None, NAN],
+    ),
+    "Natural": (params.Natural, [0, 3, np.uint8(3)], [-1, 0.5, False, None]),
+    "Whole": (params.Whole, [-5, 0, 9], [0.5, True, "x"]),
+    "Number": (
+        params.Number,
+        [-1.5, 0, np.float32(2), INF],
+        [NAN, True, "1", None, 1j],
+    ),
+    "Positive": (params.Positive, [1e-300, 5, INF], [0, 0.0, -1, NAN, True, None]),
+    "NonNegative": (params.NonNegative, [0, 0.5, 3], [-1e-9, NAN, False, "0"]),
+    "Fraction": (params.Fraction, [0, 0.5, 1, 1.0], [-0.1, 1.1, NAN, True, None]),
+    "OpenFraction": (
+        params.OpenFraction,
+        [0.5, 1e-9],
+        [0, 1, 0.0, 1.0, NAN, "a", None],
+    ),
+    "Flag": (params.Flag, [True, False, np.bool_(True)], [0, 1, None, "True"]),
+    "Verbosity": (params.Verbosity, [0, 2, True, False], [-1, 0.5, None, "1"]),
+    "Jobs": (params.Jobs, [None, 1, -1, 8], [0, 1.5, True, "2"]),
+    "Seed": (
+        Seed,
+        [None, 0, 5, np.int64(7), np.random.RandomState(0), np.random.default_rng(0)],
+        [-1, 2**32, 1.5, True, "0"],
+    ),
+    "Matrix": (Matrix, [np.ones(3), np.float64(1)], [[1.0], "abc", 3]),
+    "Words": (Words, [["a"], ("b",), np.array(["c"])], ["abc", {"a"}, None]),
+    "Literal": (Literal["a", "b"], ["a", np.str_("b")], ["c", None, 1, ["a"]]),
+    "one word": (Literal["auto"], ["auto"], ["other"]),
+    "Literal of bools": (
+        Literal["auto", True],
+        ["auto", True],
+        [1, False, np.array([1])],
+    ),
+    "Literal of ints": (Literal[1, 2], [1, 2], [True, 3, 1.0]),
+    "None": (None, [None], [0, False, ""]),
+    "union": (params.Count | Literal["auto"] | None, [3, "auto", None], [0, "a", 0.5]),
+    "class": (dict, [{}], [[], None]),
+    "generic": (list[int], [[1], []], [(1,), None]),
+    "function": (Callable, [len, lambda: 0], [3, "len"]),
+    "typed function": (Callable[[int], int], [abs], [None]),
+    "anything": (Any, [None, 3, "x", object()], []),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rule(name):
+    hint, good, bad = CASES[name]
+    rule = rule_of(hint)
+    assert rule.says
+    for value in good:
+        assert rule.holds(value), value
+    for value in bad:
+        assert not rule.holds(value), value
+
+
+def test_annotation_without_a_rule():
+    with pytest.raises(TypeError, match="no rule can be read"):
+        rule_of("not a type")
+
+
+@dataclass(eq=False, repr=False)
+class Sample(Estimator):
+    k: params.Count = 3
+    _: KW_ONLY
+    how: Literal["fast", "slow"] | Callable = "fast"
+    rate: params.Positive | None = None
+    start: Any = None
+
+
+def test_the_sentence_names_parameter_class_rule_and_value():
+    with pytest.raises(ParameterError) as said:
+        check_params(Sample(0))
+    words = "k of Sample must be a whole number of at least 1, got 0."
+    assert str(said.value) == words
+    with pytest.raises(ParameterError) as said:
+        check_params(Sample(how="quick"))
+    words = "how of Sample must be one of 'fast', 'slow' or a function, got 'quick'."
+    assert str(said.value) == words
+    with pytest.raises(ParameterError, match="rate of Sample must be a number above 0"):
+        check_params(Sample(rate=-1))
+
+
+def test_a_bad_parameter_is_both_a_value_and_a_type_error():
+    assert issubclass(ParameterError, ValueError)
+    assert issubclass(ParameterError, TypeError)
+
+
+def test_good_parameters_pass_and_are_not_touched():
+    model = Sample(5, how=len, rate=0.1, start=object())
+    before = dict(model.get_params())
+    assert check_params(model) is None
+    assert model.get_params() == before
+
+
+def test_rules_are_read_once_per_class():
+    assert rules_of(Sample) is rules_of(Sample)
+    assert set(rules_of(Sample)) == {"k", "how", "rate", "start"}
+
+
+def test_long_values_are_cut():
+    text = params.brief(np.arange(1000).tolist())
+    assert len(text) == 80
+    assert text.endswith("...")
+    assert params.brief("x") == "'x'"

@@ -1,0 +1,285 @@
+"""Sums over rows: the same sum wherever the rows are and whoever adds them up."""
+
+import json
+import subprocess
+import sys
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset as ds
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from pansophy.core import rows as floor
+from pansophy.core.rows import DatasetRows, Rows, add, is_dataset, rows, total
+
+
+@pytest.fixture
+def X(rng):
+    return rng.normal(size=(1000, 3))
+
+
+def table(X):
+    return pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])})
+
+
+@pytest.fixture
+def parquet(X, tmp_path):
+    path = tmp_path / "x.parquet"
+    pq.write_table(table(X), path, row_group_size=130)
+    return path
+
+
+class Moments(NamedTuple):
+    n: int
+    mean: np.ndarray
+    gram: np.ndarray
+
+
+def moments(X, *_):
+    return Moments(X.shape[0], X.sum(0), X.T @ X)
+
+
+# -- adding up ---------------------------------------------------------------------
+
+
+def test_add_follows_the_structure():
+    a = {"n": 1, "pair": (np.ones(2), 2.0), "m": Moments(1, np.ones(2), np.eye(2))}
+    b = {"n": 2, "pair": (np.ones(2), 3.0), "m": Moments(4, np.ones(2), np.eye(2))}
+    c = add(a, b)
+    assert c["n"] == 3
+    assert c["pair"][1] == 5.0
+    assert isinstance(c["m"], Moments)
+    np.testing.assert_array_equal(c["m"].gram, 2 * np.eye(2))
+    np.testing.assert_array_equal(a["pair"][0], 1)  # untouched
+
+
+def test_a_sum_never_writes_into_the_rows(X):
+    before = X.copy()
+    S = Rows(X, block=1).sum(lambda X: X[0])  # each statistic is a view of X
+    np.testing.assert_allclose(S, before.sum(0))
+    np.testing.assert_array_equal(X, before)
+
+
+def test_total_of_numbers_and_single_parts():
+    assert total(iter([1, 2, 3])) == 6
+    assert total(iter([5.0])) == 5.0
+
+
+# -- arrays ------------------------------------------------------------------------
+
+
+@given(st.integers(1, 60), st.integers(1, 70))
+def test_blocks_cut_rows_and_what_is_aligned(n, block):
+    X, y = np.arange(2.0 * n).reshape(n, 2), np.arange(n)
+    parts = list(Rows(X, y, None, block=block).blocks())
+    assert all(len(a) == len(b) <= block for a, b, _ in parts)
+    assert all(c is None for *_, c in parts)
+    np.testing.assert_array_equal(np.concatenate([a for a, *_ in parts]), X)
+    np.testing.assert_array_equal(np.concatenate([b for _, b, _ in parts]), y)
+
+
+def test_sum_and_map(X):
+    R = Rows(X, X[:, 0], block=77)
+    got = R.sum(moments)
+    assert got.n == 1000
+    np.testing.assert_allclose(got.gram, X.T @ X)
+    np.testing.assert_allclose(R.map(lambda X, y: X.sum(1) + y), X.sum(1) + X[:, 0])
+    a, b = R.map(lambda X, y: (X[:, :2], y > 0))
+    np.testing.assert_array_equal(a, X[:, :2])
+    np.testing.assert_array_equal(b, X[:, 0] > 0)
+    assert (R.n, R.d, R.dtype) == (1000, 3, np.float64)
+
+
+def test_take_and_other_aligned(X):
+    R = Rows(X, block=64)
+    np.testing.assert_array_equal(R.take([5, 2, 2]), X[[5, 2, 2]])
+    other = R.with_aligned(X[:, 1], block=10)
+    assert (other.block, R.block) == (10, 64)
+    assert other.with_aligned().block == 10
+    assert other.sum(lambda X, y: float(y.sum())) == pytest.approx(X[:, 1].sum())
+
+
+def test_one_dimensional_rows():
+    x = np.arange(10.0)
+    assert Rows(x, block=3).sum(lambda x: float(x.sum())) == 45
+    assert Rows(x).d == 1
+
+
+def test_block_size_grows_as_rows_get_narrower():
+    assert floor.default_block(1) > floor.default_block(100) >= 256
+    assert floor.default_block(10**9) == 256
+
+
+@pytest.mark.parametrize("blas", [True, False])
+def test_threads_do_not_change_a_bit(X, monkeypatch, blas):
+    found = []
+    for n in ("1", "2", "5"):
+        monkeypatch.setenv("OMP_NUM_THREADS", n)
+        found.append(Rows(X, block=37).sum(moments, blas=blas))
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0].gram, other.gram)
+        np.testing.assert_array_equal(found[0].mean, other.mean)
+
+
+def test_sparse_blocks(X):
+    S = sparse.csr_array(np.where(X > 0, X, 0))
+    R = Rows(S, X[:, 0], block=100)
+    got = R.sum(lambda X, y: X.T @ y)
+    np.testing.assert_allclose(got, S.T @ X[:, 0])
+    assert R.take([3, 1]).shape == (2, 3)
+    np.testing.assert_allclose(R.map(lambda X, y: X @ np.ones(3)), S @ np.ones(3))
+
+
+# -- tensors -----------------------------------------------------------------------
+
+
+def test_tensors_give_the_same_sum(X):
+    torch = pytest.importorskip("torch")
+    T = torch.asarray(X)
+    got = Rows(T, T[:, 0], block=77).sum(lambda X, y: (X.sum(0), y.sum()))
+    want = Rows(X, X[:, 0], block=77).sum(lambda X, y: (X.sum(0), y.sum()))
+    assert isinstance(got[0], torch.Tensor)
+    np.testing.assert_allclose(got[0].numpy(), want[0], rtol=1e-12)
+    np.testing.assert_allclose(float(got[1]), want[1], rtol=1e-12)
+    np.testing.assert_array_equal(Rows(T).take([4, 4, 0]).numpy(), X[[4, 4, 0]])
+    np.testing.assert_array_equal(Rows(T, block=9).map(lambda X: X * 2).numpy(), 2 * X)
+    before = T.clone()
+    Rows(T, block=1).sum(lambda X: X[0])
+    assert torch.equal(T, before)
+
+
+def test_strict_arrays(X):
+    xp = pytest.importorskip("array_api_strict")
+    A = xp.asarray(X)
+    got = Rows(A, A[:, 0], block=77).sum(lambda X, y: xp.sum(X, axis=0) * xp.sum(y))
+    want = Rows(X, X[:, 0], block=77).sum(lambda X, y: X.sum(axis=0) * y.sum())
+    np.testing.assert_allclose(np.asarray(got), want)
+    np.testing.assert_array_equal(np.asarray(Rows(A).take([1, 0])), X[[1, 0]])
+
+
+# -- tables on disk ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("block", [1, 64, 130, 999, 5000])
+def test_a_file_gives_the_very_same_sum(X, parquet, block):
+    a = Rows(X, X[:, 0], block=block).sum(moments)
+    b = DatasetRows(parquet, X[:, 0], block=block).sum(moments)
+    assert a.n == b.n
+    np.testing.assert_array_equal(a.gram, b.gram)
+    np.testing.assert_array_equal(a.mean, b.mean)
+
+
+def test_a_file_of_small_floats_stays_small(X, tmp_path):
+    small = X.astype(np.float32)
+    pq.write_table(table(small), tmp_path / "s.parquet")
+    R = DatasetRows(tmp_path / "s.parquet")
+    assert R.dtype == np.float32
+    np.testing.assert_array_equal(R.map(lambda X: X), small)
+    assert DatasetRows(tmp_path / "s.parquet", dtype=np.float64).dtype == np.float64
+
+
+def test_take_from_a_file(X, parquet):
+    R = DatasetRows(parquet, block=64)
+    index = np.array([999, 0, 500, 500, 63, 64])
+    np.testing.assert_array_equal(R.take(index), X[index])
+    assert R.take([]).shape == (0, 3)
+    with pytest.raises(IndexError, match="from 0 to 999"):
+        R.take([3, 1000])
+    assert R.shape == X.shape
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "feather"])
+def test_formats(X, tmp_path, ending):
+    path = tmp_path / f"x.{ending}"
+    write = {
+        "parquet": pq.write_table,
+        "csv": pyarrow.csv.write_csv,
+        "feather": pyarrow.feather.write_feather,
+    }[ending]
+    write(table(X), path)
+    np.testing.assert_allclose(rows(path, block=300).map(lambda X: X), X)
+
+
+def test_a_folder_of_files(X, tmp_path):
+    for i in range(4):
+        pq.write_table(table(X[250 * i : 250 * i + 250]), tmp_path / f"{i}.parquet")
+    np.testing.assert_array_equal(rows(tmp_path).map(lambda X: X), X)
+
+
+def test_columns_are_chosen_and_ordered(X, tmp_path):
+    mixed = table(X).append_column("name", pa.array(["a"] * 1000))
+    pq.write_table(mixed, tmp_path / "m.parquet")
+    R = DatasetRows(tmp_path / "m.parquet")
+    assert R.columns == ["x0", "x1", "x2"]
+    R = DatasetRows(tmp_path / "m.parquet", columns=["x2", "x0"])
+    np.testing.assert_array_equal(R.map(lambda X: X), X[:, [2, 0]])
+
+
+def test_datasets_with_filters_and_tables_in_memory(X, parquet):
+    kept = ds.dataset(parquet).filter(ds.field("x0") > 0)
+    np.testing.assert_array_equal(rows(kept).map(lambda X: X), X[X[:, 0] > 0])
+    np.testing.assert_array_equal(rows(table(X), block=90).map(lambda X: X), X)
+
+
+def test_a_column_of_whole_numbers_with_a_hole_is_nan(tmp_path):
+    t = pa.table({"a": pa.array([1, None, 3]), "b": [True, False, True]})
+    pq.write_table(t, tmp_path / "h.parquet")
+    got = DatasetRows(tmp_path / "h.parquet").map(lambda X: X)
+    np.testing.assert_array_equal(got, [[1, 1], [np.nan, 0], [3, 1]])
+
+
+def test_clear_words_for_bad_tables(tmp_path, parquet):
+    with pytest.raises(FileNotFoundError, match="no such table"):
+        rows(tmp_path / "absent.parquet")
+    pq.write_table(pa.table({"name": ["a", "b"]}), tmp_path / "w.parquet")
+    with pytest.raises(ValueError, match="no numeric column"):
+        rows(tmp_path / "w.parquet")
+    with pytest.raises(ValueError, match="no column named 'y'"):
+        DatasetRows(parquet, columns=["x0", "y"])
+
+
+def test_what_counts_as_a_table(parquet, X):
+    assert is_dataset(parquet)
+    assert is_dataset(str(parquet))
+    assert is_dataset(DatasetRows(parquet))
+    assert is_dataset(table(X))
+    assert not is_dataset(X)
+    assert not is_dataset([[1.0]])
+    R = DatasetRows(parquet)
+    assert rows(R) is R
+    assert rows(R, X[:, 0], block=5).block == 5
+
+
+SUM = """
+import json, resource, sys
+import numpy as np
+from pansophy.core.rows import DatasetRows
+
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+stats = lambda X: X.T @ X
+DatasetRows(sys.argv[1]).sum(stats)
+before = peak()
+gram = DatasetRows(sys.argv[2]).sum(stats)
+print(json.dumps({"grown": peak() - before, "trace": float(np.trace(gram))}))
+"""
+
+
+def test_memory_is_a_few_blocks(rng, tmp_path):
+    pytest.importorskip("resource")
+    small, large = tmp_path / "s.parquet", tmp_path / "l.parquet"
+    pq.write_table(table(rng.normal(size=(2000, 50))), small)
+    plain = {"use_dictionary": False, "compression": "none"}
+    pq.write_table(table(rng.normal(size=(300_000, 50))), large, **plain)  # 114 MB
+    args = [sys.executable, "-c", SUM, str(small), str(large)]
+    done = subprocess.run(args, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["grown"] < 60
+    assert told["trace"] == pytest.approx(300_000 * 50, rel=0.01)
