@@ -1,0 +1,5 @@
+"""`pansophy` on the command line: compare, predict, methods, demo."""
+
+from .commands import app
+
+__all__ = ["app"]

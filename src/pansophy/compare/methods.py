@@ -1,0 +1,234 @@
+"""Which methods are tried, how each wants its columns, and why others are not.
+
+A method is a name, a maker and its needs. The list is ordered from simple to
+elaborate, which is also the order of preference among methods that tie. Adding a
+supervised estimator to the comparison is adding a line to `METHODS`.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from sklearn.base import is_classifier, is_regressor
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import KFold
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
+
+from .tables import TableError
+
+ONE_HOT = 10  # categories with more levels are encoded by their mean target
+
+
+class Setting(NamedTuple):
+    """What a method may ask about the problem."""
+
+    task: str
+    n: int  # rows to train on
+    seed: int
+
+
+class Method(NamedTuple):
+    """One line of the list."""
+
+    name: str
+    task: str
+    path: str  # dotted name of the estimator; empty for one handed over by the user
+    parameters: Callable[[Setting], dict]
+    scale: bool = False  # wants columns of like size
+    full_rank: bool = False  # wants no column that others add up to
+    scale_target: bool = False
+    needs: str = ""  # extra that brings what it imports
+    estimator: Any = None
+
+    def build(self, setting):
+        """A fresh estimator for this problem."""
+        if self.estimator is not None:
+            from sklearn.base import clone
+
+            return clone(self.estimator)
+        module, _, name = self.path.rpartition(".")
+        made = getattr(importlib.import_module(module), name)
+        model = made(**self.parameters(setting))
+        if "random_state" in model.get_params():
+            model.set_params(random_state=setting.seed)
+        if self.scale_target:
+            return TransformedTargetRegressor(model, transformer=StandardScaler())
+        return model
+
+
+CLASS, NUMBER = "classification", "regression"
+plain = lambda s: {}
+# small leaves have empty classes, for which log loss is merciless
+class_leaves = lambda s: {"min_samples_leaf": max(5, min(100, s.n // 20))}
+number_leaves = lambda s: {"min_samples_leaf": max(5, min(50, s.n // 50))}
+# part of the rows decides when to stop; larger batches for more rows
+net = lambda s: {
+    "early_stopping": s.n >= 200,
+    "batch_size": max(min(200, s.n), min(1024, s.n // 50)),
+}
+
+METHODS = [
+    Method("dummy", CLASS, "sklearn.dummy.DummyClassifier", plain),
+    Method("dummy", NUMBER, "sklearn.dummy.DummyRegressor", plain),
+    Method(
+        "linear regression",
+        NUMBER,
+        "pansophy.linear_model.LinearRegression",
+        plain,
+        scale=True,
+        full_rank=True,
+    ),
+    Method("ridge", NUMBER, "pansophy.linear_model.Ridge", plain, scale=True),
+    Method(
+        "lasso",
+        NUMBER,
+        "pansophy.linear_model.Lasso",
+        lambda s: {"alpha": 0.01},
+        scale=True,
+        scale_target=True,
+    ),
+    Method(
+        "elastic net",
+        NUMBER,
+        "pansophy.linear_model.ElasticNet",
+        lambda s: {"alpha": 0.01},
+        scale=True,
+        scale_target=True,
+    ),
+    Method(
+        "logistic regression",
+        CLASS,
+        "pansophy.linear_model.LogisticRegression",
+        plain,
+        scale=True,
+    ),
+    Method(
+        "decision tree", CLASS, "pansophy.tree.DecisionTreeClassifier", class_leaves
+    ),
+    Method(
+        "decision tree", NUMBER, "pansophy.tree.DecisionTreeRegressor", number_leaves
+    ),
+    Method(
+        "neural network",
+        CLASS,
+        "pansophy.neural_network.MLPClassifier",
+        net,
+        scale=True,
+        needs="deep",
+    ),
+    Method(
+        "neural network",
+        NUMBER,
+        "pansophy.neural_network.MLPRegressor",
+        net,
+        scale=True,
+        scale_target=True,
+        needs="deep",
+    ),
+]
+OTHER_JOB = {
+    "cluster": "finds groups; it does not predict a target",
+    "mixture": "models how rows are distributed; it does not predict a target",
+    "state_space": "models sequences, not independent rows",
+    "sampling": "draws from a given density",
+    "rl": "learns by acting in an environment",
+}
+
+
+def choose(task, wanted=None) -> tuple[list[Method], list[tuple[str, str]]]:
+    """The methods to run, and (name, reason) of those left out.
+
+    `wanted` is None for all, a list of names, or a dict of name -> estimator.
+    """
+    if isinstance(wanted, dict):
+        own = [own_method(n, e, task) for n, e in wanted.items() if n != "dummy"]
+        return [m for m in METHODS if m.task == task][:1] + own, []
+    fit = [m for m in METHODS if m.task == task]
+    left = []
+    if wanted is not None:
+        wanted = [w.replace("_", " ").replace("-", " ") for w in wanted]
+        names = {m.name for m in fit}
+        unknown = [w for w in wanted if w not in names]
+        if unknown:
+            raise TableError(
+                f"There is no method {unknown[0]!r} for {task}; choose from "
+                f"{', '.join(m.name for m in fit)}."
+            )
+        left += [(m.name, "not asked for") for m in fit if m.name not in wanted]
+        fit = [m for m in fit if m.name in {"dummy", *wanted}]
+        left = [(n, why) for n, why in left if n != "dummy"]
+    ready = []
+    for m in fit:
+        missing = absent(m)
+        if missing:
+            left.append((m.name, missing))
+        else:
+            ready.append(m)
+    done = {m.name for m in fit} | {n for n, _ in left}
+    others = {m.name for m in METHODS} - done
+    word = "numbers" if task == CLASS else "classes"
+    left += [(n, f"predicts {word}") for n in sorted(others)]
+    return ready, left + other_jobs()
+
+
+def own_method(name, estimator, task) -> Method:
+    fits = is_classifier(estimator) if task == CLASS else is_regressor(estimator)
+    if not fits:
+        raise TableError(f"{name!r} is no estimator for {task}.")
+    return Method(name, task, "", plain, scale=True, estimator=estimator)
+
+
+def absent(method) -> str:
+    """Why a method cannot be imported here, or nothing."""
+    module, _, name = method.path.rpartition(".")
+    try:
+        getattr(importlib.import_module(module), name)
+    except ImportError as error:
+        if method.needs:
+            return f"needs an extra: pip install 'pansophy[{method.needs}]'"
+        return f"cannot be imported: {error}"
+    except AttributeError:
+        return "not in this release"
+    return ""
+
+
+def other_jobs() -> list[tuple[str, str]]:
+    """Parts of the package whose methods do not predict a target from rows."""
+    import pansophy
+
+    present = {m.name for m in pkgutil.iter_modules(pansophy.__path__)}
+    return [(f"pansophy.{d}", why) for d, why in OTHER_JOB.items() if d in present]
+
+
+def pipeline(method, schema, setting) -> Pipeline:
+    """Preparation and model in one, so that both are fitted inside the fold."""
+    used = schema.used
+    number = [j for j, c in enumerate(used) if c.role == "number"]
+    short, long = [], []
+    for j, c in enumerate(used):
+        if c.role == "category":
+            (short if len(c.levels) <= ONE_HOT else long).append(j)
+    scaler = [("scale", StandardScaler())] if method.scale else []
+    impute = SimpleImputer(
+        strategy="median", add_indicator=True, keep_empty_features=True
+    )
+    one_hot = OneHotEncoder(
+        handle_unknown="ignore",
+        drop="first" if method.full_rank else None,
+        sparse_output=False,
+    )
+    kind = "continuous"
+    if schema.task == CLASS:
+        kind = "binary" if len(schema.classes) == 2 else "multiclass"
+    parts_of_five = KFold(5, shuffle=True, random_state=setting.seed)
+    means = TargetEncoder(target_type=kind, cv=parts_of_five)
+    parts = [
+        ("number", Pipeline([("impute", impute), *scaler]), number),
+        ("category", one_hot, short),
+        ("levels", Pipeline([("means", means), *scaler]), long),
+    ]
+    columns = ColumnTransformer([p for p in parts if p[2]], sparse_threshold=0.0)
+    return Pipeline([("columns", columns), ("model", method.build(setting))])

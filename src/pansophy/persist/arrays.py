@@ -1,0 +1,216 @@
+"""NumPy and SciPy values: arrays of every dtype, scalars, random states, sparse."""
+
+import numpy as np
+
+from .classes import PersistError
+
+NATIVE = {np.dtype(c).name for c in "?bhilqBHILQefd"}
+INLINE = 1000  # longer lists of strings are tensors
+STREAMS = frozenset({"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"})
+SPARSE = {
+    "csr": ("data", "indices", "indptr"),
+    "csc": ("data", "indices", "indptr"),
+    "bsr": ("data", "indices", "indptr"),
+    "coo": ("data", "coords"),
+    "dia": ("data", "offsets"),
+}
+
+
+def encode(encoder, value, where):
+    """The node of a NumPy or SciPy value, or None if it is neither."""
+    if isinstance(value, np.ma.MaskedArray):
+        parts = [value.data, np.ma.getmaskarray(value), value.fill_value]
+        return {"$": "masked", "v": [encoder.encode(p, where) for p in parts]}
+    if type(value) in (np.ndarray, np.memmap):
+        return encode_array(encoder, np.asarray(value), where)
+    if isinstance(value, np.str_):
+        return {"$": "npstr", "v": str(value)}
+    if isinstance(value, np.generic):
+        return {**encode_array(encoder, np.asarray(value), where), "scalar": True}
+    if isinstance(value, np.dtype):
+        return {"$": "dtype", "v": describe(value)}
+    if isinstance(value, np.random.RandomState):
+        state = value.get_state(legacy=False)
+        return {"$": "RandomState", "v": encoder.encode(state, where)}
+    if isinstance(value, np.random.Generator):
+        state = value.bit_generator.state
+        return {"$": "Generator", "v": encoder.encode(state, where)}
+    if type(value).__module__.startswith("scipy.sparse"):
+        return encode_sparse(encoder, value, where)
+    if type(value).__module__.startswith("scipy.interpolate"):
+        if type(value).__name__ != "BSpline":
+            return None
+        parts = [value.t, value.c, value.k, value.extrapolate, value.axis]
+        return {"$": "BSpline", "v": [encoder.encode(p, where) for p in parts]}
+    return None
+
+
+def encode_array(encoder, value, where):
+    kind = value.dtype.kind
+    if kind in "UT":
+        return encode_strings(encoder, value)
+    if value.dtype.hasobject:
+        if kind != "O":
+            raise PersistError(f"{where} holds objects inside a structured array")
+        values = [encoder.encode(v, where) for v in value.ravel()]
+        return {"$": "objects", "shape": list(value.shape), "v": values}
+    turned = (
+        value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous
+    )
+    plain = value.T if turned else value
+    node: dict = {"$": "array"}
+    if value.dtype.name in NATIVE and value.dtype.isnative:
+        node["t"] = encoder.named(value, lambda: np.ascontiguousarray(plain))
+    else:  # stored as bytes, with the dtype told apart
+        raw = lambda: np.frombuffer(plain.tobytes(), np.uint8)
+        node["t"] = encoder.named(value, raw)
+        node["dtype"] = describe(value.dtype)
+        node["shape"] = list(plain.shape)
+    if value.ndim == 0 and "shape" not in node:
+        node["shape"] = []  # contiguous copies have at least one dimension
+    if turned:
+        node["turned"] = True
+    return node
+
+
+def encode_strings(encoder, value):
+    node: dict = {"$": "strings", "shape": list(value.shape)}
+    if value.dtype.kind == "T":
+        node["variable"] = True
+    texts = [str(s) for s in value.ravel()]
+    if len(texts) <= INLINE:
+        return {**node, "v": texts}
+    codes = [t.encode("utf-8", "surrogatepass") for t in texts]
+    lengths = np.array([len(c) for c in codes], np.int64)
+    node["t"] = encoder.add(np.frombuffer(b"".join(codes), np.uint8))
+    node["lengths"] = encoder.add(lengths)
+    return node
+
+
+def encode_sparse(encoder, value, where):
+    kept = value if value.format in SPARSE else value.tocoo()
+    parts = [getattr(kept, name) for name in SPARSE[kept.format]]
+    return {
+        "$": "sparse",
+        "format": kept.format,
+        "becomes": value.format,
+        "matrix": type(value).__name__.endswith("_matrix"),
+        "shape": [int(s) for s in value.shape],
+        "v": [encoder.encode(p, where) for p in parts],
+    }
+
+
+def describe(dtype):
+    """A dtype as JSON."""
+    if dtype.kind == "T":
+        return "T"
+    return np.lib.format.dtype_to_descr(dtype)
+
+
+def make_dtype(descr) -> np.dtype:
+    def tupled(d):
+        if isinstance(d, str):
+            return d
+        fields = [(tuple(n) if isinstance(n, list) else n, *rest) for n, *rest in d]
+        return [(n, tupled(t), *map(tuple, shape)) for n, t, *shape in fields]
+
+    if descr == "T":
+        return np.dtypes.StringDType()
+    return np.lib.format.descr_to_dtype(tupled(descr))
+
+
+def make_array(decoder, node):
+    def make():
+        data = decoder.tensor(node["t"])
+        if "dtype" in node:
+            dtype = make_dtype(node["dtype"])
+            if dtype.hasobject:
+                raise PersistError("the file asks for objects made of raw bytes")
+            data = np.frombuffer(data.tobytes(), dtype).copy()
+        data = data.reshape(node["shape"]) if "shape" in node else data
+        return data.T if node.get("turned") else data
+
+    value = decoder.shared(node, make)
+    return value[()] if node.get("scalar") else value
+
+
+def shaped(values, node):
+    """A list of values as an array of the shape in the node."""
+    return np.asarray(values).reshape([int(s) for s in node["shape"]])
+
+
+def make_strings(decoder, node):
+    if "t" in node:
+        raw = decoder.tensor(node["t"]).tobytes()
+        ends = np.cumsum(decoder.tensor(node["lengths"])).tolist()
+        if ends[-1:] != [len(raw)] or decoder.tensor(node["lengths"]).min() < 0:
+            raise PersistError("the file holds strings of impossible lengths")
+        pieces = [raw[a:b] for a, b in zip([0, *ends], ends)]
+        texts = [p.decode("utf-8", "surrogatepass") for p in pieces]
+    else:
+        texts = node["v"]
+        if not all(isinstance(t, str) for t in texts):
+            raise PersistError("the file holds strings that are not text")
+    dtype = np.dtypes.StringDType() if node.get("variable") else np.str_
+    # the width is that of the longest string, never one that the file asks for
+    return shaped(np.array(texts, dtype=dtype), node)
+
+
+def make_objects(decoder, node):
+    values = decoder.decode(node["v"])
+    out = np.empty(len(values), dtype=object)
+    for i, v in enumerate(values):
+        out[i] = v
+    return shaped(out, node)
+
+
+def make_masked(decoder, node):
+    data, mask, fill = decoder.decode(node["v"])
+    return np.ma.MaskedArray(data, mask=mask, fill_value=fill)
+
+
+def make_stream(decoder, node):
+    state = decoder.decode(node["v"])
+    if state.get("bit_generator") not in STREAMS:
+        raise PersistError("the file names an unknown random stream")
+    if node["$"] == "RandomState":
+        made = np.random.RandomState(getattr(np.random, state["bit_generator"])(0))
+        made.set_state(state)
+        return made
+    stream = getattr(np.random, state["bit_generator"])(0)
+    stream.state = state
+    return np.random.Generator(stream)
+
+
+def make_sparse(decoder, node):
+    from scipy import sparse
+
+    kind = node["format"]
+    if kind not in SPARSE or node["becomes"] not in (*SPARSE, "lil", "dok"):
+        raise PersistError(f"the file holds an unknown sparse format {kind!r}")
+    suffix = "matrix" if node["matrix"] else "array"
+    make = getattr(sparse, f"{kind}_{suffix}")
+    made = make(tuple(decoder.decode(node["v"])), shape=tuple(node["shape"]))
+    if kind in ("csr", "csc", "bsr"):
+        made.check_format(full_check=True)  # no index may point outside
+    return made if node["becomes"] == kind else made.asformat(node["becomes"])
+
+
+def make_spline(decoder, node):
+    from scipy.interpolate import BSpline
+
+    return BSpline(*decoder.decode(node["v"]))
+
+
+DECODERS = {
+    "array": make_array,
+    "strings": make_strings,
+    "objects": make_objects,
+    "npstr": lambda d, n: np.str_(n["v"]),
+    "masked": make_masked,
+    "dtype": lambda d, n: make_dtype(n["v"]),
+    "RandomState": make_stream,
+    "Generator": make_stream,
+    "sparse": make_sparse,
+    "BSpline": make_spline,
+}

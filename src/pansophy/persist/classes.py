@@ -1,0 +1,262 @@
+"""Which classes and functions a file may name, and how a name is looked up.
+
+A name is either ours (`pansophy.<module>.<Class>`: an estimator, a NamedTuple or a
+dataclass defined in that module), scikit-learn's (a public module of the list below
+and an estimator, splitter or kernel in it), one of the few helpers listed by name, or
+something the user has registered in this process. Nothing else is imported, and no
+attribute is followed beyond the one class name.
+"""
+
+import dataclasses
+import importlib
+import importlib.util
+import inspect
+from functools import cache, cached_property
+from types import MemberDescriptorType
+
+import numpy as np
+
+
+class PersistError(ValueError):
+    """A model cannot be written, or a file cannot be trusted or understood."""
+
+
+def listed(prefix, names) -> frozenset[str]:
+    return frozenset(f"{prefix}.{name}" for name in names.split())
+
+
+SKLEARN_MODULES = listed(
+    "sklearn",
+    """calibration cluster compose covariance cross_decomposition
+    decomposition discriminant_analysis dummy ensemble feature_extraction
+    feature_extraction.text feature_selection frozen gaussian_process
+    gaussian_process.kernels impute isotonic kernel_approximation kernel_ridge
+    linear_model manifold mixture model_selection multiclass multioutput naive_bayes
+    neighbors neural_network pipeline preprocessing random_projection semi_supervised
+    svm tree""",
+)
+# Plain-data helpers that appear inside fitted scikit-learn estimators.
+SKLEARN_HELPERS = frozenset(
+    {
+        "sklearn.calibration._CalibratedClassifier",
+        "sklearn.calibration._SigmoidCalibration",
+        "sklearn.calibration._TemperatureScaling",
+        "sklearn.compose._column_transformer._RemainderColsList",
+        "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
+        "sklearn.impute._iterative._ImputerTriplet",
+        "sklearn.metrics._scorer._CurveScorer",
+        "sklearn.metrics._scorer._MultimetricScorer",
+        "sklearn.metrics._scorer._PassthroughScorer",
+        "sklearn.metrics._scorer._Scorer",
+        "sklearn.multiclass._ConstantPredictor",
+        "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+        "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+        "sklearn.utils._metadata_requests.MetadataRequest",
+        "sklearn.utils._metadata_requests.MethodMetadataRequest",
+    }
+)
+# Estimators that scikit-learn shows only after a switch has been imported.
+SKLEARN_SWITCHES = {
+    "IterativeImputer": "enable_iterative_imputer",
+    "HalvingGridSearchCV": "enable_halving_search_cv",
+    "HalvingRandomSearchCV": "enable_halving_search_cv",
+}
+FUNCTIONS = (
+    listed("numpy", "mean median max min sum prod std var nanmean nanmedian nan_to_num")
+    | listed(
+        "sklearn.feature_selection",
+        """chi2 f_classif f_regression mutual_info_classif mutual_info_regression
+        r_regression""",
+    )
+    | listed(
+        "sklearn.metrics",
+        """accuracy_score adjusted_mutual_info_score adjusted_rand_score
+        average_precision_score balanced_accuracy_score brier_score_loss
+        cohen_kappa_score completeness_score d2_absolute_error_score d2_brier_score
+        d2_log_loss_score d2_pinball_score d2_tweedie_score explained_variance_score
+        f1_score fbeta_score fowlkes_mallows_score hamming_loss homogeneity_score
+        jaccard_score log_loss matthews_corrcoef max_error mean_absolute_error
+        mean_absolute_percentage_error mean_gamma_deviance mean_pinball_loss
+        mean_poisson_deviance mean_squared_error mean_squared_log_error
+        mean_tweedie_deviance median_absolute_error mutual_info_score
+        normalized_mutual_info_score precision_score r2_score rand_score recall_score
+        roc_auc_score root_mean_squared_error root_mean_squared_log_error
+        top_k_accuracy_score v_measure_score zero_one_loss""",
+    )
+    | listed(
+        "sklearn.metrics.pairwise",
+        """chi2_kernel cosine_similarity euclidean_distances laplacian_kernel
+        linear_kernel polynomial_kernel rbf_kernel sigmoid_kernel""",
+    )
+)
+BUILTINS = {t.__name__: t for t in (bool, int, float, complex, str, bytes, object)}
+# Names that classes had in older releases: {"old.path.Class": "new.path.Class"}.
+RENAMED: dict[str, str] = {}
+_registered: dict[str, type] = {}
+
+
+def register(cls):
+    """Let `save` and `load` handle a class of your own (usable as a decorator).
+
+    The class must keep its state in its attributes. Register it in every process
+    that loads such a file: a file by itself can never add to the list.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator, TransformerMixin
+    >>> from pansophy import persist
+    >>> @persist.register
+    ... class Halve(TransformerMixin, BaseEstimator):
+    ...     def fit(self, X, y=None):
+    ...         return self
+    ...     def transform(self, X):
+    ...         return X / 2
+    """
+    if not isinstance(cls, type):
+        raise TypeError(f"register takes a class, got {cls!r}.")
+    _registered[f"{cls.__module__}.{cls.__qualname__}"] = cls
+    return cls
+
+
+@cache
+def sklearn_kinds():
+    """The public base classes of what may be taken from scikit-learn."""
+    from sklearn.base import BaseEstimator
+    from sklearn.gaussian_process.kernels import Kernel
+    from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
+
+    return BaseEstimator, BaseCrossValidator, BaseShuffleSplit, Kernel
+
+
+@cache
+def is_module(cls) -> bool:
+    """A torch module (torch is imported by whoever made one)."""
+    return any(
+        c.__module__ == "torch.nn.modules.module" and c.__name__ == "Module"
+        for c in cls.__mro__
+    )
+
+
+def is_record(cls) -> bool:
+    return issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+
+def is_ours(cls) -> bool:
+    """An estimator, NamedTuple, dataclass or torch module of pansophy."""
+    from sklearn.base import BaseEstimator
+
+    kind = (
+        issubclass(cls, BaseEstimator)
+        or is_record(cls)
+        or dataclasses.is_dataclass(cls)
+        or is_module(cls)
+    )
+    return kind and cls.__module__.startswith("pansophy.")
+
+
+@cache
+def name_of(cls) -> str | None:
+    """The name under which a class may be written, or None if it may not."""
+    full = f"{cls.__module__}.{cls.__qualname__}"
+    if _registered.get(full) is cls:
+        return full
+    root = cls.__module__.split(".")[0]
+    if root == "sklearn" and full not in SKLEARN_HELPERS:
+        public = []
+        for part in cls.__module__.split("."):
+            if part.startswith("_"):
+                break
+            public.append(part)
+        full = f"{'.'.join(public)}.{cls.__qualname__}"
+    elif root == "torch" and is_module(cls):
+        full = f"torch.nn.{cls.__qualname__}"
+    try:
+        return full if class_of(full) is cls else None
+    except PersistError:
+        return None
+
+
+def class_of(name) -> type:
+    """The class of a name in a manifest; PersistError if it is not on the list."""
+    if not isinstance(name, str):
+        raise PersistError("the file names a class by something other than text")
+    name = RENAMED.get(name, name)
+    if name in _registered:
+        return _registered[name]
+    refused = PersistError(f"the file asks for {name!r}, which is not an allowed class")
+    module, _, last = name.rpartition(".")
+    parts = name.split(".")
+    if not all(p.isidentifier() and not p.startswith("__") for p in parts):
+        raise refused
+    if parts[0] == "pansophy" and len(parts) > 2:
+        found = _fetch(module, last, refused)
+        if found.__module__ == module and is_ours(found):
+            return found
+    elif module in SKLEARN_MODULES and not last.startswith("_"):
+        if last in SKLEARN_SWITCHES:
+            importlib.import_module(f"sklearn.experimental.{SKLEARN_SWITCHES[last]}")
+        found = _fetch(module, last, refused)
+        inside = found.__module__.startswith("sklearn.")
+        if inside and issubclass(found, sklearn_kinds()):
+            return found
+    elif name in SKLEARN_HELPERS:
+        return _fetch(module, last, refused)
+    elif module == "torch.nn":
+        found = _fetch(module, last, refused)
+        if found.__module__.startswith("torch.nn.modules.") and is_module(found):
+            return found
+    raise refused
+
+
+def _fetch(module, last, refused) -> type:
+    try:
+        found = vars(importlib.import_module(module)).get(last)
+        if found is None and module.startswith("sklearn"):  # shown lazily
+            found = getattr(importlib.import_module(module), last, None)
+    except ImportError as error:
+        raise PersistError(
+            f"the file needs {module}, which cannot be imported here: {error}"
+        ) from error
+    if not isinstance(found, type):
+        raise refused
+    return found
+
+
+def function_name(function) -> str | None:
+    """The name under which a function may be written, or None."""
+    module = "numpy"  # ufuncs do not always say so
+    if not isinstance(function, np.ufunc):
+        module = (getattr(function, "__module__", None) or "").split("._")[0]
+        module = module.removesuffix(".cluster")  # metrics are public one level up
+    name = f"{module}.{getattr(function, '__name__', '')}"
+    try:
+        return name if function_of(name) is function else None
+    except PersistError:
+        return None
+
+
+def function_of(name):
+    """The function of a name in a manifest: a NumPy ufunc or one of `FUNCTIONS`."""
+    module, _, last = str(name).rpartition(".")
+    if name in FUNCTIONS:
+        return getattr(importlib.import_module(module), last)
+    if module == "numpy" and isinstance(vars(np).get(last), np.ufunc):
+        return vars(np)[last]
+    raise PersistError(f"the file asks for {name!r}, which is not an allowed function")
+
+
+@cache
+def is_cached(cls, name) -> bool:
+    """Whether an attribute is the remembered value of a cached property."""
+    return isinstance(inspect.getattr_static(cls, name, None), cached_property)
+
+
+@cache
+def may_hold(cls, name) -> bool:
+    """Whether `name` is data of an object: an identifier that hides no method."""
+    if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
+        return False
+    held = inspect.getattr_static(cls, name, None)
+    return isinstance(held, MemberDescriptorType) or not hasattr(held, "__get__")

@@ -1,0 +1,331 @@
+"""Values to and from JSON and tensors, kind by kind.
+
+None, bool, text, whole numbers, finite floats and lists stand for themselves; all
+else is an object `{"$": tag, ...}`. Arrays become tensors, named by number. An object
+met twice is written once and referred to by its number, so that what was shared is
+shared again. Decoding looks a tag up in a table; an unknown tag is an error, and a
+reference can only point back, so that nothing can contain itself.
+"""
+
+import base64
+import dataclasses
+import math
+from collections import OrderedDict, defaultdict
+
+import numpy as np
+
+from . import arrays, classes, foreign
+from .classes import PersistError
+
+# Attributes that belong to a running fit, not to a fitted model.
+TRANSIENT = {
+    "_skl_callbacks",
+    "_skl_callbacks_to_teardown",
+    "_callback_fit_ctx",
+    "_parent_callback_ctx",
+    "_sklearn_version",  # the manifest holds it once
+}
+PLAIN_INT = 2**53  # above this JSON readers disagree
+
+
+def path_key(where, key):
+    return f"{where}[{key!r}]"
+
+
+class Encoder:
+    """Turns one value into JSON, collecting tensors on the way."""
+
+    def __init__(self):
+        self.tensors: dict[str, np.ndarray] = {}
+        self._names: dict[int, str] = {}  # id of an array -> its tensor
+        self._numbers: dict[int, int] = {}  # id of an object -> its number
+        self._open: set[int] = set()  # what is being written right now
+        self._kept: list = []  # ids stay valid while we hold the objects
+
+    def add(self, array) -> str:
+        """Store an array as a tensor and return its name."""
+        name = str(len(self.tensors))
+        self.tensors[name] = array
+        return name
+
+    def named(self, value, store) -> str:
+        """The tensor of `value`, made by `store()` at the first meeting."""
+        if id(value) not in self._names:
+            self._names[id(value)] = self.add(store())
+            self._kept.append(value)
+        return self._names[id(value)]
+
+    def encode(self, value, where="model"):
+        kind = type(value)
+        if value is None or kind in (bool, str):
+            return value
+        if kind is int:
+            plain = -PLAIN_INT < value < PLAIN_INT
+            return value if plain else {"$": "int", "v": hex(value)}
+        if kind is float:
+            plain = math.isfinite(value)
+            return value if plain else {"$": "float", "v": repr(value)}
+        if id(value) in self._open:
+            raise PersistError(f"{where} contains itself and cannot be saved")
+        self._open.add(id(value))
+        try:
+            return self._compound(value, kind, where)
+        finally:
+            self._open.discard(id(value))
+
+    def _compound(self, value, kind, where):
+        if kind is list:
+            return self._items(value, where)
+        if kind in (tuple, set, frozenset):
+            items = self._items(value, where)
+            if kind is not tuple:
+                items.sort(key=repr)  # the same set is always written the same way
+            return {"$": kind.__name__, "v": items}
+        if kind is dict or kind is OrderedDict:
+            return {"$": kind.__name__, "v": self._pairs(value, where)}
+        if kind in (complex, range, slice):
+            parts = {
+                complex: lambda: [value.real, value.imag],
+                range: lambda: [value.start, value.stop, value.step],
+                slice: lambda: [value.start, value.stop, value.step],
+            }[kind]()
+            return {"$": kind.__name__, "v": self._items(parts, where)}
+        if kind in (bytes, bytearray):
+            text = base64.b64encode(value).decode()
+            return {"$": kind.__name__, "v": text}
+        attempts = (
+            arrays.encode,
+            Encoder._other_dict,
+            Encoder._object,
+            Encoder._callable,
+            foreign.encode,
+        )
+        for attempt in attempts:
+            found = attempt(self, value, where)
+            if found is not None:
+                return found
+        raise PersistError(
+            f"{where} is a {kind.__module__}.{kind.__qualname__}, which cannot be "
+            "saved: its class is neither pansophy's nor an estimator of scikit-learn "
+            "(see pansophy.persist.register; installing skops may help)"
+        )
+
+    def _items(self, values, where):
+        return [self.encode(v, f"{where}[{i}]") for i, v in enumerate(values)]
+
+    def _pairs(self, value, where):
+        return [
+            [self.encode(k, f"a key of {where}"), self.encode(v, path_key(where, k))]
+            for k, v in value.items()
+        ]
+
+    def _other_dict(self, value, where):
+        if type(value) is defaultdict:
+            made = value.default_factory
+            node: dict = {"$": "dict", "v": self._pairs(value, where)}
+            if made in (None, int, float, list, dict, set):
+                name = made and made.__name__
+                node.update({"$": "defaultdict", "made": name})
+            return node  # with another factory only look-ups survive
+        if type(value).__name__ == "Bunch" and isinstance(value, dict):
+            return {"$": "Bunch", "v": self._pairs(value, where)}
+        return None
+
+    def _object(self, value, where):
+        """An estimator, NamedTuple or dataclass on the list of classes."""
+        cls = type(value)
+        name = classes.name_of(cls)
+        if name is None:
+            return None
+        if id(value) in self._numbers:
+            return {"$": "same", "id": self._numbers[id(value)]}
+        if classes.is_record(cls):
+            fields = dict(zip(cls._fields, value))
+            return {"$": "record", "class": name, "v": self.state(fields, where)}
+        if classes.is_module(cls):
+            body = foreign.module_state(self, value, where)
+        else:
+            body = {"$": "object", "v": self.state(state_of(value, where), where)}
+        number = len(self._numbers)
+        self._numbers[id(value)] = number
+        self._kept.append(value)
+        return {**body, "class": name, "id": number}
+
+    def state(self, attributes, where):
+        return {k: self.encode(v, f"{where}.{k}") for k, v in attributes.items()}
+
+    def _callable(self, value, where):
+        if isinstance(value, type):
+            if classes.BUILTINS.get(value.__name__) is value:
+                return {"$": "type", "v": value.__name__}
+            if issubclass(value, np.generic):
+                return {"$": "type", "v": f"numpy.{value.__name__}"}
+            name = classes.name_of(value)
+            return name and {"$": "type", "v": name}
+        if callable(value):
+            name = classes.function_name(value)
+            return name and {"$": "function", "v": name}
+        return None
+
+
+def state_of(value, where) -> dict:
+    """The attributes of an object that make it what it is."""
+    cls = type(value)
+    own = getattr(cls, "__getstate__", None)
+    if dataclasses.is_dataclass(cls) and not hasattr(value, "__dict__"):
+        state = {f.name: getattr(value, f.name) for f in dataclasses.fields(cls)}
+    elif cls.__module__.startswith("sklearn.") and own is not object.__getstate__:
+        state = value.__getstate__()  # some of them leave out what can be rebuilt
+    else:
+        state = vars(value)
+    kept = {}
+    for name, held in state.items():
+        if name in TRANSIENT or classes.is_cached(cls, name):
+            continue
+        if not classes.may_hold(cls, name):
+            raise PersistError(f"{where}.{name} hides a method and cannot be saved")
+        kept[name] = held
+    return kept
+
+
+class Decoder:
+    """Turns JSON and tensors back into the value they were made from."""
+
+    def __init__(self, tensors):
+        self.tensors = tensors
+        self.made: dict[object, object] = {}  # numbered objects and shared arrays
+
+    def tensor(self, name) -> np.ndarray:
+        if not isinstance(name, str) or name not in self.tensors:
+            raise PersistError(f"the file refers to a missing tensor {name!r}")
+        return self.tensors[name]
+
+    def decode(self, node):
+        if node is None or isinstance(node, (bool, int, float, str)):
+            return node
+        if isinstance(node, list):
+            return [self.decode(v) for v in node]
+        tag = node.get("$")
+        make = DECODERS.get(tag) if isinstance(tag, str) else None
+        if make is None:
+            raise PersistError(f"the file holds a value of unknown kind {tag!r}")
+        return make(self, node)
+
+    def shared(self, node, make):
+        """The value numbered in `node`, made once."""
+        key = ("tensor", node.get("t"), repr(node.get("dtype")), node["$"])
+        if key not in self.made:
+            self.made[key] = make()
+        return self.made[key]
+
+    def remember(self, node, value):
+        number = node.get("id")
+        if not isinstance(number, int) or number in self.made:
+            raise PersistError(f"the file numbers an object {number!r}")
+        self.made[number] = value
+        return value
+
+    def same(self, node):
+        number = node.get("id")
+        if not isinstance(number, int) or number not in self.made:
+            raise PersistError(f"the file refers to an object {number!r} before it")
+        return self.made[number]
+
+    def pairs(self, node):
+        return {self.decode(k): self.decode(v) for k, v in node["v"]}
+
+    def state(self, cls, node) -> dict:
+        if not isinstance(node, dict):
+            raise PersistError(f"the state of {cls.__name__} is not a table")
+        for name in node:
+            if not classes.may_hold(cls, name) and not classes.is_record(cls):
+                raise PersistError(f"the file sets {name!r} of {cls.__name__}")
+        return {name: self.decode(v) for name, v in node.items()}
+
+
+def make_object(decoder, node):
+    cls = classes.class_of(node.get("class"))
+    if classes.is_record(cls) or classes.is_module(cls):
+        raise PersistError(f"the file misuses {cls.__name__}")
+    state = decoder.state(cls, node.get("v"))
+    value = object.__new__(cls)
+    if cls.__module__ == "sklearn.isotonic":  # rebuilds its interpolation
+        value.__setstate__({**state, "_sklearn_version": sklearn_version()})
+    else:
+        for name, held in state.items():
+            object.__setattr__(value, name, held)
+    if cls.__module__.startswith("pansophy.") and hasattr(cls, "_loaded"):
+        value._loaded()  # a class of ours may check or rebuild what it holds
+    if cls.__name__ in (
+        "HistGradientBoostingClassifier",
+        "HistGradientBoostingRegressor",
+    ):
+        foreign.check_predictors(value)
+    return decoder.remember(node, value)
+
+
+def sklearn_version():
+    import sklearn
+
+    return sklearn.__version__
+
+
+def make_record(decoder, node):
+    cls = classes.class_of(node.get("class"))
+    if not classes.is_record(cls):
+        raise PersistError(f"the file misuses {cls.__name__}")
+    fields = decoder.state(cls, node.get("v"))
+    if set(fields) != set(cls._fields):
+        raise PersistError(
+            f"{cls.__name__} has fields {', '.join(cls._fields)}; the file has "
+            f"{', '.join(fields)}"
+        )
+    return tuple.__new__(cls, [fields[name] for name in cls._fields])
+
+
+def make_type(decoder, node):
+    name = node.get("v")
+    if name in classes.BUILTINS:
+        return classes.BUILTINS[name]
+    if isinstance(name, str) and name.startswith("numpy."):
+        found = vars(np).get(name.removeprefix("numpy."))
+        if isinstance(found, type) and issubclass(found, np.generic):
+            return found
+    return classes.class_of(name)
+
+
+def make_defaultdict(decoder, node):
+    factories = {f.__name__: f for f in (int, float, list, dict, set)}
+    made = node.get("made")
+    return defaultdict(made and factories[made], decoder.pairs(node))
+
+
+def make_bunch(decoder, node):
+    from sklearn.utils import Bunch
+
+    return Bunch(**decoder.pairs(node))
+
+
+DECODERS = {
+    "int": lambda d, n: int(n["v"], 16),
+    "float": lambda d, n: {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[n["v"]],
+    "complex": lambda d, n: complex(*d.decode(n["v"])),
+    "range": lambda d, n: range(*d.decode(n["v"])),
+    "slice": lambda d, n: slice(*d.decode(n["v"])),
+    "bytes": lambda d, n: base64.b64decode(n["v"], validate=True),
+    "bytearray": lambda d, n: bytearray(base64.b64decode(n["v"], validate=True)),
+    "tuple": lambda d, n: tuple(d.decode(n["v"])),
+    "set": lambda d, n: set(d.decode(n["v"])),
+    "frozenset": lambda d, n: frozenset(d.decode(n["v"])),
+    "dict": Decoder.pairs,
+    "OrderedDict": lambda d, n: OrderedDict(d.pairs(n)),
+    "defaultdict": make_defaultdict,
+    "Bunch": make_bunch,
+    "same": Decoder.same,
+    "object": make_object,
+    "record": make_record,
+    "type": make_type,
+    "function": lambda d, n: classes.function_of(n["v"]),
+    **arrays.DECODERS,
+    **foreign.DECODERS,
+}

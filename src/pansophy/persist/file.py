@@ -1,0 +1,244 @@
+"""The file: a safetensors container, a checksum, a schema number, an atomic write.
+
+Metadata holds two texts: `manifest` (JSON: schema, versions, the model) and `sha256`,
+taken over the manifest and every tensor. The checksum finds damage, not malice; what
+keeps a hostile file harmless is that decoding builds listed classes only.
+
+A new schema adds its number here and one function to `MIGRATIONS` that lifts the
+manifest of the schema before it; old files then pass through all of them in turn.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+import warnings
+from importlib import metadata
+
+import numpy as np
+
+from .. import __version__
+from .classes import PersistError
+from .codec import Decoder, Encoder
+
+SCHEMA = 1
+MIGRATIONS: dict = {}  # {schema: function from its manifest to the next schema's}
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
+
+
+def save(model, path) -> None:
+    """Write a model to `path`, whole or not at all.
+
+    Parameters
+    ----------
+    model : estimator, or any value made of estimators, arrays and plain data
+        An estimator of pansophy or scikit-learn, or a pipeline of both. Parts whose
+        class is on neither list raise `PersistError`; see `register`.
+    path : str or path
+        The file to write. An existing file is replaced in one step, so that a crash
+        leaves either the old or the new one.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import pansophy
+    >>> from sklearn.linear_model import LinearRegression
+    >>> model = LinearRegression().fit([[0.0], [1.0]], [1.0, 3.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "line.pansophy")
+    ...     pansophy.save(model, path)
+    ...     float(pansophy.load(path).predict([[2.0]])[0].round(6))
+    5.0
+    """
+    encoder = Encoder()
+    try:
+        body = encoder.encode(model)
+        manifest = {
+            "format": "pansophy model",
+            "schema": SCHEMA,
+            "versions": {"pansophy": __version__, **versions()},
+            "model": body,
+        }
+        text = json.dumps(manifest, ensure_ascii=True, allow_nan=False)
+    except PersistError as error:
+        raise PersistError(f"Cannot save: {error}.") from error
+    except RecursionError as error:
+        raise PersistError("Cannot save: the model is nested too deeply.") from error
+    note = {"manifest": text, "sha256": digest(text, encoder.tensors)}
+    write(path, encoder.tensors, note)
+
+
+def load(path):
+    """The model in a file written by `save`.
+
+    A file that is damaged, foreign, from a newer pansophy or that asks for anything
+    but listed classes raises `PersistError`; nothing in it is ever run.
+    """
+    try:
+        manifest, tensors = read(path)
+        drift(manifest)
+        return Decoder(tensors).decode(manifest["model"])
+    except PersistError as error:
+        raise PersistError(f"Cannot load {os.fspath(path)!r}: {error}.") from error
+    except (OSError, MemoryError):
+        raise
+    except RecursionError as error:
+        raise PersistError(
+            f"Cannot load {os.fspath(path)!r}: it is nested too deeply."
+        ) from error
+    except Exception as error:  # whatever a malformed value led to
+        raise PersistError(
+            f"Cannot load {os.fspath(path)!r}: its content makes no sense "
+            f"({type(error).__name__}: {error})."
+        ) from error
+
+
+def inspect(path) -> dict:
+    """What a file says about itself, without building anything.
+
+    Returns the schema, the versions it was written with, the classes it asks for and
+    the number of bytes in its tensors.
+    """
+    try:
+        manifest, tensors = read(path)
+    except PersistError as error:
+        raise PersistError(f"Cannot read {os.fspath(path)!r}: {error}.") from error
+    found: set = set()
+
+    def walk(node):
+        stack = [node]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, dict):
+                if isinstance(node.get("class"), str):
+                    found.add(node["class"])
+                stack.extend(node.values())
+            elif isinstance(node, list):
+                stack.extend(node)
+
+    walk(manifest["model"])
+    return {
+        "schema": manifest["schema"],
+        "versions": manifest["versions"],
+        "classes": sorted(found),
+        "bytes": sum(t.nbytes for t in tensors.values()),
+    }
+
+
+def versions() -> dict[str, str]:
+    return {name: metadata.version(name) for name in LIBRARIES}
+
+
+def digest(text, tensors) -> str:
+    """sha256 over the manifest and every tensor: name, type, shape and bytes."""
+    total = hashlib.sha256(text.encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        head = f"\0{name}\0{tensor.dtype.name}\0{tensor.shape}\0"
+        total.update(head.encode())
+        total.update(np.ascontiguousarray(tensor).reshape(-1).view(np.uint8))
+    return total.hexdigest()
+
+
+def write(path, tensors, note) -> None:
+    """Write beside the target, flush to disk, then put it in place in one step."""
+    from safetensors.numpy import save_file
+
+    path = os.path.realpath(os.fspath(path))  # a link keeps pointing to its file
+    folder, name = os.path.split(path)
+    handle, draft = tempfile.mkstemp(dir=folder, prefix=f".{name}.", suffix=".tmp")
+    os.close(handle)
+    try:
+        save_file(tensors, draft, metadata=note)
+        os.chmod(draft, mode_for(path))
+        flush(draft)
+        os.replace(draft, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(draft)
+        raise
+    flush(folder)
+
+
+def mode_for(path) -> int:
+    """The permissions a plain `open(path, "w")` would leave."""
+    with contextlib.suppress(FileNotFoundError):
+        return os.stat(path).st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def flush(path) -> None:
+    if os.name == "nt" and os.path.isdir(path):
+        return  # folders cannot be flushed there
+    handle = os.open(path, os.O_RDWR if os.path.isfile(path) else os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read(path) -> tuple[dict, dict]:
+    """The manifest, lifted to the current schema, and the tensors of a file."""
+    from safetensors import SafetensorError, safe_open
+
+    with open(path, "rb"):  # a missing file or a folder is an ordinary OSError
+        pass
+    try:
+        with safe_open(path, framework="numpy") as file:
+            note = file.metadata() or {}
+            if set(note) != {"manifest", "sha256"}:
+                raise PersistError("it is not a pansophy model")
+            text = note["manifest"]
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise PersistError(
+            f"it is not a whole pansophy model, or it was cut short ({error})"
+        ) from error
+    try:
+        manifest = json.loads(text)
+        schema, _ = manifest["schema"], manifest["model"]
+        if manifest["format"] != "pansophy model" or type(schema) is not int:
+            raise KeyError("format")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise PersistError("its manifest is malformed") from error
+    if schema > SCHEMA:
+        written = manifest.get("versions", {}).get("pansophy", "?")
+        raise PersistError(
+            f"it was written by a newer pansophy ({written}, schema {schema}; this one "
+            f"reads up to {SCHEMA}); upgrade pansophy"
+        )
+    if digest(text, tensors) != note["sha256"]:
+        raise PersistError("its checksum does not match: it was damaged or changed")
+    return lift(manifest), tensors
+
+
+def lift(manifest) -> dict:
+    """Bring the manifest of an older schema up to date, one schema at a time."""
+    while manifest["schema"] < SCHEMA:
+        step = MIGRATIONS.get(manifest["schema"])
+        if step is None:
+            raise PersistError(
+                f"schema {manifest['schema']} is no longer read by this pansophy"
+            )
+        manifest = {**step(manifest), "schema": manifest["schema"] + 1}
+    return manifest
+
+
+def drift(manifest) -> None:
+    """Warn when parts of scikit-learn come from another release of it."""
+    from sklearn.exceptions import InconsistentVersionWarning
+
+    written = manifest["versions"].get("scikit-learn")
+    now = metadata.version("scikit-learn")
+    if written != now and '"sklearn.' in json.dumps(manifest["model"]):
+        warnings.warn(
+            InconsistentVersionWarning(
+                estimator_name="a part of the model",
+                current_sklearn_version=now,
+                original_sklearn_version=written,
+            ),
+            stacklevel=3,
+        )

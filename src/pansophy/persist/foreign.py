@@ -1,0 +1,253 @@
+"""Parts of other libraries: torch tensors and modules, and skops for compiled leaves.
+
+torch is looked at only when it has been imported by whoever made the model, and
+imported at loading only when the file holds tensors. Compiled leaves of scikit-learn
+(its trees, for instance) are handed to skops with a fixed list of types to trust,
+never one that a file asks for, and are checked so that no index in them leads outside.
+"""
+
+import importlib
+import sys
+from typing import Any
+
+import numpy as np
+
+from . import classes
+from .classes import PersistError
+
+# Types that skops may build besides those it trusts by itself.
+TRUSTED = [
+    "sklearn._loss.loss.HalfTweedieLoss",
+    "sklearn._loss.loss.HalfTweedieLossIdentity",
+    "sklearn.metrics._dist_metrics.ChebyshevDistance64",
+    "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    "sklearn.metrics._dist_metrics.ManhattanDistance64",
+    "sklearn.metrics._dist_metrics.MinkowskiDistance64",
+    "sklearn.neighbors._ball_tree.BallTree",
+    "sklearn.neighbors._kd_tree.KDTree",
+    "sklearn.tree._tree.Tree",
+]
+MODULE_PARTS = ("_parameters", "_buffers", "_modules")
+
+
+def encode(encoder, value, where):
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        if isinstance(value, torch.Tensor):
+            return encode_tensor(encoder, value, torch)
+        if isinstance(value, (torch.dtype, torch.device)):
+            return {"$": f"torch.{type(value).__name__}", "v": str(value)}
+        if isinstance(value, torch.Generator):
+            state = encoder.encode(value.get_state(), where)
+            return {"$": "torch.Generator", "v": state}
+    if type(value).__module__.startswith("sklearn."):
+        return encode_skops(encoder, value, where)
+    return None
+
+
+def encode_tensor(encoder, value, torch):
+    plain = value.detach().cpu().contiguous()
+    node: dict = {"$": "tensor", "dtype": str(plain.dtype)}
+    node["device"] = str(value.device)
+    if plain.dtype == torch.bfloat16:
+        plain = plain.view(torch.int16)
+    elif plain.is_complex():
+        plain = torch.view_as_real(plain)
+    node["t"] = encoder.named(value, lambda: np.array(plain.numpy(), order="C"))
+    node["shape"] = list(value.shape)
+    if isinstance(value, torch.nn.Parameter):
+        node["parameter"] = True
+    if value.requires_grad:
+        node["grad"] = True
+    return node
+
+
+def module_state(encoder, module, where):
+    """A torch module: its plain attributes, parameters, buffers and children."""
+    fresh = vars(sys.modules["torch"].nn.Module())
+    kept = {k: v for k, v in vars(module).items() if k not in fresh}
+    bad = next((k for k in kept if not classes.may_hold(type(module), k)), None)
+    if bad is not None:
+        raise PersistError(f"{where}.{bad} hides a method and cannot be saved")
+    return {
+        "$": "module",
+        "v": encoder.state(kept, where),
+        "training": module.training,
+        "unsaved": sorted(module._non_persistent_buffers_set),
+        **{p: encoder.state(getattr(module, p), where) for p in MODULE_PARTS},
+    }
+
+
+def encode_skops(encoder, value, where):
+    """A compiled leaf of scikit-learn as skops bytes, if skops trusts it."""
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    try:
+        import skops.io
+    except ImportError as error:
+        raise PersistError(
+            f"{where} is a {kind}, which only skops can write; install skops"
+        ) from error
+    try:
+        data = skops.io.dumps(value)
+        unknown = sorted({*skops.io.get_untrusted_types(data=data)} - {*TRUSTED})
+    except Exception as error:  # skops raises many kinds for what it cannot write
+        raise PersistError(f"{where} is a {kind}, which skops cannot write") from error
+    if unknown:
+        raise PersistError(
+            f"{where} is a {kind}, which skops does not trust ({', '.join(unknown)})"
+        )
+    name = encoder.named(value, lambda: np.frombuffer(data, np.uint8))
+    return {"$": "skops", "t": name}
+
+
+def make_skops(decoder, node):
+    try:
+        import skops.io
+    except ImportError as error:
+        raise PersistError("the file needs skops to be read; install skops") from error
+    data = decoder.tensor(node["t"]).tobytes()
+    return decoder.shared(node, lambda: checked(skops.io.loads(data, trusted=TRUSTED)))
+
+
+def checked(leaf):
+    """A compiled leaf whose indices all stay inside it; compiled code does not look."""
+    kind = type(leaf).__name__
+    sound = True
+    if kind == "Tree":
+        n = leaf.node_count
+        own, splits = np.arange(n), leaf.children_left != -1
+        for child in (leaf.children_left[splits], leaf.children_right[splits]):
+            sound &= bool(np.all((child > own[splits]) & (child < n)))
+        feature = leaf.feature[splits]
+        sound &= bool(np.all((feature >= 0) & (feature < leaf.n_features)))
+    elif kind in ("KDTree", "BallTree"):
+        data, index, nodes, _ = leaf.get_arrays()
+        n = len(data)
+        sound &= sorted(np.asarray(index)) == list(range(n))
+        for name in ("idx_start", "idx_end"):
+            sound &= bool(np.all((nodes[name] >= 0) & (nodes[name] <= n)))
+    if not sound:
+        raise PersistError(f"the file holds a {kind} that points outside itself")
+    return leaf
+
+
+def check_predictors(model):
+    """The same for the trees of scikit-learn's histogram boosting."""
+    for tree in [t for turn in getattr(model, "_predictors", ()) for t in turn]:
+        n, nodes = len(tree.nodes), tree.nodes
+        splits = nodes["is_leaf"] == 0
+        own = np.flatnonzero(splits)
+        left, right = nodes["left"][splits], nodes["right"][splits]
+        sound = np.all((left > own) & (left < n) & (right > own) & (right < n))
+        feature = nodes["feature_idx"][splits]
+        sound &= np.all((feature >= 0) & (feature < model._n_features))
+        named = nodes["bitset_idx"][splits & (nodes["is_categorical"] == 1)]
+        sound &= np.all(named < len(tree.raw_left_cat_bitsets))
+        if not sound:
+            raise PersistError("the file holds a tree that points outside itself")
+
+
+def import_torch():
+    try:
+        return importlib.import_module("torch")
+    except ImportError:
+        return None
+
+
+def make_tensor(decoder, node):
+    """A torch tensor on its old device where there is one, else on the CPU.
+
+    Without torch it becomes a NumPy array, so that the numbers can still be read.
+    """
+
+    def make():
+        data = decoder.tensor(node["t"])
+        name = str(node["dtype"]).removeprefix("torch.")
+        torch = import_torch()
+        if torch is None:
+            if name == "bfloat16":
+                raise PersistError("the file holds bfloat16 tensors; install torch")
+            data = data.view(name) if name.startswith("complex") else data
+            return data.reshape(node["shape"])
+        dtype = torch_dtype(torch, name)
+        tensor = torch.from_numpy(data)
+        if name == "bfloat16":
+            tensor = tensor.view(dtype)
+        elif name.startswith("complex"):
+            tensor = torch.view_as_complex(tensor)
+        tensor = tensor.reshape(node["shape"]).to(find_device(torch, node["device"]))
+        if node.get("parameter"):
+            return torch.nn.Parameter(tensor, requires_grad=bool(node.get("grad")))
+        return tensor.requires_grad_(bool(node.get("grad")))
+
+    return decoder.shared(node, make)
+
+
+def torch_dtype(torch, name):
+    found = vars(torch).get(name)
+    if not isinstance(found, torch.dtype):
+        raise PersistError(f"the file names an unknown torch type {name!r}")
+    return found
+
+
+def find_device(torch, name):
+    wanted = torch.device(name)
+    if wanted.type == "cuda" and torch.cuda.is_available():
+        return wanted if (wanted.index or 0) < torch.cuda.device_count() else "cuda"
+    return torch.device("cpu")
+
+
+def needed_torch():
+    torch = import_torch()
+    if torch is None:
+        raise PersistError("the file needs torch to be read; install torch")
+    return torch
+
+
+def make_torch_dtype(decoder, node):
+    return torch_dtype(needed_torch(), str(node["v"]).removeprefix("torch."))
+
+
+def make_torch_device(decoder, node):
+    return needed_torch().device(node["v"])
+
+
+def make_torch_generator(decoder, node):
+    made = needed_torch().Generator()
+    made.set_state(decoder.decode(node["v"]))
+    return made
+
+
+def make_module(decoder, node):
+    torch = needed_torch()
+    cls = classes.class_of(node.get("class"))
+    if not classes.is_module(cls):
+        raise PersistError(f"the file misuses {cls.__name__}")
+    state = decoder.state(cls, node.get("v"))
+    parts = {
+        p: {k: decoder.decode(v) for k, v in node[p].items()} for p in MODULE_PARTS
+    }
+    module: Any = object.__new__(cls)
+    torch.nn.Module.__init__(module)
+    for name, held in state.items():
+        object.__setattr__(module, name, held)
+    for name, held in parts["_parameters"].items():
+        module.register_parameter(name, held)
+    for name, held in parts["_buffers"].items():
+        module.register_buffer(name, held, persistent=name not in node["unsaved"])
+    for name, held in parts["_modules"].items():
+        module._modules[name] = held
+        if held is not None and not isinstance(held, torch.nn.Module):
+            raise PersistError(f"the file puts {name!r} where a torch module belongs")
+    module.training = bool(node["training"])
+    return decoder.remember(node, module)
+
+
+DECODERS = {
+    "skops": make_skops,
+    "tensor": make_tensor,
+    "torch.dtype": make_torch_dtype,
+    "torch.device": make_torch_device,
+    "torch.Generator": make_torch_generator,
+    "module": make_module,
+}
