@@ -25,7 +25,7 @@ def test_ids_and_families():
 
 
 def test_every_estimator_has_a_row():
-    known = {name.rsplit(".", 1)[-1] for name in NAMES}
+    known = {part for name in NAMES for part in name.split(".")}
     missing = [name for name, _ in all_estimators() if name not in known]
     assert not missing
 

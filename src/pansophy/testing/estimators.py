@@ -31,7 +31,7 @@ EXPECTED: dict[str, dict[str, str]] = {
     "CategoricalHMM": {
         "check_fit_score_takes_y": "the second argument is `lengths`, as in hmmlearn",
         "check_estimator_sparse_array": "the check cannot build a 1-D sparse array",
-        "check_dont_overwrite_attributes": SEQUENCE,
+        "check_dont_overwrite_parameters": SEQUENCE,
         "check_n_features_in_after_fitting": SEQUENCE,
         "check_n_features_in": SEQUENCE,
         "check_dtype_object": SEQUENCE,

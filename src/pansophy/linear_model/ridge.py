@@ -1,0 +1,254 @@
+"""Ridge regression: least squares that prefers small coefficients.
+
+    J(B, b) = sum_i w_i |y_i - b - B^T x_i|^2 + sum_t alpha_t |B_t|^2            (1)
+
+The intercept is not penalised. With m the mean and Xc = sqrt(w)(X - 1 m^T),
+
+    B = (Xc^T Xc + alpha I)^-1 Xc^T y           primal, d equations              (2)
+      = Xc^T (Xc Xc^T + alpha I)^-1 y           dual, n equations                (3)
+
+"cholesky" solves (2) by moments and refinement (`core.least_squares`), or (3) when
+d > n; "svd" takes the SVD of the triangle of Xc, which is exact however small alpha;
+"lsqr" (LSMR) and "sparse_cg" touch X by products only. The sum of squares in (1) is
+not averaged: an alpha for the averaged form must be multiplied by the sum of w.
+
+Time O(n d min(n, d)) direct, O(nnz) a step iterative.
+
+Shapes    X (n, d)   y (n,) or (n, t)   B (d, t)   b (t,)   alpha () or (t,)
+Refs      [Hoerl1970]; [Bjorck1987]; [FongSaunders2011] LSMR; [Hestenes1952] CG
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..base import Estimator, Regressor
+from ..core import arrays, linalg
+from ..core.least_squares import least_squares
+from ..core.rows import DatasetRows
+from ..params import Count, Flag, NonNegative, ParameterError
+from ..typing import Seed, Words
+from .linear import (
+    DENSE_WIDTH,
+    Centred,
+    predict,
+    solve_lsmr,
+    store,
+    target_columns,
+    warn_rank,
+)
+
+DUAL_ROWS = 2000  # a wide sparse X of at most so many rows is solved by eq. (3)
+PASSES = 2  # refinement passes of the dual
+
+
+def solve_dual(X, Y, w, alpha, *, intercept):
+    """B and b by eq. (3), refined; None where Xc Xc^T + alpha I is near singular."""
+    if sp.issparse(X):
+        X = X.toarray()
+    xp = arrays.namespace(X)
+    X, Y = (xp.astype(a, xp.float64) for a in (X, Y))
+    n = X.shape[0]
+    w = None if w is None else xp.astype(w, xp.float64)
+    m, center = xp.zeros_like(X[0, :]), xp.zeros_like(Y[0, :])
+    if intercept:
+        total = float(n) if w is None else xp.sum(w)
+        m = (xp.sum(X, axis=0) if w is None else w @ X) / total
+        center = (xp.sum(Y, axis=0) if w is None else w @ Y) / total
+    A, Y = X - m, Y - center
+    if w is not None:
+        root = xp.sqrt(w)[:, None]
+        A, Y = A * root, Y * root
+    K, Y = arrays.to_numpy(A @ A.T), arrays.to_numpy(Y)
+    dual = np.empty_like(Y)
+    for a in np.unique(alpha):
+        at = np.flatnonzero(alpha == a)
+        factor = linalg.scaled_cholesky(K + a * np.eye(n))
+        if factor is None or factor.q > 1e-4:
+            return None
+        dual[:, at] = factor.solve(Y[:, at])
+        for _ in range(PASSES):
+            left = Y[:, at] - K @ dual[:, at] - a * dual[:, at]
+            dual[:, at] += factor.solve(left)
+    like = X if arrays.is_foreign(X) else dual
+    B = arrays.to_numpy(A.T @ arrays.asarray(dual, like=like))
+    return B, arrays.to_numpy(center) - arrays.to_numpy(m) @ B
+
+
+@dataclass(eq=False, repr=False)
+class Ridge(Regressor, Estimator):
+    """Least squares with an L2 penalty.
+
+    Parameters
+    ----------
+    alpha : float or array of shape (n_targets,), default=1.0
+        Strength of the penalty, for all targets or one for each.
+    fit_intercept : bool, default=True
+        Whether to fit b, which is not penalised; otherwise it is 0.
+    copy_X : bool, default=True
+        scikit-learn's permission to overwrite X, of which no use is made.
+    max_iter : int or None, default=None
+        Most steps of "lsqr" and "sparse_cg"; None for ten times the larger side.
+    tol : float, default=1e-4
+        Where "lsqr" and "sparse_cg" stop; the direct solvers go to rounding.
+    solver : {"auto", "svd", "cholesky", "lsqr", "sparse_cg"}, default="auto"
+        "auto" is "cholesky", or "lsqr" for a sparse X of more than 1000 columns and
+        2000 rows.
+    positive : bool, default=False
+        Whether to hold the coefficients at 0 or above; needs solver="auto".
+    random_state : int, RandomState, Generator or None, default=None
+        For scikit-learn's "sag" and "saga"; the solvers here draw nothing.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,) or (n_targets, n_features)
+    intercept_ : float or array of shape (n_targets,)
+    n_iter_ : array of shape (n_targets,)
+        Steps of an iterative solver; 1 for a direct one.
+    solver_ : str
+        The solver that was used.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.linear_model import Ridge
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> model = Ridge(alpha=2.0).fit(X, [1, 2, 2, 4])
+    >>> model.coef_.round(6), round(float(model.intercept_), 6)
+    (array([0.642857]), 1.285714)
+    """
+
+    alpha: NonNegative | Words = 1.0
+    _: KW_ONLY
+    fit_intercept: Flag = True
+    copy_X: Flag = True
+    max_iter: Count | None = None
+    tol: NonNegative = 1e-4
+    solver: Literal["auto", "svd", "cholesky", "lsqr", "sparse_cg"] = "auto"
+    positive: Flag = False
+    random_state: Seed = None
+
+    def fit(self, X, y, sample_weight=None):
+        """Minimise eq. (1)."""
+        X, y, w = self._begin(
+            X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
+        )
+        Y, flat = target_columns(y, X)
+        alpha = self._strengths(Y.shape[1])
+        self.solver_, self.n_iter_ = self._choose(X), np.ones(Y.shape[1], int)
+        solve = {
+            "lsqr": self._lsqr,
+            "sparse_cg": self._cg,
+            "dual": self._dual,
+        }.get(self.solver_, self._direct)
+        B, b = solve(X, Y, w, alpha)
+        self.solver_ = "cholesky" if self.solver_ == "dual" else self.solver_
+        store(self, X, B, b, flat)
+        return self
+
+    def _strengths(self, t):
+        alpha = np.asarray(self.alpha, dtype=np.float64).ravel()
+        if len(alpha) not in (1, t):
+            raise ParameterError(
+                f"alpha of Ridge must hold one number or {t}, one for each target, "
+                f"got {len(alpha)}."
+            )
+        if not np.all(alpha >= 0):
+            raise ParameterError(
+                f"alpha of Ridge must be at least 0, got {alpha.min()}."
+            )
+        return np.broadcast_to(alpha, (t,))
+
+    def _choose(self, X):
+        """The solver for this X, or one sentence why there is none."""
+        n, d = X.shape
+        sparse, table = sp.issparse(X), isinstance(X, DatasetRows)
+        wide = sparse and d > DENSE_WIDTH
+        if self.positive:
+            if self.solver != "auto":
+                raise ParameterError(
+                    f"positive=True of Ridge needs solver='auto', got {self.solver!r}."
+                )
+            if wide:
+                raise ValueError(
+                    f"positive=True takes a sparse X of at most {DENSE_WIDTH} "
+                    f"columns, got {d}."
+                )
+            return "nnls"
+        if self.solver in ("lsqr", "sparse_cg"):
+            if table or arrays.is_foreign(X):
+                raise ValueError(
+                    f"solver={self.solver!r} needs a NumPy array or a SciPy matrix; "
+                    "take 'cholesky' or 'svd'."
+                )
+            return self.solver
+        if self.solver == "svd":
+            if sparse:
+                raise TypeError("solver='svd' does not support sparse X.")
+            return "svd"
+        dual = d > n and not table and (not wide or n <= DUAL_ROWS)
+        if self.solver == "cholesky" or not wide or dual:
+            return "dual" if dual else "cholesky"
+        return "lsqr"
+
+    def _direct(self, X, Y, w, alpha):
+        way = {"svd": "svd", "nnls": "qr"}.get(self.solver_, "auto")
+        found = least_squares(
+            X,
+            Y,
+            w,
+            alpha=alpha,
+            intercept=self.fit_intercept,
+            way=way,
+            positive=self.positive,
+        )
+        if not self.positive and np.any(alpha == 0):
+            warn_rank(self, found, *X.shape)
+        return found.coef, found.intercept
+
+    def _dual(self, X, Y, w, alpha):
+        found = solve_dual(X, Y, w, alpha, intercept=self.fit_intercept)
+        return found or self._direct(X, Y, w, alpha)
+
+    def _lsqr(self, X, Y, w, alpha):
+        B, b, self.n_iter_ = solve_lsmr(
+            X,
+            Y,
+            w,
+            alpha=alpha,
+            intercept=self.fit_intercept,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            name="Ridge",
+        )
+        return B, b
+
+    def _cg(self, X, Y, w, alpha):
+        A = Centred(X, w, intercept=self.fit_intercept)
+        Y, center = A.target(Y, w, intercept=self.fit_intercept)
+        product = lambda P: A.T @ (A @ P) + alpha * P
+        limit = self.max_iter or 10 * max(X.shape)
+        run = self._drive(
+            lambda task: linalg.cg(
+                product, A.T @ Y, max_iter=limit, tol=self.tol, task=task
+            ),
+            total=limit,
+            X=X,
+            y=Y,
+        )
+        self.n_iter_ = np.full(Y.shape[1], run.n_iter)
+        return run.state.X, center - A.mean @ run.state.X
+
+    def predict(self, X):
+        """B^T x + b for every row."""
+        return predict(self, self._ready(X, accept_sparse="csr"))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.solver != "svd"
+        tags.target_tags.multi_output = True
+        return tags

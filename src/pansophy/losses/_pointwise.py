@@ -1,0 +1,127 @@
+"""Scalar losses for compiled loops, chosen by an integer `kind`.
+
+The formulas are those of `pointwise.py`, eqs. (1) to (8) there, for one row.
+"""
+
+import math
+
+from numba import njit
+
+from .base import (
+    ABSOLUTE,
+    EPSILON_INSENSITIVE,
+    EXPONENTIAL,
+    GAMMA,
+    HALF_SQUARED,
+    HINGE,
+    HUBER,
+    LOGISTIC,
+    PERCEPTRON,
+    POISSON,
+    QUANTILE,
+    SQUARED,
+    SQUARED_HINGE,
+)
+
+
+@njit(cache=True, nogil=True)
+def value(kind, y, f, a):
+    """l(y, f) with parameter a."""
+    r = f - y
+    if kind == SQUARED:
+        return r * r
+    if kind == HALF_SQUARED:
+        return r * r / 2
+    if kind == ABSOLUTE:
+        return abs(r)
+    if kind == QUANTILE:
+        return max(-a * r, (1 - a) * r)
+    if kind == HUBER:
+        near = min(abs(r), a)
+        return near * (abs(r) - near / 2)
+    if kind == EPSILON_INSENSITIVE:
+        return max(abs(r) - a, 0.0)
+    if kind == LOGISTIC:
+        return max(f, 0.0) + math.log1p(math.exp(-abs(f))) - y * f
+    if kind == HINGE:
+        return max(1 - y * f, 0.0)
+    if kind == SQUARED_HINGE:
+        return max(1 - y * f, 0.0) ** 2
+    if kind == PERCEPTRON:
+        return max(-y * f, 0.0)
+    if kind == EXPONENTIAL:
+        return math.exp(-y * f)
+    if kind == POISSON:
+        return math.exp(f) - y * f
+    if kind == GAMMA:
+        return y * math.exp(-f) + f
+    return math.nan
+
+
+@njit(cache=True, nogil=True)
+def sigmoid(f):
+    e = math.exp(-abs(f))
+    return 1 / (1 + e) if f >= 0 else e / (1 + e)
+
+
+@njit(cache=True, nogil=True)
+def sign(x):
+    if x > 0:
+        return 1.0
+    return -1.0 if x < 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def gradient(kind, y, f, a):
+    """dl/df, a sub-gradient at kinks."""
+    r = f - y
+    if kind == SQUARED:
+        return 2 * r
+    if kind == HALF_SQUARED:
+        return r
+    if kind == ABSOLUTE:
+        return sign(r)
+    if kind == QUANTILE:
+        return 0.0 if r == 0 else (1.0 - a if r > 0 else -a)
+    if kind == HUBER:
+        return min(max(r, -a), a)
+    if kind == EPSILON_INSENSITIVE:
+        return sign(r) if abs(r) > a else 0.0
+    if kind == LOGISTIC:
+        return sigmoid(f) - y
+    if kind == HINGE:
+        return -y if y * f < 1 else 0.0
+    if kind == SQUARED_HINGE:
+        return -2 * y * max(1 - y * f, 0.0)
+    if kind == PERCEPTRON:
+        return -y if y * f <= 0 else 0.0
+    if kind == EXPONENTIAL:
+        return -y * math.exp(-y * f)
+    if kind == POISSON:
+        return math.exp(f) - y
+    if kind == GAMMA:
+        return 1 - y * math.exp(-f)
+    return math.nan
+
+
+@njit(cache=True, nogil=True)
+def curvature(kind, y, f, a):
+    """d2l/df2 where it exists, 0 on straight pieces."""
+    if kind == SQUARED:
+        return 2.0
+    if kind == HALF_SQUARED:
+        return 1.0
+    if kind == HUBER:
+        return 1.0 if abs(f - y) <= a else 0.0
+    if kind == LOGISTIC:
+        e = math.exp(-abs(f))
+        return e / ((1 + e) * (1 + e))
+    if kind == SQUARED_HINGE:
+        return 2.0 if y * f < 1 else 0.0
+    if kind == EXPONENTIAL:
+        return math.exp(-y * f)
+    if kind == POISSON:
+        return math.exp(f)
+    if kind == GAMMA:
+        return y * math.exp(-f)
+    return 0.0

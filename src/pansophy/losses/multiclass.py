@@ -1,0 +1,122 @@
+"""Losses with one raw prediction per class: softmax cross-entropy and the hinge.
+
+For logits f_1..f_K and label y,
+
+    softmax            log sum_k exp f_k - f_y                                   (1)
+    multiclass_hinge   max(0, 1 + max over k != y of f_k  -  f_y)                (2)
+
+Eq. (1) also takes rows of class probabilities q in place of labels, and is then
+log sum_k exp f_k - sum_k q_k f_k; its gradient is p - q with p = softmax(f), and
+the diagonal of its Hessian p (1 - p), at most 1/4 while the Hessian is at most 1/2.
+
+Shapes    y (n,) or (n, K)   f (n, K)   value (n,)   gradient (n, K)
+Refs      [Crammer2001]
+"""
+
+from ..core.arrays import device, namespace
+from ..core.numerics import logsumexp
+from ..core.numerics import softmax as probabilities
+from ..links import multinomial
+from . import base as kinds
+from .base import Loss, mean
+
+
+def one_hot(y, like):
+    """Rows of 0 and 1 from labels; rows of probabilities are taken as they are."""
+    xp = namespace(like)
+    if y.ndim == 2:
+        return xp.astype(y, like.dtype)
+    classes = xp.arange(like.shape[1], dtype=y.dtype, device=device(like))
+    return xp.astype(y[:, None] == classes[None, :], like.dtype)
+
+
+def softmax_value(y, f, a):
+    """Eq. (1)."""
+    xp = namespace(f)
+    return logsumexp(f) - xp.sum(one_hot(y, f) * f, axis=-1)
+
+
+def softmax_gradient(y, f, a):
+    return probabilities(f) - one_hot(y, f)
+
+
+def softmax_curvature(y, f, a):
+    p = probabilities(f)
+    return p * (1 - p)
+
+
+def softmax_constant(y, w, a):
+    """Centred log-frequencies of the classes."""
+    return multinomial(class_shares(y, w))
+
+
+def hinge_parts(y, f):
+    xp = namespace(f)
+    own = one_hot(y, f)
+    score = xp.sum(own * f, axis=-1)
+    rival = f - own * (xp.max(xp.abs(f)) * 2 + 1)  # the label's own class cannot win
+    return own, score, rival
+
+
+def multiclass_hinge_value(y, f, a):
+    """Eq. (2)."""
+    xp = namespace(f)
+    _, score, rival = hinge_parts(y, f)
+    gap = 1 + xp.max(rival, axis=-1) - score
+    return xp.maximum(gap, xp.zeros_like(gap))
+
+
+def multiclass_hinge_gradient(y, f, a):
+    """+1 on the strongest rival and -1 on the label, where eq. (2) is above 0."""
+    xp = namespace(f)
+    own, _, rival = hinge_parts(y, f)
+    wrong = one_hot(xp.argmax(rival, axis=-1), f)
+    active = xp.astype(multiclass_hinge_value(y, f, a) > 0, f.dtype)
+    return active[:, None] * (wrong - own)
+
+
+softmax = Loss(
+    "softmax",
+    kinds.SOFTMAX,
+    "label",
+    softmax_value,
+    softmax_gradient,
+    softmax_curvature,
+    softmax_constant,
+    link=multinomial,
+    lipschitz=0.5,
+)
+cross_entropy = softmax  # the other usual name
+
+
+def class_shares(y, w):
+    """Weight of each class over all weight, from labels or rows of probabilities."""
+    xp = namespace(y)
+    if y.ndim == 1:
+        k = int(xp.max(y)) + 1
+        y = one_hot(y, xp.zeros((1, k), dtype=xp.float64, device=device(y)))
+    return mean(y, None if w is None else w[:, None])
+
+
+def multiclass_hinge_constant(y, w, a):
+    """1 on a class with more than half the weight and 0 elsewhere."""
+    share = class_shares(y, w)
+    return namespace(share).astype(share > 0.5, share.dtype)
+
+
+multiclass_hinge = Loss(
+    "multiclass_hinge",
+    kinds.MULTICLASS_HINGE,
+    "label",
+    multiclass_hinge_value,
+    multiclass_hinge_gradient,
+    lambda y, f, a: namespace(f).zeros_like(f),
+    multiclass_hinge_constant,
+)
+
+
+def smooth_labels(y, k, epsilon=0.1):
+    """Label rows (1 - epsilon) onehot + epsilon / k, for `softmax`."""
+    xp = namespace(y)
+    like = xp.zeros((1, k), dtype=xp.float64, device=device(y))
+    return (1 - epsilon) * one_hot(y, like) + epsilon / k

@@ -1,0 +1,106 @@
+"""Least squares with row weights and an intercept, seen through X as it is.
+
+For weights p_i and p-means m_j, solvers of the lasso family work with the columns
+
+    sqrt(p_i) (x_ij - m_j)                                                       (1)
+
+`Design` gives products with that matrix without making it, so that X is neither
+copied nor made dense; only columns that enter a working set are written out.
+
+Shapes    X (n, d)   p (n,)   m (d,)
+"""
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core import threads
+from ..core.rows import Rows
+from . import _coordinate as loops
+
+
+class Design:
+    """Eq. (1) for a dense or CSC matrix X.
+
+    Parameters
+    ----------
+    X : ndarray or CSC matrix of shape (n, d)
+    p : weights, or None for 1/n each; of sum 1 if `centre`
+    centre : whether to subtract the p-means
+    """
+
+    def __init__(self, X, p=None, *, centre=True):
+        self.X, (self.n, self.d) = X, X.shape
+        self.sparse, self.centre = sp.issparse(X), centre
+        self.p = np.full(self.n, 1 / self.n, X.dtype) if p is None else p
+        self.root = np.sqrt(self.p)
+        self.mean = np.zeros(self.d, X.dtype)
+        if centre:
+            self.mean = self.times(self.p)
+
+    def times(self, v):
+        """v X, all d columns of the X that was given."""
+        if not self.sparse:
+            return product(self.X, v)
+        out = np.empty(self.d, self.X.dtype)
+        X = self.X
+        loops.correlate_sparse(X.data, X.indices, X.indptr, v, out)
+        return out
+
+    def correlate(self, r):
+        """X^T r."""
+        v = self.root * r
+        out = self.times(v)
+        return out - self.mean * v.sum() if self.centre else out
+
+    def predict(self, w):
+        """X w, from the non-zero entries of w."""
+        some = np.flatnonzero(w)
+        if 4 * len(some) < self.d:
+            f = self.X[:, some] @ w[some]
+        else:
+            f = self.X @ w
+        return self.root * (f - self.mean[some] @ w[some])
+
+    def rows(self, index):
+        """Some columns of X (times sqrt(p), centred), one per row; dense only."""
+        rows = np.ascontiguousarray(self.X[:, index].T)
+        if self.centre:
+            rows -= self.mean[index, None]
+        rows *= self.root
+        return rows
+
+    def squares(self, index):
+        """Squared lengths of some columns."""
+        if not self.sparse:
+            rows = self.rows(index)
+            return np.einsum("ij,ij->i", rows, rows)
+        X = self.X[:, index]
+        return np.asarray(X.multiply(X).T @ self.p).ravel() - self.mean[index] ** 2
+
+    def sparse_gram(self, new, index):
+        """X_new^T X_index for a sparse X."""
+        left = self.X[:, new].multiply(self.p[:, None]).T.tocsr()
+        G = (left @ self.X[:, index]).toarray()
+        return G - self.mean[new, None] * self.mean[index] if self.centre else G
+
+    def gram(self):
+        """X^T X for all columns, one pass over the rows."""
+        if self.sparse:
+            every = np.arange(self.d)
+            return self.sparse_gram(every, every)
+
+        def stats(X, root):
+            A = (X - self.mean) * root[:, None]
+            return A.T @ A
+
+        return Rows(self.X, self.root).sum(stats)
+
+
+def product(X, v, block=1024):
+    """v X, by column blocks on threads where columns are contiguous."""
+    n, d = X.shape
+    if n * d < 1 << 20 or not X.flags.f_contiguous:
+        return v @ X
+    cut = lambda j: lambda: v @ X[:, j : j + block]
+    parts = threads.run((cut(j) for j in range(0, d, block)), blas=True)
+    return np.concatenate(list(parts))

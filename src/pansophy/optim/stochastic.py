@@ -1,0 +1,215 @@
+"""Stochastic gradient methods as chains of small transformations.
+
+A `Transform` is a pair: `init(x) -> state` and `update(g, state, x) -> (g, state)`.
+Each takes what the one before made of the gradient, and the chain ends with the step
+that is added to x. So momentum SGD is `chain(momentum(0.9), scale(-0.1))`, and any
+order and mixture is allowed. With g the incoming gradient,
+
+    momentum   v <- mu v + g                        out v                        (1)
+    nesterov   v <- mu v + g                        out g + mu v                 (2)
+    adagrad    s <- s + g^2                         out g / (sqrt s + e)         (3)
+    rmsprop    s <- rho s + (1 - rho) g^2           out g / (sqrt s + e)         (4)
+    adam       m, s moving averages of g, g^2, divided by 1 - beta^t             (5)
+    scheduled  out -eta(t) g for a schedule eta                                  (6)
+
+`sgd` runs a chain over mini-batches: an epoch visits every row once in random order.
+
+Refs      [Polyak1964] [Nesterov1983] [Duchi2011] [Tieleman2012] [Kingma2015]
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.arrays import namespace
+from ..core.iterate import Result, iterate
+from ..core.progress import SILENT, Task
+from ..core.random import rng_from
+
+
+class Transform(NamedTuple):
+    """A pair of functions; see the module text."""
+
+    init: Callable
+    update: Callable
+
+
+def zeros(x):
+    return namespace(x).zeros_like(x)
+
+
+def chain(*parts: Transform) -> Transform:
+    """One transform out of several, in order."""
+
+    def update(g, state, x):
+        new = []
+        for part, s in zip(parts, state, strict=True):
+            g, s = part.update(g, s, x)
+            new.append(s)
+        return g, tuple(new)
+
+    return Transform(lambda x: tuple(p.init(x) for p in parts), update)
+
+
+def scale(factor: float) -> Transform:
+    """Multiply by a number."""
+    return Transform(lambda x: (), lambda g, s, x: (factor * g, s))
+
+
+def scheduled(eta) -> Transform:
+    """Eq. (6); eta a number or a function of the step number, from 0."""
+    rate = eta if callable(eta) else lambda t: eta
+    return Transform(lambda x: 0, lambda g, t, x: (-rate(t) * g, t + 1))
+
+
+def decay(strength: float) -> Transform:
+    """Add strength x to the gradient: an L2 penalty."""
+    return Transform(lambda x: (), lambda g, s, x: (g + strength * x, s))
+
+
+def clip(limit: float) -> Transform:
+    """Shorten gradients longer than `limit`."""
+
+    def update(g, state, x):
+        xp = namespace(g)
+        length = float(xp.sqrt(xp.sum(g * g)))
+        return (g * (limit / length) if length > limit else g), state
+
+    return Transform(lambda x: (), update)
+
+
+def trace(mu: float) -> Transform:
+    """Eq. (1)."""
+
+    def update(g, v, x):
+        v = mu * v + g
+        return v, v
+
+    return Transform(zeros, update)
+
+
+def trace_ahead(mu: float) -> Transform:
+    """Eq. (2)."""
+
+    def update(g, v, x):
+        v = mu * v + g
+        return g + mu * v, v
+
+    return Transform(zeros, update)
+
+
+def by_sum_of_squares(eps: float = 1e-8) -> Transform:
+    """Eq. (3)."""
+
+    def update(g, s, x):
+        s = s + g * g
+        return g / (namespace(g).sqrt(s) + eps), s
+
+    return Transform(zeros, update)
+
+
+def by_mean_square(rho: float = 0.9, eps: float = 1e-8) -> Transform:
+    """Eq. (4)."""
+
+    def update(g, s, x):
+        s = rho * s + (1 - rho) * g * g
+        return g / (namespace(g).sqrt(s) + eps), s
+
+    return Transform(zeros, update)
+
+
+def by_moments(beta1=0.9, beta2=0.999, eps: float = 1e-8) -> Transform:
+    """Eq. (5)."""
+    first, second = ema(beta1), ema(beta2)
+
+    def update(g, state, x):
+        m, s = first.update(g, state[0], x), second.update(g * g, state[1], x)
+        return m[0] / (namespace(g).sqrt(s[0]) + eps), (m[1], s[1])
+
+    return Transform(lambda x: (first.init(x), second.init(x)), update)
+
+
+def ema(beta: float, corrected: bool = True) -> Transform:
+    """Moving average m <- beta m + (1 - beta) g, divided by 1 - beta^t if corrected."""
+
+    def update(g, state, x):
+        m, t = state
+        m, t = beta * m + (1 - beta) * g, t + 1
+        return (m / (1 - beta**t) if corrected else m), (m, t)
+
+    return Transform(lambda x: (zeros(x), 0), update)
+
+
+def momentum(eta=0.01, mu: float = 0.9) -> Transform:
+    """SGD with classical momentum."""
+    return chain(trace(mu), scheduled(eta))
+
+
+def nesterov(eta=0.01, mu: float = 0.9) -> Transform:
+    """SGD with Nesterov's momentum."""
+    return chain(trace_ahead(mu), scheduled(eta))
+
+
+def adagrad(eta=0.01, eps: float = 1e-8) -> Transform:
+    return chain(by_sum_of_squares(eps), scheduled(eta))
+
+
+def rmsprop(eta=0.01, rho: float = 0.9, eps: float = 1e-8) -> Transform:
+    return chain(by_mean_square(rho, eps), scheduled(eta))
+
+
+def adam(eta=0.001, beta1=0.9, beta2=0.999, eps: float = 1e-8) -> Transform:
+    return chain(by_moments(beta1, beta2, eps), scheduled(eta))
+
+
+class State(NamedTuple):
+    position: Any  # x
+    memory: Any  # the chain's state
+    objective: float  # mean of the batch values of the epoch
+
+
+def sgd(
+    f: Callable,
+    x,
+    n: int,
+    transform: Transform | None = None,
+    *,
+    batch_size: int = 32,
+    max_iter: int = 100,
+    tol: float = 1e-6,
+    random_state=None,
+    task: Task = SILENT,
+) -> Result:
+    """Minimise the mean over n rows; `f(x, rows) -> (value, gradient)` of a batch.
+
+    An iteration is an epoch: every row once, in random order. `batch_size=n` is
+    gradient descent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy import optim
+    >>> y = np.array([1.0, 2.0, 3.0, 4.0])
+    >>> f = lambda x, rows: (np.mean((x - y[rows]) ** 2), 2 * np.mean(x - y[rows]))
+    >>> run = optim.sgd(f, np.zeros(()), 4, optim.scheduled(0.25), batch_size=4)
+    >>> float(run.state.position.round(3))
+    2.5
+    """
+    rng = rng_from(random_state)
+    transform = scheduled(0.01) if transform is None else transform
+
+    def step(s):
+        order = rng.permutation(n)
+        x, memory, total = s.position, s.memory, 0.0
+        for i in range(0, n, batch_size):
+            rows = order[i : i + batch_size]
+            value, g = f(x, rows)
+            move, memory = transform.update(g, memory, x)
+            x = x + move
+            total += float(value) * len(rows)
+        return State(x, memory, total / n)
+
+    start = State(x, transform.init(x), np.inf)
+    change = lambda old, new: abs(old.objective - new.objective)
+    return iterate(step, start, max_iter=max_iter, tol=tol, change=change, task=task)

@@ -1,0 +1,269 @@
+"""Working sets for the lasso family: solve on few columns, check on all.
+
+Weighted, centred least squares with an elastic-net penalty,
+
+    P(w) = 1/2 sum_i p_i (y_i - x_i w)^2 + a |w|_1 + b/2 |w|^2,  sum_i p_i = 1   (1)
+
+where X and y are taken minus their p-means if there is an intercept, and below with
+row i times sqrt(p_i). With residual r and correlations c = X^T r - b w, the point s r
+
+    s = min(1, a / max_j |c_j|),  D = s y.r - s^2/2 (|r|^2 + b |w|^2)            (2)
+
+is feasible for the dual, so P - D bounds P - P*. A round
+
+1. adds to the working set E the columns with |c_j| > a, largest first, and by the
+   strong rule those near it after the last drop of a;
+2. solves on E, for which the Gram matrix G = X_E^T X_E is enough: coordinate
+   descent finds the support S and the signs s; then the solution is that of
+
+       (G_SS + b I) w_S = h_S - a s_S,   h = X_E^T y                           (3)
+
+   and the kept Cholesky factor (`support.py`) lands on it exactly if no sign turns.
+   Where one does, the move stops as the first coordinate meets 0, which lowers P,
+   and goes on without it;
+3. recomputes r and all d correlations, and so the gap of eq. (2).
+
+G grows by the columns that enter and is kept along a path. Sets of more than `LIMIT`
+columns are left to the accelerated passes of `coordinate.py`, which need no Gram
+matrix. One round costs O(n d) for step 3.
+
+Shapes    X (n, d)   y, p, r (n,)   w, c (d,)   E (k,)   G (k, k)
+Refs      [Tibshirani2012] strong rules; [Massias2018] working sets
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..penalties.base import POSITIVE
+from . import _coordinate as loops
+from .coordinate import MEMORY, Passes, accelerated
+from .support import Support
+
+LIMIT = 6000  # columns whose Gram matrix is kept: 288 MB
+FIRST = 100  # columns a working set starts with
+EPOCHS = 3  # coordinate passes between two exact solves
+TURNS = 10  # coordinates an exact solve may lose one after the other
+TIGHT = 1e4  # an exact solve is held to this many units of rounding
+
+
+class State(NamedTuple):
+    """A point of the primal and what one round says of it."""
+
+    w: np.ndarray  # (d,)
+    r: np.ndarray  # residual times sqrt(p), (n,)
+    c: np.ndarray  # X^T r, (d,)
+    objective: float  # P
+    gap: float  # P - D
+
+
+class Store:
+    """The Gram matrix of the columns that have ever been in the working set."""
+
+    def __init__(self, design, y, gram=None, Xy=None):
+        self.design, self.y, self.given = design, y, gram
+        self.dtype = design.X.dtype
+        self.index = np.empty(0, np.intp)  # E
+        self.inside = np.zeros(design.d, bool)
+        self.keeps_rows = gram is None and not design.sparse
+        self.rows = np.empty((0, design.n if self.keeps_rows else 0), self.dtype)
+        self.G = np.empty((0, 0), self.dtype)
+        self.support = Support(self.dtype)
+        self.aim(y, Xy)
+
+    def aim(self, y, Xy=None):
+        """Take another target; the Gram matrix stays."""
+        self.y, self.energy = y, norm2(y)
+        self.Xy = self.design.correlate(y) if Xy is None else Xy
+
+    def __len__(self):
+        return len(self.index)
+
+    def views(self):
+        """G and h on E."""
+        k = len(self)
+        return self.G[:k, :k], self.Xy[self.index]
+
+    def add(self, new):
+        """Let columns in: their products with each other and with all others."""
+        k, m = len(self.index), len(new)
+        if k + m > len(self.G):
+            self.grow(min(max(k + m, 2 * k, 2 * FIRST), self.design.d))
+        self.index = np.concatenate([self.index, new])
+        self.inside[new] = True
+        target = self.G[k : k + m, : k + m]
+        if self.keeps_rows:
+            self.rows[k : k + m] = self.design.rows(new)
+            np.matmul(self.rows[k : k + m], self.rows[: k + m].T, out=target)
+        elif self.given is not None:
+            target[:] = self.given[np.ix_(new, self.index)]
+        else:
+            target[:] = self.design.sparse_gram(new, self.index)
+        loops.mirror(self.G, k, k + m)
+
+    def grow(self, capacity):
+        k = len(self.index)
+        rows = np.empty((capacity, self.rows.shape[1]), self.dtype)
+        G = np.empty((capacity, capacity), self.dtype)
+        rows[:k], G[:k, :k] = self.rows[:k], self.G[:k, :k]
+        self.rows, self.G = rows, G
+
+    def residual(self, w):
+        """y - X w for w on all d columns."""
+        u = w[self.index]
+        some = np.flatnonzero(u)
+        if not self.keeps_rows or len(some) < np.count_nonzero(w):
+            return self.y - self.design.predict(w)
+        return self.y - u[some] @ self.rows[some]
+
+
+def norm2(x):
+    return float(x @ x)
+
+
+def top_of(c, penalty):
+    """max |c_j|, or max c_j for coefficients of at least 0."""
+    side = c if penalty.kind == POSITIVE else np.abs(c)
+    return float(side.max(initial=0.0))
+
+
+def gap_of(square, along, top, l1, penalty):
+    """P and P - D from |r|^2 + b |w|^2, y r, max |c_j| and |w|_1; eqs. (1), (2)."""
+    a = penalty.a
+    primal = square / 2 + a * l1
+    s = min(1.0, a / top) if top > 0 else 1.0
+    return primal, max(primal - s * along + s * s / 2 * square, 0.0)
+
+
+def measure(store, w, r, penalty) -> State:
+    """Step 3: correlations, P and the gap of eq. (2)."""
+    a, b = penalty.a, penalty.b
+    c = store.design.correlate(r)
+    slope = c - b * w
+    top, l1 = top_of(slope, penalty), float(np.abs(w).sum())
+    square = norm2(r) + b * norm2(w)
+    primal, gap = gap_of(square, float(store.y @ r), top, l1, penalty)
+    if a == 0:  # no bound from eq. (2): how steep P still is stands in
+        gap = norm2(slope) / (2 * b) if b else top * max(l1, 1.0)
+    return State(w, r, c, primal, gap)
+
+
+def choose(store, state, penalty, near):
+    """Step 1: which columns to let in; `near` is the strong rule's threshold."""
+    size = state.c if penalty.kind == POSITIVE else np.abs(state.c)
+    level = penalty.a if near is None else min(near, penalty.a)
+    out = np.flatnonzero((size > level) & ~store.inside)
+    room = max(FIRST, 2 * np.count_nonzero(state.w))
+    if len(out) > room:
+        out = np.sort(out[np.argpartition(-size[out], room)[:room]])
+    return out
+
+
+def solve(store, w, penalty, tol, rng=None, max_rounds=100):
+    """Step 2: eq. (1) on E to a gap of `tol` there; w is (k,) and changed in place.
+
+    Where the factor at hand is that of nearly the same support, it costs no more to
+    go on to rounding error, and the next point of a path starts from there; `tol`
+    counts otherwise. A new factor waits until passes leave the support alone.
+    """
+    G, h = store.views()
+    eps = np.finfo(store.dtype).eps
+    tight = min(TIGHT * eps * store.energy, tol)
+    order = np.arange(len(h))
+    jump(store, G, h, w, penalty, fresh=False)
+    q = h - G @ w
+    kind, a, b = penalty.kind, penalty.a, penalty.b
+    before = np.flatnonzero(w)
+    for _ in range(max_rounds):
+        order = order if rng is None else rng.permutation(len(h))
+        moved = loops.gram_epochs(G, q, w, order, kind, a, b, EPOCHS)
+        S = np.flatnonzero(w)
+        near = store.support.near(b, S)
+        if moved == 0 or inner_gap(store, h, q, w, penalty) <= (tight if near else tol):
+            break
+        stable = len(np.setxor1d(before, S, assume_unique=True)) <= 8 + len(S) // 16
+        before = S
+        if not (near or stable):
+            continue
+        exact = jump(store, G, h, w, penalty, fresh=True)
+        q = h - G @ w
+        if inner_gap(store, h, q, w, penalty) <= (tight if exact else tol):
+            break
+    # what cannot be told from 0: a copy of a chosen column, say
+    w[np.abs(w) * np.sqrt(np.diag(G)) < 8 * eps * np.sqrt(store.energy)] = 0.0
+
+
+def inner_gap(store, h, q, w, penalty):
+    """Eq. (2) on E, where |r|^2 = |y|^2 - w (h + q) and y r = |y|^2 - w h."""
+    b, energy = penalty.b, store.energy
+    top = top_of(q - b * w, penalty)
+    square = energy - float(w @ (h + q)) + b * norm2(w)
+    along = energy - float(w @ h)
+    return gap_of(square, along, top, float(np.abs(w).sum()), penalty)[1]
+
+
+def jump(store, G, h, w, penalty, *, fresh) -> bool:
+    """Move w to eq. (3) on its support, or as far as the signs allow.
+
+    With `fresh` false only the factor at hand is used, if it fits: along a path
+    that is the exact move to the next a while the support stays the same.
+    """
+    S = np.flatnonzero(w)
+    if len(S) == 0 or not (fresh or store.support.holds(penalty.b, S)):
+        return False
+    for _ in range(TURNS):
+        old, sign = w[S], np.sign(w[S])
+        target = store.support.solve(G, penalty.b, S, h[S] - penalty.a * sign)
+        if target is None or not np.isfinite(target).all():
+            return False  # more columns than rank: coordinate descent goes on alone
+        turns = target * sign < 0
+        if not turns.any():
+            w[S] = target
+            return True
+        reach = old[turns] / (old[turns] - target[turns])
+        share = reach.min()
+        w[S] = old + share * (target - old)
+        w[S[turns]] = np.where(reach <= share, 0, w[S[turns]])
+        S = np.flatnonzero(w)
+    return True
+
+
+def wide(store, state, penalty, rng=None):
+    """A round without a Gram matrix: accelerated passes over all that may move."""
+    E = np.flatnonzero((np.abs(state.c) > 0.9 * penalty.a) | (state.w != 0))
+    passes = Passes(store.design, E)
+    order = lambda: np.arange(len(E)) if rng is None else rng.permutation(len(E))
+    w, r, u = np.zeros_like(state.w), state.r.copy(), state.w[E]
+    for _ in range(4):
+        orders = [order() for _ in range(MEMORY)]
+        r, u = accelerated(passes, store.y, r, u, penalty, orders)
+    w[E] = u
+    return measure(store, w, passes.residual(store.y, u), penalty)
+
+
+def rounds(store, penalty, tol, near=np.inf, rng=None):
+    """step(state) -> state: one round of the module text.
+
+    The first round also lets in columns above `near`, the strong rule's 2 a - a_old.
+    """
+    first = [near]
+
+    def step(state):
+        new = choose(store, state, penalty, first[0])
+        if first[0] is not None:  # a start may be non-zero on columns not yet in
+            lost = np.flatnonzero((state.w != 0) & ~store.inside)
+            new = np.union1d(new, lost)
+        first[0] = None
+        if len(store) + len(new) > LIMIT:
+            return wide(store, state, penalty, rng)
+        if len(new):
+            store.add(new)
+        if len(store) == 0:
+            return measure(store, state.w, state.r, penalty)
+        u = state.w[store.index]
+        solve(store, u, penalty, 0.8 * tol, rng)
+        w = np.zeros_like(state.w)
+        w[store.index] = u
+        return measure(store, w, store.residual(w), penalty)
+
+    return step

@@ -1,0 +1,129 @@
+"""Penalties that tie coordinates together.
+
+    group_l2   a sum_g sqrt(d_g) |w_g|,  groups g of sizes d_g                   (1)
+    ball       0 if |w| <= radius, else inf                                      (2)
+    simplex    0 if w_j >= 0 and sum w_j = total, else inf                       (3)
+
+The prox of eq. (1) shrinks each group's length, that of eq. (2) scales into the
+ball. Projection on eq. (3) subtracts the one level t for which what stays above 0
+sums to the total; t is found from the sorted entries in O(d log d).
+
+Refs      [Yuan2006] [Duchi2008]
+"""
+
+import math
+
+import numpy as np
+
+from ..core.arrays import asarray, device, namespace
+from ..core.numerics import safe_divide
+from . import base as kinds
+from .base import Penalty, check_nonnegative, indicator, norm
+
+ROUND = 1e-9  # how far outside a set rounding may leave a projected point
+
+
+def group_l2(alpha: float = 1.0, groups=None) -> Penalty:
+    """Eq. (1). `groups` gives each coordinate's group number; None is one group."""
+    alpha = check_nonnegative("alpha of group_l2", alpha)
+    labels = None if groups is None else np.asarray(groups)
+
+    def table(w):
+        """One row per group, 1 for its members; and the weight of each group."""
+        marks = np.zeros(w.shape[0], int) if labels is None else labels
+        if marks.shape[0] != w.shape[0]:
+            raise ValueError(
+                f"groups has {marks.shape[0]} entries for {w.shape[0]} coordinates."
+            )
+        member = (np.unique(marks)[:, None] == marks[None, :]).astype(float)
+        scale = alpha * np.sqrt(member.sum(axis=1))
+        return asarray(member, like=w), asarray(scale, like=w)
+
+    def lengths(member, w):
+        return namespace(w).sqrt(member @ (w * w))
+
+    def value(w):
+        member, scale = table(w)
+        return namespace(w).sum(scale * lengths(member, w))
+
+    def prox(w, step):
+        xp = namespace(w)
+        member, scale = table(w)
+        size = lengths(member, w)
+        kept = xp.clip(1 - safe_divide(step * scale, size, math.inf), 0, math.inf)
+        return w * (kept @ member)
+
+    def distance(w, gradient):
+        """Per group."""
+        xp = namespace(w)
+        member, scale = table(w)
+        size = lengths(member, w)
+        at_zero = xp.clip(lengths(member, gradient) - scale, 0, math.inf)
+        direction = safe_divide(scale, size) @ member * w
+        return xp.where(size == 0, at_zero, lengths(member, gradient + direction))
+
+    return Penalty("group_l2", kinds.COUPLED, value, prox, distance, alpha)
+
+
+def ball(radius: float = 1.0) -> Penalty:
+    """Eq. (2): the indicator of the Euclidean ball."""
+    radius = check_nonnegative("radius of ball", radius)
+
+    def value(w):
+        return indicator(float(norm(w)) <= radius * (1 + ROUND))
+
+    def prox(w, step):
+        size = float(norm(w))
+        return w if size <= radius else w * (radius / size)
+
+    def distance(w, gradient):
+        # normal cone: 0 inside, the rays t w with t >= 0 on the sphere
+        xp = namespace(w)
+        if float(norm(w)) < radius * (1 - ROUND):
+            return norm(gradient)
+        along = -xp.sum(gradient * w) / xp.sum(w * w)
+        return norm(gradient + xp.clip(along, 0, math.inf) * w)
+
+    return Penalty("ball", kinds.COUPLED, value, prox, distance, radius, indicator=True)
+
+
+def simplex(total: float = 1.0) -> Penalty:
+    """Eq. (3): the indicator of non-negative vectors of a given sum."""
+    if not total > 0:
+        raise ValueError(f"total of simplex must be a number above 0, got {total!r}.")
+
+    def value(w):
+        xp = namespace(w)
+        sums = abs(float(xp.sum(w)) - total) <= ROUND * total * w.shape[0]
+        return indicator(sums and bool(xp.all(w >= 0)))
+
+    def prox(w, step):
+        xp = namespace(w)
+        down = xp.sort(w, descending=True)
+        d = w.shape[0]
+        place = xp.arange(1, d + 1, dtype=w.dtype, device=device(w))
+        level = (xp.cumulative_sum(down) - total) / place
+        kept = int(xp.sum(xp.astype(down > level, xp.int64)))
+        return xp.clip(w - level[max(kept, 1) - 1], 0, math.inf)
+
+    def distance(w, gradient):
+        """-c is normal to the simplex if c_j = u where w_j > 0 and c_j >= u elsewhere.
+
+        The nearest such c has u = the mean of the first set and the k smallest of
+        the second, for the largest k at which all k of them lie below u.
+        """
+        xp = namespace(w)
+        own, other = gradient[w > 0], xp.sort(gradient[w <= 0])
+        m = int(own.shape[0])
+        u = xp.sum(own) / m
+        if other.shape[0]:
+            place = xp.arange(1, other.shape[0] + 1, dtype=w.dtype, device=device(w))
+            means = (xp.sum(own) + xp.cumulative_sum(other)) / (m + place)
+            k = int(xp.sum(xp.astype(other < means, xp.int64)))
+            u = means[k - 1] if k else u
+        short = xp.clip(u - other, 0, math.inf)
+        return xp.sqrt(xp.sum((own - u) ** 2) + xp.sum(short**2))
+
+    return Penalty(
+        "simplex", kinds.COUPLED, value, prox, distance, total, indicator=True
+    )
