@@ -1,0 +1,134 @@
+"""Perceptrons: ours, a plain torch loop written by hand, scikit-learn."""
+
+import numpy as np
+
+from .runner import Case
+
+EPOCHS, BATCH = 10, 128
+HIDDEN = (256, 128)
+
+
+def digits(size):
+    """Noisy copies of the 8 x 8 digits, float32."""
+    from sklearn.datasets import load_digits
+
+    (n,) = size
+    rng = np.random.default_rng(0)
+    X, y = load_digits(return_X_y=True)
+    rows = rng.integers(len(X), size=n)
+    noisy = X[rows] / 16 + 0.3 * rng.normal(size=(n, 64))
+    return noisy.astype(np.float32), y[rows]
+
+
+def settings():
+    return {
+        "hidden_layer_sizes": HIDDEN,
+        "batch_size": BATCH,
+        "max_iter": EPOCHS,
+        "n_iter_no_change": EPOCHS,
+        "alpha": 0.0,
+        "random_state": 0,
+    }
+
+
+def classifier(payload):
+    from pansophy.neural_network import MLPClassifier
+
+    return MLPClassifier(device="cpu", **settings()).fit(*payload).predict_proba
+
+
+def peer_classifier(payload):
+    from sklearn.neural_network import MLPClassifier
+
+    return MLPClassifier(**settings()).fit(*payload).predict_proba
+
+
+def torch_loop(payload):
+    """What one writes without a library: eager, Adam, batches by index."""
+    import torch
+    from torch import nn
+    from torch.nn import functional
+
+    X, y = torch.from_numpy(payload[0]), torch.from_numpy(payload[1])
+    torch.manual_seed(0)
+    sizes = [X.shape[1], *HIDDEN]
+    layers = []
+    for m, k in zip(sizes, HIDDEN):
+        layers += [nn.Linear(m, k), nn.ReLU()]
+    net = nn.Sequential(*layers, nn.Linear(HIDDEN[-1], 10))
+    optimiser = torch.optim.Adam(net.parameters(), lr=1e-3)
+    for _ in range(EPOCHS):
+        order = torch.randperm(len(X))
+        for i in range(0, len(X), BATCH):
+            rows = order[i : i + BATCH]
+            optimiser.zero_grad()
+            loss = functional.cross_entropy(net(X[rows]), y[rows])
+            loss.backward()
+            optimiser.step()
+
+    def predict_proba(rows):
+        with torch.no_grad():
+            return net(torch.from_numpy(rows)).softmax(1).numpy()
+
+    return predict_proba
+
+
+def cross_entropy(payload, predict_proba):
+    """Mean training loss reached."""
+    X, y = payload
+    p = predict_proba(X)[np.arange(len(y)), y]
+    return float(-np.log(np.maximum(p.astype(float), 1e-12)).mean())
+
+
+def friedman(size):
+    from sklearn.datasets import make_friedman1
+
+    (n,) = size
+    X, y = make_friedman1(n, 20, noise=1.0, random_state=0)
+    return X, (y - y.mean()) / y.std()
+
+
+def regressor(payload):
+    from pansophy.neural_network import MLPRegressor
+
+    model = MLPRegressor(max_iter=EPOCHS, random_state=0, device="cpu")
+    return model.fit(*payload).predict
+
+
+def peer_regressor(payload):
+    from sklearn.neural_network import MLPRegressor
+
+    return MLPRegressor(max_iter=EPOCHS, random_state=0).fit(*payload).predict
+
+
+def squared_error(payload, predict):
+    X, y = payload
+    return float(np.mean((predict(X) - y) ** 2))
+
+
+CASES = [
+    Case(
+        name="mlp",
+        what="64-256-128-10 relu, Adam 1e-3, batch 128, 10 epochs, digits, float32",
+        sizes=[(2000,), (6000,), (20000,)],
+        data=digits,
+        ours=classifier,
+        peers={"torch loop": torch_loop, "sklearn": peer_classifier},
+        quality=cross_entropy,
+        tolerance=0.03,  # spread over seeds
+        target=1.0,
+        main="torch loop",
+        targets={"sklearn": 1.2},
+    ),
+    Case(
+        name="mlp_regressor",
+        what="20-100-1 relu, Adam 1e-3, batch 200, 10 epochs, float64",
+        sizes=[(2000,), (6000,), (20000,)],
+        data=friedman,
+        ours=regressor,
+        peers={"sklearn": peer_regressor},
+        quality=squared_error,
+        tolerance=0.05,
+        target=1.0,
+    ),
+]

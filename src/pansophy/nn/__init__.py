@@ -1,0 +1,45 @@
+"""Nets: one training loop, and the parts that nets are made of (torch).
+
+`train` drives every net. A net is a torch module with `losses(batch) -> {name:
+scalar}`; how it is optimised, stopped, saved and resumed is the driver's business.
+"""
+
+try:
+    import torch as _torch  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "neural networks need torch, which is not installed: "
+        "pip install 'pansophy[deep]'."
+    ) from error
+
+from . import activations, heads, schedules
+from .activations import ACTIVATIONS
+from .batches import Batches, SparseRows
+from .checkpoint import read_checkpoint, write_checkpoint
+from .heads import HEADS
+from .mlp import MLP, glorot
+from .optimisers import SGD, Adam, Custom
+from .stopping import EarlyStopping
+from .train import Net, State, Training, train
+
+__all__ = [
+    "ACTIVATIONS",
+    "Adam",
+    "Batches",
+    "Custom",
+    "EarlyStopping",
+    "HEADS",
+    "MLP",
+    "Net",
+    "SGD",
+    "SparseRows",
+    "State",
+    "Training",
+    "activations",
+    "glorot",
+    "heads",
+    "read_checkpoint",
+    "schedules",
+    "train",
+    "write_checkpoint",
+]

@@ -1,0 +1,52 @@
+"""Checkpoints: tensors and JSON facts in one file, written whole or not at all.
+
+The file is safetensors, whose header takes the facts as text; nothing in it can run.
+It is written beside its place and then moved there, so that a kill in the middle
+leaves the older file whole.
+"""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+FORMAT = "pansophy.checkpoint"
+VERSION = 1
+
+
+def write_checkpoint(path, tensors: dict[str, Tensor], facts: dict) -> None:
+    """Write tensors and facts to `path`, replacing what is there at the end."""
+    path = Path(path)
+    meta = {"format": FORMAT, "version": str(VERSION), "facts": json.dumps(facts)}
+    own = {k: t.detach().cpu().clone().contiguous() for k, t in tensors.items()}
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    try:
+        save_file(own, temporary, metadata=meta)
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_checkpoint(path) -> tuple[dict[str, Tensor], dict]:
+    """What `write_checkpoint` wrote, or one sentence about why not."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"no such checkpoint: {path}")
+    try:
+        with safe_open(path, framework="pt") as file:
+            meta = file.metadata() or {}
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise ValueError(f"{path} is damaged or not a checkpoint: {error}.") from error
+    if meta.get("format") != FORMAT:
+        raise ValueError(f"{path} is not a checkpoint of pansophy.")
+    if int(meta["version"]) > VERSION:
+        raise ValueError(f"{path} was written by a newer pansophy; please upgrade.")
+    return tensors, json.loads(meta["facts"])

@@ -1,0 +1,59 @@
+"""Where a net is trained, on how many threads, and with which random numbers."""
+
+import threading
+from contextlib import contextmanager
+
+import torch
+
+GRAIN = 12e6  # operations that are worth a thread: a tenth of a millisecond
+
+_lock = threading.Lock()
+_runs: list[int] = []  # the threads before the first of the runs now going on
+
+
+def pick_device(device) -> torch.device:
+    """A torch device from "auto", a name or a device."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = torch.device(device)
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError('device is "cuda", but torch finds no CUDA device.')
+    return device
+
+
+@contextmanager
+def reproducible(device, seed):
+    """Seeded torch inside, the surrounding program's random numbers kept."""
+    cudnn = torch.backends.cudnn
+    old = cudnn.deterministic, cudnn.benchmark
+    devices = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices):
+        torch.manual_seed(seed)
+        cudnn.deterministic, cudnn.benchmark = True, False
+        try:
+            yield
+        finally:
+            cudnn.deterministic, cudnn.benchmark = old
+
+
+@contextmanager
+def few_threads(net, device, rows):
+    """As many of torch's threads as one step of this net keeps busy.
+
+    Threads of a small step mostly wait for each other, and where other programs use
+    the cores they wait long. A net says its work by `flops(rows)`; one that does not
+    gets all threads. Runs may overlap: the last to end restores what was found.
+    """
+    if device.type != "cpu" or not hasattr(net, "flops"):
+        yield
+        return
+    with _lock:
+        _runs.append(torch.get_num_threads() if not _runs else _runs[0])
+        torch.set_num_threads(max(1, min(_runs[0], int(net.flops(rows) // GRAIN))))
+    try:
+        yield
+    finally:
+        with _lock:
+            before = _runs.pop()
+            if not _runs:
+                torch.set_num_threads(before)

@@ -1,0 +1,87 @@
+"""Output heads: how raw scores F become predictions, and what a row costs.
+
+Each head pairs a link with the loss for which it is canonical, so that the gradient
+in the scores is always prediction minus target,
+
+    dl/dF = mean(F) - Y                                                         (1)
+
+    identity  mean = F            l = |F - Y|^2 / 2
+    logistic  mean = 1/(1+e^-F)   l = sum_k log(1 + e^F_k) - Y_k F_k
+    softmax   mean_k ~ e^F_k      l = -sum_k Y_k log mean_k
+    exp       mean = e^F          l = sum_k e^F_k - Y_k F_k + (Y_k log Y_k - Y_k)
+
+`logistic` treats every column as a yes/no question of its own: one column is two
+classes, several are labels. `softmax` takes rows of probabilities or class numbers.
+The array-namespace definitions of the same losses are in `pansophy.losses`; these
+call torch's fused operations.
+
+Shapes    F (n, k)   Y (n, k), or (n,) class numbers   l (n,)
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+
+class Head(NamedTuple):
+    """Predictions, the loss of each row, and the loss with its gradient."""
+
+    name: str
+    mean: Callable[[Tensor], Tensor]  # F -> predictions
+    value: Callable[[Tensor, Tensor], Tensor]  # Y, F -> l
+    pair: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]  # Y, F -> l, dl/dF
+
+
+def squared(Y, F):
+    return (F - Y).square().sum(1) / 2
+
+
+def squared_pair(Y, F):
+    D = F - Y
+    return D.square().sum(1).div_(2), D
+
+
+def binary(Y, F):
+    value = functional.binary_cross_entropy_with_logits(F, Y, reduction="none")
+    return value.sum(1)
+
+
+def multinomial(Y, F):
+    return functional.cross_entropy(F, Y, reduction="none")
+
+
+def multinomial_pair(Y, F):
+    """log sum exp less the label's score; torch's own is slow on short rows."""
+    F = F - F.amax(1, keepdim=True)
+    P = F.exp()
+    total = P.sum(1, keepdim=True)
+    P.div_(total)
+    if Y.ndim == 2:
+        return total.log_().sub_((Y * F).sum(1, keepdim=True))[:, 0], P.sub_(Y)
+    rows = Y[:, None]
+    value = total.log_().sub_(F.gather(1, rows))
+    P.scatter_(1, rows, value.neg().expm1_())  # P_y - 1 = e^-l - 1
+    return value[:, 0], P
+
+
+def poisson(Y, F):
+    return (torch.exp(F) - Y * F + torch.xlogy(Y, Y) - Y).sum(1)
+
+
+def with_residual(mean, value):
+    """`pair` from its two parts, eq. (1)."""
+    return lambda Y, F: (value(Y, F), mean(F).sub_(Y))
+
+
+HEADS = {
+    h.name: h
+    for h in (
+        Head("identity", torch.clone, squared, squared_pair),
+        Head("logistic", torch.sigmoid, binary, with_residual(torch.sigmoid, binary)),
+        Head("softmax", lambda F: F.softmax(1), multinomial, multinomial_pair),
+        Head("exp", torch.exp, poisson, with_residual(torch.exp, poisson)),
+    )
+}

@@ -1,0 +1,394 @@
+"""The driver of every net: batches, steps, schedules, validation, checkpoints.
+
+A net is a torch module with `losses(batch) -> {name: scalar}`. One optimiser takes the
+sum of the losses; a dict of optimisers takes each loss by its name and moves only the
+parameters of that name (`net.groups()[name]`, else those of the submodule of that
+name). A loss may be a function without arguments: it is then called when its turn
+comes, after the earlier names have stepped, which is how a GAN alternates. A net may
+offer `gradients(batch)`, which fills `.grad` by hand and is used when `by_hand` is
+true.
+
+Why a resumed run is the same run: a step depends on parameters, optimiser state, the
+batch order and torch's random numbers, and on nothing else. A checkpoint holds all
+four (and the stopping rule's), so the continuation equals the uninterrupted run bit by
+bit on one kind of device.
+
+Details that matter
+- Parameters of a group are views of one vector (`nn.optimisers`): one update a step.
+- Losses are summed on the device and read once an epoch: no waiting in between.
+- Validation runs on the same random numbers each epoch, so that its noise cancels.
+- Random numbers of the surrounding program are left as they were.
+
+Refs      [Prechelt1998] early stopping
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..core.iterate import Result
+from ..core.progress import SILENT, Task
+from ..core.random import rng_from, seed_int
+from . import optimisers
+from .batches import Batches
+from .checkpoint import read_checkpoint, write_checkpoint
+from .devices import few_threads, pick_device, reproducible
+from .optimisers import Adam, Optimiser
+from .schedules import Clock, Schedule
+from .stopping import EarlyStopping, Patience
+
+COUNTED = ("epoch", "step", "seen", "reason", "history")  # what a checkpoint counts
+
+
+class Net(Protocol):
+    """What `train` needs beyond a torch module."""
+
+    def losses(self, batch: Any) -> dict[str, Tensor]: ...
+
+
+class State(NamedTuple):
+    """Where a run stands after an epoch."""
+
+    net: Any
+    objective: float  # what the stopping rule looks at; else the training loss
+    epoch: int
+    step: int
+    seen: int  # rows
+    optimiser: dict[str, Tensor]  # by "name/pack/slot"
+
+
+def train(net, data, *, task: Task = SILENT, **options) -> Result:
+    """Train a net on data; `options` are the fields of `Training`.
+
+    Returns a `Result` whose state is a `State` and whose history has one entry per
+    epoch for `loss` (and for each name, if there are several), `valid_loss` and
+    whatever `evaluate` reports. Reasons to end: "finished" (all epochs done, no
+    stopping rule), "max_iter" (the same with one), "tolerance", "callback",
+    "interrupted", "diverged" (the weights of the last finite epoch are kept).
+    """
+    return Training(net, data, **options).run(task)
+
+
+@dataclass
+class Training:
+    """One run. See `train`.
+
+    Parameters
+    ----------
+    net : torch.nn.Module with `losses`
+    data : array, tuple or dict of arrays, or object with `take` and a length
+    epochs, batch_size : int
+    optimiser : SGD, Adam, Custom, or a dict of them by name of loss
+    schedule : function of a `schedules.Clock`, or None
+        Factor on the rate, asked before every step.
+    clip : float or None
+        Largest norm of a loss's gradient.
+    amp : bool
+        bfloat16 arithmetic where torch deems it safe.
+    device : str
+        "auto" takes a CUDA device if there is one.
+    seed : int, Generator, RandomState or None
+    shuffle : bool
+    steps_per_epoch : int or None
+        None: an epoch is one pass over the data.
+    valid : like data, or None
+        Gives `valid_loss`.
+    evaluate : function of the net that returns {name: number}, or None
+    stop : EarlyStopping or None
+    after_step : function of the net, or None
+        For clipped, tied or averaged weights.
+    optimiser_state : dict of tensors or None
+        `State.optimiser` of a run to go on from.
+    checkpoint : path or None
+        Where to write the state of the run, every `checkpoint_every` epochs.
+    resume : bool
+        Go on from `checkpoint` if the file exists.
+    tag : str
+        Must be the same for a run to be resumed.
+    """
+
+    net: Any
+    data: Any
+    _: KW_ONLY
+    epochs: int = 10
+    batch_size: int = 128
+    optimiser: Optimiser | dict[str, Optimiser] = Adam()  # noqa: RUF009 (immutable)
+    schedule: Schedule | None = None
+    clip: float | None = None
+    amp: bool = False
+    device: Any = "auto"
+    seed: Any = None
+    shuffle: bool = True
+    steps_per_epoch: int | None = None
+    valid: Any = None
+    evaluate: Callable | None = None
+    stop: EarlyStopping | None = None
+    after_step: Callable | None = None
+    optimiser_state: dict | None = None
+    checkpoint: str | Path | None = None
+    resume: bool = False
+    checkpoint_every: int = 1
+    tag: str = ""
+    history: dict[str, list] = field(default_factory=dict, init=False)
+
+    def run(self, task: Task = SILENT) -> Result:
+        begun = time.perf_counter()
+        self.device = pick_device(self.device)
+        rng = rng_from(self.seed)
+        threads = few_threads(self.net, self.device, self.batch_size)
+        with threads, reproducible(self.device, seed_int(rng)):
+            self._prepare(rng)
+            try:
+                reason = self._loop(task)
+            except KeyboardInterrupt:
+                reason = "interrupted"
+            if self.stop and self.stop.restore and self.best_weights:
+                self.net.load_state_dict(self.best_weights)
+        self.net.eval()
+        history = {name: np.asarray(v) for name, v in self.history.items()}
+        seconds = time.perf_counter() - begun
+        return Result(self.state(), self.epoch, reason, history, seconds)
+
+    def _prepare(self, rng):
+        net = self.net.to(self.device)
+        rules: Any = self.optimiser
+        self.rules = rules if isinstance(rules, dict) else {"": rules}
+        self.packs, self.slots = {}, {}
+        for name, rule in self.rules.items():
+            self.packs[name] = optimisers.pack(parameters(net, name))
+            self.slots[name] = [rule.init(p) for p in self.packs[name]]
+        order = rng if self.shuffle else None
+        self.batches = Batches(self.data, self.batch_size, order, self.device)
+        self.held = None
+        if self.valid is not None:
+            self.held = Batches(self.valid, self.batch_size, None, self.device)
+        self.length = self.steps_per_epoch or self.batches.per_pass
+        self.epoch = self.step = self.seen = 0
+        self.reason, self.best_weights = None, None
+        self.patience = self.stop.start() if self.stop else Patience()
+        if self.optimiser_state:
+            self._load_optimiser(self.optimiser_state)
+        if self.resume and self.checkpoint and Path(self.checkpoint).exists():
+            self._load()
+        self.good = weights(net)
+
+    def _loop(self, task) -> str:
+        stream = self.batches.stream()
+        while self.reason is None and self.epoch < self.epochs:
+            child = task.child(f"epoch {self.epoch}")
+            values = self._epoch(stream)
+            if not all(map(math.isfinite, values.values())):
+                self.net.load_state_dict(self.good)
+                return "diverged"
+            values.update(self._validate())
+            for name, value in values.items():
+                self.history.setdefault(name, []).append(value)
+            self.epoch += 1
+            self.good = weights(self.net)
+            self._judge()
+            if self.checkpoint and self._due():
+                self._save()
+            if child.end(self.state()) and self.reason is None:
+                return "callback"
+        return self.reason or ("max_iter" if self.stop else "finished")
+
+    def _due(self):
+        last = self.reason is not None or self.epoch == self.epochs
+        return last or self.epoch % self.checkpoint_every == 0
+
+    def _epoch(self, stream) -> dict[str, float]:
+        """Steps of one epoch; the mean losses over its rows."""
+        self.net.train()
+        by_hand = getattr(self.net, "by_hand", False) and not self.amp
+        by_hand = by_hand and not isinstance(self.optimiser, dict)
+        with torch.set_grad_enabled(not by_hand):
+            return self._steps(stream, self._step_by_hand if by_hand else self._step)
+
+    def _steps(self, stream, advance):
+        total, sums, rows = self.epochs * self.length, {}, 0
+        for _ in range(self.length):
+            batch, k = next(stream)
+            scale = self.patience.rate
+            if self.schedule is not None:
+                scale *= self.schedule(Clock(self.step, self.epoch, self.seen, total))
+            for name, value in advance(batch, scale).items():
+                if name not in sums:
+                    exact = torch.float32 if value.device.type == "mps" else None
+                    exact = exact or torch.float64
+                    sums[name] = torch.zeros((), dtype=exact, device=value.device)
+                sums[name].add_(value, alpha=k)
+            if self.after_step is not None:
+                self.after_step(self.net)
+            rows += k
+            self.step += 1
+        self.seen += rows
+        means = {name: float(value) / rows for name, value in sums.items()}
+        return {"loss": sum(means.values()), **means}
+
+    def _step_by_hand(self, batch, scale):
+        values = self.net.gradients(batch)
+        self._update("", scale)
+        return values
+
+    def _step(self, batch, scale):
+        """One step on every loss by autograd."""
+        with self._precision():
+            losses = self.net.losses(batch)
+        if not isinstance(self.optimiser, dict):
+            self._zero("")
+            total: Any = sum(losses.values())
+            total.backward()
+            self._update("", scale)
+            return {name: value.detach() for name, value in losses.items()}
+        if missing := losses.keys() ^ self.rules.keys():
+            raise ValueError(f"losses and optimisers differ in {sorted(missing)}.")
+        values, waiting = {}, []
+        for name, value in losses.items():
+            if callable(value):  # a function, not a tensor: its turn is now
+                for ready in waiting:
+                    self._update(ready, scale)
+                waiting = []
+                with self._precision():
+                    value = value()
+            self._zero(name)
+            own = [q for p in self.packs[name] for q in p.params]
+            value.backward(inputs=own, retain_graph=True)
+            waiting.append(name)
+            values[name] = value.detach()
+        for ready in waiting:
+            self._update(ready, scale)
+        return values
+
+    def _precision(self):
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.amp)
+
+    def _zero(self, name):
+        for p in self.packs[name]:
+            p.g.zero_()
+
+    def _update(self, name, scale):
+        rule, packs = self.rules[name], self.packs[name]
+        if self.clip is not None:
+            norms = [torch.linalg.vector_norm(p.g) for p in packs]
+            norm = torch.linalg.vector_norm(torch.stack(norms))
+            factor = torch.clamp(self.clip / (norm + 1e-12), max=1.0)
+            for p in packs:
+                p.g.mul_(factor)
+        for p, slot in zip(packs, self.slots[name]):
+            rule.step(p, slot, scale)
+
+    @torch.no_grad()
+    def _validate(self) -> dict[str, float]:
+        if self.held is None and self.evaluate is None:
+            return {}
+        self.net.eval()
+        values = {}
+        with reproducible(self.device, 0):
+            if self.held is not None:
+                total = 0.0
+                for batch, k in self.held.pass_():
+                    with self._precision():
+                        parts = self.net.losses(batch).values()
+                    parts = [v() if callable(v) else v for v in parts]
+                    total = total + sum(v.double() for v in parts) * k
+                values["valid_loss"] = float(total) / self.held.n
+            if self.evaluate is not None:
+                values.update(self.evaluate(self.net))
+        return values
+
+    def _judge(self):
+        """Apply the stopping rule to the epoch just recorded."""
+        rule = self.stop
+        if rule is None:
+            return
+        if rule.monitor not in self.history:
+            raise ValueError(f"nothing named {rule.monitor!r} was measured.")
+        value = rule.signed(self.history[rule.monitor][-1])
+        if value < self.patience.best and rule.restore:
+            self.best_weights = weights(self.net)
+        self.patience, over = rule.judge(self.patience, value)
+        self.reason = "tolerance" if over else None
+
+    def state(self) -> State:
+        rule = self.stop or EarlyStopping("loss")
+        value = rule.signed(self.history.get(rule.monitor, [math.inf])[-1])
+        slots = self._optimiser()
+        return State(self.net, value, self.epoch, self.step, self.seen, slots)
+
+    def _optimiser(self):
+        return {
+            f"{name}/{i}/{key}": tensor
+            for name, slots in self.slots.items()
+            for i, slot in enumerate(slots)
+            for key, tensor in optimisers.export(slot).items()
+        }
+
+    def _load_optimiser(self, tensors):
+        for name, slots in self.slots.items():
+            for i, slot in enumerate(slots):
+                start = f"{name}/{i}/"
+                own = {
+                    key.removeprefix(start): torch.as_tensor(value)
+                    for key, value in tensors.items()
+                    if key.startswith(start)
+                }
+                optimisers.restore(slot, own)
+
+    def _save(self):
+        tensors = {f"net/{k}": v for k, v in self.net.state_dict().items()}
+        for key, value in (self.best_weights or {}).items():
+            tensors[f"best/{key}"] = value
+        for key, value in self._optimiser().items():
+            tensors[f"optimiser/{key}"] = value
+        tensors["random/cpu"] = torch.get_rng_state()
+        if self.device.type == "cuda":
+            tensors["random/cuda"] = torch.cuda.get_rng_state(self.device)
+        facts = {name: getattr(self, name) for name in (*COUNTED, "tag")}
+        facts["patience"] = self.patience.export()
+        facts["batches"] = self.batches.export()
+        write_checkpoint(self.checkpoint, tensors, facts)
+
+    def _load(self):
+        tensors, facts = read_checkpoint(self.checkpoint)
+        if facts["tag"] != self.tag:
+            raise ValueError(
+                f"{self.checkpoint} belongs to another run: its data or parameters "
+                "differ from this one's."
+            )
+        of = lambda start: {
+            key.removeprefix(start): value
+            for key, value in tensors.items()
+            if key.startswith(start)
+        }
+        self.net.load_state_dict(of("net/"))
+        self.best_weights = of("best/") or None
+        self._load_optimiser(of("optimiser/"))
+        torch.set_rng_state(tensors["random/cpu"])
+        if self.device.type == "cuda" and "random/cuda" in tensors:
+            torch.cuda.set_rng_state(tensors["random/cuda"], self.device)
+        for name in COUNTED:
+            setattr(self, name, facts[name])
+        self.patience = Patience.restored(facts["patience"])
+        self.batches.restore(facts["batches"])
+
+
+def parameters(net, name) -> Iterable[torch.nn.Parameter]:
+    """The parameters that the loss of this name moves."""
+    if not name:
+        return net.parameters()
+    if hasattr(net, "groups"):
+        return net.groups()[name]
+    return getattr(net, name).parameters()
+
+
+@torch.no_grad()
+def weights(net) -> dict[str, Tensor]:
+    """A copy of everything in a net's state."""
+    return {key: value.clone() for key, value in net.state_dict().items()}

@@ -1,0 +1,64 @@
+"""Compiled walk from the root to a leaf.
+
+Thresholds are float32 rounded down, so that x <= threshold has the same answer as in
+double precision for every float32 x. A leaf is its own child.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def step(X, i, node, feature, threshold, child, missing):
+    """The child of a node that row i goes to; a leaf's is itself."""
+    x = X[i, feature[node]]
+    left = np.uint32(x <= threshold[node]) | (np.uint32(x != x) & missing[node])
+    return child[node, left]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def apply(X, feature, threshold, child, missing, start, stop, out):
+    """Leaf of each row start .. stop. child[node] is (right, left).
+
+    Four rows go down together: while one waits for memory the others move.
+    """
+    for i in range(start, stop, 4):
+        j, k, m = min(i + 1, stop - 1), min(i + 2, stop - 1), min(i + 3, stop - 1)
+        a = b = c = d = np.uint32(0)
+        while True:
+            e = step(X, i, a, feature, threshold, child, missing)
+            f = step(X, j, b, feature, threshold, child, missing)
+            g = step(X, k, c, feature, threshold, child, missing)
+            h = step(X, m, d, feature, threshold, child, missing)
+            if a == e and b == f and c == g and d == h:
+                break
+            a, b, c, d = e, f, g, h
+        out[i], out[j], out[k], out[m] = a, b, c, d
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def path(leaf, parent, depth, indptr, indices):
+    """Nodes from the root to each leaf, as the columns of a CSR matrix."""
+    for i in range(leaf.size):
+        indptr[i + 1] = indptr[i] + depth[leaf[i]] + 1
+        node = leaf[i]
+        for k in range(indptr[i + 1] - 1, indptr[i] - 1, -1):
+            indices[k] = node
+            node = parent[node]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def depths(left, right, depth, parent):
+    """Depth and parent of every node; children may have any numbers above 0."""
+    stack = np.empty(left.size + 1, np.int64)
+    top = 1
+    stack[0] = depth[0] = 0
+    parent[0] = -1
+    while top:
+        top -= 1
+        node = stack[top]
+        if left[node] >= 0:
+            for c in (left[node], right[node]):
+                depth[c], parent[c] = depth[node] + 1, node
+                stack[top] = c
+                top += 1

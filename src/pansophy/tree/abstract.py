@@ -1,0 +1,224 @@
+"""What both decision trees share: their parameters' meaning, and reading the tree."""
+
+import math
+from abc import abstractmethod
+from numbers import Integral
+from typing import Annotated, Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import Estimator, check_weights
+from ..core import arrays
+from ..core.random import rng_from
+from ..core.rows import is_dataset
+from ..params import ParameterError, Rule, number
+from ..typing import Words
+from . import prune
+from .columns import columns
+from .criteria import Criterion
+from .export import export_text
+from .grow import DEEP, Limits, grow
+from .structure import Tree
+
+
+def is_share(value):
+    whole = isinstance(value, (Integral, bool, np.bool_))
+    return not whole and 0 < value <= 1
+
+
+def is_open_share(value):
+    return is_share(value) and value < 1
+
+
+TwoOrMore = Annotated[int, number("a whole number of at least 2", 2, whole=True)]
+Share = Annotated[float, Rule("a fraction above 0, up to 1.0", is_share)]
+OpenShare = Annotated[float, Rule("a fraction between 0 and 1", is_open_share)]
+HalfAtMost = Annotated[float, number("a number from 0 to 0.5", 0, 0.5)]
+Bins = Annotated[int, number("a whole number from 2 to 255", 2, 255, whole=True)]
+Signs = Words
+Weights = Annotated[
+    Any,
+    Rule(
+        "'balanced', a dict by class or a list of dicts by output",
+        lambda v: (
+            isinstance(v, (dict, list)) or (isinstance(v, str) and v == "balanced")
+        ),
+    ),
+]
+
+
+class AbstractDecisionTree(Estimator):
+    """A tree in `tree_` and the ways to read it."""
+
+    @abstractmethod
+    def fit(self, X, y, sample_weight=None) -> Any: ...
+
+    @property
+    def feature_importances_(self):
+        """Share of the total fall of impurity by feature; sums to 1, or all 0."""
+        check_is_fitted(self)
+        return self.tree_.compute_feature_importances()
+
+    def apply(self, X):
+        """The number of the leaf that each row falls into."""
+        X = rows_of(self, X)
+        return in_blocks(X, self.tree_.apply)
+
+    def decision_path(self, X):
+        """(n, nodes) sparse matrix with ones at the nodes that a row passes."""
+        X = rows_of(self, X)
+        return self.tree_.decision_path(X.toarray() if sp.issparse(X) else X)
+
+    def get_depth(self):
+        """The longest way from the root to a leaf, in splits."""
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    def get_n_leaves(self):
+        """The number of leaves."""
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
+        """Effective alphas and total leaf impurities while pruning X's full tree.
+
+        Returns a Bunch with `ccp_alphas` and `impurities`, from the unpruned tree to
+        the root alone.
+        """
+        full = type(self)(**{**self.get_params(deep=False), "ccp_alpha": 0.0})
+        alphas, impurities = prune.path(full.fit(X, y, sample_weight).tree_)
+        return Bunch(ccp_alphas=alphas, impurities=impurities)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def __str__(self):
+        if not hasattr(self, "tree_"):
+            return repr(self)
+        size = f"{self.get_n_leaves()} leaves, depth {self.get_depth()}"
+        names = getattr(self, "feature_names_in_", None)
+        text = export_text(self, feature_names=names, max_depth=3)
+        return f"{self!r}\n{size}\n{text}".rstrip()
+
+
+def in_memory(X):
+    """X as NumPy or SciPy has it."""
+    if is_dataset(X):
+        raise TypeError("a decision tree needs its rows in memory: pass an array.")
+    return arrays.to_numpy(X) if arrays.is_foreign(X) else X
+
+
+CHECKS = {"dtype": np.float32, "accept_sparse": True, "ensure_all_finite": "allow-nan"}
+
+
+def rows_of(model, X):
+    """X checked for a prediction, as float32 (rows contiguous, or CSR)."""
+    with np.errstate(over="ignore"):  # too large for float32: the check says so
+        X = model._ready(in_memory(X), **CHECKS)
+    return X.tocsr() if sp.issparse(X) else X
+
+
+def in_blocks(X, function, values=1 << 22):
+    """function of the rows of X; a sparse X is spread out a block at a time."""
+    if not sp.issparse(X):
+        return function(X)
+    step = max(1, values // max(1, X.shape[1]))
+    cuts = range(0, X.shape[0], step)
+    return np.concatenate([function(X[i : i + step].toarray()) for i in cuts])
+
+
+def begin(model, X, y, y_kind):
+    """X and y checked for a fit, X as float32."""
+    with np.errstate(over="ignore"):  # too large for float32: the check says so
+        X, y, _ = model._begin(in_memory(X), y, y_kind=y_kind, **CHECKS)
+    return X, y
+
+
+def weights_of(sample_weight, n):
+    """Weights in double precision, or None."""
+    return check_weights(sample_weight, np.empty((n, 0)))
+
+
+def fit_tree(model, X, y, w, criterion: Criterion, signs=None) -> Tree:
+    """Grow and prune the tree of a model on checked data; sets `max_features_`."""
+    if w is not None and not np.all(w > 0):
+        keep = np.flatnonzero(w > 0)
+        X, y, w = X[keep], y[keep], w[keep]
+    n, d = X.shape
+    model.max_features_ = features_at_a_node(model.max_features, d)
+    absolute = model.criterion == "absolute_error"
+    if absolute and model.max_bins is not None:
+        raise ParameterError(
+            "max_bins must be None for criterion='absolute_error', whose medians "
+            f"need every value, got {model.max_bins}."
+        )
+    total = float(n if w is None else w.sum())
+    table = columns(X, w, model.max_bins, as_bytes=not absolute)
+    limits = limits_of(model, n, total, signs)
+    seed = int(rng_from(model.random_state).integers(0, 2**62))
+    tree = grow(table, y, w, criterion, limits, seed)
+    return prune.cut(tree, model.ccp_alpha) if model.ccp_alpha > 0 else tree
+
+
+def limits_of(model, n, total, signs) -> Limits:
+    """Parameters as numbers: shares of rows become rows, None becomes no limit."""
+    whole = lambda v: int(v) if isinstance(v, Integral) else math.ceil(v * n)
+    min_leaf = whole(model.min_samples_leaf)
+    eps = np.finfo(float).eps
+    return Limits(
+        max_depth=int(DEEP if model.max_depth is None else model.max_depth),
+        min_split=max(whole(model.min_samples_split), 2, 2 * min_leaf),
+        min_leaf=min_leaf,
+        min_weight=float(model.min_weight_fraction_leaf) * total,
+        min_gain=(float(model.min_impurity_decrease) - eps) * total,
+        max_leaves=int(model.max_leaf_nodes or 0),
+        max_features=model.max_features_,
+        random=model.splitter == "random",
+        signs=signs,
+    )
+
+
+def features_at_a_node(max_features, d):
+    """How many features are tried at each node."""
+    if max_features is None:
+        return d
+    if max_features == "sqrt":
+        return max(1, int(np.sqrt(d)))
+    if max_features == "log2":
+        return max(1, int(np.log2(d)))
+    if isinstance(max_features, Integral):
+        return int(max_features)
+    return max(1, int(max_features * d))
+
+
+def check_signs(monotonic_cst, d, n_outputs, n_classes=2):
+    """Monotone constraints as an array of -1, 0 and 1, or None."""
+    if monotonic_cst is None:
+        return None
+    if n_outputs > 1:
+        raise ValueError(
+            "Monotonicity constraints are not supported with multiple outputs."
+        )
+    if n_classes > 2:
+        raise ValueError(
+            "Monotonicity constraints are not supported with multiclass classification."
+        )
+    signs = np.asarray(monotonic_cst)
+    if signs.shape != (d,):
+        raise ValueError(
+            f"monotonic_cst has shape {signs.shape} but the input data X has {d} "
+            "features."
+        )
+    if not np.all(np.isin(signs, (-1, 0, 1))):
+        raise ValueError(
+            "monotonic_cst must be None or an array-like of -1, 0 or 1, but got "
+            f"{np.unique(signs)}."
+        )
+    return signs.astype(np.int64)

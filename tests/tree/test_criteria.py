@@ -1,0 +1,125 @@
+"""Worked numbers of impurities and gains."""
+
+import numpy as np
+import pytest
+
+from pansophy.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    entropy,
+    gini,
+    information_gain,
+    split_curve,
+    split_impurity,
+)
+
+
+def test_gini_numbers():
+    assert gini([4, 4]) == pytest.approx(0.5)
+    assert gini([5, 3]) == pytest.approx(0.46875)
+    assert gini([7, 0, 0]) == 0.0
+    assert gini([2, 2, 2, 2]) == pytest.approx(1 - 1 / 4)
+    assert split_impurity([4, 1], [1, 4]) == pytest.approx(0.32)
+    assert split_impurity([5, 1], [1, 3]) == pytest.approx(0.316667, abs=1e-6)
+
+
+def test_entropy_numbers():
+    assert entropy([9, 5]) == pytest.approx(0.9402859587)
+    assert entropy([5, 3]) == pytest.approx(0.954434, abs=1e-6)
+    for p, bits in ((0.1, 0.468996), (0.25, 0.811278), (0.5, 1.0), (0.0, 0.0)):
+        assert entropy([p, 1 - p]) == pytest.approx(bits, abs=1e-6)
+    assert entropy([1, 1, 1]) == pytest.approx(np.log2(3))
+    assert entropy([5, 3], np.e) == pytest.approx(entropy([5, 3]) * np.log(2))
+
+
+def test_information_gain_numbers():
+    assert information_gain([4, 1], [1, 4]) == pytest.approx(0.278072, abs=1e-6)
+    nats = information_gain([4, 1], [1, 4], base=np.e)
+    assert nats == pytest.approx(0.192745, abs=1e-6)
+    assert information_gain([5, 1], [1, 3]) == pytest.approx(0.256426, abs=1e-6)
+    assert information_gain([3, 3], [1, 1]) == pytest.approx(0.0)
+    assert information_gain([4, 0], [0, 4]) == pytest.approx(1.0)
+
+
+def test_gini_sees_what_error_count_does_not():
+    # majority errors are 20 before and after, Gini falls
+    assert gini([80, 20]) == pytest.approx(0.32)
+    assert split_impurity([40, 0], [40, 20]) == pytest.approx(0.266667, abs=1e-6)
+
+
+OUTLOOK = [[2, 3], [4, 0], [3, 2]]  # yes, no when sunny, overcast, rainy
+HUMIDITY = [[3, 4], [6, 1]]
+WIND = [[6, 2], [3, 3]]
+WARMTH = [[2, 2], [4, 2], [3, 1]]
+
+
+def test_weather_gains():
+    gains = [information_gain(*g) for g in (OUTLOOK, HUMIDITY, WIND, WARMTH)]
+    np.testing.assert_allclose(
+        gains, [0.24675, 0.151836, 0.048127, 0.029223], atol=1e-6
+    )
+
+
+# the 14 days: outlook 0 sunny, 1 overcast, 2 rainy; warmth 0 cool to 2 hot; humidity
+# 0 normal, 1 high; wind 0 weak, 1 strong; whether tennis was played
+DAYS = np.array(
+    [
+        [0, 2, 1, 0, 0], [0, 2, 1, 1, 0], [1, 2, 1, 0, 1], [2, 1, 1, 0, 1],
+        [2, 0, 0, 0, 1], [2, 0, 0, 1, 0], [1, 0, 0, 1, 1], [0, 1, 1, 0, 0],
+        [0, 0, 0, 0, 1], [2, 1, 0, 0, 1], [0, 1, 0, 1, 1], [1, 1, 1, 1, 1],
+        [1, 2, 0, 0, 1], [2, 1, 1, 1, 0],
+    ]
+)  # fmt: skip
+
+
+def test_tennis_tree():
+    X, y = DAYS[:, :4], DAYS[:, 4]
+    onehot = np.c_[X[:, [0]] == [0, 1, 2], X[:, 1:]]
+    root = DecisionTreeClassifier("entropy", max_depth=1).fit(onehot, y).tree_
+    assert root.impurity[0] == pytest.approx(0.940286, abs=1e-6)
+    # of all two-way questions "overcast?" gains most, and its days are all played
+    assert root.feature[0] == 1
+    yes = root.children_right[0]
+    assert root.impurity[yes] == 0.0
+    assert root.n_node_samples[yes] == 4
+    gain = root.compute_feature_importances(normalize=False)[1]
+    assert gain == pytest.approx(information_gain([5, 5], [4, 0]))
+    full = DecisionTreeClassifier("entropy").fit(onehot, y)
+    np.testing.assert_array_equal(full.predict(onehot), y)
+
+
+def test_variance_numbers():
+    X, y = np.arange(6)[:, None], np.array([1.0, 2, 3, 10, 11, 12])
+    tree = DecisionTreeRegressor(max_depth=1).fit(X, y).tree_
+    assert tree.threshold[0] == 2.5
+    np.testing.assert_allclose(
+        tree.impurity, [20.916667, 0.666667, 0.666667], atol=1e-6
+    )
+    np.testing.assert_allclose(tree.value[:, 0, 0], [6.5, 2, 11])
+
+
+def test_absolute_error_predicts_medians():
+    X, y = np.arange(6)[:, None], np.array([1.0, 2, 9, 10, 11, 40])
+    tree = DecisionTreeRegressor("absolute_error", max_depth=1).fit(X, y).tree_
+    assert tree.value[0, 0, 0] == 9.5
+    assert tree.impurity[0] == pytest.approx(np.mean(abs(y - 9.5)))
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
+def test_chosen_threshold_is_the_best_of_the_curve(criterion):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=80).astype(np.float32).astype(float)
+    w = rng.random(80) + 0.1
+    y = x**2 + rng.normal(size=80)
+    if criterion == "squared_error":
+        model = DecisionTreeRegressor(criterion, max_depth=1)
+    else:
+        y = np.digitize(y, [0.5, 1.5])
+        model = DecisionTreeClassifier(criterion, max_depth=1)
+    thresholds, gains = split_curve(x, y, criterion, w)
+    assert len(thresholds) == 79
+    assert np.all(gains > -1e-12)
+    tree = model.fit(x[:, None], y, w).tree_
+    assert tree.threshold[0] == pytest.approx(thresholds[np.argmax(gains)])
+    gain = tree.compute_feature_importances(normalize=False)[0]
+    assert gain == pytest.approx(gains.max())
