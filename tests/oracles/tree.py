@@ -80,8 +80,9 @@ def best_split(name, X, y, w, lim, sign, low, high, classes):
                 continue
             a, b = (leaf_value(name, y[s], w[s], classes) for s in (left, right))
             a, b = (a[0, 1], b[0, 1]) if classes else (a[0, 0], b[0, 0])
-            inside = low <= min(a, b) and max(a, b) <= high
-            if sign[f] and not (inside and (a - b) * sign[f] <= 0):
+            slack = 1e-12 * max(abs(a), abs(b))
+            inside = low - slack <= min(a, b) and max(a, b) <= high + slack
+            if sign[f] and not (inside and (a - b) * sign[f] <= slack):
                 continue
             sides = [w[s].sum() * impurity(name, y[s], w[s]) for s in (left, right)]
             gain = W * before - sum(sides)

@@ -186,7 +186,7 @@ class MLPClassifier(Classifier, AbstractMLP):
         return len(self.classes_), "softmax"
 
     def _strata(self, y):
-        y = np.asarray(y)
+        y = arrays.to_numpy(y)
         if y.ndim == 2 or np.unique(y, return_counts=True)[1].min() < 2:
             return None
         return y

@@ -13,7 +13,8 @@ both sides at every place.
 
 from numba import njit
 
-from ._layout import BASE, HIGH, LOW, TOL, WEIGHT
+from ._layout import BASE, TOL, WEIGHT
+from ._score import ordered
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -106,10 +107,8 @@ def walk_absolute(P, lists, t0, head, rows, start, end, stop, first, last, x, ti
             continue
         j = m + i - start
         if P.bounded:
-            u, v = a[j], b[n - j - 2]
-            inside = min(u, v) >= R[LOW] and max(u, v) <= R[HIGH]
             heavy = min(wl, R[WEIGHT] - wl) >= P.min_weight
-            if not heavy or (sign and not (inside and (u - v) * sign <= 0.0)):
+            if not heavy or (sign and not ordered(sign, R, a[j], b[n - j - 2])):
                 continue
         gain = P.scale * (R[BASE] - left[j] - right[n - j - 2])
         if gain > bar:

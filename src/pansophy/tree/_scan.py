@@ -18,8 +18,6 @@ from ._layout import (
     B_N_LEFT,
     B_THRESHOLD,
     CHUNK,
-    HIGH,
-    LOW,
     MISSING,
     NO_BYTE,
     SIGN,
@@ -29,7 +27,7 @@ from ._layout import (
     TOL,
     WEIGHT,
 )
-from ._score import FAST, SLIVER, add, score
+from ._score import FAST, SLIVER, add, ordered, score
 
 SHORT = 32  # places up to which a walk goes one by one
 
@@ -60,9 +58,7 @@ def fits(P, sign, R, u, wl):
     if sign == 0:
         return True
     k = 1 if P.is_class and not P.one else 0
-    a, b = u[k] / wl, (R[SUMS + k] - u[k]) / (W - wl)
-    inside = min(a, b) >= R[LOW] and max(a, b) <= R[HIGH]
-    return inside and (a - b) * sign <= 0.0
+    return ordered(sign, R, u[k] / wl, (R[SUMS + k] - u[k]) / (W - wl))
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST | {"nnan"})

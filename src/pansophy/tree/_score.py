@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ._layout import BASE, POISSON, SQUARE, SUMS, WEIGHT, XLOGX
+from ._layout import BASE, HIGH, LOW, POISSON, SQUARE, SUMS, WEIGHT, XLOGX
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}
 SLIVER = 1e-12  # least share of the weight that a denominator may hold, and least
@@ -21,6 +21,17 @@ SLIVER = 1e-12  # least share of the weight that a denominator may hold, and lea
 @njit(cache=True, nogil=True, error_model="numpy")
 def xlogx(v):
     return v * math.log(v) if v > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def ordered(sign, R, a, b):
+    """Whether leaf values a, b keep the bounds of node R and the order that sign asks.
+
+    Up to rounding, which the values' clipping to the bounds makes good in the end.
+    """
+    slack = SLIVER * max(abs(a), abs(b))
+    inside = min(a, b) >= R[LOW] - slack and max(a, b) <= R[HIGH] + slack
+    return inside and (a - b) * sign <= slack
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
