@@ -43,11 +43,12 @@ class Passes:
 
     def __init__(self, design, index):
         self.design, self.index = design, index
-        self.curve = design.squares(index)
         if design.sparse:
             self.columns = sp.csc_matrix(design.X[:, index])
+            self.curve = design.squares(index)
         else:
             self.columns = design.rows(index)
+            self.curve = np.einsum("ij,ij->i", self.columns, self.columns)
 
     def run(self, r, w, penalty, order, n_epochs=1):
         """Change r and w (on the columns) in place."""

@@ -63,17 +63,14 @@ class Design:
 
     def rows(self, index):
         """Some columns of X (times sqrt(p), centred), one per row; dense only."""
-        rows = np.ascontiguousarray(self.X[:, index].T)
+        rows = self.X.T[index]  # a copy, straight into its final order
         if self.centre:
             rows -= self.mean[index, None]
         rows *= self.root
         return rows
 
     def squares(self, index):
-        """Squared lengths of some columns."""
-        if not self.sparse:
-            rows = self.rows(index)
-            return np.einsum("ij,ij->i", rows, rows)
+        """Squared lengths of some columns; sparse only."""
         X = self.X[:, index]
         return np.asarray(X.multiply(X).T @ self.p).ravel() - self.mean[index] ** 2
 

@@ -31,10 +31,12 @@ Shapes    X (n, d)   y, p, r (n,)   w, c (d,)   E (k,)   G (k, k)
 Refs      [Tibshirani2012] strong rules; [Massias2018] working sets
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from ..core import threads
 from ..penalties.base import POSITIVE
 from . import _coordinate as loops
 from .coordinate import MEMORY, Passes, accelerated
@@ -42,6 +44,9 @@ from .support import Support
 
 LIMIT = 6000  # columns whose Gram matrix is kept: 288 MB
 FIRST = 100  # columns a working set starts with
+CROWD = 300  # columns at the door that call for passes without a Gram matrix
+COLD = 12  # rounds of such passes before sets are built all the same
+PIECE = 256  # rows of a product that one thread makes
 EPOCHS = 3  # coordinate passes between two exact solves
 TURNS = 10  # coordinates an exact solve may lose one after the other
 TIGHT = 1e4  # an exact solve is held to this many units of rounding
@@ -69,6 +74,7 @@ class Store:
         self.rows = np.empty((0, design.n if self.keeps_rows else 0), self.dtype)
         self.G = np.empty((0, 0), self.dtype)
         self.support = Support(self.dtype)
+        self.passes = None  # copies of the columns of a wide round
         self.aim(y, Xy)
 
     def aim(self, y, Xy=None):
@@ -94,12 +100,31 @@ class Store:
         target = self.G[k : k + m, : k + m]
         if self.keeps_rows:
             self.rows[k : k + m] = self.design.rows(new)
-            np.matmul(self.rows[k : k + m], self.rows[: k + m].T, out=target)
+            self.multiply(k, m, target)
         elif self.given is not None:
             target[:] = self.given[np.ix_(new, self.index)]
         else:
             target[:] = self.design.sparse_gram(new, self.index)
         loops.mirror(self.G, k, k + m)
+
+    def multiply(self, k, m, target):
+        """Products of the m new rows with all, in pieces for threads."""
+
+        def piece(i):
+            new = self.rows[k + i : min(k + i + PIECE, k + m)]
+            np.matmul(new, self.rows[: k + m].T, out=target[i : i + len(new)])
+
+        tasks = (partial(piece, i) for i in range(0, m, PIECE))
+        for _ in threads.run(tasks, blas=True):
+            pass
+
+    def passes_over(self, E):
+        """Passes over the columns E, or those at hand if they are not many more."""
+        old = self.passes
+        fits = old is not None and len(old.index) <= 1.5 * len(E)
+        if not (fits and np.isin(E, old.index, assume_unique=True).all()):
+            self.passes = Passes(self.design, E)
+        return self.passes
 
     def grow(self, capacity):
         k = len(self.index)
@@ -228,17 +253,28 @@ def jump(store, G, h, w, penalty, *, fresh) -> bool:
     return True
 
 
-def wide(store, state, penalty, rng=None):
+def wide(store, state, penalty, rng=None, groups=4):
     """A round without a Gram matrix: accelerated passes over all that may move."""
     E = np.flatnonzero((np.abs(state.c) > 0.9 * penalty.a) | (state.w != 0))
-    passes = Passes(store.design, E)
+    passes = store.passes_over(E)
+    E = passes.index
     order = lambda: np.arange(len(E)) if rng is None else rng.permutation(len(E))
     w, r, u = np.zeros_like(state.w), state.r.copy(), state.w[E]
-    for _ in range(4):
+    for _ in range(groups):
         orders = [order() for _ in range(MEMORY)]
         r, u = accelerated(passes, store.y, r, u, penalty, orders)
     w[E] = u
     return measure(store, w, passes.residual(store.y, u), penalty)
+
+
+def crowded(store, state, penalty) -> bool:
+    """Whether so many columns may enter that a Gram matrix would be most of the work.
+
+    True of a single fit at a small a, far from its start; along a path columns enter
+    a few at a time.
+    """
+    wanted = (np.abs(state.c) > penalty.a) | (state.w != 0)
+    return np.count_nonzero(wanted & ~store.inside) > CROWD
 
 
 def rounds(store, penalty, tol, near=np.inf, rng=None):
@@ -246,9 +282,12 @@ def rounds(store, penalty, tol, near=np.inf, rng=None):
 
     The first round also lets in columns above `near`, the strong rule's 2 a - a_old.
     """
-    first = [near]
+    first, cold = [near], [COLD if near == np.inf else 0]
 
     def step(state):
+        if cold[0] and crowded(store, state, penalty):
+            cold[0] -= 1
+            return wide(store, state, penalty, rng, groups=1)
         new = choose(store, state, penalty, first[0])
         if first[0] is not None:  # a start may be non-zero on columns not yet in
             lost = np.flatnonzero((state.w != 0) & ~store.inside)
