@@ -49,4 +49,5 @@ docs: $(VENV)/dev.done  ## regenerate docs/curriculum.md from the catalogue
 	$(BIN)/python tools/curriculum.py
 
 clean:
+	find src -name "*.nb[ic]" -delete
 	rm -rf $(VENV) .pytest_cache .ruff_cache .demo

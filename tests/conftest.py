@@ -1,16 +1,44 @@
 """Shared set-up: quiet plots, fixed seeds, the array libraries to test with."""
 
+import importlib.util
 import os
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import settings
 
+SOURCE = Path(__file__).parents[1] / "src" / "pansophy"
+
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=25)
 settings.load_profile("ci")
+
+
+def pytest_configure(config):
+    """Forget compiled loops older than any loop.
+
+    Numba looks at the file of a function, not at those of the functions it calls, so
+    after an edit to one file of loops the others would keep the old code.
+    """
+    if hasattr(config, "workerinput"):
+        return  # once, before the workers start
+    newest = max(p.stat().st_mtime for p in SOURCE.rglob("_*.py"))
+    for cache in SOURCE.rglob("__pycache__/*.nb[ic]"):
+        if cache.stat().st_mtime < newest:
+            cache.unlink()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_torch_thread():
+    """Test processes share the cores; torch's threads would only spin."""
+    if importlib.util.find_spec("torch"):
+        import torch
+
+        torch.set_num_threads(1)
 
 
 @pytest.fixture

@@ -191,6 +191,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     def _warn_unsettled(self, reason):
         name = type(self).__name__
+        limit = "n_iter" if hasattr(self, "n_iter") else "max_iter"
         if reason == "interrupted":
             warnings.warn(
                 f"{name} was interrupted after {self.n_iter_} iterations; the model "
@@ -208,7 +209,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         elif reason == "max_iter":
             warnings.warn(
                 f"{name} did not converge in {self.n_iter_} iterations. Raise "
-                "max_iter or tol, or scale the data.",
+                f"{limit} or tol, or scale the data.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -74,7 +74,7 @@ class Store:
         self.rows = np.empty((0, design.n if self.keeps_rows else 0), self.dtype)
         self.G = np.empty((0, 0), self.dtype)
         self.support = Support(self.dtype)
-        self.passes = None  # copies of the columns of a wide round
+        self.passes: Passes | None = None  # copies of the columns of a wide round
         self.aim(y, Xy)
 
     def aim(self, y, Xy=None):
@@ -121,9 +121,10 @@ class Store:
     def passes_over(self, E):
         """Passes over the columns E, or those at hand if they are not many more."""
         old = self.passes
-        fits = old is not None and len(old.index) <= 1.5 * len(E)
-        if not (fits and np.isin(E, old.index, assume_unique=True).all()):
-            self.passes = Passes(self.design, E)
+        few = old is not None and len(old.index) <= 1.5 * len(E)
+        if old is not None and few and np.isin(E, old.index, assume_unique=True).all():
+            return old
+        self.passes = Passes(self.design, E)
         return self.passes
 
     def grow(self, capacity):
