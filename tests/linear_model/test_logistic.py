@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.base import InterruptedFitWarning
-from pansophy.linear_model import LogisticRegression, _logistic, likelihood
+from pansophy.linear_model import LogisticRegression, _logistic, likelihood, logistic_l1
 from pansophy.linear_model.logistic_l1 import recentre
 from pansophy.optim import check_gradient, newton
 from pansophy.params import ParameterError
@@ -169,6 +169,35 @@ def test_loops_match_the_oracle(rng):
     loss, R = oracle.softmax_pass(F, labels, v)
     assert _logistic.softmax_rows(F, labels, v) == pytest.approx(loss)
     np.testing.assert_allclose(F, R, atol=1e-14)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("block", [0, 3, 8])
+def test_newton_passes_match_the_oracle(intercept, block, rng, monkeypatch):
+    monkeypatch.setattr(logistic_l1, "BLOCK", block)
+    X = rng.normal(size=(30, 8)) * (rng.uniform(size=(30, 8)) < 0.6)
+    h, r, w = rng.uniform(size=30), rng.normal(size=30), rng.normal(size=8)
+    best, move = oracle.newton_move(X, h, r, w, 1.5, 0.2, intercept, 500)
+    columns = logistic_l1.prepare(sp.csc_matrix(X))
+    mass = h.sum() if intercept else 0.0
+    mean, curve = np.empty((2, 8))
+    _logistic.curvatures(*columns.arrays, h, mass, mean, curve)
+    G = np.zeros((block, block))
+    _logistic.weighted_gram(*columns.inside, h, G)
+    B = X[:, columns.block]
+    np.testing.assert_allclose(G, np.tril(B.T @ (h[:, None] * B)), atol=1e-12)
+    means = mean[columns.block]
+    G = G + np.tril(G, -1).T - mass * np.outer(means, means)
+    shift = _logistic.newton_epochs(
+        *columns.arrays,
+        *(h, r.copy(), mass, mean, curve, w, columns.block, G, columns.others),
+        *(1.5, 0.2, 0.0, 1e-10, 1000),
+    )
+    np.testing.assert_allclose(w, best, atol=1e-8)
+    assert shift == pytest.approx(move, abs=1e-8)
+    out = np.zeros(30)
+    _logistic.add_columns(*columns.arrays, w, out)
+    np.testing.assert_allclose(out, X @ w, atol=1e-12)
 
 
 @given(st.integers(0, 2**31 - 1), st.sampled_from([2, 3]), st.sampled_from([0.0, 0.7]))

@@ -59,3 +59,16 @@ def softmax_pass(F, t, v):
         p[ti] -= 1
         R[i] = vi * p
     return loss, R
+
+
+def newton_move(X, h, r, w, a, b, intercept, n_epochs=3000):
+    """Best (w, shift) of the quadratic with slopes r and curvatures h in the rows."""
+    w, start, shift = np.array(w, dtype=float), np.array(w, dtype=float), 0.0
+    for _ in range(n_epochs):
+        if intercept:
+            shift -= float(np.sum(r + h * (X @ (w - start) + shift))) / h.sum()
+        for j in range(X.shape[1]):
+            g = float(X[:, j] @ (r + h * (X @ (w - start) + shift)))
+            bend = float(X[:, j] ** 2 @ h)
+            w[j] = soft(bend * w[j] - g, a) / (bend + b)
+    return w, shift
