@@ -7,25 +7,26 @@ present point, with slope g_i = p - t and curvature h_i = p (1 - p):
 
     sum_i v_i h_i/2 (z_i - f_i)^2,   z = f - g / h                               (2)
 
-so the best move is a weighted elastic net with response z, which the working sets of
-`optim` solve; then a line search on eq. (1) itself. Classes take turns. With two
-classes this is proximal Newton, and it converges as fast. With more, adding s_j to
-column j of W in all classes changes nothing but the penalty, a direction in which
-turns are slow; so each round ends with the best s_j, which is a median for b2 = 0.
+so the best move is a weighted elastic net with response z; then a line search on eq.
+(1) itself. Classes take turns. With two classes this is proximal Newton, and it
+converges as fast. With more, adding s_j to column j of W in all classes changes nothing
+but the penalty, a direction in which turns are slow; so each round ends with the best
+s_j, which is a median for b2 = 0.
 
-CSC columns take another way to the same move: coordinate descent on eq. (2) straight
-over the columns, O(entries of the column) a coordinate. The few fullest columns, which
-hold most entries of a text and correlate most, move together through their Gram
-matrix; that saves most passes. A turn leaves `KEEP` of the distance to optimality.
+The elastic net is solved by coordinate descent on eq. (2) straight over CSC columns,
+O(entries of the column) a coordinate. The few fullest columns, which hold most entries
+of a text and correlate most, move together through their Gram matrix; that saves most
+passes. A turn leaves `KEEP` of the distance to optimality. Dense X takes the same way,
+at the price of a copy with row numbers: half as much memory again.
 
 Curvatures are kept above 1e-6: a row that is all but certain stays in eq. (2), whose
 gradient is exact whatever the curvature.
 
-Shapes    X (n, d) dense or CSC   F (n, k)   W (k, d)
+Shapes    X (n, d) CSC   F (n, k)   W (k, d)
 Refs      [Friedman2010] the turns; [Lee2014] proximal Newton
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,14 +35,11 @@ from ..core.iterate import Result, iterate
 from ..core.numerics import log1pexp, logsumexp, sigmoid, softmax
 from ..core.progress import SILENT
 from ..losses.multiclass import one_hot
-from ..optim import working_set as sets
-from ..optim.design import Design
 from ..penalties.base import ELASTIC_NET
 from ..penalties.separable import shrink
 from . import _logistic as loops
 
 FLOOR = 1e-6
-ROUNDS = 20
 BLOCK = 64  # columns of a sparse matrix whose Gram matrix is made
 EPOCHS = 100  # most passes over sparse columns in a turn
 KEEP = 0.1  # of the distance to optimality, what a turn may leave
@@ -63,7 +61,7 @@ class State(NamedTuple):
 class Problem(NamedTuple):
     """Eq. (1): rows, targets of 0 and 1 (n, k), weights of sum 1, penalty."""
 
-    X: np.ndarray
+    X: Any  # CSC
     T: np.ndarray
     v: np.ndarray
     a: float
@@ -90,32 +88,6 @@ class Problem(NamedTuple):
         return max(most, free)
 
 
-def turn(problem, W, b, F, c, tol):
-    """Improve class c: eq. (2), then a line search on eq. (1)."""
-    p = problem.probabilities(F)[:, c]
-    h = np.maximum(p * (1 - p), FLOOR)
-    q = problem.v * h
-    mass = q.sum()
-    q = (q / mass).astype(problem.X.dtype)
-    z = (F[:, c] - (p - problem.T[:, c]) / h).astype(problem.X.dtype)
-    design = Design(problem.X, q, centre=problem.intercept)
-    mean = q @ z if problem.intercept else 0.0
-    store = sets.Store(design, design.root * (z - mean))
-    penalty = mixed(problem.a / mass, problem.b2 / mass)
-    state = sets.measure(store, W[c], store.residual(W[c]), penalty)
-    run = iterate(
-        sets.rounds(store, penalty, tol / mass),
-        state,
-        max_iter=ROUNDS,
-        tol=tol / mass,
-        change=lambda old, new: new.gap,
-    )
-    w = run.state.w
-    new_b = float(mean - design.mean @ w) if problem.intercept else 0.0
-    slope = problem.X @ (w - W[c]) + (new_b - b[c])
-    return search(problem, W, b, F, c, w, new_b, slope)
-
-
 class Columns(NamedTuple):
     """A CSC matrix for passes over its columns; the fullest make a block."""
 
@@ -140,7 +112,7 @@ def prepare(X) -> Columns:
     )
 
 
-def sparse_turn(problem, W, b, F, c, tol, columns):
+def turn(problem, W, b, F, c, tol, columns):
     """Improve class c by passes over the columns, to distances of sum `tol`."""
     v = problem.v.astype(float)
     p = problem.probabilities(F)[:, c].astype(float)
@@ -213,27 +185,23 @@ def minimise(
 
     k is 1 for two classes, whose targets t are 0 and 1.
     """
-    if sp.issparse(X) and not X.has_canonical_format:
+    X = sp.csc_array(X)
+    if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     T = t[:, None].astype(X.dtype) if k == 1 else one_hot(t, np.empty((1, k), X.dtype))
     problem = Problem(X, T, v, a, b2, intercept)
     W, b = (np.array(part, dtype=X.dtype) for part in start)
     F = np.asarray(X @ W.T) + b
-    columns = prepare(X) if sp.issparse(X) else None
+    columns = prepare(X)
 
     def settle(W, b, F):
         return State(W, b, F, problem.objective(W, F), problem.violation(W, F))
 
     def step(s):
         W, b, F = s.W, s.b, s.F
-        # each lasso a little closer than the point it starts from, by its gap
-        inner = max(1e-3 * min(s.violation, 1.0) ** 2, 1e-14)
         for c in range(k):
-            if columns is None:
-                W, b, F = turn(problem, W, b, F, c, inner)
-            else:
-                W, b, F = sparse_turn(problem, W, b, F, c, 0.3 * tol, columns)
+            W, b, F = turn(problem, W, b, F, c, 0.3 * tol, columns)
         if k > 1:
             W = recentre(W, a, b2)
             b = b - b.mean()
