@@ -17,6 +17,7 @@ import multiprocessing as mp
 import os
 import platform
 import statistics
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -59,6 +60,8 @@ def serve(pipe, module, case_name, name, size):
     import warnings
 
     warnings.simplefilter("ignore")
+    if name == "ours":  # numba is not loaded yet: the first call compiles everything
+        os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="bench-")
     try:
         case = find(module, case_name)
         payload = case.data(size)
