@@ -16,6 +16,7 @@ import json
 import multiprocessing as mp
 import os
 import platform
+import shutil
 import statistics
 import tempfile
 import time
@@ -60,8 +61,9 @@ def serve(pipe, module, case_name, name, size):
     import warnings
 
     warnings.simplefilter("ignore")
+    empty = tempfile.mkdtemp(prefix="bench-")
     if name == "ours":  # numba is not loaded yet: the first call compiles everything
-        os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="bench-")
+        os.environ["NUMBA_CACHE_DIR"] = empty
     try:
         case = find(module, case_name)
         payload = case.data(size)
@@ -78,6 +80,8 @@ def serve(pipe, module, case_name, name, size):
             pipe.send(time.perf_counter() - begun)
     except Exception as error:  # reported, so that one absent peer stops nothing
         pipe.send({"error": f"{type(error).__name__}: {error}"})
+    finally:
+        shutil.rmtree(empty, ignore_errors=True)
 
 
 def find(module, case_name):
