@@ -21,10 +21,11 @@ LAYERS = [
     {"losses", "penalties", "links", "kernels", "distances", "distributions", "graphs"},
     {"optim", "sampling", "nn"},
     {
-        "linear_model", "tree", "cluster", "mixture", "state_space",
-        "neural_network", "rl",
+        "linear_model", "svm", "discriminant_analysis", "naive_bayes",
+        "feature_extraction", "feature_selection", "tree", "cluster", "mixture",
+        "state_space", "neural_network", "rl",
     },
-    {"datasets", "plot"},
+    {"datasets", "diagnose", "plot"},
     {"compare"},
     {"cli"},
     {"testing"},
@@ -38,6 +39,9 @@ EXCEPTIONS = {
     ("distributions", "links"): "means of exponential families",
     ("kernels", "distances"): "stationary kernels are functions of distance",
     ("mixture", "cluster"): "mixtures start from k-means",
+    ("svm", "linear_model"): "a linear machine is a linear model",
+    ("discriminant_analysis", "linear_model"): "its scores are those of a linear model",
+    ("feature_selection", "linear_model"): "subsets are compared by least squares",
 }
 
 TORCH_ALLOWED = {"nn", "neural_network"}

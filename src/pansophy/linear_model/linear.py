@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, lsmr
 from sklearn.exceptions import ConvergenceWarning
 
+from ..base import Estimator, Regressor
 from ..core import arrays
 from ..core.rows import DatasetRows
 
@@ -55,6 +56,19 @@ def predict(model, X):
     B = coef.T if coef.ndim == 2 else coef
     line = lambda x: x @ B + b
     return X.map(line) if isinstance(X, DatasetRows) else line(X)
+
+
+class AbstractLinearRegressor(Regressor, Estimator):
+    """Predictions of a model with `coef_` and `intercept_`."""
+
+    def predict(self, X):
+        """B^T x + b for every row."""
+        return predict(self, self._ready(X, accept_sparse="csr"))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 def names_of(model, columns, limit=8):

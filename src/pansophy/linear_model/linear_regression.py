@@ -20,16 +20,22 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ..base import Estimator, Regressor
 from ..core import threads
 from ..core.least_squares import least_squares
 from ..core.linalg import singular_values
 from ..params import Flag, Jobs, NonNegative
-from .linear import predict, solve_lsmr, store, target_columns, warn_rank, wide_sparse
+from .linear import (
+    AbstractLinearRegressor,
+    solve_lsmr,
+    store,
+    target_columns,
+    warn_rank,
+    wide_sparse,
+)
 
 
 @dataclass(eq=False, repr=False)
-class LinearRegression(Regressor, Estimator):
+class LinearRegression(AbstractLinearRegressor):
     """Ordinary least squares, accurate and in one or two passes over the data.
 
     Parameters
@@ -124,12 +130,7 @@ class LinearRegression(Regressor, Estimator):
         )
         return B, b
 
-    def predict(self, X):
-        """B^T x + b for every row."""
-        return predict(self, self._ready(X, accept_sparse="csr"))
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
         return tags

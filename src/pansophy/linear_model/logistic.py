@@ -32,7 +32,6 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from ..base import Classifier, Estimator
 from ..core import arrays, threads
 from ..core.numerics import log_softmax, sigmoid, softmax
 from ..core.rows import DatasetRows
@@ -40,38 +39,9 @@ from ..optim import lbfgs, newton, newton_cg
 from ..params import Count, Flag, Fraction, Jobs, NonNegative, Positive, Verbosity
 from ..typing import Seed
 from .likelihood import Likelihood
-from .linear import predict as raw_prediction
+from .scores import AbstractLinearClassifier, class_factors, encode
 
 NARROW = 512  # coefficients up to which a Hessian is made
-
-
-def encode(y):
-    """The classes in order, and the place of each label among them."""
-    xp = arrays.namespace(y)
-    classes, codes = xp.unique_inverse(y)
-    if classes.shape[0] < 2:
-        raise ValueError(
-            "This solver needs samples of at least 2 classes in the data, but the "
-            f"data contains only one class: {arrays.to_numpy(classes)[0]!r}"
-        )
-    return classes, codes
-
-
-def class_factors(class_weight, classes, codes, w):
-    """One factor per class: 1, those given, or inverse to the classes' weight."""
-    k = len(classes)
-    if class_weight is None:
-        return np.ones(k)
-    if class_weight == "balanced":
-        counts = np.bincount(codes, weights=w, minlength=k)
-        return np.divide(counts.sum(), k * counts, out=np.ones(k), where=counts > 0)
-    names = classes.tolist()
-    unknown = [label for label in class_weight if label not in names]
-    if unknown:
-        raise ValueError(
-            f"The classes, {unknown}, are not in class_weight's data: y holds {names}."
-        )
-    return np.array([float(class_weight.get(name, 1.0)) for name in names])
 
 
 def choose_solver(solver, l1, X, k):
@@ -94,7 +64,7 @@ def choose_solver(solver, l1, X, k):
 
 
 @dataclass(eq=False, repr=False)
-class LogisticRegression(Classifier, Estimator):
+class LogisticRegression(AbstractLinearClassifier):
     """Logistic regression, binary or multinomial. The module text gives the method.
 
     Parameters
@@ -259,21 +229,6 @@ class LogisticRegression(Classifier, Estimator):
     def _attributes(self, W, b):
         return {"classes_": self.classes_, "coef_": W, "intercept_": b}
 
-    def decision_function(self, X) -> Any:
-        """Raw predictions: (n,) for two classes, (n, k) for more."""
-        X = self._ready(X, accept_sparse="csr")
-        F: Any = raw_prediction(self, X)
-        return F[:, 0] if F.shape[1] == 1 else F
-
-    def predict(self, X):
-        """The most probable class."""
-        F = self.decision_function(X)
-        xp = arrays.namespace(F)
-        best = xp.astype(F > 0, xp.int64) if F.ndim == 1 else xp.argmax(F, axis=1)
-        if arrays.is_foreign(F) and not arrays.is_foreign(self.classes_):
-            best = arrays.to_numpy(best)
-        return arrays.namespace(self.classes_).take(self.classes_, best)
-
     def predict_proba(self, X):
         """Probabilities of the classes, (n, k)."""
         F = self.decision_function(X)
@@ -288,8 +243,3 @@ class LogisticRegression(Classifier, Estimator):
             xp = arrays.namespace(F)
             F = xp.stack([xp.zeros_like(F), F], axis=1)
         return log_softmax(F)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -24,7 +24,6 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-from ..base import Estimator, Regressor
 from ..core import arrays, linalg
 from ..core.least_squares import least_squares
 from ..core.rows import DatasetRows
@@ -32,8 +31,8 @@ from ..params import Count, Flag, NonNegative, ParameterError
 from ..typing import Seed, Words
 from .linear import (
     DENSE_WIDTH,
+    AbstractLinearRegressor,
     Centred,
-    predict,
     solve_lsmr,
     store,
     target_columns,
@@ -78,7 +77,7 @@ def solve_dual(X, Y, w, alpha, *, intercept):
 
 
 @dataclass(eq=False, repr=False)
-class Ridge(Regressor, Estimator):
+class Ridge(AbstractLinearRegressor):
     """Least squares with an L2 penalty.
 
     Parameters
@@ -242,10 +241,6 @@ class Ridge(Regressor, Estimator):
         )
         self.n_iter_ = np.full(Y.shape[1], run.n_iter)
         return run.state.X, center - A.mean @ run.state.X
-
-    def predict(self, X):
-        """B^T x + b for every row."""
-        return predict(self, self._ready(X, accept_sparse="csr"))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
