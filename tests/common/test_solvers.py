@@ -45,6 +45,11 @@ SMOOTH = {
         f, x, optim.bold_driver(), max_iter=5000, tol=1e-9
     ),
     "exact": lambda f, H, x: optim.gradient_descent(f, x, optim.exact(), tol=5e-7),
+    "wolfe": lambda f, H, x: optim.gradient_descent(f, x, optim.wolfe(), tol=1e-9),
+    "bfgs": lambda f, H, x: optim.bfgs(f, x, tol=1e-9),
+    "conjugate_hz": lambda f, H, x: optim.conjugate_gradient(f, x, tol=1e-9),
+    "conjugate_pr": lambda f, H, x: optim.conjugate_gradient(f, x, beta="pr", tol=1e-9),
+    "block": lambda f, H, x: optim.block_descent(f, x, tol=1e-8),
     "newton": lambda f, H, x: optim.newton(f, H, x),
     "newton_keeping": lambda f, H, x: optim.newton(f, H, x, keep=0.9),
     "newton_cg": lambda f, H, x: optim.newton_cg(f, lambda w: H(w).__matmul__, x),
@@ -66,6 +71,31 @@ def test_smooth_optimum(name, rng):
     run = SMOOTH[name](f, hessian, np.zeros(5))
     assert np.abs(f(run.state.position)[1]).max() < 1e-6
     assert len(run.history["objective"]) == run.n_iter
+
+
+@pytest.mark.parametrize("name", optim.METHODS)
+def test_front_door_reaches_the_same_optimum(name, rng):
+    """Every method of the table, on the same bowl; within bounds where it can."""
+    f, H, best = ridge_problem(rng, d=3)
+    method = optim.METHODS[name]
+    rough = {"random_search": 0.5, "subgradient": 0.01, "simulated_annealing": 1e-4}
+    rough = rough.get(name, 1e-5)
+    how = {"hessian": lambda w: H} if "newton" in name else {}
+    limit = {"subgradient": 3000, "random_search": 3000, "projected": 2000}
+    how |= {"max_iter": limit[name]} if name in limit else {}
+    if "bounds" in method.takes:
+        run = optim.minimize(f, bounds=[(-2, 2)] * 3, x=np.ones(3), method=name,
+                             random_state=0, **how)  # fmt: skip
+    else:
+        run = optim.minimize(f, np.ones(3), name, **how)
+    assert isinstance(run, Result) and run.reason in ("tolerance", "max_iter")
+    np.testing.assert_allclose(run.state.position, best, atol=rough)
+    if "bounds" in method.takes and "x" in method.needs:
+        tight = optim.minimize(f, np.full(3, 0.01), name, bounds=(0.0, 0.05), **how)
+        oracle = optim.lbfgs(f, np.full(3, 0.01), bounds=[(0.0, 0.05)] * 3, tol=1e-10)
+        np.testing.assert_allclose(
+            tight.state.position, oracle.state.position, atol=rough
+        )
 
 
 @pytest.mark.parametrize("penalty", [p for p in penalties.PENALTIES if p.kind >= 0])
@@ -114,8 +144,11 @@ def test_coordinate_loops_match_the_oracle(rng):
         w = start.copy()
         curve = (X * X).sum(axis=0)
         rows = np.ascontiguousarray(X.T)
-        loops.dense_epochs(rows, y - X @ w, w, curve, order, *numbers, 3)
+        ones, zero = np.ones(20), np.zeros(5)
+        u = y - X @ w
+        loops.dense_epochs(rows, ones, zero, u, 0.0, w, curve, order, *numbers, 3)
         np.testing.assert_allclose(w, oracle.elastic_net_epochs(X, *how), rtol=1e-10)
+        np.testing.assert_allclose(u, y - X @ w, atol=1e-12)
         S, mean, w = sp.csc_matrix(X), X.mean(axis=0), start.copy()
         C = X - mean
         r = y - X @ w
@@ -272,8 +305,9 @@ def test_newton_solves_a_quadratic_at_once():
     assert below.converged
     above = optim.gradient_descent(f, start, optim.constant(0.1402), max_iter=300)
     assert above.objective > f(start)[0]
-    with pytest.raises(NotPositiveDefiniteError):
-        optim.newton(f, lambda w: -np.eye(2), start)
+    for singular in (-np.eye(2), np.zeros((2, 2))):
+        with pytest.raises(NotPositiveDefiniteError, match="positive"):
+            optim.newton(f, lambda w, H=singular: H, start)
 
 
 def test_exact_line_search_number():

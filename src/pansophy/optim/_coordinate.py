@@ -1,13 +1,14 @@
 """Loops of coordinate descent on least squares: Gram form, dense and sparse columns.
 
 Gram form keeps q = h - G w, the correlation of every column with the residual, so a
-change of one coordinate costs one row of G. The other two keep the residual r.
-All three take a separable penalty as (kind, a, b) and visit coordinates in the order
-given, `n_epochs` times.
+change of one coordinate costs one row of G. The other two keep the residual and see
+centred columns through X as it is. All three take a separable penalty as (kind, a, b)
+and visit coordinates in the order given, `n_epochs` times.
 """
 
 import math
 
+import numpy as np
 from numba import njit
 
 from ..penalties import _separable as penalties
@@ -40,35 +41,69 @@ def gram_epochs(G, q, w, order, kind, a, b, n_epochs):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def dense_epochs(X, r, w, curve, order, kind, a, b, n_epochs):
-    """Columns X[j] stored as rows, residual r = y - w X."""
-    n = r.shape[0]
+def gram_gap(h, q, w, energy, positive, a, b):
+    """The duality gap from Gram form, where |r|^2 = |y|^2 - w (h + q); a > 0."""
+    l1, square, along, top = 0.0, energy, energy, 0.0
+    for j in range(w.shape[0]):
+        slope = q[j] - b * w[j]
+        top = max(top, slope if positive else abs(slope))
+        if w[j] != 0:
+            l1 += abs(w[j])
+            square += w[j] * (b * w[j] - h[j] - q[j])
+            along -= w[j] * h[j]
+    s = a / top if top > a else 1.0
+    return square / 2 + a * l1 - s * along + s * s / 2 * square
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def gram_rounds(G, h, q, w, energy, order, kind, positive, a, b, tol, n_rounds):
+    """Passes over all, each followed by some over the support, until gap <= tol."""
+    some = np.empty_like(order)
+    for _ in range(n_rounds):
+        if gram_gap(h, q, w, energy, positive, a, b) <= tol:
+            return True
+        gram_epochs(G, q, w, order, kind, a, b, 1)
+        k = 0
+        for j in order:
+            if w[j] != 0:
+                some[k] = j
+                k += 1
+        gram_epochs(G, q, w, some[:k], kind, a, b, 4)
+    return gram_gap(h, q, w, energy, positive, a, b) <= tol
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def dense_epochs(X, p, mean, u, shift, w, curve, order, kind, a, b, n_epochs):
+    """Columns X[j] stored as rows, less their means; residual r = u / p + shift.
+
+    A centred column changes every row, all by the same amount: that is `shift`. The
+    weighted sum of the residual stays 0, so the mean drops out of the product.
+    """
+    n = u.shape[0]
     for _ in range(n_epochs):
         for j in order:
             if curve[j] <= 0:
                 continue
             column = X[j]
-            g = 0.0
+            g = shift * mean[j]
             for i in range(n):
-                g += column[i] * r[i]
+                g += column[i] * u[i]
             step = 1 / curve[j]
             new = penalties.prox(kind, w[j] + step * g, step, a, b)
             change = new - w[j]
             if change != 0:
                 w[j] = new
+                shift += mean[j] * change
                 for i in range(n):
-                    r[i] -= column[i] * change
+                    u[i] -= change * p[i] * column[i]
+    return shift
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def sparse_epochs(
     data, rows, starts, p, mean, r, shift, w, curve, order, kind, a, b, n_epochs
 ):
-    """CSC columns minus their means under weights p; the residual is r + shift.
-
-    A centred column changes every row, all by the same amount: that is `shift`. The
-    weighted sum of the residual stays 0, so the mean drops out of the product.
-    """
+    """CSC columns less their means under weights p; the residual is r + shift."""
     for _ in range(n_epochs):
         for j in order:
             if curve[j] <= 0:
@@ -86,6 +121,27 @@ def sparse_epochs(
                 for t in range(starts[j], starts[j + 1]):
                     r[rows[t]] -= data[t] * change
     return shift
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def squares(X, index, p, mean, out):
+    """sum_i p_i (x_ij - m_j)^2 of some columns X[j], stored as rows."""
+    for j in index:
+        column, m = X[j], mean[j]
+        total = 0.0
+        for i in range(len(p)):
+            total += p[i] * (column[i] - m) ** 2
+        out[j] = total
+
+
+@njit(cache=True, nogil=True)
+def gather(X, index, start, stop, out):
+    """out[j, i] = X[i, j] for some columns and a range of rows, in small tiles."""
+    for low in range(start, stop, 32):
+        high = min(low + 32, stop)
+        for j in index:
+            for i in range(low, high):
+                out[j, i] = X[i, j]
 
 
 @njit(cache=True, nogil=True)

@@ -15,11 +15,13 @@ Shapes    X (n, d) dense or CSC   y (n,)   w (d,)
 Refs      [Tseng2001] convergence; [Bertrand2021] Anderson on coordinate descent
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..core import threads
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
 from ..penalties.base import COUPLED
@@ -27,6 +29,7 @@ from . import _coordinate as loops
 from .design import Design
 
 MEMORY = 5  # M of eq. (2)
+ROWS = 4096  # rows that one thread copies
 
 
 class State(NamedTuple):
@@ -39,40 +42,57 @@ class State(NamedTuple):
 
 
 class Passes:
-    """Passes over some columns of a design, keeping the residual."""
+    """Passes over columns of a design, keeping the residual.
 
-    def __init__(self, design, index):
-        self.design, self.index = design, index
-        if design.sparse:
-            self.columns = sp.csc_matrix(design.X[:, index])
-            self.curve = design.squares(index)
-        else:
-            self.columns = design.rows(index)
-            self.curve = np.einsum("ij,ij->i", self.columns, self.columns)
+    Columns that are contiguous in X are read where they lie; of others, those that
+    are wanted are copied once.
+    """
+
+    def __init__(self, design):
+        self.design = design
+        self.ready = np.zeros(design.d, bool)  # columns whose curvature is known
+        self.curve = np.zeros(design.d, design.X.dtype)
+        self.columns = design.X
+        if not design.sparse:
+            plain = design.X.flags.f_contiguous
+            shape = (design.d, design.n)
+            self.columns = design.X.T if plain else np.empty(shape, design.X.dtype)
+
+    def prepare(self, index):
+        """Make columns ready for `run`."""
+        new, X = index[~self.ready[index]], self.design.X
+        p, mean = self.design.p, self.design.mean
+        self.ready[new] = True
+        if self.design.sparse:
+            self.curve[new] = self.design.squares(new)
+        elif len(new):
+            if not X.flags.f_contiguous:
+                copy = partial(loops.gather, X, new)
+                cuts = range(0, len(X), ROWS)
+                ends = [(i, min(i + ROWS, len(X)), self.columns) for i in cuts]
+                list(threads.run(partial(copy, *e) for e in ends))
+            loops.squares(self.columns, new, p, mean, self.curve)
 
     def run(self, r, w, penalty, order, n_epochs=1):
-        """Change r and w (on the columns) in place."""
-        how = (self.curve, order, penalty.kind, penalty.a, penalty.b, n_epochs)
+        """Change r and w in place, visiting the columns of `order`."""
+        p, root, mean = self.design.p, self.design.root, self.design.mean
+        how = (w, self.curve, order, penalty.kind, penalty.a, penalty.b, n_epochs)
+        X, zero = self.columns, r.dtype.type(0)
         if not self.design.sparse:
-            loops.dense_epochs(self.columns, r, w, *how)
+            u = root * r
+            shift = loops.dense_epochs(X, p, mean, u, zero, *how)
+            np.divide(u, root, out=r, where=root > 0)
+            r += root * shift
             return
-        X, root = self.columns, self.design.root
         plain = np.divide(r, root, out=np.zeros_like(r), where=root > 0)
-        mean = self.design.mean[self.index]
         shift = loops.sparse_epochs(
-            X.data, X.indices, X.indptr, self.design.p, mean, plain, 0.0, w, *how
+            X.data, X.indices, X.indptr, p, mean, plain, zero, *how
         )
         r[:] = root * (plain + shift)
 
-    def residual(self, y, w):
-        if not self.design.sparse:
-            return y - w @ self.columns
-        f = self.columns @ w - self.design.mean[self.index] @ w
-        return y - self.design.root * f
-
 
 def extrapolate(W):
-    """Eq. (2) for iterates W (M + 1, d); None where it is not defined."""
+    """Weights z of eq. (2) for iterates W (M + 1, d); None where it is not defined."""
     U = np.diff(W, axis=0)
     A = U @ U.T
     scale = np.trace(A)
@@ -84,22 +104,31 @@ def extrapolate(W):
         return None
     if not np.isfinite(z).all() or z.sum() == 0:
         return None
-    return (z / z.sum()) @ W[1:]
+    return (z / z.sum()).astype(W.dtype)
 
 
-def accelerated(passes, y, r, w, penalty, orders):
-    """M passes and one trial of eq. (2); returns r and w."""
-    iterates = [w.copy()]
-    for order in orders:
-        passes.run(r, w, penalty, order)
-        iterates.append(w.copy())
-    trial = extrapolate(np.asarray(iterates))
-    if trial is not None:
-        s = passes.residual(y, trial)
+def accelerated(passes, r, w, penalty, E, shuffle=lambda order: order, memory=MEMORY):
+    """A pass over E, M over the support in it, and one trial of eq. (2).
+
+    Changes r and w in place. The residual is linear in w and the weights sum to 1,
+    so the residual of the mix is the mix of the residuals.
+    """
+    passes.run(r, w, penalty, shuffle(E))
+    S = E[w[E] != 0]
+    if len(S) == 0:
+        return
+    W = np.empty((memory + 1, len(S)), w.dtype)
+    R = np.empty((memory + 1, len(r)), r.dtype)
+    W[0], R[0] = w[S], r
+    for m in range(1, memory + 1):
+        passes.run(r, w, penalty, shuffle(S))
+        W[m], R[m] = w[S], r
+    z = extrapolate(W)
+    if z is not None:
+        trial, s = z @ W[1:], z @ R[1:]
         value = lambda u, e: float(e @ e) / 2 + float(penalty.value(u))
-        if value(trial, s) < value(w, r):
-            return s, trial
-    return r, w
+        if value(trial, s) < value(w[S], r):
+            w[S], r[:] = trial, s
 
 
 def coordinate_descent(
@@ -113,7 +142,7 @@ def coordinate_descent(
     rng=None,
     task=SILENT,
 ) -> Result:
-    """Minimise eq. (1) for a separable penalty; a round is M passes.
+    """Minimise eq. (1) for a separable penalty; a round is M + 1 passes.
 
     Stops when no coordinate is further than `tol` from its optimality condition.
     `rng` makes the order of coordinates random.
@@ -134,8 +163,9 @@ def coordinate_descent(
     X = X if sp.issparse(X) else np.asarray(X, dtype=float)
     y = np.asarray(y, dtype=float)
     design = Design(X, np.ones(len(y)), centre=False)
-    every = np.arange(design.d)
-    passes = Passes(design, every)
+    passes, every = Passes(design), np.arange(design.d)
+    passes.prepare(every)
+    shuffle = rng.permutation if rng is not None else lambda order: order
 
     def settle(w, r):
         c = -design.correlate(r)
@@ -143,16 +173,14 @@ def coordinate_descent(
         return State(w, r, float(r @ r) / 2 + float(penalty.value(w)), away)
 
     def step(state):
-        order = lambda: every if rng is None else rng.permutation(design.d)
         r, w = state.residual.copy(), state.position.copy()
-        orders = [order() for _ in range(MEMORY)]
-        r, w = accelerated(passes, y, r, w, penalty, orders)
+        accelerated(passes, r, w, penalty, every, shuffle)
         return settle(w, r)
 
     w = np.zeros(design.d) if start is None else np.array(start, dtype=float)
     return iterate(
         step,
-        settle(w, passes.residual(y, w)),
+        settle(w, y - design.predict(w)),
         max_iter=max_iter,
         tol=tol,
         change=lambda old, new: new.violation,

@@ -17,6 +17,8 @@ from ..core import threads
 from ..core.rows import Rows
 from . import _coordinate as loops
 
+SMALL = 200_000  # entries of X up to which threads cost more than they save
+
 
 class Design:
     """Eq. (1) for a dense or CSC matrix X.
@@ -31,6 +33,7 @@ class Design:
     def __init__(self, X, p=None, *, centre=True):
         self.X, (self.n, self.d) = X, X.shape
         self.sparse, self.centre = sp.issparse(X), centre
+        self.equal = p is None
         self.p = np.full(self.n, 1 / self.n, X.dtype) if p is None else p
         self.root = np.sqrt(self.p)
         self.mean = np.zeros(self.d, X.dtype)
@@ -41,25 +44,26 @@ class Design:
         """v X, all d columns of the X that was given."""
         if not self.sparse:
             return product(self.X, v)
-        out = np.empty(self.d, self.X.dtype)
+        out = np.empty((*v.shape[:-1], self.d), self.X.dtype)
         X = self.X
-        loops.correlate_sparse(X.data, X.indices, X.indptr, v, out)
+        for row, u in zip(np.atleast_2d(out), np.atleast_2d(v), strict=True):
+            loops.correlate_sparse(X.data, X.indices, X.indptr, u, row)
         return out
 
     def correlate(self, r):
-        """X^T r."""
+        """r X for one residual (n,) or several (t, n)."""
         v = self.root * r
         out = self.times(v)
-        return out - self.mean * v.sum() if self.centre else out
+        return out - v.sum(axis=-1, keepdims=True) * self.mean if self.centre else out
 
     def predict(self, w):
-        """X w, from the non-zero entries of w."""
-        some = np.flatnonzero(w)
+        """X w for w (d,) or (t, d), from the columns with entries other than 0."""
+        some = np.flatnonzero(w if w.ndim == 1 else w.any(axis=0))
         if 4 * len(some) < self.d:
-            f = self.X[:, some] @ w[some]
+            f = (self.X[:, some] @ w[..., some].T).T
         else:
-            f = self.X @ w
-        return self.root * (f - self.mean[some] @ w[some])
+            f = (self.X @ w.T).T
+        return self.root * (f - (w[..., some] @ self.mean[some])[..., None])
 
     def rows(self, index):
         """Some columns of X (times sqrt(p), centred), one per row; dense only."""
@@ -87,17 +91,25 @@ class Design:
             return self.sparse_gram(every, every)
 
         def stats(X, root):
-            A = (X - self.mean) * root[:, None]
+            A = X - self.mean if self.centre else X
+            if not self.equal:
+                A = A * root[:, None]
             return A.T @ A
 
-        return Rows(self.X, self.root).sum(stats)
+        if self.n * self.d <= SMALL:
+            G = stats(self.X, self.root)
+        else:
+            G = Rows(self.X, self.root).sum(stats)
+        return G * self.p[0] if self.equal else G
 
 
 def product(X, v, block=1024):
-    """v X, by column blocks on threads where columns are contiguous."""
+    """v X: columns in blocks on threads where they are contiguous, else rows."""
     n, d = X.shape
-    if n * d < 1 << 20 or not X.flags.f_contiguous:
+    if n * d < 1 << 20:
         return v @ X
+    if not X.flags.f_contiguous:
+        return Rows(X, v.T).sum(lambda x, u: u.T @ x)
     cut = lambda j: lambda: v @ X[:, j : j + block]
     parts = threads.run((cut(j) for j in range(0, d, block)), blas=True)
-    return np.concatenate(list(parts))
+    return np.concatenate(list(parts), axis=-1)

@@ -11,11 +11,16 @@ descent steps, and the end is reached in fewer passes over the data. `hessian(x,
 rough)` may give an approximation (of fewer rows, say) while `rough` is true; it is
 asked for the exact one as soon as a rough step goes badly.
 
-`newton_cg` solves eq. (1) by conjugate gradients from products H v, only as far as
-the gradient is small, and needs no matrix.
+`newton_cg` solves eq. (1) by conjugate gradients from products H v and needs no
+matrix. Step i of them lowers the model q(z) = g.z + z.H z / 2 by e_i; they end when
+
+    i e_i <= SHARE |q|                                                           (2)
+
+that is when a step no longer brings a fair share of what all have brought, or where
+H bends down.
 
 Shapes    x, g (d,)   H (d, d)
-Refs      [Nocedal2006] ch. 3, 7; [Dembo1982] how far to solve
+Refs      [Nocedal2006] ch. 3, 7; [Nash1990] eq. (2)
 """
 
 from collections.abc import Callable
@@ -24,11 +29,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.iterate import Result, iterate
-from ..core.linalg import cg, cholesky, solve_cholesky
+from ..core.linalg import cholesky, solve_cholesky
 from ..core.progress import SILENT, Task
 from .gradient import State, at, line_search, size_of
 
 KEEP = 0.2
+SHARE = 0.1
 
 
 class NewtonState(NamedTuple):
@@ -39,6 +45,7 @@ class NewtonState(NamedTuple):
     gradient: Any  # g
     factor: Any = None  # Cholesky factor of a Hessian, or None
     rough: bool = False
+    stuck: bool = False  # an exact step no longer lowers f: rounding is all there is
 
     @property
     def slope(self) -> float:
@@ -85,8 +92,9 @@ def newton(
             return s._replace(factor=None, rough=False)  # try again, exactly
         good = new.slope <= keep * s.slope
         still = s.rough and (good or not fresh)
-        factor = factor if good else None
-        return NewtonState(new.position, new.objective, new.gradient, factor, still)
+        factor, x = factor if good else None, new.position
+        stuck = new.eta == 0
+        return NewtonState(x, new.objective, new.gradient, factor, still, stuck)
 
     begin = at(f, x, 1.0)
     return iterate(
@@ -94,9 +102,31 @@ def newton(
         NewtonState(begin.position, begin.objective, begin.gradient, None, rough),
         max_iter=max_iter,
         tol=tol,
-        change=lambda old, new: new.slope,
+        change=lambda old, new: 0.0 if new.stuck else new.slope,
         task=task,
     )
+
+
+def conjugate_steps(product, g, M, limit=200):
+    """A z that makes the model of f low, by eq. (2); M(r) is close to H^-1 r."""
+    z, r, model = np.zeros_like(g), -g, 0.0
+    s = M(r)
+    p, rho = s, float(np.vdot(r, s))
+    for i in range(1, limit + 1):
+        q = product(p)
+        bend = float(np.vdot(p, q))
+        if not bend > 0:
+            return z if i > 1 else p
+        a = rho / bend
+        z, r = z + a * p, r - a * q
+        fall = a * rho / 2
+        model += fall
+        if i * fall <= SHARE * model:
+            break
+        s = M(r)
+        rho, old = float(np.vdot(r, s)), rho
+        p = s + (rho / old) * p
+    return z
 
 
 def newton_cg(
@@ -109,19 +139,26 @@ def newton_cg(
     precondition: Callable | None = None,
     task: Task = SILENT,
 ) -> Result:
-    """Minimise f from x; `product(x)` returns the function v -> H v at x."""
+    """Minimise f from x until max |g_j| <= tol.
+
+    `product(x)` returns the function v -> H v at x, and `precondition(x)` one that is
+    close to r -> H^-1 r there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy import optim
+    >>> H = np.diag([1.0, 10.0, 100.0])
+    >>> bowl = lambda x: (x @ H @ x / 2, H @ x)
+    >>> run = optim.newton_cg(bowl, lambda x: H.__matmul__, np.ones(3))
+    >>> bool(np.abs(run.state.position).max() < 1e-8)
+    True
+    """
 
     def step(s):
-        size = float(np.linalg.norm(s.gradient))
-        accuracy = min(0.5, np.sqrt(size))
-        inner = cg(
-            product(s.position),
-            -s.gradient,
-            tol=accuracy,
-            max_iter=200,
-            precondition=precondition,
-        )
-        return line_search(f, s, inner.state.X)
+        M = precondition(s.position) if precondition else (lambda r: r)
+        z = conjugate_steps(product(s.position), s.gradient, M)
+        return line_search(f, s, z)
 
     return iterate(
         step,

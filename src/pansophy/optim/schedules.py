@@ -1,15 +1,104 @@
-"""Learning-rate schedules: functions of the step number t = 0, 1, 2, ...
+"""Schedules: numbers that change as learning goes on, functions of t = 0, 1, 2, ...
+
+Rates, temperatures, exploration: each schedule takes a step number or an array of
+them. `Schedule` and `Restarts` are data rather than functions, so that a model which
+has one prints and saves.
 
 Stochastic approximation converges for rates with sum eta_t = inf and sum eta_t^2 <
 inf [Robbins1951]; `check_schedule` tells whether a schedule looks as if it had both,
 from how its partial sums grow over decades.
+
+Refs      [Robbins1951]; [Loshchilov2017] Restarts
 """
+
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
+Kind = Literal["linear", "geometric", "cosine"]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """From `start` to `end` over `steps` steps, then flat.
+
+    Parameters
+    ----------
+    start, end : float
+        First and last value.
+    steps : int
+        Steps from one to the other.
+    kind : {"linear", "geometric", "cosine"}
+        Equal differences, equal ratios, or half a wave.
+
+    Examples
+    --------
+    >>> from pansophy.optim.schedules import Schedule
+    >>> Schedule(1.0, 0.2, 4)([0, 1, 2, 4, 9])
+    array([1. , 0.8, 0.6, 0.2, 0.2])
+    """
+
+    start: float
+    end: float
+    steps: int
+    kind: Kind = "linear"
+
+    def __post_init__(self):
+        if self.steps < 1:
+            raise ValueError(f"steps of Schedule must be at least 1, got {self.steps}.")
+        if self.kind not in get_args(Kind):
+            *most, last = (repr(k) for k in get_args(Kind))
+            raise ValueError(
+                f"kind of Schedule must be {', '.join(most)} or {last}, got "
+                f"{self.kind!r}."
+            )
+        if self.kind == "geometric" and not (self.start > 0 and self.end > 0):
+            raise ValueError("a geometric Schedule needs start and end above 0.")
+
+    def __call__(self, t):
+        f = np.minimum(np.asarray(t) / self.steps, 1.0)
+        if self.kind == "geometric":
+            return self.start * (self.end / self.start) ** f
+        if self.kind == "cosine":
+            f = (1 - np.cos(np.pi * f)) / 2
+        return self.start + f * (self.end - self.start)
+
+
+@dataclass(frozen=True)
+class Restarts:
+    """Half waves from `start` down to `end`, again and again, each `grow` as long.
+
+    Examples
+    --------
+    >>> Restarts(1.0, 0.0, 2, grow=2)([0, 1, 2, 4, 6]).round(6) + 0.0
+    array([1. , 0.5, 1. , 0.5, 1. ])
+    """
+
+    start: float
+    end: float = 0.0
+    steps: int = 10
+    grow: float = 1.0
+
+    def __post_init__(self):
+        if self.steps < 1 or self.grow < 1:
+            raise ValueError("steps and grow of Restarts must be at least 1.")
+
+    def __call__(self, t):
+        t = np.asarray(t, dtype=float)
+        if self.grow == 1:
+            f = (t % self.steps) / self.steps
+        else:
+            # the k-th wave starts at steps (grow^k - 1) / (grow - 1)
+            waves = 1 + t * (self.grow - 1) / self.steps
+            power = self.grow ** np.floor(np.log(waves) / np.log(self.grow) + 1e-9)
+            begin = self.steps * (power - 1) / (self.grow - 1)
+            f = (t - begin) / (self.steps * power)
+        return self.end + (self.start - self.end) * (1 + np.cos(np.pi * f)) / 2
+
 
 def constant(eta):
-    return lambda t: eta
+    return lambda t: eta + 0.0 * t
 
 
 def exponential(eta, rate=0.9):
@@ -19,18 +108,17 @@ def exponential(eta, rate=0.9):
 
 def inverse(eta, start=1.0):
     """min(eta, start / t)."""
-    return lambda t: min(eta, start / t) if t > 0 else eta
+    return lambda t: np.minimum(eta, start / np.maximum(t, start / eta))
 
 
-def linear(eta, last, steps):
+def linear(eta, last, steps) -> Schedule:
     """From eta straight down to `last` in so many steps, and `last` from then on."""
-    return lambda t: last if t >= steps else eta + (last - eta) * t / steps
+    return Schedule(eta, last, steps)
 
 
-def cosine(eta, steps, last=0.0):
+def cosine(eta, steps, last=0.0) -> Schedule:
     """Half a wave from eta down to `last`."""
-    fall = lambda t: (1 + np.cos(np.pi * min(t, steps) / steps)) / 2
-    return lambda t: last + (eta - last) * fall(t)
+    return Schedule(eta, last, steps, "cosine")
 
 
 def check_schedule(eta, decades: int = 6) -> bool:

@@ -13,8 +13,12 @@ order and mixture is allowed. With g the incoming gradient,
     scheduled  out -eta(t) g for a schedule eta                                  (6)
 
 `sgd` runs a chain over mini-batches: an epoch visits every row once in random order.
+Averaging the points of its steps removes most of the noise that is left at the end,
+
+    mean <- mean + (x - mean) / k,     k = 1, 2, ... from some epoch on          (7)
 
 Refs      [Polyak1964] [Nesterov1983] [Duchi2011] [Tieleman2012] [Kingma2015]
+          [Polyak1992] eq. (7)
 """
 
 from collections.abc import Callable
@@ -167,6 +171,9 @@ class State(NamedTuple):
     position: Any  # x
     memory: Any  # the chain's state
     objective: float  # mean of the batch values of the epoch
+    current: Any = None  # the running point, where position is the mean of eq. (7)
+    epoch: int = 0
+    count: int = 0  # k
 
 
 def sgd(
@@ -176,6 +183,7 @@ def sgd(
     transform: Transform | None = None,
     *,
     batch_size: int = 32,
+    average: int | None = None,
     max_iter: int = 100,
     tol: float = 1e-6,
     random_state=None,
@@ -184,7 +192,8 @@ def sgd(
     """Minimise the mean over n rows; `f(x, rows) -> (value, gradient)` of a batch.
 
     An iteration is an epoch: every row once, in random order. `batch_size=n` is
-    gradient descent.
+    gradient descent. `average` is the epoch from which on eq. (7) is taken, 0 for the
+    first; None for no averaging.
 
     Examples
     --------
@@ -201,15 +210,20 @@ def sgd(
 
     def step(s):
         order = rng.permutation(n)
-        x, memory, total = s.position, s.memory, 0.0
+        x, memory, total = s.current, s.memory, 0.0
+        mean, k = s.position, s.count
+        averaging = average is not None and s.epoch >= average
         for i in range(0, n, batch_size):
             rows = order[i : i + batch_size]
             value, g = f(x, rows)
             move, memory = transform.update(g, memory, x)
             x = x + move
             total += float(value) * len(rows)
-        return State(x, memory, total / n)
+            if averaging:
+                k += 1
+                mean = x if k == 1 else mean + (x - mean) / k
+        return State(mean if averaging else x, memory, total / n, x, s.epoch + 1, k)
 
-    start = State(x, transform.init(x), np.inf)
+    start = State(x, transform.init(x), np.inf, x)
     change = lambda old, new: abs(old.objective - new.objective)
     return iterate(step, start, max_iter=max_iter, tol=tol, change=change, task=task)

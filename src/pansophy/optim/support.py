@@ -44,7 +44,7 @@ class Support:
         return b == self.b and changes <= 8 + len(S) // 16
 
     def move(self, G, b, S) -> bool:
-        if not self.near(b, S):
+        if len(self.members) == 0 or not self.near(b, S):
             return self.renew(G, b, S)
         out = np.flatnonzero(~np.isin(self.members, S, assume_unique=True))
         new = S[~np.isin(S, self.members, assume_unique=True)]
@@ -66,9 +66,12 @@ class Support:
     def renew(self, G, b, S) -> bool:
         A = G[np.ix_(S, S)]
         A[np.diag_indices(len(S))] += b
+        size = A.diagonal().copy()
         try:
             R = cholesky(A, overwrite_a=True, check_finite=False)
-        except LinAlgError:  # more columns than rank
+        except LinAlgError:
+            R = np.zeros_like(A)
+        if not np.all(R.diagonal() ** 2 > 1e-12 * size):  # more columns than rank
             self.members = np.empty(0, np.intp)
             return False
         self.reserve(len(S))

@@ -44,10 +44,12 @@ from .support import Support
 
 LIMIT = 6000  # columns whose Gram matrix is kept: 288 MB
 FIRST = 100  # columns a working set starts with
-CROWD = 300  # columns at the door that call for passes without a Gram matrix
+CROWD = 100  # columns at the door that call for passes without a Gram matrix
 COLD = 12  # rounds of such passes before sets are built all the same
+SLOW = 0.5  # what such a round must make of the gap for another one
 PIECE = 256  # rows of a product that one thread makes
 EPOCHS = 3  # coordinate passes between two exact solves
+QUICK = 20  # rounds of plain passes on a whole Gram matrix
 TURNS = 10  # coordinates an exact solve may lose one after the other
 TIGHT = 1e4  # an exact solve is held to this many units of rounding
 
@@ -74,7 +76,8 @@ class Store:
         self.rows = np.empty((0, design.n if self.keeps_rows else 0), self.dtype)
         self.G = np.empty((0, 0), self.dtype)
         self.support = Support(self.dtype)
-        self.passes: Passes | None = None  # copies of the columns of a wide round
+        self.passes = Passes(design)  # for rounds without a Gram matrix
+        self.inner = None  # what `groups.py` makes of the columns let in
         self.aim(y, Xy)
 
     def aim(self, y, Xy=None):
@@ -88,14 +91,14 @@ class Store:
     def views(self):
         """G and h on E."""
         k = len(self)
-        return self.G[:k, :k], self.Xy[self.index]
+        return self.G[:k, :k], self.Xy[..., self.index]
 
     def add(self, new):
         """Let columns in: their products with each other and with all others."""
         k, m = len(self.index), len(new)
         if k + m > len(self.G):
             self.grow(min(max(k + m, 2 * k, 2 * FIRST), self.design.d))
-        self.index = np.concatenate([self.index, new])
+        self.index, self.inner = np.concatenate([self.index, new]), None
         self.inside[new] = True
         target = self.G[k : k + m, : k + m]
         if self.keeps_rows:
@@ -118,15 +121,6 @@ class Store:
         for _ in threads.run(tasks, blas=True):
             pass
 
-    def passes_over(self, E):
-        """Passes over the columns E, or those at hand if they are not many more."""
-        old = self.passes
-        few = old is not None and len(old.index) <= 1.5 * len(E)
-        if old is not None and few and np.isin(E, old.index, assume_unique=True).all():
-            return old
-        self.passes = Passes(self.design, E)
-        return self.passes
-
     def grow(self, capacity):
         k = len(self.index)
         rows = np.empty((capacity, self.rows.shape[1]), self.dtype)
@@ -136,15 +130,32 @@ class Store:
 
     def residual(self, w):
         """y - X w for w on all d columns."""
-        u = w[self.index]
-        some = np.flatnonzero(u)
-        if not self.keeps_rows or len(some) < np.count_nonzero(w):
+        used = w if w.ndim == 1 else w.any(axis=0)
+        some = np.flatnonzero(used[self.index])
+        if not self.keeps_rows or len(some) < np.count_nonzero(used):
             return self.y - self.design.predict(w)
-        return self.y - u[some] @ self.rows[some]
+        return self.y - w[..., self.index[some]] @ self.rows[some]
+
+
+class Whole:
+    """The Gram matrix of all columns, after which nothing of X is needed."""
+
+    def __init__(self, G, Xy, energy):
+        self.G, self.dtype = G, G.dtype
+        self.support, self.inner = Support(self.dtype), None
+        self.aim(Xy, energy)
+
+    def aim(self, Xy, energy):
+        """Take another target: X^T y and |y|^2."""
+        self.Xy, self.energy = Xy, float(energy)
+
+    def views(self):
+        """G and h on E, which is all columns."""
+        return self.G, self.Xy
 
 
 def norm2(x):
-    return float(x @ x)
+    return float(np.vdot(x, x))
 
 
 def top_of(c, penalty):
@@ -153,25 +164,40 @@ def top_of(c, penalty):
     return float(side.max(initial=0.0))
 
 
-def gap_of(square, along, top, l1, penalty):
-    """P and P - D from |r|^2 + b |w|^2, y r, max |c_j| and |w|_1; eqs. (1), (2)."""
-    a = penalty.a
-    primal = square / 2 + a * l1
+def certify(w, slope, square, along, penalty):
+    """P and P - D from |r|^2 + b |w|^2, y r and c - b w; eqs. (1), (2)."""
+    a, b, l1 = penalty.a, penalty.b, float(np.abs(w).sum())
+    primal, top = square / 2 + a * l1, top_of(slope, penalty)
+    if a == 0:  # no bound from eq. (2): how steep P still is stands in
+        return primal, norm2(slope) / (2 * b) if b else top * max(l1, 1.0)
     s = min(1.0, a / top) if top > 0 else 1.0
     return primal, max(primal - s * along + s * s / 2 * square, 0.0)
 
 
 def measure(store, w, r, penalty) -> State:
     """Step 3: correlations, P and the gap of eq. (2)."""
-    a, b = penalty.a, penalty.b
     c = store.design.correlate(r)
-    slope = c - b * w
-    top, l1 = top_of(slope, penalty), float(np.abs(w).sum())
-    square = norm2(r) + b * norm2(w)
-    primal, gap = gap_of(square, float(store.y @ r), top, l1, penalty)
-    if a == 0:  # no bound from eq. (2): how steep P still is stands in
-        gap = norm2(slope) / (2 * b) if b else top * max(l1, 1.0)
-    return State(w, r, c, primal, gap)
+    square = norm2(r) + penalty.b * norm2(w)
+    along = float(store.y @ r)
+    return State(w, r, c, *certify(w, c - penalty.b * w, square, along, penalty))
+
+
+def weigh(store, h, q, w, penalty):
+    """P and the gap on E, where |r|^2 = |y|^2 - w (h + q) and y r = |y|^2 - w h."""
+    b, energy = penalty.b, store.energy
+    square = energy - float(w @ (h + q)) + b * norm2(w)
+    return certify(w, q - b * w, square, energy - float(w @ h), penalty)
+
+
+def start(store, w, penalty) -> State:
+    """The state at coefficients w."""
+    if isinstance(store, Whole):
+        q = store.Xy - store.G @ w
+        return State(w, None, q, *weigh(store, store.Xy, q, w, penalty))
+    if w.any():
+        return measure(store, w, store.residual(w), penalty)
+    gap = certify(w, store.Xy, store.energy, store.energy, penalty)
+    return State(w, store.y, store.Xy, *gap)
 
 
 def choose(store, state, penalty, near):
@@ -185,7 +211,7 @@ def choose(store, state, penalty, near):
     return out
 
 
-def solve(store, w, penalty, tol, rng=None, max_rounds=100):
+def solve(store, w, penalty, tol, rng=None, max_rounds=100, *, fresh=False):
     """Step 2: eq. (1) on E to a gap of `tol` there; w is (k,) and changed in place.
 
     Where the factor at hand is that of nearly the same support, it costs no more to
@@ -196,7 +222,7 @@ def solve(store, w, penalty, tol, rng=None, max_rounds=100):
     eps = np.finfo(store.dtype).eps
     tight = min(TIGHT * eps * store.energy, tol)
     order = np.arange(len(h))
-    jump(store, G, h, w, penalty, fresh=False)
+    jump(store, G, h, w, penalty, fresh=fresh)
     q = h - G @ w
     kind, a, b = penalty.kind, penalty.a, penalty.b
     before = np.flatnonzero(w)
@@ -205,7 +231,7 @@ def solve(store, w, penalty, tol, rng=None, max_rounds=100):
         moved = loops.gram_epochs(G, q, w, order, kind, a, b, EPOCHS)
         S = np.flatnonzero(w)
         near = store.support.near(b, S)
-        if moved == 0 or inner_gap(store, h, q, w, penalty) <= (tight if near else tol):
+        if moved == 0 or weigh(store, h, q, w, penalty)[1] <= (tight if near else tol):
             break
         stable = len(np.setxor1d(before, S, assume_unique=True)) <= 8 + len(S) // 16
         before = S
@@ -213,19 +239,10 @@ def solve(store, w, penalty, tol, rng=None, max_rounds=100):
             continue
         exact = jump(store, G, h, w, penalty, fresh=True)
         q = h - G @ w
-        if inner_gap(store, h, q, w, penalty) <= (tight if exact else tol):
+        if weigh(store, h, q, w, penalty)[1] <= (tight if exact else tol):
             break
     # what cannot be told from 0: a copy of a chosen column, say
     w[np.abs(w) * np.sqrt(np.diag(G)) < 8 * eps * np.sqrt(store.energy)] = 0.0
-
-
-def inner_gap(store, h, q, w, penalty):
-    """Eq. (2) on E, where |r|^2 = |y|^2 - w (h + q) and y r = |y|^2 - w h."""
-    b, energy = penalty.b, store.energy
-    top = top_of(q - b * w, penalty)
-    square = energy - float(w @ (h + q)) + b * norm2(w)
-    along = energy - float(w @ h)
-    return gap_of(square, along, top, float(np.abs(w).sum()), penalty)[1]
 
 
 def jump(store, G, h, w, penalty, *, fresh) -> bool:
@@ -254,18 +271,19 @@ def jump(store, G, h, w, penalty, *, fresh) -> bool:
     return True
 
 
-def wide(store, state, penalty, rng=None, groups=4):
+def wide(store, state, penalty, tol, rng=None, groups=4, memory=MEMORY):
     """A round without a Gram matrix: accelerated passes over all that may move."""
-    E = np.flatnonzero((np.abs(state.c) > 0.9 * penalty.a) | (state.w != 0))
-    passes = store.passes_over(E)
-    E = passes.index
-    order = lambda: np.arange(len(E)) if rng is None else rng.permutation(len(E))
-    w, r, u = np.zeros_like(state.w), state.r.copy(), state.w[E]
+    size = state.c if penalty.kind == POSITIVE else np.abs(state.c)
+    E = np.flatnonzero((size > 0.9 * penalty.a) | (state.w != 0))
+    store.passes.prepare(E)
+    shuffle = rng.permutation if rng is not None else lambda order: order
+    w, r = state.w.copy(), state.r.copy()
     for _ in range(groups):
-        orders = [order() for _ in range(MEMORY)]
-        r, u = accelerated(passes, store.y, r, u, penalty, orders)
-    w[E] = u
-    return measure(store, w, passes.residual(store.y, u), penalty)
+        accelerated(store.passes, r, w, penalty, E, shuffle, memory)
+    new = measure(store, w, r, penalty)
+    if new.gap <= tol:  # vouch for it with a residual free of what passes rounded
+        new = measure(store, w, store.residual(w), penalty)
+    return new
 
 
 def crowded(store, state, penalty) -> bool:
@@ -278,24 +296,44 @@ def crowded(store, state, penalty) -> bool:
     return np.count_nonzero(wanted & ~store.inside) > CROWD
 
 
+def settle(store, penalty, tol, rng, exact, state) -> State:
+    """A round where E is all columns: quick passes first, then exact solves."""
+    G, h = store.views()
+    w, q = state.w.copy(), state.c.copy()
+    order = np.arange(len(h)) if rng is None else rng.permutation(len(h))
+    kind, a, b = penalty.kind, penalty.a, penalty.b
+    done = a > 0 and loops.gram_rounds(
+        G, h, q, w, store.energy, order, kind, kind == POSITIVE, a, b, tol, QUICK
+    )
+    if not done or exact:
+        solve(store, w, penalty, 0.8 * tol, rng, fresh=True)
+        return start(store, w, penalty)
+    return State(w, None, q, *weigh(store, h, q, w, penalty))
+
+
 def rounds(store, penalty, tol, near=np.inf, rng=None):
     """step(state) -> state: one round of the module text.
 
-    The first round also lets in columns above `near`, the strong rule's 2 a - a_old.
+    The first round also lets in columns above `near`, the strong rule's 2 a - a_old,
+    which is inf for a fit on its own: that is solved to rounding where this is cheap.
     """
+    if isinstance(store, Whole):
+        return partial(settle, store, penalty, tol, rng, near == np.inf)
     first, cold = [near], [COLD if near == np.inf else 0]
 
     def step(state):
         if cold[0] and crowded(store, state, penalty):
-            cold[0] -= 1
-            return wide(store, state, penalty, rng, groups=1)
+            memory = 2 if cold[0] > COLD - 2 else MEMORY  # a rough start is enough
+            new = wide(store, state, penalty, tol, rng, 1, memory)
+            cold[0] = cold[0] - 1 if new.gap < SLOW * state.gap else 0
+            return new
         new = choose(store, state, penalty, first[0])
         if first[0] is not None:  # a start may be non-zero on columns not yet in
             lost = np.flatnonzero((state.w != 0) & ~store.inside)
             new = np.union1d(new, lost)
         first[0] = None
         if len(store) + len(new) > LIMIT:
-            return wide(store, state, penalty, rng)
+            return wide(store, state, penalty, tol, rng)
         if len(new):
             store.add(new)
         if len(store) == 0:

@@ -2,56 +2,17 @@
 
 A schedule is a number or a function of the step t = 0, 1, ..., such as those of
 `pansophy.optim.schedules`; one that also takes an array of steps is quicker. Loops,
-compiled and plain, read the values from an array, so both see the same. The two kinds
-here are data rather than functions, so that a model which has them prints and saves.
+compiled and plain, read the values from an array, so both see the same. `Schedule`
+and `Visits` are data, not functions: a model which has them prints and saves.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from ..optim.schedules import Schedule
 
-@dataclass(frozen=True)
-class Schedule:
-    """From `start` to `end` over `steps` steps, then flat.
-
-    Parameters
-    ----------
-    start, end : float
-        First and last value.
-    steps : int
-        Steps from one to the other.
-    kind : {"linear", "geometric"}
-        Equal differences or equal ratios.
-
-    Examples
-    --------
-    >>> from pansophy.rl import Schedule
-    >>> Schedule(1.0, 0.2, 4)([0, 1, 2, 4, 9])
-    array([1. , 0.8, 0.6, 0.2, 0.2])
-    """
-
-    start: float
-    end: float
-    steps: int
-    kind: Literal["linear", "geometric"] = "linear"
-
-    def __post_init__(self):
-        if self.steps < 1:
-            raise ValueError(f"steps of Schedule must be at least 1, got {self.steps}.")
-        if self.kind not in ("linear", "geometric"):
-            raise ValueError(
-                f"kind of Schedule must be 'linear' or 'geometric', got {self.kind!r}."
-            )
-        if self.kind == "geometric" and not (self.start > 0 and self.end > 0):
-            raise ValueError("a geometric Schedule needs start and end above 0.")
-
-    def __call__(self, t):
-        f = np.minimum(np.asarray(t) / self.steps, 1.0)
-        if self.kind == "linear":
-            return self.start + f * (self.end - self.start)
-        return self.start * (self.end / self.start) ** f
+__all__ = ["Schedule", "Tape", "Visits", "values"]
 
 
 @dataclass(frozen=True)

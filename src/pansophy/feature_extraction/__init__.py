@@ -1,0 +1,6 @@
+"""Feature maps: formulas of columns, polar coordinates."""
+
+from .basis import BasisFeatures, polynomial_size
+from .polar import PolarFeatures, RadiusFeature
+
+__all__ = ["BasisFeatures", "PolarFeatures", "RadiusFeature", "polynomial_size"]

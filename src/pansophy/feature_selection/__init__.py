@@ -1,0 +1,17 @@
+"""Which columns to keep: filters, greedy and complete searches, stability."""
+
+from .exhaustive import ExhaustiveSelector
+from .filters import CorrelationFilter, FilterWarning, MutualInformationFilter
+from .sequential import SequentialFeatureSelector
+from .stability import StabilitySelection
+from .subset import SubsetSelector
+
+__all__ = [
+    "CorrelationFilter",
+    "ExhaustiveSelector",
+    "FilterWarning",
+    "MutualInformationFilter",
+    "SequentialFeatureSelector",
+    "StabilitySelection",
+    "SubsetSelector",
+]

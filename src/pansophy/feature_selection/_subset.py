@@ -1,0 +1,115 @@
+"""Loops of subset search: sweeps of a cross-product matrix, and the branches.
+
+A is the symmetric matrix of centred products of [X, y], its last row and column y's.
+"""
+
+import numpy as np
+from numba import njit
+
+TINY = 1e-9  # share of a column's square below which the others hold it
+
+
+@njit(cache=True, nogil=True)
+def sweep(A, j, back):
+    """Let column j into the regression, or out of it (`back`), in place.
+
+    The entries outside the columns that are in become products of residuals.
+    """
+    m = A.shape[0]
+    pivot = A[j, j]
+    for i in range(m):
+        if i != j:
+            share = A[i, j] / pivot
+            for k in range(m):
+                if k != j:
+                    A[i, k] -= share * A[j, k]
+    sign = -1.0 if back else 1.0
+    for i in range(m):
+        if i != j:
+            A[i, j] *= sign / pivot
+            A[j, i] *= sign / pivot
+    A[j, j] = -1.0 / pivot
+
+
+@njit(cache=True, nogil=True)
+def best_in(A, inside, square):
+    """The column outside whose entry lowers the residual most, and by how much."""
+    y, best, drop = A.shape[0] - 1, -1, 0.0
+    for j in range(y):
+        if not inside[j] and A[j, j] > TINY * square[j]:
+            gain = A[j, y] * A[j, y] / A[j, j]
+            if gain > drop:
+                best, drop = j, gain
+    return best, drop
+
+
+@njit(cache=True, nogil=True)
+def best_out(A, inside):
+    """The column inside whose leaving raises the residual least, and by how much."""
+    y, best, rise = A.shape[0] - 1, -1, np.inf
+    for j in range(y):
+        if inside[j]:
+            cost = -A[j, y] * A[j, y] / A[j, j]
+            if cost < rise:
+                best, rise = j, cost
+    return best, rise
+
+
+@njit(cache=True, nogil=True)
+def greedy(A, inside, square, rss, sets, out):
+    """One column at a time in (or `out`), noting the best of each size on the way."""
+    y = A.shape[0] - 1
+    size = inside.sum()
+    note(A[y, y], inside, size, rss, sets)
+    while True:
+        if out:
+            j, _ = best_out(A, inside)
+        else:
+            j, _ = best_in(A, inside, square)
+        if j < 0 or (not out and size + 1 >= rss.shape[0]):
+            return
+        sweep(A, j, out)
+        inside[j] = not inside[j]
+        size += -1 if out else 1
+        note(A[y, y], inside, size, rss, sets)
+
+
+@njit(cache=True, nogil=True)
+def note(value, inside, size, rss, sets):
+    """Keep the set if it is the best of its size."""
+    if size < rss.shape[0] and value < rss[size]:
+        rss[size] = value
+        sets[size] = inside
+
+
+@njit(cache=True, nogil=True)
+def branch(stack, inside, order, depth, first, rss, sets):
+    """Drop columns in all ways that may still improve a size.
+
+    `stack[depth]` is A with the columns `inside` swept in. Below this node the
+    residual only grows, so a node whose residual no size below can use is left.
+    Columns of `order` before `first` stay in.
+    """
+    A = stack[depth]
+    y, p = A.shape[0] - 1, order.shape[0]
+    size = inside.sum()
+    value = A[y, y]
+    nodes = 1
+    for at in range(first, p):
+        least = size - (p - at)  # all that may still be dropped from here are
+        useful = False
+        for m in range(max(least, 0), min(size, rss.shape[0])):
+            if value < rss[m]:
+                useful = True
+                break
+        if not useful:
+            return nodes
+        j = order[at]
+        below = stack[depth + 1]
+        below[:] = A
+        sweep(below, j, True)
+        inside[j] = False
+        note(below[y, y], inside, size - 1, rss, sets)
+        nodes += branch(stack, inside, order, depth + 1, at + 1, rss, sets)
+        inside[j] = True
+    return nodes

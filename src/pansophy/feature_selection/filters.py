@@ -1,0 +1,221 @@
+"""Filters: each column is judged alone, by what it says about the target.
+
+    correlation   |corr(x_j, y)|; for classes the correlation ratio, the share of the
+                  standard deviation of x_j that class means explain              (1)
+    information   I(b(x_j); c) = sum p(b, c) log p(b, c) / (p(b) p(c)), in nats,  (2)
+                  with b the quantile bins of the column, c those of y or its classes
+
+Both are cheap and blind in two ways: they keep copies of a good column, and they miss
+columns that help only together. Each filter looks for both and warns: for kept columns
+that all but repeat each other, and for dropped pairs whose product is informative.
+
+Shapes    X (n, d)   y (n,)   scores (d,)
+Refs      [Guyon2003]; [CoverThomas2006] for (2)
+"""
+
+import warnings
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+
+from ..core.numerics import safe_divide
+from ..params import Count, Fraction, NonNegative
+from .selector import AbstractSelector, how_many, is_number
+
+TWINS = 0.999  # correlation from which two columns are said to repeat each other
+PAIRS = 60  # dropped columns up to which their products are looked at
+TELLING = 0.3  # score of a product that is worth a warning
+
+
+class FilterWarning(UserWarning):
+    """A filter kept copies, or dropped columns that help together."""
+
+
+def correlation(X, y, w=None):
+    """Eq. (1) for numbers y; 0 for a constant column."""
+    w = np.ones(len(X)) if w is None else w
+    x = X - np.average(X, axis=0, weights=w)
+    t = y - np.average(y, weights=w)
+    size = np.sqrt((w @ (x * x)) * (w @ (t * t)))
+    return np.abs(safe_divide((w * t) @ x, size))
+
+
+def correlation_ratio(X, codes, w=None):
+    """Eq. (1) for classes 0..k-1."""
+    w = np.ones(len(X)) if w is None else w
+    x = X - np.average(X, axis=0, weights=w)
+    k = codes.max() + 1
+    mass = np.bincount(codes, weights=w, minlength=k)
+    sums = np.zeros((k, X.shape[1]))
+    np.add.at(sums, codes, x * w[:, None])
+    between = np.sum(safe_divide(sums**2, mass[:, None] + 0 * sums), axis=0)
+    return np.sqrt(np.clip(safe_divide(between, w @ (x * x)), 0, 1))
+
+
+def bins(x, n_bins, w=None):
+    """Codes of x by quantiles, equal numbers always together."""
+    inner = np.linspace(0, 1, n_bins + 1)[1:-1]
+    edges = np.unique(np.quantile(x, inner, weights=w, method="inverted_cdf"))
+    return np.searchsorted(edges, x, side="right")
+
+
+def mutual_information(a, b, w=None):
+    """Eq. (2) between two arrays of codes."""
+    table = np.zeros((a.max() + 1, b.max() + 1))
+    np.add.at(table, (a, b), 1.0 if w is None else w)
+    p = table / table.sum()
+    free = np.outer(p.sum(axis=1), p.sum(axis=0))
+    at = p > 0
+    return max(float(np.sum(p[at] * np.log(p[at] / free[at]))), 0.0)
+
+
+def used(codes, w=None):
+    """How many codes occur."""
+    return len(np.unique(codes if w is None else codes[w > 0]))
+
+
+def target_of(y):
+    """Codes of classes, or the numbers of a regression target as they are."""
+    if is_number(y):
+        return np.asarray(y, dtype=float), False
+    return np.unique(y, return_inverse=True)[1], True
+
+
+class AbstractFilter(AbstractSelector):
+    """Score, keep, warn."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Judge every column of X."""
+        kind = "number" if is_number(y) else "class"
+        X, y, w = self._begin(X, y, sample_weight, y_kind=kind)
+        t, classes = target_of(y)
+        self.scores_ = self._score(X, t, classes, w)
+        d = X.shape[1]
+        if self.threshold is not None:
+            self.support_ = self.scores_ >= self.threshold
+        else:
+            k = how_many(
+                self.n_features_to_select, d, type(self).__name__, max(d // 2, 1)
+            )
+            order = np.argsort(-self.scores_, kind="stable")
+            self.support_ = np.isin(np.arange(d), order[:k])
+        self._warn_twins(X)
+        self._warn_pairs(X, t, classes, w)
+        return self
+
+    def _warn_twins(self, X):
+        at = np.flatnonzero(self.support_ & (np.ptp(X, axis=0) > 0))
+        if len(at) < 2 or len(at) > 1000:
+            return
+        C = np.abs(np.corrcoef(X[:, at].T))
+        i, j = np.nonzero(np.triu(C, 1) > TWINS)
+        if len(i):
+            warnings.warn(
+                f"{type(self).__name__} kept {self._named(at[i[0]])} and "
+                f"{self._named(at[j[0]])}, which all but repeat each other.",
+                FilterWarning,
+                stacklevel=3,
+            )
+
+    def _warn_pairs(self, X, t, classes, w):
+        at = np.flatnonzero(~self.support_ & (np.ptp(X, axis=0) > 0))
+        if not 1 < len(at) <= PAIRS or len(X) < 30:
+            return
+        Z = X[:, at] - X[:, at].mean(axis=0)
+        i, j = np.triu_indices(len(at), 1)
+        score = correlation_ratio if classes else correlation
+        found = score(Z[:, i] * Z[:, j], t, w)
+        best = int(np.argmax(found))
+        if found[best] > TELLING:
+            warnings.warn(
+                f"{type(self).__name__} dropped {self._named(at[i[best]])} and "
+                f"{self._named(at[j[best]])}, which say nothing alone but together.",
+                FilterWarning,
+                stacklevel=3,
+            )
+
+    def _named(self, j):
+        names = getattr(self, "feature_names_in_", None)
+        return repr(str(names[j])) if names is not None else f"x{j}"
+
+
+@dataclass(eq=False, repr=False)
+class CorrelationFilter(AbstractFilter):
+    """Keeps the columns that correlate most with the target, eq. (1).
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        How many to keep, or the share; None for half of them.
+    threshold : float or None
+        Keep the columns with at least this score instead.
+
+    Attributes
+    ----------
+    scores_ : array of shape (d,)
+        Eq. (1), from 0 to 1, unchanged when columns are shifted or scaled.
+    support_ : array of shape (d,)
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.feature_selection import CorrelationFilter
+    >>> X = np.array([[0.0, 1.0], [1.0, -1.0], [2.0, -1.0], [3.0, 1.0]])
+    >>> CorrelationFilter(threshold=0.5).fit(X, [0.1, 0.9, 2.1, 2.9]).support_
+    array([ True, False])
+    """
+
+    n_features_to_select: Count | Fraction | None = None
+    _: KW_ONLY
+    threshold: Fraction | None = None
+
+    def _score(self, X, t, classes, w):
+        return correlation_ratio(X, t, w) if classes else correlation(X, t, w)
+
+
+@dataclass(eq=False, repr=False)
+class MutualInformationFilter(AbstractFilter):
+    """Keeps the columns with the most information about the target, eq. (2).
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        How many to keep, or the share; None for half of them.
+    threshold : float or None
+        Keep the columns with at least so many nats instead.
+    n_bins : int, default=16
+        Quantile bins of a column, and of a target that is a number.
+
+    Attributes
+    ----------
+    scores_ : array of shape (d,)
+        Eq. (2) in nats, less what chance alone gives on average.
+    support_ : array of shape (d,)
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.feature_selection import MutualInformationFilter
+    >>> x = np.linspace(-1, 1, 200)
+    >>> X = np.column_stack([x, np.tile([0.0, 1.0], 100)])
+    >>> MutualInformationFilter(1).fit(X, (abs(x) > 0.5).astype(int)).support_
+    array([ True, False])
+    """
+
+    n_features_to_select: Count | Fraction | None = None
+    _: KW_ONLY
+    threshold: NonNegative | None = None
+    n_bins: Count = 16
+
+    def _score(self, X, t, classes, w):
+        c = t if classes else bins(t, self.n_bins, w)
+        n = len(X) if w is None else float(w.sum())
+        out = np.empty(X.shape[1])
+        for j in range(X.shape[1]):
+            b = bins(X[:, j], self.n_bins, w)
+            # chance makes a table of independent codes look informative by this much
+            luck = (used(b, w) - 1) * (used(c, w) - 1) / (2 * n)
+            out[j] = max(mutual_information(b, c, w) - luck, 0.0)
+        return out

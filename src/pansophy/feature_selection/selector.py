@@ -1,0 +1,53 @@
+"""The role of what keeps some columns.
+
+It stands here and not with the other roles because scikit-learn's half of it takes
+half a second to import, which nothing else should pay.
+"""
+
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import Estimator, Transformer
+
+
+class AbstractSelector(SelectorMixin, Transformer, Estimator):
+    """Keeps some of the columns; `fit` sets `support_`, a mask over them."""
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def how_many(wanted, d, name, default):
+    """A number of columns from None or "auto", a count or a fraction."""
+    if wanted is None or wanted == "auto":
+        return default
+    k = int(wanted * d) if isinstance(wanted, float) else int(wanted)
+    if not 0 < k <= d:
+        raise ValueError(
+            f"n_features_to_select of {name} must be from 1 to {d}, got {wanted}."
+        )
+    return k
+
+
+def is_number(y) -> bool:
+    """Whether y holds measurements rather than classes."""
+    try:
+        return type_of_target(y).startswith("continuous")
+    except (TypeError, ValueError):
+        return False
+
+
+def or_least_squares(estimator):
+    """The estimator, or least squares for None."""
+    if estimator is not None:
+        return estimator
+    from ..linear_model import LinearRegression
+
+    return LinearRegression()

@@ -1,0 +1,275 @@
+"""Greedy selection for any estimator: add, drop, or either, the column that helps most.
+
+L(S) is the mean score of the estimator on held-out folds, given the columns S, the
+folds being the same for all sets.
+
+    forward    S <- S + argmax_j L(S + j), from nothing                          (1)
+    backward   S <- S - argmax_j L(S - j), from all columns                      (2)
+    stepwise   the better of the two, while L rises by more than tol             (3)
+
+Forward misses columns that help only together, which backward keeps. At most d (d +
+1)/2 sets are scored by either.
+
+Least squares scored by R2 or squared error, the usual case, takes a shorter way: the
+products of every fold are made once, and each score comes from them instead of a fit
+to the rows. The scores are the same to rounding.
+
+Shapes    X (n, d)   S a mask over d
+Refs      [Guyon2003]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import check_cv, cross_val_score
+
+from ..core.iterate import iterate
+from ..params import Count, Fraction, Jobs, Number
+from .selector import AbstractSelector, or_least_squares
+
+QUICK = {None: "r2", "r2": "r2", "neg_mean_squared_error": "mse"}
+
+
+class State(NamedTuple):
+    mask: np.ndarray
+    score: float  # L(S)
+    moved: bool
+
+    @property
+    def objective(self):
+        return -self.score if np.isfinite(self.score) else 0.0
+
+
+class Scores:
+    """L(S) for any estimator, each set scored once."""
+
+    def __init__(self, estimator, X, y, cv, scoring, n_jobs):
+        self.estimator, self.X, self.y = estimator, X, y
+        self.folds = list(cv.split(X, y))
+        self.how = {"scoring": scoring, "n_jobs": n_jobs}
+        self.known: dict[bytes, float] = {}
+
+    def __call__(self, mask) -> float:
+        key = mask.tobytes()
+        if key not in self.known:
+            X = self.X[:, np.flatnonzero(mask)]
+            found = cross_val_score(
+                clone(self.estimator), X, self.y, cv=self.folds, **self.how
+            )
+            self.known[key] = float(found.mean())
+        return self.known[key]
+
+    def moves(self, mask, columns):
+        """L of the sets that differ from S in one of the columns."""
+        out = []
+        for j in columns:
+            new = mask.copy()
+            new[j] = not new[j]
+            out.append(self(new) if new.any() else -np.inf)
+        return np.array(out)
+
+
+class LeastSquaresScores:
+    """The same for least squares, from the products of the folds."""
+
+    def __init__(self, X, y, cv, quantity, intercept):
+        self.X, self.y, self.intercept = X, np.asarray(y, float), intercept
+        self.mean_square = quantity == "mse"
+        self.folds = [self.products(a, b) for a, b in cv.split(X, y)]
+        self.known: dict[bytes, float] = {}
+
+    def products(self, train, test):
+        """Centred products of [X, y] in training rows, and of test rows about them."""
+        Z = np.column_stack([self.X[train], self.y[train]]).astype(float)
+        mean = Z.mean(axis=0) if self.intercept else np.zeros(Z.shape[1])
+        Z -= mean
+        V = np.column_stack([self.X[test], self.y[test]]).astype(float) - mean
+        total = float(np.sum((self.y[test] - self.y[test].mean()) ** 2))
+        return Z.T @ Z, V.T @ V, total, len(test)
+
+    def __call__(self, mask) -> float:
+        key = mask.tobytes()
+        if key not in self.known:
+            at = np.flatnonzero(mask)
+            parts = [self.one(fold, at) for fold in self.folds]
+            self.known[key] = float(np.mean(parts))
+        return self.known[key]
+
+    def one(self, fold, at):
+        G, H, total, n = fold
+        B = np.linalg.lstsq(G[np.ix_(at, at)], G[at, -1], rcond=None)[0]
+        sse = H[-1, -1] - 2 * B @ H[at, -1] + B @ H[np.ix_(at, at)] @ B
+        sse = max(float(sse), 0.0)
+        if self.mean_square:
+            return -sse / n
+        return 1 - sse / total if total > 0 else float(sse == 0)
+
+    moves = Scores.moves
+
+
+def quick(estimator, X, scoring) -> str | None:
+    """ "r2" or "mse" where least squares may take the shorter way."""
+    from sklearn.linear_model import LinearRegression as Theirs
+
+    from ..linear_model import LinearRegression
+
+    plain = type(estimator) in (LinearRegression, Theirs)
+    if not plain or not isinstance(X, np.ndarray) or estimator.positive:
+        return None
+    return QUICK.get(scoring) if scoring is None or isinstance(scoring, str) else None
+
+
+def scores_for(estimator, X, y, cv, *, scoring, n_jobs):
+    """L of the module text, the shorter way where there is one."""
+    estimator = or_least_squares(estimator)
+    y = None if y is None else np.asarray(y)
+    cv = check_cv(cv, y, classifier=is_classifier(estimator))
+    quantity = quick(estimator, X, scoring)
+    if quantity is not None and y is not None and y.ndim == 1:
+        return LeastSquaresScores(X, y, cv, quantity, estimator.fit_intercept)
+    return Scores(estimator, X, y, cv, scoring, n_jobs)
+
+
+@dataclass(eq=False, repr=False)
+class SequentialFeatureSelector(AbstractSelector):
+    """Greedy forward, backward or stepwise selection with any estimator.
+
+    Parameters
+    ----------
+    estimator : estimator or None
+        What is fitted to the columns; it is not changed. None for least squares.
+    n_features_to_select : "auto", int or float, default="auto"
+        How many to keep, or the share. "auto" is half of them, or with `tol` as many
+        as help. "stepwise" stops by itself and takes "auto" alone.
+    tol : float or None
+        With "auto": least rise of the score that a step is worth. A negative one lets
+        backward selection give up some score for fewer columns.
+    direction : {"forward", "backward", "stepwise"}, default="forward"
+        Eqs (1) to (3).
+    scoring : str, function or None
+        The score; None for the estimator's own.
+    cv : int, splitter or iterable, default=5
+        The folds.
+    n_jobs : int or None
+        Folds scored at once.
+
+    Attributes
+    ----------
+    support_ : array of shape (d,)
+    n_features_to_select_ : int
+        How many were kept.
+    scores_ : array
+        The score after each step.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.feature_selection import SequentialFeatureSelector
+    >>> from pansophy.linear_model import LinearRegression
+    >>> X = np.random.default_rng(0).normal(size=(80, 5))
+    >>> pick = SequentialFeatureSelector(LinearRegression(), n_features_to_select=2)
+    >>> pick.fit(X, X[:, 0] + X[:, 3]).get_support(indices=True)
+    array([0, 3])
+    """
+
+    estimator: Any = None
+    _: KW_ONLY
+    n_features_to_select: Literal["auto"] | Count | Fraction = "auto"
+    tol: Number | None = None
+    direction: Literal["forward", "backward", "stepwise"] = "forward"
+    scoring: Any = None
+    cv: Any = 5
+    n_jobs: Jobs = None
+
+    def fit(self, X, y=None):
+        """Search the columns of X."""
+        X, _ = self._begin(
+            X,
+            accept_sparse="csc",
+            ensure_min_features=2,
+            ensure_all_finite=not self._takes_holes(),
+        )
+        d = X.shape[1]
+        goal = self._goal(d)
+        score = self._scores(X, y)
+        out = self.direction == "backward"
+        mask = np.full(d, out)
+        path: list[float] = []
+        first = State(mask, -np.inf, True)
+        if self.direction == "stepwise":
+            limit, tol = 4 * d, 0.0 if self.tol is None else self.tol
+        else:
+            limit = d - goal if out else goal
+            tol = self.tol if self.n_features_to_select == "auto" else None
+
+        def step(s):
+            columns = np.arange(d)
+            if self.direction != "stepwise":
+                columns = np.flatnonzero(s.mask == out)
+            found = score.moves(s.mask, columns)
+            best = int(np.argmax(found))
+            if tol is not None and not found[best] - s.score >= tol:
+                return s._replace(moved=False)
+            if self.direction == "stepwise" and found[best] <= s.score:
+                return s._replace(moved=False)
+            mask = s.mask.copy()
+            mask[columns[best]] = not mask[columns[best]]
+            path.append(float(found[best]))
+            return State(mask, float(found[best]), True)
+
+        run = iterate(
+            step,
+            first,
+            max_iter=limit,
+            tol=0.5,
+            change=lambda a, b: float(b.moved),
+        )
+        self.support_, self.scores_ = run.state.mask, np.array(path)
+        self.n_features_to_select_ = int(self.support_.sum())
+        return self
+
+    def _goal(self, d):
+        wanted = self.n_features_to_select
+        if wanted == "auto":
+            if self.tol is not None and self.tol < 0 and self.direction == "forward":
+                raise ValueError(
+                    "tol must be strictly positive when doing forward selection"
+                )
+            if self.direction == "backward":
+                return d - d // 2 if self.tol is None else 1
+            return d // 2 if self.tol is None else d - 1
+        if self.direction == "stepwise":
+            raise ValueError(
+                "direction='stepwise' stops when no step helps: n_features_to_select "
+                "of SequentialFeatureSelector must be 'auto' with it."
+            )
+        if not isinstance(wanted, float):
+            if wanted >= d:
+                raise ValueError("n_features_to_select must be < n_features.")
+            return wanted
+        return max(int(d * wanted), 1)
+
+    def _scores(self, X, y):
+        return scores_for(
+            self.estimator, X, y, self.cv, scoring=self.scoring, n_jobs=self.n_jobs
+        )
+
+    def _takes_holes(self):
+        from sklearn.utils import get_tags
+
+        return get_tags(or_least_squares(self.estimator)).input_tags.allow_nan
+
+    def __sklearn_tags__(self):
+        from sklearn.utils import get_tags
+
+        tags = super().__sklearn_tags__()
+        inner = get_tags(or_least_squares(self.estimator)).input_tags
+        tags.input_tags.allow_nan, tags.input_tags.sparse = (
+            inner.allow_nan,
+            inner.sparse,
+        )
+        tags.target_tags.required = False
+        return tags

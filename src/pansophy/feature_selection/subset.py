@@ -1,0 +1,301 @@
+"""Which columns a least-squares fit needs: greedy searches, and the best of all.
+
+For a set S of columns let RSS(S) be the residual sum of squares of least squares on
+them. The search finds, for every size, a set of small RSS, then takes the size with
+the lowest
+
+    n log(RSS / n) + price |S|        price 2: AIC,  log n: BIC                  (1)
+
+or the lowest error on held-out folds, the search being repeated inside each.
+
+RSS changes by one column through a sweep of the cross-product matrix A of the centred
+[X, y]: with the columns of S swept in, A_yy = RSS(S), and
+
+    letting j in     lowers RSS by  A_jy^2 / A_jj                                (2)
+    letting j out    raises RSS by  A_jy^2 / |A_jj|                              (3)
+
+so a step of "forward", "backward" or "stepwise" costs d^2, whatever n. "best" drops
+columns from the full set in all ways, but leaves a branch as soon as its RSS, which
+can only grow below, is above what every size there has already: the answer is that of
+trying all 2^d sets. Up to about 40 columns that takes seconds.
+
+Shapes    X (n, d)   y (n,) or (n, t), whose residuals are added   A (d+1, d+1)
+Refs      [Furnival1974] branches; [Goodnight1979] sweeps; [Efroymson1960] stepwise
+"""
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.model_selection import check_cv
+
+from ..core import arrays
+from ..core.design import moments, prepare
+from ..params import Count, Flag, Fraction, NonNegative, ParameterError
+from .selector import AbstractSelector, how_many
+
+BRANCHES = 40  # columns up to which all sets are searched
+RIDGE = 1e-9  # of the squared length of a column
+
+
+class Found(NamedTuple):
+    """For each size from 0 a set of small RSS."""
+
+    rss: np.ndarray  # (m + 1,), inf where there is none
+    sets: np.ndarray  # (m + 1, d) masks
+    nodes: int  # regressions looked at by "best"
+
+
+def products(X, y, w=None, *, intercept=True):
+    """A of eqs (2) and (3), and the sum of weights."""
+    problem = prepare(X, y[:, None], w, intercept=intercept)
+    M = moments(problem)
+    d = len(M.gram)
+    A = np.empty((d + 1, d + 1))
+    A[:d, :d], A[d, :d], A[:d, d], A[d, d] = (
+        M.gram,
+        M.cross.T,
+        M.cross[:, 0],
+        M.power[0],
+    )
+    return A, problem.weight
+
+
+def scaled(A):
+    """A with columns of length 1, and which columns have a length at all."""
+    d = len(A) - 1
+    size = np.sqrt(np.maximum(np.diagonal(A)[:d], 0))
+    alive = size > 1e-150
+    D = np.append(np.where(alive, 1 / np.where(alive, size, 1), 0.0), 1.0)
+    return A * D * D[:, None], alive
+
+
+def search(A, method, limit) -> Found:
+    """Sets of every size up to `limit`, by greedy steps or branches."""
+    from . import _subset as loops
+
+    A, alive = scaled(A)
+    d = len(A) - 1
+    square = np.where(alive, 1.0, np.inf)
+    rss = np.full(limit + 1, np.inf)
+    sets = np.zeros((limit + 1, d), bool)
+    if method != "backward":
+        loops.greedy(A.copy(), np.zeros(d, bool), square, rss, sets, False)
+    if method == "forward":
+        return Found(rss, sets, 0)
+    full, inside = fill(A, square, loops)
+    if method == "backward":
+        loops.greedy(full, inside, square, rss, sets, True)
+        return Found(rss, sets, 0)
+    nodes = branches(A, full, inside, alive, rss, sets, loops)
+    return Found(rss, sets, int(nodes))
+
+
+def branches(A, full, inside, alive, rss, sets, loops):
+    """Improve every size over all subsets of the columns that are not constant."""
+    d = len(A) - 1
+    if not np.array_equal(inside, alive):
+        # dependent columns: a trace of ridge lets all of them in together
+        A = A + RIDGE * np.diag(np.append(alive, False).astype(float))
+        full = A.copy()
+        for j in np.flatnonzero(alive):
+            loops.sweep(full, j, False)
+    columns = np.flatnonzero(alive)
+    # columns whose loss hurts least come last, deep down in the branches
+    hurt = full[columns, d] ** 2 / -full[columns, columns]
+    order = columns[np.argsort(-hurt, kind="stable")]
+    stack = np.empty((len(order) + 1, d + 1, d + 1))
+    stack[0] = full
+    loops.note(full[d, d], alive, len(order), rss, sets)
+    nodes = loops.branch(stack, alive.copy(), order, 0, 0, rss, sets)
+    for k in np.flatnonzero(np.isfinite(rss)):
+        rss[k] = residual(A, np.flatnonzero(sets[k]))
+    return nodes
+
+
+def residual(A, at):
+    """RSS of the columns `at`, afresh."""
+    G, c = A[np.ix_(at, at)], A[at, -1]
+    B = np.linalg.lstsq(G, c, rcond=None)[0]
+    return max(float(A[-1, -1] - 2 * B @ c + B @ G @ B), 0.0)
+
+
+def fill(A, square, loops):
+    """A with every column swept in that the ones before do not determine."""
+    full, inside = A.copy(), np.zeros(len(A) - 1, bool)
+    while True:
+        rest = np.where(inside, 0.0, np.diagonal(full)[:-1])
+        j = int(np.argmax(rest))
+        if rest[j] <= loops.TINY or not np.isfinite(square[j]):
+            return full, inside
+        loops.sweep(full, j, False)
+        inside[j] = True
+
+
+def judge(rss, size, n, price, power):
+    """Eq. (1); a residual below rounding of |y|^2 = power counts as that."""
+    floor = max(1e-14 * power, 1e-300)
+    return n * np.log(np.maximum(rss, floor) / n) + price * size
+
+
+def stepwise(A, n, price, limit):
+    """Masks visited by adding or dropping one column while eq. (1) falls."""
+    from . import _subset as loops
+
+    A, alive = scaled(A)
+    d = len(A) - 1
+    square = np.where(alive, 1.0, np.inf)
+    inside, path = np.zeros(d, bool), [(0, A[d, d])]
+    cost = lambda rss, size: float(judge(rss, size, n, price, path[0][1]))
+    best = cost(A[d, d], 0)
+    while True:
+        size = int(inside.sum())
+        j, drop = loops.best_in(A, inside, square) if size < limit else (-1, 0.0)
+        k, rise = loops.best_out(A, inside)
+        add = cost(A[d, d] - drop, size + 1) if j >= 0 else np.inf
+        cut = cost(A[d, d] + rise, size - 1) if k >= 0 else np.inf
+        if min(add, cut) >= best - 1e-9 * abs(best):
+            return inside, path
+        j, best = (j, add) if add <= cut else (k, cut)
+        loops.sweep(A, j, bool(inside[j]))
+        inside[j] = not inside[j]
+        path.append((int(inside.sum()), A[d, d]))
+
+
+@dataclass(eq=False, repr=False)
+class SubsetSelector(AbstractSelector):
+    """Columns for a least-squares fit, by greedy search or the best of all subsets.
+
+    Parameters
+    ----------
+    method : {"best", "forward", "backward", "stepwise"}, default="best"
+        "best" searches all subsets, of at most 40 columns. "stepwise" adds or drops
+        one column at a time while eq. (1) falls.
+    criterion : {"bic", "aic", "cv"} or float, default="bic"
+        What chooses the size; a number is the price of eq. (1).
+    n_features_to_select : int, float or None
+        The size instead, or the share of the columns; None lets `criterion` choose.
+    max_features : int or None
+        Largest size to look at.
+    cv : int, splitter or iterable, default=5
+        The folds of criterion="cv".
+    fit_intercept : bool, default=True
+        Whether the fits have an intercept.
+
+    Attributes
+    ----------
+    support_ : array of shape (d,)
+        Mask of the columns that were kept.
+    rss_path_ : array of shape (m + 1,)
+        Residual sum of squares of the best set found of each size.
+    subsets_ : array of shape (m + 1, d)
+        Those sets as masks. "stepwise" has only those it visited.
+    criterion_path_ : array of shape (m + 1,)
+        What the size was chosen by.
+    n_nodes_ : int
+        Regressions that "best" looked at.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.feature_selection import SubsetSelector
+    >>> X = np.random.default_rng(0).normal(size=(100, 6))
+    >>> SubsetSelector().fit(X, X[:, 1] - 2 * X[:, 4]).get_support(indices=True)
+    array([1, 4])
+    """
+
+    method: Literal["best", "forward", "backward", "stepwise"] = "best"
+    _: KW_ONLY
+    criterion: Literal["bic", "aic", "cv"] | NonNegative = "bic"
+    n_features_to_select: Count | Fraction | None = None
+    max_features: Count | None = None
+    cv: Any = 5
+    fit_intercept: Flag = True
+
+    def fit(self, X, y, sample_weight=None):
+        """Search sets of columns of X that explain y."""
+        X, y, w = self._begin(
+            X, y, sample_weight, y_kind="number", ensure_min_samples=2
+        )
+        y = arrays.as_float(y)
+        d = X.shape[1]
+        if self.method == "best" and d > BRANCHES:
+            raise ParameterError(
+                f"method='best' of SubsetSelector takes at most {BRANCHES} columns, "
+                f"got {d}; take 'forward', 'backward' or 'stepwise'."
+            )
+        A, n = products(X, y, w, intercept=self.fit_intercept)
+        limit = min(d, self.max_features or d, max(int(n) - 1 - self.fit_intercept, 0))
+        k = how_many(self.n_features_to_select, d, "SubsetSelector", None)
+        if self.method == "stepwise":
+            return self._stepwise(A, n, k, limit)
+        found = search(A, self.method, limit)
+        self.rss_path_, self.subsets_ = found.rss, found.sets
+        self.n_nodes_ = found.nodes
+        self.criterion_path_ = self._judge(X, y, w, n, found)
+        if k is None:
+            k = int(np.argmin(self.criterion_path_))
+        elif k > limit or not np.isfinite(found.rss[k]):
+            raise ValueError(f"no {k} of the columns are independent on these rows.")
+        self.support_ = found.sets[k]
+        return self
+
+    def _price(self, n):
+        return {"aic": 2.0, "bic": math.log(n)}.get(self.criterion, self.criterion)
+
+    def _judge(self, X, y, w, n, found):
+        if self.criterion == "cv":
+            return self._held_out(X, y, w, len(found.rss))
+        size = np.arange(len(found.rss))
+        return judge(found.rss, size, n, self._price(n), found.rss[0])
+
+    def _held_out(self, X, y, w, sizes):
+        """Mean squared error on folds of the sets found without them, per size."""
+        error, mass = np.zeros(sizes), 0.0
+        for train, test in check_cv(self.cv).split(X, y):
+            Xa, Xb, ya, yb = X[train], X[test], y[train], y[test]
+            wa, wb = (None, None) if w is None else (w[train], w[test])
+            A, n = products(Xa, ya, wa, intercept=self.fit_intercept)
+            most = min(sizes - 1, max(int(n) - 1 - self.fit_intercept, 0))
+            found = search(A, self.method, most)
+            wb = np.ones(len(yb)) if wb is None else wb
+            for k in range(sizes):
+                at = found.sets[k] if k <= most else None
+                if at is None or not np.isfinite(found.rss[k]):
+                    error[k] = np.inf
+                    continue
+                e = yb - self._line(Xa, ya, wa, A, at, Xb)
+                error[k] += float(wb @ (e * e))
+            mass += float(wb.sum())
+        return error / mass
+
+    def _line(self, Xa, ya, wa, A, at, Xb):
+        """Predictions for Xb of the fit to the columns `at` of Xa."""
+        B = np.linalg.lstsq(A[:-1, :-1][np.ix_(at, at)], A[:-1, -1][at], rcond=None)[0]
+        if not self.fit_intercept:
+            return Xb[:, at] @ B
+        center, offset = (np.average(a, axis=0, weights=wa) for a in (Xa, ya))
+        return offset + (Xb[:, at] - center[at]) @ B
+
+    def _stepwise(self, A, n, k, limit):
+        if self.criterion == "cv" or k is not None:
+            what = "criterion='cv'" if k is None else "n_features_to_select"
+            raise ParameterError(
+                f"method='stepwise' of SubsetSelector stops by a price: {what} cannot "
+                "be combined with it."
+            )
+        self.support_, path = stepwise(A, n, self._price(n), limit)
+        self.rss_path_ = np.full(limit + 1, np.inf)
+        for size, rss in path:
+            self.rss_path_[size] = min(self.rss_path_[size], rss)
+        self.subsets_ = self.support_[None, :]
+        self.criterion_path_ = np.array(
+            [
+                n * math.log(max(r, 1e-14 * A[-1, -1]) / n) + self._price(n) * s
+                for s, r in path
+            ]
+        )
+        self.n_nodes_ = 0
+        return self

@@ -1,0 +1,170 @@
+"""What rows say about coefficients, kept as a triangle that takes more rows.
+
+For rows with weights w_i, and a 1 in front where there is an intercept,
+
+    R^T R = sum_i w_i [1, x_i, y_i]^T [1, x_i, y_i],   R upper triangular        (1)
+
+More rows are put under R and the pile is made triangular again; forgetting the past
+is R <- sqrt(f) R. A prior N(m0, L^-T L^-1) on the coefficients is d rows more:
+
+    [0, L^T, L^T m0]                                                             (2)
+
+Without its first row R holds the information about the coefficients alone, the
+intercept being free:
+
+        [ T  c ]      T^T T (theta - m)(...) around  m = T^-1 c,                 (3)
+        [ 0  r ]      and r^2 = what no coefficients explain
+
+No square of X is formed, so R has the digits of a QR of all rows, and the order and
+the grouping of rows change it by rounding only.
+
+Cost      n d^2 flops, memory one block and R
+Shapes    X (n, d)   y (n,)   L (d, d)   R (p+1, p+1) with p = d + 1 or d
+Refs      [Bierman1977] square-root information; [Demmel2012] triangles of blocks
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from ..core import arrays
+from ..core.design import fold
+from ..core.linalg import lengths, smallest
+from ..core.rows import rows
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+class Information(NamedTuple):
+    """R of eq. (1) and the weight of the rows in it, after forgetting."""
+
+    R: np.ndarray
+    weight: float
+    intercept: bool
+
+    @property
+    def U(self):
+        """The triangle of [intercept, coefficients], (p, p)."""
+        return self.R[:-1, :-1]
+
+    @property
+    def z(self):
+        """U theta = z at the mode."""
+        return self.R[:-1, -1]
+
+    @property
+    def rest(self) -> float:
+        """r^2 of eq. (3)."""
+        return float(self.R[-1, -1] ** 2)
+
+
+def nothing(d, intercept) -> Information:
+    """No rows seen."""
+    p = d + intercept
+    return Information(np.zeros((p + 1, p + 1)), 0.0, intercept)
+
+
+def prior(root, mean, intercept) -> Information:
+    """Eq. (2): `root` is L^T (d, d) or (d,), mean (d,)."""
+    root = np.diag(root) if np.ndim(root) == 1 else root
+    d = len(mean)
+    A = np.zeros((d, intercept + d + 1))
+    A[:, intercept:-1], A[:, -1] = root, root @ mean
+    start = nothing(d, intercept)
+    return start._replace(R=pile(start.R, A))
+
+
+def pile(*parts):
+    """One square triangle for rows on top of each other."""
+    A = np.concatenate(parts)
+    R = np.linalg.qr(A, mode="r")
+    if len(R) < A.shape[1]:
+        R = np.concatenate([R, np.zeros((A.shape[1] - len(R), A.shape[1]))])
+    return R
+
+
+def add(info: Information, X, y, w=None, forget=1.0) -> Information:
+    """Take more rows, eq. (1); with `forget` < 1 each row fades those before it."""
+    n, d = X.shape
+    intercept = info.intercept
+    old = forget ** (n / 2)
+    if forget < 1:
+        fade = forget ** np.arange(n - 1, -1, -1.0)
+        fade = arrays.asarray(fade, like=X) if arrays.is_foreign(X) else fade
+        w = fade if w is None else w * fade
+
+    def triangle(x, y, w):
+        x = x.toarray() if hasattr(x, "toarray") else x
+        xp = arrays.namespace(x)
+        x, y = xp.astype(x, xp.float64), xp.astype(y, xp.float64)[:, None]
+        parts = [xp.ones_like(y)] * intercept + [x, y]
+        A = xp.concat(parts, axis=1)
+        return fold(A if w is None else A * xp.sqrt(xp.astype(w, xp.float64))[:, None])
+
+    held = rows(X, y, w)
+    if held.block < 4 * (d + 2):
+        held = rows(X, y, w, block=4 * (d + 2))
+    R, piled, height = old * info.R, [], 0
+    for part in held.each(triangle):
+        piled.append(part)
+        height += len(part)
+        if height > 8 * (d + 2):
+            R, piled, height = pile(R, *piled), [], 0
+    R = pile(R, *piled) if piled else R
+    if not np.all(np.isfinite(R)):
+        raise ValueError("Input X contains NaN, infinity or numbers too large.")
+    mass = float(n) if w is None else float(arrays.to_numpy(w).sum())
+    return Information(R, forget**n * info.weight + mass, intercept)
+
+
+def solve(info: Information):
+    """Coefficients (d,), intercept and rank; the smallest where rows leave a choice."""
+    i = int(info.intercept)
+    T, c = info.R[i:-1, i:-1], info.R[i:-1, -1]
+    noise = 8 * EPS * max(len(T), 10) * np.ones(len(T))
+    if i:
+        length = lengths(T)
+        far = np.divide(
+            np.abs(info.R[0, 1:-1]), length, out=np.zeros_like(length), where=length > 0
+        )
+        noise = noise * (1 + far)
+    B, rank, _ = smallest(T, c[:, None], noise)
+    coef = B[:, 0]
+    if not i or info.R[0, 0] == 0:
+        return coef, 0.0, rank
+    return coef, float((info.R[0, -1] - info.R[0, 1:-1] @ coef) / info.R[0, 0]), rank
+
+
+def refuse_open(info: Information, name):
+    """One sentence where the rows and the prior leave coefficients open."""
+    pivots = np.abs(np.diagonal(info.U))
+    if not np.all(pivots > EPS * len(pivots) * lengths(info.U)):
+        raise ValueError(
+            f"{name}: the rows and the prior do not determine the coefficients; give "
+            "a finite prior_variance or more rows."
+        )
+
+
+def spread(info: Information, X):
+    """|U^-T [1, x]|^2 per row: the variance of a prediction, per noise variance."""
+    X = X.toarray() if hasattr(X, "toarray") else np.asarray(arrays.to_numpy(X))
+    u = X.T.astype(float)
+    if info.intercept:
+        u = np.concatenate([np.ones((1, len(X))), u])
+    return np.sum(scipy.linalg.solve_triangular(info.U, u, trans=1) ** 2, axis=0)
+
+
+def covariance(info: Information):
+    """(T^T T)^-1 of the coefficients, (d, d), per noise variance."""
+    i = int(info.intercept)
+    T = info.R[i:-1, i:-1]
+    S = scipy.linalg.solve_triangular(T, np.eye(len(T)))
+    return S @ S.T
+
+
+def draw(info: Information, scale, rng):
+    """Draws of [intercept, coefficients], one per entry of `scale` (m,)."""
+    Z = rng.standard_normal((len(info.U), len(scale))) * scale
+    mode = scipy.linalg.solve_triangular(info.U, info.z)
+    return mode + scipy.linalg.solve_triangular(info.U, Z).T

@@ -1,0 +1,248 @@
+"""Search without derivatives over a set of points: all of them, a grid, random ones.
+
+    exhaustive        every candidate: the answer is the global minimum
+    grid              every combination of a few values per coordinate
+    random_search     n points at random, or one in each stratum of each coordinate
+    latin_hypercube   those strata: with n points, each of the n equal slices of each
+                      coordinate holds exactly one
+    local_search      from a point to its lowest neighbour until none is lower
+
+Random points usually beat a grid of the same size, since each coordinate sees n
+different values rather than n^(1/d). All run under the driver: history is the best
+value so far, Ctrl-C keeps it.
+
+Refs      [Bergstra2012] random against grid; [McKay1979] Latin hypercubes
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.iterate import Result, iterate
+from ..core.progress import SILENT, Task
+from ..core.random import rng_from
+from .space import space
+
+
+class State(NamedTuple):
+    position: Any  # the best point
+    objective: float
+    evaluations: int
+    points: Any = None  # all points tried
+    values: np.ndarray = np.empty(0)  # and f there
+
+
+def walk(f, points, *, vectorised=False, batch_size=None, max_iter=None, task=SILENT):
+    """Evaluate the points in order, keeping the best; the earliest wins ties."""
+    n = len(points)
+    if n == 0:
+        raise ValueError("there are no points to search.")
+    size = batch_size or (max(1, -(-n // 100)) if vectorised else 1)
+    tried = np.full(n, np.nan)
+
+    def step(s):
+        i, j = s.evaluations, min(s.evaluations + size, n)
+        block = points[i:j]
+        tried[i:j] = f(block) if vectorised else [float(f(x)) for x in block]
+        here = np.where(np.isnan(tried[i:j]), np.inf, tried[i:j])
+        k = int(np.argmin(here))
+        best = s.position, s.objective
+        if here[k] < s.objective or s.position is None:
+            best = block[k], float(here[k])
+        return State(*best, j)
+
+    most = -(-n // size)
+    how = {"max_iter": min(most, max_iter or most), "tol": -1.0, "task": task}
+    run = iterate(step, State(None, np.inf, 0), **how)
+    m = run.state.evaluations
+    state = run.state._replace(points=points[:m], values=tried[:m])
+    whole = run.reason == "max_iter" and m == n
+    return run._replace(state=state, reason="tolerance" if whole else run.reason)
+
+
+def exhaustive(
+    f: Callable,
+    candidates,
+    *,
+    vectorised: bool = False,
+    batch_size: int | None = None,
+    task: Task = SILENT,
+) -> Result:
+    """The lowest of all candidates, a list of points or a space of whole values.
+
+    Examples
+    --------
+    >>> from pansophy import optim
+    >>> run = optim.exhaustive(lambda x: (x[0] - 2) ** 2 + x[1], [range(5), [3, 1]])
+    >>> run.state.position, run.objective, run.state.evaluations
+    (array([2., 1.]), 1.0, 10)
+    """
+    first = next(iter(candidates), None)
+    if isinstance(candidates, dict) or isinstance(first, (range, list)):
+        where = space(candidates)
+        if np.any(where.levels == 0):
+            raise ValueError("exhaustive needs whole values; see grid for reals.")
+        candidates = grid_points(where, where.levels)
+    elif not isinstance(candidates, np.ndarray):
+        candidates = list(candidates)
+    how = {"vectorised": vectorised, "batch_size": batch_size, "task": task}
+    return walk(f, candidates, **how)
+
+
+def grid_points(where, steps):
+    """All combinations of `steps` values per coordinate: prod(steps) points.
+
+    Reals include both ends (one step: the middle); whole values are all taken if they
+    are no more than the steps, else spread evenly.
+    """
+    where = space(where)
+    steps = np.broadcast_to(np.asarray(steps, dtype=int), (where.d,))
+    if np.any(steps < 1):
+        raise ValueError("steps must be at least 1 for every coordinate.")
+    axes = []
+    for k, m in zip(where.levels, steps, strict=True):
+        if k:
+            picked = np.linspace(0, k - 1, min(m, k)).round().astype(int)
+            axes.append((picked + 0.5) / k)
+        else:
+            axes.append(np.linspace(0.0, 1.0, m) if m > 1 else np.array([0.5]))
+    U = np.array(list(product(*axes)))
+    return where.points(U)
+
+
+def grid(
+    f: Callable,
+    where,
+    steps=10,
+    *,
+    vectorised: bool = False,
+    batch_size: int | None = None,
+    task: Task = SILENT,
+) -> Result:
+    """The lowest point of a regular grid; `steps` a number or one per coordinate.
+
+    Examples
+    --------
+    >>> from pansophy import optim
+    >>> run = optim.grid(lambda x: x @ x, [(-1, 1), (-1, 1)], steps=(3, 5))
+    >>> run.state.position + 0.0, run.state.evaluations
+    (array([0., 0.]), 15)
+    """
+    points = grid_points(where, steps)
+    how = {"vectorised": vectorised, "batch_size": batch_size, "task": task}
+    return walk(f, points, **how)
+
+
+def latin_hypercube(where, n: int, *, random_state=None):
+    """n points, one in each of the n slices of every coordinate.
+
+    `where` is a space, or a number of coordinates for the unit cube.
+
+    Examples
+    --------
+    >>> from pansophy import optim
+    >>> P = optim.latin_hypercube(2, 5, random_state=0)
+    >>> [sorted((P[:, j] * 5).astype(int).tolist()) for j in (0, 1)]
+    [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4]]
+    """
+    rng = rng_from(random_state)
+    d = where if isinstance(where, (int, np.integer)) else space(where).d
+    order = np.argsort(rng.random((n, d)), axis=0)
+    U = (order + rng.random((n, d))) / n
+    return U if isinstance(where, (int, np.integer)) else space(where).points(U)
+
+
+def random_search(
+    f: Callable,
+    where,
+    n: int = 100,
+    *,
+    design: str = "random",
+    vectorised: bool = False,
+    batch_size: int | None = None,
+    random_state=None,
+    task: Task = SILENT,
+) -> Result:
+    """The lowest of n points; `design` "random" or "latin".
+
+    Examples
+    --------
+    >>> from pansophy import optim
+    >>> run = optim.random_search(lambda x: x @ x, [(-1, 1)] * 2, 500, random_state=0)
+    >>> bool(run.objective < 0.02)
+    True
+    """
+    if design not in ("random", "latin"):
+        raise ValueError(f"design must be 'random' or 'latin', got {design!r}.")
+    rng, where = rng_from(random_state), space(where)
+    if design == "latin":
+        points = latin_hypercube(where, n, random_state=rng)
+    else:
+        points = where.points(rng.random((n, where.d)))
+    how = {"vectorised": vectorised, "batch_size": batch_size, "task": task}
+    return walk(f, points, **how)
+
+
+def neighbours_of(where, step) -> Callable:
+    """x -> its neighbours: one coordinate moved by `step`, or to another value."""
+
+    def around(x):
+        for j in range(len(x)):
+            part = None if where is None else where.parts[j]
+            if part is not None and part.values is not None:
+                here = part.values.index(x[j])
+                near = (here - 1, here + 1) if part.number else range(len(part.values))
+                moves = [part.values[k] for k in near if 0 <= k < len(part.values)]
+            else:
+                moves = [x[j] - step, x[j] + step]
+                if part is not None:
+                    moves = [min(max(v, part.low), part.high) for v in moves]
+            for v in moves:
+                if v != x[j]:
+                    new = x.copy()
+                    new[j] = v
+                    yield new
+
+    return around
+
+
+def local_search(
+    f: Callable,
+    x,
+    neighbours: Callable[[Any], Iterable] | float = 1.0,
+    *,
+    where=None,
+    max_iter: int = 10_000,
+    task: Task = SILENT,
+) -> Result:
+    """From x to the lowest of its neighbours, until none is lower.
+
+    `neighbours` is a function x -> points, or the length of a step along each
+    coordinate; `where` a space, whose whole values move to the next and choices to any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy import optim
+    >>> run = optim.local_search(lambda x: (x[0] - 3) ** 2 + x[1] ** 2, np.zeros(2))
+    >>> run.state.position, run.converged
+    (array([3., 0.]), True)
+    """
+    held = None if where is None else space(where)
+    around = neighbours if callable(neighbours) else neighbours_of(held, neighbours)
+    if not callable(neighbours):
+        x = np.array(x, dtype=float) if held is None or held.number else list(x)
+
+    def step(s):
+        best, count = (s.position, s.objective), s.evaluations
+        for new in around(s.position):
+            value, count = float(f(new)), count + 1
+            if value < best[1]:
+                best = new, value
+        return State(*best, count)
+
+    change = lambda old, new: old.objective - new.objective
+    start = State(x, float(f(x)), 1)
+    return iterate(step, start, max_iter=max_iter, tol=0.0, change=change, task=task)

@@ -1,0 +1,125 @@
+"""A genetic algorithm: parents cross, children change a little, the fit stay.
+
+Each generation draws parents by tournaments of two, crosses pairs and changes some of
+the children's coordinates:
+
+    reals     b = p + r (q - p), r uniform in [-0.35, 1.35] per coordinate       (1)
+              then, once in d coordinates, a Gaussian of the population's spread
+    others    from either parent; then, once in d coordinates, any other value   (2)
+
+Eq. (1) keeps the spread of the parents on average, so selection alone shrinks it, and
+the search refines itself as the population gathers. The best few (elite) live on
+unchanged: the best value never rises.
+
+Refs      [Holland1975]; [Eshelman1993] eq. (1)
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.iterate import Result, iterate
+from ..core.progress import SILENT, Task
+from ..core.random import rng_from
+from .designs import latin_hypercube
+from .space import changes, evaluator, mutate, reflect, space
+
+BLEND = 0.35
+
+
+class State(NamedTuple):
+    position: Any  # the best point
+    objective: float
+    evaluations: int
+    U: np.ndarray  # population in the unit cube, best first
+    values: np.ndarray  # f there, rising
+    spread: float  # largest range over the population
+
+
+def cross(levels, P, Q, rng):
+    """Eqs (1) and (2), one child of each pair."""
+    r = rng.uniform(-BLEND, 1 + BLEND, size=P.shape)
+    blend = reflect(P + r * (Q - P))
+    return np.where(levels > 0, np.where(rng.random(P.shape) < 0.5, P, Q), blend)
+
+
+def genetic(
+    f: Callable,
+    where,
+    x=None,
+    *,
+    population: int | None = None,
+    elite: float = 0.1,
+    mutation: float | None = None,
+    max_iter: int = 500,
+    tol: float = 1e-9,
+    vectorised: bool = False,
+    random_state=None,
+    task: Task = SILENT,
+) -> Result:
+    """Minimise f over a space by generations that start on a Latin hypercube.
+
+    Parameters
+    ----------
+    f : function of a point; of many points (n, d) if `vectorised`
+    where : space
+        List or dict of ranges and choices; see `optim.space`.
+    x : point, optional
+        One of the first generation.
+    population : int or None
+        None: 40 + 4 per coordinate, at most 200.
+    elite : float
+        Share that lives on.
+    mutation : float or None
+        Probability that a coordinate of a child changes; None: 1 / d.
+    max_iter : int
+        Generations.
+    tol : float
+        Stop when the population lies within this share of every range.
+    vectorised : bool
+    random_state : int, Generator or None
+    task : Task
+
+    Examples
+    --------
+    >>> from pansophy import optim
+    >>> ones = lambda x: 20 - x.sum()
+    >>> run = optim.genetic(ones, [range(2)] * 20, random_state=0, max_iter=100)
+    >>> run.objective
+    0.0
+    """
+    rng, where = rng_from(random_state), space(where)
+    values = evaluator(f, where, vectorised)
+    n = population or min(200, 40 + 4 * where.d)
+    if n < 2 or not 0 <= elite < 1:
+        raise ValueError("population must be at least 2 and elite in [0, 1).")
+    kept = max(1, int(elite * n))
+    rate, levels = 1 / where.d if mutation is None else mutation, where.levels
+
+    def step(s):
+        a, b = rng.integers(n, size=(2, 2 * (n - kept))).reshape(2, 2, -1)
+        P, Q = s.U[np.minimum(a[0], a[1])], s.U[np.minimum(b[0], b[1])]
+        child = cross(levels, P, Q, rng)
+        change = rng.random(len(child)) < min(1.0, rate * where.d) / 2
+        if change.any():
+            spread = s.U.std(axis=0)
+            some = child[change]
+            moves = changes(some.shape, rate, rng)
+            child[change] = mutate(levels, some, spread, moves, rng)
+        U = np.concatenate([s.U[:kept], child])
+        v = np.concatenate([s.values[:kept], values(child)])
+        return state(U, v, s.evaluations + len(child))
+
+    def state(U, v, count):
+        order = np.argsort(v, kind="stable")
+        U, v = U[order], v[order]
+        spread = float(np.ptp(U, axis=0).max())
+        return State(where.point(U[0]), float(v[0]), count, U, v, spread)
+
+    U = latin_hypercube(where.d, n, random_state=rng)
+    if x is not None:
+        U[0] = where.unit(x)
+    how = {"max_iter": max_iter, "tol": tol, "watch": ("spread", "evaluations")}
+    change = lambda old, new: new.spread
+    return iterate(step, state(U, values(U), n), change=change, task=task, **how)

@@ -1,0 +1,383 @@
+"""Working sets for group penalties: multi-task, group and sparse-group lasso.
+
+For t targets, groups g of columns and weights p_i of the rows,
+
+    P(W) = 1/2 sum_i p_i |y_i - W x_i|^2 + a sum_g m_g |W_g| + l |W|_1 + b/2 |W|^2 (1)
+
+with |W_g| the Frobenius norm of the group's coefficients over all targets: single
+columns with t targets are the multi-task lasso, wider groups with t = 1 the group
+lasso. X and y are centred and row i is multiplied by sqrt(p_i), as in `working_set.py`.
+With residual R, correlations C = R X - b W and soft(C, l) entrywise, the point s R with
+
+    s = the largest s <= 1 with |soft(s C_g, l)| <= a m_g for all g,
+    D = s <Y, R> - s^2/2 (|R|^2 + b |W|^2)                                       (2)
+
+is feasible for the dual, so P - D bounds P - P*. A round lets in the groups that
+break eq. (2) at s = 1 most, solves on the columns E let in so far by block coordinate
+descent on their Gram matrix,
+
+    W_g <- prox(W_g + Q_g / L_g),   Q = H - W G,  L_g = |G_gg|_2                 (3)
+
+with Anderson extrapolation (`coordinate.py`), and takes R, C and the gap afresh. A
+group of one column is minimised exactly by eq. (3). More columns than `LIMIT` are
+taken in turns, `TURN` at a time.
+
+Cost      O(n d t) a round, O(|E|^2 t) a pass; memory O(n |E| + |E|^2)
+Shapes    X (n, d)   Y, R (t, n)   W, C (t, d)   G (k, k)   H, Q (t, k)
+Refs      [Yuan2006] [Obozinski2010] [Simon2013] [Ndiaye2017] gap; [Bertrand2021]
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from . import _groups as loops
+from .coordinate import MEMORY, extrapolate
+from .working_set import FIRST, LIMIT, TIGHT, Store, Whole
+
+NEWTON = 200  # entries other than 0 up to which Newton steps are taken
+QUICK = 4  # rounds of plain passes before extrapolation
+TURN = 2000  # columns of one turn where the Gram matrix of all would be too large
+
+
+class State(NamedTuple):
+    """A point of the primal and what one round says of it."""
+
+    w: np.ndarray  # W (t, d)
+    r: np.ndarray  # residual times sqrt(p), (t, n)
+    c: np.ndarray  # R X, (t, d)
+    objective: float  # P
+    gap: float  # P - D
+
+
+class Groups(NamedTuple):
+    """Columns in groups, each with its weight m_g."""
+
+    members: np.ndarray  # columns, group by group
+    starts: np.ndarray  # where each group starts; one more at the end
+    weights: np.ndarray  # m_g
+
+    def __len__(self):
+        return len(self.weights)
+
+    @property
+    def sizes(self):
+        return np.diff(self.starts)
+
+    def of_columns(self):
+        """The group of every column."""
+        out = np.empty(len(self.members), np.intp)
+        out[self.members] = np.repeat(np.arange(len(self)), self.sizes)
+        return out
+
+
+def singles(d) -> Groups:
+    """Every column a group of its own."""
+    return Groups(np.arange(d), np.arange(d + 1), np.ones(d))
+
+
+def from_labels(labels, weights=None) -> Groups:
+    """Groups from the label of each column; m_g is sqrt(size) unless given."""
+    _, labels = np.unique(labels, return_inverse=True)
+    sizes = np.bincount(labels)
+    members = np.argsort(labels, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    m = np.sqrt(sizes) if weights is None else np.asarray(weights, dtype=float)
+    return Groups(members, starts, m)
+
+
+class GroupPenalty(NamedTuple):
+    """a, l and b of eq. (1)."""
+
+    groups: Groups
+    a: float
+    l1: float = 0.0
+    b: float = 0.0
+
+    def value(self, W):
+        """The penalty of eq. (1)."""
+        size = loops.lengths(W, self.groups.members, self.groups.starts, 0.0)
+        group = self.a * float(self.groups.weights @ size)
+        l1 = self.l1 * float(np.abs(W).sum())
+        return group + l1 + self.b / 2 * float(np.vdot(W, W))
+
+    def scale(self, C):
+        """s of eq. (2)."""
+        members, starts, m = self.groups
+        limit = self.a * m
+        size = loops.lengths(C, members, starts, self.l1)
+        if np.all(size <= limit):
+            return 1.0
+        if self.l1 == 0:
+            over = size > limit
+            return float(np.min(limit[over] / size[over]))
+        low, high = 0.0, 1.0
+        while high - low > 1e-12:
+            s = (low + high) / 2
+            fits = np.all(s * loops.lengths(C, members, starts, self.l1 / s) <= limit)
+            low, high = (s, high) if fits else (low, s)
+        return low
+
+
+def certify(W, C, square, along, penalty, extra):
+    """P and the gap of eq. (2) from |R|^2 + b |W|^2 and <Y, R>."""
+    primal = square / 2 + extra
+    if penalty.a == 0 and penalty.l1 == 0:  # no bound: how steep P is stands in
+        steep = float(np.vdot(C, C))
+        size = max(float(np.abs(W).sum()), 1.0)
+        return primal, steep / (2 * penalty.b) if penalty.b else steep**0.5 * size
+    s = penalty.scale(C)
+    return primal, max(primal - s * along + s * s / 2 * square, 0.0)
+
+
+def measure(store, W, R, penalty) -> State:
+    """Correlations, P and the gap at W."""
+    C = store.design.correlate(R)
+    ridge = penalty.b * float(np.vdot(W, W))
+    square, along = float(np.vdot(R, R)) + ridge, float(np.vdot(store.y, R))
+    extra = penalty.value(W) - ridge / 2
+    return State(W, R, C, *certify(W, C - penalty.b * W, square, along, penalty, extra))
+
+
+def start(store, W, penalty) -> State:
+    """The state at coefficients W."""
+    if isinstance(store, Whole):
+        Q = store.Xy - W @ store.G
+        return State(
+            W, None, Q, *inner_of(store, penalty).weigh(store.Xy, Q, W, penalty)
+        )
+    return measure(store, W, store.residual(W), penalty)
+
+
+def choose(store, state, penalty, near):
+    """Groups outside E that break eq. (2), or come near it, worst first."""
+    members, starts, m = penalty.groups
+    inside = store.inside[members[starts[:-1]]]
+    size = loops.lengths(state.c, members, starts, penalty.l1)
+    level = penalty.a if near is None else min(near, penalty.a)
+    excess = np.where(inside, -np.inf, size - level * m)
+    out = np.flatnonzero(excess > 0)
+    active = loops.lengths(state.w, members, starts, 0.0) > 0
+    # columns cost more than rounds where groups are wide
+    wide = len(members) / len(m)
+    room = int(max(FIRST / wide, (2 if wide < 2 else 1) * np.count_nonzero(active), 1))
+    if len(out) > room:
+        out = out[np.argpartition(-excess[out], room)[:room]]
+    lost = np.flatnonzero(active & ~inside)  # a start may be non-zero anywhere
+    return np.union1d(out, lost)
+
+
+def columns_of(groups, chosen):
+    """Columns of some groups, group by group."""
+    sizes = groups.sizes[chosen]
+    begins = np.cumsum(sizes) - sizes
+    spread = np.arange(sizes.sum()) - np.repeat(begins, sizes)
+    return groups.members[np.repeat(groups.starts[chosen], sizes) + spread]
+
+
+def curvatures(G, members, starts):
+    """L_g of eq. (3)."""
+    sizes, out = np.diff(starts), np.empty(len(starts) - 1)
+    for s in np.unique(sizes):
+        some = np.flatnonzero(sizes == s)
+        at = members[starts[some, None] + np.arange(s)]
+        if s == 1:
+            out[some] = G[at[:, 0], at[:, 0]]
+            continue
+        for low in range(0, len(some), 256):
+            part = at[low : low + 256]
+            blocks = G[part[:, :, None], part[:, None, :]]
+            out[some[low : low + 256]] = np.linalg.eigvalsh(blocks)[:, -1]
+    return out
+
+
+class Inner:
+    """Eq. (1) on the columns let in so far, through their Gram matrix.
+
+    Columns stand in the order in which they came, group by group.
+    """
+
+    def __init__(self, store, groups):
+        G, H = store.views()
+        self.store, self.G = store, G
+        of = groups.of_columns()
+        group = of if isinstance(store, Whole) else of[store.index]
+        if isinstance(store, Whole):
+            local = groups
+        else:
+            first = np.flatnonzero(np.diff(group, prepend=-1))
+            starts, m = np.append(first, len(group)), groups.weights[group[first]]
+            local = Groups(np.arange(len(group)), starts, m)
+        self.groups, self.every = local, np.arange(len(local))
+        self.curve = curvatures(G, local.members, local.starts)
+        wide = int(local.sizes.max(initial=1))
+        self.scratch = np.empty((len(H), wide), G.dtype)
+
+    def weigh(self, H, Q, W, penalty):
+        """P and the gap, with |R|^2 = |Y|^2 - <W, H + Q>, <Y, R> = |Y|^2 - <W, H>."""
+        energy, ridge = self.store.energy, penalty.b * float(np.vdot(W, W))
+        square = energy - float(np.vdot(W, H + Q)) + ridge
+        along = energy - float(np.vdot(W, H))
+        penalty = penalty._replace(groups=self.groups)
+        extra = penalty.value(W) - ridge / 2
+        return certify(W, Q - penalty.b * W, square, along, penalty, extra)
+
+    def quick(self, H, Q, W, penalty, order, tol) -> bool:
+        """Plain passes in place; whether the gap is down to tol."""
+        g = self.groups
+        if penalty.a == 0 or penalty.l1 > 0:
+            return False
+        return loops.block_rounds(
+            self.G, H, Q, W, self.store.energy, g.members, g.starts, self.curve,
+            penalty.a * g.weights, penalty.b, order, tol, QUICK, self.scratch,
+        )  # fmt: skip
+
+    def run(self, Q, W, penalty, order):
+        """One pass of eq. (3), in place; how many groups it changed."""
+        g, p = self.groups, penalty
+        return loops.gram_blocks(
+            self.G, Q, W, g.members, g.starts, self.curve, p.a * g.weights, p.l1, p.b,
+            order, 1, self.scratch,
+        )  # fmt: skip
+
+    def solve(self, W, penalty, tol, shuffle, max_rounds=200, *, exact=False):
+        """Passes and longer moves until the gap is at most tol: W in place, and Q.
+
+        With `exact` a small support is solved to rounding.
+        """
+        H = self.store.views()[1]
+        Q = H - W @ self.G
+        done = self.quick(H, Q, W, penalty, shuffle(self.every), tol)
+        if done and not (exact and np.count_nonzero(W) <= NEWTON):
+            return Q
+        for _ in range(max_rounds):
+            if self.run(Q, W, penalty, shuffle(self.every)) == 0:
+                break
+            small = np.count_nonzero(W) <= NEWTON
+            tight = TIGHT * np.finfo(W.dtype).eps * self.store.energy
+            goal = min(tight, tol) if exact and small else tol
+            if self.weigh(H, Q, W, penalty)[1] <= goal:
+                break
+            before = W.copy() if small else None
+            (self.newton if small else self.mix)(H, Q, W, penalty, shuffle)
+            if small and np.array_equal(before, W):
+                break
+        return Q
+
+    def mix(self, H, Q, W, penalty, shuffle):
+        """Passes over the support and their extrapolation, if that lowers P."""
+        size = loops.lengths(W, self.groups.members, self.groups.starts, 0.0)
+        S = np.flatnonzero(size > 0)
+        path = np.empty((MEMORY + 1, W.size), W.dtype)
+        path[0] = W.ravel()
+        for m in range(1, MEMORY + 1):
+            self.run(Q, W, penalty, shuffle(S))
+            path[m] = W.ravel()
+        z = extrapolate(path)
+        if z is not None:
+            self.accept(H, Q, W, (z @ path[1:]).reshape(W.shape), penalty)
+
+    def newton(self, H, Q, W, penalty, shuffle):
+        """Newton steps on the entries that are not 0, where P is smooth.
+
+        The curvature of |w_g| is (I - u u^T) / |w_g| with u the direction of w_g.
+        """
+        of = self.groups.of_columns()
+        for _ in range(10):
+            t, j = np.nonzero(W)
+            w, g = W[t, j], of[j]
+            size = loops.lengths(W, self.groups.members, self.groups.starts, 0.0)[g]
+            pull = penalty.a * self.groups.weights[g] / size
+            slope = (pull + penalty.b) * w - Q[t, j] + penalty.l1 * np.sign(w)
+            A = self.G[np.ix_(j, j)] * (t[:, None] == t)
+            A -= (g[:, None] == g) * np.outer(w * pull / size**2, w)
+            A[np.diag_indices(len(w))] += pull + penalty.b
+            try:
+                step = np.linalg.solve(A, slope)
+            except np.linalg.LinAlgError:
+                return
+            trial = W.copy()
+            trial[t, j] -= step
+            if penalty.l1:
+                trial[t, j] = np.where(
+                    np.sign(trial[t, j]) == np.sign(w), trial[t, j], 0
+                )
+            if not self.accept(H, Q, W, trial, penalty):
+                return
+            if np.abs(step).max() <= 1e-14 * np.abs(w).max():
+                return
+
+    def accept(self, H, Q, W, trial, penalty) -> bool:
+        """Move to `trial` if that lowers P."""
+        other = H - trial @ self.G
+        value = lambda q, w: self.weigh(H, q, w, penalty)[0]
+        better = np.isfinite(trial).all() and value(other, trial) < value(Q, W)
+        if better:
+            W[:], Q[:] = trial, other
+        return better
+
+
+def turns(store, state, penalty, tol, shuffle) -> State:
+    """A round in turns over so many columns that their Gram matrix is not made."""
+    groups, W, R = penalty.groups, state.w.copy(), state.r.copy()
+    size = loops.lengths(state.c, groups.members, groups.starts, penalty.l1)
+    active = loops.lengths(W, groups.members, groups.starts, 0.0) > 0
+    chosen = np.flatnonzero((size > 0.9 * penalty.a * groups.weights) | active)
+    turn = np.cumsum(groups.sizes[chosen]) // TURN
+    parts = np.split(chosen, np.flatnonzero(np.diff(turn)) + 1)
+    tol = 1e-3 * tol / len(parts)  # what each leaves open shows in all the others
+    for part in parts:
+        index = columns_of(groups, part)
+        own = np.zeros_like(W)
+        own[:, index] = W[:, index]
+        few = Store(store.design, R + store.design.predict(own))
+        few.add(index)
+        u = np.ascontiguousarray(own[:, index])
+        Inner(few, groups).solve(u, penalty, tol, shuffle, 3)
+        own[:, index] = W[:, index] = u
+        R = few.residual(own)
+    return measure(store, W, store.residual(W), penalty)
+
+
+def rounds(store, penalty, tol, near=np.inf, rng=None):
+    """step(state) -> state: one round of the module text.
+
+    The first round also lets in groups above `near`, the strong rule's 2 a - a_old.
+    """
+    shuffle = rng.permutation if rng is not None else lambda order: order
+    if isinstance(store, Whole):
+        return partial(settle, store, penalty, tol, shuffle, near == np.inf)
+    first = [near]
+
+    def step(state):
+        new = choose(store, state, penalty, first[0])
+        first[0] = None
+        index = columns_of(penalty.groups, new)
+        if len(store) + len(index) > LIMIT:
+            return turns(store, state, penalty, tol, shuffle)
+        if len(new):
+            store.add(index)
+        if len(store) == 0:
+            return state
+        W = np.ascontiguousarray(state.w[:, store.index])
+        inner_of(store, penalty).solve(W, penalty, 0.5 * tol, shuffle)
+        full = np.zeros_like(state.w)
+        full[:, store.index] = W
+        return measure(store, full, store.residual(full), penalty)
+
+    return step
+
+
+def inner_of(store, penalty) -> Inner:
+    """The problem on E, as long as no column has come in."""
+    if store.inner is None:
+        store.inner = Inner(store, penalty.groups)
+    return store.inner
+
+
+def settle(store, penalty, tol, shuffle, exact, state) -> State:
+    """A round where E is all columns."""
+    W, inner = state.w.copy(), inner_of(store, penalty)
+    Q = inner.solve(W, penalty, 0.9 * tol, shuffle, exact=exact)
+    return State(W, None, Q, *inner.weigh(store.Xy, Q, W, penalty))

@@ -1,0 +1,124 @@
+"""A step that meets both of Wolfe's conditions, strongly.
+
+On the line p(t) = f(x + t d) with p'(0) < 0, the step t is long enough and not too
+long when
+
+    p(t) <= p(0) + s t p'(0),     |p'(t)| <= c |p'(0)|,     0 < s < c < 1        (1)
+
+The search grows t until an interval (low, high) must hold such a step: low meets the
+first condition with the lowest p so far, and p falls from low towards high. Then the
+interval shrinks around the minimum of the cubic through both ends, or of the secant of
+the slopes where the values differ by rounding alone, kept off the ends so that each
+two tries at least halve it. Near the optimum p(t) - p(0) is rounding, and the slopes
+decide:
+
+    p(t) <= p(0) + noise,     c p'(0) <= p'(t) <= (2 s - 1) p'(0)                (2)
+
+Quasi-Newton and conjugate-gradient directions stay descent directions after steps (1).
+
+Refs      [Wolfe1969]; [Nocedal2006] ch. 3.5; [Hager2005] eq. (2)
+"""
+
+import math
+from typing import NamedTuple
+
+from .gradient import State, at, dot
+
+NOISE = 1e-14
+EDGE = 0.1  # share of the interval kept clear of its ends
+GROW = 4.0
+
+
+class Trial(NamedTuple):
+    """A point on the line: t, p(t), p'(t)."""
+
+    t: float
+    p: float
+    slope: float
+
+
+def strong_wolfe(
+    f, state: State, direction, eta=1.0, *, slope=1e-4, curvature=0.9, tries=40
+) -> State:
+    """The state after a step of eq. (1) along `direction`, tried first at eta.
+
+    With no such step within `tries`, the lowest point that meets the first condition;
+    the state unmoved with eta 0 if there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.optim.gradient import State
+    >>> f = lambda x: (float(x @ x), 2 * x)
+    >>> x = np.array([3.0])
+    >>> new = strong_wolfe(f, State(x, *f(x), 1.0), np.array([-1.0]), curvature=0.1)
+    >>> new.position.round(6), round(new.eta, 6)
+    (array([0.]), 3.0)
+    """
+    first = Trial(0.0, state.objective, dot(state.gradient, direction))
+    if not first.slope < 0:
+        return state._replace(eta=0.0)
+    noise = NOISE * abs(first.p)
+    low, high, best, t, width = first, None, None, float(eta), math.inf
+    for _ in range(tries):
+        new = at(f, state.position + t * direction, t)
+        here = Trial(t, new.objective, dot(new.gradient, direction))
+        falls = falls_enough(here, first, slope, noise)
+        if not falls or here.p > low.p + noise:
+            high = here
+        else:
+            if abs(here.slope) <= -curvature * first.slope:
+                return new
+            ahead = 1.0 if high is None else high.t - low.t
+            if here.slope * ahead >= 0:
+                high = low
+            low, best = here, new
+        if high is None:
+            t = further(first, low)
+        else:
+            t = between(low, high, noise, width)
+            width = abs(high.t - low.t)
+        if t in (low.t, high.t if high is not None else low.t):
+            break  # the interval has no number inside
+    fell = best is not None and best.objective < state.objective
+    return best if fell else state._replace(eta=0.0)
+
+
+def falls_enough(here: Trial, first: Trial, slope, noise) -> bool:
+    """The first of eq. (1), or of eq. (2)."""
+    if not (math.isfinite(here.p) and math.isfinite(here.slope)):
+        return False
+    if here.p <= first.p + slope * here.t * first.slope:
+        return True
+    return here.p <= first.p + noise and here.slope <= (2 * slope - 1) * first.slope
+
+
+def further(first: Trial, low: Trial) -> float:
+    """Beyond low: where the secant of the slopes meets 0, within bounds."""
+    bend = low.slope - first.slope
+    t = low.t - low.slope * (low.t - first.t) / bend if bend > 0 else math.inf
+    return min(max(t, 1.5 * low.t), GROW * low.t)
+
+
+def between(a: Trial, b: Trial, noise: float, width: float) -> float:
+    """Inside (a, b): the lowest point of the model, or the middle."""
+    h = b.t - a.t
+    middle = a.t + h / 2
+    if not (math.isfinite(b.p) and math.isfinite(b.slope)):
+        return a.t + EDGE * h
+    if abs(h) > 0.66 * width:
+        return middle
+    if abs(b.p - a.p) <= 10 * noise:
+        bend = b.slope - a.slope
+        t = a.t - a.slope * h / bend if bend * h > 0 else middle
+    else:
+        z = a.slope + b.slope - 3 * (b.p - a.p) / h
+        root = z * z - a.slope * b.slope
+        if root < 0:
+            return middle
+        root = math.copysign(math.sqrt(root), h)
+        under = b.slope - a.slope + 2 * root
+        t = b.t - h * (b.slope + root - z) / under if under != 0 else middle
+    edge = EDGE * abs(h)
+    inside = (min(a.t, b.t) + edge, max(a.t, b.t) - edge)
+    return min(max(t, inside[0]), inside[1]) if math.isfinite(t) else middle

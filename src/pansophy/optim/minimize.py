@@ -1,0 +1,177 @@
+"""One front door to the solvers: `minimize` looks at what is given and picks.
+
+    METHODS      every solver by name: what it needs and what it takes into account
+    auto         constraints -> constrained; a penalty -> proximal; bounds -> lbfgs;
+                 a Hessian -> newton; products H v -> newton_cg; otherwise bfgs, or
+                 lbfgs for many unknowns; no start -> multi_start
+
+Every method ends in the same `Result`: `state.position`, `objective`, `history`,
+`n_iter` and the `reason` of stopping ("tolerance", "max_iter", "callback", "stalled",
+"diverged", "interrupted"; "kkt" where a constrained run does not meet its conditions).
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..core.arrays import is_torch
+from ..core.iterate import Result, best_of
+from ..core.linalg import NotPositiveDefiniteError
+from ..core.random import rng_from
+from .check import numeric_gradient
+from .duality import limits
+from .methods import METHODS, Problem, check, choose
+from .trajectory import Trajectory
+
+
+def paired(f: Callable, x, gradient):
+    """f as x -> (value, gradient), and as x -> value."""
+    if callable(gradient):
+        return lambda u: (f(u), gradient(u)), f
+    if gradient == "autodiff" or (gradient is None and is_torch(x)):
+        from .autodiff import value_and_grad
+
+        return value_and_grad(f), lambda u: float(f(u))
+    if gradient not in (None, "numeric"):
+        raise ValueError(
+            "gradient must be a function, 'numeric', 'autodiff' or None, got "
+            f"{gradient!r}."
+        )
+    if gradient is None and isinstance(f(x), tuple):
+        return f, lambda u: f(u)[0]
+    return lambda u: (f(u), numeric_gradient(f, u)), f
+
+
+def minimize(
+    f: Callable,
+    x=None,
+    method: str = "auto",
+    *,
+    gradient=None,
+    hessian: Callable | None = None,
+    product: Callable | None = None,
+    bounds=None,
+    constraints=(),
+    penalty=None,
+    callback: Callable | None = None,
+    trajectory: bool = False,
+    max_iter: int | None = None,
+    tol: float | None = None,
+    random_state=None,
+    **options,
+) -> Result:
+    """Minimise f, by the method named or the one that suits what is given.
+
+    Parameters
+    ----------
+    f : function of x
+        Gives a number, or a pair (value, gradient).
+    x : array or tensor, optional
+        Start; may be left out where bounds are given.
+    method : str
+        "auto" or a name of `optim.METHODS`.
+    gradient : function of x, "numeric", "autodiff" or None
+        None takes the pair f gives; else differences, or autograd if x is a tensor.
+    hessian : function x -> H, product : function x -> (v -> H v)
+    bounds : pairs (low, high), one per coordinate or one for all
+        None or an infinite number is no bound.
+    constraints : `optim.equal(h)` and `optim.at_most(g)`
+    penalty : of `pansophy.penalties`
+        Added to f; may have kinks, or be the indicator of a set.
+    callback : function of the state
+        Called after each step; the run stops when it gives True.
+    trajectory : bool
+        Whether to keep `history["position"]`: the start and where each step led.
+    max_iter, tol
+        The method's own if None.
+    random_state : int, Generator or None
+    **options
+        For the method: `rule=` of gradient, `beta=` of conjugate, `n_starts=` ...
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy import optim
+    >>> f = lambda x: (x[0] - 3) ** 2 + (x[1] + 1) ** 4
+    >>> optim.minimize(f, np.zeros(2), bounds=(0, 2)).state.position.round(3)
+    array([2., 0.])
+    """
+    rng = rng_from(random_state)
+    shape = None
+    if x is not None and not is_torch(x):
+        x = np.array(x, dtype=float)
+        shape = x.shape
+        if x.ndim != 1:
+            f, gradient = unrolled(f, shape), unrolled(gradient, shape)
+            x = x.ravel()
+    if bounds is not None:
+        d = len(x) if x is not None else len(bounds)
+        bounds = [tuple(pair) for pair in limits(bounds, d)]
+    middle = x if x is not None else np.mean(bounds, axis=1) if bounds else None
+    if middle is None:
+        raise ValueError("minimize needs a start x, or bounds to search within.")
+    both, value = paired(f, middle, gradient)
+    p = Problem(
+        both, value, x, hessian, product, bounds, tuple(constraints), penalty, rng
+    )
+    name = choose(p) if method == "auto" else method
+    way = check(name, p)
+    watch = Trajectory(x, callback, keep=trajectory)
+    options |= {
+        k: v for k, v in (("max_iter", max_iter), ("tol", tol)) if v is not None
+    }
+    try:
+        run = way.run(p, task=watch, **options)
+    except NotPositiveDefiniteError:
+        if method != "auto":
+            raise
+        run = METHODS["bfgs"].run(p, task=watch, **options)  # not convex: no Newton
+    if trajectory:
+        run = run._replace(history=run.history | {"position": watch.positions})
+    if shape is not None and len(shape) != 1:
+        state = run.state
+        run = run._replace(state=state._replace(position=state.position.reshape(shape)))
+    return run
+
+
+def unrolled(f, shape):
+    """f of an array of a shape, as a function of a vector."""
+    if not callable(f):
+        return f
+
+    def g(u):
+        out = f(u.reshape(shape))
+        if isinstance(out, tuple):
+            return out[0], np.asarray(out[1]).ravel()
+        return np.asarray(out).ravel() if np.ndim(out) else out
+
+    return g
+
+
+def multi_start(
+    f: Callable, starts, method: str = "auto", *, task=None, **options
+) -> Result:
+    """`minimize` from each start; the lowest answer.
+
+    `history["optima"]` holds what each start led to, so that their spread shows how
+    many valleys there are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy import optim
+    >>> f = lambda x: np.sum(x**4 - 8 * x**2 + x)
+    >>> run = optim.multi_start(f, [[3.0], [-3.0], [1.0]])
+    >>> run.history["optima"].round(3), run.state.position.round(3)
+    (array([-14.016, -18.015, -14.016]), array([-2.031]))
+    """
+    found = []
+
+    def one(i, child):
+        watch = {} if task is None else {"callback": task.end}
+        run = minimize(f, starts[i], method, **watch, **options)
+        found.append(run.objective)
+        return run
+
+    best = best_of(len(starts), one)
+    return best._replace(history=best.history | {"optima": np.array(found)})

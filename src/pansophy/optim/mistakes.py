@@ -1,0 +1,113 @@
+"""Mistake-driven learning: look at one row at a time, change the model when it errs.
+
+    theta <- theta_0
+    repeat   for rows i in order: if h(x_i; theta) != y_i, theta <- update(theta, i)
+    until    a pass without a mistake                                            (1)
+
+A normal end has no error on the rows seen. The perceptron (on vectors, on kernel
+expansions, on structures) is this loop with its own update; where rows cannot be
+told apart the loop never ends by itself, and `max_iter` or `tol` ends it.
+
+`until_clean` is the loop over passes, for methods whose pass is a compiled function;
+`mistake_driven` the loop of eq. (1) over single rows.
+
+Refs      [Rosenblatt1958]
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.iterate import Result, iterate
+from ..core.progress import SILENT, Task
+from ..core.random import rng_from
+
+
+class State(NamedTuple):
+    model: Any  # theta
+    objective: float  # mistakes of the last pass
+    mistakes: int  # of all passes
+    best: float  # fewest mistakes of a pass
+    stalls: int  # passes since there were clearly fewer
+    rows: tuple = ()  # which rows were mistaken, in order, if they are kept
+
+
+def until_clean(
+    one_pass: Callable,
+    model,
+    *,
+    max_iter: int = 1000,
+    tol: float | None = None,
+    patience: int = 5,
+    task: Task = SILENT,
+) -> Result:
+    """Passes `one_pass(model) -> (model, mistakes)` until one makes no mistake.
+
+    With `tol` they also end when `patience` passes in a row have not brought the
+    number of mistakes down by more than tol. `history` has "objective", the mistakes
+    of each pass.
+    """
+
+    def step(s):
+        model, found, *rows = one_pass(s.model)
+        late = tol is not None and found > s.best - tol
+        return State(
+            model,
+            float(found),
+            s.mistakes + int(found),
+            min(s.best, float(found)),
+            s.stalls + 1 if late else 0,
+            s.rows + tuple(*rows),
+        )
+
+    ends = lambda s: s.objective == 0 or s.stalls >= patience
+    return iterate(
+        step,
+        State(model, np.inf, 0, np.inf, 0),
+        max_iter=max_iter,
+        tol=0.0,
+        change=lambda old, new: float(not ends(new)),
+        task=task,
+    )
+
+
+def mistake_driven(
+    learn: Callable,
+    model,
+    n: int,
+    *,
+    max_iter: int = 1000,
+    shuffle: bool = False,
+    random_state=None,
+    task: Task = SILENT,
+) -> Result:
+    """Eq. (1) over n rows.
+
+    `learn(model, i)` returns the changed model if row i was mistaken, else None.
+    `result.state` has the `model`, the number of `mistakes` and, in order, the `rows`
+    mistaken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.optim import mistake_driven
+    >>> X = np.array([[1, 2, 1], [1, 1, 3], [1, 1, -1], [1, -1, 0.5]])
+    >>> y = np.array([1, 1, -1, -1])
+    >>> learn = lambda w, i: w + y[i] * X[i] if y[i] * (w @ X[i]) <= 0 else None
+    >>> run = mistake_driven(learn, np.zeros(3), 4)
+    >>> run.state.model, run.state.mistakes, run.state.rows
+    (array([-1. ,  2. ,  1.5]), 3, (0, 2, 3))
+    """
+    rng = rng_from(random_state)
+
+    def one_pass(model):
+        rows = []
+        for i in rng.permutation(n).tolist() if shuffle else range(n):
+            changed = learn(model, i)
+            if changed is not None:
+                model = changed
+                rows.append(i)
+        return model, len(rows), rows
+
+    return until_clean(one_pass, model, max_iter=max_iter, task=task)

@@ -1,0 +1,108 @@
+"""Least squares at its stationary point: in closed form, or by iteration.
+
+    f(w) = |X w - y|^2 / 2 + alpha |w|^2 / 2                                     (1)
+    gradient X^T (X w - y) + alpha w = 0                                         (2)
+
+The closed form factors (QR or Cholesky, refined) in about n d^2 operations for n > d.
+The iterative one runs conjugate gradients on (2), from products with X and X^T alone:
+2 n d operations (or twice the stored entries, if sparse) for each of at most d steps,
+usually far fewer, and no d x d matrix. `auto` takes the closed form unless its cost
+exceeds `BUDGET` operations, or X is sparse and its square matrix would be larger than
+X itself.
+
+Shapes    X (n, d)   y (n,) or (n, t)   w (d,) or (d, t)
+Refs      [Bjorck1996]; [Hestenes1952]
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core.arrays import asarray, to_numpy
+from ..core.iterate import Result
+from ..core.least_squares import least_squares
+from ..core.linalg import cg
+from ..core.progress import SILENT, Task
+from .gradient import size_of
+
+BUDGET = 2e11  # operations, some ten seconds of one machine
+STEPS = 200  # what conjugate gradients are taken to need
+
+
+class State(NamedTuple):
+    position: Any  # w
+    objective: float  # f, eq. (1)
+    gradient: Any  # eq. (2)
+    solver: str  # "closed" or "iterative"
+
+    @property
+    def slope(self) -> float:
+        return size_of(self.gradient)
+
+
+def choose(n: int, d: int, stored: int | None = None) -> str:
+    """ "closed" or "iterative" for an n x d problem; `stored` entries if sparse."""
+    small = min(n, d)
+    closed = float(n) * d * small
+    iterative = 4.0 * (stored if stored is not None else n * d) * min(STEPS, small)
+    if stored is not None and closed > iterative and small**2 > 10 * stored:
+        return "iterative"
+    return "closed" if closed <= max(BUDGET, iterative) else "iterative"
+
+
+def solve(
+    X,
+    y,
+    *,
+    alpha: float = 0.0,
+    solver: str = "auto",
+    max_iter: int | None = None,
+    tol: float = 1e-10,
+    task: Task = SILENT,
+) -> Result:
+    """Minimise eq. (1); X dense or SciPy sparse.
+
+    `solver` is "closed", "iterative" or "auto"; `state.solver` says which it was.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy import optim
+    >>> X, y = np.array([[0.0, 1], [1, 1], [2, 1]]), np.array([1.0, 3, 5])
+    >>> run = optim.solve(X, y)
+    >>> run.state.position.round(6), run.state.solver
+    (array([2., 1.]), 'closed')
+    """
+    if solver not in ("auto", "closed", "iterative"):
+        raise ValueError(
+            f"solver must be 'auto', 'closed' or 'iterative', got {solver!r}."
+        )
+    if not (alpha >= 0 and math.isfinite(alpha)):
+        raise ValueError(f"alpha must be a number of at least 0, got {alpha!r}.")
+    n, d = X.shape
+    if y.shape[0] != n:
+        raise ValueError(f"X has {n} rows, y has {y.shape[0]}.")
+    if solver == "auto":
+        solver = choose(n, d, X.nnz if sp.issparse(X) else None)
+    flat = y.ndim == 1
+    Y = y[:, None] if flat else y
+    XT = X.T.tocsr() if sp.issparse(X) else X.T
+    n_iter, reason, history, seconds = 1, "tolerance", None, 0.0
+    if solver == "closed":
+        rows = sp.csr_matrix(X) if sp.issparse(X) else X
+        fit = least_squares(rows, Y, alpha=alpha, intercept=False)
+        W = asarray(fit.coef, like=Y)
+    else:
+        normal = lambda P: XT @ (X @ P) + alpha * P
+        run = cg(normal, XT @ Y, tol=tol, max_iter=max_iter or 10 * d, task=task)
+        W, n_iter, reason = run.state.X, run.n_iter, run.reason
+        history, seconds = run.history, run.seconds
+    R = to_numpy(X @ W - Y)
+    G = to_numpy(XT @ (X @ W - Y) + alpha * W)
+    value = (float(np.sum(R * R)) + alpha * float(np.sum(to_numpy(W) ** 2))) / 2
+    cut = lambda A: A[:, 0] if flat else A
+    state = State(cut(W), value, cut(G), solver)
+    history = history or {"objective": np.array([value])}
+    return Result(state, n_iter, reason, history, seconds)

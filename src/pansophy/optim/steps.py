@@ -1,0 +1,129 @@
+"""Is the step length right? Read it off a run: divergence, stalls, update ratios.
+
+From the objective J_t and the positions x_t of a run, over the last steps,
+
+    rises    J at the end lies above J at the beginning of the window, and the updates
+             |x_t - x_{t-1}| do not shrink                                       (1)
+    stalls   J has not fallen by more than a small share of itself               (2)
+    ratio    |x_t - x_{t-1}| / |x_{t-1}|, per layer                              (3)
+
+On a quadratic, descent with a fixed step is (1) exactly when eta > 2 / lambda_max: the
+error along the steepest direction is multiplied by 1 - eta lambda_max. For nets a
+ratio (3) near 1e-3 is usual; far below it the step is too short, far above too long.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+LOW, HIGH = 1e-5, 1e-1  # ratios (3) outside of which advice is given
+
+
+class StepReport(NamedTuple):
+    """What `step_report` found."""
+
+    verdict: str  # "falling", "diverging", "stalled" or "converged"
+    rate: float  # by which the updates, or else J's changes, are multiplied a step
+    fall: float  # share of J lost over the window
+    ratios: dict[str, float]  # eq. (3), the median over the window, by layer
+    advice: str
+
+    @property
+    def diverging(self) -> bool:
+        return self.verdict == "diverging"
+
+    def __str__(self):
+        layers = ", ".join(f"{name} {r:.1e}" for name, r in self.ratios.items())
+        tail = f"; update/weight: {layers}" if layers else ""
+        return f"{self.verdict} (rate {self.rate:.4g}{tail}): {self.advice}"
+
+
+def step_report(run, positions=None, *, window: int = 20, tol: float = 1e-8):
+    """Judge the steps of a run.
+
+    Parameters
+    ----------
+    run : Result or sequence of float
+        What a solver returned, or the objective after each step.
+    positions : array (t, ...), or dict of them by layer; optional
+        Where the run was; taken from `history["position"]` if recorded.
+    window : int
+        How many of the last steps to look at.
+    tol : float
+        Fall of the objective, relative to it, at or below which it has stalled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy import optim
+    >>> f = lambda x: (float(x @ x), 2 * x)
+    >>> for eta in (0.9, 1.1):
+    ...     rule = optim.constant(eta)
+    ...     run = optim.gradient_descent(f, np.ones(2), rule, max_iter=30, tol=0)
+    ...     print(optim.step_report(run).verdict)
+    falling
+    diverging
+    """
+    history = getattr(run, "history", None)
+    reason = getattr(run, "reason", "")
+    J = np.asarray(run if history is None else history["objective"], dtype=float)
+    if positions is None and history is not None:
+        positions = history.get("position")
+    layers = positions if isinstance(positions, dict) else {"x": positions}
+    layers = {k: np.asarray(v, float) for k, v in layers.items() if v is not None}
+    sizes = {name: updates(part, window) for name, part in layers.items()}
+    ratios = {name: median_ratio(part, window) for name, part in layers.items()}
+    finite = bool(np.all(np.isfinite(J)))
+    J = J[-window - 1 :]
+    moves = [np.sqrt(np.sum(np.square(list(sizes.values())), axis=0))] if sizes else []
+    rate = growth(moves[0] if moves else np.abs(np.diff(J)))
+    top = max(abs(J[0]), np.finfo(float).tiny) if len(J) else 1.0
+    fall = float((J[0] - J[-1]) / top) if len(J) > 1 and finite else 0.0
+    if reason == "diverged" or not finite or (fall < -1e-14 and rate >= 1):
+        verdict = "diverging"
+    elif reason == "tolerance":
+        verdict = "converged"
+    elif len(J) > 1 and fall <= tol:
+        verdict = "stalled"
+    else:
+        verdict = "falling"
+    return StepReport(verdict, rate, fall, ratios, advise(verdict, ratios))
+
+
+def updates(x, window):
+    """Lengths of the last updates."""
+    step = np.diff(x[-window - 1 :], axis=0).reshape(-1, max(x[0].size, 1))
+    return np.linalg.norm(step, axis=1)
+
+
+def median_ratio(x, window) -> float:
+    """Eq. (3)."""
+    before = x[-window - 1 : -1].reshape(-1, max(x[0].size, 1))
+    size = np.linalg.norm(before, axis=1)
+    moved = updates(x, window)
+    some = size > 0
+    return float(np.median(moved[some] / size[some])) if some.any() else np.inf
+
+
+def growth(sizes) -> float:
+    """The factor a step: the mean over the window, in logarithms."""
+    sizes = sizes[(sizes > 0) & np.isfinite(sizes)]
+    if len(sizes) < 2:
+        return 0.0
+    return float((sizes[-1] / sizes[0]) ** (1 / (len(sizes) - 1)))
+
+
+def advise(verdict, ratios) -> str:
+    if verdict == "diverging":
+        return "the step is too long: make it smaller, or search along the line"
+    if verdict == "converged":
+        return "nothing to do"
+    if verdict == "stalled":
+        return "no progress: lengthen the step, rescale, or stop if the gradient is 0"
+    slow = [name for name, r in ratios.items() if r < LOW]
+    fast = [name for name, r in ratios.items() if HIGH < r < np.inf]
+    if slow:
+        return f"updates of {', '.join(slow)} are tiny: a longer step may do"
+    if fast:
+        return f"updates of {', '.join(fast)} are large: a shorter step is safer"
+    return "the step looks right"

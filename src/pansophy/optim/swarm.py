@@ -1,0 +1,108 @@
+"""Particle swarm: many points fly, each drawn to its own best and to the swarm's.
+
+    v <- w v + c r1 (p - x) + c r2 (q - x),     x <- x + v                       (1)
+
+with p the particle's own best point, q the best of the particles it listens to, r1 and
+r2 uniform in [0, 1] afresh for every coordinate. w = 0.7298 and c = 1.4962 are the
+constriction under which velocities die out. Half the particles listen to all, half to
+two neighbours on a ring, which keeps looking elsewhere for longer. A particle that
+would leave the cube stops at its side.
+
+Refs      [Kennedy1995] [Clerc2002]
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.iterate import Result, iterate
+from ..core.progress import SILENT, Task
+from ..core.random import rng_from
+from .designs import latin_hypercube
+from .space import INSIDE, evaluator, space
+
+W, C = 0.7298, 1.4962
+
+
+class State(NamedTuple):
+    position: Any  # the best point
+    objective: float
+    evaluations: int
+    U: np.ndarray  # x of the particles, in the unit cube
+    V: np.ndarray  # v
+    P: np.ndarray  # p
+    values: np.ndarray  # f at p
+    spread: float  # largest range of p over the particles
+
+
+def particle_swarm(
+    f: Callable,
+    where,
+    x=None,
+    *,
+    n_particles: int | None = None,
+    max_iter: int = 1000,
+    tol: float = 1e-9,
+    vectorised: bool = False,
+    random_state=None,
+    task: Task = SILENT,
+) -> Result:
+    """Minimise f over a space by a swarm that starts on a Latin hypercube.
+
+    Parameters
+    ----------
+    f : function of a point; of many points (n, d) if `vectorised`
+    where : space
+        List or dict of ranges and choices; see `optim.space`.
+    x : point, optional
+        Where the first particle starts.
+    n_particles : int or None
+        None: 20 + 3 per coordinate, at most 100.
+    max_iter : int
+    tol : float
+        Stop when the best points lie within this share of every range.
+    vectorised : bool
+    random_state : int, Generator or None
+    task : Task
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy import optim
+    >>> f = lambda X: np.sum((X - 1) ** 2, axis=1)
+    >>> run = optim.particle_swarm(f, [(-5, 5)] * 3, vectorised=True, random_state=0)
+    >>> run.state.position.round(6), run.reason
+    (array([1., 1., 1.]), 'tolerance')
+    """
+    rng, where = rng_from(random_state), space(where)
+    values = evaluator(f, where, vectorised)
+    n = n_particles or min(100, 20 + 3 * where.d)
+    U = latin_hypercube(where.d, n, random_state=rng)
+    if x is not None:
+        U[0] = where.unit(x)
+    ring = (np.arange(n)[:, None] + np.array([-1, 0, 1])) % n
+    all_ears = np.arange(n) % 2 == 0
+
+    def step(s):
+        best = s.P[np.argmin(s.values)]
+        near = s.P[ring[np.arange(n), np.argmin(s.values[ring], axis=1)]]
+        Q = np.where(all_ears[:, None], best, near)
+        r1, r2 = rng.random((2, n, where.d))
+        V = W * s.V + C * r1 * (s.P - s.U) + C * r2 * (Q - s.U)
+        U = s.U + V
+        out = (U < 0) | (U > INSIDE)
+        U, V = np.clip(U, 0.0, INSIDE), np.where(out, 0.0, V)
+        v = values(U)
+        better = v < s.values
+        P = np.where(better[:, None], U, s.P)
+        return state(U, V, P, np.where(better, v, s.values), s.evaluations + n)
+
+    def state(U, V, P, v, count):
+        k = int(np.argmin(v))
+        spread = float(np.ptp(P, axis=0).max())
+        return State(where.point(P[k]), float(v[k]), count, U, V, P, v, spread)
+
+    start = state(U, (rng.random((n, where.d)) - U) / 2, U, values(U), n)
+    how = {"max_iter": max_iter, "tol": tol, "watch": ("spread", "evaluations")}
+    return iterate(step, start, change=lambda old, new: new.spread, task=task, **how)

@@ -1,0 +1,64 @@
+"""Where a run has been: a task that any solver takes and that writes positions down.
+
+A driver tells its task the state after each step (`core.progress`). A `Trajectory` is
+such a task: it keeps a copy of each position and may ask a function whether to stop.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core.arrays import to_numpy
+
+
+class Trajectory:
+    """Positions and objectives of a run, one row per step.
+
+    Parameters
+    ----------
+    start : array, optional
+        The first row.
+    callback : function of the state, optional
+        Called after each step; the run stops when it gives True.
+    keep : bool
+        Whether to write positions down.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy import optim
+    >>> f = lambda x: (float(x @ x), 2 * x)
+    >>> path = optim.Trajectory(np.ones(2))
+    >>> run = optim.gradient_descent(f, np.ones(2), optim.constant(0.25), task=path,
+    ...                              max_iter=2)
+    >>> path.positions
+    array([[1.  , 1.  ], [0.5 , 0.5 ], [0.25, 0.25]])
+    """
+
+    def __init__(
+        self, start: Any = None, callback: Callable | None = None, keep: bool = True
+    ):
+        self.callback, self.keep = callback, keep
+        self.rows = [] if start is None else [np.array(to_numpy(start))]
+        self.objectives = []
+
+    def child(self, name: str, total: int | None = 0) -> "Trajectory":
+        return self
+
+    def end(self, state=None) -> bool:
+        if state is not None and self.keep and hasattr(state, "position"):
+            self.rows.append(np.array(to_numpy(state.position)))
+            self.objectives.append(float(state.objective))
+        return bool(self.callback(state)) if self.callback is not None else False
+
+    @property
+    def positions(self) -> np.ndarray:
+        """(t, ...), the start first if it was given."""
+        return np.array(self.rows)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __repr__(self):
+        return f"<Trajectory of {len(self)} positions>"

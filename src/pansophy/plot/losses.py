@@ -1,0 +1,45 @@
+"""Losses as curves: of the margin for classes, of the residual for numbers."""
+
+import numpy as np
+
+from .. import losses as nouns
+from .axes import axes
+
+MARGIN = ("hinge", "squared_hinge", "logistic", "perceptron", "exponential")
+
+
+def losses(which=MARGIN, *, span=(-2.5, 2.5), ax=None):
+    """Draw losses against z = y f for classes, or r = f - y for numbers.
+
+    Parameters
+    ----------
+    which : names of `pansophy.losses` or losses
+    span : (low, high) of the axis
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from pansophy import plot
+    >>> ax = plot.losses(["hinge", "logistic"])
+    >>> [line.get_label() for line in ax.lines]
+    ['zero-one', 'hinge', 'logistic']
+    """
+    chosen = [nouns.get(w) if isinstance(w, str) else w for w in which]
+    margins = [loss.domain in ("sign", "fraction") for loss in chosen]
+    if any(margins) != all(margins):
+        raise ValueError("losses of margins and of residuals go on different axes.")
+    ax = axes(ax)
+    z = np.linspace(*span, 501)
+    if all(margins):
+        ax.plot(z, nouns.zero_one(np.ones_like(z), z), "k--", label="zero-one")
+    for loss in chosen:
+        # a margin is the score of a row whose class is +1; a residual that of y = 0
+        y = np.ones_like(z) if loss.domain in ("sign", "fraction") else np.zeros_like(z)
+        ax.plot(z, loss.value(y, z), label=loss.name)
+    ax.set(xlabel="$y f$" if all(margins) else "$f - y$", ylabel="loss")
+    ax.legend()
+    return ax

@@ -1,0 +1,61 @@
+"""The points a search tried, coloured by what they gave, the best one marked."""
+
+import numpy as np
+
+from .axes import axes, contours, frame
+
+
+def search_points(
+    run, f=None, *, values=None, coordinates=(0, 1), bounds=None, ax=None
+):
+    """Points of a search without derivatives.
+
+    Parameters
+    ----------
+    run : result of a search that keeps its points (grid, random_search, exhaustive), or
+        array (n, d)
+    f : function of x (2,), optional
+        Drawn as contours where the points have two coordinates.
+    values : array (n,), optional
+        Colours; those of the result by default.
+    coordinates : pair of int
+        Which coordinates to show.
+    bounds : pairs (low, high) of both axes; None fits the points
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from pansophy import optim, plot
+    >>> run = optim.grid(lambda x: x @ x, [(-1, 1), (-1, 1)], steps=4)
+    >>> ax = plot.search_points(run)
+    >>> len(ax.collections[0].get_offsets())
+    16
+    """
+    state = getattr(run, "state", None)
+    points = run if state is None else getattr(state, "points", None)
+    if points is None:
+        raise ValueError("this result keeps no points; give the points themselves.")
+    points = np.asarray(points, dtype=float)
+    if points.ndim != 2 or points.shape[1] < 2:
+        raise ValueError("search_points draws points of at least two numbers.")
+    if values is None and state is not None:
+        values = state.values
+    shown = points[:, list(coordinates)]
+    ax = axes(ax)
+    dots = ax.scatter(*shown.T, c=values, s=18, zorder=2)
+    if values is not None:
+        ax.figure.colorbar(dots, ax=ax, label="objective")
+        best = shown[int(np.nanargmin(values))]
+        ax.plot(*best, "r*", ms=13, zorder=3)
+    limits = frame(shown, bounds)
+    if f is not None and points.shape[1] == 2:
+        contours(ax, f, limits)
+    ax.set_xlim(*limits[0])
+    ax.set_ylim(*limits[1])
+    ax.set_xlabel(f"$x_{coordinates[0] + 1}$")
+    ax.set_ylabel(f"$x_{coordinates[1] + 1}$")
+    return ax

@@ -1,0 +1,139 @@
+"""Feature maps: formulas, polar coordinates, and what linear models do with them."""
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+
+from pansophy.feature_extraction import (
+    BasisFeatures,
+    PolarFeatures,
+    RadiusFeature,
+    polynomial_size,
+)
+from pansophy.feature_extraction.expressions import evaluate, parse
+from pansophy.linear_model import LinearRegression, LogisticRegression
+
+
+def rings(rng, n=400):
+    r = np.where(np.arange(n) % 2, 1.0, 3.0) + 0.1 * rng.normal(size=n)
+    t = rng.uniform(0, 2 * np.pi, size=n)
+    return np.column_stack([r * np.cos(t), r * np.sin(t)]), np.arange(n) % 2
+
+
+class TestFormulas:
+    def test_recovers_planted_weights(self, rng):
+        x = rng.uniform(-3, 3, size=(60, 1))
+        w = np.array([0.5, -1.0, 2.0, 3.0, -0.7])
+        texts = ["1", "x", "x**2", "sin(x)", "x * cos(x)"]
+        phi = BasisFeatures(texts).fit_transform(x)
+        model = LinearRegression(fit_intercept=False).fit(phi, phi @ w)
+        np.testing.assert_allclose(model.coef_, w, rtol=1e-9)
+
+    def test_identity_changes_nothing(self, rng):
+        X, y = rng.normal(size=(30, 3)), rng.normal(size=30)
+        plain = LinearRegression().fit(X, y)
+        mapped = make_pipeline(BasisFeatures(), LinearRegression()).fit(X, y)
+        np.testing.assert_array_equal(mapped.predict(X), plain.predict(X))
+
+    def test_exclusive_or_is_linear_in_a_product(self, rng):
+        X = rng.choice([-1.0, 1.0], size=(80, 2)) + 0.1 * rng.normal(size=(80, 2))
+        y = X[:, 0] * X[:, 1] > 0
+        plain = LogisticRegression().fit(X, y).score(X, y)
+        mapped = make_pipeline(BasisFeatures(["x", "x0 * x1"]), LogisticRegression())
+        assert plain < 0.8
+        assert mapped.fit(X, y).score(X, y) == 1.0
+
+    def test_names_of_a_table(self, rng):
+        import pandas as pd
+
+        table = pd.DataFrame({"age": [1.0, 2.0], "size m": [3.0, 4.0]})
+        basis = BasisFeatures(["log(x)", "age * x1"], append=True).fit(table)
+        want = ["age", "size m", "log(age)", "log(size m)", "age * x1"]
+        assert basis.get_feature_names_out().tolist() == want
+        np.testing.assert_allclose(basis.transform(table)[:, -1], [3.0, 8.0])
+
+    def test_arithmetic_as_python_has_it(self, rng):
+        x = rng.normal(size=5)
+        text = "-x**2 / (3 - 2) + 2*abs(x) - exp(pi) + tanh(x*e)"
+        want = -(x**2) / (3 - 2) + 2 * abs(x) - np.exp(np.pi) + np.tanh(x * np.e)
+        np.testing.assert_allclose(evaluate(parse(text), {"x": x}), want)
+
+    @pytest.mark.parametrize(
+        "text",
+        ["__import__('os')", "x.shape", "x[0]", "(lambda: 1)()", "open(x)",
+         "x if x else 1", "'a'", "True", "sin(x, x)", "[x]", "x; x", "x and x", "x == 1", "f'{x}'"],
+    )  # fmt: skip
+    def test_nothing_but_arithmetic(self, text):
+        with pytest.raises(ValueError, match="formula"):
+            parse(text)
+
+    def test_clear_errors(self):
+        X = np.array([[1.0, -1.0]])
+        with pytest.raises(ValueError, match="'weight', which is no column"):
+            BasisFeatures(["weight**2"]).fit(X)
+        with (
+            np.errstate(invalid="ignore"),
+            pytest.raises(ValueError, match=r"'log\(x1\)' is not finite"),
+        ):
+            BasisFeatures(["log(x)"]).fit(X).transform(X)
+
+    def test_tensors_stay_tensors(self):
+        torch = pytest.importorskip("torch")
+        X = torch.ones(3, 2, dtype=torch.float64)
+        Z = BasisFeatures(["x", "sin(x0)", "2"]).fit(X).transform(X)
+        assert torch.is_tensor(Z) and Z.shape == (3, 4)
+
+    def test_saved_as_text(self, rng, tmp_path):
+        from pansophy import persist
+
+        X = rng.normal(size=(5, 2))
+        basis = BasisFeatures(["x", "x0 * x1"]).fit(X)
+        persist.save(basis, tmp_path / "b.pansophy")
+        again = persist.load(tmp_path / "b.pansophy")
+        np.testing.assert_array_equal(again.transform(X), basis.transform(X))
+
+
+class TestPolar:
+    def test_rings_become_separable(self, rng):
+        X, y = rings(rng)
+        assert LogisticRegression().fit(X, y).score(X, y) < 0.65
+        with_radius = make_pipeline(RadiusFeature(), LogisticRegression())
+        assert with_radius.fit(X, y).score(X, y) > 0.99
+        polar = make_pipeline(PolarFeatures(center="mean"), LogisticRegression())
+        assert polar.fit(X, y).score(X, y) > 0.99
+
+    @pytest.mark.parametrize("d", [2, 3, 5])
+    def test_there_and_back(self, d, rng):
+        X = rng.normal(size=(50, d)) + 2
+        polar = PolarFeatures(center=np.arange(float(d))).fit(X)
+        Z = polar.transform(X)
+        np.testing.assert_allclose(polar.inverse_transform(Z), X, atol=1e-12)
+        want = np.linalg.norm(X - np.arange(d), axis=1)
+        np.testing.assert_allclose(Z[:, 0], want)
+
+    def test_no_overflow(self):
+        Z = RadiusFeature(append=False).fit_transform([[3e200, 4e200], [0.0, 0.0]])
+        np.testing.assert_allclose(Z[:, 0], [5e200, 0.0])
+
+    def test_center_of_the_wrong_length(self):
+        with pytest.raises(ValueError, match="center of PolarFeatures must hold 2"):
+            PolarFeatures(center=np.array([1.0])).fit([[1.0, 2.0]])
+
+
+def test_size_of_a_polynomial():
+    from sklearn.preprocessing import PolynomialFeatures
+
+    made = PolynomialFeatures(3).fit(np.zeros((1, 4))).n_output_features_
+    assert polynomial_size(4, 3) == made
+    with pytest.warns(UserWarning, match="50015001 terms"):
+        assert polynomial_size(10_000, 2) == 50_015_001
+
+
+def test_middle_against_outside():
+    """1-D classes 'middle' and 'outside' separate after x -> (x, x^2)."""
+    x = np.linspace(-3, 3, 61)[:, None]
+    y = np.abs(x[:, 0]) < 1
+    plain = LogisticRegression().fit(x, y).score(x, y)
+    curved = make_pipeline(BasisFeatures(["x", "x**2"]), LogisticRegression(C=1e4))
+    assert plain < 0.75
+    assert curved.fit(x, y).score(x, y) == 1.0
