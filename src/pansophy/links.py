@@ -1,15 +1,20 @@
 """Links: the scale on which a model is linear, mu = g^-1(f).
 
 A link g maps the mean mu of a target to the raw prediction f. Calling a link gives
-g(mu), `inverse` gives g^-1(f) and `slope` gives d g^-1 / d f, all by the stable
-formulas of `core.numerics`:
+g(mu), `inverse` gives g^-1(f), `slope` and `bend` its first and second derivative in
+f, and for means between 0 and 1 `upper` gives 1 - g^-1(f) without cancellation:
 
-    identity  f = mu            log     f = log mu
-    logit     f = log mu/(1-mu) probit  f = Phi^-1(mu)                          (1)
-    multinomial  f_k = log mu_k, centred over k; inverse softmax                (2)
+    identity  mu = f                      log      mu = exp f
+    logit     mu = 1 / (1 + exp(-f))      probit   mu = Phi(f)                   (1)
+    cloglog   mu = 1 - exp(-exp f)        loglog   mu = exp(-exp(-f))            (2)
+    cauchit   mu = 1/2 + atan(f) / pi     tanh     mu = (1 + tanh f) / 2         (3)
+    inverse   mu = 1 / f                  inverse_squared  mu = 1 / sqrt f
+    sqrt      mu = f^2                                                           (4)
+    multinomial  f_k = log mu_k, centred over k; inverse softmax                 (5)
 
-Eq. (2) is defined up to a constant per row; its slope is the diagonal of the
-Jacobian, mu_k (1 - mu_k). Arrays of any namespace go in and come out.
+Eq. (5) is defined up to a constant per row; its slope is the diagonal of the
+Jacobian, mu_k (1 - mu_k). `positive` says that f must be above 0. Arrays of any
+namespace go in and come out.
 
 Refs      [McCullagh1989]
 """
@@ -26,20 +31,30 @@ from .core.numerics import logsumexp, safe_log, sigmoid, softmax
 __all__ = [
     "LINKS",
     "Link",
+    "cauchit",
+    "cloglog",
+    "get",
     "identity",
+    "inverse",
+    "inverse_squared",
     "log",
     "logit",
+    "loglog",
     "logsumexp",
     "multinomial",
     "probit",
     "sigmoid",
     "softmax",
+    "sqrt",
+    "tanh",
 ]
 
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """A link function with its inverse and the slope of the inverse.
+    """A link function, its inverse and the derivatives of the inverse.
+
+    `code` is the number by which compiled loops know it, -1 if they do not.
 
     Examples
     --------
@@ -53,6 +68,10 @@ class Link:
     forward: Callable
     inverse: Callable
     slope: Callable
+    bend: Callable | None = None
+    upper: Callable | None = None
+    code: int = -1
+    positive: bool = False
 
     def __call__(self, mu):
         """g(mu)."""
@@ -114,10 +133,166 @@ def _ones(f):
     return arrays.namespace(f).ones_like(f)
 
 
-identity = Link("identity", lambda mu: mu, lambda f: f, _ones)
-log = Link("log", safe_log, _exp, _exp)
-logit = Link("logit", logit_forward, sigmoid, sigmoid_slope)
-probit = Link("probit", _host("ndtri"), _host("ndtr"), normal_density)
+def _zeros(f):
+    return arrays.namespace(f).zeros_like(f)
+
+
+def sigmoid_bend(f):
+    """s (1 - s) (1 - 2 s), with 1 - 2 s = -tanh(f / 2)."""
+    return -sigmoid_slope(f) * arrays.namespace(f).tanh(f / 2)
+
+
+# -- extreme value links, eq. (2) ------------------------------------------------
+
+
+def cloglog_forward(mu):
+    return safe_log(-arrays.namespace(mu).log1p(-mu))
+
+
+def cloglog_inverse(f):
+    return -arrays.namespace(f).expm1(-_exp(f))
+
+
+def cloglog_upper(f):
+    return _exp(-_exp(f))
+
+
+def cloglog_slope(f):
+    return _exp(f - _exp(f))
+
+
+def cloglog_bend(f):
+    return cloglog_slope(f) * (1 - _exp(f))
+
+
+# -- Cauchy, eq. (3) -------------------------------------------------------------
+
+
+def cauchit_forward(mu):
+    return arrays.namespace(mu).tan(math.pi * (mu - 0.5))
+
+
+def cauchit_inverse(f):
+    """1/2 + atan(f) / pi; far below 0, atan(-1 / f) / pi keeps the digits."""
+    xp = arrays.namespace(f)
+    low = f < -1
+    far = xp.atan(-1 / xp.where(low, f, -xp.ones_like(f))) / math.pi
+    return xp.where(low, far, 0.5 + xp.atan(f) / math.pi)
+
+
+def cauchit_slope(f):
+    return 1 / (math.pi * (1 + f * f))
+
+
+def cauchit_bend(f):
+    return -2 * math.pi * f * cauchit_slope(f) ** 2
+
+
+identity = Link("identity", lambda mu: mu, lambda f: f, _ones, _zeros, code=0)
+log = Link("log", safe_log, _exp, _exp, _exp, code=1)
+logit = Link(
+    "logit",
+    logit_forward,
+    sigmoid,
+    sigmoid_slope,
+    sigmoid_bend,
+    upper=lambda f: sigmoid(-f),
+    code=2,
+)
+probit = Link(
+    "probit",
+    _host("ndtri"),
+    _host("ndtr"),
+    normal_density,
+    bend=lambda f: -f * normal_density(f),
+    upper=lambda f: probit.inverse(-f),
+    code=3,
+)
+cloglog = Link(
+    "cloglog",
+    cloglog_forward,
+    cloglog_inverse,
+    cloglog_slope,
+    cloglog_bend,
+    upper=cloglog_upper,
+    code=4,
+)
+loglog = Link(
+    "loglog",
+    lambda mu: -safe_log(-safe_log(mu)),
+    lambda f: cloglog_upper(-f),
+    lambda f: cloglog_slope(-f),
+    bend=lambda f: -cloglog_bend(-f),
+    upper=lambda f: cloglog_inverse(-f),
+    code=5,
+)
+cauchit = Link(
+    "cauchit",
+    cauchit_forward,
+    cauchit_inverse,
+    cauchit_slope,
+    cauchit_bend,
+    upper=lambda f: cauchit_inverse(-f),
+    code=6,
+)
+tanh = Link(
+    "tanh",
+    lambda mu: logit_forward(mu) / 2,
+    lambda f: sigmoid(2 * f),
+    lambda f: 2 * sigmoid_slope(2 * f),
+    bend=lambda f: 4 * sigmoid_bend(2 * f),
+    upper=lambda f: sigmoid(-2 * f),
+    code=7,
+)
+inverse = Link(
+    "inverse",
+    lambda mu: 1 / mu,
+    lambda f: 1 / f,
+    lambda f: -1 / f**2,
+    lambda f: 2 / f**3,
+    code=8,
+    positive=True,
+)
+inverse_squared = Link(
+    "inverse_squared",
+    lambda mu: 1 / mu**2,
+    lambda f: f**-0.5,
+    lambda f: -0.5 * f**-1.5,
+    lambda f: 0.75 * f**-2.5,
+    code=9,
+    positive=True,
+)
+sqrt = Link(
+    "sqrt",
+    lambda mu: arrays.namespace(mu).sqrt(mu),
+    lambda f: f**2,
+    lambda f: 2 * f,
+    lambda f: 0 * f + 2,
+    code=10,
+    positive=True,
+)
 multinomial = Link("multinomial", multinomial_forward, softmax, softmax_slope)
 
-LINKS = [identity, log, logit, probit, multinomial]
+LINKS = [
+    identity,
+    log,
+    logit,
+    probit,
+    cloglog,
+    loglog,
+    cauchit,
+    tanh,
+    inverse,
+    inverse_squared,
+    sqrt,
+    multinomial,
+]
+
+
+def get(name: str) -> Link:
+    """The link of that name."""
+    for link in LINKS:
+        if link.name == name:
+            return link
+    known = ", ".join(link.name for link in LINKS)
+    raise ValueError(f"no link is called {name!r}; there are {known}.")

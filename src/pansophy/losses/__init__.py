@@ -5,7 +5,23 @@ finds one by name, with its parameter: `get("huber", 1.5)`.
 """
 
 from .base import Loss
-from .decisions import bayes_action, cost_threshold, quantile_action, reject_rule
+from .decisions import (
+    bayes_action,
+    conditional_mean,
+    cost_threshold,
+    quantile_action,
+    reject_rule,
+)
+from .glm import Family, family, glm, tweedie
+from .margin import (
+    SLACK_CATEGORIES,
+    class_costs,
+    log_likelihood,
+    margin_losses,
+    slack,
+    tube_slacks,
+    weighted,
+)
 from .multiclass import cross_entropy, multiclass_hinge, smooth_labels, softmax
 from .pointwise import (
     absolute,
@@ -16,13 +32,18 @@ from .pointwise import (
     hinge,
     huber,
     logistic,
+    modified_huber,
     perceptron,
     poisson,
     quantile,
     squared,
+    squared_epsilon_insensitive,
     squared_hinge,
     zero_one,
 )
+from .robust import lp, lp_norm, tukey
+
+pinball = quantile  # the other usual name
 
 LOSSES = [
     squared,
@@ -30,21 +51,31 @@ LOSSES = [
     absolute,
     quantile(0.3),
     huber(),
+    lp(1.5),
+    tukey(),
     epsilon_insensitive(),
+    squared_epsilon_insensitive(),
     logistic,
     softmax,
     multiclass_hinge,
     hinge,
     squared_hinge,
+    modified_huber,
     perceptron,
     exponential,
     poisson,
     gamma,
+    tweedie(),
 ]
 FACTORIES = {
     "huber": huber,
     "quantile": quantile,
+    "pinball": quantile,
+    "lp": lp,
+    "tukey": tukey,
+    "tweedie": tweedie,
     "epsilon_insensitive": epsilon_insensitive,
+    "squared_epsilon_insensitive": squared_epsilon_insensitive,
 }
 
 
@@ -62,28 +93,46 @@ def get(name: str, parameter: float | None = None) -> Loss:
 
 __all__ = [
     "LOSSES",
+    "SLACK_CATEGORIES",
+    "Family",
     "Loss",
     "absolute",
     "bayes_action",
+    "class_costs",
+    "conditional_mean",
     "cost_threshold",
     "cross_entropy",
     "epsilon_insensitive",
     "exponential",
+    "family",
     "gamma",
     "get",
+    "glm",
     "half_squared",
     "hinge",
     "huber",
+    "log_likelihood",
     "logistic",
+    "lp",
+    "lp_norm",
+    "margin_losses",
+    "modified_huber",
     "multiclass_hinge",
     "perceptron",
+    "pinball",
     "poisson",
     "quantile",
     "quantile_action",
     "reject_rule",
+    "slack",
     "smooth_labels",
     "softmax",
     "squared",
+    "squared_epsilon_insensitive",
     "squared_hinge",
+    "tube_slacks",
+    "tukey",
+    "tweedie",
+    "weighted",
     "zero_one",
 ]

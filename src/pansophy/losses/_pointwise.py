@@ -1,26 +1,33 @@
 """Scalar losses for compiled loops, chosen by an integer `kind`.
 
-The formulas are those of `pointwise.py`, eqs. (1) to (8) there, for one row.
+The formulas are those of `pointwise.py` and `residual.py`, for one row.
 """
 
 import math
 
 from numba import njit
 
+from . import _glm as glm
 from .base import (
     ABSOLUTE,
     EPSILON_INSENSITIVE,
     EXPONENTIAL,
     GAMMA,
+    GLM,
     HALF_SQUARED,
     HINGE,
     HUBER,
     LOGISTIC,
+    LP,
+    MODIFIED_HUBER,
     PERCEPTRON,
     POISSON,
     QUANTILE,
     SQUARED,
+    SQUARED_EPSILON_INSENSITIVE,
     SQUARED_HINGE,
+    TUKEY,
+    TWEEDIE,
 )
 
 
@@ -55,6 +62,20 @@ def value(kind, y, f, a):
         return math.exp(f) - y * f
     if kind == GAMMA:
         return y * math.exp(-f) + f
+    if kind == MODIFIED_HUBER:
+        z = y * f
+        return max(1 - z, 0.0) ** 2 if z >= -1 else -4 * z
+    if kind == SQUARED_EPSILON_INSENSITIVE:
+        return max(abs(r) - a, 0.0) ** 2
+    if kind == TWEEDIE:
+        return math.exp((2 - a) * f) / (2 - a) - y * math.exp((1 - a) * f) / (1 - a)
+    if kind == LP:
+        return abs(r) ** a
+    if kind == TUKEY:
+        u = min(abs(r) / a, 1.0)
+        return a * a / 6 * (1 - (1 - u * u) ** 3)
+    if kind >= GLM:
+        return glm.value(kind, y, f, a)
     return math.nan
 
 
@@ -101,6 +122,20 @@ def gradient(kind, y, f, a):
         return math.exp(f) - y
     if kind == GAMMA:
         return 1 - y * math.exp(-f)
+    if kind == MODIFIED_HUBER:
+        z = y * f
+        return -2 * y * max(1 - z, 0.0) if z >= -1 else -4 * y
+    if kind == SQUARED_EPSILON_INSENSITIVE:
+        return 2 * sign(r) * max(abs(r) - a, 0.0)
+    if kind == TWEEDIE:
+        return math.exp((2 - a) * f) - y * math.exp((1 - a) * f)
+    if kind == LP:
+        return 0.0 if r == 0 else a * sign(r) * abs(r) ** (a - 1)
+    if kind == TUKEY:
+        u = min(abs(r) / a, 1.0)
+        return r * (1 - u * u) ** 2
+    if kind >= GLM:
+        return glm.gradient(kind, y, f, a)
     return math.nan
 
 
@@ -124,4 +159,18 @@ def curvature(kind, y, f, a):
         return math.exp(f)
     if kind == GAMMA:
         return y * math.exp(-f)
+    if kind == MODIFIED_HUBER:
+        return 2.0 if -1 <= y * f < 1 else 0.0
+    if kind == SQUARED_EPSILON_INSENSITIVE:
+        return 2.0 if abs(f - y) > a else 0.0
+    if kind == TWEEDIE:
+        low = (1 - a) * y * math.exp((1 - a) * f)
+        return (2 - a) * math.exp((2 - a) * f) - low
+    if kind == LP:
+        return 0.0 if f == y else a * (a - 1) * abs(f - y) ** (a - 2)
+    if kind == TUKEY:
+        u = min(abs(f - y) / a, 1.0)
+        return (1 - u * u) * (1 - 5 * u * u)
+    if kind >= GLM:
+        return glm.curvature(kind, y, f, a)
     return 0.0

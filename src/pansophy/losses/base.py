@@ -25,6 +25,7 @@ DOMAINS = ("real", "fraction", "sign", "nonnegative", "positive", "label")
 
 
 # How compiled loops tell the losses apart.
+NO_LOOP = -1  # arrays only
 SQUARED = 0
 HALF_SQUARED = 1
 ABSOLUTE = 2
@@ -38,8 +39,14 @@ PERCEPTRON = 9
 EXPONENTIAL = 10
 POISSON = 11
 GAMMA = 12
-SOFTMAX = 13  # several columns from here on: no scalar form
-MULTICLASS_HINGE = 14
+SOFTMAX = 13  # several columns: no scalar form
+MULTICLASS_HINGE = 14  # likewise
+MODIFIED_HUBER = 15
+SQUARED_EPSILON_INSENSITIVE = 16
+TWEEDIE = 17
+LP = 18
+TUKEY = 19
+GLM = 64  # from here on a family and a link: see `glm.py`
 
 
 @dataclass(frozen=True, eq=False)

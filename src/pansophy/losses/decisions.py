@@ -9,7 +9,9 @@ Special cases: 0/1 costs give the most probable class; two classes give a thresh
     predict + when p > c_FP / (c_FP + c_FN)                                      (2)
 
 and a fixed cost of not answering gives the reject rule. A number that costs c1 a
-unit when too low and c2 when too high is best answered by the c1/(c1 + c2) quantile.
+unit when too low and c2 when too high is best answered by the c1/(c1 + c2) quantile;
+with squared cost the best answer is the mean, E[Y | x], whose risk is the variance of
+the noise.
 
 Refs      [Chow1970] the reject rule
 """
@@ -38,3 +40,20 @@ def reject_rule(p, cost):
 def quantile_action(mean, sigma, under, over):
     """The best answer for a Normal belief and linear costs of being low or high."""
     return mean + sigma * ndtri(under / (under + over))
+
+
+def conditional_mean(joint, values):
+    """E[Y | x] for each row x of a table P(x, y) whose columns stand for `values`.
+
+    Rows of conditional probabilities, or of counts, do as well: each is normalised.
+
+    Examples
+    --------
+    >>> conditional_mean([[0.1, 0.3], [0.4, 0.2]], [0.0, 1.0]).round(6)
+    array([0.75    , 0.333333])
+    """
+    joint, values = np.asarray(joint, dtype=float), np.asarray(values, dtype=float)
+    mass = joint.sum(axis=-1)
+    if np.any(joint < 0) or not np.all(mass > 0):
+        raise ValueError("joint must be at least 0, with a positive sum in every row.")
+    return joint @ values / mass

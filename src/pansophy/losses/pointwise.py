@@ -5,11 +5,12 @@ With residual r = f - y, margin z = y f for signs y, and fractions t for y:
     squared      r^2                      half_squared  r^2 / 2                  (1)
     absolute     |r|                      quantile      max(q (-r), (1-q) r)     (2)
     huber        r^2/2 up to d, then d |r| - d^2/2                               (3)
-    epsilon_insensitive  max(|r| - e, 0)                                         (4)
+    epsilon_insensitive  max(|r| - e, 0); squared_epsilon_insensitive its square (4)
     logistic     log(1 + exp f) - t f                                            (5)
     hinge        max(1 - z, 0)            squared_hinge its square               (6)
     perceptron   max(-z, 0)               exponential   exp(-z)                  (7)
     poisson      exp f - y f              gamma         y exp(-f) + f            (8)
+    modified_huber       max(1 - z, 0)^2 from z = -1 on, -4 z before             (9)
 
 Eq. (5) is minus the Bernoulli log-likelihood with logit link, eq. (8) minus the
 Poisson and Gamma ones with log link, up to terms free of f. Zero-one loss, which no
@@ -17,7 +18,7 @@ gradient can follow, is `zero_one`; eqs. (5) over log 2, (6) and (7, right) boun
 from above.
 
 Shapes    y, f, result (n,)
-Refs      [Huber1964] [Koenker1978] [Freund1997] [McCullagh1989]
+Refs      [Huber1964] [Koenker1978] [Freund1997] [McCullagh1989] [Zhang2004] eq. (9)
 """
 
 from ..core.arrays import namespace
@@ -91,6 +92,14 @@ def tube_constant(y, w, e):
     return weighted_quantile(xp.concat([y - e, y + e]), w, 0.5)
 
 
+def squared_tube_gradient(y, f, e):
+    return 2 * namespace(f).sign(f - y) * tube_value(y, f, e)
+
+
+def squared_tube_curvature(y, f, e):
+    return 2 * as_float(namespace(f).abs(f - y) > e, f)
+
+
 # -- margin losses ---------------------------------------------------------------
 
 
@@ -117,6 +126,23 @@ def perceptron_gradient(y, f, a):
 
 def exponential_value(y, f, a):
     return namespace(f).exp(-y * f)
+
+
+def modified_huber_value(y, f, a):
+    """Eq. (9)."""
+    xp = namespace(f)
+    z = y * f
+    return xp.where(z >= -1, positive(1 - z) ** 2, -4 * z)
+
+
+def modified_huber_gradient(y, f, a):
+    xp = namespace(f)
+    z = y * f
+    return xp.where(z >= -1, -2 * y * positive(1 - z), -4 * y)
+
+
+def modified_huber_curvature(y, f, a):
+    return 2 * as_float((y * f >= -1) & (y * f < 1), f)
 
 
 # -- likelihoods with log link ---------------------------------------------------
@@ -213,6 +239,16 @@ exponential = Loss(
     exponential_value,
     lambda y, w, a: logit(share(y, w)) / 2,
 )
+modified_huber = Loss(
+    "modified_huber",
+    kinds.MODIFIED_HUBER,
+    "sign",
+    modified_huber_value,
+    modified_huber_gradient,
+    modified_huber_curvature,
+    lambda y, w, a: 2 * share(y, w) - 1,
+    lipschitz=2.0,
+)
 poisson = Loss(
     "poisson",
     kinds.POISSON,
@@ -285,6 +321,26 @@ def epsilon_insensitive(epsilon: float = 0.1) -> Loss:
         flat,
         tube_constant,
         parameter=float(epsilon),
+    )
+
+
+def squared_epsilon_insensitive(epsilon: float = 0.1) -> Loss:
+    """The square of eq. (4)."""
+    if not epsilon >= 0:
+        raise ValueError(
+            "epsilon of squared_epsilon_insensitive must be at least 0, got "
+            f"{epsilon!r}."
+        )
+    return Loss(
+        "squared_epsilon_insensitive",
+        kinds.SQUARED_EPSILON_INSENSITIVE,
+        "real",
+        lambda y, f, e: tube_value(y, f, e) ** 2,
+        squared_tube_gradient,
+        squared_tube_curvature,
+        lambda y, w, e: root(squared_tube_gradient, y, w, e),
+        parameter=float(epsilon),
+        lipschitz=2.0,
     )
 
 

@@ -1,0 +1,342 @@
+"""Generalised linear models: any family, any link, offsets, and inference.
+
+The mean mu of a target is a function of a linear one and fixes its variance,
+
+    g(mu_i) = x_i^T B + b + o_i,   Var[y_i] = phi V(mu_i) / w_i                  (1)
+
+with the link g of `links`, the variance function V of a family (`losses.glm`), known
+offsets o_i (for a log link log of the exposure: the time, area or number of persons
+that a count belongs to) and a dispersion phi. B and b maximise the likelihood, less a
+penalty; `glm_fit.py` has the objective and the solvers. Without a penalty theory says
+how well they are known: with the information
+
+    I = sum_i w_i mu'(f_i)^2 / V(mu_i) (x_i, 1) (x_i, 1)^T                       (2)
+
+the estimates are close to Normal with covariance phi I^-1, where phi is 1 for counts
+and fractions and elsewhere estimated by
+
+    phi = 1/(N - p) sum_i w_i (y_i - mu_i)^2 / V(mu_i)                           (3)
+
+with N rows (sum of w) and p coefficients. The deviance is twice the log-likelihood
+that is missing to mu = y, times phi.
+
+Weights are repetitions. For "binomial" y is a fraction of successes and w the number
+of trials (or y has two columns, successes and failures); "bernoulli" takes 0 and 1.
+
+Shapes    X (n, d)   y, w, o (n,)   B (d,)   b ()   I (d + 1, d + 1)
+Refs      [Nelder1972] [McCullagh1989]
+"""
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import gammaln
+
+from .. import links
+from ..core import arrays
+from ..core.linalg import scaled_cholesky
+from ..core.numerics import LOG_2PI
+from ..core.rows import DatasetRows
+from ..losses import family as family_of
+from ..losses import glm
+from ..losses.glm import unit
+from ..optim import newton
+from ..params import Count, Flag, NonNegative, Number, Verbosity
+from .glm_fit import AbstractGLM, aligned, one_target, shares
+from .linear import target_columns
+from .risk import Risk
+from .summary import Summary, term_names, wald
+
+FAMILIES = Literal[
+    "gaussian",
+    "poisson",
+    "gamma",
+    "inverse_gaussian",
+    "tweedie",
+    "binomial",
+    "bernoulli",
+    "negative_binomial",
+]
+SINGULAR = 1e-2  # eps times the condition above which no digit of I^-1 is left
+
+
+def log_density(family, y, mu, w, phi):
+    """Log-likelihood of all rows; None where the density has no closed form."""
+    if family.name == "gaussian":
+        N, s = w.sum(), float(w @ (y - mu) ** 2)
+        return -N / 2 * (LOG_2PI + math.log(s / N) + 1) if s > 0 else math.inf
+    if family.name == "poisson":
+        parts = y * np.log(np.where(y > 0, mu, 1.0)) - mu - gammaln(y + 1)
+    elif family.dispersed and not phi > 0:
+        return math.inf  # an exact fit
+    elif family.name == "gamma":
+        a = 1 / phi
+        parts = a * np.log(a * y / mu) - a * y / mu - np.log(y) - gammaln(a)
+    elif family.name == "inverse_gaussian":
+        parts = -((y - mu) ** 2 / (phi * mu**2 * y) + np.log(phi * y**3) + LOG_2PI) / 2
+    elif family.name == "negative_binomial":
+        a = family.parameter
+        k = 1 / a
+        parts = gammaln(y + k) - gammaln(k) - gammaln(y + 1) - k * np.log1p(a * mu)
+        parts = parts + y * np.log(np.where(y > 0, a * mu / (1 + a * mu), 1.0))
+    elif family.name in ("binomial", "bernoulli"):
+        total = -float(w @ unit(family, y, mu, 1 - mu))
+        if family.name == "binomial":
+            ways = gammaln(w + 1) - gammaln(w * y + 1) - gammaln(w * (1 - y) + 1)
+            total += float(ways.sum())
+        return total
+    else:
+        return None
+    return float(w @ parts)
+
+
+def null_means(family, link, y, w, offset, *, intercept):
+    """Means of the model without columns of X."""
+    if offset is None:
+        f = np.full(len(y), float(link(w @ y / w.sum())) if intercept else 0.0)
+        return link.inverse(f)
+    if not intercept:
+        return link.inverse(offset)
+    J = Risk(np.zeros((len(y), 1)), y, w / w.sum(), glm(family, link, expected=True))
+    J.offset = offset
+    start = np.array([0.0, float(link(w @ y / w.sum())) - float(w @ offset) / w.sum()])
+    curve = lambda x: J.hessian(x) + np.diag([1.0, 0.0])
+    x = newton(J, curve, start, tol=1e-10).state.position
+    return link.inverse(x[-1] + offset)
+
+
+@dataclass(eq=False, repr=False)
+class GeneralizedLinearModel(AbstractGLM):
+    """A generalised linear model with inference. The module text gives the method.
+
+    Parameters
+    ----------
+    family : str, default="gaussian"
+        "gaussian", "poisson", "gamma", "inverse_gaussian", "tweedie", "binomial",
+        "bernoulli" or "negative_binomial".
+    link : str or None, default=None
+        A name in `pansophy.links`: "identity", "log", "logit", "probit", "cloglog",
+        "loglog", "cauchit", "tanh", "inverse", "inverse_squared" or "sqrt"; None is
+        the canonical link of the family (log for Tweedie and negative binomial).
+    alpha : float, default=0.0
+        Strength of the L2 penalty.
+    power : float, default=1.5
+        p of "tweedie", V = mu^p; the other families have no use for it.
+    overdispersion : float, default=1.0
+        a of "negative_binomial", V = mu + a mu^2.
+    fit_intercept : bool, default=True
+        Whether to fit b, which is not penalised.
+    solver : {"auto", "irls", "newton-cholesky", "newton-cg", "lbfgs"}, default="auto"
+        How to reach the optimum; "auto" picks by the number of columns.
+    max_iter : int, default=100
+        Most iterations.
+    tol : float, default=1e-8
+        Stop when no entry of the gradient exceeds this.
+    warm_start : bool, default=False
+        Start at the coefficients of the last fit.
+    verbose : int, default=0
+        Above 0 shows a progress bar.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+    intercept_ : float
+    dispersion_ : float
+        phi, eq. (3) or 1.
+    deviance_, null_deviance_ : float
+        Of the fit, and of the best model without columns.
+    log_likelihood_ : float or None
+        None where the density has no closed form.
+    aic_, bic_ : float or None
+        With one parameter per coefficient, as usual for these models.
+    covariance_ : array of shape (p, p) or None
+        phi I^-1, intercept first; None with a penalty or where I is singular.
+    df_residual_ : float
+        N - p.
+    n_iter_ : int
+    solver_ : str
+    history_ : dict of arrays
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.linear_model import GeneralizedLinearModel
+    >>> X = np.arange(6.0)[:, None]
+    >>> model = GeneralizedLinearModel("poisson").fit(X, [1, 2, 2, 5, 7, 13])
+    >>> model.coef_.round(4), round(model.intercept_, 4)
+    (array([0.5142]), -0.0342)
+    >>> print(model.summary())
+    Generalised linear model: poisson, log link
+    -------------------------------------------
+    rows          6            null deviance   19.0047
+    coefficients  2            log-likelihood  -9.65993
+    dispersion    1            AIC             23.3199
+    deviance      0.388619     BIC             22.9034
+    <BLANKLINE>
+                     coef  std error           z       p       low      high
+    intercept  -0.0341782   0.536351  -0.0637236   0.949  -1.08541   1.01705
+    x0            0.51418   0.132716     3.87429  <0.001  0.254062  0.774298
+    """
+
+    family: FAMILIES = "gaussian"
+    _: KW_ONLY
+    link: str | None = None
+    alpha: NonNegative = 0.0
+    power: Number = 1.5
+    overdispersion: Number = 1.0
+    fit_intercept: Flag = True
+    solver: Literal["auto", "irls", "newton-cholesky", "newton-cg", "lbfgs"] = "auto"
+    max_iter: Count = 100
+    tol: NonNegative = 1e-8
+    warm_start: Flag = False
+    verbose: Verbosity = 0
+
+    def fit(self, X, y, sample_weight=None, *, offset=None, exposure=None):
+        """Fit to rows X and targets y; offsets and exposures are one per row."""
+        kind = "numbers" if self.family == "binomial" else "number"
+        X, y, w = self._begin(X, y, sample_weight, y_kind=kind, accept_sparse="csr")
+        y, w = self._trials(X, y, w)
+        o = self._offset(offset, exposure, y)
+        J, x = self._fit_glm(X, y, w, self.alpha, o)
+        self._judge(J, x, y, w, o)
+        return self
+
+    def _parts(self):
+        parameter = {"tweedie": self.power, "negative_binomial": self.overdispersion}
+        family = family_of(self.family, parameter.get(self.family))
+        return family, family.link if self.link is None else links.get(self.link)
+
+    def _trials(self, X, y, w):
+        """Successes and failures as a fraction with trials as weights."""
+        if self.family != "binomial" or getattr(y, "ndim", 1) == 1 or y.shape[1] == 1:
+            return one_target(y, X), w
+        if y.shape[1] != 2:
+            raise ValueError(
+                "y of family='binomial' must have one column of fractions or two of "
+                f"successes and failures, got {y.shape[1]}."
+            )
+        Y = target_columns(y, X)[0]
+        xp = arrays.namespace(Y)
+        if not isinstance(X, DatasetRows):
+            Y = aligned(Y, X) if arrays.is_foreign(X) else Y.astype(X.dtype)
+        trials = Y[:, 0] + Y[:, 1]
+        if bool(xp.any(Y < 0)) or not bool(xp.any(trials > 0)):
+            raise ValueError("successes and failures must be at least 0, not all 0.")
+        share = Y[:, 0] / xp.where(trials > 0, trials, xp.ones_like(trials))
+        return share, trials if w is None else trials * aligned(w, trials)
+
+    def _offset(self, offset, exposure, like):
+        """o of eq. (1) from offsets and the exposure."""
+        xp, o = arrays.namespace(like), None
+        if offset is not None:
+            o = aligned(offset, like)
+        if exposure is not None:
+            if self._parts()[1] is not links.log:
+                raise ValueError("exposure needs a log link; use offset for others.")
+            e = aligned(exposure, like)
+            if not bool(xp.all(e > 0)):
+                raise ValueError("every exposure must be above 0.")
+            o = xp.log(e) if o is None else o + xp.log(e)
+        if o is not None and (o.shape != like.shape or not arrays.finite(o)):
+            raise ValueError(
+                f"offset and exposure must hold {like.shape[0]} finite numbers."
+            )
+        return o
+
+    def _judge(self, J, x, y, w, o):
+        """Deviances, dispersion, likelihood and covariance."""
+        family, link = self._parts()
+        host = lambda a: arrays.to_numpy(a).astype(float)
+        f = np.concatenate([host(part) for part in J.at(x)])
+        y, w = host(y), np.ones(len(f)) if w is None else host(w)
+        o = None if o is None else host(o)
+        mu = link.inverse(f)
+        N = float(np.sum(w > 0)) if self.family == "binomial" else float(w.sum())
+        p = J.d + self.fit_intercept
+        self.df_residual_, self._rows = N - p, N
+        self.deviance_ = float(w @ family.deviance(y, mu))
+        with np.errstate(all="ignore"):  # without an intercept f = 0 may be impossible
+            null = null_means(family, link, y, w, o, intercept=self.fit_intercept)
+            whole = float(w @ family.deviance(y, null))
+        self.null_deviance_ = whole if math.isfinite(whole) else math.inf
+        pearson = float(w @ ((y - mu) ** 2 / family.variance(mu)))
+        self.dispersion_ = 1.0
+        if family.dispersed:
+            self.dispersion_ = pearson / (N - p) if p < N else math.nan
+        self.log_likelihood_ = log_density(family, y, mu, w, self.dispersion_)
+        known = self.log_likelihood_
+        self.aic_ = None if known is None else 2 * p - 2 * known
+        self.bic_ = None if known is None else math.log(N) * p - 2 * known
+        self.covariance_ = self._covariance(J, x, float(w.sum()))
+
+    def _covariance(self, J, x, W):
+        """phi I^-1, intercept first; None where there is no such thing."""
+        if self.alpha > 0 or J.d > 10_000:
+            return None
+        J.loss = glm(*self._parts(), expected=True)
+        H = W * J.hessian(x)
+        order = [J.d, *range(J.d)] if self.fit_intercept else list(range(J.d))
+        H = H[np.ix_(order, order)]
+        factor = scaled_cholesky(H)
+        if factor is None or factor.q > SINGULAR:
+            return None
+        return self.dispersion_ * factor.solve(np.eye(len(H)))
+
+    def predict(self, X, *, offset=None, exposure=None):
+        """The mean of the target for every row."""
+        f = self._raw(X)
+        o = self._offset(offset, exposure, f)
+        return self._parts()[1].inverse(f if o is None else f + o)
+
+    def score(self, X, y, sample_weight=None, *, offset=None, exposure=None):
+        """D^2: the share of the deviance of the best constant that is explained."""
+        mu = self.predict(X, offset=offset, exposure=exposure)
+        if np.ndim(y) == 2 and np.shape(y)[1] == 2:
+            y, sample_weight = self._trials(mu[:, None], y, sample_weight)
+        null, (family, link) = None, self._parts()
+        o = self._offset(offset, exposure, mu)
+        if o is not None:
+            host = lambda a: arrays.to_numpy(aligned(a, mu)).astype(float)
+            w = arrays.to_numpy(shares(mu, mu, sample_weight)).astype(float)
+            null = null_means(family, link, host(y), w, host(o), intercept=True)
+            null = aligned(null, mu)
+        return self._explained(y, mu, sample_weight, null)
+
+    def summary(self, level=0.95) -> Summary:
+        """Coefficients with standard errors, statistics, p values and intervals."""
+        if not hasattr(self, "deviance_"):
+            self._ready(np.zeros((1, 1)))
+        if self.alpha > 0:
+            raise ValueError(
+                "there are no standard errors for penalised coefficients; fit with "
+                "alpha=0, or bootstrap the model."
+            )
+        if self.covariance_ is None:
+            raise ValueError(
+                "the columns of X are linearly dependent (or the fit has run to its "
+                "limits), so the coefficients are not determined one by one."
+            )
+        family, link = self._parts()
+        B = arrays.to_numpy(self.coef_).astype(float)
+        B = np.append(self.intercept_, B) if self.fit_intercept else B
+        df = self.df_residual_ if family.dispersed else np.inf
+        table = wald(B, np.sqrt(np.diagonal(self.covariance_)), level=level, df=df)
+        header = {
+            "rows": int(self._rows) if self._rows == int(self._rows) else self._rows,
+            "coefficients": len(B),
+            "dispersion": self.dispersion_,
+            "deviance": self.deviance_,
+            "null deviance": self.null_deviance_,
+        }
+        if self.log_likelihood_ is not None:
+            header |= {
+                "log-likelihood": self.log_likelihood_,
+                "AIC": self.aic_,
+                "BIC": self.bic_,
+            }
+        title = f"Generalised linear model: {family.name}, {link.name} link"
+        return Summary(title, header, term_names(self), table)

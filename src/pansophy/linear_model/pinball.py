@@ -1,0 +1,359 @@
+"""The linear programme of quantile regression: interior point, then an exact vertex.
+
+With rows a_i, targets y_i and slopes -l_i >= 0 below and h_i >= 0 above a target,
+
+    minimise over x   sum_i h_i max(r_i, 0) - l_i max(-r_i, 0),   r = y - A x    (1)
+    maximise over u   y^T u   with  A^T u = 0,  l <= u <= h                      (2)
+
+are dual to each other. A quantile tau with weights w has h = tau w, l = -(1 - tau) w,
+and a term c |x_j| is a row e_j with target 0, h = c, l = -c; such rows are kept apart
+so that X is not copied. With a = u - l, s = h - u and r = v - z, v, z >= 0, the gap
+between (1) and (2) is a z + s v. Newton's method on a z = s v = m, m -> 0, costs one
+
+    A^T diag(q) A,   q = 1 / (z/a + v/s)                                         (3)
+
+a step, with a predictor and a corrector from the same factor. About twenty steps do
+for any n. u = 0 is a start that satisfies (2).
+
+The solution of a linear programme is a vertex: as many rows as x has entries are fitted
+exactly. `settle` takes the rows whose u is furthest inside its limits, solves for x and
+u, and if some u is outside its limits walks along the edge that lets go of that row to
+the best point on it, as the simplex method does, until all are inside: then the gap is
+0, and coefficients that should be 0 are 0.
+
+With many rows, most can be told by sign from a fit to a part (`reduce`): they keep
+u = l or h and enter the problem only through one sum. A wrong sign is seen at the end
+and mended.
+
+Shapes    X (n, d)   x (p,), intercept last   u, y, r (n + k,)
+Refs      [Koenker1978] [Portnoy1997] the interior point and the reduction;
+          [Mehrotra1992] predictor and corrector; [Barrodale1973] the edges
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from ..core import rows
+from ..core.iterate import iterate
+from ..core.linalg import cholesky, solve_cholesky
+from ..core.progress import SILENT
+from .risk import outer
+
+NEAR = 0.9995  # of the way to the nearest limit
+PIVOTS = 2000  # edges at most
+SMALL = 200_000  # entries of X that one thread takes
+MANY = 10_000  # rows from which a part of them is looked at first
+
+
+class Rows(NamedTuple):
+    """A of eq. (1): rows (x_i, 1) of X, then k rows e_j; with y, l and h."""
+
+    X: Any
+    penalised: np.ndarray  # the j of the last rows
+    y: np.ndarray
+    l: np.ndarray  # noqa: E741
+    h: np.ndarray
+    intercept: bool
+
+    @property
+    def p(self):
+        return self.X.shape[1] + self.intercept
+
+    def times(self, x):
+        """A x."""
+        d = self.X.shape[1]
+        f = self.X @ x[:d]
+        f = f + x[d] if self.intercept else f
+        return np.concatenate([f, x[self.penalised]])
+
+    def sums(self, u):
+        """A^T u."""
+        n, d = self.X.shape
+        g = np.empty(self.p)
+        g[:d] = self.X.T @ u[:n]
+        if self.intercept:
+            g[d] = u[:n].sum()
+        g[self.penalised] += u[n:]
+        return g
+
+    def gram(self, q):
+        """Eq. (3)."""
+        n = self.X.shape[0]
+        H = rows.Rows(self.X, q[:n], block=block_rows(self.X)).sum(outer)
+        H = H[: self.p, : self.p]
+        H[self.penalised, self.penalised] += q[n:]
+        return H
+
+    def take(self, index):
+        """Some rows as a dense matrix."""
+        n, d = self.X.shape
+        index = np.asarray(index)
+        out = np.zeros((len(index), self.p))
+        own = index < n
+        some = self.X[index[own]]
+        out[own, :d] = some.toarray() if sp.issparse(some) else some
+        if self.intercept:
+            out[own, d] = 1.0
+        out[np.flatnonzero(~own), self.penalised[index[~own] - n]] = 1.0
+        return out
+
+    def value(self, r):
+        """Eq. (1) at residuals r."""
+        return float(self.h @ np.maximum(r, 0) + self.l @ np.minimum(r, 0))
+
+
+def block_rows(X):
+    """Rows of a block of X: a few large ones, one if X is small."""
+    return max(2048, -(-X.shape[0] // 8)) if X.shape[0] * X.shape[1] > SMALL else None
+
+
+class State(NamedTuple):
+    """A point strictly inside all limits."""
+
+    x: np.ndarray
+    a: np.ndarray  # u - l
+    s: np.ndarray  # h - u
+    z: np.ndarray
+    v: np.ndarray
+    objective: float  # eq. (1)
+    gap: float  # a z + s v
+
+
+def reach(x, dx):
+    """How far x + t dx stays at least 0, at most 1."""
+    down = dx < 0
+    if not down.any():
+        return 1.0
+    return min(1.0, NEAR * float(np.min(-x[down] / dx[down])))
+
+
+def begin(P: Rows) -> State:
+    """u = 0 with x of least squares, and v, z a little above what r asks for."""
+    w = P.h - P.l
+    x = direction(P.gram(w), P.sums(w * P.y))
+    r = P.y - P.times(x)
+    size = np.abs(r)
+    more = 0.1 * float(w @ size) / w.sum() + 1e-8 * (1 + np.abs(P.y).max())
+    v, z = np.maximum(r, 0) + more, np.maximum(-r, 0) + more
+    return State(x, -P.l, P.h.copy(), z, v, P.value(r), float(-P.l @ z + P.h @ v))
+
+
+def direction(G, g):
+    """G^-1 g, with a jitter where columns are dependent."""
+    return solve_cholesky(cholesky(G)[0], g)
+
+
+def advance(P: Rows, state: State) -> State:
+    """One predictor and corrector, eq. (3)."""
+    x, a, s, z, v = state[:5]
+    r = P.y - P.times(x)
+    lost = -P.sums(a + P.l)  # 0 but for rounding
+    off = r - (v - z)
+    q = 1 / (z / a + v / s)
+    L = cholesky(P.gram(q))[0]
+
+    def solve(right):
+        dx = solve_cholesky(L, P.sums(q * right) - lost)
+        return dx, q * (right - P.times(dx))
+
+    dx, da = solve(r)
+    dz, dv = -z - z * da / a, -v + v * da / s
+    near, far = min(reach(a, da), reach(s, -da)), min(reach(z, dz), reach(v, dv))
+    gap = float(a @ z + s @ v)
+    left = float((a + near * da) @ (z + far * dz) + (s - near * da) @ (v + far * dv))
+    m = (left / gap) ** 2 * left / (2 * len(a))
+    up, down = (m - da * dz) / a - z, (m + da * dv) / s - v
+    dx, da = solve(off - down + up)
+    dz, dv = up - z * da / a, down + v * da / s
+    near, far = min(reach(a, da), reach(s, -da)), min(reach(z, dz), reach(v, dv))
+    x, a, s = x + far * dx, a + near * da, s - near * da
+    z, v = z + far * dz, v + far * dv
+    value = P.value(P.y - P.times(x))
+    return State(x, a, s, z, v, value, float(a @ z + s @ v))
+
+
+class Vertex(NamedTuple):
+    """p rows fitted exactly, and what that means for x and u."""
+
+    basis: np.ndarray
+    x: np.ndarray
+    r: np.ndarray
+    up: np.ndarray  # whether u = h outside the basis, else u = l
+    u: np.ndarray  # of the basis
+    gap: float  # eq. (1) less eq. (2)
+
+
+def vertex(P: Rows, basis, up=None) -> Vertex:
+    """x from the rows of the basis; u by `up` for the rest, then by A^T u = 0."""
+    B = P.take(basis)
+    x = np.linalg.solve(B, P.y[basis])
+    x[P.penalised[basis[basis >= P.X.shape[0]] - P.X.shape[0]]] = 0.0
+    r = P.y - P.times(x)
+    r[np.abs(r) <= 1e-13 * (np.abs(P.y) + np.abs(r - P.y))] = 0.0
+    r[basis] = 0.0
+    up = r > 0 if up is None else np.where(r == 0, up, r > 0)
+    u = np.where(up, P.h, P.l)
+    u[basis] = 0.0
+    inner = np.linalg.solve(B.T, -P.sums(u))
+    u[basis] = inner
+    return Vertex(basis, x, r, up, inner, abs(P.value(r) - float(P.y @ u)))
+
+
+def first_basis(P: Rows, inside):
+    """p independent rows, those furthest inside their limits first; None if too few."""
+    m = min(len(inside), 3 * P.p + 10)
+    order = np.argpartition(-inside, m - 1)[:m] if m < len(inside) else np.arange(m)
+    order = order[np.argsort(-inside[order])]
+    rows = P.take(order)
+    # scaled so that pivoting prefers rows that are well inside
+    weight = np.sqrt(np.maximum(inside[order], 1e-300))
+    T, pivot = scipy.linalg.qr((rows * weight[:, None]).T, mode="r", pivoting=True)
+    size = np.abs(np.diagonal(T))
+    if len(size) < P.p or size[-1] <= 1e-12 * size[0]:
+        T, pivot = scipy.linalg.qr(rows.T, mode="r", pivoting=True)
+        size = np.abs(np.diagonal(T))
+        if len(size) < P.p or size[-1] <= 1e-10 * size[0]:
+            return None
+    return order[pivot[: P.p]]
+
+
+def settle(P: Rows, inside) -> Vertex | None:
+    """Walk along edges from the vertex that `inside` suggests to the best one."""
+    basis = first_basis(P, inside)
+    if basis is None:
+        return None
+    small = 1e-9 * float(np.max(P.h - P.l))
+    at = vertex(P, basis)
+    for _ in range(PIVOTS):
+        low, high = P.l[at.basis], P.h[at.basis]
+        out = np.maximum(low - at.u, at.u - high)
+        k = int(np.argmax(out))
+        if out[k] <= small:
+            return at
+        new = walk(P, at, k, float(out[k]), up=bool(at.u[k] > high[k]))
+        if new is None or P.value(new.r) > P.value(at.r) * (1 + 1e-12) + small:
+            return None
+        at = new
+    return None
+
+
+def walk(P: Rows, at: Vertex, k, slope, *, up) -> Vertex | None:
+    """Let r_k leave 0, upwards or not, to where eq. (1) stops falling.
+
+    Along x + t dx eq. (1) falls by `slope` a unit of t at first, then by
+    (h - l)_i |df_i| less after every row i whose residual r_i - t df_i has passed 0.
+    """
+    e = np.zeros(P.p)
+    e[k] = -1.0 if up else 1.0
+    df = P.times(np.linalg.solve(P.take(at.basis), e))
+    df[at.basis] = 0.0
+    ahead = np.flatnonzero(np.where(at.up, df > 0, df < 0))
+    if len(ahead) == 0:
+        return None
+    t = np.maximum(at.r[ahead] / df[ahead], 0.0)
+    order = ahead[np.argsort(t, kind="stable")]
+    gain = np.cumsum(np.abs(df[order]) * (P.h - P.l)[order])
+    stop = min(int(np.searchsorted(gain, slope)), len(order) - 1)
+    now = at.up.copy()
+    now[order[:stop]] = ~now[order[:stop]]
+    now[at.basis[k]] = up
+    basis = at.basis.copy()
+    basis[k] = order[stop]
+    return vertex(P, basis, now)
+
+
+def interior(P: Rows, *, max_iter=100, tol=1e-8, task=SILENT):
+    """Steps of `advance` until the gap is at most tol of eq. (1)."""
+    start = begin(P)
+    # a share of the start, for fits that reach 0
+    floor = 1e-6 * start.objective + 1e-13 * float((P.h - P.l) @ np.abs(P.y)) + 1e-300
+    return iterate(
+        lambda state: advance(P, state),
+        start,
+        max_iter=max_iter,
+        tol=tol,
+        change=lambda old, new: new.gap / (floor + abs(new.objective)),
+        watch=("gap",),
+        task=task,
+    )
+
+
+class Solution(NamedTuple):
+    """The best x that was found, and how it was found."""
+
+    x: np.ndarray
+    gap: float  # of eq. (1) over eq. (2)
+    exact: bool  # whether x is a vertex with u within all limits
+    run: Any  # of `interior`
+
+
+def solve(P: Rows, *, max_iter=100, tol=1e-8, task=SILENT) -> Solution:
+    """Minimise eq. (1)."""
+    n, p = P.X.shape[0], P.p
+    part = sample_size(n, p)
+    if n > MANY and 4 * part < n:
+        found = reduce(P, part, max_iter=max_iter, tol=tol, task=task)
+        if found is not None:
+            return found
+    run = interior(P, max_iter=max_iter, tol=tol, task=task)
+    state = run.state
+    at = settle(P, np.minimum(state.a, state.s))
+    if at is None or P.value(at.r) > state.objective * (1 + 1e-12):
+        return Solution(state.x, state.gap, False, run)
+    return Solution(at.x, at.gap, True, run)
+
+
+def sample_size(n, p):
+    """Rows of the first part, of the order that balances both fits."""
+    return int(2 * (p * n) ** (2 / 3) / p ** (1 / 3)) + 20 * p
+
+
+def reduce(P: Rows, part, **how) -> Solution | None:
+    """Fit a part, then all rows with those of certain sign in two sums."""
+    n = P.X.shape[0]
+    every = np.linspace(0, n - 1, part).astype(int)
+    first = subproblem(P, every, share=part / n)
+    x = interior(first, tol=1e-4, max_iter=how["max_iter"]).state.x
+    keep = np.zeros(n, dtype=bool)
+    r = P.y[:n] - P.times(x)[:n]
+    keep[np.argpartition(np.abs(r), part)[:part]] = True
+    above = r > 0
+    for _ in range(8):
+        small = subproblem(
+            P, np.flatnonzero(keep), sums=(above & ~keep, ~above & ~keep)
+        )
+        found = solve(small, **how)
+        r = P.y[:n] - P.times(found.x)[:n]
+        wrong = ~keep & (above != (r > 0))
+        if not wrong.any():
+            return found
+        if wrong.sum() > part:
+            return None
+        keep |= wrong
+    return None
+
+
+def subproblem(P: Rows, index, *, share=None, sums=()):
+    """The rows `index` and one row for each sum, with the intercept as a column.
+
+    `share` scales the penalised rows where the rest is only a share of all.
+    """
+    n, k = P.X.shape[0], len(P.penalised)
+    A, y, l, h = P.take(index), P.y[index], P.l[index], P.h[index]  # noqa: E741
+    w = (P.h - P.l)[:n]
+    top = [P.sums(np.append(np.where(s, w, 0.0), np.zeros(k))) for s in sums]
+    mass = [float(w[s] @ P.y[:n][s]) for s in sums]
+    tau = P.h[0] / (P.h[0] - P.l[0])
+    one = np.ones(len(sums))
+    scale = 1.0 if share is None else share
+    return Rows(
+        np.concatenate([A, *(row[None] for row in top)]),
+        P.penalised,
+        np.concatenate([y, mass, P.y[n:]]),
+        np.concatenate([l, (tau - 1) * one, scale * P.l[n:]]),
+        np.concatenate([h, tau * one, scale * P.h[n:]]),
+        False,
+    )

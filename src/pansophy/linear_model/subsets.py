@@ -1,0 +1,59 @@
+"""Least squares fits of many small subsets of rows, a batch at a time.
+
+Theil-Sen regression and RANSAC both fit thousands of subsets of about as many rows as
+there are coefficients. Drawn and solved together in one LAPACK call per batch they
+cost a fraction of what one fit after the other does.
+
+Shapes    X (n, d)   y (n,)   index (m, k)   coefficients (m, p), intercept first
+"""
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core import threads
+
+BATCH_ENTRIES = 1 << 18  # numbers in the matrices of one batch
+
+
+def draw(rng, n, k, m):
+    """m subsets of k of n rows, each subset equally likely, as sorted rows (m, k)."""
+    if k * k > 4 * n:  # a repeat is likely: shuffle instead of drawing again
+        one = lambda: np.sort(rng.permutation(n)[:k])
+        return np.stack([one() for _ in range(m)])
+    out = np.sort(rng.integers(n, size=(m, k)), axis=1)
+    while True:
+        again = np.flatnonzero((out[:, 1:] == out[:, :-1]).any(axis=1))
+        if len(again) == 0:
+            return out
+        out[again] = np.sort(rng.integers(n, size=(len(again), k)), axis=1)
+
+
+def fit_batch(X, y, index, *, intercept):
+    """Least squares on every subset, of least norm where that is not unique."""
+    A, b = X[index.ravel()], y[index][..., None]
+    A = (A.toarray() if sp.issparse(A) else A).reshape(*index.shape, -1)
+    if intercept:
+        A = np.concatenate([np.ones((*index.shape, 1)), A], axis=2)
+    k, p = A.shape[1:]
+    try:
+        if k == p:
+            W = np.linalg.solve(A, b)
+        elif k > p:
+            Q, R = np.linalg.qr(A)
+            W = np.linalg.solve(R, np.swapaxes(Q, 1, 2) @ b)
+        else:
+            W = np.linalg.pinv(A) @ b
+    except np.linalg.LinAlgError:  # a subset is singular
+        W = np.linalg.pinv(A) @ b
+    return W[..., 0]
+
+
+def fit_subsets(X, y, index, *, intercept):
+    """`fit_batch` in batches on threads."""
+    m, k = index.shape
+    p = X.shape[1] + intercept
+    step = max(1, BATCH_ENTRIES // max(k * p, 1))
+    task = lambda i: lambda: fit_batch(X, y, index[i : i + step], intercept=intercept)
+    return np.concatenate(
+        list(threads.run((task(i) for i in range(0, m, step)), blas=True))
+    )

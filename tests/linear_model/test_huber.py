@@ -1,0 +1,140 @@
+"""Huber regression and the biweight: bounded outliers, limits, parity, weights."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import linear_model as peer
+
+from pansophy.linear_model import HuberRegressor, LinearRegression, RobustRegressor
+from pansophy.linear_model.huber import best_scale
+
+
+def noisy(rng, n=200, d=4, share=0.05):
+    X = rng.normal(size=(n, d))
+    y = X @ rng.normal(size=d) + 1 + 0.5 * rng.standard_t(3, size=n)
+    y[: int(share * n)] += 20
+    return X, y
+
+
+def objective(model, X, y, e=1.35, alpha=1e-4, w=1.0):
+    r, s = y - X @ model.coef_ - model.intercept_, model.scale_
+    z = np.abs(r) / s
+    bent = np.where(z <= e, z * z, 2 * e * z - e * e)
+    return np.sum(w * (s + s * bent)) + alpha * np.sum(model.coef_**2)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 1.35, 3.0])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_scikit_learn_agrees(epsilon, intercept, rng):
+    X, y = noisy(rng)
+    how = {"epsilon": epsilon, "fit_intercept": intercept, "alpha": 0.01}
+    ours = HuberRegressor(**how).fit(X, y)
+    theirs = peer.HuberRegressor(**how, tol=1e-8, max_iter=5000).fit(X, y)
+    best = objective(theirs, X, y, epsilon, 0.01)
+    assert objective(ours, X, y, epsilon, 0.01) <= best * (1 + 1e-8)
+    if epsilon == 1:  # every scale up to the least residual is as good
+        return
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    assert ours.scale_ == pytest.approx(theirs.scale_, rel=1e-3)
+    assert np.mean(ours.outliers_ == theirs.outliers_) > 0.99
+
+
+def test_an_outlier_cannot_pull_for_ever(rng):
+    x = np.arange(20.0)[:, None]
+    y = 2 * x[:, 0] + 1 + 0.1 * rng.normal(size=20)
+    slopes = {"huber": [], "tukey": [], "ols": []}
+    for far in (1e2, 1e4, 1e6):
+        z = y.copy()
+        z[-1] += far
+        slopes["huber"].append(HuberRegressor(max_iter=500).fit(x, z).coef_[0])
+        slopes["tukey"].append(RobustRegressor().fit(x, z).coef_[0])
+        slopes["ols"].append(LinearRegression().fit(x, z).coef_[0])
+    assert np.all(np.abs(np.array(slopes["huber"]) - 2) < 0.2)
+    assert np.all(np.abs(np.array(slopes["tukey"]) - 2) < 0.05)
+    np.testing.assert_allclose(slopes["tukey"], slopes["tukey"][0], atol=1e-6)
+    assert slopes["ols"][-1] > 1000
+
+
+def test_wide_epsilon_is_least_squares(rng):
+    X, y = noisy(rng)
+    line = LinearRegression().fit(X, y)
+    ours = HuberRegressor(epsilon=1e6, alpha=0).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, line.coef_, atol=1e-7)
+    assert not ours.outliers_.any()
+    rms = np.sqrt(np.mean((y - line.predict(X)) ** 2))
+    assert ours.scale_ == pytest.approx(rms)
+    wide = RobustRegressor("huber", c=1e6).fit(X, y)
+    np.testing.assert_allclose(wide.coef_, line.coef_, atol=1e-10)
+
+
+def test_weights_are_repetitions(rng):
+    X, y = noisy(rng, n=80)
+    w = rng.integers(0, 4, size=80)
+    for make in (HuberRegressor, RobustRegressor):
+        a = make().fit(X, y, sample_weight=w)
+        b = make().fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+        np.testing.assert_allclose(a.coef_, b.coef_, atol=1e-8)
+        assert a.scale_ == pytest.approx(b.scale_, rel=1e-8)
+
+
+def test_sparse_small_and_foreign(rng):
+    X, y = noisy(rng)
+    X *= np.abs(X) > 0.4
+    dense = HuberRegressor().fit(X, y)
+    sparse = HuberRegressor().fit(sp.csr_matrix(X), y)
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-8)
+    small = HuberRegressor().fit(X.astype("f4"), y.astype("f4"))
+    assert small.coef_.dtype == np.float32
+    np.testing.assert_allclose(small.coef_, dense.coef_, atol=1e-3)
+    torch = pytest.importorskip("torch")
+    for make in (HuberRegressor, RobustRegressor):
+        tensor = make().fit(torch.asarray(X), torch.asarray(y))
+        assert torch.is_tensor(tensor.coef_)
+        np.testing.assert_allclose(tensor.coef_, make().fit(X, y).coef_, atol=1e-7)
+
+
+def test_exact_fits_end(rng):
+    X = rng.normal(size=(30, 3))
+    y = X @ [1.0, -2.0, 3.0] + 0.5
+    y[:5] += 10
+    model = HuberRegressor(alpha=0).fit(X, y)
+    np.testing.assert_allclose(model.coef_, [1, -2, 3], atol=1e-6)
+    assert model.outliers_[:5].all()
+    tukey = RobustRegressor().fit(X, y)
+    np.testing.assert_allclose(tukey.coef_, [1, -2, 3], atol=1e-9)
+    np.testing.assert_array_equal(tukey.weights_[:5], 0)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.floats(1.0, 3.0))
+def test_best_scale_solves_its_equation(seed, e):
+    rng = np.random.default_rng(seed)
+    r2, w = rng.standard_t(2, size=40) ** 2, rng.integers(1, 4, size=40).astype(float)
+    s = best_scale(r2, w, w.sum(), e, 1e-12)
+    gap = w @ np.minimum(r2, e * e * s * s) - w.sum() * s * s
+    assert abs(gap) <= 1e-9 * w.sum() * (s * s + 1e-12)
+    guess = best_scale(r2, w, w.sum(), e, 1e-12, 0.3)
+    assert guess == pytest.approx(s, rel=1e-9)
+
+
+def test_biweight_objective_falls_and_matches_statsmodels(rng):
+    sm = pytest.importorskip("statsmodels.api")
+    X, y = noisy(rng)
+    model = RobustRegressor(tol=1e-10).fit(X, y)
+    assert np.all(np.diff(model.history_["objective"]) <= 1e-9)
+    norm = sm.robust.norms.TukeyBiweight(4.685)
+    # at our scale, theirs must not be better
+    r = y - model.predict(X)
+    ours = norm.rho(r / model.scale_).sum()
+    fit = sm.RLM(y, sm.add_constant(X), M=norm).fit()
+    theirs = norm.rho((y - fit.fittedvalues) / model.scale_).sum()
+    assert ours <= theirs + 1e-8
+
+
+def test_bad_parameters(rng):
+    X, y = noisy(rng, n=20)
+    for model in (HuberRegressor(epsilon=0.9), RobustRegressor("cauchy")):
+        with pytest.raises(ValueError, match="must be"):
+            model.fit(X, y)
