@@ -273,7 +273,17 @@ def part(a, cut: slice):
     """Rows `cut` of an aligned array; the array API wants every axis spelt out."""
     if a is None:
         return None
+    if getattr(a, "format", "") == "csr":
+        return sparse_part(a, cut)
     return a[cut, ...] if is_foreign(a) else a[cut]
+
+
+def sparse_part(a, cut: slice):
+    """Rows `cut` of a CSR matrix as views of its arrays: slicing would copy them."""
+    ends = a.indptr[cut.start : cut.stop + 1]
+    own = slice(int(ends[0]), int(ends[-1]))
+    shape = (len(ends) - 1, a.shape[1])
+    return type(a)((a.data[own], a.indices[own], ends - ends[0]), shape=shape)
 
 
 def default_block(d: int) -> int:

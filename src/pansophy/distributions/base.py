@@ -80,9 +80,18 @@ def over_coordinates(log_density, X, *params):
     return xp.sum(log_density(X, *params), axis=-1)
 
 
+def along(weight, total):
+    """The weight of each component, () or (k,), against totals (d,) or (k, d).
+
+    A weight of its own for each coordinate, where values are missing, stays as it is.
+    """
+    own = weight.ndim == 0 or weight.ndim == total.ndim
+    return weight if own else weight[:, None]
+
+
 def per_weight(total, weight):
     """total / weight with the weight of a batch along its first axis."""
-    return total / (weight[:, None] if weight.ndim else weight)
+    return total / along(weight, total)
 
 
 def checked(ok, message):

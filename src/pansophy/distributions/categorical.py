@@ -217,6 +217,11 @@ class Multinomial:
             rng.multinomial(self.trials, p, size=size), like=self.prob
         )
 
+    def draw(self, z, rng: np.random.Generator):
+        """One draw from component z_i for each i: (n, m)."""
+        p = arrays.to_numpy(self.prob)[np.asarray(z)]
+        return arrays.asarray(rng.multinomial(self.trials, p), like=self.prob)
+
     def stats(self, X, weights=None) -> Sums:
         """Weighted sums of the counts."""
         X = arrays.asarray(events(X, int(self.prob.shape[-1])), like=self.prob)

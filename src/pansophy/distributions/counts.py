@@ -20,7 +20,16 @@ import numpy as np
 
 from ..core import arrays
 from ..core.numerics import safe_divide, xlogy
-from .base import Sums, checked, events, floats, gammaln, over_coordinates, sums
+from .base import (
+    Sums,
+    along,
+    checked,
+    events,
+    floats,
+    gammaln,
+    over_coordinates,
+    sums,
+)
 
 
 def yes_or_no(x, p, N=1.0):
@@ -104,7 +113,7 @@ class Binomial:
 def success(stats, prior, trials=1):
     """The likeliest probability of success, or its MAP under a Beta prior."""
     S, N = stats.total[0], stats.weight
-    N = trials * (N[:, None] if N.ndim else N) + 0 * S
+    N = trials * along(N, S) + 0 * S
     if prior is not None:
         a, b = plus(prior.a, S), plus(prior.b, S)
         S, N = S + a - 1, N + a + b - 2
@@ -168,6 +177,11 @@ class Bernoulli:
         p = arrays.to_numpy(self.prob)
         return arrays.asarray(rng.random((n, *p.shape)) < p, like=self.prob)
 
+    def draw(self, z, rng: np.random.Generator):
+        """One draw from component z_i for each i: (n, d)."""
+        p = arrays.to_numpy(self.prob)[np.asarray(z)]
+        return arrays.asarray(rng.random(p.shape) < p, like=self.prob)
+
     def stats(self, X, weights=None) -> Sums:
         """Weight and weighted number of ones."""
         X = events(X, int(self.prob.shape[-1]) if self.prob.ndim else 1)
@@ -227,6 +241,11 @@ class Poisson:
         r = arrays.to_numpy(self.rate)
         return arrays.asarray(rng.poisson(r, size=(n, *r.shape)), like=self.rate)
 
+    def draw(self, z, rng: np.random.Generator):
+        """One draw from component z_i for each i: (n, d)."""
+        r = arrays.to_numpy(self.rate)[np.asarray(z)]
+        return arrays.asarray(rng.poisson(r), like=self.rate)
+
     def stats(self, X, weights=None) -> Sums:
         """Weight and weighted sum."""
         X = events(X, int(self.rate.shape[-1]) if self.rate.ndim else 1)
@@ -236,7 +255,7 @@ class Poisson:
     def from_stats(cls, stats: Sums, prior=None) -> "Poisson":
         """The mean; with a `Gamma` prior the MAP."""
         S, N = stats.total[0], stats.weight
-        N = (N[:, None] if N.ndim else N) + 0 * S
+        N = along(N, S) + 0 * S
         if prior is not None:
             S, N = S + plus(prior.shape, S) - 1, N + plus(prior.rate, S)
         xp = arrays.namespace(S)

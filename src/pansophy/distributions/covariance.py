@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core import arrays
+from .base import along
 
 
 class Shape(NamedTuple):
@@ -176,7 +177,7 @@ TIED = Shape(
     "tied",
     free=lambda k, d: d * (d + 1) // 2,
     scatter=lambda X, M, R: total(full_scatter(X, M, R)),
-    outer=lambda D, N: total(outer_full(D, N)),
+    outer=lambda D, N: arrays.namespace(D).matmul((N[:, None] * D).T, D),
     estimate=lambda S, N, d: S / total(N),
     floor=lambda C, a: C + a * identity(C),
     factor=inverse_factor,
@@ -189,8 +190,8 @@ DIAG = Shape(
     "diag",
     free=lambda k, d: k * d,
     scatter=diag_scatter,
-    outer=lambda D, N: N[:, None] * square(D),
-    estimate=lambda S, N, d: S / N[:, None],
+    outer=lambda D, N: along(N, D) * square(D),
+    estimate=lambda S, N, d: S / along(N, S),
     floor=lambda C, a: C + a,
     factor=inverse_root,
     distance=diag_distance,

@@ -25,7 +25,7 @@ import numpy as np
 
 from ..core import arrays
 from ..core.numerics import LOG_2PI, safe_divide
-from .base import events, floats, total_weight, weighted_sum
+from .base import along, events, floats, total_weight, weighted_sum
 from .covariance import SHAPES, Shape
 
 
@@ -33,7 +33,7 @@ from .covariance import SHAPES, Shape
 class Moments:
     """Weight, mean and scatter of weighted rows; `a + b` merges them, eq. (2)."""
 
-    weight: Any  # () or (k,)
+    weight: Any  # () or (k,); of each coordinate where a diagonal shape misses values
     mean: Any  # (d,) or (k, d)
     scatter: Any  # about the mean, stored as the covariance is
     shape: str = "full"
@@ -54,7 +54,7 @@ class Moments:
         w = a.weight + b.weight
         share = safe_divide(b.weight, w)
         D = b.mean - a.mean
-        mean = a.mean + share[:, None] * D
+        mean = a.mean + along(share, D) * D
         S = a.scatter + b.scatter + SHAPES[a.shape].outer(D, a.weight * share)
         merged = Moments(w, mean, S, a.shape)
         return unbatch(merged) if self.single else merged
@@ -283,3 +283,11 @@ class Normal:
         gap = arrays.asarray(values, like=self.mean) - xp.take(self.mean, b_, axis=0)
         mean = xp.take(self.mean, a_, axis=0) + xp.matmul(gain, gap)
         return Normal(mean, block(a_, a_) - xp.matmul(gain, block(b_, a_)))
+
+    def impute(self, X):
+        """Rows of X with each NaN at its mean given the rest of the row, eq. (3)."""
+        from .missing import impute
+
+        if not self.single:
+            raise TypeError("impute by one Normal at a time: normal[j].impute(X).")
+        return impute(self, events(X, self.d))

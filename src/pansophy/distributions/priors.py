@@ -23,6 +23,7 @@ from ..core import arrays
 from ..core.numerics import safe_log, xlogy
 from .base import (
     Sums,
+    along,
     checked,
     digamma,
     events,
@@ -258,7 +259,7 @@ class Beta:
     def posterior(self, stats: Sums) -> "Beta":
         """Given the statistics of a Bernoulli: Beta(a + ones, b + zeros)."""
         ones, N = stats.total[0], stats.weight
-        zeros = (N[:, None] if N.ndim else N) - ones
+        zeros = along(N, ones) - ones
         return Beta(self.a + ones, self.b + zeros)
 
 
@@ -339,7 +340,5 @@ class Gamma:
 
     def posterior(self, stats: Sums) -> "Gamma":
         """Given the statistics of a Poisson: Gamma(a + sum, b + weight)."""
-        N = stats.weight
-        return Gamma(
-            self.shape + stats.total[0], self.rate + (N[:, None] if N.ndim else N)
-        )
+        S = stats.total[0]
+        return Gamma(self.shape + S, self.rate + along(stats.weight, S))

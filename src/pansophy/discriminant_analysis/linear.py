@@ -1,0 +1,286 @@
+"""Linear discriminant analysis: Normals with one covariance, and Fisher's directions.
+
+    P(y = c | x) ~ pi_c N(x; m_c, S)                                             (1)
+    log P(y = c | x) = w_c . x + b_c + const,   w_c = S^-1 m_c,
+                       b_c = log pi_c - m_c' S^-1 m_c / 2                        (2)
+
+so the posterior is a softmax of linear scores, for two classes a logistic function of
+(w_1 - w_0) . x + b_1 - b_0. The same S whitens the class means for `transform`:
+Fisher's directions maximise the scatter between classes over that within,
+
+    J(w) = w' S_B w / w' S_W w          two classes: w ~ S_W^-1 (m_1 - m_0)       (3)
+
+The fit is one pass: weight, mean and scatter of each class (`distributions.grouped`),
+merged over blocks. "svd" scales columns to unit variance within classes, takes the
+eigenvectors of their correlation, and drops those with a root below tol; where some
+eigenvalue is small, squares have lost the digits that matter, and a second pass takes
+the singular values of the rows themselves by folding triangles. "lsqr" solves (2)
+with a shrunk or given covariance; "eigen" also gives directions from the generalised
+eigenvectors of (3).
+
+Cost O(n d^2) time, O(k d + d^2) memory beyond the data.
+
+Shapes    X (n, d)   m (k, d)   S (d, d)   w (k, d)   b (k,)
+Refs      [Fisher1936]; [LedoitWolf2004]; [Bishop2006] 4.1.4 and 4.2.1
+"""
+
+import warnings
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from ..base import PrefixedOutput, Transformer
+from ..core import arrays
+from ..core.numerics import log_softmax, softmax
+from ..core.rows import DatasetRows
+from ..distributions import Moments
+from ..linear_model.scores import AbstractLinearClassifier
+from ..naive_bayes.bayes import class_codes
+from ..params import Count, Flag, Fraction, NonNegative, ParameterError, Rule
+from ..typing import Matrix, Words
+from .covariances import covariances, estimated, total_moments
+from .fisher import (
+    blocks,
+    class_weight,
+    moments_of,
+    row_triangle,
+    solve_eigen,
+    solve_lsqr,
+    solve_svd,
+)
+
+CovarianceEstimator = Annotated[
+    Any, Rule("an estimator with a fit method", lambda v: hasattr(v, "fit"))
+]
+
+
+@dataclass(eq=False, repr=False)
+class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClassifier):
+    """Normals that share a covariance: linear scores, and directions that separate.
+
+    Parameters
+    ----------
+    solver : {"svd", "lsqr", "eigen"}, default="svd"
+        "svd" drops directions without variance and needs no shrinkage; "lsqr" solves
+        for the scores only; "eigen" gives directions, too. The last two take
+        shrinkage or a covariance estimator.
+    shrinkage : None, "auto" or float from 0 to 1, default=None
+        How far the covariances go towards a multiple of the identity; "auto" is the
+        estimate of Ledoit and Wolf.
+    priors : array of shape (n_classes,) or None, default=None
+        Prior of the classes; None for their frequencies.
+    n_components : int or None, default=None
+        Directions of `transform`; None for min(n_classes - 1, n_features).
+    store_covariance : bool, default=False
+        Whether "svd" keeps `covariance_`; the other solvers always do.
+    tol : float, default=1e-4
+        "svd" drops directions whose standard deviation, in columns scaled to 1, is
+        below it.
+    covariance_estimator : estimator or None, default=None
+        With `fit` and `covariance_`, in place of shrinkage; needs X in memory.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,)
+    means_ : array of shape (n_classes, n_features)
+    priors_ : array of shape (n_classes,)
+    covariance_ : array of shape (n_features, n_features)
+        Covariance within classes, weighted by the priors.
+    scalings_ : array of shape (n_features, rank)
+        Directions; the largest entry of each is positive ("svd" and "eigen").
+    xbar_ : array of shape (n_features,)
+        Mean weighted by the priors ("svd").
+    explained_variance_ratio_ : array of shape (n_components,)
+        Share of the scatter between classes along each direction.
+    classes_ : array of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> X = [[1, 2], [2, 3], [3, 3], [2, 1], [6, 5], [7, 8], [8, 6], [7, 7], [9, 8]]
+    >>> model = LinearDiscriminantAnalysis().fit(X, [1] * 4 + [0] * 5)
+    >>> model.coef_.round(6), model.intercept_.round(6)
+    (array([[-5.747976, -1.639676]]), array([34.211877]))
+    >>> model.predict_proba([[4, 4]]).round(6)
+    array([[0.009366, 0.990634]])
+    """
+
+    solver: Literal["svd", "lsqr", "eigen"] = "svd"
+    shrinkage: Literal["auto"] | Fraction | None = None
+    priors: Matrix | Words | None = None
+    n_components: Count | None = None
+    store_covariance: Flag = False
+    tol: NonNegative = 1e-4
+    covariance_estimator: CovarianceEstimator | None = None
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn means, covariance and directions."""
+        X, y, w = self._begin(
+            X, y, sample_weight, y_kind="class", accept_sparse="csr", dtype="numeric"
+        )
+        self._check_solver()
+        classes, codes = class_codes(y, X)
+        k = int(classes.shape[0])
+        own = self.solver != "svd" and (
+            self.priors is not None or self.shrinkage == "auto"
+        )
+        wide = self.solver == "svd" and X.shape[1] > X.shape[0]
+        shape = "diag" if wide else "full" if own else "tied"
+        m = moments_of(X, codes, w, k, shape)
+        refuse_few(class_weight(m), int(X.shape[0]))
+        priors = self._class_priors(class_weight(m))
+        width = self._width(k)
+        found, S = self._solve(X, codes, w, m, priors)
+        self.classes_, self._n_features_out = classes, width
+        self._store(X, found, S, m.mean, priors, width)
+        return self
+
+    def _check_solver(self):
+        if self.solver == "svd" and self.shrinkage is not None:
+            raise ParameterError(
+                "shrinkage not supported with 'svd' solver: take 'lsqr' or 'eigen'."
+            )
+        if self.covariance_estimator is None:
+            return
+        if self.solver == "svd":
+            raise ParameterError(
+                "covariance estimator is not supported with svd solver. Try another "
+                "solver"
+            )
+        if self.shrinkage:
+            raise ParameterError(
+                "covariance_estimator and shrinkage parameters are not None. Only one "
+                "of the two can be set."
+            )
+
+    def _class_priors(self, weight):
+        if self.priors is None:
+            return weight / weight.sum()
+        priors = np.asarray(arrays.to_numpy(self.priors), dtype=np.float64)
+        if priors.shape != weight.shape:
+            raise ParameterError(
+                f"priors of LinearDiscriminantAnalysis must hold {len(weight)} "
+                f"numbers, one for each class, got shape {priors.shape}."
+            )
+        if np.any(priors < 0):
+            raise ParameterError("priors must be non-negative")
+        if abs(priors.sum() - 1) > 1e-5:
+            warnings.warn(
+                "The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=3
+            )
+        return priors / priors.sum()
+
+    def _width(self, k):
+        most = min(k - 1, self.n_features_in_)
+        if self.n_components is not None and self.n_components > most:
+            raise ParameterError(
+                "n_components cannot be larger than min(n_features, n_classes - 1): "
+                f"{self.n_components} > {most}."
+            )
+        return most if self.n_components is None else self.n_components
+
+    def _solve(self, X, codes, w, m, priors):
+        """The solution and the covariance within classes."""
+        tied, W = m.shape == "tied", class_weight(m).sum()
+        S = m.scatter / W if tied else None
+        if self.solver == "svd":
+            again = lambda scale: row_triangle(X, codes, w, m.mean, scale)
+            if S is None and self.store_covariance:
+                R = again(np.full(self.n_features_in_, np.sqrt(W)))
+                S = R.T @ R
+            return solve_svd(m, priors, again, self.tol), S
+        if self.covariance_estimator is not None:
+            x, c = in_memory(X, w), arrays.to_numpy(codes)
+            C = estimated(self.covariance_estimator, x, c, len(priors))
+            S = np.tensordot(priors, C, axes=1)
+            C = estimated(self.covariance_estimator, x, 0 * c, 1)
+            total = C[0]
+        else:
+            every = blocks(X, codes, w)
+            alone = Moments(m.weight.sum()[None], m.mean[:1], m.scatter[None, ...])
+            if tied:
+                S = covariances(alone, every, self.shrinkage)[0]
+            else:
+                C = covariances(m, every, self.shrinkage)
+                S = np.tensordot(priors, C, axes=1)
+            if self.solver == "lsqr":
+                return solve_lsqr(S, m.mean, priors), S
+            one = blocks(X, 0 * codes, w)
+            total = covariances(total_moments(m), one, self.shrinkage)[0]
+        if self.solver == "lsqr":
+            return solve_lsqr(S, m.mean, priors), S
+        return solve_eigen(S, total, m.mean, priors), S
+
+    def _store(self, X, found, S, means, priors, width):
+        like = arrays.as_float(X) if arrays.is_foreign(X) else np.empty(0, floats(X))
+        put = lambda a: arrays.asarray(np.ascontiguousarray(a), like=like)
+        coef, intercept = found.coef, found.intercept
+        if len(coef) == 2:
+            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        self.coef_, self.intercept_ = put(coef), put(intercept)
+        self.means_, self.priors_ = put(means), put(priors)
+        if self.solver == "svd":
+            self.xbar_ = put(priors @ means)
+        if self.store_covariance or self.solver != "svd":
+            self.covariance_ = put(S)
+        if found.scalings is not None:
+            self.scalings_ = put(found.scalings)
+            self.explained_variance_ratio_ = put(found.ratio[:width])
+
+    def _scores(self, X):
+        """Eq. (2) with a column for every class."""
+        F = self.decision_function(X)
+        xp = arrays.namespace(F)
+        return xp.stack([0 * F, F], axis=1) if F.ndim == 1 else F
+
+    def predict_log_proba(self, X):
+        """Logarithm of the posterior, eq. (2)."""
+        return log_softmax(self._scores(X))
+
+    def predict_proba(self, X):
+        """Posterior of the classes, eq. (2)."""
+        return softmax(self._scores(X))
+
+    def transform(self, X):
+        """Rows along Fisher's directions, eq. (3)."""
+        X = self._ready(X, accept_sparse="csr")
+        if self.solver == "lsqr":
+            raise ParameterError(
+                "transform not implemented for 'lsqr' solver (use 'svd' or 'eigen')."
+            )
+        L = self.scalings_[:, : self._n_features_out]
+        shift = self.xbar_ @ L if self.solver == "svd" else 0.0
+        project = lambda x: x @ L - shift
+        return X.map(project) if isinstance(X, DatasetRows) else project(X)
+
+
+def floats(X):
+    """float32 stays, all else becomes float64."""
+    return np.float32 if X.dtype == np.float32 else np.float64
+
+
+def in_memory(X, w):
+    """X for an estimator of scikit-learn's, which takes neither files nor weights."""
+    if isinstance(X, DatasetRows) or arrays.is_foreign(X) or not hasattr(X, "dtype"):
+        raise ValueError("covariance_estimator needs X as a NumPy array.")
+    if w is not None:
+        raise ValueError("covariance_estimator takes no sample_weight.")
+    return X.toarray() if hasattr(X, "toarray") else X
+
+
+def refuse_few(weight, n):
+    """Two classes and more rows than classes, as scikit-learn asks."""
+    k = int(np.sum(weight > 0))
+    if k < 2:
+        raise ValueError(
+            f"The number of classes has to be greater than one; got {k} class"
+        )
+    if n <= len(weight):
+        raise ValueError(
+            "The number of samples must be more than the number of classes."
+        )

@@ -1,0 +1,215 @@
+"""Bayes' rule for classifiers: prior times density, over their sum.
+
+    P(y = c | x) = pi_c p(x | c) / P(x),      P(x) = sum_c pi_c p(x | c)          (1)
+
+A generative classifier is a prior pi and a density for each class. Everything else is
+here: log P(x, c) block by block over arrays, sparse matrices, tensors and tables on
+disk, the posterior from it, decisions, the evidence P(x), and sampling y, then x. A
+row that no class can produce has no posterior, and is given the prior.
+
+Shapes    X (n, d)   log P(x, c) (n, k)   pi (k,)
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import Classifier, Estimator
+from ..core import arrays
+from ..core.numerics import log_softmax, logsumexp, safe_log
+from ..core.random import rng_from
+from ..core.rows import DatasetRows, is_dataset, rows
+from ..params import ParameterError
+
+SPARSE_TASKS = 32  # pieces of a sparse matrix: enough for threads, few slices
+
+
+def class_codes(y, X=None, classes=None):
+    """The classes in order, and the place of each label among them.
+
+    Labels of a table on disk come unchecked, and are checked here.
+    """
+    if isinstance(X, DatasetRows):
+        y = np.asarray(y)
+        if y.ndim != 1 or len(y) != X.n:
+            raise ValueError(f"X has {X.n} rows, but y has shape {y.shape}.")
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
+            raise ValueError("Input y contains NaN or infinity.")
+    if classes is None:
+        classes, codes = arrays.namespace(y).unique_inverse(y)
+        return classes, arrays.namespace(codes).reshape(codes, (-1,))
+    names, labels = arrays.to_numpy(classes), arrays.to_numpy(y)
+    codes = np.minimum(np.searchsorted(names, labels), len(names) - 1)
+    unknown = np.unique(labels[names[codes] != labels])
+    if len(unknown):
+        raise ValueError(
+            f"The target label(s) {unknown} in y do not exist in the initial classes "
+            f"{names}"
+        )
+    xp = arrays.namespace(y)
+    return classes, xp.asarray(codes, device=arrays.device(y))
+
+
+def given_prior(model, name, k):
+    """The class prior set by hand, checked; None if there is none."""
+    value = getattr(model, name)
+    if value is None:
+        return None
+    who = type(model).__name__
+    prior = np.asarray(arrays.to_numpy(value), dtype=np.float64)
+    if prior.shape != (k,):
+        raise ParameterError(
+            f"Number of priors must match number of classes: {name} of {who} has "
+            f"shape {prior.shape}, y has {k} classes."
+        )
+    if not np.all(prior >= 0):
+        raise ParameterError(f"Priors must be non-negative: {name} of {who} is not.")
+    if not np.isclose(prior.sum(), 1.0):
+        raise ParameterError(
+            f"The sum of the priors should be 1: {name} of {who} sums to "
+            f"{prior.sum():g}."
+        )
+    return prior
+
+
+def frequencies(counts):
+    """The likeliest class prior, eq. (1): relative weights."""
+    return counts / arrays.namespace(counts).sum(counts)
+
+
+def settled(J, log_prior):
+    """log P(x, c), with the prior for rows that no class can produce."""
+    xp = arrays.namespace(J)
+    possible = xp.max(J, axis=1, keepdims=True) > -xp.inf
+    if bool(xp.all(possible)):
+        return J
+    return xp.where(possible, J, log_prior + xp.zeros_like(J))
+
+
+def posterior(J, log_prior):
+    """log P(c | x) from log P(x, c), eq. (1)."""
+    return log_softmax(settled(J, log_prior))
+
+
+def pick(classes, best):
+    """The classes at positions `best`, in the library of the classes."""
+    xp = arrays.namespace(classes)
+    best = arrays.to_numpy(best) if xp is not arrays.namespace(best) else best
+    return xp.take(classes, xp.asarray(best, device=arrays.device(classes)), axis=0)
+
+
+def row_blocks(X, *aligned, block=None):
+    """X in blocks; sparse rows in few pieces, as their width says nothing."""
+    if sp.issparse(X):
+        block = block or max(1024, -(-X.shape[0] // SPARSE_TASKS))
+    return rows(X, *aligned, block=block)
+
+
+def by_dense_rows(score):
+    """The same function of rows, for sparse ones a few at a time made dense."""
+
+    def apply(x):
+        if not sp.issparse(x):
+            return score(x)
+        return rows(x).map(lambda part: score(part.toarray()))
+
+    return apply
+
+
+class AbstractBayes(Classifier, Estimator):
+    """Posteriors, evidence and samples of a model with `_scorer` and `_draw`.
+
+    `_scorer()` gives a function from a block of rows to log p(x | c); the model has
+    `classes_` and log pi in `class_log_prior_`.
+    """
+
+    _holes = True  # whether NaN stands for a missing value
+    _sparse: Any = "csr"
+    _generative = True
+
+    def _checks(self, X) -> dict:
+        holes = self._holes and not sp.issparse(X)
+        return {
+            "accept_sparse": self._sparse,
+            "dtype": "numeric",
+            "ensure_all_finite": "allow-nan" if holes else True,
+        }
+
+    def _scorer(self):
+        raise TypeError(f"{type(self).__name__} gives no densities.")
+
+    def _prior(self, like):
+        """log pi for arrays like `like`."""
+        return arrays.asarray(arrays.to_numpy(self.class_log_prior_), like=like)
+
+    def _ask(self, X, finish):
+        """finish(log P(x, c)) for all rows, block by block."""
+        X = self._ready(X, **({} if is_dataset(X) else self._checks(X)))
+        score = self._scorer()
+        joint = lambda L: finish(L + self._prior(L))
+        return row_blocks(X).map(lambda x: joint(score(x)))
+
+    def predict_joint_log_proba(self, X):
+        """log P(x, c) for every class: (n, k)."""
+        return self._ask(X, lambda J: J)
+
+    def predict_log_proba(self, X):
+        """Logarithm of the posterior, eq. (1)."""
+        return self._ask(X, lambda J: posterior(J, self._prior(J)))
+
+    def predict_proba(self, X):
+        """Posterior of the classes, eq. (1)."""
+        exp = lambda A: arrays.namespace(A).exp(A)
+        return self._ask(X, lambda J: exp(posterior(J, self._prior(J))))
+
+    def predict(self, X):
+        """The class of the highest posterior."""
+
+        def best(J):
+            return arrays.namespace(J).argmax(settled(J, self._prior(J)), axis=1)
+
+        found = self._ask(X, best)
+        return pick(self.classes_, found)
+
+    @available_if(lambda self: self._generative)
+    def score_samples(self, X):
+        """log P(x), the evidence of eq. (1): how likely the model finds each row."""
+        return self._ask(X, logsumexp)
+
+    @available_if(lambda self: self._generative)
+    def sample(self, n_samples=1, random_state=None):
+        """Draw classes from the prior, then rows from their densities.
+
+        Returns
+        -------
+        X : array of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if n_samples < 1:
+            raise ValueError(f"n_samples must be at least 1, got {n_samples}.")
+        rng = rng_from(random_state)
+        pi = np.exp(arrays.to_numpy(self.class_log_prior_).astype(np.float64))
+        z = rng.choice(len(pi), size=n_samples, p=pi / pi.sum())
+        return self._draw(z, rng), pick(self.classes_, z)
+
+    def _draw(self, z, rng):
+        raise TypeError(f"{type(self).__name__} gives no samples.")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._holes
+        tags.input_tags.sparse = bool(self._sparse)
+        return tags
+
+
+def log_prior_of(prior, counts, *, fit_prior=True):
+    """log pi: the prior given, the relative weights, or all equal."""
+    if prior is None and not fit_prior:
+        k = counts.shape[0]
+        prior = np.full(k, 1 / k)
+    pi = frequencies(counts) if prior is None else arrays.asarray(prior, like=counts)
+    return safe_log(pi)

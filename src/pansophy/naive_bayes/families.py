@@ -1,0 +1,334 @@
+"""What a naive Bayes model needs of the distribution of a group of columns.
+
+    p(x | c) = prod_j p(x_j; t_jc)        columns are independent given the class  (1)
+
+A `Family` says how its columns are summed up per class, how the sums become a
+`Distribution` (through `from_stats`, with a conjugate prior), how that scores rows,
+and how it draws them. A value that is NaN was not seen: its factor drops out of (1),
+and it is not counted. Smoothing by a pseudo-counts is the mean of the posterior under
+Beta(a, a) or Dirichlet(a, ..., a), which is the mode under the same with a + 1:
+
+    p = (count + a) / (seen + 2a)      (count_v + a) / (sum_v count_v + m a)       (2)
+
+    gaussian      Normal of diagonal shape; a is the share of the largest variance of
+                  all columns that is added to each
+    bernoulli     x = 0, 1         log p = sum_j x_j log p_j + (1 - x_j) log(1 - p_j)
+    poisson       x = 0, 1, 2 ..   a rows with the mean of all classes are the prior
+    multinomial   counts of words  log p = sum_j x_j log p_j, one block of columns;
+                  with columns missing, the rest of p is scaled up to sum to 1
+    categorical   x = 0 .. m_j-1   one table for each column
+
+Shapes    x (b, d) a block   codes (b,)   w (b,) or None   N (k,)   scores (b, k)
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core import arrays, threads
+from ..core.numerics import LOG_2PI, safe_divide, safe_log, xlogy
+from ..distributions import (
+    Bernoulli,
+    Beta,
+    Dirichlet,
+    Gamma,
+    Moments,
+    Multinomial,
+    Normal,
+    Poisson,
+)
+from ..distributions.base import Sums, gammaln
+from ..distributions.grouped import class_moments, class_sums, double, row_weights
+from . import _naive_bayes as loops
+from .bayes import by_dense_rows
+from .tables import (
+    categorical_fit,
+    categorical_scorer,
+    categorical_sums,
+    draw_columns,
+)
+
+
+class Family(NamedTuple):
+    """One kind of column."""
+
+    sums: Callable  # (x, codes, k, w) -> statistics that add up
+    fit: Callable  # (statistics, N, alpha, prior) -> distribution
+    scorer: Callable  # distribution -> (x -> log p (b, k))
+    draw: Callable  # (distribution, z, rng) -> (n, d)
+
+
+# --- gaussian ---------------------------------------------------------------------
+
+
+def gaussian_sums(x, codes, k, w):
+    return class_moments(x, codes, k, w, "diag")
+
+
+def pooled(m: Moments) -> Moments:
+    """Moments in which all classes share the scatter of all."""
+    xp = arrays.namespace(m.mean)
+    like = xp.zeros_like(m.mean)
+    N, S = xp.sum(m.weight, axis=0) + like, xp.sum(m.scatter, axis=0) + like
+    return Moments(N, m.mean, S, m.shape)
+
+
+def variance_floor(m: Moments, share):
+    """`share` of the largest variance of a column over all classes (1 if all are 0)."""
+    xp = arrays.namespace(m.mean)
+    N = xp.sum(m.weight, axis=0)
+    centre = safe_divide(xp.sum(m.weight * m.mean, axis=0), N)
+    gap = m.mean - centre
+    V = safe_divide(xp.sum(m.scatter + m.weight * gap * gap, axis=0), N)
+    top = float(xp.max(V))
+    return share * (top if top != 0 else 1.0)
+
+
+def gaussian_fit(m, N, share, prior=None, *, shared=False) -> Normal:
+    """The likeliest Normals, with a floor of `share` times the largest variance."""
+    xp = arrays.namespace(m.mean)
+    with np.errstate(over="ignore", invalid="ignore"):
+        floor = variance_floor(m, share)
+        p = Normal.from_stats(pooled(m) if shared else m, floor=floor)
+    if not bool(xp.all(xp.isfinite(p.cov))):
+        raise ValueError("X holds values whose squares overflow: scale the data.")
+    if not bool(xp.all(p.cov > 0)):
+        c, j = np.argwhere(arrays.to_numpy(p.cov) <= 0)[0]
+        raise ValueError(
+            f"column {j} does not vary in class {c} of the rows: raise var_smoothing."
+        )
+    return p
+
+
+def gaussian_scorer(p: Normal):
+    """Scores of a batch of diagonal Normals."""
+    P = p.factor
+    if arrays.is_foreign(P):
+        return p.log_prob
+    M, P = np.ascontiguousarray(p.means), np.ascontiguousarray(P)
+    log_P = np.log(P) - 0.5 * LOG_2PI
+    constant = log_P.sum(axis=1)
+
+    def score(x):
+        out = np.empty((x.shape[0], len(M)))
+        loops.normal_scores(double(x), M, P, log_P, constant, out)
+        return out
+
+    return by_dense_rows(score)
+
+
+# --- families that are linear in x ------------------------------------------------
+
+
+class Counted(NamedTuple):
+    """Sums of x per class and the weight of rows that miss a column; they add."""
+
+    total: Any  # (k, d)
+    missing: Any  # (k, d), or 0.0 where nothing is missing
+
+
+def values_of(x):
+    """The entries of a sparse matrix as numbers that the loops take."""
+    return x.data if x.data.dtype.kind in "fb" else x.data.astype(np.float64)
+
+
+def sparse_sums(x, codes, k, w):
+    """Sums (k, d) of sparse rows, class by class: each task owns its rows of them."""
+    S, data, v = np.zeros((k, x.shape[1])), values_of(x), row_weights(w)
+    order = np.argsort(codes, kind="stable")  # a class at a time stays in cache
+    ends = np.searchsorted(codes[order], np.arange(k + 1))
+    tasks = (
+        lambda c=c: loops.sparse_sum(
+            x.indptr, x.indices, data, order[ends[c] : ends[c + 1]], *v, S[c]
+        )
+        for c in range(k)
+    )
+    for _ in threads.run(tasks):
+        pass
+    return S
+
+
+def counted(x, codes, k, w) -> Counted:
+    """`Counted` of a block of rows: dense, sparse or tensor."""
+    if sp.issparse(x):
+        return Counted(sparse_sums(x, codes, k, w), 0.0)
+    total = class_sums(x, codes, k, w)[1]
+    if arrays.is_foreign(x) or not np.isnan(total).any():
+        return Counted(total, 0.0)
+    holes = np.isnan(x)
+    missing = class_sums(holes.astype(float), codes, k, w)[1]
+    return Counted(class_sums(np.where(holes, 0, x), codes, k, w)[1], missing)
+
+
+def seen(s: Counted, N):
+    """The weight of the rows that have each column, (k,) or (k, d)."""
+    return N[:, None] - s.missing if isinstance(s.missing, np.ndarray) else N
+
+
+def linear_scorer(one, zero, scale=None):
+    """x -> sum_j x_j one_cj + (1 - x_j) zero_cj, with 0 * -inf = 0.
+
+    `zero` is None where the second term is absent. `scale` (k, d), if given, is p of
+    a multinomial, whose seen part is scaled to sum to 1.
+    """
+    xp = arrays.namespace(one)
+    zero = xp.zeros_like(one) if zero is None else zero
+    never1, never0 = xp.isinf(one), xp.isinf(zero)
+    hard = bool(xp.any(never1 | never0))
+    cut = lambda a, bad: xp.where(bad, xp.zeros_like(a), a)
+    a1, a0 = cut(one, never1), cut(zero, never0)
+    A, B = (a1 - a0).T, a0.T
+    n1, n0 = (xp.astype(b, one.dtype) for b in (never1, never0))
+    sums = [(contiguous(A), B)]
+    if hard:  # how many impossible things a row holds is linear in x, too
+        sums.append((contiguous((n1 - n0).T), n0.T))
+
+    def complete(x):
+        parts = [product(x, A) + xp.sum(B, axis=0) for A, B in sums]
+        return verdict(xp, parts)
+
+    def score(x):
+        if sp.issparse(x) or arrays.is_foreign(x):
+            return complete(x)
+        out = complete(x)
+        bad = np.flatnonzero(np.isnan(out).any(axis=1))
+        if len(bad):
+            some = ~np.isnan(x[bad])
+            filled = np.where(some, x[bad], 0)
+            some = some.astype(float)
+            parts = [filled @ A + some @ B for A, B in sums]
+            out[bad] = verdict(np, parts)
+            if scale is not None:
+                left = np.minimum(some @ scale.T, 1.0)
+                words = filled.sum(axis=1, keepdims=True) + 0 * left
+                out[bad] -= xlogy(words, left)
+        return out
+
+    return score
+
+
+def contiguous(A):
+    return A if arrays.is_foreign(A) else np.ascontiguousarray(A)
+
+
+def verdict(xp, parts):
+    """The first part, -inf where the second (if any) counts something impossible."""
+    if len(parts) == 1:
+        return parts[0]
+    return xp.where(parts[1] > 0.5, xp.full_like(parts[0], -xp.inf), parts[0])
+
+
+def product(x, A):
+    """x A for a block of rows of any kind."""
+    if arrays.is_foreign(x):
+        return arrays.as_float(x) @ arrays.asarray(A, like=arrays.as_float(x))
+    if not sp.issparse(x):
+        return x @ A
+    out = np.empty((x.shape[0], A.shape[1]))
+    loops.sparse_scores(x.indptr, x.indices, values_of(x), A, out)
+    return out
+
+
+def smallest(x):
+    """The smallest entry of a block, 0 if it has none."""
+    values = x.data if sp.issparse(x) else x
+    if arrays.is_foreign(values):
+        return float(arrays.namespace(values).min(values))
+    low = values.min(initial=0)
+    return np.fmin.reduce(values, axis=None, initial=0) if np.isnan(low) else low
+
+
+def bernoulli_sums(x, codes, k, w):
+    values = x.data if sp.issparse(x) else x
+    top = arrays.namespace(values).max(values) if values.shape[0] else 0
+    if smallest(x) < 0 or top > 1:
+        raise ValueError("bernoulli columns must hold 0 and 1 only.")
+    return counted(x, codes, k, w)
+
+
+def bernoulli_fit(s, N, alpha, prior):
+    prior = Beta(1.0 + alpha, 1.0 + alpha) if prior is None else prior
+    return Bernoulli.from_stats(Sums(seen(s, N), (s.total,)), prior)
+
+
+def count_sums(x, codes, k, w):
+    if smallest(x) < 0:
+        raise ValueError("Negative values in data passed to count columns (input X).")
+    return counted(x, codes, k, w)
+
+
+def poisson_fit(s, N, alpha, prior):
+    n = seen(s, N)
+    if prior is None:
+        xp = arrays.namespace(s.total)
+        every = xp.sum(n, axis=0) + 0 * s.total[0, :]
+        rate = safe_divide(xp.sum(s.total, axis=0), every)
+        if not np.any(alpha):
+            return Poisson.from_stats(Sums(n, (s.total,)))
+        prior = Gamma(1 + alpha * rate, alpha + 0 * rate)
+    return Poisson.from_stats(Sums(n, (s.total,)), prior)
+
+
+def poisson_scorer(p: Poisson):
+    rate = p.rate
+    one = safe_log(rate)
+    base = linear_scorer(one, None)
+    xp = arrays.namespace(rate)
+
+    def score(x):
+        if sp.issparse(x):
+            ways = sp.csr_array((gammaln(x.data + 1.0), x.indices, x.indptr), x.shape)
+            return base(x) - (xp.sum(rate, axis=1) + ways.sum(axis=1)[:, None])
+        if arrays.is_foreign(x):
+            x = arrays.as_float(x)
+            ways = xp.sum(gammaln(x + 1), axis=1)[:, None]
+            return base(x) - xp.sum(rate, axis=1) - ways
+        some = ~np.isnan(x)
+        ways = np.where(some, gammaln(np.where(some, x, 0.0) + 1), 0).sum(axis=1)
+        return base(x) - some @ rate.T - ways[:, None]
+
+    return score
+
+
+def multinomial_fit(s, N, alpha, prior):
+    total = expected_counts(s, N)
+    xp = arrays.namespace(total)
+    words = float(xp.sum(total)) / max(float(xp.sum(N)), 1e-300)
+    trials = max(1, round(words))  # the mean length of a row, for samples
+    prior = Dirichlet(alpha + 1.0 + 0 * total[0, :]) if prior is None else prior
+    return Multinomial.from_stats(Sums(N, (total,)), prior, trials)
+
+
+def expected_counts(s, N):
+    """Sums of counts, for columns missing in some rows scaled up to all rows."""
+    if not isinstance(s.missing, np.ndarray):
+        return s.total
+    n = seen(s, N)
+    return s.total * safe_divide(N[:, None] + 0 * n, n, 1.0)
+
+
+def draw(p, z, rng):
+    return p.draw(z, rng)
+
+
+FAMILIES = {
+    "gaussian": Family(gaussian_sums, gaussian_fit, gaussian_scorer, draw),
+    "bernoulli": Family(
+        bernoulli_sums,
+        bernoulli_fit,
+        lambda p: linear_scorer(safe_log(p.prob), safe_log(1 - p.prob)),
+        draw,
+    ),
+    "poisson": Family(count_sums, poisson_fit, poisson_scorer, draw),
+    "multinomial": Family(
+        count_sums,
+        multinomial_fit,
+        lambda p: linear_scorer(safe_log(p.prob), None, p.prob),
+        draw,
+    ),
+    "categorical": Family(
+        categorical_sums, categorical_fit, categorical_scorer, draw_columns
+    ),
+}

@@ -1,0 +1,245 @@
+"""Naive Bayes of any distribution: one for all columns, or columns of several kinds.
+
+    P(y = c | x) ~ pi_c prod_g p_g(x_g | c)       g runs over groups of columns    (1)
+
+NaiveBayes has one family for all columns. MixedNB has groups, so that numbers,
+counts, categories and words stand side by side; the likelihood is the product of the
+groups, and with one group the model is the pure one. Both are the engine of
+`naive_bayes` over the families of `families`: one pass, `partial_fit`, missing values,
+sampling. `columns="auto"` looks at the values: 0 and 1 only are "bernoulli", whole
+numbers from 0 to 19 "categorical", larger whole numbers "poisson", others "gaussian".
+
+Shapes    X (n, d)
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from ..core import arrays
+from ..distributions import Beta, Dirichlet, Gamma
+from ..params import Flag, NonNegative, ParameterError, Rule
+from ..typing import Matrix, Words
+from .bayes import given_prior, log_prior_of, row_blocks
+from .families import FAMILIES
+from .naive_bayes import AbstractNaiveBayes
+
+Family = Literal["gaussian", "bernoulli", "categorical", "poisson", "multinomial"]
+Columns = Annotated[
+    Any,
+    Rule(
+        "'auto', a family for each column, or pairs of a family and its columns",
+        lambda v: v == "auto" or isinstance(v, (list, tuple, dict)),
+    ),
+]
+CATEGORIES = 20  # whole numbers below this are categories in the eyes of "auto"
+
+
+def detect(X):
+    """A family for each column, from the values it holds."""
+
+    def look(x):
+        x = arrays.to_numpy(x)
+        x = np.where(np.isnan(x), 0, x) if x.dtype.kind == "f" else x
+        return (
+            np.max(x, axis=0, keepdims=True),
+            np.all((x >= 0) & (np.floor(x) == x), axis=0, keepdims=True),
+        )
+
+    top, whole = row_blocks(X).map(look, blas=False)
+    top, whole = top.max(axis=0), whole.all(axis=0)
+
+    def family(j):
+        if not whole[j]:
+            return "gaussian"
+        if top[j] <= 1:
+            return "bernoulli"
+        return "categorical" if top[j] < CATEGORIES else "poisson"
+
+    return [family(j) for j in range(len(top))]
+
+
+def grouped(names):
+    """Pairs of a family and its columns from one name for each column."""
+    names = np.asarray(names, dtype=object)
+    kinds = dict.fromkeys(names)
+    return [(str(kind), np.flatnonzero(names == kind)) for kind in kinds]
+
+
+class AbstractFamilies(AbstractNaiveBayes):
+    """Groups of columns to distributions."""
+
+    def _estimate(self, sums, groups, X):
+        prior = given_prior(self, "class_prior", sums.weight.shape[0])
+        own = getattr(self, "prior", None)
+        made = []
+        for (name, _), s in zip(groups, sums.parts, strict=True):
+            a = self.var_smoothing if name == "gaussian" else self.alpha
+            made.append(FAMILIES[name].fit(s, sums.weight, a, own))
+        self.distribution_ = tuple(made)
+        self.class_count_ = sums.weight
+        self.class_log_prior_ = log_prior_of(
+            prior, sums.weight, fit_prior=self.fit_prior
+        )
+
+
+@dataclass(eq=False, repr=False)
+class NaiveBayes(AbstractFamilies):
+    """Naive Bayes with one family of distributions for all columns.
+
+    Parameters
+    ----------
+    family : {"gaussian", "bernoulli", "categorical", "poisson", "multinomial"}, \
+default="gaussian"
+        Distribution of a column given the class.
+    alpha : float, default=1.0
+        Pseudo-count of every event; for "poisson" the number of rows with the mean
+        of all classes that are added to each. 0 for maximum likelihood.
+    prior : Beta, Dirichlet, Gamma or None, default=None
+        Conjugate prior of the parameters, in place of alpha; its mode is taken.
+        "gaussian" has none here.
+    var_smoothing : float, default=1e-9
+        Share of the largest variance that is added to the variances of "gaussian".
+    fit_prior : bool, default=True
+        Whether classes have their frequencies as prior, or all the same.
+    class_prior : array of shape (n_classes,) or None, default=None
+        Prior of the classes, in place of the frequencies.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    class_count_, class_log_prior_ : arrays of shape (n_classes,)
+    distribution_ : tuple of one distribution, a batch over the classes
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.naive_bayes import NaiveBayes
+    >>> X = np.array([[0, 3], [1, 4], [5, 0], [6, 1]])
+    >>> model = NaiveBayes("poisson", alpha=0).fit(X, ["a", "a", "b", "b"])
+    >>> model.distribution_[0].rate
+    array([[0.5, 3.5], [5.5, 0.5]])
+    >>> model.predict([[1, 3], [np.nan, 0]])
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    family: Family = "gaussian"
+    _: KW_ONLY
+    alpha: NonNegative = 1.0
+    prior: Beta | Dirichlet | Gamma | None = None
+    var_smoothing: NonNegative = 1e-9
+    fit_prior: Flag = True
+    class_prior: Matrix | Words | None = None
+
+    @property
+    def _sparse(self):
+        return False if self.family == "categorical" else "csr"
+
+    def _groups(self, X, before):
+        kind = {"bernoulli": Beta, "poisson": Gamma, "gaussian": type(None)}
+        kind = kind.get(self.family, Dirichlet)
+        if self.prior is not None and not isinstance(self.prior, kind):
+            raise ParameterError(
+                f"prior of NaiveBayes must be None or conjugate to {self.family!r}, "
+                f"got {type(self.prior).__name__}."
+            )
+        return ((self.family, None),)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = self.family == "categorical"
+        tags.input_tags.positive_only = self.family != "gaussian"
+        tags.classifier_tags.poor_score = self.family != "gaussian"
+        return tags
+
+
+@dataclass(eq=False, repr=False)
+class MixedNB(AbstractFamilies):
+    """Naive Bayes with a family of distributions for each column.
+
+    Parameters
+    ----------
+    columns : "auto", list or dict, default="auto"
+        The family of each column ("gaussian", "bernoulli", "categorical", "poisson",
+        "multinomial"), in order; or pairs (or a dict) of a family and its columns, by
+        number or by name. Columns of a "multinomial" are one block of counts; pairs
+        may name the family twice. "auto" goes by the values.
+    alpha : float, default=1.0
+        Pseudo-count of every event; 0 for maximum likelihood.
+    var_smoothing : float, default=1e-9
+        Share of the largest variance that is added to the variances of "gaussian".
+    fit_prior : bool, default=True
+        Whether classes have their frequencies as prior, or all the same.
+    class_prior : array of shape (n_classes,) or None, default=None
+        Prior of the classes, in place of the frequencies.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    class_count_, class_log_prior_ : arrays of shape (n_classes,)
+    groups_ : tuple of pairs of a family and its columns
+    distribution_ : tuple of the distributions of the groups
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.naive_bayes import MixedNB
+    >>> X = np.array([[0.1, 0], [0.3, 0], [1.2, 1], [1.1, 2]])
+    >>> model = MixedNB(["gaussian", "categorical"]).fit(X, [0, 0, 1, 1])
+    >>> model.predict([[0.2, 1], [np.nan, 2]])
+    array([0, 1])
+    """
+
+    columns: Columns = "auto"
+    _: KW_ONLY
+    alpha: NonNegative = 1.0
+    var_smoothing: NonNegative = 1e-9
+    fit_prior: Flag = True
+    class_prior: Matrix | Words | None = None
+
+    _sparse = False
+
+    def _groups(self, X, before):
+        if before is not None:
+            return self.groups_
+        d, given = self.n_features_in_, self.columns
+        if isinstance(given, str):
+            pairs = grouped(detect(X))
+        elif isinstance(given, dict):
+            pairs = list(given.items())
+        elif all(isinstance(v, str) for v in given):
+            pairs = grouped(given)
+            if len(given) != d:
+                self._refuse(f"a family for each of {d} columns, got {len(given)}")
+        else:
+            pairs = list(given)
+        pairs = [(name, self._places(columns)) for name, columns in pairs]
+        unknown = [name for name, _ in pairs if name not in FAMILIES]
+        if unknown:
+            self._refuse(f"of families {', '.join(FAMILIES)}, got {unknown[0]!r}")
+        every = np.concatenate([places for _, places in pairs])
+        if not np.array_equal(np.sort(every), np.arange(d)):
+            self._refuse(f"such that each of {d} columns is in one group")
+        return tuple((str(name), places) for name, places in pairs)
+
+    def _refuse(self, what):
+        raise ParameterError(f"columns of MixedNB must be {what}.")
+
+    def _places(self, columns):
+        """Column numbers from numbers or names."""
+        names = list(getattr(self, "feature_names_in_", ()))
+        places = []
+        for column in [columns] if isinstance(columns, (str, Integral)) else columns:
+            if isinstance(column, str):
+                if column not in names:
+                    self._refuse(f"columns of X, which has none named {column!r}")
+                places.append(names.index(column))
+            else:
+                places.append(int(column))
+        return np.asarray(places, dtype=np.intp)
