@@ -56,6 +56,82 @@ def ridge_sklearnex(payload):
     return Ridge().fit(*payload)
 
 
+def summary_ours(payload):
+    from pansophy.linear_model import LinearRegression
+
+    X, y = payload
+    return LinearRegression().fit(X, y).summary(X, y, cov_type="HC3")
+
+
+def summary_statsmodels(payload):
+    import statsmodels.api as sm
+
+    X, y = payload
+    return sm.OLS(y, sm.add_constant(X)).fit(cov_type="HC3", use_t=True)
+
+
+def error_of_errors(payload, result):
+    """Largest relative distance of the HC3 standard errors from a plain computation."""
+    X, y = payload
+    A = np.column_stack([np.ones(len(X)), X])
+    Q, R = np.linalg.qr(A)
+    r = (y - Q @ (Q.T @ y)) / (1 - np.sum(Q**2, axis=1))
+    inverse = np.linalg.inv(R)
+    right = np.linalg.norm(inverse @ (Q * r[:, None]).T, axis=1)
+    got = result["std error"] if hasattr(result, "terms") else result.bse
+    return float(np.max(np.abs(np.asarray(got) / right - 1)))
+
+
+ALPHAS = np.logspace(-3, 3, 50)
+
+
+def path_ours(payload):
+    from pansophy.linear_model import ridge_path
+
+    found = ridge_path(*payload, ALPHAS)
+    return found.coefs.T, found.intercepts
+
+
+def path_sklearn(payload):
+    from sklearn.linear_model import Ridge
+
+    fits = [Ridge(a).fit(*payload) for a in ALPHAS]
+    return [f.coef_ for f in fits], [f.intercept_ for f in fits]
+
+
+def path_sklearnex(payload):
+    from sklearnex.linear_model import Ridge
+
+    fits = [Ridge(a).fit(*payload) for a in ALPHAS]
+    return [f.coef_ for f in fits], [f.intercept_ for f in fits]
+
+
+def path_objective(payload, path):
+    """Mean over the alphas of the ridge objective per row."""
+    X, y = payload
+    total = 0.0
+    for a, coef, b in zip(ALPHAS, *path, strict=True):
+        total += np.sum((y - X @ coef - b) ** 2) + a * coef @ coef
+    return float(total / len(y) / len(ALPHAS))
+
+
+def ridge_cv_ours(payload):
+    from pansophy.linear_model import RidgeCV
+
+    return RidgeCV(ALPHAS).fit(*payload)
+
+
+def ridge_cv_sklearn(payload):
+    from sklearn.linear_model import RidgeCV
+
+    return RidgeCV(ALPHAS).fit(*payload)
+
+
+def minus_score(payload, model):
+    """The leave-one-out error of the chosen alpha."""
+    return -float(model.best_score_)
+
+
 def wampler(size):
     """A polynomial of degree 5 whose coefficients are all 1."""
     x = np.linspace(0, 20, size[0])
@@ -129,6 +205,30 @@ CASES = [
         quality=mean_square,
         tolerance=1e-10,
         target=5.0,
+        targets={"sklearnex": 1.0},
+    ),
+    Case(
+        name="least_squares_wide",
+        what="OLS of smallest norm with intercept, n=1000 d=20000 float64",
+        sizes=[(100, 2_000), (300, 6_000), (1_000, 20_000)],
+        data=regression,
+        ours=linear_ours,
+        peers={"sklearn": linear_sklearn},
+        quality=mean_square,
+        tolerance=1e-10,
+        target=2.0,
+        rounds=3,
+    ),
+    Case(
+        name="least_squares_robust",
+        what="OLS with HC3 standard errors, n=200k d=50 float64",
+        sizes=[(2_000, 50), (20_000, 50), (200_000, 50)],
+        data=regression,
+        ours=summary_ours,
+        peers={"statsmodels": summary_statsmodels},
+        quality=error_of_errors,
+        tolerance=1e-9,
+        target=1.0,
     ),
     Case(
         name="least_squares_digits",
@@ -151,6 +251,55 @@ CASES = [
         quality=mean_square,
         tolerance=1e-10,
         target=1.5,
+        targets={"sklearnex": 1.0},
+    ),
+    Case(
+        name="ridge_wide",
+        what="ridge alpha=1 with intercept, n=1000 d=20000 float64",
+        sizes=[(100, 2_000), (300, 6_000), (1_000, 20_000)],
+        data=regression,
+        ours=ridge_ours,
+        peers={"sklearn": ridge_sklearn},
+        quality=mean_square,
+        tolerance=1e-10,
+        target=1.0,
+    ),
+    Case(
+        name="ridge_path",
+        what="ridge at 50 alphas with intercept, n=20k d=200 float64",
+        sizes=[(1_000, 100), (5_000, 200), (20_000, 200)],
+        data=regression,
+        ours=path_ours,
+        peers={"sklearn": path_sklearn, "sklearnex": path_sklearnex},
+        quality=path_objective,
+        tolerance=1e-10,
+        target=5.0,
+        rounds=3,
+    ),
+    Case(
+        name="ridge_cv_tall",
+        what="ridge, exact leave-one-out over 50 alphas, n=50k d=100 float64",
+        sizes=[(2_000, 100), (10_000, 100), (50_000, 100)],
+        data=regression,
+        ours=ridge_cv_ours,
+        peers={"sklearn": ridge_cv_sklearn},
+        quality=minus_score,
+        tolerance=1e-8,
+        target=2.0,
+        rounds=3,
+    ),
+    Case(
+        name="ridge_cv_wide",
+        what="ridge, exact leave-one-out over 50 alphas, n=1000 d=5000 float64",
+        sizes=[(100, 500), (300, 1_500), (1_000, 5_000)],
+        data=regression,
+        ours=ridge_cv_ours,
+        peers={"sklearn": ridge_cv_sklearn},
+        quality=minus_score,
+        tolerance=1e-3,
+        target=1.0,
+        rounds=3,
+        notes="small alphas leave little to compare: both round there",
     ),
     Case(
         name="distances",

@@ -31,6 +31,19 @@ Words = Annotated[
 ]
 
 
+def _is_splits(value):
+    if isinstance(value, (int, np.integer)):
+        return not isinstance(value, bool) and value >= 2
+    listed = hasattr(value, "__iter__") and not isinstance(value, str)
+    return value is None or hasattr(value, "split") or listed
+
+
+Splits = Annotated[
+    Any,
+    Rule("None, a number of folds of at least 2, a splitter or splits", _is_splits),
+]
+
+
 @runtime_checkable
 class Loss(Protocol):
     """l(y, f) per row, for raw predictions f; see `pansophy.losses`."""

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg.blas import dsyrk
 
 from .arrays import as_float, is_foreign, namespace, to_numpy
 from .rows import DatasetRows, Rows, rows
@@ -28,6 +29,7 @@ TAME = 8.0  # |mean| / spread up to which no shift is made: costs a digit at mos
 BLOCK_BYTES = 1 << 22  # of a block that is read where it lies
 PARTS = 4  # blocks at least, where there are rows for them: one for each thread
 COPY_BYTES = 1 << 20  # of a block that is copied to be shifted or weighted
+PIECE = 100_000  # entries of a block that are worked on at a time
 
 
 class Problem(NamedTuple):
@@ -143,14 +145,18 @@ def moments(problem, alpha=0.0) -> Moments:
     def stats(x, y, w):
         xp = namespace(x)
         root = None if w is None else xp.sqrt(w)
-        A = design(x, s, root)
         one = xp.ones_like(y[:, :1]) if root is None else root[:, None]
         yr = y if root is None else y * one
-        both = A.T @ xp.concat([yr, one], axis=1)
-        return A.T @ A, both, xp.sum(yr * one, axis=0), xp.sum(yr * yr, axis=0)
+        power = xp.sum(yr * one, axis=0), xp.sum(yr * yr, axis=0)
+        if not is_foreign(x):
+            return *block_moments(x, s, root, yr, one[:, 0]), *power
+        A = design(x, s, root)
+        return A.T @ A, A.T @ xp.concat([yr, one], axis=1), *power
 
     G, both, sum_y, power = (to_numpy(a) for a in problem.rows.sum(stats))
     C, first = both[:, :-1], both[:, -1]
+    if not is_foreign(problem.like):
+        G = mirror(G)
     refuse_holes(problem, np.diagonal(G))
     if not problem.intercept:
         return Moments(G, C, power, np.zeros(len(G)), 0 * power, 1.0)
@@ -163,6 +169,33 @@ def moments(problem, alpha=0.0) -> Moments:
     spoilt = float(np.max(np.where(before > 0, ratio, 1.0), initial=1.0))
     C, power = C - np.outer(m, sum_y), power - sum_y**2 / W
     return Moments(G, C, power, m, sum_y / W, spoilt)
+
+
+def block_moments(x, shift, root, y, one):
+    """A^T A (its upper half) and A^T [y, one] for A = sqrt(w)(x - s), piece by piece.
+
+    A piece fits in the cache next to a core, where it is shifted and read thrice.
+    """
+    m, d = x.shape
+    G, C = np.zeros((d, d), order="F"), np.zeros((d, y.shape[1] + 1))
+    step = max(PIECE // d, min(d, m))
+    for i in range(0, m, step):
+        cut = slice(i, i + step)
+        A = design(x[cut], shift, None if root is None else root[cut])
+        if A.flags.c_contiguous:
+            G = dsyrk(1.0, A.T, beta=1.0, c=G, overwrite_c=1)
+        else:
+            G = dsyrk(1.0, A, trans=1, beta=1.0, c=G, overwrite_c=1)
+        for j in range(y.shape[1]):
+            C[:, j] += A.T @ y[cut, j]
+        C[:, -1] += A.T @ one[cut]
+    return G, C
+
+
+def mirror(G):
+    """The symmetric matrix whose upper half is that of G."""
+    upper = np.triu(G)
+    return upper + np.triu(G, 1).T
 
 
 def gradient(problem, B, b, *, kind=np.float64):
@@ -183,8 +216,7 @@ def gradient(problem, B, b, *, kind=np.float64):
         wr = r if w is None else r * w[:, None]
         return A.T @ wr, xp.sum(wr, axis=0), xp.sum(wr * r, axis=0)
 
-    sums = (to_numpy(a) for a in problem.rows.sum(stats))
-    return tuple(a.astype(np.float64, copy=False) for a in sums)
+    return tuple(to_numpy(a) for a in problem.rows.sum(stats))
 
 
 def triangle(problem) -> Triangle:

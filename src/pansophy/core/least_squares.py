@@ -16,7 +16,8 @@ r = y - b - B^T x taken from the rows themselves, not from (2),
 
 Each pass multiplies the error by about q = eps k(G + alpha), k a condition number,
 until what is left is rounding in r, the same as for QR (corrected seminormal
-equations). A q above Q_MAX sends the problem the safe way.
+equations). A q below SURE needs no pass, unless the residual is so small that it must
+be summed from the rows; a q above Q_MAX sends the problem the safe way.
 
 Safe way, one pass that triangularises blocks and then their triangles (TSQR):
 
@@ -26,15 +27,16 @@ The first row of R carries the intercept; the block right and below of it is the
 triangle of the centred X, whose columns are scaled to length 1 and whose rank is read
 off a pivoted QR. A column's own rounding (a large mean over a small spread) sets how
 small is zero. Of many solutions the one of smallest |B| is taken. A small problem is
-polished: (3) with r in extended precision, as long as its steps shrink.
+polished in extended precision (`core.polish`). Of more columns than rows, the products
+of rows decide instead where they can (`core.spectral.shortest`).
 
-Cost      n d^2 flops and 2 reads of X (fast), 2 n d^2 and 1 read (safe)
+Cost      n d^2 flops and 1 or 2 reads of X (fast), 2 n d^2 and 1 read (safe)
 Shapes    X (n, d)   Y (n, t)   w (n,)   G (d, d)   C, B (d, t)   R (d+t+1, d+t+1)
 Refs      [Bjorck1987] corrected seminormal equations; [Demmel2012] TSQR;
           [Bjorck1996] rank and column scaling
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -51,15 +53,16 @@ from .linalg import (
     smallest,
     truncated,
 )
+from .polish import POLISH, polish
 from .rows import DatasetRows
+from .spectral import shortest
 
 EPS = float(np.finfo(np.float64).eps)
 Q_MAX = 1e-4  # four passes of (3) reach rounding from here
 PASSES = 4
-SURE = 1e-12  # q below which a penalised fit is not refined
+SURE = 1e-12  # q below which nothing is left to refine
+CLEAR = 1e-3  # least share of the power in the residual that (2) can tell by itself
 SMALL = 100_000  # entries of X below which the safe way is as quick
-POLISH = 10_000  # entries of X up to which extended precision costs little
-LONG = np.longdouble  # more digits than float64 on x86, the same elsewhere
 
 
 class Fit(NamedTuple):
@@ -69,9 +72,12 @@ class Fit(NamedTuple):
     intercept: np.ndarray  # b (t,)
     rank: int  # of the centred X
     dropped: tuple[int, ...]  # columns that are constant or depend on the others
-    triangle: np.ndarray | None  # T with T^T T = G, if alpha is 0
+    triangle: Any  # T with T^T T = G, if alpha is 0; perhaps extended
     residual: np.ndarray  # sum of w r^2, per target
-    way: str  # "gram" or "qr"
+    power: np.ndarray  # sum of w (y - mean y)^2, per target; mean 0 if no intercept
+    mean: np.ndarray  # of X (d,); 0 without intercept
+    weight: float  # sum of w
+    way: str  # "gram", "qr" or "dual"
     passes: int  # refinement passes
 
 
@@ -96,7 +102,8 @@ def solve_gram(problem, alpha) -> Fit | None:
     D = factors[0][1].D[:, None]
     residual = M.power + np.sum(B * (M.gram @ B - 2 * M.cross), axis=0)
     n_pass = 0
-    while n_pass < (0 if q <= SURE and least > 0 else PASSES):
+    sure = q <= SURE and (least > 0 or bool(np.all(residual > CLEAR * M.power)))
+    while n_pass < (0 if sure else PASSES):
         n_pass += 1
         g, sum_r, residual = gradient(problem, B, b)
         g = g - np.outer(M.mean, sum_r) - alpha * B
@@ -112,7 +119,18 @@ def solve_gram(problem, alpha) -> Fit | None:
         if q * moved <= EPS * size:
             break
     T = factors[0][1].L.T / D.T if alpha[0] == 0 else None
-    return Fit(B, b, d, (), T, residual, "gram", n_pass)
+    kept = (T, residual, M.power, M.mean, problem.weight)
+    return Fit(B, b, d, (), *kept, "gram", n_pass)
+
+
+def solve_wide(X, Y, w, *, intercept) -> Fit | None:
+    """The shortest solution where there are more columns than rows."""
+    found = shortest(X, Y, w, intercept=intercept)
+    if found is None:
+        return None
+    kept = (np.diag(found.singular), 0 * found.power, found.power, found.mean)
+    rank, weight = len(found.singular), float(len(Y) if w is None else w.sum())
+    return Fit(found.B, found.intercept, rank, (), *kept, weight, "dual", 0)
 
 
 def solve_qr(problem, alpha, tol=None, *, svd=False, positive=False) -> Fit:
@@ -128,6 +146,8 @@ def finish(T, problem, alpha, tol, *, svd, positive) -> Fit:
     noise = column_noise(lengths(T.R), T, problem)
     B = np.empty((d, t))
     rank, dropped, residual = d, (), T.residual.copy()
+    with np.errstate(over="ignore"):
+        power = T.residual + np.sum(T.c**2, axis=0)
     for a in np.unique(alpha):
         at = np.flatnonzero(alpha == a)
         if positive:
@@ -141,41 +161,12 @@ def finish(T, problem, alpha, tol, *, svd, positive) -> Fit:
     with np.errstate(over="ignore", invalid="ignore"):
         residual += np.sum((T.c - T.R @ B) ** 2, axis=0)
     b = T.offset - T.mean @ B
-    if rank == d and tol is None and not (positive or alpha.any()):
-        B, b = polish(problem, T, B, b)
-    return Fit(B, b, rank, dropped, T.R, residual, "qr", 0)
-
-
-def polish(problem, T, B, b):
-    """Eq. (3) with r in extended precision; B and b as they were if it does not pay.
-
-    The triangle of a QR makes a step wrong by a small share of itself unless the
-    columns are nearly dependent; so a step is kept once the next is ten times smaller.
-    """
-    held = problem.rows
-    plain = not isinstance(held, DatasetRows) and isinstance(held.X, np.ndarray)
-    if not plain or held.n * held.d > POLISH or np.finfo(LONG).eps > EPS / 100:
-        return B, b
-    scale = lengths(T.R)
-    R = T.R / scale
-    solve = lambda g, trans: scipy.linalg.solve_triangular(R, g, trans=trans)
-    kept, last = (B, b), np.inf
-    for _ in range(PASSES):
-        g, sum_r, _ = gradient(problem, B, b, kind=LONG)
-        g = (g - np.outer(T.mean, sum_r)) / scale[:, None]
-        if not np.all(np.isfinite(g)):
-            return kept
-        step = solve(solve(g, 1), 0)
-        moved = np.abs(step).max(initial=0)
-        if moved > 0.1 * last:
-            return kept
-        kept, last = (B, b), moved
-        B = B + step / scale[:, None]
-        if problem.intercept:
-            b = b + sum_r / problem.weight - T.mean @ (step / scale[:, None])
-        if np.all(np.abs(step) <= EPS * np.abs(B * scale[:, None])):
-            return B, b
-    return kept
+    R = T.R
+    small = problem.rows.n * d <= POLISH
+    if small and rank == d and tol is None and not (positive or alpha.any()):
+        R, B, b, residual = polish(problem, T, B, b, residual)
+    kept = (R, residual, power, T.mean, problem.weight)
+    return Fit(B, b, rank, dropped, *kept, "qr", 0)
 
 
 def column_noise(norm, part, problem):
@@ -207,10 +198,15 @@ def least_squares(
     """
     n, d = X.shape
     alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), (Y.shape[1],))
+    fast = way == "gram" or (way == "auto" and n * d > SMALL)
+    wide = d >= n > 1 and fast and not positive and tol is None and not alpha.any()
+    if wide and not isinstance(X, DatasetRows):
+        fit = solve_wide(X, Y, w, intercept=intercept)
+        if fit is not None:
+            return fit
     # y - offset rounds, which would cost the digits that polishing gains
     polished = n * d <= POLISH and way != "gram" and not (positive or alpha.any())
     problem = prepare(X, Y, w, intercept=intercept, move_y=not polished)
-    fast = way == "gram" or (way == "auto" and n * d > SMALL)
     fit = None
     if fast and not positive and (n > 2 * d or alpha.min() > 0):
         fit = solve_gram(problem, alpha)
@@ -218,12 +214,40 @@ def least_squares(
             fit = None
     if fit is None:
         fit = solve_qr(problem, alpha, tol, svd=way == "svd", positive=positive)
-    b = fit.intercept + problem.offset
+    b, m = fit.intercept + problem.offset, fit.mean
     if problem.shift is not None:
-        b = b - to_numpy(problem.shift) @ fit.coef
-    return fit._replace(intercept=b)
+        s = to_numpy(problem.shift)
+        b, m = b - s @ fit.coef, m + s
+    B, b = (a.astype(np.float64, copy=False) for a in (fit.coef, b))
+    return fit._replace(coef=B, intercept=b, mean=m)
 
 
 def cut_needed(fit, tol):
     s = singular_values(fit.triangle)
     return s[-1] <= tol * s[0]
+
+
+def inverse_triangle(T):
+    """T^-1, in T's precision."""
+    if T.dtype == np.float64:
+        out, info = scipy.linalg.lapack.dtrtri(T)
+        return out if info == 0 else np.full_like(T, np.inf)
+    d = len(T)
+    out = np.zeros_like(T)
+    for i in reversed(range(d)):
+        out[i, i] = 1 / T[i, i]
+        out[i, i + 1 :] = -(T[i, i + 1 : d] @ out[i + 1 :, i + 1 :]) * out[i, i]
+    return out
+
+
+def standard_lengths(fit, *, intercept) -> np.ndarray:
+    """sqrt(diag((A^T W A)^-1)) for A = X, or [1, X] with the intercept first.
+
+    With m the mean, the square of the intercept's is 1 / sum w + |T^-T m|^2.
+    """
+    inverse = inverse_triangle(fit.triangle)
+    size = lengths(inverse.T)
+    if intercept:
+        first = np.append(fit.mean @ inverse, fit.weight**-0.5)
+        size = np.concatenate([lengths(first[:, None]), size])
+    return size.astype(np.float64)

@@ -8,6 +8,10 @@ the columns are too nearly dependent for that, so the coefficients have the digi
 that QR gives and cost what the normal equations cost. Where columns depend on each
 other to rounding, a warning names them and B of the smallest norm is returned.
 
+If y - b - B^T x is normal with variance v, B and b are also the most likely ones, and
+the most likely v is J / sum w (`noise_variance_`), which they do not depend on.
+`summary` gives standard errors and tests (`linear_model.inference`).
+
 Time O(n d^2), memory one block beyond X. A weight k is k copies of its row. X may be
 an array, a sparse matrix, a torch tensor or the path of a Parquet file; a file is read
 twice, or once more when the columns are nearly dependent, with the same digits.
@@ -19,11 +23,23 @@ Refs      [Bjorck1987]; [Bjorck1996]; [LawsonHanson1974] for positive=True
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from ..core import threads
-from ..core.least_squares import least_squares
+from ..base import check_weights
+from ..core import arrays, threads
+from ..core.least_squares import least_squares, standard_lengths
 from ..core.linalg import singular_values
-from ..params import Flag, Jobs, NonNegative
+from ..core.rows import DatasetRows
+from ..params import Flag, Jobs, NonNegative, ParameterError
+from .inference import (
+    COVARIANCES,
+    Facts,
+    log_likelihood,
+    refit,
+    refuse,
+    regression_summary,
+    robust_covariance,
+)
 from .linear import (
     AbstractLinearRegressor,
     solve_lsmr,
@@ -63,6 +79,8 @@ class LinearRegression(AbstractLinearRegressor):
         Rank of the (centred) X; not for the iterative solver.
     singular_ : array of shape (min(n, n_features),)
         Singular values of the (centred) X; not for the iterative solver.
+    noise_variance_ : float or array of shape (n_targets,)
+        The most likely variance of y about the plane: mean squared residual.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
 
@@ -74,6 +92,8 @@ class LinearRegression(AbstractLinearRegressor):
     >>> model = LinearRegression().fit(X, [1, 2, 2, 4])
     >>> model.coef_.round(6), round(float(model.intercept_), 6)
     (array([0.9]), 0.9)
+    >>> model.summary()["std error"].round(6)
+    array([0.494975, 0.264575])
     """
 
     _: KW_ONLY
@@ -92,6 +112,8 @@ class LinearRegression(AbstractLinearRegressor):
         with threads.limited(self.n_jobs):
             B, b = (self._iterative if wide_sparse(X) else self._direct)(X, Y, w)
         store(self, X, B, b, flat)
+        variance = self._facts.residual / self._facts.weight
+        self.noise_variance_ = float(variance[0]) if flat else variance
         return self
 
     def _direct(self, X, Y, w):
@@ -103,11 +125,17 @@ class LinearRegression(AbstractLinearRegressor):
             tol=self.tol,
             positive=self.positive,
         )
+        n, d = X.shape
+        sure = not self.positive and found.rank == d
+        spread = None
+        if sure and found.weight > d + self.fit_intercept:
+            spread = standard_lengths(found, intercept=self.fit_intercept)
+        kept = (found.residual, found.power, found.weight, found.rank)
+        self._facts = Facts(spread, *kept)
         if not self.positive:
-            n, d = X.shape
             self.rank_ = found.rank
             self.singular_ = np.zeros(min(n, d))
-            s = singular_values(found.triangle)
+            s = singular_values(found.triangle.astype(np.float64, copy=False))
             self.singular_[: len(s)] = s
             warn_rank(self, found, n, d)
         return found.coef, found.intercept
@@ -128,7 +156,89 @@ class LinearRegression(AbstractLinearRegressor):
             max_iter=None,
             name="LinearRegression",
         )
+        r = Y - X @ B - b
+        square = lambda a: np.sum(a * a if w is None else w[:, None] * a * a, axis=0)
+        center = np.average(Y, axis=0, weights=w) if self.fit_intercept else 0.0
+        weight = float(len(Y) if w is None else np.sum(w))
+        self._facts = Facts(None, square(r), square(Y - center), weight, None)
         return B, b
+
+    def summary(
+        self, X=None, y=None, sample_weight=None, *, cov_type="nonrobust", level=0.95
+    ):
+        """Coefficients with standard errors, tests and intervals, as a table.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as they were given to `fit`
+            Needed for the robust kinds only, which pass over the rows again.
+        cov_type : {"nonrobust", "HC0", "HC1", "HC2", "HC3"}, default="nonrobust"
+            "nonrobust" supposes that all rows have the same noise; the others do not.
+        level : float, default=0.95
+            Coverage of the intervals.
+
+        Returns
+        -------
+        Summary
+            Prints as a table; `summary["p"]`, `summary["R2"]` and so on are numbers,
+            and `summary.to_frame()` a data frame. Weights count rows: for weights
+            that are inverse variances take `GeneralizedLeastSquares`.
+        """
+        check_is_fitted(self)
+        if cov_type not in COVARIANCES:
+            raise ParameterError(
+                f"cov_type must be one of {', '.join(COVARIANCES)}, got {cov_type!r}."
+            )
+        if not 0 < level < 1:
+            raise ParameterError(f"level must be between 0 and 1, got {level!r}.")
+        refuse(self, self._facts)
+        V = None
+        if cov_type != "nonrobust":
+            if X is None or y is None:
+                raise ValueError(
+                    f"cov_type={cov_type!r} needs the rows again: call "
+                    f"summary(X, y, cov_type={cov_type!r})."
+                )
+            V = self._robust(X, y, sample_weight, cov_type)
+        return regression_summary(
+            self, self._facts, level=level, covariance=V, cov_type=cov_type
+        )
+
+    def _robust(self, X, y, w, cov_type):
+        X, Y, w = self._rows(X, y, w)
+        B = np.atleast_2d(arrays.to_numpy(self.coef_)).T.astype(np.float64)
+        b = np.full(B.shape[1], arrays.to_numpy(self.intercept_), dtype=np.float64)
+        if Y.shape[1] != B.shape[1]:
+            raise ValueError("the rows given to summary are not those given to fit.")
+        fit = refit(self, X, Y, w, B, b)
+        return robust_covariance(
+            X, Y, w, B, b, fit, intercept=self.fit_intercept, cov_type=cov_type
+        )
+
+    def _rows(self, X, y, w):
+        X = self._ready(X, accept_sparse="csr")
+        like = X if not isinstance(X, DatasetRows) and arrays.is_foreign(X) else None
+        y = np.asarray(y, dtype=np.float64) if like is None else y
+        if len(y) != X.shape[0]:
+            raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)} entries.")
+        Y, _ = target_columns(y if like is None else arrays.asarray(y, X), X)
+        return X, Y, check_weights(w, X)
+
+    def log_likelihood(self, X=None, y=None, sample_weight=None):
+        """log p(y | X) under normal noise of `noise_variance_`, one number per target.
+
+        Without arguments that of the rows of `fit`, which is the largest there is.
+        """
+        check_is_fitted(self)
+        facts = self._facts
+        residual, N, variance = facts.residual, facts.weight, self.noise_variance_
+        if X is not None:
+            X, Y, w = self._rows(X, y, sample_weight)
+            R = arrays.to_numpy(Y) - arrays.to_numpy(self.predict(X)).reshape(Y.shape)
+            w = np.ones(len(R)) if w is None else arrays.to_numpy(w)
+            residual, N = w @ R**2, float(w.sum())
+        out = log_likelihood(residual, N, variance)
+        return float(out[0]) if self.coef_.ndim == 1 else out
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -27,6 +27,7 @@ import scipy.sparse as sp
 from ..core import arrays, linalg
 from ..core.least_squares import least_squares
 from ..core.rows import DatasetRows
+from ..core.spectral import centred_targets, from_dual, products
 from ..params import Count, Flag, NonNegative, ParameterError
 from ..typing import Seed, Words
 from .linear import (
@@ -45,35 +46,26 @@ PASSES = 2  # refinement passes of the dual
 
 def solve_dual(X, Y, w, alpha, *, intercept):
     """B and b by eq. (3), refined; None where Xc Xc^T + alpha I is near singular."""
-    if sp.issparse(X):
-        X = X.toarray()
-    xp = arrays.namespace(X)
-    X, Y = (xp.astype(a, xp.float64) for a in (X, Y))
-    n = X.shape[0]
-    w = None if w is None else xp.astype(w, xp.float64)
-    m, center = xp.zeros_like(X[0, :]), xp.zeros_like(Y[0, :])
-    if intercept:
-        total = float(n) if w is None else xp.sum(w)
-        m = (xp.sum(X, axis=0) if w is None else w @ X) / total
-        center = (xp.sum(Y, axis=0) if w is None else w @ Y) / total
-    A, Y = X - m, Y - center
-    if w is not None:
-        root = xp.sqrt(w)[:, None]
-        A, Y = A * root, Y * root
-    K, Y = arrays.to_numpy(A @ A.T), arrays.to_numpy(Y)
+    K, m = products(X, w, intercept=intercept)
+    Y, center = centred_targets(Y, w, intercept=intercept)
     dual = np.empty_like(Y)
     for a in np.unique(alpha):
         at = np.flatnonzero(alpha == a)
-        factor = linalg.scaled_cholesky(K + a * np.eye(n))
+        factor = linalg.scaled_cholesky(K + a * np.eye(len(K)))
         if factor is None or factor.q > 1e-4:
             return None
         dual[:, at] = factor.solve(Y[:, at])
         for _ in range(PASSES):
             left = Y[:, at] - K @ dual[:, at] - a * dual[:, at]
             dual[:, at] += factor.solve(left)
-    like = X if arrays.is_foreign(X) else dual
-    B = arrays.to_numpy(A.T @ arrays.asarray(dual, like=like))
-    return B, arrays.to_numpy(center) - arrays.to_numpy(m) @ B
+    B = from_dual(X, w, m, dual)
+    return B, center - m @ B
+
+
+def one_row(model):
+    """coef_ of a single target as (d,), scikit-learn's shape for the ridge family."""
+    if model.coef_.ndim == 2 and model.coef_.shape[0] == 1:
+        model.coef_ = model.coef_[0, :]
 
 
 @dataclass(eq=False, repr=False)
@@ -92,11 +84,14 @@ class Ridge(AbstractLinearRegressor):
         Most steps of "lsqr" and "sparse_cg"; None for ten times the larger side.
     tol : float, default=1e-4
         Where "lsqr" and "sparse_cg" stop; the direct solvers go to rounding.
-    solver : {"auto", "svd", "cholesky", "lsqr", "sparse_cg"}, default="auto"
+    solver : {"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"}, \
+            default="auto"
         "auto" is "cholesky", or "lsqr" for a sparse X of more than 1000 columns and
-        2000 rows.
+        2000 rows. scikit-learn's "sag" and "saga" creep up on the optimum that the
+        direct solvers give, so they are taken as "auto". "lbfgs" is, as there, for
+        positive=True only; the optimum is found by active sets.
     positive : bool, default=False
-        Whether to hold the coefficients at 0 or above; needs solver="auto".
+        Whether to hold the coefficients at 0 or above; needs solver "auto" or "lbfgs".
     random_state : int, RandomState, Generator or None, default=None
         For scikit-learn's "sag" and "saga"; the solvers here draw nothing.
 
@@ -127,7 +122,9 @@ class Ridge(AbstractLinearRegressor):
     copy_X: Flag = True
     max_iter: Count | None = None
     tol: NonNegative = 1e-4
-    solver: Literal["auto", "svd", "cholesky", "lsqr", "sparse_cg"] = "auto"
+    solver: Literal[
+        "auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"
+    ] = "auto"
     positive: Flag = False
     random_state: Seed = None
 
@@ -137,6 +134,13 @@ class Ridge(AbstractLinearRegressor):
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
         Y, flat = target_columns(y, X)
+        B, b = self._solve(X, Y, w)
+        store(self, X, B, b, flat)
+        one_row(self)
+        return self
+
+    def _solve(self, X, Y, w):
+        """B (d, t) and b (t,) for checked rows; sets solver_ and n_iter_."""
         alpha = self._strengths(Y.shape[1])
         self.solver_, self.n_iter_ = self._choose(X), np.ones(Y.shape[1], int)
         solve = {
@@ -146,8 +150,7 @@ class Ridge(AbstractLinearRegressor):
         }.get(self.solver_, self._direct)
         B, b = solve(X, Y, w, alpha)
         self.solver_ = "cholesky" if self.solver_ == "dual" else self.solver_
-        store(self, X, B, b, flat)
-        return self
+        return B, b
 
     def _strengths(self, t):
         alpha = np.asarray(self.alpha, dtype=np.float64).ravel()
@@ -168,9 +171,10 @@ class Ridge(AbstractLinearRegressor):
         sparse, table = sp.issparse(X), isinstance(X, DatasetRows)
         wide = sparse and d > DENSE_WIDTH
         if self.positive:
-            if self.solver != "auto":
+            if self.solver not in ("auto", "lbfgs"):
                 raise ParameterError(
-                    f"positive=True of Ridge needs solver='auto', got {self.solver!r}."
+                    "positive=True of Ridge needs solver='auto' or 'lbfgs', got "
+                    f"{self.solver!r}."
                 )
             if wide:
                 raise ValueError(
@@ -178,6 +182,10 @@ class Ridge(AbstractLinearRegressor):
                     f"columns, got {d}."
                 )
             return "nnls"
+        if self.solver == "lbfgs":
+            raise ParameterError(
+                "solver='lbfgs' of Ridge is for positive=True only, as in scikit-learn."
+            )
         if self.solver in ("lsqr", "sparse_cg"):
             if table or arrays.is_foreign(X):
                 raise ValueError(

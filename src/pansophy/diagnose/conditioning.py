@@ -1,0 +1,131 @@
+"""Rank and conditioning of a design: can least squares be trusted with it?
+
+From the singular values s_1 >= s_2 >= ... of X (its columns scaled to length 1 to tell
+dependence from mere units),
+
+    condition = s_1 / s_r,   of the Hessian 2 X^T X: condition^2                  (1)
+    null dimension = d - rank >= d - n                                           (2)
+    inflation_j = |x_j|^2 / |x_j - its fit by the other columns|^2                (3)
+
+An error of relative size e in the data moves the coefficients by up to condition * e,
+and gradient descent needs about condition^2 steps. (3) is the factor by which the
+variance of coefficient j exceeds that with all other columns orthogonal to it. All
+come from one triangle R of X (`core.design`); (3) is |x_j|^2 |row j of R^-1|^2.
+
+Shapes    X (n, d)   s (min(n, d),)
+Refs      [Belsley1980]; [Bjorck1996]
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.arrays import is_foreign
+from ..core.design import on_device, prepare, triangle
+from ..core.least_squares import column_noise, inverse_triangle
+from ..core.linalg import few_threads, lengths, singular_values, smallest
+from ..core.rows import DatasetRows, is_dataset
+
+
+class Conditioning(NamedTuple):
+    """What is known about X as a design; prints as a few lines."""
+
+    shape: tuple[int, int]
+    kind: str  # "tall full rank", "fat" or "deficient"
+    rank: int
+    null_dimension: int
+    singular_values: np.ndarray
+    condition: float  # s_1 / s_r of X as it is
+    scaled_condition: float  # with columns of length 1
+    hessian_condition: float  # of X^T X
+    dependent: tuple[int, ...]  # columns that are constant or depend on the others
+    inflation: np.ndarray  # eq. (3), infinite for dependent columns
+
+    def __str__(self):
+        n, d = self.shape
+        unique = self.rank == d
+        lines = [
+            f"{n} rows, {d} columns: {self.kind}, rank {self.rank}, null dimension "
+            f"{self.null_dimension}",
+            f"condition {self.condition:.6g}; with columns of equal length "
+            f"{self.scaled_condition:.6g}; of the Hessian {self.hessian_condition:.6g}",
+        ]
+        if not unique:
+            names = ", ".join(f"x{j}" for j in self.dependent[:10])
+            lines.append(f"constant or a combination of other columns: {names}")
+        elif self.inflation.max(initial=0.0) > 10:
+            j = int(np.argmax(self.inflation))
+            lines.append(
+                f"most inflated variance: x{j}, by a factor of {self.inflation[j]:.4g}"
+            )
+        digits = np.log10(max(self.scaled_condition, 1.0))
+        lines.append(
+            f"about {digits:.0f} of 16 digits are lost in the coefficients"
+            if unique
+            else "the coefficients are not unique; the problem is ill-posed"
+        )
+        return "\n".join(lines)
+
+
+def conditioning(X, *, fit_intercept=False, sample_weight=None) -> Conditioning:
+    """Rank, condition numbers and dependent columns of a design matrix.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, tensor or path of a table, of shape (n, d)
+    fit_intercept : bool, default=False
+        Whether the model has an intercept: then the centred X is judged.
+    sample_weight : array of shape (n,) or None, default=None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> report = conditioning(np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]))
+    >>> report.kind, report.rank, round(report.hessian_condition, 4)
+    ('tall full rank', 2, 8.5497)
+    >>> print(conditioning(np.ones((5, 2))))
+    5 rows, 2 columns: deficient, rank 1, null dimension 1
+    condition 1; with columns of equal length 1; of the Hessian 1
+    constant or a combination of other columns: x1
+    the coefficients are not unique; the problem is ill-posed
+    """
+    if is_dataset(X):
+        X = X if isinstance(X, DatasetRows) else DatasetRows(X)
+    elif not is_foreign(X) and not hasattr(X, "tocsr"):
+        X = np.asarray(X, dtype=np.float64)
+    X = X.tocsr() if hasattr(X, "tocsr") else X
+    if len(X.shape) != 2 or 0 in X.shape:
+        raise ValueError(f"X must have two dimensions and be filled, got {X.shape}.")
+    n, d = (int(k) for k in X.shape)
+    like = X if not isinstance(X, DatasetRows) and is_foreign(X) else np.empty(0)
+    Y = on_device(np.zeros((n, 1)), like)
+    w = None if sample_weight is None else on_device(np.asarray(sample_weight), like)
+    problem = prepare(X, Y, w, intercept=fit_intercept)
+    T = triangle(problem)
+    R = T.R
+    if not np.isfinite(R).all():
+        raise ValueError("Input X contains NaN or infinity.")
+    norm = lengths(R)
+    with few_threads(d):
+        _, rank, lost = smallest(R, T.c, column_noise(norm, T, problem))
+    lost = tuple(int(j) for j in lost)
+    scaled = R[:, norm > 0] / norm[norm > 0]
+    s, s1 = singular_values(R), singular_values(scaled)
+    ratio = lambda v: float(v[0] / v[rank - 1]) if rank else np.inf
+    inflation = np.full(d, np.inf)
+    if rank == d and R.shape[0] == d:
+        inflation = (norm * lengths(inverse_triangle(R).T)) ** 2
+    kind = "fat" if n < d else "tall full rank" if rank == d else "deficient"
+    cond = ratio(s)
+    return Conditioning(
+        (n, d),
+        kind,
+        rank,
+        d - rank,
+        s[: min(n, d)],
+        cond,
+        ratio(s1),
+        cond**2,
+        lost,
+        inflation,
+    )
