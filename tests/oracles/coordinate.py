@@ -72,3 +72,22 @@ def newton_move(X, h, r, w, a, b, intercept, n_epochs=3000):
             bend = float(X[:, j] ** 2 @ h)
             w[j] = soft(bend * w[j] - g, a) / (bend + b)
     return w, shift
+
+
+def group_lasso(X, Y, labels, a, b=0.0, weights=None, n_epochs=3000):
+    """(t, d) minimiser of |Y - X W^T|^2/2 + a sum_g m_g |W_g| + b/2 |W|^2, by groups.
+
+    Each step is a proximal step of length 1 over the largest eigenvalue of a group.
+    """
+    found = np.unique(labels)
+    m = [np.sqrt(np.sum(labels == g)) for g in found] if weights is None else weights
+    W = np.zeros((Y.shape[1], X.shape[1]))
+    for _ in range(n_epochs):
+        for g, mg in zip(found, m, strict=True):
+            at = labels == g
+            step = 1 / np.linalg.eigvalsh(X[:, at].T @ X[:, at])[-1]
+            V = W[:, at] + step * (Y - X @ W.T).T @ X[:, at]
+            size = np.sqrt(np.sum(V * V))
+            shrink = max(1 - step * a * mg / size, 0.0) if size > 0 else 0.0
+            W[:, at] = V * shrink / (1 + step * b)
+    return W

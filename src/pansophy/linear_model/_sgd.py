@@ -1,0 +1,368 @@
+"""Compiled passes of stochastic gradient descent; `sgd.py` has the mathematics.
+
+Rows come as X with indices and indptr None, or as the three arrays of CSR; loops for
+the one and the other are compiled apart, since a test at run time costs more than a
+short row. A pass changes its model in place: the coefficients, the numbers z at the
+places named in `sgd.py`, and what penalty (`paid`), average (`past`) and step rule
+(`first`, `second`) remember. Within a pass the coefficients are w = s u, so that an L2
+step is one product; what is owed and paid is in units of u. Between passes s is 1.
+"""
+
+import math
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from ..losses._pointwise import gradient, sign, value
+from .sgd import (
+    ADAGRAD,
+    COUNT,
+    ETA,
+    INVSCALING,
+    MOMENTUM,
+    NESTEROV,
+    OPTIMAL,
+    OWED,
+    PA1,
+    PA2,
+    RMSPROP,
+    SUMB,
+    SUMS,
+    WRONG,
+    B,
+    T,
+)
+
+FAST = {"contract", "reassoc", "nsz", "arcp"}
+STEEPEST = 1e12  # slopes are cut here, as scikit-learn does
+AHEAD, LINES, LINE = (
+    8,
+    8,
+    8,
+)  # rows looked ahead, cache lines of each, entries of a line
+SMALL = 1e-9  # s is multiplied into u below this
+
+
+@intrinsic
+def touch(typing, array, place):
+    """Ask for the cache line of array.ravel()[place], without waiting for it."""
+
+    def emit(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        byte, whole = ir.IntType(8).as_pointer(), ir.IntType(32)
+        at = builder.bitcast(builder.gep(data, [args[1]]), byte)
+        kind = ir.FunctionType(ir.VoidType(), [byte, whole, whole, whole])
+        ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(ask, [at, whole(0), whole(3), whole(1)])  # read, keep, data
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), emit
+
+
+@njit(cache=True, nogil=True)
+def expect(X, indices, indptr, i):
+    """Ask for the first lines of row i, which shuffled rows cannot get otherwise."""
+    if X.ndim == 2:
+        d = X.shape[1]
+        for j in range(0, min(d, LINES * LINE), LINE):
+            touch(X, i * d + j)
+    else:
+        for k in range(indptr[i], min(indptr[i] + LINES * LINE, indptr[i + 1]), LINE):
+            touch(X, k)
+            touch(indices, k)
+
+
+@njit(cache=True, nogil=True)
+def shuffle(order, seed):
+    """Put `order` in random order, in place (Fisher-Yates on a xorshift stream)."""
+    x = np.uint64(seed) | np.uint64(1)
+    for i in range(order.size - 1, 0, -1):
+        x ^= x << np.uint64(13)
+        x ^= x >> np.uint64(7)
+        x ^= x << np.uint64(17)
+        high = x >> np.uint64(32)
+        j = np.int64((high * np.uint64(i + 1)) >> np.uint64(32))
+        order[i], order[j] = order[j], order[i]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def dot(X, indices, indptr, i, u):
+    """u . x_i."""
+    total = u.dtype.type(0)
+    if X.ndim == 2:
+        for j in range(u.size):
+            total += u[j] * X[i, j]
+    else:
+        for k in range(indptr[i], indptr[i + 1]):
+            total += u[indices[k]] * X[k]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add(X, indices, indptr, i, c, u):
+    """u += c x_i."""
+    c = u.dtype.type(c)
+    if X.ndim == 2:
+        for j in range(u.size):
+            u[j] += c * X[i, j]
+    else:
+        for k in range(indptr[i], indptr[i + 1]):
+            u[indices[k]] += c * X[k]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def square(X, indptr, i):
+    """|x_i|^2."""
+    total = 0.0
+    if X.ndim == 2:
+        for j in range(X.shape[1]):
+            total += X[i, j] * X[i, j]
+    else:
+        for k in range(indptr[i], indptr[i + 1]):
+            total += X[k] * X[k]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_past(X, indices, indptr, i, c, u, past, q):
+    """u += c x_i, and `past` gets q times what changed."""
+    c = u.dtype.type(c)
+    if X.ndim == 2:
+        for j in range(u.size):
+            old = u[j]
+            new = old + c * X[i, j]
+            u[j] = new
+            past[j] += q * (new - old)
+    else:
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            old = u[j]
+            u[j] = old + c * X[k]
+            past[j] += q * (u[j] - old)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def settle_all(u, paid, owed, past, q):
+    """Every u_j pays what it owes."""
+    owed, zero = u.dtype.type(owed), u.dtype.type(0)
+    for j in range(u.size):
+        old = u[j]
+        down, up = max(old - (owed + paid[j]), zero), min(old + (owed - paid[j]), zero)
+        new = down if old > 0 else up
+        u[j] = new
+        paid[j] += new - old
+        if past.size:
+            past[j] += q * (new - old)
+
+
+@njit(cache=True, nogil=True)
+def settle_row(X, indices, indptr, i, u, paid, owed):
+    """The columns of a sparse row pay what they owe."""
+    if X.ndim == 1:
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            old = u[j]
+            if old > 0:
+                u[j] = max(old - (owed + paid[j]), 0.0)
+            else:
+                u[j] = min(old + (owed - paid[j]), 0.0)
+            paid[j] += u[j] - old
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def fold(u, paid, past, s, owed, q):
+    """Multiply s into u, so that s = 1; what is owed and q in the new units."""
+    if s == 0.0 and past.size:
+        for j in range(u.size):
+            past[j] -= q * u[j]
+    for j in range(u.size):
+        u[j] *= s
+    for j in range(paid.size):
+        paid[j] *= s
+    return owed * s, (q / s if s > 0 else 0.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def rate(rule, t, eta):
+    """The step size at update t = 1, 2, ..."""
+    if rule.step == OPTIMAL:
+        return 1.0 / (rule.alpha * (rule.start + t - 1))
+    if rule.step == INVSCALING:
+        return rule.eta0 / t**rule.power
+    return eta
+
+
+@njit(cache=True, nogil=True)
+def slope(rule, y, f):
+    """dl/df, cut where it is out of all measure."""
+    return min(max(gradient(rule.loss, y, f, rule.a), -STEEPEST), STEEPEST)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def passive(rule, size, loss, y, f, hinge):
+    """How far a passive-aggressive step goes along a row of squared length `size`."""
+    if rule.step == PA1:
+        step = min(rule.eta0, loss / size) if size > 0 else 0.0
+    else:
+        step = loss / (size + 0.5 / rule.eta0)
+    return step * (y if hinge else sign(y - f))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def objective(rule, losses, weights, w, b):
+    """Mean loss plus penalty; nan if a coefficient has overflowed."""
+    size, square = abs(b), 0.0
+    for j in range(w.size):
+        size += abs(w[j])
+        square += w[j] * w[j]
+    if not math.isfinite(size):
+        return math.nan
+    mean = losses / weights if weights > 0 else 0.0
+    return mean + rule.l1 * (size - abs(b)) + rule.l2 / 2 * square
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def visit(X, indices, indptr, order, y, v, factors, hinge, rule, u, paid, past, z):
+    """One pass, an update per row; eq. (1) with the losses met on the way."""
+    l1, averaging = rule.l1 > 0, past.size > 0
+    everywhere = X.ndim == 2 or averaging
+    aggressive = rule.step == PA1 or rule.step == PA2
+    s, b, t, eta, owed, q = 1.0, z[B], z[T], z[ETA], z[OWED], z[SUMS]
+    losses = weights = 0.0
+    wrong = count = 0
+    for k in range(order.size):
+        i = order[k]
+        expect(X, indices, indptr, order[min(k + AHEAD, order.size - 1)])
+        if l1 and everywhere:
+            settle_all(u, paid, owed, past, q)
+        elif l1:
+            settle_row(X, indices, indptr, i, u, paid, owed)
+        yi = y[i]
+        f = s * dot(X, indices, indptr, i, u) + b
+        weight = factors[1] if yi > 0 else factors[0]
+        if v.size:
+            weight *= v[i]
+        loss = value(rule.loss, yi, f, rule.a)
+        losses += weight * loss
+        weights += weight
+        eta = rate(rule, t, eta)
+        if rule.cap > 0:
+            eta = min(eta, 1 / (rule.cap * (1 + square(X, indptr, i))))
+        if aggressive:
+            step = weight * passive(rule, square(X, indptr, i), loss, yi, f, hinge)
+        else:
+            step = -eta * weight * slope(rule, yi, f)
+        s *= max(0.0, 1.0 - eta * rule.l2)
+        if s < SMALL:
+            owed, q = fold(u, paid, past, s, owed, q)
+            s = 1.0
+        if step != 0.0:
+            wrong += 1
+            if averaging:
+                add_past(X, indices, indptr, i, step / s, u, past, q)
+            else:
+                add(X, indices, indptr, i, step / s, u)
+            if rule.intercept:
+                b += step
+        owed += eta * rule.l1 / s
+        if averaging and t >= rule.average:
+            q += s
+            z[SUMB] += b
+            count += 1
+        t += 1
+    if l1:
+        settle_all(u, paid, owed, past, q)
+    z[OWED], z[SUMS] = fold(u, paid, past, s, owed, q)
+    z[B], z[T], z[ETA] = b, t, eta
+    z[COUNT] += count
+    z[WRONG] += wrong
+    return objective(rule, losses, weights, u, b)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def advance(rule, g, j, t, first, second):
+    """What the step rule makes of entry g, and the divisor of its step."""
+    mu = rule.momentum
+    if rule.step == MOMENTUM or rule.step == NESTEROV:
+        first[j] = mu * first[j] + g
+        out = first[j] if rule.step == MOMENTUM else g + mu * first[j]
+        return out, 1.0 - mu
+    if rule.step == ADAGRAD:
+        second[j] += g * g
+        size = math.sqrt(second[j]) + 1e-8
+        return g / size, size
+    if rule.step == RMSPROP:
+        second[j] = 0.9 * second[j] + 0.1 * g * g
+        size = math.sqrt(second[j]) + 1e-8
+        return g / size, size
+    first[j] = 0.9 * first[j] + 0.1 * g
+    second[j] = 0.999 * second[j] + 0.001 * g * g
+    size = math.sqrt(second[j] / (1 - 0.999**t)) + 1e-8
+    return first[j] / (1 - 0.9**t) / size, size
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def move(rule, G, gb, eta, u, paid, past, first, second, z):
+    """One step of u and b along the gradient (G, gb); s is 1 here."""
+    d, t, q = u.size, z[T], z[SUMS]
+    plain = rule.step < PA1
+    shrink = max(0.0, 1.0 - eta * rule.l2)
+    for j in range(d):
+        old = u[j]
+        if plain:
+            u[j] = shrink * old - eta * G[j]
+        else:
+            out, size = advance(rule, G[j] + rule.l2 * old, j, t, first, second)
+            new = old - eta * out
+            u[j] = sign(new) * max(0.0, abs(new) - eta * rule.l1 / size)
+        if past.size:
+            past[j] += q * (u[j] - old)
+    if plain and rule.l1 > 0:
+        z[OWED] += eta * rule.l1
+        settle_all(u, paid, z[OWED], past, q)
+    if rule.intercept:
+        if plain:
+            z[B] -= eta * gb
+        else:
+            z[B] -= eta * advance(rule, gb, d, t, first, second)[0]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def batches(
+    X, indices, indptr, order, y, v, factors, rule, u, paid, past, first, second, z
+):
+    """One pass, an update per batch of rows along their mean gradient; eq. (1)."""
+    G = np.zeros(u.size)
+    losses = weights = 0.0
+    for head in range(0, order.size, rule.batch):
+        tail = min(head + rule.batch, order.size)
+        G[:] = 0.0
+        gb = size = 0.0
+        for k in range(head, tail):
+            i = order[k]
+            f = dot(X, indices, indptr, i, u) + z[B]
+            weight = factors[1] if y[i] > 0 else factors[0]
+            if v.size:
+                weight *= v[i]
+            losses += weight * value(rule.loss, y[i], f, rule.a)
+            weights += weight
+            if rule.cap > 0:
+                size = max(size, square(X, indptr, i))
+            g = weight * slope(rule, y[i], f) / (tail - head)
+            if g != 0.0:
+                z[WRONG] += 1
+                add(X, indices, indptr, i, g, G)
+                gb += g
+        z[ETA] = rate(rule, z[T], z[ETA])
+        if rule.cap > 0:
+            z[ETA] = min(z[ETA], 1 / (rule.cap * (1 + size)))
+        move(rule, G, gb, z[ETA], u, paid, past, first, second, z)
+        if past.size and z[T] >= rule.average:
+            z[SUMS] += 1.0
+            z[SUMB] += z[B]
+            z[COUNT] += 1
+        z[T] += 1
+    return objective(rule, losses, weights, u, z[B])

@@ -1,0 +1,365 @@
+"""The perceptron: add a row to the weights whenever they get it wrong.
+
+For signs y_i and a constant feature for the intercept, visit the rows in turn and
+
+    if y_i (w . x_i + b) <= 0:   w <- w + eta y_i x_i,   b <- b + eta y_i        (1)
+
+until a pass makes no mistake. If some (w*, b*) of length 1 has y_i f*(x_i) >= gamma
+on all rows, each mistake raises (w, b) . (w*, b*) by at least eta gamma and |(w, b)|^2
+by at most eta^2 R^2 with R = max |(x_i, 1)|, so there are at most
+
+    (R / gamma)^2                                                                (2)
+
+mistakes, whatever eta and the order. The separator that was found gives a gamma, and
+with it the bound reported in `mistake_bound_`. Where no (w, b) separates, w wanders:
+
+    plain      the last w, as in scikit-learn
+    averaged   the mean of w over all rows visited [Freund1999]
+    pocket     the w with fewest errors among those that stood longest [Gallant1990]
+
+With several classes and `multi_class="multinomial"` the scores compete: when another
+class r scores at least as high as y_i, w_{y_i} gains eta x_i and w_r loses it, the sum
+of all w stays 0, and eq. (2) doubles. "ovr" runs eq. (1) for each class.
+
+Eq. (1) is SGD on the perceptron loss with a constant step; plain and averaged runs,
+their penalties and `partial_fit` are those of `sgd.py`. A sample weight multiplies
+eta, as in scikit-learn.
+
+Shapes    X (n, d)   W (1, d) or (k, d)   b (1,) or (k,)
+Refs      [Rosenblatt1958] [Novikoff1962] eq. (2) [Freund1999] [Gallant1990]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..core import threads
+from ..core.random import rng_from
+from ..losses import perceptron as perceptron_loss
+from ..optim.mistakes import until_clean
+from ..params import (
+    Count,
+    Flag,
+    Fraction,
+    Jobs,
+    NonNegative,
+    OpenFraction,
+    ParameterError,
+    Positive,
+    Verbosity,
+)
+from ..typing import Seed
+from . import sgd
+from .scores import class_factors
+from .sgd_classifier import AbstractStochasticClassifier, class_pairs, one_against_rest
+
+
+def radius2(X, intercept):
+    """R^2 of eq. (2)."""
+    squares = X.multiply(X).sum(axis=1) if hasattr(X, "multiply") else (X * X).sum(1)
+    return float(np.max(squares)) + float(intercept)
+
+
+def sign_bound(X, y, w, b, intercept):
+    """Eq. (2) for the separator (w, b) of signs y; nan if it does not separate."""
+    margin = float(np.min(y * (X @ w + b)))
+    length2 = float(w @ w) + float(b) ** 2
+    return radius2(X, intercept) * length2 / margin**2 if margin > 0 else np.nan
+
+
+def class_bound(X, codes, W, b, intercept):
+    """Eq. (2), doubled, for several classes at once."""
+    F = X @ W.T + b
+    own = np.take_along_axis(F, codes[:, None], 1)[:, 0]
+    np.put_along_axis(F, codes[:, None], -np.inf, 1)
+    margin = float(np.min(own - F.max(axis=1)))
+    length2 = float((W * W).sum() + (b * b).sum())
+    return 2 * radius2(X, intercept) * length2 / margin**2 if margin > 0 else np.nan
+
+
+class Pockets:
+    """A pocket for each problem of one class against the rest."""
+
+    def __init__(self, model, X, codes, w, factors):
+        k, low = len(factors), -1.0
+        self.rows, self.how = sgd.as_rows(X), (model.eta0, model.fit_intercept)
+        self.mistakes = np.zeros(1 if k == 2 else k, int)
+        self.target = lambda c: one_against_rest(codes, k, low, X.dtype, c)
+        pairs = class_pairs(factors)
+        none = np.empty(0)
+        self.weight = lambda c, y: none if w is None else w * pairs[c][(y > 0) * 1]
+
+    def start(self, W, b):
+        """W, b, the W kept, and for each its b, errors, longest run and run."""
+        z = np.zeros((len(W), 4))
+        z[:, 1] = np.inf
+        return W, b.astype(float), W.copy(), z
+
+    def one_pass(self, order, model):
+        from . import _perceptron as loops
+
+        W, b, kept, z = model
+
+        def task(c):
+            y = self.target(c)
+            row = (W[c], b[c : c + 1], kept[c], z[c])
+            return loops.pocket_pass(
+                *self.rows, order, y, self.weight(c, y), *self.how, *row
+            )
+
+        found = list(threads.run((lambda c=c: task(c)) for c in range(len(W))))
+        self.mistakes += np.array(found)
+        return sum(found)
+
+    def view(self, model):
+        W, _, kept, z = model
+        return {"coef_": kept, "intercept_": z[:, 0].astype(W.dtype)}
+
+
+class Competing:
+    """All classes at once: plain, averaged, or the best of all passes kept."""
+
+    def __init__(self, model, X, codes, w, factors):
+        self.rows, self.how = sgd.as_rows(X), (model.eta0, model.fit_intercept)
+        self.codes, self.variant = codes, model.variant
+        self.v = np.empty(0) if w is None else w * factors[codes]
+        self.mistakes = np.zeros(1, int)
+
+    def start(self, W, b):
+        """W, b, sums or W kept, the same of b, and (t or its errors)."""
+        extra = np.zeros_like(W, dtype=float)
+        extra = extra[:0] if self.variant == "plain" else extra
+        first = np.inf if self.variant == "pocket" else 0.0
+        return W, b.astype(float), extra, np.zeros(len(W)), np.array([first])
+
+    def one_pass(self, order, model):
+        from . import _perceptron as loops
+
+        W, b, extra, extrab, t = model
+        averaged = self.variant == "averaged"
+        past = extra if averaged else extra[:0]
+        head = (*self.rows, order, self.codes, self.v)
+        found = loops.class_pass(*head, *self.how, W, b, past, extrab, t[0])
+        self.mistakes += found
+        if averaged:
+            t += len(order)
+        elif self.variant == "pocket":
+            errors = loops.class_errors(*head, W, b)
+            if errors < t[0]:
+                extra[:], extrab[:], t[0] = W, b, errors
+        return found
+
+    def view(self, model):
+        W, b, extra, extrab, t = model
+        if self.variant == "averaged" and t[0] > 0:
+            W, b = (W - extra / t[0]).astype(W.dtype), b - extrab / t[0]
+        elif self.variant == "pocket" and np.isfinite(t[0]):
+            W, b = extra.astype(W.dtype), extrab
+        return {"coef_": W, "intercept_": b.astype(W.dtype)}
+
+
+@dataclass(eq=False, repr=False)
+class Perceptron(AbstractStochasticClassifier):
+    """The perceptron: plain, averaged or with a pocket. The module text gives it.
+
+    Parameters
+    ----------
+    penalty : "l2", "l1", "elasticnet" or None, default=None
+        For plain and averaged "ovr" runs.
+    alpha : float, default=1e-4
+        Strength of the penalty.
+    l1_ratio : float, default=0.15
+        Share of L1 in "elasticnet".
+    fit_intercept : bool, default=True
+    max_iter : int, default=1000
+        Most passes over the rows.
+    tol : float or None, default=1e-3
+        Stop when the mean loss (for "pocket" and "multinomial" the share of mistakes)
+        has gained less than this in n_iter_no_change passes in a row. None to go on
+        until a pass without mistakes.
+    shuffle : bool, default=True
+        Whether to visit the rows in a new random order at each pass.
+    verbose : int, default=0
+        Above 0 shows a progress bar.
+    eta0 : float, default=1.0
+        Length of a step. From 0 and without penalty it changes no prediction.
+    n_jobs : int or None
+        Most threads, for more than two classes.
+    random_state : int, RandomState, Generator or None, default=0
+    early_stopping : bool, default=False
+        Whether to hold out rows and stop by the accuracy on them.
+    validation_fraction : float, default=0.1
+        Share of rows to hold out.
+    n_iter_no_change : int, default=5
+    class_weight : dict, "balanced" or None
+        Factors on the weights of the classes.
+    warm_start : bool, default=False
+        Start at the coefficients of the last fit.
+    variant : "plain", "averaged" or "pocket", default="plain"
+    multi_class : "ovr" or "multinomial", default="ovr"
+        What to do with more than two classes.
+
+    Attributes
+    ----------
+    classes_ : array of shape (k,)
+    coef_ : array of shape (1, d) or (k, d)
+    intercept_ : array of shape (1,) or (k,)
+    n_mistakes_ : int, or array of shape (k,) for "ovr" of more than two classes
+        Updates made.
+    mistake_bound_ : float, or array of shape (k,)
+        Eq. (2) for the separator found; nan where none was, where rows were weighted
+        or penalised, or where the start was not 0.
+    n_iter_ : int
+        Passes, the most of all classes; the last one is clean where rows separate.
+    t_ : float
+        Rows visited plus 1.
+    history_ : dict of arrays
+        "objective" of each pass: the mean loss, or the mistakes.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.linear_model import Perceptron
+    >>> X = np.array([[2, 1], [1, 3], [1, -1], [-1, 0.5]])
+    >>> model = Perceptron(shuffle=False).fit(X, [1, 1, -1, -1])
+    >>> model.intercept_, model.coef_, model.n_mistakes_
+    (array([-1.]), array([[2. , 1.5]]), 3)
+    """
+
+    _: KW_ONLY
+    penalty: Literal["l2", "l1", "elasticnet"] | None = None
+    alpha: NonNegative = 0.0001
+    l1_ratio: Fraction = 0.15
+    fit_intercept: Flag = True
+    max_iter: Count = 1000
+    tol: NonNegative | None = 1e-3
+    shuffle: Flag = True
+    verbose: Verbosity = 0
+    eta0: Positive = 1.0
+    n_jobs: Jobs = None
+    random_state: Seed = 0
+    early_stopping: Flag = False
+    validation_fraction: OpenFraction = 0.1
+    n_iter_no_change: Count = 5
+    class_weight: dict | Literal["balanced"] | None = None
+    warm_start: Flag = False
+    variant: Literal["plain", "averaged", "pocket"] = "plain"
+    multi_class: Literal["ovr", "multinomial"] = "ovr"
+
+    def _loss(self):
+        return perceptron_loss
+
+    def _rule(self):
+        return sgd.make_rule(
+            perceptron_loss,
+            "constant",
+            penalty=self.penalty,
+            alpha=self.alpha,
+            l1_ratio=self.l1_ratio,
+            eta0=self.eta0,
+            intercept=self.fit_intercept,
+            average=self.variant == "averaged",
+        )
+
+    def _by_rows(self):
+        """Whether `sgd.py` runs it; the other runs take neither of three options."""
+        if self.variant != "pocket" and (
+            self.multi_class == "ovr" or len(self.classes_) == 2
+        ):
+            return True
+        if self.penalty is not None or self.early_stopping:
+            raise ParameterError(
+                "variant='pocket' and multi_class='multinomial' take neither penalty "
+                "nor early_stopping."
+            )
+        return False
+
+    def _check_stream(self, classes, first):
+        super()._check_stream(classes, first)
+        if not self._by_rows():
+            raise ParameterError(
+                "partial_fit goes with variant='plain' or 'averaged' and "
+                "multi_class='ovr'."
+            )
+
+    def _learn(self, X, codes, w, W, b):
+        zero = not W.any() and not np.any(b)
+        fair = zero and w is None and self.class_weight is None
+        if self._by_rows():
+            rule = self._rule()
+            memory = sgd.fresh(len(W), X.shape[1], W.dtype, rule, b)
+            problem = self._problem(X, codes, w, rule)
+            problem = problem._replace(until_clean=self.penalty is None)
+            how = {"max_iter": self.max_iter, "X": X, "y": codes}
+            state = self._descend(problem, W, memory, **how).state
+            found, b = (
+                state.memory.z[:, sgd.WRONG].astype(int),
+                state.memory.z[:, sgd.B],
+            )
+            W = state.W
+        else:
+            W, b, found = self._run_passes(X, codes, w, W, b)
+        fair = fair and self.penalty is None
+        self.n_mistakes_ = found if len(found) > 1 else int(found[0])
+        self.mistake_bound_ = self._bounds(X, codes, W, b, fair)
+
+    def _run_passes(self, X, codes, w, W, b):
+        """Pocket or competing classes; W and b of the last pass, and mistakes."""
+        rng, k = rng_from(self.random_state), len(self.classes_)
+        factors = class_factors(self.class_weight, self.classes_, codes, w)
+        weighted = w is not None or self.class_weight is not None
+        w = np.ones(len(codes)) if weighted and w is None else w
+        make = Competing if k > 2 and self.multi_class == "multinomial" else Pockets
+        run = make(self, X, codes, w, factors)
+        order = np.arange(len(codes), dtype=np.int32)
+
+        def one_pass(model):
+            if self.shuffle:
+                rng.shuffle(order)
+            model = tuple(a.copy() for a in model)
+            return model, run.one_pass(order, model)
+
+        tol = None if self.tol is None else self.tol * len(codes)
+        how = {"max_iter": self.max_iter, "tol": tol, "patience": self.n_iter_no_change}
+
+        def passes(task):
+            result = until_clean(one_pass, run.start(W, b), **how, task=task)
+            asked = result.reason == "max_iter" and tol is None
+            return result._replace(reason="passes") if asked else result
+
+        with threads.limited(self.n_jobs):
+            result = self._drive(
+                passes,
+                total=self.max_iter,
+                X=X,
+                y=codes,
+                snapshot=lambda s: run.view(s.model),
+            )
+        self.t_ += float(result.n_iter * len(codes))
+        self._memory = None
+        for name, value in run.view(result.state.model).items():
+            setattr(self, name, value)
+        return *result.state.model[:2], np.array(run.mistakes)
+
+    def _bounds(self, X, codes, W, b, fair):
+        k = len(self.classes_)
+        several = k > 2 and self.multi_class == "multinomial"
+        if not fair:
+            return np.nan if len(W) == 1 or several else np.full(len(W), np.nan)
+        W, b = W.astype(float), np.asarray(b, float)
+        if several:
+            return class_bound(X, codes, W, b, self.fit_intercept)
+        out = [
+            sign_bound(
+                X,
+                one_against_rest(codes, k, -1.0, np.dtype(float), c),
+                W[c],
+                b[c],
+                self.fit_intercept,
+            )
+            for c in range(len(W))
+        ]
+        return np.array(out) if len(out) > 1 else out[0]

@@ -1,0 +1,272 @@
+"""Stochastic gradient descent for linear models: one row, one small step.
+
+With raw prediction f = w . x + b, weights v_i (sample times class weight) and any
+pointwise loss l of `losses`, approach the minimum of
+
+    J(w, b) = mean_i v_i l(y_i, f_i) + alpha ((1-rho)/2 |w|^2 + rho |w|_1)       (1)
+
+At update t = 1, 2, ... on row i, or on the mean gradient of a batch of rows,
+
+    w <- max(0, 1 - eta_t alpha (1-rho)) w - eta_t v_i l'(y_i, f_i) x_i          (2)
+    b <- b - eta_t v_i l'(y_i, f_i)
+
+followed by the L1 step: every |w_j| owes alpha rho sum_t eta_t in all and pays of it
+what it can without crossing 0 [Tsuruoka2009]. So a coefficient that noise lifts off
+0 falls back at once, and zeros are exact. Steps:
+
+    constant    eta0                      invscaling  eta0 / t^power_t           (3)
+    optimal     1 / (alpha (t0 + t - 1)), t0 from the size w is likely to have; with a
+                slope l' that has no limit but l'' <= L, at most 1 / (L (|x|^2 + 1))
+    adaptive    eta0, a fifth of it whenever `n_iter_no_change` passes gain nothing
+    pa1         min(eta0, l / |x|^2)      pa2   l / (|x|^2 + 1 / (2 eta0))       (4)
+    momentum, nesterov, adagrad, rmsprop, adam: `optim.stochastic` with eta0     (5)
+
+Rules (5) see the gradient of the L2 part too, and take the L1 part by its prox in the
+metric of their own step sizes, so that all rules agree about the minimum of (1).
+
+Details that matter. w is kept as s u: the product in (2) costs one number, and a row
+that needs no step costs one scalar product. A sparse row touches its own columns
+only: a column's debt of L1 is settled when the column is next read, which gives the
+same numbers as settling at every step, so sparse and dense rows agree to rounding
+(scikit-learn slows the intercept by 0.01 for sparse rows; here it is not). The average
+of w over updates is kept as q u - p, p changed where u is. Rules (5), batches, and
+averages under an L1 penalty touch all d columns at each update.
+
+The order of rows is random, so weight k equals k repeated rows in expectation only.
+Time O(nnz) a pass; memory O(n) for the order beyond X, O(k d) for the model.
+
+Shapes    X (n, d)   y (n,)   W (k, d) one row per problem   b (k,)
+Refs      [Bottou2012] [Tsuruoka2009] [Xu2011] averages [Crammer2006] eqs. (4)
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core import threads
+from ..core.iterate import Result, iterate
+from ..core.progress import SILENT
+from ..params import ParameterError
+
+Step = Literal[
+    "constant",
+    "optimal",
+    "invscaling",
+    "adaptive",
+    "pa1",
+    "pa2",
+    "momentum",  # from here on a step takes the whole gradient vector
+    "nesterov",
+    "adagrad",
+    "rmsprop",
+    "adam",
+]
+STEPS = get_args(Step)
+CONSTANT, OPTIMAL, INVSCALING, ADAPTIVE, PA1, PA2 = range(6)  # places in STEPS
+MOMENTUM, NESTEROV, ADAGRAD, RMSPROP, ADAM = range(6, 11)
+
+# the numbers z a model keeps: b, t, eta, L1 penalty owed, q, sum of b, updates
+# averaged, updates that moved it
+B, T, ETA, OWED, SUMS, SUMB, COUNT, WRONG = range(8)
+PLACES = 8
+SMALLEST = 1e-6  # "adaptive" stops when eta is down to this
+
+
+class Rule(NamedTuple):
+    """What to minimise and how to step, in numbers for compiled passes."""
+
+    loss: int
+    a: float  # parameter of the loss
+    l1: float  # alpha rho
+    l2: float  # alpha (1 - rho)
+    step: int  # place in STEPS
+    alpha: float
+    eta0: float
+    power: float
+    start: float  # t0 of "optimal"
+    cap: float  # bound L on l'' where steps are held below 1 / (L (|x|^2 + 1)), or 0
+    momentum: float
+    intercept: bool
+    average: int  # t from which to average; 0: never
+    batch: int  # rows of an update
+
+
+class Memory(NamedTuple):
+    """What one pass hands to the next besides W: one row per problem, or none."""
+
+    z: np.ndarray  # the numbers named above
+    paid: np.ndarray  # L1 penalty paid so far
+    past: np.ndarray  # p of the average
+    first: np.ndarray  # moments of the rules (5), b last
+    second: np.ndarray
+
+
+class State(NamedTuple):
+    W: np.ndarray
+    memory: Memory
+    objective: float  # eq. (1) during the pass, mean over problems
+    best: list  # lowest objective, or minus the best score, per problem
+    stalls: list  # passes since then
+    active: list  # problems that still run
+
+
+class Problem(NamedTuple):
+    """Rows, targets and how to walk over them."""
+
+    rows: tuple  # of `as_rows`
+    order: np.ndarray  # the rows to learn from
+    target: Callable  # problem c -> y (n,)
+    v: np.ndarray  # row weights, or empty for ones
+    factors: np.ndarray  # (k, 2): weight of y <= 0 and y > 0 per problem
+    rule: Rule
+    hinge: bool = True  # y are signs: what eq. (4) steps along
+    rng: Any = None  # shuffles the order before each pass, if given
+    tol: float | None = 1e-3
+    patience: int = 5
+    score: Callable | None = None  # (c, w, b) -> score on rows held out
+    until_clean: bool = False  # a problem ends with a pass without an update
+
+
+def as_rows(X):
+    """Rows for compiled passes: (X, None, None), or the three arrays of CSR."""
+    if sp.issparse(X):
+        return X.data, X.indices, X.indptr
+    return np.ascontiguousarray(X), None, None
+
+
+def strengths(penalty, alpha, l1_ratio):
+    """The factors of |w|_1 and |w|^2 / 2 in eq. (1)."""
+    if penalty is None:
+        return 0.0, 0.0
+    if penalty == "elasticnet" and l1_ratio is None:
+        raise ParameterError("l1_ratio must be set when penalty is 'elasticnet'.")
+    ratio = {"l1": 1.0, "l2": 0.0}.get(penalty, l1_ratio)
+    return alpha * ratio, alpha * (1 - ratio)
+
+
+def first_steps(loss, alpha):
+    """t0 of "optimal" as in scikit-learn, and L where steps need a limit."""
+    if alpha == 0:
+        raise ParameterError(
+            "alpha must be > 0 since learning_rate is 'optimal', which steps by "
+            "1 / (alpha t)."
+        )
+    size = alpha**-0.25  # a likely |w|; the first step is about as long
+    with np.errstate(over="ignore"):
+        slopes = loss.gradient(np.ones(3), np.array([-size, -1e6, 1e6]))
+    start = max(1.0, float(slopes[0])) / (size * alpha)
+    if float(np.max(np.abs(slopes[1:]))) < 1e3:
+        return start, 0.0
+    if not loss.smooth:
+        raise ParameterError(
+            f"learning_rate='optimal' steps too far for loss={loss.name!r}, whose "
+            "slope grows exponentially; take 'constant', 'adaptive' or 'adagrad'."
+        )
+    return start, loss.lipschitz
+
+
+def make_rule(loss, step, *, penalty, alpha, l1_ratio, eta0, **options):
+    """A `Rule` from the parameters of an estimator."""
+    l1, l2 = strengths(penalty, alpha, l1_ratio)
+    start, cap = 1.0, 0.0
+    if step == "optimal":
+        start, cap = first_steps(loss, alpha)
+    return Rule(
+        loss=loss.kind,
+        a=float(loss.parameter),
+        l1=float(l1),
+        l2=float(l2),
+        step=STEPS.index(step),
+        alpha=float(alpha),
+        eta0=float(eta0),
+        power=float(options.get("power", 0.5)),
+        start=float(start),
+        cap=float(cap),
+        momentum=float(options.get("momentum", 0.9)),
+        intercept=bool(options.get("intercept", True)),
+        average=int(options.get("average", 0)),
+        batch=int(options.get("batch", 1)),
+    )
+
+
+def fresh(k, d, dtype, rule, b, t=1.0) -> Memory:
+    """Memory before the first pass."""
+    wide = lambda wanted, width, kind: np.zeros((k, width if wanted else 0), kind)
+    vector = rule.step >= MOMENTUM
+    z = np.zeros((k, PLACES))
+    z[:, B], z[:, T] = b, t
+    z[:, ETA] = rule.eta0
+    return Memory(
+        z,
+        wide(rule.l1 > 0 and not vector, d, dtype),
+        wide(rule.average > 0, d, np.float64),
+        wide(vector, d + 1, np.float64),
+        wide(vector, d + 1, np.float64),
+    )
+
+
+def one_pass(problem: Problem, c, w, m: Memory):
+    """A pass over the rows for problem c, in place; mean loss plus penalty."""
+    from . import _sgd as loops
+
+    rule, y = problem.rule, problem.target(c)
+    head = (*problem.rows, problem.order, y, problem.v, problem.factors[c])
+    if rule.step >= MOMENTUM or rule.batch > 1:
+        tail = (w, m.paid[c], m.past[c], m.first[c], m.second[c], m.z[c])
+        return loops.batches(*head, rule, *tail)
+    tail = (w, m.paid[c], m.past[c], m.z[c])
+    return loops.visit(*head, problem.hinge, rule, *tail)
+
+
+def epoch(problem: Problem, s: State) -> State:
+    """One pass for every active problem, on threads, and what it gained."""
+    from . import _sgd as loops
+
+    if problem.rng is not None:
+        loops.shuffle(problem.order, problem.rng.integers(1, 2**63))
+    W, memory = s.W.copy(), Memory(*(a.copy() for a in s.memory))
+    z, rule, tol = memory.z, problem.rule, problem.tol
+    tasks = ((lambda c=c: one_pass(problem, c, W[c], memory)) for c in s.active)
+    values = list(threads.run(tasks))
+    best, stalls, active = list(s.best), list(s.stalls), []
+    for c, J in zip(s.active, values, strict=True):
+        gauge = J
+        if problem.score is not None and math.isfinite(J):
+            gauge = -problem.score(c, W[c], z[c, B])
+        late = tol is not None and gauge > best[c] - tol
+        stalls[c] = stalls[c] + 1 if late else 0
+        best[c] = min(best[c], gauge)
+        runs = stalls[c] < problem.patience
+        if not runs and rule.step == ADAPTIVE and z[c, ETA] > SMALLEST:
+            z[c, ETA] /= 5
+            stalls[c], runs = 0, True
+        if problem.until_clean and z[c, WRONG] == s.memory.z[c, WRONG]:
+            runs = False
+        if runs:
+            active.append(c)
+    return State(W, memory, sum(values) / len(values), best, stalls, active)
+
+
+def descend(problem: Problem, W, memory: Memory, *, max_iter, task=SILENT) -> Result:
+    """Passes over the rows until none of the problems gains."""
+    k = len(W)
+    start = State(W, memory, math.inf, [math.inf] * k, [0] * k, list(range(k)))
+    return iterate(
+        lambda s: epoch(problem, s),
+        start,
+        max_iter=max_iter,
+        tol=0.0,
+        change=lambda old, new: float(len(new.active)),
+        task=task,
+    )
+
+
+def averaged(W, memory: Memory):
+    """The mean of W and b over the updates since averaging began."""
+    z = memory.z
+    count = np.maximum(z[:, COUNT], 1)[:, None]
+    mean = (z[:, [SUMS]] * W - memory.past) / count
+    return mean.astype(W.dtype), z[:, SUMB] / count[:, 0]

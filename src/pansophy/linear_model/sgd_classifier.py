@@ -1,0 +1,361 @@
+"""Linear classifiers by stochastic gradient descent: SVM, logistic and kin.
+
+The method is that of `sgd.py`, on signs y of -1 and +1 (0 and 1 for "log_loss"): one
+problem for two classes, one class against the rest each for more, all on the same
+order of rows and on threads. Probabilities come with two losses,
+
+    log_loss         p = 1 / (1 + exp(-f))                                       (1)
+    modified_huber   p = (clip(f, -1, 1) + 1) / 2                                (2)
+
+divided by their sum for more than two classes; all 0 in eq. (2) becomes uniform.
+
+Refs      [Bottou2012]; [Zhang2004] eq. (2); [Zadrozny2002] dividing by the sum
+"""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from .. import losses
+from ..core import arrays
+from ..core.numerics import sigmoid
+from ..core.random import rng_from
+from ..params import (
+    Count,
+    Flag,
+    Fraction,
+    Jobs,
+    NonNegative,
+    OpenFraction,
+    ParameterError,
+    Positive,
+    Verbosity,
+)
+from ..typing import Seed
+from . import sgd
+from .scores import AbstractLinearClassifier, class_factors, encode
+from .stochastic import AbstractStochastic, in_memory, stream
+
+LOSSES = {
+    "log_loss": "logistic",
+    "squared_error": "half_squared",
+    "absolute_error": "absolute",
+}  # scikit-learn's words for ours
+
+
+def named_loss(name, epsilon):
+    """The loss of that name; `epsilon` where it has a parameter."""
+    name = LOSSES.get(name, name)
+    takes = name in ("huber", "epsilon_insensitive", "squared_epsilon_insensitive")
+    return losses.get(name, epsilon) if takes else losses.get(name)
+
+
+def one_against_rest(codes, k, low, dtype, c):
+    """Targets of problem c: 1 for its class, `low` for the others."""
+    own = codes == (1 if k == 2 else c)
+    return np.where(own, dtype.type(1), dtype.type(low))
+
+
+def class_pairs(factors):
+    """(k, 2): what the rest and the class itself weigh in each problem."""
+    if len(factors) == 2:
+        return factors[None, :].copy()
+    return np.column_stack([np.ones(len(factors)), factors])
+
+
+def known_codes(y, classes):
+    """The places of labels among classes given before."""
+    codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    strange = classes[codes] != y
+    if np.any(strange):
+        raise ValueError(
+            f"y holds labels {np.unique(y[strange]).tolist()[:5]} that are not in "
+            f"classes, {classes.tolist()[:20]}."
+        )
+    return codes
+
+
+def share_right(X, right, w, coef, b):
+    """Weighted share of rows whose sign is right."""
+    return float(np.average((X @ coef + b > 0) == right, weights=w))
+
+
+class AbstractStochasticClassifier(AbstractLinearClassifier, AbstractStochastic):
+    """`fit` and `partial_fit` of classifiers that know their rule and variant."""
+
+    class_weight: Any
+    shuffle: Any
+    random_state: Any
+    tol: Any
+    max_iter: Any
+    n_iter_no_change: Any
+
+    _loss: Callable[..., Any]
+    _rule: Callable[..., sgd.Rule]
+    _learn: Callable[..., None]
+
+    def fit(self, X, y, coef_init=None, intercept_init=None, sample_weight=None):
+        """Fit to rows X and labels y, from 0 or from the coefficients given."""
+        X, y, w = self._begin(X, y, sample_weight, y_kind="class", accept_sparse="csr")
+        X, y, w = in_memory(self, X, y, w)
+        classes, codes = encode(y)
+        k = len(classes)
+        W, b = self._start(X, 1 if k == 2 else k, coef_init, intercept_init)
+        self.classes_ = classes
+        self._learn(X, codes, w, W, b)
+        return self
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """One pass over rows X; `classes` lists all labels, at the first call."""
+        first = not hasattr(self, "classes_")
+        X, y, w = stream(self, X, y, sample_weight, "class", first)
+        X, y, w = in_memory(self, X, y, w)
+        self._check_stream(classes, first)
+        codes, rule = known_codes(y, self.classes_), self._rule()
+        k = len(self.classes_)
+        W, memory = self._goes_on(X, 1 if k == 2 else k, rule)
+        problem = self._problem(X, codes, w, rule)._replace(tol=None)
+        self._descend(problem, W, memory, max_iter=1, X=X, y=y)
+        return self
+
+    def _check_stream(self, classes, first):
+        if self.early_stopping:
+            raise ValueError("early_stopping should be False with partial_fit")
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' is not supported for partial_fit, which does "
+                "not see all labels; give a dict of weights."
+            )
+        if first and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        if classes is not None:
+            classes = np.unique(np.asarray(classes))
+            if first and len(classes) < 2:
+                raise ValueError(
+                    "classes must name at least 2 classes, got only one class."
+                )
+            if not first and not np.array_equal(classes, self.classes_):
+                raise ValueError(
+                    f"classes={classes!r} is not the same as on last call to "
+                    f"partial_fit, was: {self.classes_!r}"
+                )
+        if first:
+            self.classes_ = classes
+
+    def _problem(self, X, codes, w, rule) -> sgd.Problem:
+        k, rng = len(self.classes_), rng_from(self.random_state)
+        loss = self._loss()
+        low = 0.0 if loss.domain == "fraction" else -1.0
+        order, held = self._hold_out(rng, codes, w, stratify=True)
+        factors = class_factors(self.class_weight, self.classes_, codes, w)
+        score = None
+        if held is not None:
+            Xh, wh = X[held], None if w is None else w[held]
+            right = lambda c: codes[held] == (1 if k == 2 else c)
+            score = lambda c, u, b: share_right(Xh, right(c), wh, u, b)
+        return sgd.Problem(
+            rows=sgd.as_rows(X),
+            order=order,
+            target=partial(one_against_rest, codes, k, low, X.dtype),
+            v=np.empty(0, X.dtype) if w is None else w,
+            factors=class_pairs(factors),
+            rule=rule,
+            rng=rng if self.shuffle else None,
+            tol=self.tol,
+            patience=self.n_iter_no_change,
+            score=score,
+        )
+
+    def decision_function(self, X) -> Any:
+        """Raw predictions: (n,) for two classes, (n, k) for more."""
+        F = self._raw(X)
+        return F[:, 0] if F.ndim == 2 and F.shape[1] == 1 else F
+
+
+def gives_probabilities(model):
+    if model.loss in ("log_loss", "modified_huber"):
+        return True
+    raise AttributeError(
+        f"probability estimates are not available for loss={model.loss!r}"
+    )
+
+
+@dataclass(eq=False, repr=False)
+class SGDClassifier(AbstractStochasticClassifier):
+    """Linear classifier by stochastic gradient descent: any loss, penalty and step.
+
+    The module text of `sgd.py` gives the method.
+
+    Parameters
+    ----------
+    loss : str, default="hinge"
+        "hinge" (a linear SVM), "log_loss" (logistic regression), "modified_huber",
+        "squared_hinge", "perceptron" or "exponential"; or a loss of regression on
+        -1 and +1: "squared_error", "absolute_error", "huber", "epsilon_insensitive",
+        "squared_epsilon_insensitive".
+    penalty : "l2", "l1", "elasticnet" or None, default="l2"
+    alpha : float, default=1e-4
+        Strength of the penalty; "optimal" steps by it too.
+    l1_ratio : float or None, default=0.15
+        Share rho of L1 in "elasticnet".
+    fit_intercept : bool, default=True
+    max_iter : int, default=1000
+        Most passes over the rows.
+    tol : float or None, default=1e-3
+        Stop when eq. (1), or the score on rows held out, has gained less than this in
+        n_iter_no_change passes in a row. None for all of max_iter.
+    shuffle : bool, default=True
+        Whether to visit the rows in a new random order at each pass.
+    verbose : int, default=0
+        Above 0 shows a progress bar.
+    epsilon : float, default=0.1
+        Parameter of "huber" and of the two epsilon-insensitive losses.
+    n_jobs : int or None
+        Most threads, for more than two classes.
+    random_state : int, RandomState, Generator or None
+    learning_rate : str, default="optimal"
+        "constant", "optimal", "invscaling", "adaptive", "pa1" or "pa2" (these two with
+        "hinge"), "momentum", "nesterov", "adagrad", "rmsprop" or "adam".
+    eta0 : float, default=0.01
+        First step, or the aggressiveness of "pa1" and "pa2"; "optimal" needs none.
+    power_t : float, default=0.5
+        Exponent of "invscaling".
+    early_stopping : bool, default=False
+        Whether to hold out rows and stop by the accuracy on them.
+    validation_fraction : float, default=0.1
+        Share of rows to hold out.
+    n_iter_no_change : int, default=5
+    class_weight : dict, "balanced" or None
+        Factors on the weights of the classes.
+    warm_start : bool, default=False
+        Start at the coefficients of the last fit.
+    average : bool or int, default=False
+        Keep the mean of the coefficients over updates, from that update on.
+    batch_size : int, default=1
+        Rows of an update, which takes their mean gradient; n for gradient descent.
+    momentum : float, default=0.9
+        Of "momentum" and "nesterov".
+
+    Attributes
+    ----------
+    classes_ : array of shape (k,)
+    coef_ : array of shape (1, d) or (k, d)
+    intercept_ : array of shape (1,) or (k,)
+    n_iter_ : int
+        Passes, the most of all classes.
+    t_ : float
+        Updates plus 1.
+    history_ : dict of arrays
+        "objective", eq. (1) met during each pass, mean over problems.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.linear_model import SGDClassifier
+    >>> X = np.array([[-1.0, -1], [-2, -1], [1, 1], [2, 1]])
+    >>> model = SGDClassifier(random_state=0).fit(X, ["a", "a", "b", "b"])
+    >>> model.predict([[-0.8, -1], [1.5, 2]])
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    loss: Literal[
+        "hinge",
+        "log_loss",
+        "modified_huber",
+        "squared_hinge",
+        "perceptron",
+        "exponential",
+        "squared_error",
+        "absolute_error",
+        "huber",
+        "epsilon_insensitive",
+        "squared_epsilon_insensitive",
+    ] = "hinge"
+    _: KW_ONLY
+    penalty: Literal["l2", "l1", "elasticnet"] | None = "l2"
+    alpha: NonNegative = 0.0001
+    l1_ratio: Fraction | None = 0.15
+    fit_intercept: Flag = True
+    max_iter: Count = 1000
+    tol: NonNegative | None = 1e-3
+    shuffle: Flag = True
+    verbose: Verbosity = 0
+    epsilon: NonNegative = 0.1
+    n_jobs: Jobs = None
+    random_state: Seed = None
+    learning_rate: sgd.Step = "optimal"
+    eta0: Positive = 0.01
+    power_t: NonNegative = 0.5
+    early_stopping: Flag = False
+    validation_fraction: OpenFraction = 0.1
+    n_iter_no_change: Count = 5
+    class_weight: dict | Literal["balanced"] | None = None
+    warm_start: Flag = False
+    average: Flag | Count = False
+    batch_size: Count = 1
+    momentum: Fraction = 0.9
+
+    def _loss(self):
+        return named_loss(self.loss, self.epsilon)
+
+    def _rule(self):
+        return stochastic_rule(self, self._loss(), "hinge")
+
+    def _learn(self, X, codes, w, W, b):
+        rule = self._rule()
+        memory = sgd.fresh(len(W), X.shape[1], W.dtype, rule, b)
+        problem = self._problem(X, codes, w, rule)
+        self._descend(problem, W, memory, max_iter=self.max_iter, X=X, y=codes)
+
+    @available_if(gives_probabilities)
+    def predict_proba(self, X):
+        """Probabilities of the classes, (n, k); with two losses only."""
+        F = self.decision_function(X)
+        xp = arrays.namespace(F)
+        p = sigmoid(F) if self.loss == "log_loss" else (xp.clip(F, -1, 1) + 1) / 2
+        if p.ndim == 1:
+            return xp.stack([1 - p, p], axis=1)
+        total = xp.sum(p, axis=1, keepdims=True)
+        p = xp.where(total == 0, xp.ones_like(p), p)
+        return p / xp.sum(p, axis=1, keepdims=True)
+
+    @available_if(gives_probabilities)
+    def predict_log_proba(self, X):
+        """Their logarithms, -inf for a probability of 0."""
+        p = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return arrays.namespace(p).log(p)
+
+
+def stochastic_rule(model, loss, aggressive):
+    """The rule of an SGDClassifier or SGDRegressor; `aggressive` is eq. (4)'s loss."""
+    step = model.learning_rate
+    if step in ("pa1", "pa2"):
+        if model.loss != aggressive:
+            raise ParameterError(
+                f"learning_rate={step!r} only works with loss={aggressive!r}, got "
+                f"loss={model.loss!r}."
+            )
+        if model.batch_size > 1:
+            raise ParameterError(
+                f"learning_rate={step!r} steps by single rows: batch_size must be 1."
+            )
+    return sgd.make_rule(
+        loss,
+        step,
+        penalty=model.penalty,
+        alpha=model.alpha,
+        l1_ratio=model.l1_ratio,
+        eta0=model.eta0,
+        power=model.power_t,
+        momentum=model.momentum,
+        intercept=model.fit_intercept,
+        average=model.average,
+        batch=model.batch_size,
+    )
