@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.iterate import iterate
-from ..core.linalg import cholesky, solve_triangular
+from ..core.linalg import cholesky, few_threads, solve_triangular
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
 from .bayesian_ridge import EPS, AbstractEvidenceRegression, read
 from .linear import store
@@ -184,25 +184,22 @@ class ARDRegression(AbstractEvidenceRegression):
             done = not np.any(new.lam < threshold)
             return -1.0 if done else float(np.abs(old.theta - new.theta).sum())
 
-        run = self._drive(
-            lambda task: iterate(
-                lambda s: turn(R, c, outside, n, s, priors, threshold),
-                first,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                change=change,
-                task=task,
-            ),
-            total=self.max_iter,
-            X=X,
-            y=y,
-        )
-        theta, self.alpha_, self.lambda_, _ = run.state
-        keep, theta, self.sigma_ = (
-            self.lambda_ < threshold,
-            np.zeros(d),
-            np.empty((0, 0)),
-        )
+        with few_threads(d):
+            run = self._drive(
+                lambda task: iterate(
+                    lambda s: turn(R, c, outside, n, s, priors, threshold),
+                    first,
+                    max_iter=self.max_iter,
+                    tol=self.tol,
+                    change=change,
+                    task=task,
+                ),
+                total=self.max_iter,
+                X=X,
+                y=y,
+            )
+        self.alpha_, self.lambda_ = run.state.alpha, run.state.lam
+        keep, theta, self.sigma_ = self._kept(), np.zeros(d), np.empty((0, 0))
         if keep.any():
             P = posterior(R[:, keep], c, self.alpha_, self.lambda_[keep])
             W = P.root()

@@ -32,6 +32,7 @@ from ..base import Estimator, Regressor
 from ..core import arrays
 from ..core.design import prepare, triangle
 from ..core.iterate import iterate
+from ..core.linalg import few_threads
 from ..core.rows import DatasetRows
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
 from .linear import predict, store, target_columns
@@ -113,7 +114,8 @@ def read(X, y, w, intercept):
 def rotate(X, y, w, intercept) -> Rotated:
     """Singular vectors of the centred rows, from their triangle."""
     T, n, mean, offset, variance = read(X, y, w, intercept)
-    U, s, V = scipy.linalg.svd(T.R, full_matrices=False)
+    with few_threads(T.R.shape[1]):
+        U, s, V = scipy.linalg.svd(T.R, full_matrices=False)
     u = U.T @ T.c[:, 0]
     rest = float(T.residual[0]) + max(float(T.c[:, 0] @ T.c[:, 0] - u @ u), 0.0)
     return Rotated(s, u, V, rest, n, mean, offset, variance)
