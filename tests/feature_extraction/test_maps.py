@@ -61,7 +61,8 @@ class TestFormulas:
     @pytest.mark.parametrize(
         "text",
         ["__import__('os')", "x.shape", "x[0]", "(lambda: 1)()", "open(x)",
-         "x if x else 1", "'a'", "True", "sin(x, x)", "[x]", "x; x", "x and x", "x == 1", "f'{x}'"],
+         "x if x else 1", "'a'", "True", "sin(x, x)", "[x]", "x; x", "x and x",
+         "x == 1", "f'{x}'"],
     )  # fmt: skip
     def test_nothing_but_arithmetic(self, text):
         with pytest.raises(ValueError, match="formula"):

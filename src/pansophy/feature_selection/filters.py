@@ -19,6 +19,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ..core.numerics import safe_divide
+from ..distributions import information
 from ..params import Count, Fraction, NonNegative
 from .selector import AbstractSelector, how_many, is_number
 
@@ -63,10 +64,7 @@ def mutual_information(a, b, w=None):
     """Eq. (2) between two arrays of codes."""
     table = np.zeros((a.max() + 1, b.max() + 1))
     np.add.at(table, (a, b), 1.0 if w is None else w)
-    p = table / table.sum()
-    free = np.outer(p.sum(axis=1), p.sum(axis=0))
-    at = p > 0
-    return max(float(np.sum(p[at] * np.log(p[at] / free[at]))), 0.0)
+    return float(information.mutual_information(table / table.sum()))
 
 
 def used(codes, w=None):
