@@ -1,7 +1,5 @@
 """Logistic regression: worked numbers, every solver, scikit-learn, weights, devices."""
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,12 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
+from pansophy import losses
 from pansophy.base import InterruptedFitWarning
-from pansophy.linear_model import LogisticRegression, _logistic, likelihood, logistic_l1
+from pansophy.linear_model import LogisticRegression, _saga, logistic_l1, risk
+from pansophy.linear_model import _logistic_l1 as loops
 from pansophy.linear_model.logistic_l1 import recentre
-from pansophy.optim import check_gradient, newton
+from pansophy.optim import newton
 from pansophy.params import ParameterError
-from tests.oracles import coordinate as oracle
+from tests.oracles import logistic as oracle
+from tests.oracles import saga as slow
 
 SMOOTH = ["auto", "lbfgs", "newton-cholesky", "newton-cg"]
 
@@ -48,7 +49,7 @@ def test_worked_numbers():
 
 def test_newton_iterates():
     X, t = np.arange(6.0)[:, None], np.array([0.0, 0, 1, 0, 1, 1])
-    J = likelihood.Likelihood(X, t, np.ones(6), 1, 0.0)  # E is the sum over rows
+    J = risk.Risk(X, t, np.ones(6), losses.logistic)  # E is the sum over rows
     seen = []
     for steps in (1, 2, 50):
         run = newton(J, J.hessian, np.zeros(2), max_iter=steps, tol=1e-9, keep=0.0)
@@ -129,48 +130,6 @@ def test_recentre_lowers_the_penalty(rng):
             assert np.all(best <= size(W - rng.normal(size=7)) + 1e-12)
 
 
-@pytest.mark.parametrize("k", [1, 3])
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix, "torch"])
-def test_likelihood_derivatives(k, make, rng):
-    n, d = 30, 4
-    X, v = rng.normal(size=(n, d)), rng.uniform(size=n)
-    t = rng.integers(0, max(k, 2), size=n)
-    rows = X
-    if make == "torch":
-        torch = pytest.importorskip("torch")
-        rows, t, v = (torch.as_tensor(a) for a in (X, t, v))
-    else:
-        rows, t = make(X), t.astype(float) if k == 1 else t
-    J = likelihood.Likelihood(rows, t, v, k, 0.3)
-    x = rng.normal(size=k * (d + 1))
-    assert check_gradient(J, x) < 1e-7
-    H = J.hessian(x)
-    u = rng.normal(size=(k, d + 1))
-    u[:, d] -= u[:, d].mean() if k > 1 else 0  # where H has more than J
-    u = u.ravel()
-    up, down = J(x + 1e-5 * u)[1], J(x - 1e-5 * u)[1]
-    np.testing.assert_allclose(H @ u, (up - down) / 2e-5, atol=1e-7)
-    if make != "torch":
-        np.testing.assert_allclose(J.product(x)(u), H @ u, atol=1e-10)
-
-
-def test_loops_match_the_oracle(rng):
-    X, v, w = rng.normal(size=(20, 3)), rng.uniform(size=20), rng.normal(size=3)
-    t = rng.integers(0, 2, size=20).astype(float)
-    loss, gradient = oracle.binary_pass(X, t, v, w, 0.3)
-    g = np.zeros(4)
-    assert _logistic.binary(X, t, v, w, 0.3, g) == pytest.approx(loss)
-    np.testing.assert_allclose(g, gradient, rtol=1e-12)
-    S, g = sp.csr_matrix(X), np.zeros(4)
-    rows = (S.data, S.indices, S.indptr)
-    assert _logistic.binary_sparse(*rows, t, v, w, 0.3, g) == pytest.approx(loss)
-    np.testing.assert_allclose(g, gradient, rtol=1e-12)
-    F, labels = rng.normal(size=(20, 4)), rng.integers(0, 4, size=20)
-    loss, R = oracle.softmax_pass(F, labels, v)
-    assert _logistic.softmax_rows(F, labels, v) == pytest.approx(loss)
-    np.testing.assert_allclose(F, R, atol=1e-14)
-
-
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("block", [0, 3, 8])
 def test_newton_passes_match_the_oracle(intercept, block, rng, monkeypatch):
@@ -181,14 +140,14 @@ def test_newton_passes_match_the_oracle(intercept, block, rng, monkeypatch):
     columns = logistic_l1.prepare(sp.csc_matrix(X))
     mass = h.sum() if intercept else 0.0
     mean, curve = np.empty((2, 8))
-    _logistic.curvatures(*columns.arrays, h, mass, mean, curve)
+    loops.curvatures(*columns.arrays, h, mass, mean, curve)
     G = np.zeros((block, block))
-    _logistic.weighted_gram(*columns.inside, h, G)
+    loops.weighted_gram(*columns.inside, h, G)
     B = X[:, columns.block]
     np.testing.assert_allclose(G, np.tril(B.T @ (h[:, None] * B)), atol=1e-12)
     means = mean[columns.block]
     G = G + np.tril(G, -1).T - mass * np.outer(means, means)
-    shift = _logistic.newton_epochs(
+    shift = loops.newton_epochs(
         *columns.arrays,
         *(h, r.copy(), mass, mean, curve, w, columns.block, G, columns.others),
         *(1.5, 0.2, 0.0, 1e-10, 1000),
@@ -196,7 +155,7 @@ def test_newton_passes_match_the_oracle(intercept, block, rng, monkeypatch):
     np.testing.assert_allclose(w, best, atol=1e-8)
     assert shift == pytest.approx(move, abs=1e-8)
     out = np.zeros(30)
-    _logistic.add_columns(*columns.arrays, w, out)
+    loops.add_columns(*columns.arrays, w, out)
     np.testing.assert_allclose(out, X @ w, atol=1e-12)
 
 
@@ -216,7 +175,7 @@ def test_weights_are_repetitions(seed, k, ratio):
 def test_rough_hessian_reaches_the_same_optimum(monkeypatch):
     X, y = problem(4000, 8, k=2)
     exact = LogisticRegression(tol=1e-10).fit(X, y)
-    monkeypatch.setattr(likelihood, "ROUGH_ROWS", 200)
+    monkeypatch.setattr(risk, "ROUGH_ROWS", 200)
     rough = LogisticRegression(tol=1e-10).fit(X, y)
     np.testing.assert_allclose(rough.coef_, exact.coef_, atol=1e-8)
 
@@ -244,27 +203,198 @@ def test_penalty_words_and_bad_choices():
     for old, new in [
         ({"penalty": "l1"}, {"l1_ratio": 1.0}),
         ({"penalty": None}, {"C": np.inf}),
-        ({"penalty": "l2", "l1_ratio": 0.5}, {"l1_ratio": 0.0}),
+        ({"penalty": "l2", "l1_ratio": 0.5}, {"l1_ratio": None}),
     ]:
         a, b = LogisticRegression(**old).fit(X, y), LogisticRegression(**new).fit(X, y)
         np.testing.assert_array_equal(a.coef_, b.coef_)
-    with pytest.raises(ValueError, match="takes l1_ratio=0 only"):
-        LogisticRegression(solver="lbfgs", l1_ratio=1.0).fit(X, y)
-    for bad in ({"solver": "saga"}, {"C": 0}, {"dual": True}, {"n_jobs": 0}):
+    for bad, says in [
+        ({"solver": "lbfgs", "l1_ratio": 1.0}, "takes l1_ratio=0 only"),
+        ({"solver": "sag", "l1_ratio": 0.5}, "takes l1_ratio=0 only"),
+        ({"dual": True}, "takes solver='liblinear' only"),
+        ({"intercept_scaling": 2.0}, "takes solver='liblinear' only"),
+        ({"solver": "liblinear", "l1_ratio": 0.5}, "takes l1_ratio=0, or"),
+        ({"solver": "liblinear", "l1_ratio": 1, "dual": True}, "takes l1_ratio=0, or"),
+        ({"class_weight": {"z": 2.0}}, "are not in"),
+    ]:
+        with pytest.raises(ValueError, match=says):
+            LogisticRegression(**bad).fit(X, y)
+    for bad in ({"solver": "sgd"}, {"C": 0}, {"dual": 1}, {"n_jobs": 0}):
         with pytest.raises(ParameterError, match="of LogisticRegression must be"):
             LogisticRegression(**bad).fit(X, y)
     with pytest.raises(ValueError, match="only one class"):
         LogisticRegression().fit(X, np.zeros(len(X)))
-    with pytest.raises(ValueError, match="are not in"):
-        LogisticRegression(class_weight={"z": 2.0}).fit(X, y)
+    with pytest.raises(ValueError, match="OneVsRest"):
+        LogisticRegression(solver="liblinear").fit(*problem(k=3))
 
 
-def test_separable_data_warn_or_settle():
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("ratio", [0.0, 0.6, 1.0])
+def test_every_able_solver_reaches_the_same_optimum(k, ratio):
+    X, y = problem(150, 5, k=k)
+    how = {"C": 0.4, "l1_ratio": ratio, "max_iter": 1000, "random_state": 0}
+    best = LogisticRegression(**how, tol=1e-9).fit(X, y)
+    able = ["coordinate", "saga"] if ratio else [*SMOOTH, "coordinate", "saga", "sag"]
+    for solver in able:
+        for rows in (X, np.asfortranarray(X), sp.csr_matrix(X)):
+            model = LogisticRegression(**how, tol=1e-7, solver=solver).fit(rows, y)
+            np.testing.assert_allclose(model.coef_, best.coef_, atol=1e-5)
+            np.testing.assert_allclose(model.intercept_, best.intercept_, atol=1e-5)
+            assert model.solver_ == solver or solver == "auto"
+
+
+@pytest.mark.parametrize("dual", [False, True])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_liblinear_penalises_the_intercept(dual, intercept):
+    X, y = problem(k=2)
+    for ratio in (0.0,) if dual else (0.0, 1.0):
+        how = {"solver": "liblinear", "dual": dual, "l1_ratio": ratio, "C": 0.3}
+        how |= {"intercept_scaling": 2.5, "fit_intercept": intercept}
+        theirs = peer.LogisticRegression(**how, tol=1e-9, max_iter=100_000).fit(X, y)
+        for rows in (X, sp.csr_matrix(X)):
+            ours = LogisticRegression(**how, tol=1e-9).fit(rows, y)
+            np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+            np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-6)
+        again = ours.set_params(warm_start=True).fit(X, y)
+        assert again.n_iter_[0] <= 2
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("keep", [1.0, 1 / 25])
+@pytest.mark.parametrize("strength", [(0.0, 1.0), (0.02, 1.0), (0.02, 0.9), (0.0, 0.9)])
+def test_saga_epochs_match_the_oracle(k, keep, strength, rng):
+    n, d = 25, 6
+    X = rng.normal(size=(n, d)) * (rng.uniform(size=(n, d)) < 0.4)
+    y, v = rng.integers(0, max(k, 2), size=n), rng.uniform(size=n) / n
+    W, b, M = rng.normal(size=(k, d)), rng.normal(size=k), rng.normal(size=(n, k))
+    A = np.column_stack([M.T @ X, M.sum(axis=0)]) / n
+    order = rng.integers(n, size=4 * n)
+    slow_state = [a.copy() for a in (W, b, M, A)]
+    rule = (0.1, keep, *strength, True)
+    slow.epoch(X, y, v, order, *slow_state, *rule)
+    dense = [a.copy() for a in (W, b, M, A)]
+    _saga.dense_epoch(X, y, v, order, *dense, *rule)
+    S = sp.csr_matrix(X)
+    rows = (S.data, S.indices.view("u4"), S.indptr.view("u4"))
+    sparse = [np.array(W.T, order="C"), b.copy(), M.copy(), np.array(A.T, order="C")]
+    last = np.zeros(d, np.int64)
+    _saga.sparse_epoch(*rows, y, v, order, *sparse, last, *rule)
+    sparse[0], sparse[3] = sparse[0].T, sparse[3].T
+    for found in (dense, sparse):
+        for a, expected in zip(found, slow_state, strict=True):
+            np.testing.assert_allclose(a, expected, rtol=1e-8, atol=1e-10)
+
+
+@given(
+    st.floats(-2, 2),
+    st.floats(-0.5, 0.5),
+    st.floats(0, 0.4),
+    st.integers(0, 40),
+    st.sampled_from([1.0, 0.99, 0.7]),
+)
+@settings(max_examples=200, deadline=None)
+def test_many_steps_at_once(w, c, t, m, q):
+    assert _saga.lag(w, c, t, q, m) == pytest.approx(slow.lag(w, c, t, q, m), abs=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["auto", "lbfgs", "newton-cg"])
+def test_separable_data_warn(solver):
     X, y = np.array([[-2.0], [-1], [1], [2]]), np.array([0, 0, 1, 1])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = LogisticRegression(C=np.inf).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="the classes are separable"):
+        model = LogisticRegression(C=np.inf, solver=solver).fit(X, y)
     assert np.isfinite(model.coef_).all() and model.score(X, y) == 1
+    assert abs(LogisticRegression().fit(X, y).coef_[0, 0]) < 2  # a penalty: no warning
+    X3, y3 = np.array([[0.0, 0], [4, 0], [0, 4]]), np.array([0, 1, 2])
+    with pytest.warns(ConvergenceWarning, match="the classes are separable"):
+        LogisticRegression(C=np.inf, solver=solver).fit(X3, y3)
+    X[0, 0] = 3.0  # one row on the wrong side
+    assert LogisticRegression(C=np.inf, solver=solver).fit(X, y).score(X, y) < 1
+
+
+def test_probabilities_sum_to_the_counts_and_shifts_change_nothing():
+    X, names = problem(k=3)
+    model = LogisticRegression(C=np.inf, tol=1e-9).fit(X, names)
+    counts = np.unique(names, return_counts=True)[1]
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=0), counts, atol=1e-5)
+    np.testing.assert_allclose(model.coef_.sum(axis=0), 0, atol=1e-8)
+    before = model.predict_proba(X)
+    model.intercept_ = model.intercept_ + 7.0
+    np.testing.assert_allclose(model.predict_proba(X), before, atol=1e-12)
+    model.coef_, model.intercept_ = np.zeros((3, 6)), np.array([1.0, 2, 3]) - 50
+    expected = [0.0900306, 0.2447285, 0.6652410]
+    np.testing.assert_allclose(model.predict_proba(X[:1])[0], expected, atol=1e-7)
+
+
+def test_two_classes_are_the_difference_of_two_softmax_rows():
+    X, y = problem(k=2)
+    one = LogisticRegression(C=np.inf, tol=1e-9).fit(X, y)
+    J = risk.Risk(
+        X, (y == "b").astype(int), np.full(len(y), 1 / len(y)), losses.softmax, k=2
+    )
+    both = newton(J, J.hessian, np.zeros(2 * 7), tol=1e-9).state.position.reshape(2, 7)
+    np.testing.assert_allclose(both[1, :6] - both[0, :6], one.coef_[0], atol=1e-6)
+    np.testing.assert_allclose(both[1, 6] - both[0, 6], one.intercept_[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_table_on_disk_gives_the_same_coefficients(k, tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    X, y = problem(3000, 6, k=k)
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({f"x{j}": X[:, j] for j in range(6)}), path)
+    for solver in ("auto", "lbfgs", "newton-cg"):
+        memory = LogisticRegression(solver=solver, tol=1e-7).fit(X, y)
+        disk = LogisticRegression(solver=solver, tol=1e-7).fit(path, y)
+        np.testing.assert_allclose(disk.coef_, memory.coef_, rtol=1e-9, atol=1e-12)
+        assert (disk.predict(path) == memory.predict(X)).all()
+        assert list(disk.feature_names_in_) == [f"x{j}" for j in range(6)]
+    with pytest.raises(TypeError, match="rows in memory"):
+        LogisticRegression(l1_ratio=1.0).fit(path, y)
+    with pytest.raises(ValueError, match="X has 3000 rows"):
+        LogisticRegression().fit(path, y[:-1])
+
+
+def test_sparsify_and_back():
+    X, y = problem(k=3)
+    model = LogisticRegression(C=0.05, l1_ratio=1.0).fit(X, y)
+    before, dense = model.decision_function(X), model.coef_
+    assert sp.issparse(model.sparsify().coef_)
+    np.testing.assert_allclose(model.decision_function(X), before)
+    np.testing.assert_allclose(model.decision_function(sp.csr_matrix(X)), before)
+    assert (model.densify().coef_ == dense).all()
+
+
+def test_summary_against_a_generalised_linear_model():
+    X, y = problem(k=2)
+    w = np.random.default_rng(0).integers(1, 4, size=len(y))
+    model = LogisticRegression(C=np.inf, tol=1e-10).fit(X, y, sample_weight=w)
+    table = model.summary(X, y, w)
+    Z = np.column_stack([np.ones(len(X)), X])
+    p = model.predict_proba(X)[:, 1]
+    V = np.linalg.inv(Z.T @ ((w * p * (1 - p))[:, None] * Z))
+    np.testing.assert_allclose(table["std error"], np.sqrt(np.diagonal(V)), rtol=1e-8)
+    np.testing.assert_allclose(table["coef"], [*model.intercept_, *model.coef_[0]])
+    again = model.summary(np.repeat(X, w, axis=0), np.repeat(y, w))
+    np.testing.assert_allclose(again["p"], table["p"], rtol=1e-9)
+    assert "x5" in str(table) and table["rows"] == w.sum()
+    with pytest.raises(ValueError, match="penalised"):
+        LogisticRegression().fit(X, y).summary(X, y)
+
+
+def test_summary_of_several_classes():
+    X, y = problem(k=3)
+    model = LogisticRegression(C=np.inf, tol=1e-10).fit(X, y)
+    table = model.summary(X, y)
+    assert table["coef"].shape == table["std error"].shape == (7, 3)
+    sm = pytest.importorskip("statsmodels.api")
+    codes = np.unique(y, return_inverse=True)[1]
+    theirs = sm.MNLogit(codes, sm.add_constant(X)).fit(disp=0)
+    J = risk.Risk(X, codes, np.ones(len(y)), losses.softmax, k=3)
+    assert table["log-likelihood"] == pytest.approx(theirs.llf)
+    from pansophy.linear_model.logistic_summary import covariance
+
+    V = covariance(J, np.column_stack([model.coef_, model.intercept_]).ravel())
+    gap = np.diagonal(V[1, :, 1] + V[0, :, 0] - V[1, :, 0] - V[0, :, 1])
+    np.testing.assert_allclose(np.sqrt(gap)[:6], theirs.bse[1:, 0], rtol=1e-5)
 
 
 def test_warm_start_jobs_float32_and_far_scores():
@@ -282,7 +412,7 @@ def test_warm_start_jobs_float32_and_far_scores():
 
 def test_interruption_leaves_a_model(monkeypatch):
     X, y = problem(k=3)
-    calls, real = [], likelihood.Likelihood.__call__
+    calls, real = [], risk.Risk.__call__
 
     def stop(self, x):
         calls.append(1)
@@ -290,7 +420,7 @@ def test_interruption_leaves_a_model(monkeypatch):
             raise KeyboardInterrupt
         return real(self, x)
 
-    monkeypatch.setattr(likelihood.Likelihood, "__call__", stop)
+    monkeypatch.setattr(risk.Risk, "__call__", stop)
     for solver in ("lbfgs", "newton-cholesky"):
         calls.clear()
         with pytest.warns(InterruptedFitWarning):

@@ -6,65 +6,151 @@ and l the logistic loss for two classes, the softmax loss for more,
     minimise  1/V sum_i v_i l(y_i, f_i) + 1/(C V) ((1-rho)/2 |W|^2 + rho |W|_1)  (1)
 
 Intercepts are free of penalty. Solvers, all of which stop when no entry of the
-gradient of eq. (1) (with rho > 0: of its distance to optimality) exceeds tol:
+gradient of eq. (1) (with rho > 0: of its distance to optimality) exceeds tol, are
+listed in `logistic_fit.py`. "auto" takes coordinate for rho > 0, newton-cholesky up to
+512 coefficients, newton-cg for wide sparse rows and lbfgs for the rest. With more than
+50 000 rows Newton starts from a Hessian of a part of them (`optim/newton.py`); the
+gradient is always that of all rows. Weight k is k repeated rows, since eq. (1) is the
+same.
 
-    newton-cholesky  few columns: Newton steps with the Hessian as a matrix
-    lbfgs            many columns or classes: quasi-Newton from fused passes
-    newton-cg        sparse rows of many columns: Hessian products only
-    coordinate       rho > 0: Newton steps that are lassos, `logistic_l1.py`
+"liblinear" names another problem: x gets a last entry s = `intercept_scaling`, and no
+intercept is fitted but b = s w_{d+1}, which is penalised with the rest. Its optimum,
+primal and dual being the same, is found by our own solvers from a copy of X.
 
-"auto" takes coordinate for rho > 0, newton-cholesky up to `NARROW` coefficients,
-newton-cg for wide sparse rows and lbfgs for the rest. With more than 50 000 rows
-Newton starts from a Hessian of a part of them (`optim/newton.py`); the gradient is
-always that of all rows. Weight k is k repeated rows, since eq. (1) is the same.
+Without penalty eq. (1) has no lowest point where a plane separates the classes; the
+fit then ends with large coefficients, and says so.
 
-Time O(n d k) a pass, and n d^2 a Hessian; memory one block beyond X.
+Time O(n d k) a pass, and n d^2 a Hessian; memory one block and k numbers a row beyond
+X. X may be dense, CSR, a tensor, or a table on disk.
 
 Shapes    X (n, d)   W (1, d) or (k, d)   b (1,) or (k,)
 Refs      [Cox1958] [Minka2003] a comparison of solvers
 """
 
 import math
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 from ..core import arrays, threads
 from ..core.numerics import log_softmax, sigmoid, softmax
 from ..core.rows import DatasetRows
-from ..optim import lbfgs, newton, newton_cg
 from ..params import Count, Flag, Fraction, Jobs, NonNegative, Positive, Verbosity
 from ..typing import Seed
-from .likelihood import Likelihood
+from .logistic_fit import (
+    Problem,
+    centred,
+    check_rows,
+    choose_solver,
+    coefficients,
+    separates,
+)
 from .scores import AbstractLinearClassifier, class_factors, encode
 
-NARROW = 512  # coefficients up to which a Hessian is made
+Solver = Literal[
+    "auto",
+    "lbfgs",
+    "newton-cholesky",
+    "newton-cg",
+    "coordinate",
+    "saga",
+    "sag",
+    "liblinear",
+]
 
 
-def choose_solver(solver, l1, X, k):
-    """The solver for "auto", and a check that the one asked for can do it."""
-    if solver == "auto":
-        if l1 > 0:
-            return "coordinate"
-        if (X.shape[1] + 1) * k <= NARROW and X.shape[0] > X.shape[1]:
-            return "newton-cholesky"
-        wide = sp.issparse(X) and X.shape[1] > 1000
-        return "newton-cg" if wide and k == 1 else "lbfgs"
-    if l1 > 0 and solver != "coordinate":
+def row_weights(X, w, classes, codes, class_weight):
+    """v of sum 1 in X's library, and V."""
+    host = arrays.to_numpy(codes)
+    w = np.ones(len(host)) if w is None else arrays.to_numpy(w).astype(float)
+    labels = arrays.to_numpy(classes)
+    v = w * class_factors(class_weight, labels, host, w)[host]
+    V = float(v.sum())
+    if V <= 0:
+        raise ValueError("every row has weight 0: nothing to fit.")
+    if arrays.is_foreign(X):
+        return arrays.asarray(v / V, like=X), V
+    return (v / V).astype(X.dtype), V
+
+
+def strengths(C, ratio, V):
+    """The factors of |W|_1 and |W|^2 / 2 in eq. (1)."""
+    strength = 0.0 if math.isinf(C) else 1 / (C * V)
+    return strength * ratio, strength * (1 - ratio)
+
+
+def check_liblinear(model, ratio):
+    """`dual` and `intercept_scaling` belong to one solver; refuse them elsewhere."""
+    name = type(model).__name__
+    if model.solver != "liblinear":
+        if model.dual:
+            raise ValueError(f"dual=True of {name} takes solver='liblinear' only.")
+        if model.intercept_scaling != 1:
+            raise ValueError(
+                f"intercept_scaling of {name} takes solver='liblinear' only: other "
+                "solvers leave the intercept free of penalty."
+            )
+    elif 0 < ratio < 1 or (model.dual and ratio > 0):
         raise ValueError(
-            f"solver={solver!r} of LogisticRegression takes l1_ratio=0 only; use "
-            "'coordinate' or 'auto'."
+            f"solver='liblinear' of {name} takes l1_ratio=0, or l1_ratio=1 with "
+            "dual=False."
         )
-    if arrays.is_foreign(X) and solver == "newton-cg":
-        raise ValueError("solver='newton-cg' takes NumPy arrays and sparse matrices.")
-    return solver
+
+
+def with_constant(X, s):
+    """X with a last column of s, a copy."""
+    if sp.issparse(X):
+        return sp.csr_matrix(sp.hstack([X, np.full((X.shape[0], 1), s)]), dtype=X.dtype)
+    xp = arrays.namespace(X)
+    return xp.concat([X, xp.zeros_like(X[:, :1]) + s], axis=1)
+
+
+class AbstractLogistic(AbstractLinearClassifier):
+    """Probabilities from log-odds."""
+
+    def predict_proba(self, X):
+        """Probabilities of the classes, (n, k)."""
+        F = self.decision_function(X)
+        if F.ndim == 1:
+            return arrays.namespace(F).stack([sigmoid(-F), sigmoid(F)], axis=1)
+        return softmax(F)
+
+    def predict_log_proba(self, X):
+        """Their logarithms, exact for small ones."""
+        F = self.decision_function(X)
+        if F.ndim == 1:
+            xp = arrays.namespace(F)
+            F = xp.stack([xp.zeros_like(F), F], axis=1)
+        return log_softmax(F)
+
+    def summary(self, X, y, sample_weight=None, *, level=0.95):
+        """Standard errors, z, p and intervals of a fit without penalty.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as they were given to `fit`
+            They are passed over once more. Weights count rows.
+        level : float, default=0.95
+            Coverage of the intervals.
+
+        Returns
+        -------
+        Summary
+            Prints as a table; `summary["p"]` and so on are numbers. For more than two
+            classes the coefficients are those of mean 0 over classes.
+        """
+        from .logistic_summary import summarise
+
+        return summarise(self, X, y, sample_weight, level)
 
 
 @dataclass(eq=False, repr=False)
-class LogisticRegression(AbstractLinearClassifier):
+class LogisticRegression(AbstractLogistic):
     """Logistic regression, binary or multinomial. The module text gives the method.
 
     Parameters
@@ -73,22 +159,24 @@ class LogisticRegression(AbstractLinearClassifier):
         The older way to say l1_ratio=1, l1_ratio=0, l1_ratio as given, C=inf.
     C : float, default=1.0
         Inverse of the strength of the penalty; inf for none.
-    l1_ratio : float, default=0.0
-        rho of eq. (1): 0 is L2, 1 is L1.
-    dual : False
-        Only the primal problem is solved.
+    l1_ratio : float or None, default=0.0
+        rho of eq. (1): 0 is L2, 1 is L1; None is 0.
+    dual : bool, default=False
+        Takes solver="liblinear" with L2, whose optimum is that of the primal.
     tol : float, default=1e-4
         Stop when no entry of the gradient exceeds this.
     fit_intercept : bool, default=True
         Whether to fit b.
-    intercept_scaling : 1
-        Intercepts carry no penalty, so there is nothing to scale.
+    intercept_scaling : float, default=1
+        s of the module text, for solver="liblinear"; only 1 for the others.
     class_weight : dict, "balanced" or None
         Factors on the weights of the classes.
     random_state : int, RandomState, Generator or None
-        No solver here draws random numbers; every fit is the same.
-    solver : "auto", "lbfgs", "newton-cholesky", "newton-cg" or "coordinate"
-        See the module text. The default picks by shape and penalty.
+        The order of rows in "saga" and "sag"; the other solvers draw nothing.
+    solver : "auto", "lbfgs", "newton-cholesky", "newton-cg", "coordinate", "saga", \
+"sag" or "liblinear"
+        See `logistic_fit.py`. The default picks by shape and penalty. "liblinear"
+        penalises the intercept; all others reach the same optimum.
     max_iter : int, default=100
         Most iterations.
     verbose : int, default=0
@@ -122,16 +210,14 @@ class LogisticRegression(AbstractLinearClassifier):
     penalty: Literal["deprecated", "l1", "l2", "elasticnet"] | None = "deprecated"
     _: KW_ONLY
     C: Positive = 1.0
-    l1_ratio: Fraction = 0.0
-    dual: Literal[False] = False
+    l1_ratio: Fraction | None = 0.0
+    dual: Flag = False
     tol: NonNegative = 1e-4
     fit_intercept: Flag = True
-    intercept_scaling: Literal[1] = 1
+    intercept_scaling: Positive = 1
     class_weight: dict | Literal["balanced"] | None = None
     random_state: Seed = None
-    solver: Literal["auto", "lbfgs", "newton-cholesky", "newton-cg", "coordinate"] = (
-        "auto"
-    )
+    solver: Solver = "auto"
     max_iter: Count = 100
     verbose: Verbosity = 0
     warm_start: Flag = False
@@ -140,106 +226,88 @@ class LogisticRegression(AbstractLinearClassifier):
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and labels y."""
         X, y, w = self._begin(X, y, sample_weight, y_kind="class", accept_sparse="csr")
-        if isinstance(X, DatasetRows):
-            raise TypeError("LogisticRegression takes rows in memory, not a table.")
-        classes, codes = encode(y)
-        v, V = self._row_weights(X, w, classes, codes)
+        C, ratio = self._penalty()
+        check_liblinear(self, ratio)
+        classes, codes = encode(y, X)
+        v, V = row_weights(X, w, classes, codes, self.class_weight)
         k = int(classes.shape[0])
         k = 1 if k == 2 else k
-        a, b2 = self._strengths(V)
+        a, b2 = strengths(C, ratio, V)
         solver = choose_solver(self.solver, a, X, k)
-        start = self._start(k, X)
+        check_rows(solver, X)
         self.classes_, self.solver_ = classes, solver
         # small products; passes over the rows take threads of our own
         with threads.limited(self.n_jobs), threads.single_blas():
-            if solver == "coordinate":
-                W, b = self._fit_l1(X, codes, v, k, a, b2, start)
-            else:
-                W, b = self._fit_smooth(solver, X, codes, v, k, b2, start)
-        as_x = partial(arrays.asarray, like=X) if not sp.issparse(X) else np.asarray
+            W, b = self._solve(solver, X, codes, v, k, a, b2)
+        if isinstance(X, DatasetRows) or sp.issparse(X):
+            as_x = partial(np.asarray, dtype=X.dtype)
+        else:
+            as_x = partial(arrays.asarray, like=X)
         self.coef_, self.intercept_ = as_x(W), as_x(b)
         self.n_iter_ = np.array([self.n_iter_], dtype=np.int32)
         return self
 
-    def _row_weights(self, X, w, classes, codes):
-        """v of sum 1 in X's library, and V."""
-        host = arrays.to_numpy(codes)
-        n = len(host)
-        w = np.ones(n) if w is None else arrays.to_numpy(w).astype(float)
-        labels = arrays.to_numpy(classes)
-        v = w * class_factors(self.class_weight, labels, host, w)[host]
-        V = float(v.sum())
-        if sp.issparse(X):
-            return (v / V).astype(X.dtype), V
-        return arrays.asarray(v / V, like=X), V
-
-    def _strengths(self, V):
-        """The factors of |W|_1 and |W|^2 / 2 in eq. (1)."""
-        C, ratio = self.C, self.l1_ratio
+    def _penalty(self):
+        """C and rho of eq. (1)."""
+        ratio = 0.0 if self.l1_ratio is None else self.l1_ratio
         if self.penalty is None:
-            C = math.inf
-        elif self.penalty in ("l1", "l2"):
+            return math.inf, ratio
+        if self.penalty in ("l1", "l2"):
             ratio = float(self.penalty == "l1")
-        strength = 0.0 if math.isinf(C) else 1 / (C * V)
-        return strength * ratio, strength * (1 - ratio)
+        return self.C, ratio
+
+    def _solve(self, solver, X, codes, v, k, a, b2):
+        """W and b by the solver."""
+        scaled, start = solver == "liblinear" and self.fit_intercept, self._start(k, X)
+        if scaled:
+            X = with_constant(X, self.intercept_scaling)
+            W = np.column_stack([start[0], start[1] / self.intercept_scaling])
+            start = W, np.zeros(k)
+        if solver == "liblinear":
+            solver = choose_solver("auto", a, X, k)
+        problem = Problem(X, codes, v, k, intercept=self.fit_intercept and not scaled)
+        result = self._drive(
+            lambda task: problem.minimise(
+                solver,
+                a,
+                b2,
+                start=start,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                seed=self.random_state,
+                task=task,
+            ),
+            total=self.max_iter,
+            X=X,
+            y=codes,
+            snapshot=lambda s: self._attributes(*coefficients(s, k), scaled),
+        )
+        W, b = centred(*coefficients(result.state, k), k, a + b2 > 0)
+        if a + b2 == 0 and separates(problem, W, b):
+            warn_separable(type(self).__name__)
+        return self._scaled_back(W) if scaled else (W, b)
 
     def _start(self, k, X):
         W, b = np.zeros((k, X.shape[1])), np.zeros(k)
         if self.warm_start and hasattr(self, "coef_"):
-            old = arrays.to_numpy(self.coef_), arrays.to_numpy(self.intercept_)
+            old = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
+            old = arrays.to_numpy(old), arrays.to_numpy(self.intercept_)
             if old[0].shape == W.shape:
                 W, b = (part.astype(float) for part in old)
         return W, b if self.fit_intercept else np.zeros(k)
 
-    def _fit_smooth(self, solver, X, codes, v, k, b2, start):
-        t = codes if k > 1 or arrays.is_foreign(X) else codes.astype(X.dtype)
-        J = Likelihood(X, t, v, k, b2, intercept=self.fit_intercept)
-        x = np.column_stack(start).ravel()
-        how = {"max_iter": self.max_iter, "tol": self.tol}
-        runs = {
-            "lbfgs": partial(lbfgs, J, x),
-            "newton-cholesky": partial(newton, J, J.hessian, x, rough=True),
-            "newton-cg": partial(newton_cg, J, J.product, x),
-        }
-        result = self._drive(
-            lambda task: runs[solver](**how, task=task),
-            total=self.max_iter,
-            X=X,
-            y=codes,
-            snapshot=lambda s: self._attributes(*J.split(s.position)),
-        )
-        return J.split(result.state.position)
+    def _scaled_back(self, W):
+        return W[:, :-1], self.intercept_scaling * W[:, -1]
 
-    def _fit_l1(self, X, codes, v, k, a, b2, start):
-        from .logistic_l1 import minimise
-
-        host = X.tocsc() if sp.issparse(X) else arrays.to_numpy(X)
-        codes, v = arrays.to_numpy(codes), arrays.to_numpy(v)
-        how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
-        how |= {"start": start, "intercept": self.fit_intercept}
-        result = self._drive(
-            lambda task: minimise(host, codes, v, k, a, b2, **how, task=task),
-            total=self.max_iter,
-            X=X,
-            y=codes,
-            snapshot=lambda s: self._attributes(s.W, s.b),
-        )
-        return result.state.W, result.state.b
-
-    def _attributes(self, W, b):
+    def _attributes(self, W, b, scaled=False):
+        W, b = self._scaled_back(W) if scaled else (W, b)
         return {"classes_": self.classes_, "coef_": W, "intercept_": b}
 
-    def predict_proba(self, X):
-        """Probabilities of the classes, (n, k)."""
-        F = self.decision_function(X)
-        if F.ndim == 1:
-            return arrays.namespace(F).stack([sigmoid(-F), sigmoid(F)], axis=1)
-        return softmax(F)
 
-    def predict_log_proba(self, X):
-        """Their logarithms, exact for small ones."""
-        F = self.decision_function(X)
-        if F.ndim == 1:
-            xp = arrays.namespace(F)
-            F = xp.stack([xp.zeros_like(F), F], axis=1)
-        return log_softmax(F)
+def warn_separable(name):
+    warnings.warn(
+        f"the classes are separable: without a penalty {name} has no finite optimum, "
+        "and its coefficients grow until tol is met. Set C, or see is_separable.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )

@@ -37,7 +37,7 @@ from ..core.progress import SILENT
 from ..losses.multiclass import one_hot
 from ..penalties.base import ELASTIC_NET
 from ..penalties.separable import shrink
-from . import _logistic as loops
+from . import _logistic_l1 as loops
 
 FLOOR = 1e-6
 BLOCK = 64  # columns of a sparse matrix whose Gram matrix is made
@@ -112,6 +112,15 @@ def prepare(X) -> Columns:
     )
 
 
+def as_columns(X):
+    """X as CSC, and its columns ready for passes."""
+    X = sp.csc_array(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X, prepare(X)
+
+
 def turn(problem, W, b, F, c, tol, columns):
     """Improve class c by passes over the columns, to distances of sum `tol`."""
     v = problem.v.astype(float)
@@ -183,17 +192,13 @@ def minimise(
 ) -> Result:
     """Minimise eq. (1) from start (W, b) until no coordinate is off by more than tol.
 
-    k is 1 for two classes, whose targets t are 0 and 1.
+    X comes from `as_columns`. k is 1 for two classes, whose targets t are 0 and 1.
     """
-    X = sp.csc_array(X)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+    X, columns = X
     T = t[:, None].astype(X.dtype) if k == 1 else one_hot(t, np.empty((1, k), X.dtype))
     problem = Problem(X, T, v, a, b2, intercept)
     W, b = (np.array(part, dtype=X.dtype) for part in start)
     F = np.asarray(X @ W.T) + b
-    columns = prepare(X)
 
     def settle(W, b, F):
         return State(W, b, F, problem.objective(W, F), problem.violation(W, F))

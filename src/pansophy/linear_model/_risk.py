@@ -1,0 +1,212 @@
+"""Loops of the risk: one pass over rows gives its value, gradient or a Hessian product.
+
+A pass takes rows a few at a time, while they are in the cache: raw predictions, what
+the loss says of them, and their share of the gradient, last entry for the intercept.
+`f` comes in as the offsets and leaves as the raw predictions. CSR rows come with
+unsigned indices: compiled code then needs no test for those counted from the end.
+Their sums stay in order (no `reassoc`): gathering in vectors is slower.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from ..losses import _pointwise as losses
+from ..losses.base import LOGISTIC
+
+FAST = {"contract", "reassoc", "nsz", "arcp"}
+ORDERED = {"contract", "nsz", "arcp"}
+CHUNK = 64  # rows
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def slopes(kind, a, y, v, f, r):
+    """Sum of v l(y, f); r becomes v l'(y, f)."""
+    loss = 0.0
+    if kind == LOGISTIC:  # one exponential for both
+        for i in range(f.shape[0]):
+            e = math.exp(-abs(f[i]))
+            p = 1 / (1 + e) if f[i] >= 0 else e / (1 + e)
+            loss += v[i] * (max(f[i], 0.0) + math.log1p(e) - y[i] * f[i])
+            r[i] = v[i] * (p - y[i])
+    else:
+        for i in range(f.shape[0]):
+            loss += v[i] * losses.value(kind, y[i], f[i], a)
+            r[i] = v[i] * losses.gradient(kind, y[i], f[i], a)
+    return loss
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def bends(kind, a, y, v, f, h):
+    """h = v l''(y, f)."""
+    for i in range(f.shape[0]):
+        h[i] = v[i] * losses.curvature(kind, y[i], f[i], a)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def scores(X, w, b, f):
+    """f += X w + b."""
+    for i in range(f.shape[0]):
+        row = X[i]
+        s = 0.0
+        for j in range(w.shape[0]):
+            s += row[j] * w[j]
+        f[i] += s + b
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def spread(X, r, g):
+    """g += (X, 1)^T r, four rows at a time."""
+    n, d = X.shape
+    i = 0
+    while i + 4 <= n:
+        A, B, C, D = X[i], X[i + 1], X[i + 2], X[i + 3]
+        a, b, c, e = r[i], r[i + 1], r[i + 2], r[i + 3]
+        for j in range(d):
+            g[j] += a * A[j] + b * B[j] + c * C[j] + e * D[j]
+        i += 4
+    while i < n:
+        A, a = X[i], r[i]
+        for j in range(d):
+            g[j] += a * A[j]
+        i += 1
+    for i in range(n):
+        g[d] += r[i]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def dense_pass(X, y, v, w, b, kind, a, f, g):
+    """Loss of dense rows; the gradient is added to g (d + 1,)."""
+    n, loss = X.shape[0], 0.0
+    r = np.empty(CHUNK, f.dtype)
+    for i in range(0, n, CHUNK):
+        m = min(CHUNK, n - i)
+        scores(X[i : i + m], w, b, f[i : i + m])
+        loss += slopes(kind, a, y[i : i + m], v[i : i + m], f[i : i + m], r)
+        spread(X[i : i + m], r[:m], g)
+    return loss
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def dense_product(X, h, u, c, g):
+    """g += (X, 1)^T diag(h) (X u + c)."""
+    n = X.shape[0]
+    r = np.empty(CHUNK, h.dtype)
+    for i in range(0, n, CHUNK):
+        m = min(CHUNK, n - i)
+        r[:m] = 0.0
+        scores(X[i : i + m], u, c, r[:m])
+        for t in range(m):
+            r[t] *= h[i + t]
+        spread(X[i : i + m], r[:m], g)
+
+
+@njit(cache=True, nogil=True, fastmath=ORDERED)
+def sparse_scores(data, columns, starts, w, b, f):
+    """f += X w + b for CSR rows."""
+    for i in range(f.shape[0]):
+        s = 0.0
+        for t in range(starts[i], starts[i + 1]):
+            s += data[t] * w[columns[t]]
+        f[i] += s + b
+
+
+@njit(cache=True, nogil=True, fastmath=ORDERED)
+def sparse_spread(data, columns, starts, r, g):
+    """g += (X, 1)^T r for CSR rows."""
+    total = 0.0
+    for i in range(r.shape[0]):
+        total += r[i]
+        for t in range(starts[i], starts[i + 1]):
+            g[columns[t]] += r[i] * data[t]
+    g[-1] += total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def sparse_pass(data, columns, starts, y, v, w, b, kind, a, f, g):
+    """`dense_pass` for CSR rows."""
+    n, loss = f.shape[0], 0.0
+    r = np.empty(CHUNK, f.dtype)
+    for i in range(0, n, CHUNK):
+        m = min(CHUNK, n - i)
+        at = starts[i : i + m + 1]
+        sparse_scores(data, columns, at, w, b, f[i : i + m])
+        loss += slopes(kind, a, y[i : i + m], v[i : i + m], f[i : i + m], r)
+        sparse_spread(data, columns, at, r[:m], g)
+    return loss
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def sparse_product(data, columns, starts, h, u, c, g):
+    """`dense_product` for CSR rows."""
+    n = h.shape[0]
+    r = np.empty(CHUNK, h.dtype)
+    for i in range(0, n, CHUNK):
+        m = min(CHUNK, n - i)
+        at = starts[i : i + m + 1]
+        r[:m] = 0.0
+        sparse_scores(data, columns, at, u, c, r[:m])
+        for t in range(m):
+            r[t] *= h[i + t]
+        sparse_spread(data, columns, at, r[:m], g)
+
+
+@njit(cache=True, nogil=True, fastmath=ORDERED)
+def sparse_head(data, columns, starts, h, place, D, G):
+    """D += the diagonal of (X, 1)^T diag(h) (X, 1) for CSR rows, and G its part at the
+    columns whose `place` is not -1, with the intercept last: lower triangle."""
+    m = G.shape[0] - 1
+    seen, entry = np.empty(m + 1, np.int64), np.empty(m + 1)
+    for i in range(h.shape[0]):
+        count = 0
+        for t in range(starts[i], starts[i + 1]):
+            x, j = data[t], columns[t]
+            D[j] += h[i] * x * x
+            if place[j] >= 0 and count <= m:
+                seen[count], entry[count] = place[j], x
+                count += 1
+        D[-1] += h[i]
+        for p in range(count):
+            part = h[i] * entry[p]
+            G[m, seen[p]] += part
+            for q in range(p + 1):
+                a, b = max(seen[p], seen[q]), min(seen[p], seen[q])
+                G[a, b] += part * entry[q]
+        G[m, m] += h[i]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def softmax_rows(F, y, v, R):
+    """Loss of logits F (n, k), labels y; F becomes p, and R = v (p - onehot)."""
+    n, k = F.shape
+    loss = 0.0
+    for i in range(n):
+        row = F[i]
+        top = row[0]
+        for c in range(1, k):
+            top = max(top, row[c])
+        own = row[y[i]]
+        total = 0.0
+        for c in range(k):
+            row[c] = math.exp(row[c] - top)
+            total += row[c]
+        loss += v[i] * (math.log(total) + top - own)
+        share = 1 / total
+        for c in range(k):
+            row[c] *= share
+            R[i, c] = v[i] * row[c]
+        R[i, y[i]] -= v[i]
+    return loss
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def softmax_curve(P, v, D):
+    """Each row of D becomes v (diag p - p p^T) times that row."""
+    n, k = P.shape
+    for i in range(n):
+        mean = 0.0
+        for c in range(k):
+            mean += P[i, c] * D[i, c]
+        for c in range(k):
+            D[i, c] = v[i] * P[i, c] * (D[i, c] - mean)

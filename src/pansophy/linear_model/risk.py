@@ -1,0 +1,365 @@
+"""The penalised risk of a linear model, in passes over rows wherever they are.
+
+For k raw predictions F = X W^T + b + offset per row and weights v,
+
+    J(W, b) = sum_i v_i l(y_i, f_i) + alpha/2 |W|^2                              (1)
+
+with l any pointwise loss of `losses` (k = 1) or softmax (k > 1, labels y in 0..k-1).
+`Risk` gives J with its gradient, Hessian and Hessian products at a flat x = (W, b), a
+NumPy vector wherever the rows are: dense and CSR rows go through compiled passes on
+threads, tensors through `losses` on their device, tables on disk (`DatasetRows`) block
+by block. With h_i = v_i l''(y_i, f_i), or v_i (diag p_i - p_i p_i^T) for softmax,
+
+    H = sum_i h_i (x) (x_i, 1) (x_i, 1)^T + alpha I                              (2)
+
+Blocks depend only on the shape of X and are added up in order, so neither the number
+of threads nor the place of the rows changes the result. The raw predictions of the
+last point are kept (k numbers a row), so H there needs no second look at F.
+
+Shapes    X (n, d)   y, v (n,)   offset (n,) or (n, k)   W (k, d)   b (k,)
+          x (k (d + 1),), class by class with the intercept last
+"""
+
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core import arrays, threads
+from ..core.numerics import softmax
+from ..core.rows import DatasetRows, part, total
+from ..losses.multiclass import one_hot
+from .moments import TILE_BYTES, outer, softmax_outer
+
+ROUGH_ROWS = 50_000  # with more rows than this a rough Hessian takes every s-th
+BLOCKS = 16  # pieces a pass over many rows is cut into
+BLOCK_BYTES = 1 << 25  # of a dense block at most
+ALONE = 1 << 18  # entries of X up to which one thread does all
+
+
+class Risk:
+    """Eq. (1) for rows X, targets y, weights v and a `Loss`.
+
+    Targets are what the loss takes: 0 or 1 (or a fraction) for `logistic`, signs for
+    the hinges, numbers for the rest, whole labels for `softmax` with its k.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy import losses
+    >>> X, y = np.array([[0.0], [1], [2]]), np.array([1.0, 3, 5])
+    >>> J = Risk(X, y, np.ones(3), losses.half_squared)
+    >>> J(np.array([2.0, 1.0]))
+    (0.0, array([0., 0.]))
+    >>> J.hessian(np.zeros(2))
+    array([[5., 3.], [3., 3.]])
+    """
+
+    def __init__(self, X, y, v, loss, alpha=0.0, *, k=1, intercept=True, offset=None):
+        self.X, self.loss, self.k = X, loss, k
+        self.alpha, self.intercept = alpha, intercept
+        self.n, self.d = int(X.shape[0]), int(X.shape[1])
+        self.sparse, self.foreign = sp.issparse(X), arrays.is_foreign(X)
+        if not self.foreign:
+            y = np.asarray(y, dtype=np.intp if k > 1 else X.dtype)
+            v = np.asarray(v, dtype=X.dtype)
+        self.y, self.v, self.offset = y, v, offset
+        step = self.block_rows()
+        self.cuts = [slice(i, min(i + step, self.n)) for i in range(0, self.n, step)]
+        if isinstance(X, DatasetRows):
+            self.held = None
+            self.rows = X.with_aligned(block=step)
+        elif self.sparse:
+            self.held = [csr_view(X, cut) for cut in self.cuts]
+        else:
+            self.held = [X[cut, ...] for cut in self.cuts]
+        self.seen: Any = (
+            None  # the last x, and F (probabilities for k > 1) there by block
+        )
+
+    def block_rows(self):
+        """Rows of a block: few large ones for loops and tensors, small for BLAS."""
+        if self.foreign:
+            return 1 << 18
+        if self.sparse:  # each block has a gradient of its own: not too many of them
+            pieces = min(BLOCKS, max(2, self.entries() // (8 * self.k * (self.d + 1))))
+            return max(-(-self.n // pieces), 1024)
+        if self.k == 1:
+            step = max(-(-self.n // BLOCKS), 1024)
+            return max(1, min(step, BLOCK_BYTES // (8 * self.d)))
+        return max(256, TILE_BYTES // (8 * (self.d + self.k)))
+
+    def split(self, x):
+        """W (k, d) and b (k,) in x."""
+        x = np.asarray(x).reshape(self.k, self.d + 1)
+        return x[:, : self.d], x[:, self.d]
+
+    def native(self, *values):
+        """Coefficients as the rows' library and dtype want them."""
+        if self.foreign:
+            return [arrays.asarray(a, like=self.X) for a in values]
+        return [np.ascontiguousarray(a, dtype=self.X.dtype) for a in values]
+
+    def sum(self, stats):
+        """Add up stats(X_b, number of the block) over blocks, in order."""
+        rows = self.held
+        if rows is None:
+            rows = (block[0] for block in self.rows.blocks())
+        if self.foreign:
+            return total(stats(X, i) for i, X in enumerate(rows))
+        if self.entries() * self.k < ALONE:  # a thread takes longer to wake
+            with nullcontext() if self.sparse else threads.single_blas():
+                return total(stats(X, i) for i, X in enumerate(rows))
+        tasks = ((lambda X=X, i=i: stats(X, i)) for i, X in enumerate(rows))
+        return total(threads.run(tasks, blas=not self.sparse))
+
+    def entries(self):
+        """Numbers that a pass reads."""
+        return self.X.nnz if self.sparse else self.n * self.d
+
+    def aligned(self, i) -> Any:
+        """Targets, weights and offsets of block i."""
+        return (part(a, self.cuts[i]) for a in (self.y, self.v, self.offset))
+
+    # -- value and gradient --------------------------------------------------------
+
+    def __call__(self, x):
+        """J and its gradient, eq. (1)."""
+        W, b = self.split(x)
+        kept: list[Any] = [None] * len(self.cuts)
+        loss, g = self.sum(self.pass_at(W, b, kept))
+        self.seen = np.array(x, dtype=float), kept
+        g = np.asarray(g, dtype=float).reshape(self.k, self.d + 1)
+        if not self.intercept:
+            g[:, self.d] = 0.0
+        g[:, : self.d] += self.alpha * W
+        value = float(loss) + self.alpha / 2 * float(np.sum(W * W))
+        return value, g.ravel()
+
+    def pass_at(self, W, b, kept):
+        """The function of a block that gives loss and gradient, and fills `kept`."""
+        W, b = self.native(W, b)
+        if self.foreign:
+            return lambda X, i: self.tensor_pass(X, i, W, b, kept)
+        if self.k > 1:
+            return lambda X, i: self.softmax_pass(X, i, W, b, kept)
+        from . import _risk as loops
+
+        kind, a = self.loss.kind, self.loss.parameter
+
+        def stats(X, i):
+            y, v, offset = self.aligned(i)
+            f = start(offset, X)
+            g = np.zeros(self.d + 1)
+            if self.sparse:
+                rows = unsigned(X)
+                value = loops.sparse_pass(*rows, y, v, W[0], b[0], kind, a, f, g)
+            elif X.flags.c_contiguous:
+                value = loops.dense_pass(X, y, v, W[0], b[0], kind, a, f, g)
+            else:
+                f += X @ W[0] + b[0]
+                r = np.empty_like(f)
+                value = loops.slopes(kind, a, y, v, f, r)
+                g[:-1], g[-1] = r @ X, r.sum()
+            kept[i] = f
+            return value, g
+
+        return stats
+
+    def softmax_pass(self, X, i, W, b, kept):
+        from . import _risk as loops
+
+        y, v, offset = self.aligned(i)
+        F = np.ascontiguousarray(X @ W.T)
+        F += b if offset is None else b + offset
+        R = np.empty_like(F)
+        value = loops.softmax_rows(F, y, v, R)
+        kept[i] = F
+        return value, self.spread(X, R)
+
+    def spread(self, X, R):
+        """R^T (X, 1), (k, d + 1)."""
+        G = (X.T @ R).T if self.sparse else R.T @ X
+        return np.column_stack([G, R.sum(axis=0)]).astype(float)
+
+    def tensor_pass(self, X, i, W, b, kept):
+        """The losses on the device of X, the sums on the host."""
+        xp = arrays.namespace(X)
+        y, v, offset = self.aligned(i)
+        F = X @ xp.matrix_transpose(W) + b
+        if offset is not None:
+            F = F + xp.reshape(offset, (F.shape[0], -1))
+        if self.k == 1:
+            y, kept[i] = xp.astype(y, X.dtype), F[:, 0]
+            value = self.loss.value(y, kept[i])
+            R = (v * self.loss.gradient(y, kept[i]))[:, None]
+        else:
+            P = softmax(F)
+            value, kept[i] = self.loss.value(y, F), P
+            R = v[:, None] * (P - one_hot(y, F))
+        return float(xp.sum(v * value)), tensor_spread(xp, X, R)
+
+    # -- curvature -----------------------------------------------------------------
+
+    def at(self, x):
+        """F (probabilities for k > 1) at x by block: those kept, if x is the same."""
+        known: Any = self.seen
+        if known is None or not np.array_equal(known[0], x):
+            self(x)
+        seen: Any = self.seen
+        return seen[1]
+
+    def bends(self, i, f):
+        """h of eq. (2) for block i with raw predictions f, k = 1."""
+        y, v, _ = self.aligned(i)
+        if self.foreign:
+            return v * self.loss.curvature(arrays.namespace(f).astype(y, f.dtype), f)
+        from . import _risk as loops
+
+        h = np.empty_like(f)
+        loops.bends(self.loss.kind, self.loss.parameter, y, v, f, h)
+        return h
+
+    def hessian(self, x, rough=False):
+        """Eq. (2); `rough` takes every s-th row, with its weight scaled up."""
+        kept = self.at(x)
+        s = max(1, self.n // ROUGH_ROWS) if rough and not self.sparse else 1
+
+        def stats(X, i):
+            v, F = self.v[self.cuts[i]], kept[i]
+            sums = v if s == 1 else v[::s]
+            weight = float(arrays.namespace(v).sum(sums))
+            if self.k > 1:
+                return weight, softmax_outer(X[::s, ...], F[::s, ...], sums)
+            X = X if self.sparse else X[::s, ...]
+            return weight, outer(X, self.bends(i, F)[::s, ...])
+
+        weight, H = self.sum(stats)
+        if s > 1:
+            H = H * (float(arrays.namespace(self.v).sum(self.v)) / max(weight, 1e-300))
+        return self.finish(np.asarray(H, dtype=float))
+
+    def finish(self, H):
+        """Add alpha, and curvature where J has none.
+
+        An intercept that is not fitted gets a 1. With several classes the same number
+        added to all of them changes no probability: where there is no penalty, the
+        sum over classes gets the curvature of its neighbours. The gradient is 0 in
+        these directions, so steps do not use them.
+        """
+        k, m = self.k, self.d + 1
+        H = H.reshape(k, m, k, m)
+        for c in range(k):
+            at = np.arange(self.d)
+            H[c, at, c, at] += self.alpha
+        if not self.intercept:
+            H[:, self.d, :, :] = 0.0
+            H[:, :, :, self.d] = 0.0
+            H[:, self.d, :, self.d] = np.eye(k)
+        if k > 1:
+            free = range(m) if self.alpha == 0 else [self.d]
+            for j in free:
+                H[:, j, :, j] += max(float(H[0, j, 0, j]), 1e-300)
+        return H.reshape(k * m, k * m)
+
+    def product(self, x):
+        """u -> H u at x, eq. (2), for conjugate gradients."""
+        known = self.at(x)
+        if self.k == 1:
+            known = [self.bends(i, f) for i, f in enumerate(known)]
+
+        def times(u):
+            U, c = self.split(u)
+            V, e = self.native(U, c)
+            stats = self.product_pass(V, e, known)
+            out = np.asarray(self.sum(stats), dtype=float).reshape(self.k, self.d + 1)
+            out[:, : self.d] += self.alpha * U
+            if not self.intercept:
+                out[:, self.d] = c
+            return out.reshape(np.shape(u))
+
+        return times
+
+    def product_pass(self, U, c, known):
+        """The function of a block that gives its part of H u."""
+        if self.foreign or self.k > 1:
+            return lambda X, i: self.matrix_product(X, i, U, c, known[i])
+        from . import _risk as loops
+
+        def stats(X, i):
+            g = np.zeros(self.d + 1)
+            if self.sparse:
+                rows = unsigned(X)
+                loops.sparse_product(*rows, known[i], U[0], c[0], g)
+            elif X.flags.c_contiguous:
+                loops.dense_product(X, known[i], U[0], c[0], g)
+            else:
+                r = known[i] * (X @ U[0] + c[0])
+                g[:-1], g[-1] = r @ X, r.sum()
+            return g
+
+        return stats
+
+    def matrix_product(self, X, i, U, c, known):
+        """The part of H u for tensors and for several classes."""
+        v = self.v[self.cuts[i]]
+        if not self.foreign:
+            from . import _risk as loops
+
+            D = np.ascontiguousarray(X @ U.T)
+            D += c
+            loops.softmax_curve(known, v, D)
+            return self.spread(X, D)
+        xp = arrays.namespace(X)
+        D = X @ xp.matrix_transpose(U) + c
+        if self.k == 1:
+            return tensor_spread(xp, X, known[:, None] * D)
+        D = D - xp.sum(known * D, axis=1)[:, None]
+        return tensor_spread(xp, X, v[:, None] * known * D)
+
+    def diagonal(self, x):
+        """The diagonal of eq. (2)."""
+        kept = self.at(x)
+
+        def stats(X, i):
+            if self.k == 1:
+                S = self.bends(i, kept[i])[:, None]
+            else:
+                S = self.v[self.cuts[i]][:, None] * kept[i] * (1 - kept[i])
+            if self.foreign:
+                return tensor_spread(arrays.namespace(X), X * X, S)
+            return self.spread(X.multiply(X) if self.sparse else X * X, S)
+
+        D = np.array(self.sum(stats), dtype=float).reshape(self.k, self.d + 1)
+        D[:, : self.d] += self.alpha
+        if not self.intercept:
+            D[:, self.d] = 1.0
+        return D.ravel()
+
+
+def csr_view(X, cut):
+    """Rows of a CSR matrix that share its entries."""
+    a, b = int(X.indptr[cut.start]), int(X.indptr[cut.stop])
+    starts = X.indptr[cut.start : cut.stop + 1] - X.indptr[cut.start]
+    shape = (cut.stop - cut.start, X.shape[1])
+    return sp.csr_matrix((X.data[a:b], X.indices[a:b], starts), shape=shape)
+
+
+def unsigned(X):
+    """Entries, columns and starts of a CSR matrix, for compiled loops."""
+    return X.data, *(a.view(f"u{a.itemsize}") for a in (X.indices, X.indptr))
+
+
+def start(offset, X):
+    """What raw predictions of a block begin at."""
+    if offset is None:
+        return np.zeros(X.shape[0], X.dtype)
+    return np.array(offset, dtype=X.dtype)
+
+
+def tensor_spread(xp, X, R):
+    """R^T (X, 1) as a NumPy array."""
+    Rt = xp.matrix_transpose(R)
+    G = xp.concat([Rt @ X, xp.sum(Rt, axis=1)[:, None]], axis=1)
+    return arrays.to_numpy(G).astype(float)
