@@ -37,10 +37,13 @@ EXCEPTIONS = {
     ("typing", "params"): "rules are part of types",
     ("losses", "links"): "a loss knows its link",
     ("distributions", "links"): "means of exponential families",
+    ("distributions", "distances"): "transport moves mass over distances",
     ("kernels", "distances"): "stationary kernels are functions of distance",
     ("mixture", "cluster"): "mixtures start from k-means",
+    ("mixture", "linear_model"): "the classifier beside an outlier flag",
     ("svm", "linear_model"): "a linear machine is a linear model",
     ("discriminant_analysis", "linear_model"): "its scores are those of a linear model",
+    ("discriminant_analysis", "naive_bayes"): "posteriors of prior times density",
     ("feature_selection", "linear_model"): "subsets are compared by least squares",
 }
 

@@ -1,4 +1,4 @@
-"""Every penalty: the prox is optimal and firmly non-expansive; distances vanish."""
+"""Every penalty: the prox is optimal, firmly non-expansive if convex; distances."""
 
 import math
 
@@ -16,6 +16,7 @@ SEPARABLE = [p for p in PENALTIES if p.kind >= 0]
 D = 6
 vectors = st.lists(st.floats(-10, 10), min_size=D, max_size=D).map(np.array)
 members = st.sampled_from(PENALTIES)
+convex = st.sampled_from([p for p in PENALTIES if p.convex])
 
 
 @each
@@ -37,7 +38,7 @@ def test_prox_is_optimal(penalty, w, step):
     assert distance <= 1e-7 * (1 + np.abs(w).max() / step)
 
 
-@given(members, vectors, vectors, st.floats(0.01, 5))
+@given(convex, vectors, vectors, st.floats(0.01, 5))
 def test_prox_is_firmly_nonexpansive(penalty, x, y, step):
     p, q = penalty.prox(x, step), penalty.prox(y, step)
     assert (p - q) @ (p - q) <= (p - q) @ (x - y) + 1e-9 * (1 + (x - y) @ (x - y))
@@ -103,3 +104,71 @@ def test_bad_parameters():
             make()
     with pytest.raises(ValueError, match="groups has 2 entries"):
         penalties.group_l2(1, groups=[0, 1]).value(np.ones(3))
+
+
+@given(st.sampled_from([0.3, 0.5, 0.8, 1.2, 1.7, 2.5]), vectors, st.floats(0.05, 3))
+def test_lq_prox_is_a_global_minimum(q, w, step):
+    g = penalties.lq(q, 0.7)
+    u = g.prox(w, step)
+    grid = np.linspace(-10, 10, 2001)
+    for wj, uj in zip(w, u, strict=True):
+        cost = lambda x, wj=wj: step * 0.7 * np.abs(x) ** q + (x - wj) ** 2 / 2
+        assert cost(uj) <= cost(grid).min() + 1e-9
+
+
+def test_lq_ends_and_flag():
+    w = np.array([-3.0, 0.2, 2.0])
+    np.testing.assert_allclose(penalties.lq(2, 0.5).prox(w), penalties.l2(1.0).prox(w))
+    np.testing.assert_allclose(penalties.lq(1, 0.5).prox(w), penalties.l1(0.5).prox(w))
+    assert penalties.lq(1, 0.5).prox(w)[1] == 0
+    assert penalties.lq(0, 0.5).prox(w).tolist() == [-3, 0, 2]
+    assert [penalties.lq(q).convex for q in (0, 0.5, 1, 1.5, 2)] == [0, 0, 1, 1, 1]
+    near = [penalties.lq(q, 0.5).prox(w) for q in (1 + 1e-9, 2 - 1e-9)]
+    np.testing.assert_allclose(near[0], penalties.l1(0.5).prox(w), atol=1e-7)
+    np.testing.assert_allclose(near[1], penalties.l2(1.0).prox(w), atol=1e-7)
+
+
+def test_priors_are_penalties(rng):
+    """Sum of squares + penalty is 2 s^2 times minus the log posterior."""
+    from scipy import stats
+
+    s, b, q = 0.5, 0.5**0.5, 1.5
+    X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
+    assert penalties.from_prior("normal", b, s).value(np.ones(1)) == pytest.approx(0.5)
+    assert penalties.from_prior("laplace", b, s).value(np.ones(1)) == pytest.approx(
+        2 * s * s / b
+    )
+    logs = {
+        "normal": stats.norm(0, b).logpdf,
+        "laplace": stats.laplace(0, b).logpdf,
+        "power": stats.gennorm(q, 0, b).logpdf,
+    }
+    for name, log in logs.items():
+        g = penalties.from_prior(name, b, s, q)
+
+        def joint(w, log=log):
+            fit = stats.norm(X @ w, s).logpdf(y).sum() + log(w).sum()
+            return -2 * s * s * fit
+
+        def risk(w, g=g):
+            return float(np.sum((y - X @ w) ** 2) + g.value(w))
+
+        u, v = rng.normal(size=3), rng.normal(size=3)
+        assert risk(u) - risk(v) == pytest.approx(joint(u) - joint(v))
+    with pytest.raises(ValueError, match="prior must be"):
+        penalties.from_prior("cauchy")
+    with pytest.raises(ValueError, match="scale of from_prior"):
+        penalties.from_prior("normal", 0.0)
+
+
+def test_affine_projection(rng):
+    A, b = rng.normal(size=(2, 5)), rng.normal(size=2)
+    w = rng.normal(size=5)
+    u = penalties.affine(A, b).prox(w)
+    np.testing.assert_allclose(A @ u, b, atol=1e-12)
+    best = w - A.T @ np.linalg.solve(A @ A.T, A @ w - b)
+    np.testing.assert_allclose(u, best, atol=1e-12)
+    twice = penalties.affine(np.vstack([A, A]), np.concatenate([b, b]))
+    np.testing.assert_allclose(twice.prox(w), best, atol=1e-12)
+    with pytest.raises(ValueError, match="must have a solution"):
+        penalties.affine(np.vstack([A, A]), np.concatenate([b, b + 1]))

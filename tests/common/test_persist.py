@@ -397,6 +397,8 @@ def fitted(cls, data):
         model.set_params(random_state=0)
     if get_tags(model).input_tags.categorical or "Categorical" in cls.__name__:
         X = (np.abs(X[:, :1]) * 2).astype(int)
+    if get_tags(model).input_tags.positive_only:
+        X = np.abs(X)
     return model.fit(X, c if is_classifier(model) else y), X
 
 

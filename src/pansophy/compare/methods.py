@@ -61,6 +61,8 @@ class Method(NamedTuple):
 
 CLASS, NUMBER = "classification", "regression"
 plain = lambda s: {}
+strengths = lambda s: {"alphas": [10.0**k for k in range(-3, 5)]}
+path = lambda s: {"eps": 1e-3, "cv": 5}
 # small leaves have empty classes, for which log loss is merciless
 class_leaves = lambda s: {"min_samples_leaf": max(5, min(100, s.n // 20))}
 number_leaves = lambda s: {"min_samples_leaf": max(5, min(50, s.n // 50))}
@@ -81,20 +83,23 @@ METHODS = [
         scale=True,
         full_rank=True,
     ),
-    Method("ridge", NUMBER, "pansophy.linear_model.Ridge", plain, scale=True),
+    Method("ridge", NUMBER, "pansophy.linear_model.RidgeCV", strengths, scale=True),
+    Method("lasso", NUMBER, "pansophy.linear_model.LassoCV", path, scale=True),
     Method(
-        "lasso",
-        NUMBER,
-        "pansophy.linear_model.Lasso",
-        lambda s: {"alpha": 0.01},
-        scale=True,
-        scale_target=True,
+        "elastic net", NUMBER, "pansophy.linear_model.ElasticNetCV", path, scale=True
     ),
     Method(
-        "elastic net",
+        "bayesian ridge",
         NUMBER,
-        "pansophy.linear_model.ElasticNet",
-        lambda s: {"alpha": 0.01},
+        "pansophy.linear_model.BayesianRidge",
+        plain,
+        scale=True,
+    ),
+    Method(
+        "huber",
+        NUMBER,
+        "pansophy.linear_model.HuberRegressor",
+        lambda s: {"max_iter": 1000},
         scale=True,
         scale_target=True,
     ),
@@ -104,6 +109,23 @@ METHODS = [
         "pansophy.linear_model.LogisticRegression",
         plain,
         scale=True,
+    ),
+    Method("naive Bayes", CLASS, "pansophy.naive_bayes.GaussianNB", plain),
+    Method(
+        "linear discriminant",
+        CLASS,
+        "pansophy.discriminant_analysis.LinearDiscriminantAnalysis",
+        lambda s: {"solver": "lsqr", "shrinkage": "auto"},
+        scale=True,
+        full_rank=True,
+    ),
+    Method(
+        "quadratic discriminant",
+        CLASS,
+        "pansophy.discriminant_analysis.QuadraticDiscriminantAnalysis",
+        lambda s: {"reg_param": 0.1},
+        scale=True,
+        full_rank=True,
     ),
     Method(
         "decision tree", CLASS, "pansophy.tree.DecisionTreeClassifier", class_leaves
@@ -129,7 +151,68 @@ METHODS = [
         needs="deep",
     ),
 ]
+TUNED = "its strength is chosen by a method that is tried"
+SAME = "another way to a model that is tried"
+SCORES = "gives scores, not probabilities"
+GIVEN = "needs something about the columns that a table does not say"
+SPECIAL = "for targets or noise of a special kind"
+STAND_IN = {
+    CLASS: {
+        "LogisticRegressionCV": SAME,
+        "SGDClassifier": SAME,
+        "RegularizedRiskClassifier": SAME,
+        "RidgeClassifier": SCORES,
+        "RidgeClassifierCV": SCORES,
+        "LeastSquaresClassifier": SCORES,
+        "Perceptron": SCORES,
+        "Adaline": SCORES,
+        "LinearSVC": SCORES,
+        "CostSensitiveClassifier": "decides by costs, which must be given",
+        "BernoulliNB": SPECIAL,
+        "MultinomialNB": SPECIAL,
+        "ComplementNB": SPECIAL,
+        "CategoricalNB": SPECIAL,
+        "MixedNB": SAME,
+        "NaiveBayes": SAME,
+        "GenerativeClassifier": SAME,
+        "ExponentialFamilyClassifier": SAME,
+        "JointTableClassifier": "needs few columns of few levels",
+    },
+    NUMBER: {
+        "Ridge": TUNED,
+        "Lasso": TUNED,
+        "ElasticNet": TUNED,
+        "SGDRegressor": SAME,
+        "LinearSVR": SAME,
+        "RecursiveLeastSquares": SAME,
+        "BayesianLinearRegression": TUNED,
+        "NormalInverseGammaRegression": TUNED,
+        "ARDRegression": SAME,
+        "RegularizedRisk": SAME,
+        "AdaptiveLasso": SAME,
+        "BridgeRegression": SAME,
+        "RANSACRegressor": SPECIAL,
+        "RobustRegressor": SAME,
+        "TheilSenRegressor": SAME,
+        "QuantileRegressor": "predicts a quantile, not the mean",
+        "PoissonRegressor": SPECIAL,
+        "GammaRegressor": SPECIAL,
+        "TweedieRegressor": SPECIAL,
+        "GeneralizedLinearModel": SPECIAL,
+        "GeneralizedLeastSquares": GIVEN,
+        "Tikhonov": GIVEN,
+        "GroupLasso": GIVEN,
+        "MultiTaskRidge": "predicts several targets at once",
+        "MultiTaskLasso": "predicts several targets at once",
+        "MultiTaskLassoCV": "predicts several targets at once",
+        "MultiTaskElasticNet": "predicts several targets at once",
+        "MultiTaskElasticNetCV": "predicts several targets at once",
+        "PolynomialRegression": "for one column",
+    },
+}  # estimator -> why another method of the list speaks for it
 OTHER_JOB = {
+    "feature_selection": "chooses columns; it does not predict a target",
+    "feature_extraction": "makes columns; it does not predict a target",
     "cluster": "finds groups; it does not predict a target",
     "mixture": "models how rows are distributed; it does not predict a target",
     "state_space": "models sequences, not independent rows",
@@ -171,7 +254,7 @@ def choose(task, wanted=None) -> tuple[list[Method], list[tuple[str, str]]]:
     others = {m.name for m in METHODS} - done
     word = "numbers" if task == CLASS else "classes"
     left += [(n, f"predicts {word}") for n in sorted(others)]
-    return ready, left + other_jobs()
+    return ready, left + list(STAND_IN[task].items()) + other_jobs()
 
 
 def own_method(name, estimator, task) -> Method:

@@ -27,9 +27,8 @@ from ..distributions.grouped import class_sums, double
 
 def on_host(m: Moments) -> Moments:
     """The same moments as NumPy doubles."""
-    parts = (m.weight, m.mean, m.scatter)
-    parts = (arrays.to_numpy(a).astype(np.float64) for a in parts)
-    return Moments(*parts, m.shape)
+    double = lambda a: arrays.to_numpy(a).astype(np.float64)
+    return Moments(double(m.weight), double(m.mean), double(m.scatter), m.shape)
 
 
 def shrunk(C, s):

@@ -74,7 +74,7 @@ def whitening(m: Moments, retriangle, tol):
     wide = m.shape == "diag"
     variance = m.scatter.sum(axis=0) if wide else np.diagonal(m.scatter)
     scale = np.where(variance > 0, np.sqrt(variance / W), 1.0)
-    values = np.zeros(1)
+    values, V = np.zeros(1), np.zeros((len(scale), 0))
     if not wide:
         values, V = np.linalg.eigh(m.scatter / W / np.outer(scale, scale))
         values, V = np.sqrt(np.maximum(values[::-1], 0)), V[:, ::-1]

@@ -13,14 +13,14 @@ from typing import Any
 
 from ..core.arrays import namespace
 
-BINARY = {
+BINARY: dict[type, Any] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
     ast.Pow: operator.pow,
 }
-UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos}
+UNARY: dict[type, Any] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
 FUNCTIONS = (
     "abs", "cos", "cosh", "exp", "expm1", "log", "log1p", "sign", "sin", "sinh",
     "sqrt", "tan", "tanh",

@@ -42,6 +42,16 @@ class State(NamedTuple):
         return -self.score if np.isfinite(self.score) else 0.0
 
 
+def moves(score, mask, columns):
+    """L of the sets that differ from S in one of the columns."""
+    out = []
+    for j in columns:
+        new = mask.copy()
+        new[j] = not new[j]
+        out.append(score(new) if new.any() else -np.inf)
+    return np.array(out)
+
+
 class Scores:
     """L(S) for any estimator, each set scored once."""
 
@@ -60,15 +70,6 @@ class Scores:
             )
             self.known[key] = float(found.mean())
         return self.known[key]
-
-    def moves(self, mask, columns):
-        """L of the sets that differ from S in one of the columns."""
-        out = []
-        for j in columns:
-            new = mask.copy()
-            new[j] = not new[j]
-            out.append(self(new) if new.any() else -np.inf)
-        return np.array(out)
 
 
 class LeastSquaresScores:
@@ -105,8 +106,6 @@ class LeastSquaresScores:
         if self.mean_square:
             return -sse / n
         return 1 - sse / total if total > 0 else float(sse == 0)
-
-    moves = Scores.moves
 
 
 def quick(estimator, X, scoring) -> str | None:
@@ -209,7 +208,7 @@ class SequentialFeatureSelector(AbstractSelector):
             columns = np.arange(d)
             if self.direction != "stepwise":
                 columns = np.flatnonzero(s.mask == out)
-            found = score.moves(s.mask, columns)
+            found = moves(score, s.mask, columns)
             best = int(np.argmax(found))
             if tol is not None and not found[best] - s.score >= tol:
                 return s._replace(moved=False)

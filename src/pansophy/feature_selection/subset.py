@@ -243,7 +243,8 @@ class SubsetSelector(AbstractSelector):
         return self
 
     def _price(self, n):
-        return {"aic": 2.0, "bic": math.log(n)}.get(self.criterion, self.criterion)
+        known: dict[Any, float] = {"aic": 2.0, "bic": math.log(n)}
+        return known.get(self.criterion, self.criterion)
 
     def _judge(self, X, y, w, n, found):
         if self.criterion == "cv":

@@ -138,7 +138,7 @@ class AbstractBayes(Classifier, Estimator):
             "ensure_all_finite": "allow-nan" if holes else True,
         }
 
-    def _scorer(self):
+    def _scorer(self) -> Any:
         raise TypeError(f"{type(self).__name__} gives no densities.")
 
     def _prior(self, like):

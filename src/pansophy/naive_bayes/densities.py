@@ -23,6 +23,7 @@ Shapes    X (n, d)   T (n, m)   eta (k, m)   b (k,)
 """
 
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -65,8 +66,9 @@ def template(name, rows, like):
     """A distribution of the family that knows the width of the data."""
     d = rows.d
     even = arrays.asarray(np.full(d, 1 / d), like=like)
+    family: Any = FAMILIES[name]
     if name in ("bernoulli", "poisson"):
-        return FAMILIES[name](even)
+        return family(even)
     if name == "categorical":
         if d != 1:
             raise ValueError(
@@ -76,8 +78,8 @@ def template(name, rows, like):
         m = int(rows.map(lambda x, *_: arrays.to_numpy(x).max(keepdims=True)).max())
         return Categorical(arrays.asarray(np.full(m + 1, 1 / (m + 1)), like=like))
     if name in ("gamma", "beta"):
-        return FAMILIES[name](even, even)
-    return FAMILIES[name](even)
+        return family(even, even)
+    return family(even)
 
 
 def normal_moments(rows, k, shape) -> Moments:

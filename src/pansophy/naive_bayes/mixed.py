@@ -136,7 +136,7 @@ default="gaussian"
     class_prior: Matrix | Words | None = None
 
     @property
-    def _sparse(self):
+    def _sparse(self) -> Any:  # pyrefly: ignore
         return False if self.family == "categorical" else "csr"
 
     def _groups(self, X, before):

@@ -126,7 +126,7 @@ class AbstractNaiveBayes(AbstractBayes):
     def _prepare(self, x):
         return x
 
-    def _groups(self, X, before):
+    def _groups(self, X, before) -> Any:
         return ((self._family, None),)
 
     def _scorer(self):

@@ -72,7 +72,7 @@ def refuse_column(j, widths=None):
             "Negative values in data passed to categorical columns, or numbers that "
             f"are not whole: the values of column {j} must be 0, 1, 2, ..."
         )
-    if j >= 0:
+    if j >= 0 and widths is not None:
         raise ValueError(
             f"column {j} holds a value that was not seen in fit: its table has the "
             f"values 0 to {widths[j] - 1}. min_categories makes room for more."

@@ -6,7 +6,15 @@ import pkgutil
 
 import pansophy
 
-from ..base import Classifier, Clusterer, Density, Estimator, Regressor, Transformer
+from ..base import (
+    Classifier,
+    Clusterer,
+    Density,
+    Estimator,
+    OneClass,
+    Regressor,
+    Transformer,
+)
 
 ROLES = {
     "classifier": Classifier,
@@ -14,6 +22,7 @@ ROLES = {
     "clusterer": Clusterer,
     "transformer": Transformer,
     "density": Density,
+    "one_class": OneClass,
 }
 
 # subpackages that need an extra, and the module whose absence is forgiven
@@ -27,7 +36,38 @@ SEQUENCE = (
     "a sequence of symbols is one column: the check reduces X to one dimension and "
     "then indexes or measures two"
 )
+FRACTIONS = "the check gives fractions as categories, which are refused, not truncated"
+SINGULAR = (
+    "a class of the check has a singular covariance (too few rows, or dependent "
+    "columns), which is refused as scikit-learn refuses it"
+)
+ROW_BY_ROW = {
+    f"check_sample_weight_equivalence_on_{kind}_data": (
+        "rows are drawn or visited one at a time, so a weight of k is k repetitions "
+        "in expectation only"
+    )
+    for kind in ("dense", "sparse")
+}
 EXPECTED: dict[str, dict[str, str]] = {
+    "SGDClassifier": ROW_BY_ROW,
+    "SGDRegressor": ROW_BY_ROW,
+    "Perceptron": ROW_BY_ROW,
+    "RANSACRegressor": ROW_BY_ROW,
+    "QuadraticDiscriminantAnalysis": {
+        "check_sample_weights_shape": SINGULAR,
+        "check_sample_weights_not_overwritten": SINGULAR,
+        "check_sample_weight_equivalence_on_dense_data": SINGULAR,
+        "check_sample_weight_equivalence_on_sparse_data": SINGULAR,
+        "check_array_api_input": SINGULAR,
+    },
+    "CategoricalNB": {
+        "check_sample_weight_equivalence_on_dense_data": FRACTIONS,
+        "check_classifiers_one_label_sample_weights": FRACTIONS,
+    },
+    "JointTableClassifier": {
+        "check_sample_weight_equivalence_on_dense_data": FRACTIONS,
+        "check_classifiers_one_label_sample_weights": FRACTIONS,
+    },
     "CategoricalHMM": {
         "check_fit_score_takes_y": "the second argument is `lengths`, as in hmmlearn",
         "check_estimator_sparse_array": "the check cannot build a 1-D sparse array",
@@ -51,7 +91,8 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
 
     Parameters
     ----------
-    role : {"classifier", "regressor", "clusterer", "transformer", "density"} or None
+    role : {"classifier", "regressor", "clusterer", "transformer", "density",
+        "one_class"} or None
         Only estimators with this role.
 
     Examples
