@@ -222,3 +222,36 @@ def test_interruption_leaves_a_model(monkeypatch):
     with pytest.warns(InterruptedFitWarning):
         model = Lasso(alpha=0.01, tol=1e-12).fit(X, y)
     assert model.interrupted_ and model.score(X, y) > 0.3
+
+
+@pytest.mark.parametrize("shape", [(60, 20), (60, 400), (400, 300)])
+@pytest.mark.parametrize("ratio", [1.0, 0.5])
+def test_optimality_conditions(shape, ratio):
+    X, y = problem(*shape, shift=1.0)
+    model = ElasticNet(alpha=0.1, l1_ratio=ratio, tol=1e-12).fit(X, y)
+    w, a, b = model.coef_, 0.1 * ratio, 0.1 * (1 - ratio)
+    c = (y - model.predict(X)) @ (X - X.mean(axis=0)) / shape[0] - b * w
+    used = w != 0
+    np.testing.assert_allclose(c[used], a * np.sign(w[used]), atol=1e-5)
+    assert np.all(np.abs(c[~used]) <= a + 1e-5)
+
+
+def test_orthonormal_columns_are_soft_thresholded():
+    rng = np.random.default_rng(0)
+    Q, _ = np.linalg.qr(rng.normal(size=(40, 10)))
+    y = Q @ np.linspace(-2, 2, 10) + 0.1 * rng.normal(size=40)
+    strength = 1.5  # of the sum of squares + strength |w|_1
+    w = Lasso(strength / 80, fit_intercept=False, tol=1e-12).fit(Q, y).coef_
+    z = Q.T @ y
+    soft = np.sign(z) * np.maximum(np.abs(z) - strength / 2, 0)
+    np.testing.assert_allclose(w, soft, atol=1e-12)
+    assert np.array_equal(w != 0, np.abs(z) > strength / 2)
+
+
+def test_wide_cold_fits_agree_with_the_path():
+    X, y = problem(200, 600, k=20)
+    X, y = X - X.mean(axis=0), y - y.mean()
+    for make in (np.ascontiguousarray, np.asfortranarray, sp.csc_matrix):
+        alone = Lasso(0.1, tol=1e-10, fit_intercept=False).fit(make(X), y)
+        _, coefs, _ = lasso_path(X, y, alphas=[1.0, 0.3, 0.1], tol=1e-10)
+        np.testing.assert_allclose(alone.coef_, coefs[:, -1], atol=1e-4)

@@ -15,6 +15,7 @@ for an array and for a file that holds it. Memory beyond the data is a few block
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from . import threads
 from .arrays import device, is_foreign, is_numpy, namespace
 
 BLOCK_BYTES = 1 << 20  # a block and its temporaries stay near the last-level cache
+DEVICE_BYTES = 1 << 27  # on a device, where starting work costs more than doing it
 
 
 def add(a, b, *, into: bool = False):
@@ -64,8 +66,8 @@ class Rows:
         self.n = int(X.shape[0])
         self.d = int(X.shape[1]) if X.ndim > 1 else 1
         self.dtype = X.dtype
-        self.block = block or default_block(self.d)
         self.threaded = not is_foreign(X)
+        self.block = block or default_block(self.d, device=not self.threaded)
 
     def with_aligned(self, *aligned, block: int | None = None) -> "Rows":
         """The same rows with other aligned arrays, perhaps in other blocks."""
@@ -88,7 +90,7 @@ class Rows:
         """Eq. (1). `blas=False` says that `stats` calls no BLAS."""
         return total(self.each(stats, blas=blas))
 
-    def map(self, function: Callable, *, blas: bool = True):
+    def map(self, function: Callable, *, blas: bool = True) -> Any:
         """function's per-row results, put together to length n."""
         parts = list(self.each(function, blas=blas))
         if isinstance(parts[0], tuple):
@@ -286,8 +288,8 @@ def sparse_part(a, cut: slice):
     return type(a)((a.data[own], a.indices[own], ends - ends[0]), shape=shape)
 
 
-def default_block(d: int) -> int:
-    return max(256, BLOCK_BYTES // (8 * max(d, 1)))
+def default_block(d: int, *, device: bool = False) -> int:
+    return max(256, (DEVICE_BYTES if device else BLOCK_BYTES) // (8 * max(d, 1)))
 
 
 def concat(parts):

@@ -1,16 +1,112 @@
 """Linear models: least squares, ridge, lasso, logistic regression."""
 
-from .lasso import ElasticNet, Lasso, enet_path, lasso_path
+from .adaline import Adaline
+from .ard import ARDRegression
+from .bayesian_ridge import BayesianRidge
+from .conjugate import BayesianLinearRegression, NormalInverseGammaRegression
+from .costs import CostSensitiveClassifier
+from .elastic_net import ElasticNet
+from .glm import GeneralizedLinearModel
+from .gls import GeneralizedLeastSquares
+from .group_lasso import GroupLasso
+from .hat import hat_values, loo_residuals, smoother_weights
+from .huber import HuberRegressor
+from .lasso import Lasso
+from .lasso_cv import ElasticNetCV, LassoCV
+from .lasso_path import enet_path, lasso_path
 from .linear_regression import LinearRegression
 from .logistic import LogisticRegression
+from .logistic_cv import LogisticRegressionCV
+from .lstsq import add_intercept, lstsq
+from .multi_task import MultiTaskElasticNet, MultiTaskLasso
+from .multi_task_cv import MultiTaskElasticNetCV, MultiTaskLassoCV
+from .multi_task_ridge import MultiTaskRidge
+from .perceptron import Perceptron
+from .planes import LinearClassifier, canonical_plane, margins
+from .polynomial import PolynomialRegression
+from .quantile import QuantileRegressor
+from .ransac import RANSACRegressor
+from .recursive import RecursiveLeastSquares
+from .reductions import ambiguous_mask, hamming_codes, normalize_scores
+from .regularized_risk import RegularizedRisk, RegularizedRiskClassifier
+from .reweighted import AdaptiveLasso, BridgeRegression
 from .ridge import Ridge
+from .ridge_classifier import (
+    LeastSquaresClassifier,
+    RidgeClassifier,
+    RidgeClassifierCV,
+)
+from .ridge_cv import RidgeCV
+from .ridge_path import RidgePath, ridge_path
+from .robust import RobustRegressor
+from .separability import is_separable
+from .sgd_classifier import SGDClassifier
+from .sgd_regressor import SGDRegressor
+from .summary import Summary
+from .theil_sen import TheilSenRegressor
+from .tikhonov import Tikhonov
+from .tweedie import GammaRegressor, PoissonRegressor, TweedieRegressor
 
 __all__ = [
+    "AdaptiveLasso",
+    "BridgeRegression",
+    "RegularizedRisk",
+    "RegularizedRiskClassifier",
+    "RANSACRegressor",
+    "RobustRegressor",
+    "TheilSenRegressor",
+    "Adaline",
+    "QuantileRegressor",
+    "HuberRegressor",
+    "ARDRegression",
+    "BayesianLinearRegression",
+    "BayesianRidge",
+    "NormalInverseGammaRegression",
+    "RecursiveLeastSquares",
+    "GeneralizedLinearModel",
+    "TweedieRegressor",
+    "PoissonRegressor",
+    "GammaRegressor",
     "ElasticNet",
+    "ElasticNetCV",
+    "GroupLasso",
     "Lasso",
+    "LassoCV",
     "LinearRegression",
+    "MultiTaskElasticNet",
+    "MultiTaskElasticNetCV",
+    "MultiTaskLasso",
+    "MultiTaskLassoCV",
+    "CostSensitiveClassifier",
+    "LinearClassifier",
     "LogisticRegression",
+    "LogisticRegressionCV",
+    "ambiguous_mask",
+    "canonical_plane",
+    "hamming_codes",
+    "is_separable",
+    "margins",
+    "normalize_scores",
+    "GeneralizedLeastSquares",
+    "LeastSquaresClassifier",
+    "MultiTaskRidge",
+    "PolynomialRegression",
     "Ridge",
+    "RidgeCV",
+    "RidgeClassifier",
+    "RidgeClassifierCV",
+    "RidgePath",
+    "Summary",
+    "Tikhonov",
+    "add_intercept",
+    "hat_values",
+    "loo_residuals",
+    "lstsq",
+    "ridge_path",
+    "smoother_weights",
+    "Perceptron",
+    "SGDClassifier",
+    "SGDRegressor",
     "enet_path",
     "lasso_path",
 ]

@@ -187,7 +187,7 @@ class BayesianLinearRegression(AbstractConjugateRegression):
 
     noise_variance: Positive = 1.0
     _: KW_ONLY
-    prior_variance: Positive | Matrix = 1.0
+    prior_variance: Positive | Infinite | Matrix = 1.0
     prior_mean: Matrix | None = None
     fit_intercept: Flag = True
 
@@ -253,7 +253,7 @@ class NormalInverseGammaRegression(AbstractConjugateRegression):
     """
 
     _: KW_ONLY
-    prior_variance: Positive | Matrix = 1.0
+    prior_variance: Positive | Infinite | Matrix = 1.0
     prior_mean: Matrix | None = None
     a0: Positive = 1.0
     b0: Positive = 1.0

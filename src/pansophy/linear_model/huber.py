@@ -90,7 +90,7 @@ class Concentrated:
     def lower(self, floor, spread):
         """Keep s above that share of the spread, and above rounding."""
         top = float(arrays.namespace(self.y).max(arrays.namespace(self.y).abs(self.y)))
-        self.low = max(floor * spread, 10 * self.eps * (1 + top))
+        self.low = max(floor * spread, 10 * self.eps * (top or 1.0))
 
     def residuals(self, x):
         """y - X B - b, a vector; the predictions stay with J for the Hessian."""
@@ -127,10 +127,11 @@ class Concentrated:
         H = 2 / s * J.hessian(x, rough)
         r = self.residuals(x)
         u = self.w * xp.where(xp.abs(r) <= self.e * s, r, xp.zeros_like(r))
-        h = 2 / s**3 * float(xp.sum(u * r))
+        u = u / s
+        h = 2 / s * float(xp.sum(u * (r / s)))
         if h <= 0 or s <= self.low:
             return H
-        g = -2 / s**2 * J.sum(lambda X, i: moment(X, u[J.cuts[i]]))
+        g = -2 / s * J.sum(lambda X, i: moment(X, u[J.cuts[i]]))
         g[-1] = g[-1] if J.intercept else 0.0
         # of a part of the rows, H may be smaller than what is taken away
         share = float(g @ np.linalg.lstsq(H, g, rcond=None)[0]) / h

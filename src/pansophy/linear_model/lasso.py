@@ -12,23 +12,15 @@ from typing import Literal
 
 import scipy.sparse as sp
 
-from ..base import Estimator, Regressor
 from ..core import arrays
 from ..params import Count, Flag, NonNegative
 from ..typing import Matrix, Seed
-from .elastic_net import ElasticNet, enet_path, fit_model, linear_tags
-from .linear import predict
-
-__all__ = ["ElasticNet", "Lasso", "enet_path", "lasso_path"]
-
-
-def lasso_path(X, y, **options):
-    """`enet_path` with l1_ratio 1: the lasso. Takes the same options."""
-    return enet_path(X, y, l1_ratio=1.0, **options)
+from .elastic_net import fit_model
+from .linear import AbstractLinearRegressor
 
 
 @dataclass(eq=False, repr=False)
-class Lasso(Regressor, Estimator):
+class Lasso(AbstractLinearRegressor):
     """Linear regression with an L1 penalty. The module text gives the method.
 
     Parameters
@@ -91,15 +83,12 @@ class Lasso(Regressor, Estimator):
         """Fit to rows X and targets y, one or several columns."""
         return fit_model(self, 1.0, X, y, sample_weight)
 
-    def predict(self, X):
-        """X w + b."""
-        X = self._ready(X, accept_sparse=["csr", "csc"])
-        return predict(self, X)
-
     @property
     def sparse_coef_(self):
         """`coef_` as a CSR matrix."""
         return sp.csr_matrix(arrays.to_numpy(self.coef_))
 
     def __sklearn_tags__(self):
-        return linear_tags(super().__sklearn_tags__())
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -209,7 +209,7 @@ class LogisticRegression(AbstractLogistic):
 
     penalty: Literal["deprecated", "l1", "l2", "elasticnet"] | None = "deprecated"
     _: KW_ONLY
-    C: Positive = 1.0
+    C: Positive | Infinite = 1.0
     l1_ratio: Fraction | None = 0.0
     dual: Flag = False
     tol: NonNegative = 1e-4

@@ -269,7 +269,7 @@ def interior(P: Rows, *, max_iter=100, tol=1e-8, task=SILENT):
     """Steps of `advance` until the gap is at most tol of eq. (1)."""
     start = begin(P)
     # a share of the start, for fits that reach 0
-    floor = 1e-6 * start.objective + 1e-13 * float((P.h - P.l) @ np.abs(P.y)) + 1e-300
+    floor = 1e-6 * start.gap + 1e-13 * float((P.h - P.l) @ np.abs(P.y)) + 1e-300
     return iterate(
         lambda state: advance(P, state),
         start,

@@ -136,8 +136,8 @@ class RANSACRegressor(Regressor, Estimator):
     is_data_valid: Callable | None = None
     is_model_valid: Callable | None = None
     max_trials: NonNegative = 100
-    max_skips: NonNegative = math.inf
-    stop_n_inliers: NonNegative = math.inf
+    max_skips: NonNegative | Infinite = math.inf
+    stop_n_inliers: NonNegative | Infinite = math.inf
     stop_score: float = math.inf
     stop_probability: Fraction = 0.99
     loss: Literal["absolute_error", "squared_error"] | Callable = "absolute_error"
@@ -237,8 +237,7 @@ class RANSACRegressor(Regressor, Estimator):
         while True:
             index = draw(rng, n, k, size)
             good = np.array([bool(valid(X[i], y[i])) for i in index])
-            if fast:
-                F = iter(batch_predictions(model, X, y, index[good]))
+            F = iter(batch_predictions(model, X, y, index[good]) if fast else ())
             for i, ok in zip(index, good, strict=True):
                 if not ok:
                     yield Candidate(None, "data")

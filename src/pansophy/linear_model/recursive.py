@@ -114,7 +114,7 @@ class RecursiveLeastSquares(AbstractLinearRegressor):
 
     forgetting: Factor = 1.0
     _: KW_ONLY
-    prior_variance: Positive = np.inf
+    prior_variance: Positive | Infinite = np.inf
     noise_variance: Positive = 1.0
     fit_intercept: Flag = True
 

@@ -6,7 +6,10 @@ Every solver takes an objective and a start, is run by `core.iterate`, and retur
 of stopping. SciPy's optimisers, compiled loops and torch load when they are wanted.
 """
 
+from typing import Any
+
 from . import schedules
+from .admm import admm
 from .annealing import simulated_annealing
 from .autodiff import grad, jvp, value_and_grad, vjp
 from .bfgs import bfgs
@@ -69,7 +72,7 @@ from .trajectory import Trajectory
 from .woodbury import woodbury
 
 
-def __getattr__(name):
+def __getattr__(name) -> Any:
     # compiled loops and SciPy's optimisers load when they are wanted
     if name == "coordinate_descent":
         from .coordinate import coordinate_descent
@@ -92,6 +95,7 @@ __all__ = [
     "Transform",
     "adagrad",
     "adam",
+    "admm",
     "alternate",
     "at_most",
     "backtracking",

@@ -88,12 +88,15 @@ def newton(
             factor = cholesky(H)[0]
         d = -solve_cholesky(factor, s.gradient)
         new = line_search(f, State(s.position, s.objective, s.gradient, 1.0), d)
-        if new.eta == 0 and not (fresh and not s.rough):
+        # neither f nor its slope falls: nothing, or rounding, is left
+        stuck = new.eta == 0 or (
+            new.objective >= s.objective and new.slope > 0.5 * s.slope
+        )
+        if stuck and not (fresh and not s.rough):
             return s._replace(factor=None, rough=False)  # try again, exactly
         good = new.slope <= keep * s.slope
         still = s.rough and (good or not fresh)
         factor, x = factor if good else None, new.position
-        stuck = new.eta == 0
         return NewtonState(x, new.objective, new.gradient, factor, still, stuck)
 
     begin = at(f, x, 1.0)

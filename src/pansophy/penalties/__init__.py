@@ -4,7 +4,8 @@
 """
 
 from .base import Penalty, soft_threshold
-from .coupled import ball, group_l2, simplex
+from .bridge import from_prior, lq
+from .coupled import affine, ball, group_l2, simplex
 from .separable import box, elastic_net, l1, l2, nonnegative
 
 PENALTIES = [
@@ -17,17 +18,25 @@ PENALTIES = [
     nonnegative(),
     ball(1.5),
     simplex(1.0),
+    affine([[1.0, 1, 0, 0, 0, 0], [0, 0, 1, 0, 0, -2]], [1.0, 0.5]),
+    lq(1.5, 0.5),
+    lq(3.0, 0.5),
+    lq(0.5, 0.5),
+    lq(0.0, 0.5),
 ]
 
 __all__ = [
     "PENALTIES",
     "Penalty",
+    "affine",
     "ball",
     "box",
     "elastic_net",
+    "from_prior",
     "group_l2",
     "l1",
     "l2",
+    "lq",
     "nonnegative",
     "simplex",
     "soft_threshold",

@@ -7,7 +7,8 @@ For a step s > 0,
 
 Eq. (2) is how far a point w with gradient c of the smooth part is from satisfying
 0 in c + dg(w); it is 0 exactly at an optimum. For the indicator of a convex set the
-prox is the projection on the set, and the value 0 inside and inf outside.
+prox is the projection on the set, and the value 0 inside and inf outside. Where g is
+not convex, prox is a global minimiser and eq. (2) uses limits of gradients.
 
 Every penalty is one instance of `Penalty`: a name, the integer `kind` by which
 compiled loops know it (-1: not separable), two numbers (a, b), and functions.
@@ -42,6 +43,8 @@ class Penalty:
         The numbers compiled loops need: a |w| + b w^2 / 2, or the limits of a box.
     indicator
         Whether the penalty is the indicator of a set.
+    convex
+        Whether it is convex: if not, a solver may end in a local minimum.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class Penalty:
     a: float = 0.0
     b: float = 0.0
     indicator: bool = False
+    convex: bool = True
 
     def value(self, w):
         """g(w)."""

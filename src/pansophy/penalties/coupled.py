@@ -3,10 +3,12 @@
     group_l2   a sum_g sqrt(d_g) |w_g|,  groups g of sizes d_g                   (1)
     ball       0 if |w| <= radius, else inf                                      (2)
     simplex    0 if w_j >= 0 and sum w_j = total, else inf                       (3)
+    affine     0 if A w = b, else inf                                            (4)
 
 The prox of eq. (1) shrinks each group's length, that of eq. (2) scales into the
 ball. Projection on eq. (3) subtracts the one level t for which what stays above 0
-sums to the total; t is found from the sorted entries in O(d log d).
+sums to the total; t is found from the sorted entries in O(d log d). That on eq. (4)
+subtracts V S^-1 U^T (A w - b), from the singular value decomposition of A.
 
 Refs      [Yuan2006] [Duchi2008]
 """
@@ -127,3 +129,35 @@ def simplex(total: float = 1.0) -> Penalty:
     return Penalty(
         "simplex", kinds.COUPLED, value, prox, distance, total, indicator=True
     )
+
+
+def affine(A, b=None) -> Penalty:
+    """Eq. (4): the indicator of {w : A w = b}; b is 0 unless given."""
+    A = np.atleast_2d(np.asarray(A, dtype=float))
+    b = np.zeros(len(A)) if b is None else np.atleast_1d(np.asarray(b, dtype=float))
+    if b.shape != (len(A),):
+        raise ValueError(f"b of affine must have {len(A)} entries, got {b.shape}.")
+    U, sizes, Vt = np.linalg.svd(A, full_matrices=False)
+    kept = sizes > sizes.max(initial=0.0) * max(A.shape) * np.finfo(float).eps
+    rows, at = Vt[kept], (U[:, kept].T @ b) / sizes[kept]
+    if not np.allclose(A @ (at @ rows), b, rtol=1e-8, atol=1e-10):
+        raise ValueError("A w = b of affine must have a solution.")
+
+    def parts(w):
+        return asarray(rows, like=w), asarray(at, like=w)
+
+    def value(w):
+        V, c = parts(w)
+        miss, size = float(norm(V @ w - c)), 1 + float(norm(w))
+        return indicator(miss <= ROUND * size)
+
+    def prox(w, step):
+        V, c = parts(w)
+        return w - (V @ w - c) @ V
+
+    def distance(w, gradient):
+        # normal cone: combinations of the rows of A
+        V, _ = parts(w)
+        return norm(gradient - (V @ gradient) @ V)
+
+    return Penalty("affine", kinds.COUPLED, value, prox, distance, indicator=True)

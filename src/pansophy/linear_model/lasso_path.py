@@ -1,0 +1,263 @@
+"""Paths of the lasso family, and what its estimators share.
+
+For weights p_i of sum 1 and a penalty g with strength alpha,
+
+    minimise  1/2 sum_i p_i |y_i - W x_i - b|^2 + alpha g(W)                     (1)
+
+The intercept is free of penalty, so for given W it is the weighted mean of y - W x,
+and the rest is least squares on centred data, which `optim/working_set.py` (single
+coefficients) and `optim/groups.py` (groups of them) solve until the duality gap is at
+most tol times the weighted mean of (y - mean y)^2. Coefficients are all 0 from
+
+    alpha_max = max_j |sum_i p_i x_ij (y_i - mean y)| / rho                      (2)
+
+on, rho being the share of alpha on the L1 or group norm. A path goes down from there;
+each point starts at the one before, and the strong rule guesses who enters.
+
+Shapes    X (n, d) dense or CSC   y (n,) or (n, t)   p (n,)   W (d,) or (t, d)
+Refs      [Tibshirani2012] [Massias2018]
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core import arrays, threads
+from ..core.iterate import Result, iterate
+from ..core.progress import SILENT
+from ..core.random import rng_from
+from ..core.rows import DatasetRows
+from ..optim import groups as group_sets
+from ..optim import working_set as sets
+from ..optim.design import Design
+from ..penalties import elastic_net
+
+SMALL = 256  # up to this many columns the whole Gram matrix is made in one pass
+MEDIUM = 1000  # the same for a path, along which it is used many times
+TINY = 1e-15  # alphas of a grid for a target that no column explains
+
+
+class Data(NamedTuple):
+    """Checked input: arrays of NumPy or CSC, and what to hand back."""
+
+    X: Any
+    Y: np.ndarray  # (n, t)
+    p: np.ndarray | None  # weights of sum 1, or None for equal ones
+    flat: bool  # y came as one column without a second dimension
+    like: Any  # the X that was given, for its library and device
+
+
+def read(model, X, y, sample_weight, y_kind="numbers") -> Data:
+    """Check parameters and data."""
+    X, y, w = model._begin(
+        X,
+        y,
+        sample_weight,
+        y_kind=y_kind,
+        accept_sparse="csc",
+        force_writeable=False,
+    )
+    if isinstance(X, DatasetRows):
+        raise TypeError(f"{type(model).__name__} takes rows in memory, not a table.")
+    like = X
+    if arrays.is_foreign(X):  # computed on the CPU, handed back where X is
+        X, y = arrays.to_numpy(X), arrays.to_numpy(y)
+        w = None if w is None else arrays.to_numpy(w)
+    y = np.asarray(y, dtype=X.dtype)
+    p = None if w is None else (w / w.sum()).astype(X.dtype)
+    return Data(X, y[:, None] if y.ndim == 1 else y, p, y.ndim == 1, like)
+
+
+def centred(Y, p, fit_intercept):
+    """Y minus its p-means, and those means (t,)."""
+    if not fit_intercept:
+        return Y, np.zeros(Y.shape[1], Y.dtype)
+    mean = Y.mean(axis=0) if p is None else p @ Y
+    return Y - mean, mean
+
+
+def gram_for(design, precompute, weighted):
+    """The whole Gram matrix where it is given or pays, else None."""
+    if isinstance(precompute, (bool, np.bool_, str)):
+        # not a matter of n, so that repeated rows go the way of weights
+        few = design.d <= (MEDIUM if precompute == "auto" else SMALL)
+        return design.gram() if precompute is True or few else None
+    gram = np.asarray(precompute, dtype=design.X.dtype)
+    if gram.shape != (design.d, design.d):
+        raise ValueError(
+            f"precompute must be a Gram matrix of shape {(design.d, design.d)}, "
+            f"got {gram.shape}."
+        )
+    if weighted:
+        raise ValueError(
+            "precompute cannot be a Gram matrix together with sample_weight, which "
+            "changes it."
+        )
+    return gram / design.n  # given as X^T X, used as its mean over rows
+
+
+def store_for(design, y, precompute=False, weighted=False, Xy=None):
+    """The whole Gram matrix where it is given or pays, else the growing one."""
+    gram = gram_for(design, precompute, weighted)
+    if gram is None:
+        return sets.Store(design, y, Xy=Xy)
+    return sets.Whole(gram, design.correlate(y) if Xy is None else Xy, np.vdot(y, y))
+
+
+def engine_of(penalty):
+    """The solver that a penalty needs."""
+    grouped = isinstance(penalty, group_sets.GroupPenalty)
+    return group_sets if grouped else sets
+
+
+def descend(
+    store, penalty, state, *, tol, max_iter, near=np.inf, rng=None, task=SILENT
+) -> Result:
+    """Minimise eq. (1) for centred data, starting from `state`."""
+    goal = tol * store.energy
+    step = engine_of(penalty).rounds(store, penalty, goal, near, rng)
+    return iterate(
+        step,
+        state,
+        max_iter=max_iter,
+        tol=goal,
+        change=lambda old, new: new.gap,
+        watch=("gap",),
+        task=task,
+    )
+
+
+def walk(store, penalties, w, *, tol, max_iter, rng=None) -> Iterator[Result]:
+    """A path: one result per penalty, each starting at the one before."""
+    state, last = None, np.inf
+    for penalty in penalties:
+        if state is None:
+            state = engine_of(penalty).start(store, w, penalty)
+        near = 2 * penalty.a - last if last < np.inf else np.inf
+        run = descend(
+            store, penalty, state, tol=tol, max_iter=max_iter, near=near, rng=rng
+        )
+        state, last = run.state, penalty.a
+        yield run
+        if run.interrupted:
+            raise KeyboardInterrupt
+
+
+def alpha_grid(store, l1_ratio, eps, count, positive=False):
+    """`count` alphas from eq. (2) down to `eps` times it, evenly in their logarithm."""
+    if l1_ratio == 0:
+        raise ValueError("alphas must be given when l1_ratio is 0.")
+    c = store.Xy if store.Xy.ndim == 1 else np.linalg.norm(store.Xy, axis=0)
+    top = float(c.max() if positive else np.abs(c).max()) / l1_ratio
+    if top <= TINY:
+        return np.full(count, TINY)
+    return np.geomspace(top, top * eps, count) if count > 1 else np.array([top])
+
+
+def enet_path(
+    X,
+    y,
+    *,
+    l1_ratio: float = 0.5,
+    eps: float = 1e-3,
+    alphas=100,
+    precompute="auto",
+    Xy=None,
+    copy_X: bool = True,
+    coef_init=None,
+    return_n_iter: bool = False,
+    positive: bool = False,
+    max_iter: int = 1000,
+    tol: float = 1e-4,
+    selection: str = "cyclic",
+    random_state=None,
+):
+    """Elastic-net coefficients for a falling series of alphas, without an intercept.
+
+    Parameters
+    ----------
+    X : array or CSC matrix of shape (n, d)
+        Centre it first if the model is to have an intercept.
+    y : array of shape (n,) or (n, t)
+        Several columns are the multi-task elastic net: one support for all of them.
+    l1_ratio : float
+        rho of eq. (2).
+    eps : float
+        Last alpha over first, when alphas are chosen here.
+    alphas : int or array
+        How many alphas to choose from eq. (2) down, or the alphas themselves.
+    precompute : "auto", bool or array of shape (d, d)
+        Whether to make the whole Gram matrix first, or that matrix.
+    Xy : array of shape (d,) or None
+        X^T y, if known.
+    copy_X : bool
+        X is never written to, whatever this says.
+    coef_init : array of shape (d,) or (t, d) or None
+        Where to start.
+    return_n_iter : bool
+        Also return the number of rounds for each alpha.
+    positive : bool
+        Only coefficients of at least 0; for one column y.
+    max_iter, tol, selection, random_state
+        As in `ElasticNet`.
+
+    Returns
+    -------
+    alphas : array of shape (m,)
+    coefs : array of shape (d, m) or (t, d, m)
+    dual_gaps : array of shape (m,)
+    n_iters : list of int
+        Only with `return_n_iter`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.linear_model import lasso_path
+    >>> X, y = np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 2.0, 2.0])
+    >>> alphas, coefs, gaps = lasso_path(X, y, alphas=[11 / 3, 5 / 3, 1 / 3])
+    >>> coefs.round(7)
+    array([[0.       , 0.4285714, 0.7142857]])
+    """
+    X = X.tocsc() if sp.issparse(X) else np.asarray(X)
+    X = X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
+    y = np.asarray(y, dtype=X.dtype)
+    multi = y.ndim == 2
+    if multi and positive:
+        raise ValueError("positive=True takes one column y, not several.")
+    rng = rng_from(random_state) if selection == "random" else None
+    design = Design(X, centre=False)
+    Xy = None if Xy is None else np.asarray(Xy, dtype=X.dtype).T / design.n
+    target = design.root * np.ascontiguousarray(y.T)
+    store = store_for(design, target, precompute, Xy=Xy)
+    if np.ndim(alphas) == 0:
+        alphas = alpha_grid(store, l1_ratio, eps, int(alphas), positive)
+    alphas = np.sort(np.asarray(alphas, dtype=float))[::-1]
+    start = np.zeros((*y.T.shape[:-1], design.d), X.dtype)
+    if coef_init is not None:
+        start[:] = coef_init
+    make = penalty_of(l1_ratio, positive, design.d if multi else None)
+    coefs = np.empty((len(alphas), *start.shape), X.dtype)
+    gaps, counts = np.empty(len(alphas)), []
+    how = {"tol": tol, "max_iter": max_iter, "rng": rng}
+    with threads.single_blas():
+        for i, run in enumerate(walk(store, map(make, alphas), start, **how)):
+            coefs[i], gaps[i] = run.state.w, run.state.gap
+            counts.append(run.n_iter)
+    coefs = np.moveaxis(coefs, 0, -1)
+    return (alphas, coefs, gaps, counts) if return_n_iter else (alphas, coefs, gaps)
+
+
+def penalty_of(l1_ratio, positive=False, d=None):
+    """alpha -> penalty: elastic net, or its multi-task form over d columns."""
+    if d is None:
+        return lambda alpha: elastic_net(alpha, l1_ratio, positive)
+    single, rho = group_sets.singles(d), l1_ratio
+    Penalty = group_sets.GroupPenalty
+    return lambda alpha: Penalty(single, alpha * rho, 0.0, alpha * (1 - rho))
+
+
+def lasso_path(X, y, **options):
+    """`enet_path` with l1_ratio 1: the lasso. Takes the same options."""
+    return enet_path(X, y, l1_ratio=1.0, **options)

@@ -1,0 +1,214 @@
+"""Multi-task lasso and elastic net: several targets that share one set of features.
+
+For t targets and a coefficient matrix W with one column w_j per feature,
+
+    minimise  1/(2V) sum_i v_i |y_i - W x_i - b|^2
+              + alpha rho sum_j |w_j| + alpha (1 - rho)/2 |W|^2                  (1)
+
+|w_j| is the Euclidean length of a feature's coefficients over all targets, so that a
+feature is in the model for every target or for none. rho = 1 is the multi-task lasso;
+t = 1 is the elastic net. `optim/groups.py` solves it by working sets and block
+coordinate descent, each feature's step being exact, and certifies the duality gap.
+
+Time O(n d t) a round, and rounds are few.
+
+Shapes    X (n, d) dense or CSC   y (n, t)   W (t, d)   b (t,)
+Refs      [Obozinski2010] [Zou2005] [Massias2018]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core import arrays, threads
+from ..core.random import rng_from
+from ..optim import groups
+from ..optim.design import Design
+from ..params import Count, Flag, Fraction, NonNegative
+from ..typing import Seed
+from .elastic_net import keep, warm
+from .lasso_path import centred, descend, penalty_of, read, store_for
+from .linear import AbstractLinearRegressor
+
+
+def several(model, data):
+    """Refuse a y without a second dimension, as scikit-learn does."""
+    if data.flat:
+        raise ValueError(
+            f"y of {type(model).__name__} must have one column per target, got a flat "
+            "array; for one target take the model without MultiTask in its name."
+        )
+    return data
+
+
+def fit_model(model, l1_ratio, X, y, sample_weight):
+    """The common `fit` of the two estimators below."""
+    data = several(model, read(model, X, y, sample_weight))
+    design = Design(data.X, data.p, centre=model.fit_intercept)
+    penalty = penalty_of(l1_ratio, d=design.d)(model.alpha)
+    rng = rng_from(model.random_state) if model.selection == "random" else None
+    Y, mean = centred(data.Y, data.p, model.fit_intercept)
+    start = warm(model, (Y.shape[1], design.d), data.X.dtype)
+    how = {"tol": model.tol, "max_iter": model.max_iter, "rng": rng}
+    with threads.single_blas():
+        store = store_for(design, design.root * np.ascontiguousarray(Y.T))
+        state = groups.start(store, start, penalty)
+        run = partial(descend, store, penalty, state, **how)
+        run = model._drive(
+            lambda task: run(task=task), total=model.max_iter, X=data.like, y=data.Y
+        )
+    keep(model, [run], design, mean, data)
+    model.coef_ = model.coef_ if model.coef_.ndim == 2 else model.coef_[None, :]
+    model.eps_ = model.tol * float(np.vdot(Y, Y))
+    return model
+
+
+def multi_tags(tags):
+    """y has several columns, always."""
+    tags.target_tags.multi_output = True
+    tags.target_tags.single_output = False
+    return tags
+
+
+@dataclass(eq=False, repr=False)
+class MultiTaskElasticNet(AbstractLinearRegressor):
+    """Elastic net for several targets with one support. See the module text.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Strength of the penalty in eq. (1).
+    l1_ratio : float, default=0.5
+        rho: 1 is the multi-task lasso, 0 is ridge regression.
+    fit_intercept : bool, default=True
+        Whether to fit b; if not, data are expected to be centred.
+    copy_X : bool, default=True
+        X is never written to, whatever this says.
+    max_iter : int, default=1000
+        Most rounds of the working set, each a solve and a check of all columns.
+    tol : float, default=1e-4
+        Stop when the duality gap is at most tol times the summed variance of y.
+    warm_start : bool, default=False
+        Start at the coefficients of the last fit.
+    random_state : int, RandomState, Generator or None
+        For `selection="random"`.
+    selection : "cyclic" or "random", default="cyclic"
+        Order of features within a pass.
+
+    Attributes
+    ----------
+    coef_ : array of shape (t, d)
+    intercept_ : array of shape (t,)
+    dual_gap_ : float
+        Bound on how far the objective is from its minimum.
+    eps_ : float
+        n times the gap that `tol` asks for, which is scikit-learn's scale.
+    sparse_coef_ : CSR matrix of shape (t, d)
+    n_iter_ : int
+        Rounds of the working set.
+    history_ : dict of arrays
+        "objective" and "gap" after each round.
+
+    Examples
+    --------
+    >>> from pansophy.linear_model import MultiTaskElasticNet
+    >>> model = MultiTaskElasticNet(alpha=0.1)
+    >>> model.fit([[0, 0], [1, 1], [2, 2]], [[0, 0], [1, 1], [2, 2]]).coef_.round(3)
+    array([[0.456, 0.456],
+           [0.456, 0.456]])
+    """
+
+    alpha: NonNegative = 1.0
+    _: KW_ONLY
+    l1_ratio: Fraction = 0.5
+    fit_intercept: Flag = True
+    copy_X: Flag = True
+    max_iter: Count = 1000
+    tol: NonNegative = 1e-4
+    warm_start: Flag = False
+    random_state: Seed = None
+    selection: Literal["cyclic", "random"] = "cyclic"
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit to rows X and targets y (n, t)."""
+        return fit_model(self, self.l1_ratio, X, y, sample_weight)
+
+    @property
+    def sparse_coef_(self):
+        """`coef_` as a CSR matrix."""
+        return sp.csr_matrix(arrays.to_numpy(self.coef_))
+
+    def __sklearn_tags__(self):
+        return multi_tags(super().__sklearn_tags__())
+
+
+@dataclass(eq=False, repr=False)
+class MultiTaskLasso(AbstractLinearRegressor):
+    """Lasso for several targets with one support. See the module text.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Strength of the penalty in eq. (1).
+    fit_intercept : bool, default=True
+        Whether to fit b; if not, data are expected to be centred.
+    copy_X : bool, default=True
+        X is never written to, whatever this says.
+    max_iter : int, default=1000
+        Most rounds of the working set, each a solve and a check of all columns.
+    tol : float, default=1e-4
+        Stop when the duality gap is at most tol times the summed variance of y.
+    warm_start : bool, default=False
+        Start at the coefficients of the last fit.
+    random_state : int, RandomState, Generator or None
+        For `selection="random"`.
+    selection : "cyclic" or "random", default="cyclic"
+        Order of features within a pass.
+
+    Attributes
+    ----------
+    coef_ : array of shape (t, d)
+    intercept_ : array of shape (t,)
+    dual_gap_ : float
+        Bound on how far the objective is from its minimum.
+    eps_ : float
+        n times the gap that `tol` asks for, which is scikit-learn's scale.
+    sparse_coef_ : CSR matrix of shape (t, d)
+    n_iter_ : int
+        Rounds of the working set.
+    history_ : dict of arrays
+        "objective" and "gap" after each round.
+
+    Examples
+    --------
+    >>> from pansophy.linear_model import MultiTaskLasso
+    >>> model = MultiTaskLasso(alpha=0.1)
+    >>> model.fit([[0, 1], [1, 0], [2, 1]], [[0, 0], [1, 1], [2, 3]]).coef_.round(3)
+    array([[0.917, 0.   ],
+           [1.375, 0.05 ]])
+    """
+
+    alpha: NonNegative = 1.0
+    _: KW_ONLY
+    fit_intercept: Flag = True
+    copy_X: Flag = True
+    max_iter: Count = 1000
+    tol: NonNegative = 1e-4
+    warm_start: Flag = False
+    random_state: Seed = None
+    selection: Literal["cyclic", "random"] = "cyclic"
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit to rows X and targets y (n, t)."""
+        return fit_model(self, 1.0, X, y, sample_weight)
+
+    @property
+    def sparse_coef_(self):
+        """`coef_` as a CSR matrix."""
+        return sp.csr_matrix(arrays.to_numpy(self.coef_))
+
+    def __sklearn_tags__(self):
+        return multi_tags(super().__sklearn_tags__())

@@ -1,0 +1,102 @@
+"""Any loss plus any penalty: peers, paths, constraints, what is reported."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import sklearn.linear_model as peer
+
+from pansophy import losses, penalties
+from pansophy.linear_model import Lasso, RegularizedRisk, RegularizedRiskClassifier
+
+
+def problem(n=80, d=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) + 0.5
+    return X, 3 * X[:, 0] - X[:, 1] + rng.normal(size=n)
+
+
+def test_against_special_solvers():
+    X, y = problem()
+    for rows in (X, sp.csr_matrix(X)):
+        lasso = RegularizedRisk(penalty="l1", alpha=0.1, tol=1e-10).fit(rows, y)
+        np.testing.assert_allclose(
+            lasso.coef_, Lasso(0.1, tol=1e-10).fit(X, y).coef_, atol=1e-8
+        )
+    ridge = RegularizedRisk("squared", alpha=0.2, tol=1e-12).fit(X, y)
+    np.testing.assert_allclose(
+        ridge.coef_, peer.Ridge(alpha=0.1 * 80).fit(X, y).coef_, atol=1e-6
+    )
+    counts = np.random.default_rng(0).poisson(np.exp(0.3 * X[:, 0]))
+    model = RegularizedRisk("poisson", alpha=0.1, tol=1e-8).fit(X, counts)
+    same = peer.PoissonRegressor(alpha=0.1, tol=1e-10).fit(X, counts)
+    np.testing.assert_allclose(model.coef_, same.coef_, atol=1e-6)
+    np.testing.assert_allclose(model.predict(X), same.predict(X), rtol=1e-5)
+    with pytest.raises(ValueError, match="at least 0"):
+        RegularizedRisk("poisson").fit(X, y)
+
+
+def test_a_loss_with_kinks():
+    X, y = problem()
+    model = RegularizedRisk(losses.quantile(0.3), penalty="l2", alpha=0.1, tol=1e-7)
+    model.fit(X, y)
+    J = lambda w, b: float(
+        np.mean(losses.quantile(0.3).value(y, X @ w + b)) + 0.05 * w @ w
+    )
+    best = J(model.coef_, model.intercept_)
+    rng = np.random.default_rng(0)
+    for size in (1e-3, 1e-2, 0.1):
+        for _ in range(50):
+            step = size * rng.normal(size=7)
+            other = J(model.coef_ + step[:6], model.intercept_ + step[6])
+            assert other >= best - 1e-7
+    line = np.arange(5.0)[:, None]
+    exact = RegularizedRisk("absolute", penalty=None, tol=1e-5)
+    exact.fit(line, [0, 1, 2, 3, 40])
+    np.testing.assert_allclose(exact.coef_, [1], atol=1e-2)
+
+
+def test_constraints_hold():
+    X, y = problem()
+    simplex = RegularizedRisk(penalty=penalties.simplex(1.0)).fit(X, y).coef_
+    assert np.all(simplex >= 0) and simplex.sum() == pytest.approx(1)
+    A = np.array([[1.0, 1, 0, 0, 0, 0]])
+    held = RegularizedRisk("huber", penalty=penalties.affine(A, [5.0])).fit(X, y)
+    assert A @ held.coef_ == pytest.approx(5)
+    assert RegularizedRisk(penalty=penalties.nonnegative()).fit(X, y).coef_.min() >= 0
+
+
+@pytest.mark.parametrize("loss", ["half_squared", "huber"])
+@pytest.mark.parametrize(
+    "penalty", ["l1", "l2", penalties.group_l2(1.0, [0, 0, 1, 1, 2, 2])]
+)
+def test_risk_never_falls_along_the_path(loss, penalty):
+    X, y = problem()
+    how = {"penalty": penalty, "tol": 1e-9}
+    alphas = [0.0, 0.01, 0.1, 1.0, 10.0, 1e4]
+    fits = [RegularizedRisk(loss, alpha=a, **how).fit(X, y) for a in alphas]
+    risks = [fit.risk_ for fit in fits]
+    assert np.all(np.diff(risks) >= -1e-9)
+    sizes = [np.linalg.norm(fit.coef_) for fit in fits]
+    assert np.all(np.diff(sizes) <= 1e-6) and sizes[-1] < 1e-2
+    plain = RegularizedRisk(loss, penalty=None, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(fits[0].coef_, plain.coef_, atol=1e-6)
+    for fit in fits:  # the penalty is not part of what is reported as error
+        f = X @ fit.coef_ + fit.intercept_
+        assert fit.risk_ == pytest.approx(np.mean(losses.get(loss).value(y, f)))
+
+
+def test_classes():
+    X, y = problem()
+    z = np.where(y > np.median(y), "up", "down")
+    model = RegularizedRiskClassifier(alpha=1 / 40, tol=1e-9).fit(X, z)
+    same = peer.LogisticRegression(C=0.5, tol=1e-10).fit(X, z)
+    np.testing.assert_allclose(model.coef_, same.coef_, atol=1e-6)
+    three = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+    many = RegularizedRiskClassifier("squared_hinge").fit(X, three)
+    assert many.coef_.shape == (3, 6) and many.score(X, three) > 0.6
+    with pytest.raises(ValueError, match="one for two classes"):
+        RegularizedRiskClassifier("huber").fit(X, z)
+    with pytest.raises(ValueError, match="one for numbers"):
+        RegularizedRisk("hinge").fit(X, y)
+    with pytest.raises(ValueError, match="must be convex"):
+        RegularizedRisk(losses.get("tukey")).fit(X, y)
