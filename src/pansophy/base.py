@@ -21,6 +21,7 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     DensityMixin,
+    OutlierMixin,
     RegressorMixin,
     TransformerMixin,
 )
@@ -67,6 +68,10 @@ class PrefixedOutput(ClassNamePrefixFeaturesOutMixin):
 
 class Density(DensityMixin):
     """Models how rows are distributed."""
+
+
+class OneClass(OutlierMixin):
+    """Learns what is usual: `predict` gives 1, or -1 for an outlier."""
 
 
 class InterruptedFitWarning(UserWarning):

@@ -7,9 +7,34 @@ Each is one distribution or a batch of k components; see `base` for the contract
 from .categorical import Categorical, Multinomial
 from .counts import Bernoulli, Binomial, Poisson
 from .covariance import SHAPES
+from .densities import Histogram, fit
+from .expectation import expectation, gaussian_integral, grouped_mean, variance
+from .gaussian_kl import kl_gaussian
 from .grid import GridPosterior
+from .hypotheses import HypothesisSet, bayes_optimal
+from .information import (
+    conditional_entropy,
+    cross_entropy,
+    entropy,
+    f_divergence,
+    joint_entropy,
+    js,
+    kl,
+    mutual_information,
+    total_variation,
+)
+from .mle import MLE, Simulation, fit_mle, negative_log_likelihood, simulate_mle
 from .normal import Moments, Normal
 from .priors import Beta, Dirichlet, Gamma
+from .projection import Projection, fit_forward_kl, fit_reverse_kl
+from .ratio import (
+    DensityRatio,
+    density_ratio,
+    discriminator_value,
+    optimal_discriminator,
+)
+from .tables import Independence, JointTable, bayes_rule, independent
+from .transport import Transport, kr_dual, transport, wasserstein
 from .wishart import NormalInverseWishart
 
 DISTRIBUTIONS = [
@@ -44,6 +69,44 @@ __all__ = [
     "Gamma",
     "NormalInverseWishart",
     "GridPosterior",
+    "DensityRatio",
+    "Histogram",
+    "HypothesisSet",
+    "Independence",
+    "JointTable",
+    "MLE",
+    "Projection",
+    "Simulation",
+    "Transport",
+    "bayes_optimal",
+    "bayes_rule",
+    "conditional_entropy",
+    "cross_entropy",
+    "density_ratio",
+    "discriminator_value",
+    "entropy",
+    "expectation",
+    "f_divergence",
+    "fit",
+    "fit_forward_kl",
+    "fit_mle",
+    "fit_reverse_kl",
+    "gaussian_integral",
+    "grouped_mean",
+    "independent",
+    "joint_entropy",
+    "js",
+    "kl",
+    "kl_gaussian",
+    "kr_dual",
+    "mutual_information",
+    "negative_log_likelihood",
+    "optimal_discriminator",
+    "simulate_mle",
+    "total_variation",
+    "transport",
+    "variance",
+    "wasserstein",
     "SHAPES",
     "DISTRIBUTIONS",
     "PRIORS",

@@ -58,8 +58,9 @@ def best_out(A, inside):
 @njit(cache=True, nogil=True)
 def greedy(A, inside, square, rss, sets, out):
     """One column at a time in (or `out`), noting the best of each size on the way."""
-    y = A.shape[0] - 1
-    size = inside.sum()
+    y, size = A.shape[0] - 1, 0
+    for j in range(y):
+        size += inside[j]
     note(A[y, y], inside, size, rss, sets)
     while True:
         if out:
@@ -79,20 +80,20 @@ def note(value, inside, size, rss, sets):
     """Keep the set if it is the best of its size."""
     if size < rss.shape[0] and value < rss[size]:
         rss[size] = value
-        sets[size] = inside
+        for j in range(inside.shape[0]):
+            sets[size, j] = inside[j]
 
 
 @njit(cache=True, nogil=True)
-def branch(stack, inside, order, depth, first, rss, sets):
+def branch(stack, inside, size, order, depth, first, rss, sets):
     """Drop columns in all ways that may still improve a size.
 
-    `stack[depth]` is A with the columns `inside` swept in. Below this node the
+    `stack[depth]` is A with the `size` columns `inside` swept in. Below this node the
     residual only grows, so a node whose residual no size below can use is left.
     Columns of `order` before `first` stay in.
     """
     A = stack[depth]
     y, p = A.shape[0] - 1, order.shape[0]
-    size = inside.sum()
     value = A[y, y]
     nodes = 1
     for at in range(first, p):
@@ -106,10 +107,12 @@ def branch(stack, inside, order, depth, first, rss, sets):
             return nodes
         j = order[at]
         below = stack[depth + 1]
-        below[:] = A
+        for i in range(y + 1):
+            for k in range(y + 1):
+                below[i, k] = A[i, k]
         sweep(below, j, True)
         inside[j] = False
         note(below[y, y], inside, size - 1, rss, sets)
-        nodes += branch(stack, inside, order, depth + 1, at + 1, rss, sets)
+        nodes += branch(stack, inside, size - 1, order, depth + 1, at + 1, rss, sets)
         inside[j] = True
     return nodes

@@ -17,9 +17,10 @@ RSS changes by one column through a sweep of the cross-product matrix A of the c
 so a step of "forward", "backward" or "stepwise" costs d^2, whatever n. "best" drops
 columns from the full set in all ways, but leaves a branch as soon as its RSS, which
 can only grow below, is above what every size there has already: the answer is that of
-trying all 2^d sets. Up to about 40 columns that takes seconds.
+trying all 2^d sets. Up to about 40 columns that takes seconds; with fewer rows than
+columns all large sets fit exactly, no branch is left early, and it can take minutes.
 
-Shapes    X (n, d)   y (n,) or (n, t), whose residuals are added   A (d+1, d+1)
+Shapes    X (n, d)   y (n,)   A (d+1, d+1)
 Refs      [Furnival1974] branches; [Goodnight1979] sweeps; [Efroymson1960] stepwise
 """
 
@@ -108,7 +109,7 @@ def branches(A, full, inside, alive, rss, sets, loops):
     stack = np.empty((len(order) + 1, d + 1, d + 1))
     stack[0] = full
     loops.note(full[d, d], alive, len(order), rss, sets)
-    nodes = loops.branch(stack, alive.copy(), order, 0, 0, rss, sets)
+    nodes = loops.branch(stack, alive.copy(), len(order), order, 0, 0, rss, sets)
     for k in np.flatnonzero(np.isfinite(rss)):
         rss[k] = residual(A, np.flatnonzero(sets[k]))
     return nodes

@@ -1,0 +1,222 @@
+"""Named fits: the likeliest member of a family, and the histogram.
+
+    fit(X, "normal")   the family's parameters of highest likelihood             (1)
+    histogram          p(x) = P_b / h_b for x in bin b, P_b the share of rows    (2)
+
+Each family learns from sums over rows (see `base`), so (1) is one pass. In (2) the
+shares are the likeliest masses for the bins; the density integrates to 1. Everything
+that comes out gives `log_prob` and `sample`.
+
+Shapes    X (n, d), or (n,) for one coordinate   edges (b + 1,)   mass (b,)
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core import arrays
+from ..core.numerics import safe_log, xlogy
+from .base import Sums, checked, floats
+from .categorical import Categorical, Multinomial, simplex
+from .counts import Bernoulli, Poisson
+from .covariance import SHAPES
+from .normal import Normal
+from .priors import Beta, Dirichlet, Gamma
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """A density that is constant in each bin, eq. (2).
+
+    Parameters
+    ----------
+    edges : array of shape (b + 1,)
+        Rising; a bin holds its left edge, the last one its right edge too.
+    mass : array of shape (b,)
+        Probability of each bin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.distributions import Histogram
+    >>> h = Histogram.fit([0.5, 1.5, 1.6, 3.0], bins=[0, 1, 2, 4])
+    >>> h.mass, h.density([0.2, 1.0, 3.0, 9.0])
+    (array([0.25, 0.5 , 0.25]), array([0.25 , 0.5  , 0.125, 0. ]))
+    """
+
+    edges: Any
+    mass: Any
+
+    def __post_init__(self):
+        edges, mass = floats(self.edges), simplex(self.mass, "mass")
+        if edges.ndim != 1 or mass.ndim != 1 or edges.shape[0] != mass.shape[0] + 1:
+            raise ValueError("a histogram of b masses has b + 1 edges.")
+        checked(edges[1:] > edges[:-1], "edges must rise.")
+        object.__setattr__(self, "edges", edges)
+        object.__setattr__(self, "mass", arrays.asarray(mass, like=edges))
+
+    @classmethod
+    def fit(cls, X, bins="auto", weights=None) -> "Histogram":
+        """Count rows X (n,) in bins: edges, a number of bins, or a rule of NumPy's."""
+        x = floats(X)
+        x = x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x
+        if x.ndim != 1 or x.shape[0] == 0:
+            raise ValueError(f"a histogram is of numbers (n,), got {tuple(x.shape)}.")
+        if not arrays.finite(x):
+            raise ValueError("a histogram needs finite numbers.")
+        edges = np.histogram_bin_edges(arrays.to_numpy(x).astype(float), bins)
+        edges = arrays.asarray(edges, like=x)
+        b = edges.shape[0] - 1
+        even = cls(edges, arrays.asarray(np.full(b, 1 / b), like=x))
+        return even.from_stats(even.stats(x, weights))
+
+    @property
+    def widths(self):
+        return self.edges[1:] - self.edges[:-1]
+
+    @property
+    def mean(self):
+        return arrays.namespace(self.mass).sum(
+            self.mass * (self.edges[1:] + self.edges[:-1]) / 2
+        )
+
+    @property
+    def variance(self):
+        middle = (self.edges[1:] + self.edges[:-1]) / 2 - self.mean
+        return arrays.namespace(self.mass).sum(
+            self.mass * (middle**2 + self.widths**2 / 12)
+        )
+
+    @property
+    def entropy(self):
+        """Of the density, in nats."""
+        return -arrays.namespace(self.mass).sum(
+            xlogy(self.mass, self.mass / self.widths)
+        )
+
+    def bins(self, X):
+        """The bin of each number, and whether it is inside at all."""
+        xp = arrays.namespace(self.edges)
+        x = X if arrays.is_foreign(X) else np.asarray(X)
+        x = x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x
+        x = arrays.asarray(x, like=self.edges)
+        at = xp.searchsorted(self.edges, x, side="right") - 1
+        at = xp.where(x == self.edges[-1], xp.full_like(at, self.mass.shape[0] - 1), at)
+        inside = (at >= 0) & (at < self.mass.shape[0])
+        return xp.clip(at, 0, self.mass.shape[0] - 1), inside
+
+    def density(self, X):
+        """Eq. (2): (n,), 0 outside."""
+        xp = arrays.namespace(self.edges)
+        at, inside = self.bins(X)
+        p = xp.take(self.mass / self.widths, at, axis=0)
+        return xp.where(inside, p, xp.zeros_like(p))
+
+    def log_prob(self, X):
+        """The logarithm of eq. (2): (n,), -inf outside."""
+        return safe_log(self.density(X))
+
+    def sample(self, n: int, rng: np.random.Generator):
+        """n draws: a bin, and a place in it."""
+        p = arrays.to_numpy(self.mass).astype(float)
+        edges = arrays.to_numpy(self.edges)
+        at = rng.choice(len(p), size=n, p=p / p.sum())
+        draws = edges[at] + rng.random(n) * np.diff(edges)[at]
+        return arrays.asarray(draws, like=self.edges)
+
+    def stats(self, X, weights=None) -> Sums:
+        """Weighted counts of the bins."""
+        at, inside = self.bins(X)
+        checked(inside, "a number is outside of the edges of the histogram.")
+        at = arrays.to_numpy(at)
+        w = None if weights is None else arrays.to_numpy(weights)
+        counts = np.bincount(at, w, minlength=int(self.mass.shape[0])).astype(float)
+        counts = arrays.asarray(counts, like=self.edges)
+        return Sums(arrays.namespace(counts).sum(counts), (counts,))
+
+    def from_stats(self, stats: Sums, prior=None) -> "Histogram":
+        """A histogram on the same edges; with a `Dirichlet` prior the MAP."""
+        family = Categorical.from_stats(stats, prior)
+        return Histogram(self.edges, family.prob)
+
+
+def width(X) -> int:
+    return 1 if X.ndim == 1 else int(X.shape[1])
+
+
+def top(X) -> int:
+    """Number of symbols in X."""
+    xp = arrays.namespace(X)
+    return int(xp.max(X)) + 1
+
+
+# name -> a member of the family that fits rows X, whatever its parameters
+FAMILIES: dict[str, Callable[..., Any]] = {
+    "bernoulli": lambda X: Bernoulli(np.full(width(X), 0.5)),
+    "poisson": lambda X: Poisson(np.ones(width(X))),
+    "categorical": lambda X, m=None: Categorical(equal(m or top(X))),
+    "multinomial": lambda X: Multinomial(equal(width(X))),
+    "dirichlet": lambda X: Dirichlet(np.ones(width(X))),
+    "beta": lambda X: Beta(np.ones(width(X)), np.ones(width(X))),
+    "gamma": lambda X: Gamma(np.ones(width(X)), np.ones(width(X))),
+}
+
+
+def equal(m):
+    return np.full(m, 1 / m)
+
+
+def any_normal(X, shape="full"):
+    """A Normal over the columns of X with a covariance of this shape."""
+    if shape not in SHAPES:
+        raise ValueError(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}.")
+    d = width(X)
+    cov = {"diag": np.ones(d), "spherical": 1.0}.get(shape, np.eye(d))
+    return Normal(np.zeros(d), cov, shape)
+
+
+FAMILIES["normal"] = any_normal
+
+
+def fit(X, family="normal", weights=None, *, prior=None, **options):
+    """The likeliest distribution of a named family, eq. (1).
+
+    Parameters
+    ----------
+    X : array of shape (n, d) or (n,)
+        Rows.
+    family : str
+        "normal" (option `shape`), "bernoulli", "poisson", "categorical" (option `m`,
+        the number of symbols), "multinomial", "dirichlet", "beta", "gamma" or
+        "histogram" (option `bins`).
+    weights : array of shape (n,), optional
+        A weight of 3 counts as three copies of the row.
+    prior : distribution, optional
+        The conjugate prior of the family, for the MAP.
+
+    Returns
+    -------
+    distribution : object with `log_prob` and `sample`
+
+    Examples
+    --------
+    >>> from pansophy.distributions import fit
+    >>> p = fit([1.0, 2.0, 3.0], "normal")
+    >>> p.mean, p.cov.round(6)
+    (array([2.]), array([[0.666667]]))
+    """
+    X = X if arrays.is_foreign(X) else np.asarray(X)
+    if X.ndim not in (1, 2) or X.shape[0] == 0:
+        raise ValueError(f"X must be rows (n, d) or (n,), got shape {tuple(X.shape)}.")
+    if family == "histogram":
+        found = Histogram.fit(X, weights=weights, **options)
+        return (
+            found if prior is None else found.from_stats(found.stats(X, weights), prior)
+        )
+    if family not in FAMILIES:
+        names = ", ".join(sorted([*FAMILIES, "histogram"]))
+        raise ValueError(f"family must be one of {names}, got {family!r}.")
+    member = FAMILIES[family](X, **options)
+    return type(member).from_stats(member.stats(X, weights), prior=prior)
