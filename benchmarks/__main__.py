@@ -1,4 +1,4 @@
-"""`python -m benchmarks [word ...]`: all cases, or those whose name has a word in it.
+"""`python -m benchmarks [pattern ...]`: all cases, or those whose name matches.
 
 Results of earlier runs are kept for the cases not run this time.
 """
@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import pkgutil
+import re
 import sys
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def main(words):
         module = f"{__package__}.{info.name}"
         for case in importlib.import_module(module).CASES:
             names.append(case.name)
-            if words and not any(w in case.name for w in words):
+            if words and not any(re.search(w, case.name) for w in words):
                 continue
             results[case.name] = runner.run(module, case)
             ordered = [results[n] for n in names if n in results]

@@ -120,7 +120,7 @@ CASES = [
         target=5.0,
     ),
     Case(
-        name="mutual_information",
+        name="information_filter",
         what="10 columns by mutual information, two classes, n=20k d=30",
         sizes=[(2_000, 20), (5_000, 30), (20_000, 30)],
         data=classes,

@@ -55,15 +55,14 @@ def contender(case, name):
     return case.ours if name == "ours" else case.peers[name]
 
 
-def serve(pipe, module, case_name, name, size):
+def serve(pipe, module, case_name, name, size, cache):
     """A worker: makes the data, then times one call per message."""
     import resource
     import warnings
 
     warnings.simplefilter("ignore")
-    empty = tempfile.mkdtemp(prefix="bench-")
-    if name == "ours":  # numba is not loaded yet: the first call compiles everything
-        os.environ["NUMBA_CACHE_DIR"] = empty
+    if name == "ours":  # numba is not loaded yet: the cache is empty at first
+        os.environ["NUMBA_CACHE_DIR"] = cache
     try:
         case = find(module, case_name)
         payload = case.data(size)
@@ -80,8 +79,6 @@ def serve(pipe, module, case_name, name, size):
             pipe.send(time.perf_counter() - begun)
     except Exception as error:  # reported, so that one absent peer stops nothing
         pipe.send({"error": f"{type(error).__name__}: {error}"})
-    finally:
-        shutil.rmtree(empty, ignore_errors=True)
 
 
 def find(module, case_name):
@@ -89,13 +86,13 @@ def find(module, case_name):
     return next(c for c in cases if c.name == case_name)
 
 
-def measure(module, case, size):
+def measure(module, case, size, cache):
     """Times, memory and quality of every contender at one size."""
     context = mp.get_context("spawn")
     workers, facts = {}, {}
     for name in ("ours", *case.peers):
         here, there = context.Pipe()
-        args = (there, module, case.name, name, size)
+        args = (there, module, case.name, name, size, cache)
         process = context.Process(target=serve, args=args, daemon=True)
         process.start()
         facts[name] = here.recv()
@@ -103,7 +100,7 @@ def measure(module, case, size):
             workers[name] = (process, here)
     times = {name: [] for name in workers}
     longest = max((facts[n]["first"] for n in workers), default=0)
-    rounds = case.rounds if longest < 20 else 3
+    rounds = case.rounds if longest < 8 else 3
     for turn in range(rounds + 1):  # the first round warms up
         for name, (_, here) in workers.items():
             here.send("go")
@@ -151,11 +148,13 @@ def row(case, size, facts, times):
 def run(module, case):
     """All sizes of a case."""
     sizes = []
+    cache = tempfile.mkdtemp(prefix="bench-")  # ours compile at the smallest size
     for size in case.sizes:
         print(f"{case.name:24s} {size!s:28s}", end=" ", flush=True)
-        record = row(case, size, *measure(module, case, size))
+        record = row(case, size, *measure(module, case, size, cache))
         sizes.append(record)
         print(brief(record), flush=True)
+    shutil.rmtree(cache, ignore_errors=True)
     return {
         "case": case.name,
         "what": case.what,
@@ -203,9 +202,11 @@ HEAD = """# Benchmarks
 
 Ratios are peer time / our time (above 1: ours is faster): median over interleaved
 rounds at the largest size, quartiles in brackets, equal threads, equal or better
-quality. *First* is the first call in a process, compilation included, ours / peer in
-seconds. *Memory* is the growth of peak memory during that call, ours / peer in MiB.
-*Growth* is our time at the three sizes, relative to the smallest. Made by `make bench`.
+quality. *First* is the first call in a process at the smallest size, ours / peer in
+seconds: ours compiles its loops there, once per machine. *Memory* is the growth of
+peak memory during the first call at the largest size, ours / peer in MiB.
+*Growth* is our time at the three sizes, relative to the smallest. Made by `make bench`;
+[gpu.md](gpu.md) has CUDA against CPU.
 
 | case | what | peer | ratio | target | first | memory | growth |
 |---|---|---|---|---|---|---|---|
@@ -222,7 +223,7 @@ def table(results):
                 f"| {case['case']} | {case['what']} | {full['error']} | | | | | |"
             )
             continue
-        ours = full["ours"]
+        ours, small = full["ours"], case["sizes"][0]
         steps = [s["ours"]["median_s"] for s in case["sizes"] if "ours" in s]
         growth = " → ".join(f"{t / steps[0]:.1f}" for t in steps)
         flag = "" if full["equal_quality"] else " (worse quality)"
@@ -238,10 +239,17 @@ def table(results):
                 f"| {case['case']} | {case['what']} | {peer} | "
                 f"**{p['ratio']:.2f}**{flag} [{p['low']:.2f}, {p['high']:.2f}] | "
                 f"{goal} | "
-                f"{ours['first_s']:.2f} / {p['first_s']:.2f} | "
+                f"{firsts(small, peer)} | "
                 f"{ours['memory_mib']:.0f} / {p['memory_mib']:.0f} | {growth} |"
             )
     return HEAD + "\n".join(lines) + "\n"
+
+
+def firsts(record, peer):
+    """Seconds of the first calls, ours / peer."""
+    if "error" in record or "error" in record["peers"].get(peer, {"error": ""}):
+        return ""
+    return f"{record['ours']['first_s']:.1f} / {record['peers'][peer]['first_s']:.1f}"
 
 
 START, END = (

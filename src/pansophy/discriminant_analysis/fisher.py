@@ -15,11 +15,11 @@ import scipy.linalg
 
 from ..core import arrays
 from ..core.design import fold
+from ..core.labels import class_codes
 from ..core.numerics import safe_log
 from ..core.rows import Rows, rows
 from ..distributions import Moments
 from ..distributions.grouped import class_moments, double
-from ..naive_bayes.bayes import class_codes
 from .covariances import on_host
 
 SMALL = 1e-4  # eigenvalues of a correlation below this are found from the rows
@@ -36,7 +36,7 @@ class Solution(NamedTuple):
 
 
 def blocks(X, codes, w) -> Rows:
-    return rows(X, codes, w, block=BLOCK_ROWS)
+    return rows(X, codes, w, block=None if arrays.is_foreign(X) else BLOCK_ROWS)
 
 
 def moments_of(X, codes, w, k, shape) -> Moments:
@@ -84,7 +84,10 @@ def whitening(m: Moments, retriangle, tol):
         V = Vt.T
     rank = int(np.sum(values > tol))
     if rank == 0:
-        raise ValueError("the rows of each class are all equal: nothing to divide by.")
+        raise ValueError(
+            "LinearDiscriminantAnalysis needs classes that vary: within each class all "
+            "rows of X are equal to within tol."
+        )
     return V[:, :rank] / scale[:, None] / values[:rank]
 
 

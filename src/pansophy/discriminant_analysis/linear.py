@@ -32,13 +32,13 @@ import numpy as np
 
 from ..base import PrefixedOutput, Transformer
 from ..core import arrays
+from ..core.labels import class_codes
 from ..core.numerics import log_softmax, softmax
 from ..core.rows import DatasetRows
 from ..distributions import Moments
 from ..linear_model.scores import AbstractLinearClassifier
-from ..naive_bayes.bayes import class_codes
 from ..params import Count, Flag, Fraction, NonNegative, ParameterError, Rule
-from ..typing import Matrix, Words
+from ..typing import Matrix, Numbers
 from .covariances import covariances, estimated, total_moments
 from .fisher import (
     blocks,
@@ -112,7 +112,7 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
 
     solver: Literal["svd", "lsqr", "eigen"] = "svd"
     shrinkage: Literal["auto"] | Fraction | None = None
-    priors: Matrix | Words | None = None
+    priors: Matrix | Numbers | None = None
     n_components: Count | None = None
     store_covariance: Flag = False
     tol: NonNegative = 1e-4

@@ -25,18 +25,18 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from ..core import arrays
+from ..core.labels import class_codes
 from ..core.numerics import LOG_2PI
 from ..distributions import Moments, Normal
 from ..naive_bayes.bayes import (
     AbstractBayes,
     by_dense_rows,
-    class_codes,
     given_prior,
     log_prior_of,
 )
 from ..naive_bayes.densities import spherical
 from ..params import Flag, Fraction, NonNegative, ParameterError, Rule
-from ..typing import Matrix, Words
+from ..typing import Matrix, Numbers
 from .covariances import covariances, estimated
 from .fisher import BLOCK_ROWS, blocks, class_weight, moments_of
 from .linear import floats, in_memory
@@ -120,7 +120,7 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
     _: KW_ONLY
     solver: Literal["svd", "eigen"] = "svd"
     shrinkage: Literal["auto"] | Fraction | None = None
-    priors: Matrix | Words | None = None
+    priors: Matrix | Numbers | None = None
     reg_param: Fraction = 0.0
     store_covariance: Flag = False
     tol: NonNegative = 1e-4

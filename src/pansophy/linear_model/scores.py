@@ -15,23 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Classifier, Estimator
 from ..core import arrays
+from ..core.labels import class_codes
 from ..core.rows import DatasetRows
 from .linear import predict as raw_prediction
 
 
 def encode(y, X=None):
-    """The classes in order, and the place of each label among them.
-
-    Labels of a table on disk come unchecked, and are checked here.
-    """
-    if isinstance(X, DatasetRows):
-        y = np.asarray(y)
-        if y.ndim != 1 or len(y) != X.n:
-            raise ValueError(f"X has {X.n} rows, but y has shape {y.shape}.")
-        if y.dtype.kind == "f" and not np.isfinite(y).all():
-            raise ValueError("Input y contains NaN or infinity.")
-    xp = arrays.namespace(y)
-    classes, codes = xp.unique_inverse(y)
+    """`class_codes` of at least two classes."""
+    classes, codes = class_codes(y, X)
     if classes.shape[0] < 2:
         raise ValueError(
             "This solver needs samples of at least 2 classes in the data, but the "

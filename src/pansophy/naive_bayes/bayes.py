@@ -21,36 +21,10 @@ from ..base import Classifier, Estimator
 from ..core import arrays
 from ..core.numerics import log_softmax, logsumexp, safe_log
 from ..core.random import rng_from
-from ..core.rows import DatasetRows, is_dataset, rows
+from ..core.rows import is_dataset, rows
 from ..params import ParameterError
 
 SPARSE_TASKS = 32  # pieces of a sparse matrix: enough for threads, few slices
-
-
-def class_codes(y, X=None, classes=None):
-    """The classes in order, and the place of each label among them.
-
-    Labels of a table on disk come unchecked, and are checked here.
-    """
-    if isinstance(X, DatasetRows):
-        y = np.asarray(y)
-        if y.ndim != 1 or len(y) != X.n:
-            raise ValueError(f"X has {X.n} rows, but y has shape {y.shape}.")
-        if y.dtype.kind == "f" and not np.isfinite(y).all():
-            raise ValueError("Input y contains NaN or infinity.")
-    if classes is None:
-        classes, codes = arrays.namespace(y).unique_inverse(y)
-        return classes, arrays.namespace(codes).reshape(codes, (-1,))
-    names, labels = arrays.to_numpy(classes), arrays.to_numpy(y)
-    codes = np.minimum(np.searchsorted(names, labels), len(names) - 1)
-    unknown = np.unique(labels[names[codes] != labels])
-    if len(unknown):
-        raise ValueError(
-            f"The target label(s) {unknown} in y do not exist in the initial classes "
-            f"{names}"
-        )
-    xp = arrays.namespace(y)
-    return classes, xp.asarray(codes, device=arrays.device(y))
 
 
 def given_prior(model, name, k):
@@ -59,7 +33,12 @@ def given_prior(model, name, k):
     if value is None:
         return None
     who = type(model).__name__
-    prior = np.asarray(arrays.to_numpy(value), dtype=np.float64)
+    try:
+        prior = np.asarray(arrays.to_numpy(value), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"{name} of {who} must hold numbers, got {value!r}."
+        ) from None
     if prior.shape != (k,):
         raise ParameterError(
             f"Number of priors must match number of classes: {name} of {who} has "
@@ -132,9 +111,10 @@ class AbstractBayes(Classifier, Estimator):
 
     def _checks(self, X) -> dict:
         holes = self._holes and not sp.issparse(X)
+        odd = getattr(X, "dtype", None) in (np.float16, np.longdouble)
         return {
             "accept_sparse": self._sparse,
-            "dtype": "numeric",
+            "dtype": np.float64 if odd else "numeric",
             "ensure_all_finite": "allow-nan" if holes else True,
         }
 

@@ -23,7 +23,7 @@ from ..core.numerics import safe_log
 from ..distributions import Beta, Dirichlet
 from ..distributions.base import Sums
 from ..params import Count, Flag, NonNegative, ParameterError
-from ..typing import Matrix, Words
+from ..typing import Matrix, Numbers
 from .bayes import given_prior, log_prior_of
 from .families import FAMILIES, expected_counts, linear_scorer, seen
 from .naive_bayes import AbstractNaiveBayes
@@ -127,11 +127,11 @@ class BernoulliNB(AbstractCountNB):
     """
 
     _: KW_ONLY
-    alpha: NonNegative | Matrix | Words = 1.0
+    alpha: NonNegative | Matrix | Numbers = 1.0
     force_alpha: Flag = True
     binarize: NonNegative | None = 0.0
     fit_prior: Flag = True
-    class_prior: Matrix | Words | None = None
+    class_prior: Matrix | Numbers | None = None
 
     _family = "bernoulli"
 
@@ -140,6 +140,9 @@ class BernoulliNB(AbstractCountNB):
         if t is None:
             return x
         if sp.issparse(x):
+            if not x.has_canonical_format:  # an entry may be written as a sum
+                x = x.copy()
+                x.sum_duplicates()
             return sp.csr_array((x.data > t, x.indices, x.indptr), x.shape)
         if arrays.is_foreign(x):
             x = arrays.as_float(x)
@@ -203,10 +206,10 @@ class MultinomialNB(AbstractCountNB):
     """
 
     _: KW_ONLY
-    alpha: NonNegative | Matrix | Words = 1.0
+    alpha: NonNegative | Matrix | Numbers = 1.0
     force_alpha: Flag = True
     fit_prior: Flag = True
-    class_prior: Matrix | Words | None = None
+    class_prior: Matrix | Numbers | None = None
 
     _family = "multinomial"
 
@@ -259,10 +262,10 @@ class ComplementNB(AbstractCountNB):
     """
 
     _: KW_ONLY
-    alpha: NonNegative | Matrix | Words = 1.0
+    alpha: NonNegative | Matrix | Numbers = 1.0
     force_alpha: Flag = True
     fit_prior: Flag = True
-    class_prior: Matrix | Words | None = None
+    class_prior: Matrix | Numbers | None = None
     norm: Flag = False
 
     _family = "multinomial"
@@ -331,8 +334,8 @@ class CategoricalNB(AbstractCountNB):
     alpha: NonNegative = 1.0
     force_alpha: Flag = True
     fit_prior: Flag = True
-    class_prior: Matrix | Words | None = None
-    min_categories: Count | Matrix | Words | None = None
+    class_prior: Matrix | Numbers | None = None
+    min_categories: Count | Matrix | Numbers | None = None
 
     _family = "categorical"
     _sparse = False

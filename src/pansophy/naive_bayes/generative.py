@@ -20,11 +20,12 @@ from typing import Any, Literal
 import numpy as np
 
 from ..core import arrays
+from ..core.labels import class_codes
 from ..core.rows import rows
 from ..distributions import Beta, Dirichlet, Gamma, NormalInverseWishart
 from ..params import NonNegative
-from ..typing import Distribution, Matrix, Words
-from .bayes import AbstractBayes, by_dense_rows, class_codes, given_prior, log_prior_of
+from ..typing import Distribution, Matrix, Numbers
+from .bayes import AbstractBayes, by_dense_rows, given_prior, log_prior_of
 from .densities import learn, natural, observed
 from .naive_bayes import class_weights
 
@@ -137,7 +138,7 @@ class GenerativeClassifier(AbstractGenerative):
     _: KW_ONLY
     covariance_type: ShapeName = "full"
     prior: ConjugatePrior = None
-    priors: Matrix | Words | None = None
+    priors: Matrix | Numbers | None = None
     var_smoothing: NonNegative = 1e-6
 
 
@@ -188,7 +189,7 @@ class ExponentialFamilyClassifier(AbstractGenerative):
     _: KW_ONLY
     covariance_type: ShapeName = "tied"
     prior: ConjugatePrior = None
-    priors: Matrix | Words | None = None
+    priors: Matrix | Numbers | None = None
     var_smoothing: NonNegative = 1e-6
 
     _holes = False

@@ -21,7 +21,7 @@ import numpy as np
 from ..core import arrays
 from ..distributions import Beta, Dirichlet, Gamma
 from ..params import Flag, NonNegative, ParameterError, Rule
-from ..typing import Matrix, Words
+from ..typing import Matrix, Numbers
 from .bayes import given_prior, log_prior_of, row_blocks
 from .families import FAMILIES
 from .naive_bayes import AbstractNaiveBayes
@@ -133,7 +133,7 @@ default="gaussian"
     prior: Beta | Dirichlet | Gamma | None = None
     var_smoothing: NonNegative = 1e-9
     fit_prior: Flag = True
-    class_prior: Matrix | Words | None = None
+    class_prior: Matrix | Numbers | None = None
 
     @property
     def _sparse(self) -> Any:  # pyrefly: ignore
@@ -201,7 +201,7 @@ class MixedNB(AbstractFamilies):
     alpha: NonNegative = 1.0
     var_smoothing: NonNegative = 1e-9
     fit_prior: Flag = True
-    class_prior: Matrix | Words | None = None
+    class_prior: Matrix | Numbers | None = None
 
     _sparse = False
 
@@ -219,6 +219,9 @@ class MixedNB(AbstractFamilies):
                 self._refuse(f"a family for each of {d} columns, got {len(given)}")
         else:
             pairs = list(given)
+        is_pair = lambda v: isinstance(v, (list, tuple)) and len(v) == 2
+        if not pairs or not all(is_pair(v) for v in pairs):
+            self._refuse("a family for each column, or pairs of a family and columns")
         pairs = [(name, self._places(columns)) for name, columns in pairs]
         unknown = [name for name, _ in pairs if name not in FAMILIES]
         if unknown:

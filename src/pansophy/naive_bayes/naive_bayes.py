@@ -21,10 +21,11 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import unique_labels
 
 from ..core import arrays
+from ..core.labels import class_codes
 from ..core.rows import add, default_block
 from ..params import Flag, NonNegative
-from ..typing import Matrix, Words
-from .bayes import AbstractBayes, class_codes, given_prior, log_prior_of, row_blocks
+from ..typing import Matrix, Numbers
+from .bayes import AbstractBayes, given_prior, log_prior_of, row_blocks
 from .families import FAMILIES, gaussian_fit, variance_floor
 
 BLOCK_BYTES = 1 << 24  # loops here tile by themselves: large blocks, few merges
@@ -187,7 +188,7 @@ class GaussianNB(AbstractNaiveBayes):
     """
 
     _: KW_ONLY
-    priors: Matrix | Words | None = None
+    priors: Matrix | Numbers | None = None
     var_smoothing: NonNegative = 1e-9
     shared_variance: Flag = False
 

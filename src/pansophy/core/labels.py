@@ -1,0 +1,39 @@
+"""Labels of any kind as whole numbers."""
+
+import numpy as np
+
+from . import arrays
+from .rows import DatasetRows
+
+
+def class_codes(y, X=None, classes=None):
+    """The classes in order, and the place of each label among them.
+
+    Labels of a table X on disk come unchecked, and are checked here. Where `classes`
+    are given, a label that is none of them is refused.
+
+    Examples
+    --------
+    >>> from pansophy.core.labels import class_codes
+    >>> class_codes(np.array(["b", "a", "b"]))
+    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
+    """
+    if isinstance(X, DatasetRows):
+        y = np.asarray(y)
+        if y.ndim != 1 or len(y) != X.n:
+            raise ValueError(f"X has {X.n} rows, but y has shape {y.shape}.")
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
+            raise ValueError("Input y contains NaN or infinity.")
+    if classes is None:
+        classes, codes = arrays.namespace(y).unique_inverse(y)
+        return classes, arrays.namespace(codes).reshape(codes, (-1,))
+    names, labels = arrays.to_numpy(classes), arrays.to_numpy(y)
+    codes = np.minimum(np.searchsorted(names, labels), len(names) - 1)
+    unknown = np.unique(labels[names[codes] != labels])
+    if len(unknown):
+        raise ValueError(
+            f"The target label(s) {unknown} in y do not exist in the initial classes "
+            f"{names}"
+        )
+    xp = arrays.namespace(y)
+    return classes, xp.asarray(codes, device=arrays.device(y))
