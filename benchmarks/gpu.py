@@ -125,7 +125,8 @@ def main():
         f"Fits to NumPy arrays and to CUDA tensors of the same rows, in turn, medians "
         f"of {ROUNDS}. Device: {torch.cuda.get_device_name(0)}; CPU: "
         f"{os.cpu_count()} cores, {platform.machine()}. *Apart* is the largest "
-        "difference of coefficients over the largest coefficient. Made by "
+        "difference of coefficients over the largest coefficient. LinearSVC fetches "
+        "the rows to the CPU. Made by "
         "`python -m benchmarks.gpu`.",
         "",
         "| method | rows | CPU, s | CUDA, s | ratio | apart |",

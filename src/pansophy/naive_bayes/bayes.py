@@ -111,7 +111,7 @@ class AbstractBayes(Classifier, Estimator):
 
     def _checks(self, X) -> dict:
         holes = self._holes and not sp.issparse(X)
-        odd = getattr(X, "dtype", None) in (np.float16, np.longdouble)
+        odd = isinstance(X, np.ndarray) and X.dtype in (np.float16, np.longdouble)
         return {
             "accept_sparse": self._sparse,
             "dtype": np.float64 if odd else "numeric",

@@ -23,6 +23,7 @@ from sklearn.utils.multiclass import unique_labels
 from ..core import arrays
 from ..core.labels import class_codes
 from ..core.rows import add, default_block
+from ..distributions.grouped import hot
 from ..params import Flag, NonNegative
 from ..typing import Matrix, Numbers
 from .bayes import AbstractBayes, given_prior, log_prior_of, row_blocks
@@ -41,6 +42,8 @@ class ClassSums(NamedTuple):
 def fit_block(X, groups):
     """Rows per task; a sparse X whole where sums of it are taken class by class."""
     n, d = X.shape
+    if arrays.is_foreign(X):
+        return None
     if sp.issparse(X):
         return default_block(d) if groups[0][0] == "gaussian" else n
     return max(default_block(d), BLOCK_BYTES // (8 * d))
@@ -48,9 +51,10 @@ def fit_block(X, groups):
 
 def class_weights(codes, k, w, X):
     """Weight of each class, in the library of X."""
+    if arrays.is_foreign(X):
+        return arrays.namespace(X).sum(hot(codes, k, w, X), axis=0)
     v = None if w is None else arrays.to_numpy(w)
-    N = np.bincount(arrays.to_numpy(codes), v, minlength=k).astype(np.float64)
-    return arrays.asarray(N, like=X) if arrays.is_foreign(X) else N
+    return np.bincount(arrays.to_numpy(codes), v, minlength=k).astype(np.float64)
 
 
 def columns_of(x, columns):
