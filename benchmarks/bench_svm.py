@@ -126,7 +126,9 @@ def skglm_hinge(data):
     X, y = data
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return LinearSVC(C=C_TALL, tol=1e-4, max_iter=10).fit(X, np.where(y > 0, 1, -1))
+        return LinearSVC(C=C_TALL, tol=1e-4, max_iter=300).fit(
+            X, np.where(y > 0, 1, -1)
+        )
 
 
 HINGE = {"loss": "hinge", "C": C_TALL, "fit_intercept": False}

@@ -1,0 +1,172 @@
+"""Loops of the joint multi-class machine: rows one after the other, all classes.
+
+W is kept as (d + 1, k), a line for each column of X and the last for the intercept,
+so that dense and CSR rows add up lines. Rows at rest leave the passes as in `_dual`.
+"""
+
+import numpy as np
+from numba import njit
+
+from ._dual import FAST, shuffle
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def row_step(alpha, G, own, q, C, D):
+    """Eq. (3): alpha (k,) in place becomes the change; D (k,) is scratch.
+
+    G holds the slopes. Returns the violation and how far the row is from moving;
+    where the violation is 0 or less the change is 0.
+    """
+    k = alpha.shape[0]
+    top, second, low, loose, at = -np.inf, -np.inf, np.inf, 0, 0
+    for m in range(k):
+        g = G[m]
+        if g > top:
+            top, second = g, top
+        elif g > second:
+            second = g
+        if alpha[m] < (C if m == own else 0.0):
+            loose += 1
+            if g < low:
+                low, at = g, m
+    far = top - low
+    if far <= 0:
+        spare = top - second if loose == 1 and G[at] == top else 0.0
+        alpha[:] = 0.0
+        return 0.0, spare
+    for m in range(k):
+        D[m] = G[m] - q * alpha[m]
+        G[m] = D[m]
+    D[own] += q * C
+    for a in range(1, k):  # k is small: insertion sort, largest first
+        x, b = D[a], a - 1
+        while b >= 0 and D[b] < x:
+            D[b + 1] = D[b]
+            b -= 1
+        D[b + 1] = x
+    level, r = D[0] - q * C, 1
+    while r < k and level < r * D[r]:
+        level += D[r]
+        r += 1
+    level /= r
+    for m in range(k):
+        new = min(C if m == own else 0.0, (level - G[m]) / q)
+        alpha[m] = new - alpha[m]
+    return far, 0.0
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def dense_epochs(X, s, own, C, square, A, W, order, size, cut, seed, tol, n):
+    """At most n passes over order[:size]; returns size, cut, violation, passes."""
+    d, k = X.shape[1], A.shape[1]
+    G, D, change = np.empty(k), np.empty(k), np.empty(k)
+    worst, count = np.inf, 0
+    while count < n:
+        count += 1
+        shuffle(order, size, seed)
+        worst, p = 0.0, 0
+        while p < size:
+            i = order[p]
+            row = X[i]
+            for m in range(k):
+                G[m] = 1.0 + s * W[d, m]
+                change[m] = A[i, m]
+            G[own[i]] -= 1.0
+            for j in range(d):
+                x, line = row[j], W[j]
+                for m in range(k):
+                    G[m] += x * line[m]
+            far, spare = row_step(change, G, own[i], square[i], C[i], D)
+            if spare > cut:
+                size -= 1
+                order[p], order[size] = order[size], i
+                continue
+            p += 1
+            if far <= 0:
+                continue
+            worst = max(worst, far)
+            for m in range(k):
+                A[i, m] += change[m]
+                W[d, m] += s * change[m]
+            for j in range(d):
+                x, line = row[j], W[j]
+                for m in range(k):
+                    line[m] += x * change[m]
+        cut = worst if worst > 0 else np.inf
+        if worst <= tol:
+            break
+    return size, cut, worst, count
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def sparse_epochs(
+    data, columns, starts, s, own, C, square, A, W, order, size, cut, seed, tol, n
+):
+    """The same for CSR rows."""
+    d, k = W.shape[0] - 1, A.shape[1]
+    G, D, change = np.empty(k), np.empty(k), np.empty(k)
+    worst, count = np.inf, 0
+    while count < n:
+        count += 1
+        shuffle(order, size, seed)
+        worst, p = 0.0, 0
+        while p < size:
+            i = order[p]
+            for m in range(k):
+                G[m] = 1.0 + s * W[d, m]
+                change[m] = A[i, m]
+            G[own[i]] -= 1.0
+            for t in range(starts[i], starts[i + 1]):
+                x, line = data[t], W[columns[t]]
+                for m in range(k):
+                    G[m] += x * line[m]
+            far, spare = row_step(change, G, own[i], square[i], C[i], D)
+            if spare > cut:
+                size -= 1
+                order[p], order[size] = order[size], i
+                continue
+            p += 1
+            if far <= 0:
+                continue
+            worst = max(worst, far)
+            for m in range(k):
+                A[i, m] += change[m]
+                W[d, m] += s * change[m]
+            for t in range(starts[i], starts[i + 1]):
+                x, line = data[t], W[columns[t]]
+                for m in range(k):
+                    line[m] += x * change[m]
+        cut = worst if worst > 0 else np.inf
+        if worst <= tol:
+            break
+    return size, cut, worst, count
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def project(G, C, q, rho, p):
+    """Eq. (2) of `joint.py` into p; returns sum p G, sum C max G and |p - q|^2."""
+    n, k = G.shape
+    D = np.empty(k)
+    own, psi, off = 0.0, 0.0, 0.0
+    for i in range(n):
+        c, top = C[i], -np.inf
+        for m in range(k):
+            x, b = q[i, m] + G[i, m] / rho, m - 1
+            p[i, m] = x
+            top = max(top, G[i, m])
+            while b >= 0 and D[b] < x:  # insertion sort, largest first
+                D[b + 1] = D[b]
+                b -= 1
+            D[b + 1] = x
+        level, r = D[0] - c, 1
+        while r < k and level < r * D[r]:
+            level += D[r]
+            r += 1
+        level /= r
+        psi += c * top
+        for m in range(k):
+            x = max(p[i, m] - level, 0.0)
+            p[i, m] = x
+            own += x * G[i, m]
+            off += (x - q[i, m]) ** 2
+    return own, psi, off

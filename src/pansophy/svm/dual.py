@@ -1,0 +1,130 @@
+"""Dual coordinate descent for linear support vector machines, dense or sparse rows.
+
+The problem and its letters are those of `machine.py`. With w = A^T beta kept at hand,
+-D as a function of one beta_i is a quadratic with slope and curvature
+
+    g_i = a_i w - t_i + c_i beta_i  (+ eps sign beta_i),   q_i = |a_i|^2 + c_i    (1)
+
+whose best point in [l_i, u_i] costs two passes over the entries of one row: O(nnz) a
+pass over all rows, no matrix of any kind. D never falls. Rows are visited in random
+order; those that sit firmly at a bound leave the passes (shrinking), and all are seen
+again once the others have settled. The run ends when, over all rows, the largest g_i
+that asks beta_i to grow and the largest that asks it to fall add up to at most tol;
+eq. (3) of `machine.py` gives the gap.
+
+Shapes    as in `machine.py`
+Refs      [Hsieh2008] [Ho2012]
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core.iterate import Result, iterate
+from ..core.progress import SILENT
+from . import _dual as loops
+from .machine import certify
+
+EPOCHS = 25  # passes between two looks at the gap
+
+
+class Progress(NamedTuple):
+    """What one round of passes hands to the next."""
+
+    w: np.ndarray
+    beta: np.ndarray
+    objective: float  # P(w)
+    gap: float  # that less the highest D so far
+    dual: float
+    violation: float
+    active: np.ndarray  # the first `size` rows are in the passes
+    size: int
+    cuts: np.ndarray  # see the loops
+    passes: int
+
+
+def row_squares(X, s):
+    """|a_i|^2 of every row."""
+    if sp.issparse(X):
+        out = np.zeros(X.shape[0])
+        data = X.data.astype(float) ** 2
+        filled = np.diff(X.indptr) > 0
+        out[filled] = np.add.reduceat(data, X.indptr[:-1][filled]) if len(data) else 0.0
+    else:
+        out = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    return out + s * s
+
+
+def columns_of(machine):
+    """What the loops read of the rows, and which of the two loops it is."""
+    X = machine.X
+    if sp.issparse(X):
+        # unsigned indices: compiled code then needs no test for those from the end
+        index = X.indices.view(f"u{X.indices.itemsize}")
+        return loops.sparse_epochs, (X.data, index)
+    return loops.dense_epochs, (np.ascontiguousarray(X),)
+
+
+def tabulate(machine):
+    """What the loops need of every row: t, l, u, c, q, beta, start, stop."""
+    m = machine
+    table = np.zeros((m.X.shape[0], 8))
+    q = row_squares(m.X, m.scale) + m.curve
+    # an empty row has slope -t: it goes straight to its bound
+    parts = (m.target, m.low, m.high, m.curve, np.maximum(q, 1e-300))
+    for j, part in enumerate(parts):
+        table[:, j] = part
+    if sp.issparse(m.X):
+        table[:, 6], table[:, 7] = m.X.indptr[:-1], m.X.indptr[1:]
+    return table
+
+
+def minimise(machine, rng, *, max_iter=1000, tol=1e-4, task=SILENT) -> Result:
+    """Maximise D over beta; `max_iter` counts passes over the rows."""
+    m = machine
+    n, d = m.X.shape
+    epochs, rows = columns_of(m)
+    table = tabulate(m)
+    seed = rng.integers(1, 2**63, size=1).astype(np.uint64)
+
+    def step(s):
+        w = s.w.copy()
+        table[:, 5] = s.beta
+        left = max_iter - s.passes
+        cuts, active = s.cuts.copy(), s.active.copy()
+        size, worst, count = epochs(
+            *(*rows, m.scale, m.epsilon, table, w, active, s.size, cuts),
+            *(seed, tol, min(max(EPOCHS, s.passes), left)),
+        )
+        beta = table[:, 5].copy()
+        whole = size == n
+        if worst <= tol and not whole:  # all rows again
+            active, size, cuts = np.arange(n), n, np.full(2, np.inf)
+        at = certify(m, w[: m.width], beta, w[: m.width])
+        dual = max(s.dual, at.objective - at.gap)
+        return Progress(
+            *(w, beta, at.objective, max(at.objective - dual, 0.0), dual),
+            worst if whole else max(worst, 2 * tol),
+            *(active, size, cuts, s.passes + count),
+        )
+
+    def change(old, new):
+        return 0.0 if new.violation <= tol or new.passes >= max_iter else 1.0
+
+    start = Progress(
+        *(np.zeros(d + 1), np.zeros(n), np.inf, np.inf, -np.inf, np.inf),
+        *(np.arange(n), n, np.full(2, np.inf), 0),
+    )
+    run = iterate(
+        step,
+        start,
+        max_iter=max_iter,
+        tol=0.5,
+        change=change,
+        watch=("gap",),
+        task=task,
+    )
+    if run.reason == "tolerance" and run.state.violation > tol:
+        run = run._replace(reason="max_iter")
+    return run._replace(n_iter=run.state.passes)

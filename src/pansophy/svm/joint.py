@@ -1,0 +1,289 @@
+"""Newton's method for the joint multi-class machine, kinks and all.
+
+The problem and its letters are those of `crammer_singer.py`. With p_im = C_i [m = y_i]
+- alpha_im, at least 0 and of sum C_i, the loss of a row is a maximum over p, and the
+method of multipliers of `primal.py` takes off its kinks: with multipliers q, width rho,
+
+    J(W) = 1/2 |W|^2 + sum_i max_p p G_i - rho/2 |p - q_i|^2 - C_i w_{y_i} a_i   (1)
+    p    = the point of the simplex of size C_i nearest to q_i + G_i / rho       (2)
+    grad = W - V,   V = alpha^T A,   hess = I + sum_i Pi_i x a_i a_i^T / rho     (3)
+
+where Pi_i (k, k) takes a vector on the classes with p_im > 0 less its mean there to
+itself and all else to 0: only rows with two such classes or more are free. With u the
+differences e_m - e_first of those classes, N of them over all rows, the system of
+eq. (3) is that of one unknown for each (Woodbury),
+
+    K = (U U^T) * (A A^T + rho [same row]),   move = (U z)^T A - grad            (4)
+
+P - D is 1/2 |grad|^2, which Newton steps mend, plus a sum over rows, which a smaller
+rho and q <- p + OVER (p - q) do; the larger is next. Most rows are far from a kink,
+so a step is made of several on the near ones alone, the others kept as they are, and
+a search on the line, over all rows, follows.
+
+Time O(n d k) a step plus N^3 or (k d)^3, memory O(n k).
+
+Shapes    X (n, d)   y, C (n,)   G, p, q, alpha (n, k)   W, V (k, d + 1)
+Refs      [Crammer2001] [Rockafellar1976]
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+
+from ..core.iterate import Result, iterate
+from ..core.linalg import cg, solve_psd
+from ..core.progress import SILENT
+from ..core.rows import Rows
+from ._crammer_singer import project
+from .primal import BALANCE, STILL, THINNEST, WIDTH, share
+
+DIRECT = 1500  # unknowns up to which a Newton system is factored
+NARROWER = 2.0  # factor by which rho falls
+OVER = 0.5  # how far q goes beyond p
+NEAR = 1  # rows near a kink, beyond the free ones, for each unknown
+INNER = 8  # Newton steps on them, at most
+
+
+class State(NamedTuple):
+    """A point, multipliers and what a pass says of them."""
+
+    W: np.ndarray
+    q: np.ndarray
+    rho: float
+    G: np.ndarray
+    p: np.ndarray  # eq. (2)
+    gradient: np.ndarray
+    value: float  # J, eq. (1)
+    slack: float  # the sum over rows in the gap
+    primal: float  # P(W)
+    best: np.ndarray  # the W of lowest P
+    objective: float  # P there
+    dual: float  # largest D
+    still: int = 0  # steps since the gap last fell
+
+    @property
+    def gap(self):
+        return max(self.objective - self.dual, 0.0)
+
+
+class Joint:
+    """Rows of the machine; `pull` is the part of V that does not depend on p."""
+
+    def __init__(self, X, y, C, k, scale, pull=None):
+        self.X, self.y, self.C, self.k, self.scale = X, y, C, k, scale
+        self.n, self.d = X.shape
+        self.rows, self.at = Rows(X), np.arange(self.n)
+        own = np.zeros((self.n, k))
+        own[self.at, y] = C
+        self.pull = self.transposed(own) if pull is None else pull
+
+    def slopes(self, W):
+        """G."""
+        U = np.ascontiguousarray(W[:, : self.d].T.astype(self.X.dtype))
+        G = self.rows.map(lambda X: X @ U, blas=False) + (self.scale * W[:, -1] + 1.0)
+        G[self.at, self.y] -= 1.0
+        return G
+
+    def transposed(self, p):
+        """p^T A."""
+        out = np.empty((self.k, self.d + 1))
+        thin = p.astype(self.X.dtype)
+        rows = self.rows.with_aligned(thin)
+        out[:, :-1] = rows.sum(lambda X, p: (X.T @ p).T, blas=False)
+        out[:, -1] = self.scale * p.sum(axis=0)
+        return out
+
+    def look(self, W, q, rho, old=None, G=None):
+        """The state at W, which takes a pass unless G is known."""
+        G = self.slopes(W) if G is None else G
+        p = np.empty_like(G)
+        own, psi, off = project(G, self.C, q, rho, p)
+        g = W - self.pull + self.transposed(p)
+        rest = 0.5 * float(np.sum(W * W)) - float(np.sum(W * self.pull))
+        primal, slack = rest + psi, psi - own
+        dual = primal - slack - 0.5 * float(np.sum(g * g))
+        best, objective = W, primal
+        if old is not None and old.objective <= primal:
+            best, objective = old.best, old.objective
+        dual = dual if old is None else max(dual, old.dual)
+        value = rest + own - 0.5 * rho * off
+        return State(W, q, rho, G, p, g, value, slack, primal, best, objective, dual)
+
+    def direction(self, s):
+        """Minus the inverse of the Hessian, eq. (3), times the gradient."""
+        on = s.p > 0
+        count = on.sum(axis=1)
+        N, width = int(count.sum()) - self.n, self.k * (self.d + 1)
+        if N == 0:
+            return -s.gradient
+        rows = np.flatnonzero(count > 1)
+        A, on, g = self.dense_rows(rows), on[rows], s.gradient
+        if min(width, DIRECT) >= N:
+            return self.woodbury(A, on, s.rho, g)
+        if width <= DIRECT:
+            H = hessian(A, on, s.rho)
+            return -solve(H, g.reshape(-1)).reshape(g.shape)
+        return conjugate(A, on, s.rho, g)
+
+    def woodbury(self, A, on, rho, g):
+        """`direction` by eq. (4)."""
+        rest, first = on.copy(), on.argmax(axis=1)
+        rest[np.arange(len(on)), first] = False
+        r, m = np.nonzero(rest)
+        U, at = np.zeros((len(r), self.k)), np.arange(len(r))
+        U[at, m], U[at, first[r]] = 1.0, -1.0
+        A = A[r]
+        K = A @ A.T
+        K = K.toarray() if sp.issparse(K) else K
+        K[at, at] += rho
+        for i in range(1, self.k):  # entries of one row lie next to each other
+            same = np.flatnonzero(r[i:] == r[:-i])
+            if not len(same):
+                break
+            K[same + i, same] += rho
+            K[same, same + i] += rho
+        K *= U @ U.T
+        z = solve(K, np.einsum("im,im->i", A @ g.T, U))
+        return (A.T @ (U * z[:, None])).T - g
+
+    def dense_rows(self, rows):
+        """Rows of A; CSR stays CSR where it has many columns."""
+        X = self.X[rows]
+        edge = np.full((len(rows), 1), self.scale)
+        if sp.issparse(X) and self.k * (self.d + 1) > DIRECT:
+            return sp.hstack([X, sp.csr_array(edge)], format="csr")
+        return np.hstack([X.toarray() if sp.issparse(X) else X, edge])
+
+    def near(self, s):
+        """The rows nearest to a kink, free ones first, or None for all."""
+        ends = s.p.argmax(axis=1)
+        others = s.G.copy()
+        others[self.at, ends] = -np.inf
+        far = s.G[self.at, ends] - others.max(axis=1)
+        far[(s.p > 0).sum(axis=1) > 1] = -np.inf
+        free = int(np.count_nonzero(far == -np.inf))
+        size = free + NEAR * min(self.k * (self.d + 1), DIRECT)
+        if 2 * size > self.n:
+            return None
+        return np.sort(np.argpartition(far, size)[:size])
+
+    def part(self, s, rows):
+        """The machine of those rows where the others keep their p."""
+        X, y, C = self.X[rows], self.y[rows], self.C[rows]
+        few = Joint(X, y, C, self.k, self.scale, pull=s.W - s.gradient)
+        few.pull = few.pull + few.transposed(s.p[rows])
+        return few
+
+
+def solve(K, right):
+    """K^-1 right for symmetric K above 0, which is written over."""
+    try:
+        L = sl.cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:  # within rounding of singular
+        return solve_psd(np.tril(K) + np.tril(K, -1).T, right)[0]
+    return sl.cho_solve((L, True), right, check_finite=False)
+
+
+def hessian(A, on, rho):
+    """Eq. (3) for free rows A with classes `on`, one pair of classes at a time."""
+    k, width = on.shape[1], A.shape[1]
+    H = np.zeros((k, width, k, width))
+    each = 1 / on.sum(axis=1)
+    for a in range(k):
+        for b in range(a + 1):
+            at = np.flatnonzero(on[:, a] & on[:, b])
+            h = ((a == b) - each[at]) / rho
+            B = A[at]
+            H[a, :, b] = (B * h[:, None]).T @ B
+            H[b, :, a] = H[a, :, b].T
+    H = H.reshape(k * width, k * width)
+    H[np.diag_indices(k * width)] += 1.0
+    return H
+
+
+def conjugate(A, on, rho, g):
+    """`direction` by conjugate gradients, as far as the gradient is small."""
+    each = 1 / on.sum(axis=1, keepdims=True)
+
+    def product(u):
+        W = u.reshape(g.shape)
+        Z = np.where(on, A @ W.T, 0.0)
+        Z = np.where(on, Z - each * Z.sum(axis=1, keepdims=True), 0.0)
+        return u + (A.T @ Z).T.reshape(u.shape) / rho
+
+    accuracy = min(0.1, math.sqrt(float(np.linalg.norm(g))))
+    run = cg(product, -g.reshape(-1), tol=accuracy, max_iter=200)
+    return run.state.X.reshape(g.shape)
+
+
+def move(joint, s):
+    """Where to go from s: a Newton step, or several on the rows near a kink."""
+    rows = joint.near(s)
+    if rows is None:
+        return joint.direction(s)
+    few = joint.part(s, rows)
+    at = few.look(s.W, s.q[rows], s.rho, None, s.G[rows])
+    for _ in range(INNER):
+        at = advance(few, at, few.direction(at))
+        if 0.5 * float(np.sum(at.gradient**2)) <= BALANCE / 3 * s.slack:
+            break
+    return at.W - s.W
+
+
+def advance(joint, s, step):
+    """The state after a step, or after the best share of it."""
+    new = joint.look(s.W + step, s.q, s.rho, s)
+    fall = float(np.sum(s.gradient * step))
+    if float(np.sum(new.gradient * step)) <= -0.5 * fall and new.value <= s.value:
+        return new
+    along, c = new.G - s.G, float(np.sum(step * step))
+    a, p = float(np.sum((s.W - joint.pull) * step)), np.empty_like(s.p)
+
+    def slope(x):
+        project(s.G + x * along, joint.C, s.q, s.rho, p)
+        return a + x * c + float(np.vdot(p, along))
+
+    x = share(slope)
+    return joint.look(s.W + x * step, s.q, s.rho, new, s.G + x * along)
+
+
+def minimise(
+    X, y, C, k, *, scale, W=None, alpha=None, max_iter=1000, tol=1e-4, task=SILENT
+) -> Result:
+    """Minimise P until the gap proves W to within tol, relatively."""
+    joint = Joint(X, y, C, k, scale)
+    q = np.repeat(C[:, None] / k, k, axis=1)
+    if alpha is not None:
+        q = -alpha
+        q[joint.at, y] += C
+    W = np.zeros((k, joint.d + 1)) if W is None else W
+    start = joint.look(W, q, WIDTH / float(C.max()))
+    least = THINNEST * start.rho
+    noise = 4 * float(np.finfo(X.dtype).eps)
+
+    def step(s):
+        gap, still = s.gap, s.still
+        if 0.5 * float(np.sum(s.gradient**2)) <= BALANCE * s.slack:
+            rho = max(s.rho / NARROWER, least)
+            s = joint.look(s.W, s.p + OVER * (s.p - s.q), rho, s, s.G)
+        new = advance(joint, s, move(joint, s))
+        return new._replace(still=0 if new.gap < gap else still + 1)
+
+    def change(old, new):
+        size = float(np.sum(new.best**2))
+        done = new.gap <= max(0.5 * tol * tol * size, noise * abs(new.objective))
+        rounded = new.still >= STILL and new.gap <= 1e6 * noise * abs(new.objective)
+        return 0.0 if done or rounded else 1.0
+
+    return iterate(
+        step,
+        start,
+        max_iter=max_iter,
+        tol=0.5,
+        change=change,
+        watch=("gap", "primal"),
+        task=task,
+    )

@@ -1,0 +1,223 @@
+"""Sparse linear support vector machines: squared hinge with an L1 penalty.
+
+    P(w) = |w|_1 + sum_i C_i max(0, 1 - y_i a_i w)^2,   A = [X, s 1]              (1)
+
+Near w the loss is its quadratic over the rows inside the margin,
+
+    slope r_i = -2 C_i y_i max(0, e_i),  curvature h_i = 2 C_i [e_i > 0]         (2)
+
+with e = 1 - y (A w), so the best move is a lasso, and a search on the line follows,
+on which e moves linearly (proximal Newton). With few columns the lasso is solved on
+its Gram matrix A^T diag(h) A; with many by the passes over CSC columns that
+`linear_model/logistic_l1.py` makes. Multipliers theta >= 0, scaled by z into the set
+where no |a_j (theta y)| exceeds 1, are feasible for the dual,
+
+    D = z sum_i theta_i - z^2 sum_i theta_i^2 / (4 C_i),                         (3)
+
+so P - D bounds the distance to the optimum. On the way theta = |r|. Scaling costs
+|w|_1 times the largest excess over 1, so at the end theta is first moved to where the
+columns S with w_j != 0 or an excess have slopes of size 1, in the metric of eq. (2),
+
+    theta + y h (A_S c),   A_S^T diag(h) A_S c = slopes less their signs, on S   (4)
+
+The intercept is penalised with the rest, as in `machine.py`.
+
+Shapes    X (n, d)   w (d + 1,) or (d,)   e, r, h (n,)
+Refs      [Fan2008] the problem; [Lee2014] proximal Newton
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core import threads
+from ..core.iterate import Result, iterate
+from ..core.linalg import cg
+from ..core.progress import SILENT
+from ..core.rows import Rows
+from ..penalties import l1 as l1_penalty
+from ..penalties.base import ELASTIC_NET
+
+NARROW = 600  # columns up to which the Gram matrix is made
+FLOOR = 1e-9  # of the curvature of a row outside the margin, in passes over columns
+SWEEPS = 200  # over a Gram matrix in a step, at most
+EPOCHS = 100  # passes over columns in a step, at most
+CORRECT = 30  # steps of conjugate gradients for eq. (4), at most
+KEEP = 0.03  # of the distance to optimality, what a step's lasso may leave
+
+
+class State(NamedTuple):
+    """A point, its margins, and how far it is from optimal."""
+
+    w: np.ndarray
+    e: np.ndarray
+    slopes: np.ndarray  # A^T r
+    objective: float  # P
+    gap: float  # P - D
+    violation: float  # largest distance to the sub-differential
+
+
+class Narrow:
+    """A with few columns: products by blocks of rows, moves on the Gram matrix."""
+
+    def __init__(self, X, scale):
+        self.X, self.scale, self.d = X, scale, X.shape[1]
+        self.rows = Rows(X)
+
+    def times(self, w):
+        f = self.rows.map(lambda X: X @ w[: self.d], blas=False)
+        return f + self.scale * w[self.d] if self.scale else f
+
+    def transposed(self, r):
+        g = self.rows.with_aligned(r).sum(
+            lambda X, r: X.T @ r if sp.issparse(X) else r @ X, blas=False
+        )
+        return np.append(g, self.scale * r.sum()) if self.scale else np.asarray(g)
+
+    def gram(self, h):
+        """A^T diag(h) A."""
+        inside = np.flatnonzero(h)
+        step = max(256, (1 << 17) // self.d)
+
+        def part(i):
+            at = inside[i : i + step]
+            X = self.X[at].toarray() if sp.issparse(self.X) else self.X[at]
+            if self.scale:
+                X = np.column_stack([X, np.full(len(at), self.scale)])
+            X = X * np.sqrt(h[at])[:, None]
+            return X.T @ X
+
+        tasks = (partial(part, i) for i in range(0, len(inside), step))
+        width = self.d + (self.scale > 0)
+        return sum(threads.run(tasks), np.zeros((width, width)))
+
+    def move(self, w, h, r, slopes, tol):
+        """The lasso of eq. (2): u, and what A u - A w is."""
+        from ..optim._coordinate import gram_epochs
+
+        G, q, u = self.gram(h), -slopes, w.copy()
+        order, penalty = np.arange(len(w)), l1_penalty(1.0)
+        first = float(np.max(penalty.distance(w, slopes)))
+        for _ in range(SWEEPS // 10):
+            gram_epochs(G, q, u, order, ELASTIC_NET, 1.0, 0.0, 10)
+            if float(np.max(penalty.distance(u, -q))) <= max(KEEP * first, tol):
+                break
+        return u, self.times(u - w)
+
+
+class Wide:
+    """A with many columns, as CSC: moves by passes over its columns."""
+
+    def __init__(self, X, scale):
+        from ..linear_model import _logistic_l1 as loops
+        from ..linear_model.logistic_l1 import as_columns
+
+        if scale:
+            ones = np.full((X.shape[0], 1), scale, dtype=X.dtype)
+            X = sp.hstack([sp.csr_array(X), sp.csr_array(ones)], format="csc")
+        self.loops, (self.X, self.columns) = loops, as_columns(X)
+
+    def times(self, w):
+        return self.X @ w
+
+    def transposed(self, r):
+        return self.X.T @ r
+
+    def move(self, w, h, r, slopes, tol):
+        loops, columns = self.loops, self.columns
+        h = np.maximum(h, FLOOR * h.max())
+        mean, curve = np.empty((2, len(w)))
+        loops.curvatures(*columns.arrays, h, 0.0, mean, curve)
+        block = columns.block
+        G = np.zeros((len(block), len(block)))
+        loops.weighted_gram(*columns.inside, h, G)
+        G = np.tril(G) + np.tril(G, -1).T
+        u = w.copy()
+        loops.newton_epochs(
+            *columns.arrays,
+            *(h, r.copy(), 0.0, mean, curve, u, block, G, columns.others.copy()),
+            *(1.0, 0.0, KEEP, tol, EPOCHS),
+        )
+        along = np.zeros(len(h))
+        loops.add_columns(*columns.arrays, u - w, along)
+        return u, along
+
+
+def dual_value(theta, slopes, C):
+    """Eq. (3) at the best feasible multiple of theta."""
+    first, second = float(theta.sum()), float((theta**2 / (4 * C)).sum())
+    top = max(float(np.abs(slopes).max()), 1e-300)
+    z = min(first / max(2 * second, 1e-300), 1 / top)
+    return z * first - z * z * second
+
+
+def look(A: Any, w, e, y, C) -> State:
+    """Eqs. (1) and (3) at w, whose margins are e."""
+    inside = np.maximum(e, 0.0)
+    theta = 2 * C * inside
+    slopes = A.transposed(-y * theta)
+    P = float(np.abs(w).sum() + C @ inside**2)
+    far = float(np.max(l1_penalty(1.0).distance(w, slopes), initial=0.0))
+    return State(w, e, slopes, P, P - dual_value(theta, slopes, C), far)
+
+
+def tighten(A: Any, s: State, y, C) -> State:
+    """The state with the gap that eq. (4) proves, where that is smaller."""
+    h = 2 * C * (s.e > 0)
+    on = (s.w != 0) | (np.abs(s.slopes) > 1)
+    sign = np.where(s.w != 0, -np.sign(s.w), np.sign(s.slopes))
+
+    def product(U):
+        u = A.transposed(h * A.times(np.where(on, U.reshape(-1), 0.0)))
+        return np.where(on, u, 0.0).reshape(U.shape)
+
+    excess = np.where(on, s.slopes - sign, 0.0)
+    c = cg(product, excess, tol=1e-3, max_iter=CORRECT).state.X.reshape(-1)
+    theta = np.maximum(2 * C * np.maximum(s.e, 0.0) + y * h * A.times(c), 0.0)
+    D = dual_value(theta, A.transposed(-y * theta), C)
+    return s._replace(gap=max(min(s.gap, s.objective - D), 0.0))
+
+
+def search(s, u, along, C):
+    """The best share of the move to u, within a factor: P at shares 1, 1/2, ..."""
+    value = lambda x: float(
+        np.abs(s.w + x * (u - s.w)).sum() + C @ np.maximum(s.e + x * along, 0.0) ** 2
+    )
+    x, best = 1.0, value(1.0)
+    for _ in range(40):
+        half = value(x / 2)
+        if best < s.objective and best <= half:
+            break
+        x, best = x / 2, half
+    return x if best <= s.objective else 0.0
+
+
+def minimise(X, y, C, *, scale, max_iter=1000, tol=1e-4, task=SILENT) -> Result:
+    """Minimise eq. (1) until no coordinate is off by more than tol of the first."""
+    A = Narrow(X, scale) if X.shape[1] <= NARROW else Wide(X, scale)
+    width = X.shape[1] + (scale > 0)
+    start = look(A, np.zeros(width), np.ones(len(y)), y, C)
+    goal = tol * max(start.violation, 1e-300)
+
+    def step(s):
+        h = 2 * C * (s.e > 0)
+        u, f = A.move(s.w, h, -2 * C * y * np.maximum(s.e, 0.0), s.slopes, 0.3 * goal)
+        x = search(s, u, -y * f, C)
+        w = u if x == 1.0 else s.w + x * (u - s.w)
+        e = 1 - y * A.times(w)
+        return look(A, w, e, y, C)
+
+    run = iterate(
+        step,
+        start,
+        max_iter=max_iter,
+        tol=goal,
+        change=lambda old, new: (
+            0.0 if new.objective == old.objective else new.violation
+        ),
+        watch=("gap",),
+        task=task,
+    )
+    return run._replace(state=tighten(A, run.state, y, C))

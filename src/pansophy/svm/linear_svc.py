@@ -1,0 +1,211 @@
+"""Linear support vector classifier: wide margins, few rows that matter.
+
+With costs C_i = C times sample and class weights, signs y_i and A = [X, s 1],
+
+    minimise  1/2 |w|^2 + sum_i C_i max(0, 1 - y_i a_i w)^p,   p = 1 or 2        (1)
+    minimise  |w|_1     + sum_i C_i max(0, 1 - y_i a_i w)^2                      (2)
+
+with s = `intercept_scaling`: the intercept s w_d is penalised with the rest, as in
+scikit-learn, whose optimum this is. Raise s to free it. More than two classes are
+one-against-rest problems, solved on threads, or one joint problem
+(`crammer_singer.py`). Eq. (1) and its solvers are told in `machine.py`, `primal.py`
+and `dual.py`, eq. (2) in `l1.py`. Weight k is k repeated rows, since C_i is.
+
+Shapes    X (n, d)   W (1, d) or (k, d)   b (1,) or (k,)
+Refs      [Cortes1995] [Fan2008]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core import arrays, threads
+from ..core.random import rng_from, spawn
+from ..core.rows import DatasetRows
+from ..linear_model.scores import AbstractLinearClassifier, class_factors, encode
+from ..params import Count, Flag, NonNegative, ParameterError, Positive, Verbosity
+from ..typing import Seed
+from . import machine as machines
+from .solve import solve as solve_one
+from .solve import stack, together
+
+
+@dataclass(eq=False, repr=False)
+class LinearSVC(AbstractLinearClassifier):
+    """Linear support vector classifier. The module text gives the method.
+
+    Parameters
+    ----------
+    penalty : "l2" or "l1", default="l2"
+        Eq. (1) or eq. (2).
+    loss : "squared_hinge" or "hinge", default="squared_hinge"
+        p of eq. (1).
+    dual : "auto" or bool, default="auto"
+        True is coordinate descent on the dual, False Newton's method on the primal,
+        "auto" chooses by the shape of X. They end at the same optimum.
+    tol : float, default=1e-4
+        For Newton's method the relative error of the coefficients that the duality
+        gap allows, for coordinate descent the largest violation of a condition on
+        the margins.
+    C : float, default=1.0
+        Cost of a row inside the margin.
+    multi_class : "ovr" or "crammer_singer", default="ovr"
+        One problem for each class, or a joint one. Its loss is the multi-class hinge,
+        `losses.multiclass_hinge`, for either value of `loss`, and its penalty "l2".
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    intercept_scaling : float, default=1.0
+        s of eq. (1).
+    class_weight : dict, "balanced" or None
+        Factors on C for the classes; one-against-rest, for the one class.
+    verbose : int, default=0
+        Above 0 shows a progress bar.
+    random_state : int, RandomState, Generator or None
+        For the order of rows in coordinate descent.
+    max_iter : int, default=1000
+        Most Newton steps or passes over the rows.
+
+    Attributes
+    ----------
+    classes_ : array of shape (k,)
+    coef_ : array of shape (1, d) or (k, d)
+    intercept_ : array of shape (1,) or (k,), or 0.0 without an intercept
+    n_iter_ : int
+        Steps or passes, the most of any class.
+    dual_gap_ : array of shape (1,) or (k,)
+        How far the objective can be from its optimum, for each problem solved.
+    history_ : dict of arrays
+        "objective" after each step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.svm import LinearSVC
+    >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    >>> model = LinearSVC(loss="hinge").fit(X, [0, 0, 1, 1])
+    >>> model.coef_.round(6), model.predict([[0.5]])
+    (array([[1.]]), array([1]))
+    """
+
+    penalty: Literal["l1", "l2"] = "l2"
+    _: KW_ONLY
+    loss: Literal["hinge", "squared_hinge"] = "squared_hinge"
+    dual: Literal["auto"] | Flag = "auto"
+    tol: NonNegative = 1e-4
+    C: Positive = 1.0
+    multi_class: Literal["ovr", "crammer_singer"] = "ovr"
+    fit_intercept: Flag = True
+    intercept_scaling: Positive = 1.0
+    class_weight: dict | Literal["balanced"] | None = None
+    verbose: Verbosity = 0
+    random_state: Seed = None
+    max_iter: Count = 1000
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit to rows X and labels y."""
+        X, y, w = self._begin(
+            *(X, y, sample_weight), y_kind="class", accept_sparse="csr"
+        )
+        if isinstance(X, DatasetRows):
+            raise TypeError("LinearSVC takes rows in memory, not a table.")
+        self.classes_, codes = encode(y)
+        joint = self.multi_class == "crammer_singer"
+        if self.penalty == "l1":
+            self._check_l1(X)
+        runs = self._joint if joint else self._one_by_one
+        with threads.single_blas():
+            W, b = runs(X, arrays.to_numpy(codes), w)
+        if joint and len(self.classes_) == 2:
+            W, b = W[1:] - W[:1], b[1:] - b[:1]
+        as_x = np.asarray if sp.issparse(X) else partial(arrays.asarray, like=X)
+        self.coef_ = as_x(W.astype(np.float32) if X.dtype == np.float32 else W)
+        self.intercept_ = as_x(b) if self.fit_intercept else 0.0
+        return self
+
+    def _check_l1(self, X):
+        if self.multi_class == "crammer_singer":
+            raise ParameterError(
+                "multi_class='crammer_singer' takes penalty='l2', got penalty='l1'."
+            )
+        if self.loss != "squared_hinge" or self.dual is True:
+            raise ParameterError(
+                "penalty='l1' of LinearSVC takes loss='squared_hinge' and dual=False "
+                f"or 'auto', got loss={self.loss!r} and dual={self.dual!r}."
+            )
+        if arrays.is_foreign(X):
+            raise TypeError("penalty='l1' takes NumPy arrays and sparse matrices.")
+
+    @property
+    def _scale(self):
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+
+    def _costs(self, X, codes, w):
+        """Weights of the rows, factors of the classes, rows of weight above 0."""
+        n = len(codes)
+        w = np.ones(n) if w is None else arrays.to_numpy(w).astype(float)
+        factors = class_factors(
+            self.class_weight, arrays.to_numpy(self.classes_), codes, w
+        )
+        rows = None if (w > 0).all() else np.flatnonzero(w)
+        if rows is None:
+            return X, codes, self.C * w, factors
+        X = arrays.namespace(X).take(X, rows) if arrays.is_foreign(X) else X[rows]
+        return X, codes[rows], self.C * w[rows], factors
+
+    def _one_by_one(self, X, codes, w):
+        """W and b, one problem for each class; two classes make one problem."""
+        X, codes, C, factors = self._costs(X, codes, w)
+        k, rngs = len(factors), spawn(rng_from(self.random_state), len(factors))
+        if k == 2:
+            problems = [(np.where(codes == 1, 1.0, -1.0), C * factors[codes])]
+        else:
+            problems = [
+                (np.where(codes == c, 1.0, -1.0), C * np.where(codes == c, f, 1.0))
+                for c, f in enumerate(factors)
+            ]
+        runs = [self._run(X, *p, rng) for p, rng in zip(problems, rngs, strict=False)]
+        return self._finish(runs, X, codes)
+
+    def _run(self, X, sign, C, rng):
+        """The fit of one problem as a function of a task."""
+        how = {"max_iter": self.max_iter, "tol": self.tol}
+        if self.penalty == "l1":
+            from .l1 import minimise
+
+            return lambda task: minimise(
+                X, sign, C, scale=self._scale, **how, task=task
+            )
+        if arrays.is_foreign(X):
+            sign, C = arrays.asarray(sign, like=X), arrays.asarray(C, like=X)
+        squared = self.loss == "squared_hinge"
+        problem = machines.classifier(X, sign, C, squared=squared, scale=self._scale)
+        return lambda task: solve_one(problem, rng, dual=self.dual, **how, task=task)
+
+    def _joint(self, X, codes, w):
+        """W and b of the joint problem."""
+        from .crammer_singer import solve
+
+        if arrays.is_foreign(X):
+            raise TypeError(
+                "multi_class='crammer_singer' takes NumPy arrays and sparse matrices."
+            )
+        X, codes, C, factors = self._costs(X, codes, w)
+        rng = rng_from(self.random_state)
+        how = {"scale": self._scale, "max_iter": self.max_iter, "tol": self.tol}
+        fit = lambda task: solve(
+            *(X, codes, C * factors[codes], len(factors), rng),
+            **(how | {"dual": self.dual, "task": task}),
+        )
+        run = self._drive(fit, total=None, X=X, y=codes)
+        self.dual_gap_ = np.array([run.state.gap])
+        W = run.state.best
+        d = X.shape[1]
+        return W[:, :d], self._scale * W[:, d]
+
+    def _finish(self, runs, X, codes):
+        result = self._drive(partial(together, runs), total=None, X=X, y=codes)
+        self.dual_gap_ = np.array([s.gap for s in result.state])
+        return stack(result.state, self._scale, int(X.shape[1]))

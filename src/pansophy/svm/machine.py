@@ -1,0 +1,136 @@
+"""Linear support vector machines as one problem with one dual.
+
+Every hinge-like loss is a maximum over a multiplier beta in an interval, so that the
+classifiers and the regressors are the same problem with other numbers in it:
+
+    P(w)    = 1/2 |w|^2 + sum_i max_{l_i <= b <= u_i} b e_i - eps |b| - c_i/2 b^2 (1)
+    D(beta) = sum_i t_i beta_i - eps |beta_i| - c_i/2 beta_i^2 - 1/2 |v|^2       (2)
+    e = t - A w,   v = A^T beta,   A = [X, s 1]
+
+                                     t     l, u             c          eps
+    hinge, y = 1 (-1)                y     0, C_i (-C_i, 0) 0          0
+    squared hinge, y = 1 (-1)        y     0, inf (-inf, 0) 1/(2 C_i)  0
+    epsilon-insensitive              y     -C_i, C_i        0          epsilon
+    squared epsilon-insensitive      y     -inf, inf        1/(2 C_i)  epsilon
+
+The last column of A, s times ones, makes the intercept s w_d, which is penalised with
+the rest. For every w and every feasible beta D <= P, and with psi the maximum in (1)
+
+    P(w) - D(beta) = sum_i [psi_i(e_i) - (beta_i e_i - eps |beta_i| - c_i/2 beta_i^2)]
+                     + 1/2 |w - v|^2                                             (3)
+
+a sum of terms of at least 0: how far each beta_i is from the best for its row, and
+how far w is from v. Both are 0 at the optimum only. Since P is strongly convex, half
+the squared distance of w to the optimum is at most the gap.
+
+Shapes    X (n, d)   t, l, u, c, e, beta (n,)   w, v (d + 1,) or (d,)
+Refs      [Cortes1995] [Drucker1997] [Hsieh2008]
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core import arrays
+
+
+class Machine(NamedTuple):
+    """Eq. (1): rows and the numbers of the table."""
+
+    X: Any  # (n, d), NumPy, CSR or an array-API tensor
+    scale: float  # s, or 0 for no intercept
+    target: Any  # t
+    low: Any  # l
+    high: Any  # u
+    curve: Any  # c
+    epsilon: float = 0.0
+
+    @property
+    def width(self):
+        """Entries of w."""
+        return int(self.X.shape[1]) + (self.scale > 0)
+
+    @property
+    def smooth(self):
+        """Whether the loss has a gradient: every c_i is above 0."""
+        return bool(self.curve[0] > 0)
+
+
+class State(NamedTuple):
+    """A point of the primal, one of the dual, and what they prove."""
+
+    w: np.ndarray
+    beta: Any
+    objective: float  # P(w)
+    gap: float  # P(w) - D(beta)
+    violation: float = 0.0  # of the conditions on beta, at most
+
+
+def classifier(X, sign, C, *, squared, scale):
+    """The machine of signs +1 and -1 with costs C (n,)."""
+    xp = arrays.namespace(X if arrays.is_foreign(X) else C)
+    zero = xp.zeros_like(C)
+    bound = zero + xp.inf if squared else C
+    low = xp.where(sign > 0, zero, -bound)
+    high = xp.where(sign > 0, bound, zero)
+    return Machine(X, scale, sign, low, high, 1 / (2 * C) if squared else zero)
+
+
+def regressor(X, y, C, *, squared, scale, epsilon):
+    """The machine of numbers y with costs C (n,) and a tube of half-width epsilon."""
+    xp = arrays.namespace(X if arrays.is_foreign(X) else C)
+    zero = xp.zeros_like(C)
+    bound = zero + xp.inf if squared else C
+    curve = 1 / (2 * C) if squared else zero
+    return Machine(X, scale, y, -bound, bound, curve, epsilon)
+
+
+def shrink(u, eps):
+    """sign(u) max(|u| - eps, 0)."""
+    if eps == 0:
+        return u
+    xp = arrays.namespace(u)
+    return xp.sign(u) * xp.clip(xp.abs(u) - eps, 0, None)
+
+
+def terms(beta, e, curve, eps):
+    """beta e - eps |beta| - c/2 beta^2."""
+    out = beta * (e - curve / 2 * beta)
+    return out - eps * abs(beta) if eps else out
+
+
+def losses(e, low, high, curve, eps):
+    """psi of eq. (1)."""
+    xp = arrays.namespace(e)
+    u = shrink(e, eps)
+    if bool(curve[0] > 0):
+        best = xp.clip(u / curve, low, high)
+        return terms(best, e, curve, eps)
+    return xp.where(u > 0, u * high, u * low)
+
+
+def residual(machine, w):
+    """e = t - A w for NumPy and CSR rows."""
+    X, s = machine.X, machine.scale
+    d = X.shape[1]
+    f = X @ w[:d].astype(X.dtype) if not sp.issparse(X) else X @ w[:d]
+    return machine.target - (f + s * w[d] if s else f)
+
+
+def certify(machine, w, beta, v, violation=0.0) -> State:
+    """Eqs. (1) to (3) at w and beta with v = A^T beta."""
+    e = residual(machine, w)
+    m = machine
+    psi = losses(e, m.low, m.high, m.curve, m.epsilon)
+    primal = 0.5 * float(w @ w) + float(psi.sum())
+    slack = float((psi - terms(beta, e, m.curve, m.epsilon)).sum())
+    gap = slack + 0.5 * float((w - v) @ (w - v))
+    return State(w, beta, primal, gap, violation)
+
+
+def keep(machine, index):
+    """The machine of the rows in `index` alone."""
+    m = machine
+    parts = (m.target, m.low, m.high, m.curve)
+    return Machine(m.X[index], m.scale, *(a[index] for a in parts), m.epsilon)
