@@ -131,6 +131,5 @@ def certify(machine, w, beta, v, violation=0.0) -> State:
 
 def keep(machine, index):
     """The machine of the rows in `index` alone."""
-    m = machine
-    parts = (m.target, m.low, m.high, m.curve)
-    return Machine(m.X[index], m.scale, *(a[index] for a in parts), m.epsilon)
+    names = ("X", "target", "low", "high", "curve")
+    return machine._replace(**{n: getattr(machine, n)[index] for n in names})

@@ -137,11 +137,9 @@ class Passes:
         if old is not None and old.dual >= dual:
             dual, top = old.dual, old.top
         value = rest + own - 0.5 * rho * off
-        left = (None, None) if old is None else (old.index, old.fixed)
-        return State(
-            *(w, beta, rho, e, b, v, value, slack, primal),
-            *(best, objective, dual, top, self, *left),
-        )
+        index, fixed = (None, None) if old is None else (old.index, old.fixed)
+        seen = (w, beta, rho, e, b, v, value, slack, primal)
+        return State(*seen, best, objective, dual, top, self, index, fixed)
 
     def direction(self, s):
         """Minus the inverse of the Hessian, eq. (3), times the gradient."""
