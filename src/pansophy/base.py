@@ -225,6 +225,8 @@ def check_weights(w, X):
     if w is None:
         return None
     n = int(X.shape[0])
+    if isinstance(w, str):
+        raise ValueError(f"sample_weight must hold numbers, got {w!r}.")
     if arrays.is_foreign(X):
         w = arrays.asarray(w, like=X)
         if w.ndim == 0:

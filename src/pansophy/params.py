@@ -34,13 +34,18 @@ class Rule(NamedTuple):
 
 
 def number(says, low=-math.inf, high=math.inf, *, open_low=False, whole=False):
-    """A rule for a real (or whole) number between two limits, NaN excluded."""
+    """A rule for a finite real (or whole) number between two limits.
+
+    A field that means something for infinity adds `Infinite` to its annotation.
+    """
     kind = Integral if whole else Real
 
     def holds(value: Any):
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
             return False
         number: Any = value
+        if not -math.inf < number < math.inf:
+            return False
         return (low < number if open_low else low <= number) and number <= high
 
     return Rule(says, holds)
@@ -53,6 +58,7 @@ Number = Annotated[float, number("a real number")]
 Positive = Annotated[float, number("a number above 0", 0, open_low=True)]
 NonNegative = Annotated[float, number("a number of at least 0", 0)]
 Fraction = Annotated[float, number("a number from 0 to 1", 0, 1)]
+Infinite = Annotated[float, Rule("inf", lambda v: v == math.inf)]
 OpenFraction = Annotated[
     float, Rule("a number strictly between 0 and 1", lambda v: 0 < v < 1)
 ]

@@ -31,6 +31,17 @@ Words = Annotated[
 ]
 
 
+def _are_numbers(value):
+    listed = isinstance(value, (list, tuple, np.ndarray)) and len(value) > 0
+    return listed and not bool(np.isnan(np.asarray(value, dtype=float)).any())
+
+
+Numbers = Annotated[Any, Rule("a list of numbers", _are_numbers)]
+
+
+Fittable = Annotated[Any, Rule("an estimator", lambda v: hasattr(v, "fit"))]
+
+
 def _is_splits(value):
     if isinstance(value, (int, np.integer)):
         return not isinstance(value, bool) and value >= 2

@@ -57,7 +57,8 @@ def answer(model, X):
         if hasattr(model, method):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return np.asarray(getattr(model, method)(X))
+                out = getattr(model, method)(X)
+                return out.toarray() if sp.issparse(out) else np.asarray(out)
     raise AssertionError("nothing to ask of the model")
 
 
@@ -121,7 +122,7 @@ def test_one_class_or_constant_target(cls, rng):
         assert "class" in str(error).lower()
     else:
         out = answer(model, X)
-        if get_tags(est).target_tags.required:
+        if get_tags(est).target_tags.required and hasattr(model, "predict"):
             np.testing.assert_allclose(out, np.full_like(y, y[0]), rtol=0.2, atol=0.2)
         else:
             defined(model, X)

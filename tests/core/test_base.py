@@ -159,6 +159,7 @@ def test_ready_wants_a_fitted_model_and_as_many_columns():
         ([1, 1, 1, 1, 1, math.inf], "sample_weight contains NaN or infinity"),
         ([1, 1, 1, 1, 1, -1], "Negative values"),
         ([0] * 6, "every sample_weight is zero"),
+        ("abc", "must hold numbers"),
     ],
 )
 def test_bad_weights(w, words, library):

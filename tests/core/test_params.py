@@ -11,7 +11,7 @@ import pytest
 from pansophy import params
 from pansophy.base import Estimator
 from pansophy.params import ParameterError, check_params, rule_of, rules_of
-from pansophy.typing import Matrix, Seed, Words
+from pansophy.typing import Matrix, Numbers, Seed, Words
 
 NAN, INF = math.nan, math.inf
 
@@ -25,11 +25,12 @@ CASES = {
     "Whole": (params.Whole, [-5, 0, 9], [0.5, True, "x"]),
     "Number": (
         params.Number,
-        [-1.5, 0, np.float32(2), INF],
-        [NAN, True, "1", None, 1j],
+        [-1.5, 0, np.float32(2)],
+        [NAN, INF, -INF, True, "1", None, 1j],
     ),
-    "Positive": (params.Positive, [1e-300, 5, INF], [0, 0.0, -1, NAN, True, None]),
-    "NonNegative": (params.NonNegative, [0, 0.5, 3], [-1e-9, NAN, False, "0"]),
+    "Positive": (params.Positive, [1e-300, 5], [0, 0.0, -1, NAN, INF, True, None]),
+    "NonNegative": (params.NonNegative, [0, 0.5, 3], [-1e-9, NAN, INF, False, "0"]),
+    "Infinite": (params.Infinite, [INF, np.inf], [-INF, NAN, 1.0, None, "inf"]),
     "Fraction": (params.Fraction, [0, 0.5, 1, 1.0], [-0.1, 1.1, NAN, True, None]),
     "OpenFraction": (
         params.OpenFraction,
@@ -45,6 +46,11 @@ CASES = {
         [-1, 2**32, 1.5, True, "0"],
     ),
     "Matrix": (Matrix, [np.ones(3), np.float64(1)], [[1.0], "abc", 3]),
+    "Numbers": (
+        Numbers,
+        [[1, 2.5], (0,), np.ones((2, 2))],
+        [[], ["a"], [NAN], 3, "12", None],
+    ),
     "Words": (Words, [["a"], ("b",), np.array(["c"])], ["abc", {"a"}, None]),
     "Literal": (Literal["a", "b"], ["a", np.str_("b")], ["c", None, 1, ["a"]]),
     "one word": (Literal["auto"], ["auto"], ["other"]),

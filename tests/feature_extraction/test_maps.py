@@ -52,6 +52,11 @@ class TestFormulas:
         assert basis.get_feature_names_out().tolist() == want
         np.testing.assert_allclose(basis.transform(table)[:, -1], [3.0, 8.0])
 
+    def test_formulas_are_some_texts(self, rng):
+        for formulas, says in (([], "must not be empty"), ((1,), "must be text")):
+            with pytest.raises(ValueError, match="formulas of BasisFeatures " + says):
+                BasisFeatures(formulas).fit(np.ones((3, 1)))
+
     def test_arithmetic_as_python_has_it(self, rng):
         x = rng.normal(size=5)
         text = "-x**2 / (3 - 2) + 2*abs(x) - exp(pi) + tanh(x*e)"

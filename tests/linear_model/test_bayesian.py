@@ -84,8 +84,13 @@ class TestKnownNoise:
         X, y = problem(rng, n=4, d=6)
         with pytest.raises(ValueError, match="do not determine"):
             BayesianLinearRegression(prior_variance=np.inf).fit(X, y)
-        with pytest.raises(ValueError, match=r"prior_mean .* must hold 6"):
-            BayesianLinearRegression(prior_mean=np.zeros(2)).fit(X, y)
+        for mean in (np.zeros(2), np.full(6, np.nan)):
+            with pytest.raises(
+                ValueError, match=r"prior_mean of BayesianLin.* must hold 6"
+            ):
+                BayesianLinearRegression(prior_mean=mean).fit(X, y)
+        with pytest.raises(ValueError, match="symmetric, with positive eigenvalues"):
+            BayesianLinearRegression(prior_variance=-np.eye(6)).fit(X, y)
 
 
 class TestLearntNoise:

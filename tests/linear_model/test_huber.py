@@ -138,3 +138,32 @@ def test_bad_parameters(rng):
     for model in (HuberRegressor(epsilon=0.9), RobustRegressor("cauchy")):
         with pytest.raises(ValueError, match="must be"):
             model.fit(X, y)
+
+
+def test_rounding_ends_a_float32_fit(rng):
+    X, y = noisy(rng, n=40)
+    w = rng.integers(0, 4, size=40).astype(float)
+    exact = HuberRegressor().fit(X, y, w)
+    single = HuberRegressor().fit(X.astype(np.float32), y, w)  # no warning
+    np.testing.assert_allclose(single.coef_, exact.coef_, atol=1e-4)
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-12, 1e12, 1e150])
+def test_any_unit_of_the_target(unit, rng):
+    X, y = noisy(rng, n=60)
+    for make in (lambda: HuberRegressor(alpha=0), RobustRegressor):
+        one, other = make().fit(X, y), make().fit(X, y * unit)
+        np.testing.assert_allclose(other.coef_ / unit, one.coef_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["tukey", "huber"])
+def test_a_target_of_zeros(loss, rng):
+    X, _ = noisy(rng, n=40)
+    np.testing.assert_array_equal(RobustRegressor(loss).fit(X, np.zeros(40)).coef_, 0)
+    np.testing.assert_array_equal(HuberRegressor().fit(X, np.zeros(40)).coef_, 0)
+
+
+def test_an_infinite_penalty_is_refused(rng):
+    X, y = noisy(rng, n=20)
+    with pytest.raises(ValueError, match="alpha of HuberRegressor must be a number"):
+        HuberRegressor(alpha=np.inf).fit(X, y)

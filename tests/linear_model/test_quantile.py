@@ -160,3 +160,12 @@ def test_options_and_refusals(rng, tmp_path):
             model.fit(X, y)
     model = QuantileRegressor(quantile=0.3, alpha=0).fit(X, y)
     assert model.loss(X, y) == pytest.approx(objective(model, X, y, 0.3, 0))
+
+
+@pytest.mark.parametrize("q", [0.1, 0.5])
+@pytest.mark.parametrize("alpha", [0, 1])
+def test_a_target_of_zeros(q, alpha, rng):
+    X, _ = rows(rng, 40, 4)
+    model = QuantileRegressor(quantile=q, alpha=alpha).fit(X, np.zeros(40))
+    np.testing.assert_array_equal(model.coef_, 0)
+    assert model.intercept_ == 0

@@ -100,3 +100,17 @@ def test_classes():
         RegularizedRisk("hinge").fit(X, y)
     with pytest.raises(ValueError, match="must be convex"):
         RegularizedRisk(losses.get("tukey")).fit(X, y)
+
+
+def test_targets_at_the_end_of_a_link(rng):
+    """A class that no weight is left of, and counts that are all 0."""
+    X = rng.normal(size=(60, 3))
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    w = (y != 1).astype(float)
+    model = RegularizedRiskClassifier(alpha=0.1).fit(X, y, sample_weight=w)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert not np.any(model.predict(X) == 1)
+    flat = RegularizedRiskClassifier().fit(np.ones((60, 3)), y > 0)
+    assert flat.n_iter_ < 10  # the start is the optimum
+    none = RegularizedRisk("poisson").fit(X, np.zeros(60))
+    np.testing.assert_allclose(none.predict(X), 0, atol=1e-9)

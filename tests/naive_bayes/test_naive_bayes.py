@@ -529,3 +529,29 @@ def test_clear_errors(tables):
         MultinomialNB(alpha=[1.0, 2.0]).fit(np.abs(X), y)
     with pytest.raises(ValueError, match=r"column 0 .*var_smoothing"):
         GaussianNB(var_smoothing=0).fit(np.ones((6, 2)), [0, 0, 0, 1, 1, 1])
+    with pytest.raises(ParameterError, match="priors of GaussianNB must be"):
+        GaussianNB(priors=["a", "b", "c"]).fit(X, y)
+    for columns in ({}, (1,), [["gaussian"]]):
+        with pytest.raises(ParameterError, match="columns of MixedNB must be"):
+            MixedNB(columns=columns).fit(X, y)
+
+
+def test_entries_of_a_sparse_matrix_may_be_sums(tables):
+    X, _, y, _ = tables
+    X = np.abs(X)
+    n, d = X.shape
+    halves = np.repeat(X.ravel() / 2, 2)
+    places = np.repeat(np.tile(np.arange(d), n), 2)
+    S = sp.csr_matrix((halves, places, np.arange(0, 2 * n * d + 1, 2 * d)), (n, d))
+    ours, dense = BernoulliNB().fit(S, y), BernoulliNB().fit(X, y)
+    np.testing.assert_array_equal(ours.feature_count_, dense.feature_count_)
+    np.testing.assert_array_equal(ours.predict(S), dense.predict(X))
+    assert S.nnz == 2 * n * d  # the caller's matrix is as it was
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.longdouble])
+def test_floats_of_other_lengths(dtype, rng):
+    X = rng.integers(0, 3, size=(30, 2))
+    y = X[:, 0] > 1
+    a, b = CategoricalNB().fit(X.astype(dtype), y), CategoricalNB().fit(X, y)
+    np.testing.assert_array_equal(a.predict_proba(X.astype(dtype)), b.predict_proba(X))

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..base import Estimator, Transformer
 from ..core import arrays
-from ..params import Flag
+from ..params import Flag, ParameterError
 from ..typing import Words
 from .expressions import CONSTANTS, evaluate, names, parse
 
@@ -86,7 +86,13 @@ class BasisFeatures(Transformer, Estimator):
         """Check the formulas against the columns of X."""
         X, _ = self._begin(X)
         known = {"x", *self._columns(X.shape[1])}
+        if not self._texts():
+            raise ParameterError("formulas of BasisFeatures must not be empty.")
         for text in self._texts():
+            if not isinstance(text, str):
+                raise ParameterError(
+                    f"formulas of BasisFeatures must be text, got {text!r}."
+                )
             wrong = names(parse(text)) - known
             if wrong:
                 raise ValueError(

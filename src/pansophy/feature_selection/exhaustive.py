@@ -9,12 +9,13 @@ same for 40 columns without looking at all of them.
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 
 from ..params import Count, Jobs
+from ..typing import Fittable, Splits
 from .selector import AbstractSelector
 from .sequential import scores_for
 
@@ -66,13 +67,13 @@ class ExhaustiveSelector(AbstractSelector):
     array([0, 1])
     """
 
-    estimator: Any = None
+    estimator: Fittable | None = None
     _: KW_ONLY
     min_features: Count = 1
     max_features: Count | None = None
     limit: Count = 65536
-    scoring: Any = None
-    cv: Any = 5
+    scoring: str | Callable | None = None
+    cv: Splits = 5
     n_jobs: Jobs = None
 
     def fit(self, X, y=None):

@@ -18,8 +18,9 @@ Shapes    X (n, d)   S a mask over d
 Refs      [Guyon2003]
 """
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -27,6 +28,7 @@ from sklearn.model_selection import check_cv, cross_val_score
 
 from ..core.iterate import iterate
 from ..params import Count, Fraction, Jobs, Number
+from ..typing import Fittable, Splits
 from .selector import AbstractSelector, or_least_squares
 
 QUICK = {None: "r2", "r2": "r2", "neg_mean_squared_error": "mse"}
@@ -174,13 +176,13 @@ class SequentialFeatureSelector(AbstractSelector):
     array([0, 3])
     """
 
-    estimator: Any = None
+    estimator: Fittable | None = None
     _: KW_ONLY
     n_features_to_select: Literal["auto"] | Count | Fraction = "auto"
     tol: Number | None = None
     direction: Literal["forward", "backward", "stepwise"] = "forward"
-    scoring: Any = None
-    cv: Any = 5
+    scoring: str | Callable | None = None
+    cv: Splits = 5
     n_jobs: Jobs = None
 
     def fit(self, X, y=None):
@@ -259,7 +261,8 @@ class SequentialFeatureSelector(AbstractSelector):
     def _takes_holes(self):
         from sklearn.utils import get_tags
 
-        return get_tags(or_least_squares(self.estimator)).input_tags.allow_nan
+        inner = or_least_squares(self.estimator)
+        return hasattr(inner, "fit") and get_tags(inner).input_tags.allow_nan
 
     def __sklearn_tags__(self):
         from sklearn.utils import get_tags

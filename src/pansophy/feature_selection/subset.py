@@ -34,6 +34,7 @@ from sklearn.model_selection import check_cv
 from ..core import arrays
 from ..core.design import moments, prepare
 from ..params import Count, Flag, Fraction, NonNegative, ParameterError
+from ..typing import Splits
 from .selector import AbstractSelector, how_many
 
 BRANCHES = 40  # columns up to which all sets are searched
@@ -212,7 +213,7 @@ class SubsetSelector(AbstractSelector):
     criterion: Literal["bic", "aic", "cv"] | NonNegative = "bic"
     n_features_to_select: Count | Fraction | None = None
     max_features: Count | None = None
-    cv: Any = 5
+    cv: Splits = 5
     fit_intercept: Flag = True
 
     def fit(self, X, y, sample_weight=None):

@@ -35,7 +35,7 @@ from ..core import arrays
 from ..core.linalg import cholesky
 from ..core.random import rng_from
 from ..core.rows import DatasetRows
-from ..params import Flag, ParameterError, Positive
+from ..params import Flag, Infinite, ParameterError, Positive
 from ..typing import Matrix
 from . import information as inf
 from .linear import predict, store, target_columns
@@ -45,13 +45,18 @@ from .predictive import Predictive, plot_band
 def prior_root(variance, mean, d, scale, name):
     """L^T of the prior precision times `scale`, and the mean, with d checked."""
     m0 = np.zeros(d) if mean is None else np.asarray(mean, dtype=float).ravel()
-    if len(m0) != d:
+    if len(m0) != d or not np.isfinite(m0).all():
         raise ParameterError(f"prior_mean of {name} must hold {d} numbers, got {m0}.")
     S0 = np.asarray(variance, dtype=float)
     if S0.ndim == 2:
         if S0.shape != (d, d):
             raise ParameterError(
                 f"prior_variance of {name} must be ({d}, {d}), got {S0.shape}."
+            )
+        if not np.allclose(S0, S0.T) or not np.all(np.linalg.eigvalsh(S0) > 0):
+            raise ParameterError(
+                f"prior_variance of {name} must be a covariance matrix: symmetric, "
+                "with positive eigenvalues."
             )
         L = cholesky(np.linalg.inv(S0) * scale)[0]
         return L.T, m0
@@ -192,8 +197,9 @@ class BayesianLinearRegression(AbstractConjugateRegression):
     fit_intercept: Flag = True
 
     def _prior(self, d):
+        name = type(self).__name__
         return prior_root(
-            self.prior_variance, self.prior_mean, d, self.noise_variance, "the model"
+            self.prior_variance, self.prior_mean, d, self.noise_variance, name
         )
 
     def _noise(self):

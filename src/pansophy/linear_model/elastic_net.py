@@ -33,7 +33,7 @@ from ..optim.design import Design
 from ..params import Count, Flag, Fraction, NonNegative
 from ..penalties import elastic_net
 from ..typing import Matrix, Seed
-from .lasso_path import centred, descend, read, store_for
+from .lasso_path import centred, descend, enet_path, read, store_for
 from .linear import AbstractLinearRegressor
 
 
@@ -136,7 +136,7 @@ class ElasticNet(AbstractLinearRegressor):
     n_iter_ : int or list of int
         Rounds of the working set.
     history_ : dict of arrays
-        "objective" and "gap" after each round.
+        "objective", "gap" and "n_screened" (columns proven to be 0) after each round.
 
     Examples
     --------
@@ -158,6 +158,8 @@ class ElasticNet(AbstractLinearRegressor):
     positive: Flag = False
     random_state: Seed = None
     selection: Literal["cyclic", "random"] = "cyclic"
+
+    path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and targets y, one or several columns."""

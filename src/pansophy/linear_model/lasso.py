@@ -16,6 +16,7 @@ from ..core import arrays
 from ..params import Count, Flag, NonNegative
 from ..typing import Matrix, Seed
 from .elastic_net import fit_model
+from .lasso_path import enet_path
 from .linear import AbstractLinearRegressor
 
 
@@ -57,7 +58,7 @@ class Lasso(AbstractLinearRegressor):
     n_iter_ : int or list of int
         Rounds of the working set.
     history_ : dict of arrays
-        "objective" and "gap" after each round.
+        "objective", "gap" and "n_screened" (columns proven to be 0) after each round.
 
     Examples
     --------
@@ -78,6 +79,8 @@ class Lasso(AbstractLinearRegressor):
     positive: Flag = False
     random_state: Seed = None
     selection: Literal["cyclic", "random"] = "cyclic"
+
+    path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and targets y, one or several columns."""

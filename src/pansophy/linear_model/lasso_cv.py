@@ -14,7 +14,7 @@ from typing import Literal
 from ..params import Count, Flag, Fraction, Jobs, NonNegative, Positive, Verbosity
 from ..typing import Seed, Splits, Words
 from .lasso_folds import fit_folds
-from .lasso_path import read
+from .lasso_path import enet_path, lasso_path, read
 from .linear import AbstractLinearRegressor
 
 
@@ -94,6 +94,8 @@ class LassoCV(AbstractLinearRegressor):
     positive: Flag = False
     random_state: Seed = None
     selection: Literal["cyclic", "random"] = "cyclic"
+
+    path = staticmethod(lasso_path)  # as in scikit-learn, without an intercept
 
     def fit(self, X, y, sample_weight=None):
         """Choose on folds, then fit to all rows X and targets y."""
@@ -180,6 +182,8 @@ class ElasticNetCV(AbstractLinearRegressor):
     positive: Flag = False
     random_state: Seed = None
     selection: Literal["cyclic", "random"] = "cyclic"
+
+    path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
 
     def fit(self, X, y, sample_weight=None):
         """Choose on folds, then fit to all rows X and targets y."""

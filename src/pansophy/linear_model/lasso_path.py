@@ -12,10 +12,11 @@ most tol times the weighted mean of (y - mean y)^2. Coefficients are all 0 from
     alpha_max = max_j |sum_i p_i x_ij (y_i - mean y)| / rho                      (2)
 
 on, rho being the share of alpha on the L1 or group norm. A path goes down from there;
-each point starts at the one before, and the strong rule guesses who enters.
+each point starts at the one before, the strong rule guesses who enters, and columns
+that `optim/screening.py` proves to be 0 are left out of the checks.
 
 Shapes    X (n, d) dense or CSC   y (n,) or (n, t)   p (n,)   W (d,) or (t, d)
-Refs      [Tibshirani2012] [Massias2018]
+Refs      [Tibshirani2012] [Massias2018] [Ndiaye2017]
 """
 
 from collections.abc import Iterator
@@ -124,7 +125,7 @@ def descend(
         max_iter=max_iter,
         tol=goal,
         change=lambda old, new: new.gap,
-        watch=("gap",),
+        watch=engine_of(penalty).WATCH,
         task=task,
     )
 

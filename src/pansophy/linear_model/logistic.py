@@ -40,7 +40,16 @@ from sklearn.exceptions import ConvergenceWarning
 from ..core import arrays, threads
 from ..core.numerics import log_softmax, sigmoid, softmax
 from ..core.rows import DatasetRows
-from ..params import Count, Flag, Fraction, Jobs, NonNegative, Positive, Verbosity
+from ..params import (
+    Count,
+    Flag,
+    Fraction,
+    Infinite,
+    Jobs,
+    NonNegative,
+    Positive,
+    Verbosity,
+)
 from ..typing import Seed
 from .logistic_fit import (
     Problem,

@@ -30,7 +30,7 @@ from ..optim.design import Design
 from ..params import Count, Flag, Fraction, NonNegative
 from ..typing import Seed
 from .elastic_net import keep, warm
-from .lasso_path import centred, descend, penalty_of, read, store_for
+from .lasso_path import centred, descend, enet_path, penalty_of, read, store_for
 from .linear import AbstractLinearRegressor
 
 
@@ -132,6 +132,8 @@ class MultiTaskElasticNet(AbstractLinearRegressor):
     random_state: Seed = None
     selection: Literal["cyclic", "random"] = "cyclic"
 
+    path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
+
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and targets y (n, t)."""
         return fit_model(self, self.l1_ratio, X, y, sample_weight)
@@ -200,6 +202,8 @@ class MultiTaskLasso(AbstractLinearRegressor):
     warm_start: Flag = False
     random_state: Seed = None
     selection: Literal["cyclic", "random"] = "cyclic"
+
+    path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and targets y (n, t)."""

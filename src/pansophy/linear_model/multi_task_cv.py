@@ -14,7 +14,7 @@ from typing import Literal
 from ..params import Count, Flag, Fraction, Jobs, NonNegative, Positive, Verbosity
 from ..typing import Seed, Splits, Words
 from .lasso_folds import fit_folds
-from .lasso_path import read
+from .lasso_path import enet_path, lasso_path, read
 from .linear import AbstractLinearRegressor
 from .multi_task import multi_tags, several
 
@@ -89,6 +89,8 @@ class MultiTaskLassoCV(AbstractLinearRegressor):
     n_jobs: Jobs = None
     random_state: Seed = None
     selection: Literal["cyclic", "random"] = "cyclic"
+
+    path = staticmethod(lasso_path)  # as in scikit-learn, without an intercept
 
     def fit(self, X, y, sample_weight=None):
         """Choose on folds, then fit to all rows X and targets y (n, t)."""
@@ -174,6 +176,8 @@ class MultiTaskElasticNetCV(AbstractLinearRegressor):
     n_jobs: Jobs = None
     random_state: Seed = None
     selection: Literal["cyclic", "random"] = "cyclic"
+
+    path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
 
     def fit(self, X, y, sample_weight=None):
         """Choose on folds, then fit to all rows X and targets y (n, t)."""

@@ -33,7 +33,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..core import arrays
 from ..core.least_squares import least_squares
 from ..core.rows import DatasetRows
-from ..params import Flag, NonNegative
+from ..params import Flag, Infinite, NonNegative
 from .linear import AbstractLinearRegressor, store, target_columns
 
 
@@ -105,7 +105,7 @@ class MultiTaskRidge(AbstractLinearRegressor):
 
     alpha: NonNegative = 1.0
     _: KW_ONLY
-    coupling: NonNegative = 1.0
+    coupling: NonNegative | Infinite = 1.0
     fit_intercept: Flag = True
 
     def fit(self, X, y, sample_weight=None, *, tasks=None):

@@ -32,7 +32,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..base import Estimator, Regressor
 from ..core.random import rng_from
-from ..params import Count, Fraction, NonNegative, Rule
+from ..params import Count, Fraction, Infinite, NonNegative, Rule
 from ..typing import Seed
 from .linear_regression import LinearRegression
 from .subsets import draw, fit_batch
@@ -48,6 +48,7 @@ def can_regress(value):
 
 
 Learner = Annotated[Any, Rule("a regressor (fit, predict, score)", can_regress)]
+Bound = Annotated[float, Rule("a real number or an infinity", lambda v: v == v + 0)]
 
 
 class Candidate(NamedTuple):
@@ -138,7 +139,7 @@ class RANSACRegressor(Regressor, Estimator):
     max_trials: NonNegative = 100
     max_skips: NonNegative | Infinite = math.inf
     stop_n_inliers: NonNegative | Infinite = math.inf
-    stop_score: float = math.inf
+    stop_score: Bound = math.inf
     stop_probability: Fraction = 0.99
     loss: Literal["absolute_error", "squared_error"] | Callable = "absolute_error"
     random_state: Seed = None

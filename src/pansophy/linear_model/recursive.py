@@ -23,7 +23,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
-from ..params import Flag, Positive, number
+from ..params import Flag, Infinite, Positive, number
 from . import information as inf
 from .linear import AbstractLinearRegressor, store, target_columns
 

@@ -53,6 +53,7 @@ KINKED = {ABSOLUTE, QUANTILE, EPSILON_INSENSITIVE, HINGE, PERCEPTRON}
 LEAST_SQUARES = {SQUARED, HALF_SQUARED}
 SHRINKING = {L1, L2, ELASTIC_NET, POSITIVE}
 SLOPE = 2.0  # more than the slope of any loss in KINKED
+FAR = 30.0  # for targets that are all at the end of a link: no log odds of 0
 LossLike = Annotated[
     Any,
     Rule(
@@ -131,13 +132,18 @@ def by_proximal(X, y, v, loss, g, intercept, *, tol, max_iter, task):
     """A smooth loss."""
     J = Risk(X, y, v, loss, intercept=intercept)
     x = np.zeros(X.shape[1] + 1)
-    x[-1] = float(loss.constant(y, v)) if intercept else 0.0
-    slope = max(float(np.abs(J(x)[1]).max()), 1e-12)
+    if intercept:
+        b = float(loss.constant(y, v))
+        x[-1] = b if np.isfinite(b) else np.copysign(FAR, b)
+    slope, size = float(np.abs(J(x)[1]).max()), largest(X, v, intercept)
     eta = 1.0
     if np.isfinite(loss.lipschitz):
-        eta = 2 / max(loss.lipschitz * largest(X, v, intercept), 1e-300)
+        eta = 2 / max(loss.lipschitz * size, 1e-300)
+    # the start may be the optimum: no gradient gets below its rounding
+    rounding = 1e-12 * size**0.5 * float(v @ np.abs(loss.gradient(y, np.zeros(len(y)))))
+    end = max(tol * slope, rounding)
     run = proximal_gradient(
-        J, but_last(g), x, eta=eta, tol=tol * slope, max_iter=max_iter, task=task
+        J, but_last(g), x, eta=eta, tol=end, max_iter=max_iter, task=task
     )
     w, b = J.split(run.state.position)
     return w[0], float(b[0]), run

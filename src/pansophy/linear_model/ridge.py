@@ -29,7 +29,7 @@ from ..core.least_squares import least_squares
 from ..core.rows import DatasetRows
 from ..core.spectral import centred_targets, from_dual, products
 from ..params import Count, Flag, NonNegative, ParameterError
-from ..typing import Seed, Words
+from ..typing import Numbers, Seed
 from .linear import (
     DENSE_WIDTH,
     AbstractLinearRegressor,
@@ -116,7 +116,7 @@ class Ridge(AbstractLinearRegressor):
     (array([0.642857]), 1.285714)
     """
 
-    alpha: NonNegative | Words = 1.0
+    alpha: NonNegative | Numbers = 1.0
     _: KW_ONLY
     fit_intercept: Flag = True
     copy_X: Flag = True

@@ -28,7 +28,7 @@ from ..core import arrays
 from ..core.rows import DatasetRows
 from ..core.spectral import coefficients, left_out, spectrum
 from ..params import Flag, Positive
-from ..typing import Splits, Words
+from ..typing import Numbers, Splits
 from .linear import AbstractLinearRegressor, store, target_columns
 from .ridge import one_row
 from .ridge_path import as_alphas
@@ -237,7 +237,7 @@ class RidgeCV(AbstractLinearRegressor):
     (0.01, -0.743419)
     """
 
-    alphas: Positive | Words = (0.1, 1.0, 10.0)
+    alphas: Positive | Numbers = (0.1, 1.0, 10.0)
     _: KW_ONLY
     fit_intercept: Flag = True
     scoring: str | Callable | None = None

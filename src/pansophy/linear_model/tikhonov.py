@@ -26,8 +26,8 @@ from ..core.arrays import to_numpy
 from ..core.design import prepare, triangle
 from ..core.least_squares import EPS
 from ..core.linalg import few_threads, smallest
-from ..params import Flag, NonNegative, ParameterError
-from ..typing import Matrix, Words
+from ..params import Flag, NonNegative, Number, ParameterError
+from ..typing import Matrix, Numbers
 from .linear import AbstractLinearRegressor, store, target_columns
 
 
@@ -74,9 +74,9 @@ class Tikhonov(AbstractLinearRegressor):
     array([2.98, 3. , 3. , 3.01])
     """
 
-    gamma: NonNegative | Words | Matrix = 1.0
+    gamma: NonNegative | Numbers | Matrix = 1.0
     _: KW_ONLY
-    prior: float | Words | Matrix = 0.0
+    prior: Number | Numbers | Matrix = 0.0
     fit_intercept: Flag = True
 
     def fit(self, X, y, sample_weight=None):

@@ -19,7 +19,7 @@ Refs      [Chandola2009]; [Bishop1994]
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -29,11 +29,10 @@ from ..base import Classifier, Estimator, OneClass
 from ..core import arrays
 from ..core.numerics import logsumexp
 from ..params import Number, ParameterError, Rule
-from ..typing import Splits
+from ..typing import Fittable, Splits
 from .gaussian_mixture import GaussianMixture
 
 Share = Annotated[float, Rule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)]
-Fittable = Annotated[Any, Rule("an estimator", lambda v: hasattr(v, "fit"))]
 
 
 def row_scores(model, X):

@@ -79,7 +79,9 @@ def dense_epochs(X, p, mean, u, shift, w, curve, order, kind, a, b, n_epochs):
     A centred column changes every row, all by the same amount: that is `shift`. The
     weighted sum of the residual stays 0, so the mean drops out of the product.
     """
-    n = u.shape[0]
+    n, even = u.shape[0], True
+    for i in range(n):
+        even &= p[i] == p[0]
     for _ in range(n_epochs):
         for j in order:
             if curve[j] <= 0:
@@ -94,8 +96,13 @@ def dense_epochs(X, p, mean, u, shift, w, curve, order, kind, a, b, n_epochs):
             if change != 0:
                 w[j] = new
                 shift += mean[j] * change
-                for i in range(n):
-                    u[i] -= change * p[i] * column[i]
+                if even:  # one array less to read
+                    change *= p[0]
+                    for i in range(n):
+                        u[i] -= change * column[i]
+                else:
+                    for i in range(n):
+                        u[i] -= change * p[i] * column[i]
     return shift
 
 
@@ -153,13 +160,23 @@ def mirror(G, start, stop):
 
 
 @njit(cache=True, nogil=True)
-def correlate_sparse(data, rows, starts, v, out):
-    """out_j = sum_i x_ij v_i over CSC columns."""
-    for j in range(out.shape[0]):
+def correlate_sparse(data, rows, starts, index, v, out):
+    """out_k = sum_i x_ij v_i over the CSC columns j of `index`."""
+    for k in range(index.shape[0]):
         total = 0.0
-        for t in range(starts[j], starts[j + 1]):
+        for t in range(starts[index[k]], starts[index[k] + 1]):
             total += data[t] * v[rows[t]]
-        out[j] = total
+        out[k] = total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def correlate_rows(X, index, v, out):
+    """out_k = X[j] v over the j of `index`."""
+    for k in range(index.shape[0]):
+        row, total = X[index[k]], 0.0
+        for i in range(v.shape[0]):
+            total += row[i] * v[i]
+        out[k] = total
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -45,9 +45,9 @@ class Design:
         if not self.sparse:
             return product(self.X, v)
         out = np.empty((*v.shape[:-1], self.d), self.X.dtype)
-        X = self.X
+        X, every = self.X, np.arange(self.d)
         for row, u in zip(np.atleast_2d(out), np.atleast_2d(v), strict=True):
-            loops.correlate_sparse(X.data, X.indices, X.indptr, u, row)
+            loops.correlate_sparse(X.data, X.indices, X.indptr, every, u, row)
         return out
 
     def correlate(self, r):
@@ -55,6 +55,34 @@ class Design:
         v = self.root * r
         out = self.times(v)
         return out - v.sum(axis=-1, keepdims=True) * self.mean if self.centre else out
+
+    def correlate_some(self, r, index):
+        """r X for some columns and one residual (n,)."""
+        v, X = self.root * r, self.X
+        if not self.sparse and not X.flags.f_contiguous:
+            out = v @ X[:, index]
+        else:
+            out = np.empty(len(index), X.dtype)
+            if self.sparse:
+                loops.correlate_sparse(X.data, X.indices, X.indptr, index, v, out)
+            else:
+                loops.correlate_rows(X.T, index, v, out)
+        return out - v.sum() * self.mean[index] if self.centre else out
+
+    def lengths(self):
+        """Lengths of all columns; rounding may make them larger, not smaller."""
+        X, eps = self.X, np.finfo(self.X.dtype).eps
+        every, total = np.arange(self.d), np.empty(self.d, X.dtype)
+        if self.sparse:
+            where = (X.indices, X.indptr, every)
+            loops.correlate_sparse(X.data**2, *where, self.p, total)
+            total -= (1 - 16 * eps) * self.mean**2
+        elif X.flags.f_contiguous:
+            loops.squares(X.T, every, self.p, self.mean, total)
+        else:
+            stats = lambda x, p: p @ (x - self.mean) ** 2
+            total = Rows(X, self.p).sum(stats)
+        return np.sqrt(np.maximum(total, 0) * (1 + 16 * eps))
 
     def predict(self, w):
         """X w for w (d,) or (t, d), from the columns with entries other than 0."""

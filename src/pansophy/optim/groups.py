@@ -39,6 +39,7 @@ from .working_set import FIRST, LIMIT, TIGHT, Store, Whole
 NEWTON = 200  # entries other than 0 up to which Newton steps are taken
 QUICK = 4  # rounds of plain passes before extrapolation
 TURN = 2000  # columns of one turn where the Gram matrix of all would be too large
+WATCH = ("gap",)  # what a history tells of the rounds
 
 
 class State(NamedTuple):

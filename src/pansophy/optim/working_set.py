@@ -21,14 +21,15 @@ is feasible for the dual, so P - D bounds P - P*. A round
    and the kept Cholesky factor (`support.py`) lands on it exactly if no sign turns.
    Where one does, the move stops as the first coordinate meets 0, which lowers P,
    and goes on without it;
-3. recomputes r and all d correlations, and so the gap of eq. (2).
+3. recomputes r and the correlations, and so the gap of eq. (2). Columns that
+   `screening.py` proves to be 0 at this a are left out from then on.
 
 G grows by the columns that enter and is kept along a path. Sets of more than `LIMIT`
 columns are left to the accelerated passes of `coordinate.py`, which need no Gram
 matrix. One round costs O(n d) for step 3.
 
 Shapes    X (n, d)   y, p, r (n,)   w, c (d,)   E (k,)   G (k, k)
-Refs      [Tibshirani2012] strong rules; [Massias2018] working sets
+Refs      [Tibshirani2012] strong rules; [Massias2018] working sets; [Ndiaye2017]
 """
 
 from functools import partial
@@ -40,6 +41,7 @@ from ..core import threads
 from ..penalties.base import POSITIVE
 from . import _coordinate as loops
 from .coordinate import MEMORY, Passes, accelerated
+from .screening import Screen, sizes, survivors
 from .support import Support
 
 LIMIT = 6000  # columns whose Gram matrix is kept: 288 MB
@@ -52,6 +54,8 @@ EPOCHS = 3  # coordinate passes between two exact solves
 QUICK = 20  # rounds of plain passes on a whole Gram matrix
 TURNS = 10  # coordinates an exact solve may lose one after the other
 TIGHT = 1e4  # an exact solve is held to this many units of rounding
+DRIFT = 1e6  # units of rounding that passes may leave in a residual
+WATCH = ("gap", "n_screened")  # what a history tells of the rounds
 
 
 class State(NamedTuple):
@@ -62,6 +66,11 @@ class State(NamedTuple):
     c: np.ndarray  # X^T r, (d,)
     objective: float  # P
     gap: float  # P - D
+    kept: np.ndarray | None = None  # columns not screened at this a; None for all
+
+    @property
+    def n_screened(self):
+        return 0 if self.kept is None else len(self.c) - len(self.kept)
 
 
 class Store:
@@ -78,6 +87,7 @@ class Store:
         self.support = Support(self.dtype)
         self.passes = Passes(design)  # for rounds without a Gram matrix
         self.inner = None  # what `groups.py` makes of the columns let in
+        self.screen = Screen(design)
         self.aim(y, Xy)
 
     def aim(self, y, Xy=None):
@@ -158,28 +168,38 @@ def norm2(x):
     return float(np.vdot(x, x))
 
 
-def top_of(c, penalty):
+def largest(c, penalty):
     """max |c_j|, or max c_j for coefficients of at least 0."""
-    side = c if penalty.kind == POSITIVE else np.abs(c)
-    return float(side.max(initial=0.0))
+    return float(sizes(c, penalty).max(initial=0.0))
 
 
 def certify(w, slope, square, along, penalty):
     """P and P - D from |r|^2 + b |w|^2, y r and c - b w; eqs. (1), (2)."""
     a, b, l1 = penalty.a, penalty.b, float(np.abs(w).sum())
-    primal, top = square / 2 + a * l1, top_of(slope, penalty)
+    primal, top = square / 2 + a * l1, largest(slope, penalty)
     if a == 0:  # no bound from eq. (2): how steep P still is stands in
         return primal, norm2(slope) / (2 * b) if b else top * max(l1, 1.0)
     s = min(1.0, a / top) if top > 0 else 1.0
     return primal, max(primal - s * along + s * s / 2 * square, 0.0)
 
 
-def measure(store, w, r, penalty) -> State:
-    """Step 3: correlations, P and the gap of eq. (2)."""
-    c = store.design.correlate(r)
-    square = norm2(r) + penalty.b * norm2(w)
-    along = float(store.y @ r)
-    return State(w, r, c, *certify(w, c - penalty.b * w, square, along, penalty))
+def measure(store, w, r, penalty, tol=0.0, last=None) -> State:
+    """Step 3: correlations, P and the gap of eq. (2), and who is left after it.
+
+    `last` is the state before at the same a: what it screened stays out.
+    """
+    kept = None if last is None else last.kept
+    c, need, bound = store.screen.correlate(r, w, penalty, store.energy, kept)
+    slope, square = c - penalty.b * w, norm2(r) + penalty.b * norm2(w)
+    inside = slope if need is None else slope[need]
+    P, gap = certify(w, inside, square, float(store.y @ r), penalty)
+    if store.screen.lengths is not None and penalty.a > 0:
+        size = np.where(w != 0, sizes(slope, penalty), bound)
+        s = penalty.a / max(largest(inside, penalty), penalty.a)
+        how = (store.screen.lengths, gap, penalty, tol, store.energy)
+        left = survivors(size, s, *how)
+        kept = np.flatnonzero(left) if kept is None else kept[left[kept]]
+    return State(w, r, c, P, gap, kept)
 
 
 def weigh(store, h, q, w, penalty):
@@ -202,7 +222,7 @@ def start(store, w, penalty) -> State:
 
 def choose(store, state, penalty, near):
     """Step 1: which columns to let in; `near` is the strong rule's threshold."""
-    size = state.c if penalty.kind == POSITIVE else np.abs(state.c)
+    size = sizes(state.c, penalty, state.kept)
     level = penalty.a if near is None else min(near, penalty.a)
     out = np.flatnonzero((size > level) & ~store.inside)
     room = max(FIRST, 2 * np.count_nonzero(state.w))
@@ -273,16 +293,17 @@ def jump(store, G, h, w, penalty, *, fresh) -> bool:
 
 def wide(store, state, penalty, tol, rng=None, groups=4, memory=MEMORY):
     """A round without a Gram matrix: accelerated passes over all that may move."""
-    size = state.c if penalty.kind == POSITIVE else np.abs(state.c)
+    size = sizes(state.c, penalty, state.kept)
     E = np.flatnonzero((size > 0.9 * penalty.a) | (state.w != 0))
     store.passes.prepare(E)
     shuffle = rng.permutation if rng is not None else lambda order: order
     w, r = state.w.copy(), state.r.copy()
     for _ in range(groups):
         accelerated(store.passes, r, w, penalty, E, shuffle, memory)
-    new = measure(store, w, r, penalty)
-    if new.gap <= tol:  # vouch for it with a residual free of what passes rounded
-        new = measure(store, w, store.residual(w), penalty)
+    new = measure(store, w, r, penalty, tol, state)
+    drift = DRIFT * np.finfo(store.dtype).eps * store.energy
+    if new.gap <= tol < drift:  # vouch for it with a residual free of rounding
+        new = measure(store, w, store.residual(w), penalty, tol, state)
     return new
 
 
@@ -292,7 +313,7 @@ def crowded(store, state, penalty) -> bool:
     True of a single fit at a small a, far from its start; along a path columns enter
     a few at a time.
     """
-    wanted = (np.abs(state.c) > penalty.a) | (state.w != 0)
+    wanted = (sizes(state.c, penalty, state.kept) > penalty.a) | (state.w != 0)
     return np.count_nonzero(wanted & ~store.inside) > CROWD
 
 
@@ -319,9 +340,12 @@ def rounds(store, penalty, tol, near=np.inf, rng=None):
     """
     if isinstance(store, Whole):
         return partial(settle, store, penalty, tol, rng, near == np.inf)
-    first, cold = [near], [COLD if near == np.inf else 0]
+    first, cold, begun = [near], [COLD if near == np.inf else 0], []
 
     def step(state):
+        if not begun:  # what was screened so far was screened at another a
+            state = state._replace(kept=None)
+            begun.append(True)
         if cold[0] and crowded(store, state, penalty):
             memory = 2 if cold[0] > COLD - 2 else MEMORY  # a rough start is enough
             new = wide(store, state, penalty, tol, rng, 1, memory)
@@ -337,11 +361,11 @@ def rounds(store, penalty, tol, near=np.inf, rng=None):
         if len(new):
             store.add(new)
         if len(store) == 0:
-            return measure(store, state.w, state.r, penalty)
+            return measure(store, state.w, state.r, penalty, tol, state)
         u = state.w[store.index]
         solve(store, u, penalty, 0.8 * tol, rng)
         w = np.zeros_like(state.w)
         w[store.index] = u
-        return measure(store, w, store.residual(w), penalty)
+        return measure(store, w, store.residual(w), penalty, tol, state)
 
     return step
