@@ -399,6 +399,10 @@ def fitted(cls, data):
         X = (np.abs(X[:, :1]) * 2).astype(int)
     if get_tags(model).input_tags.positive_only:
         X = np.abs(X)
+    target = get_tags(model).target_tags
+    y = np.abs(y) + 0.1 if target.positive_only else y
+    if not (is_classifier(model) or target.single_output):
+        y = np.column_stack([y, -y])
     return model.fit(X, c if is_classifier(model) else y), X
 
 

@@ -85,8 +85,8 @@ def note(value, inside, size, rss, sets):
 
 
 @njit(cache=True, nogil=True)
-def branch(stack, inside, size, order, depth, first, rss, sets):
-    """Drop columns in all ways that may still improve a size.
+def branch(stack, inside, size, order, depth, first, rss, sets, left):
+    """Drop columns in all ways that may still improve a size, `left` nodes at most.
 
     `stack[depth]` is A with the `size` columns `inside` swept in. Below this node the
     residual only grows, so a node whose residual no size below can use is left.
@@ -103,7 +103,7 @@ def branch(stack, inside, size, order, depth, first, rss, sets):
             if value < rss[m]:
                 useful = True
                 break
-        if not useful:
+        if not useful or nodes >= left:
             return nodes
         j = order[at]
         below = stack[depth + 1]
@@ -113,6 +113,8 @@ def branch(stack, inside, size, order, depth, first, rss, sets):
         sweep(below, j, True)
         inside[j] = False
         note(below[y, y], inside, size - 1, rss, sets)
-        nodes += branch(stack, inside, size - 1, order, depth + 1, at + 1, rss, sets)
+        nodes += branch(
+            stack, inside, size - 1, order, depth + 1, at + 1, rss, sets, left - nodes
+        )
         inside[j] = True
     return nodes

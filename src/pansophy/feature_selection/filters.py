@@ -55,7 +55,7 @@ def correlation_ratio(X, codes, w=None):
 
 def bins(x, n_bins, w=None):
     """Codes of x by quantiles, equal numbers always together."""
-    inner = np.linspace(0, 1, n_bins + 1)[1:-1]
+    inner = np.linspace(0, 1, min(n_bins, len(x)) + 1)[1:-1]
     edges = np.unique(np.quantile(x, inner, weights=w, method="inverted_cdf"))
     return np.searchsorted(edges, x, side="right")
 

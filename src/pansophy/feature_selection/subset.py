@@ -17,18 +17,20 @@ RSS changes by one column through a sweep of the cross-product matrix A of the c
 so a step of "forward", "backward" or "stepwise" costs d^2, whatever n. "best" drops
 columns from the full set in all ways, but leaves a branch as soon as its RSS, which
 can only grow below, is above what every size there has already: the answer is that of
-trying all 2^d sets. Up to about 40 columns that takes seconds; with fewer rows than
-columns all large sets fit exactly, no branch is left early, and it can take minutes.
+trying all 2^d sets. With fewer rows than columns all large sets fit exactly and no
+branch is left early; the search then ends after a number of sets, and says so.
 
 Shapes    X (n, d)   y (n,)   A (d+1, d+1)
 Refs      [Furnival1974] branches; [Goodnight1979] sweeps; [Efroymson1960] stepwise
 """
 
 import math
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
 from ..core import arrays
@@ -38,6 +40,7 @@ from ..typing import Splits
 from .selector import AbstractSelector, how_many
 
 BRANCHES = 40  # columns up to which all sets are searched
+NODES = 4_000_000  # sets that "best" looks at, at most; with dependent columns fewer
 RIDGE = 1e-9  # of the squared length of a column
 
 
@@ -97,7 +100,10 @@ def search(A, method, limit) -> Found:
 def branches(A, full, inside, alive, rss, sets, loops):
     """Improve every size over all subsets of the columns that are not constant."""
     d = len(A) - 1
+    left = NODES
     if not np.array_equal(inside, alive):
+        # no set of all columns bounds those below it: the search cannot be complete
+        left //= 20
         # dependent columns: a trace of ridge lets all of them in together
         A = A + RIDGE * np.diag(np.append(alive, False).astype(float))
         full = A.copy()
@@ -110,7 +116,14 @@ def branches(A, full, inside, alive, rss, sets, loops):
     stack = np.empty((len(order) + 1, d + 1, d + 1))
     stack[0] = full
     loops.note(full[d, d], alive, len(order), rss, sets)
-    nodes = loops.branch(stack, alive.copy(), len(order), order, 0, 0, rss, sets)
+    nodes = loops.branch(stack, alive.copy(), len(order), order, 0, 0, rss, sets, left)
+    if nodes >= left:
+        warnings.warn(
+            f"SubsetSelector stopped after {nodes} sets of columns; the best of each "
+            "size so far is kept.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
     for k in np.flatnonzero(np.isfinite(rss)):
         rss[k] = residual(A, np.flatnonzero(sets[k]))
     return nodes

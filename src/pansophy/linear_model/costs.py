@@ -25,7 +25,7 @@ from ..base import Classifier, Estimator
 from ..core import arrays
 from ..losses import bayes_action
 from ..params import NonNegative, Number, ParameterError, Rule, check_params
-from ..typing import Words
+from ..typing import Numbers
 from .logistic import LogisticRegression
 
 Model = Annotated[
@@ -88,7 +88,7 @@ class CostSensitiveClassifier(Classifier, Estimator):
 
     estimator: Model | None = None
     _: KW_ONLY
-    cost_matrix: Words | None = None
+    cost_matrix: Numbers | None = None
     reject_cost: NonNegative | None = None
     reject_label: str | Number = "reject"
 
@@ -101,6 +101,8 @@ class CostSensitiveClassifier(Classifier, Estimator):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
+            elif hasattr(self, name):
+                delattr(self, name)  # of an earlier fit
         self.classes_ = self.estimator_.classes_
         self.costs_ = cost_table(self.cost_matrix, len(self.classes_))
         if self.reject_cost is not None and self.reject_label in self._labels():

@@ -29,7 +29,7 @@ from ..core.random import rng_from
 from ..optim import groups as sets
 from ..optim.design import Design
 from ..params import Count, Flag, Fraction, NonNegative, ParameterError
-from ..typing import Seed, Words
+from ..typing import Numbers, Seed, Words
 from .elastic_net import keep, warm
 from .lasso_path import centred, descend, read, store_for
 from .linear import AbstractLinearRegressor
@@ -117,7 +117,7 @@ class GroupLasso(AbstractLinearRegressor):
     _: KW_ONLY
     alpha: NonNegative = 1.0
     l1_ratio: Fraction = 0.0
-    weights: Words | None = None
+    weights: Numbers | None = None
     fit_intercept: Flag = True
     max_iter: Count = 1000
     tol: NonNegative = 1e-4

@@ -26,7 +26,7 @@ from sklearn.model_selection import check_cv
 from ..core import threads
 from ..core.progress import SILENT
 from ..params import Count, Flag, Jobs, NonNegative, ParameterError, Positive, Verbosity
-from ..typing import Seed, Splits, Words
+from ..typing import Numbers, Seed, Splits
 from .logistic import (
     AbstractLogistic,
     LogisticRegression,
@@ -138,8 +138,8 @@ class LogisticRegressionCV(AbstractLogistic):
     """
 
     _: KW_ONLY
-    Cs: Count | Words = 10
-    l1_ratios: Words | Literal["warn"] | None = "warn"
+    Cs: Count | Numbers = 10
+    l1_ratios: Numbers | Literal["warn"] | None = "warn"
     fit_intercept: Flag = True
     cv: Splits = None
     dual: Flag = False

@@ -26,7 +26,7 @@ def encode(y, X=None):
     if classes.shape[0] < 2:
         raise ValueError(
             "This solver needs samples of at least 2 classes in the data, but the "
-            f"data contains only one class: {arrays.to_numpy(classes)[0]!r}"
+            f"data contains only one class: {arrays.to_numpy(classes).tolist()[0]!r}"
         )
     return classes, codes
 

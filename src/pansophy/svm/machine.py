@@ -104,7 +104,7 @@ def losses(e, low, high, curve, eps):
     """psi of eq. (1)."""
     xp = arrays.namespace(e)
     u = shrink(e, eps)
-    if bool(curve[0] > 0):
+    if curve.shape[0] and bool(curve[0] > 0):
         best = xp.clip(u / curve, low, high)
         return terms(best, e, curve, eps)
     return xp.where(u > 0, u * high, u * low)
