@@ -1,6 +1,7 @@
-"""`python -m benchmarks [pattern ...]`: all cases, or those whose name matches.
+"""`python -m benchmarks [--quick] [pattern ...]`: all cases, or those that match.
 
-Results of earlier runs are kept for the cases not run this time.
+Results of earlier runs are kept for the cases not run this time. --quick asks the
+peers at the largest size only.
 """
 
 import importlib
@@ -24,6 +25,7 @@ def limit_threads():
 
 def main(words):
     limit_threads()
+    quick, words = "--quick" in words, [w for w in words if w != "--quick"]
     old = HERE / "results.json"
     kept = json.loads(old.read_text())["results"] if old.exists() else []
     results = {r["case"]: r for r in kept}
@@ -36,7 +38,7 @@ def main(words):
             names.append(case.name)
             if words and not any(re.search(w, case.name) for w in words):
                 continue
-            results[case.name] = runner.run(module, case)
+            results[case.name] = runner.run(module, case, quick)
             ordered = [results[n] for n in names if n in results]
             rest = [r for n, r in results.items() if n not in names]
             runner.write(ordered + rest, HERE)
