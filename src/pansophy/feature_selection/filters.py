@@ -15,17 +15,21 @@ Refs      [Guyon2003]; [CoverThomas2006] for (2)
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
 import numpy as np
 
 from ..core.numerics import safe_divide
 from ..distributions import information
-from ..params import Count, Fraction, NonNegative
+from ..params import Count, Fraction, NonNegative, number
 from .selector import AbstractSelector, how_many, is_number
 
 TWINS = 0.999  # correlation from which two columns are said to repeat each other
 PAIRS = 60  # dropped columns up to which their products are looked at
 TELLING = 0.3  # score of a product that is worth a warning
+
+
+Bins = Annotated[int, number("a whole number from 1 to 10000", 1, 10_000, whole=True)]
 
 
 class FilterWarning(UserWarning):
@@ -55,7 +59,7 @@ def correlation_ratio(X, codes, w=None):
 
 def bins(x, n_bins, w=None):
     """Codes of x by quantiles, equal numbers always together."""
-    inner = np.linspace(0, 1, min(n_bins, len(x)) + 1)[1:-1]
+    inner = np.linspace(0, 1, n_bins + 1)[1:-1]
     edges = np.unique(np.quantile(x, inner, weights=w, method="inverted_cdf"))
     return np.searchsorted(edges, x, side="right")
 
@@ -205,7 +209,7 @@ class MutualInformationFilter(AbstractFilter):
     n_features_to_select: Count | Fraction | None = None
     _: KW_ONLY
     threshold: NonNegative | None = None
-    n_bins: Count = 16
+    n_bins: Bins = 16
 
     def _score(self, X, t, classes, w):
         c = t if classes else bins(t, self.n_bins, w)
