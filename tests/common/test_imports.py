@@ -23,7 +23,7 @@ LAYERS = [
     {
         "linear_model", "svm", "discriminant_analysis", "naive_bayes",
         "feature_extraction", "feature_selection", "tree", "cluster", "mixture",
-        "state_space", "neural_network", "rl",
+        "state_space", "neural_network", "rl", "ensemble",
     },
     {"datasets", "diagnose", "plot"},
     {"compare"},
@@ -45,6 +45,8 @@ EXCEPTIONS = {
     ("discriminant_analysis", "linear_model"): "its scores are those of a linear model",
     ("discriminant_analysis", "naive_bayes"): "posteriors of prior times density",
     ("feature_selection", "linear_model"): "subsets are compared by least squares",
+    ("ensemble", "tree"): "forests and boosters grow trees",
+    ("ensemble", "linear_model"): "gates and final estimators are linear models",
 }
 
 TORCH_ALLOWED = {"nn", "neural_network"}

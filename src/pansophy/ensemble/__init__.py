@@ -1,0 +1,3 @@
+"""Many models as one: bags, forests, boosters, votes and stacks."""
+
+__all__: list[str] = []
