@@ -102,3 +102,24 @@ def run(tasks: Iterable[Callable], *, blas: bool = False) -> Iterator:
         finally:
             running = [future for future in waiting if not future.cancel()]
             wait(running)  # no task outlives the call, whatever ended it
+
+
+@contextmanager
+def beside(tasks):
+    """Run tasks next to the body; none in a worker of ours, which has one thread.
+
+    A task that has not started when the body ends is left out, so the body must be
+    able to do without. The body tells those that have started when to end.
+    """
+    if getattr(_local, "worker", False) or count() == 1:
+        yield
+        return
+    pool = _pool(os.getpid(), count())
+    futures = [pool.submit(task) for task in tasks]
+    try:
+        yield
+    finally:
+        wait([future for future in futures if not future.cancel()])
+    for future in futures:
+        if not future.cancelled():
+            future.result()
