@@ -1,4 +1,4 @@
-"""Decision trees: one tree against scikit-learn's exact one and LightGBM's."""
+"""Decision trees: one tree, and growth alone, against the trees of other libraries."""
 
 import numpy as np
 
@@ -57,6 +57,84 @@ def lightgbm(kind, leaves):
     return fit
 
 
+def xgboost(kind, leaves):
+    def fit(data):
+        import xgboost
+
+        model = getattr(xgboost, f"XGB{kind}")(
+            n_estimators=1, learning_rate=1.0, max_leaves=leaves, max_depth=0, n_jobs=2,
+            grow_policy="lossguide", tree_method="hist", min_child_weight=0.0,
+            reg_lambda=0.0,
+        )  # fmt: skip
+        return model.fit(data[0], data[1])
+
+    return fit
+
+
+def rounds(size):
+    """Numbers for trees of 31 leaves, each fitted to what is left by those before."""
+    n, d = size
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d)).astype(np.float32)
+    y = X[:, 0] + X[:, 1] * X[:, 2] + np.sin(3 * X[:, 3]) + rng.normal(size=n)
+    return X, y
+
+
+TREES, RATE = 20, 0.1
+
+
+def grow_rounds(data):
+    """Squared error and nothing else: bins, then trees of the engine itself."""
+    from pansophy.tree._layout import NEWTON
+    from pansophy.tree.columns import columns
+    from pansophy.tree.criteria import Criterion
+    from pansophy.tree.grow import Grower, Limits
+
+    X, y = data
+    limits = Limits(max_leaves=31, min_leaf=20)
+    grower = Grower(columns(X, max_bins=255, wide=True), Criterion(NEWTON, 1), limits)
+    left = y - y.mean()
+    for _ in range(TREES):
+        tree, rows, start, stop = grower.grow(left[:, None])
+        leaf = np.flatnonzero(tree.children_left < 0)
+        leaf = leaf[np.argsort(start[leaf])]
+        step = RATE * tree.value[leaf, 0, 0]
+        left[rows] -= np.repeat(step, stop[leaf] - start[leaf])
+    return left
+
+
+def lightgbm_rounds(data):
+    import lightgbm
+
+    X, y = data
+    model = lightgbm.LGBMRegressor(
+        n_estimators=TREES, learning_rate=RATE, num_leaves=31, n_jobs=2, verbose=-1
+    )
+    return y - model.fit(X, y).predict(X)
+
+
+def xgboost_rounds(data):
+    import xgboost
+
+    X, y = data
+    model = xgboost.XGBRegressor(
+        n_estimators=TREES, learning_rate=RATE, max_leaves=31, max_depth=0, n_jobs=2,
+        grow_policy="lossguide", tree_method="hist", max_bin=255, min_child_weight=20,
+        reg_lambda=0.0,
+    )  # fmt: skip
+    return y - model.fit(X, y).predict(X)
+
+
+def sklearn_rounds(data):
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    X, y = data
+    model = HistGradientBoostingRegressor(
+        max_iter=TREES, learning_rate=RATE, early_stopping=False
+    )
+    return y - model.fit(X, y).predict(X)
+
+
 def held_out_error(data, model):
     """Share of wrong classes, or the unexplained share of the variance."""
     return 1.0 - model.score(data[2], data[3])
@@ -86,6 +164,7 @@ CASES = [
         peers={
             "sklearn": sklearn("Classifier", max_leaf_nodes=256),
             "lightgbm": lightgbm("Classifier", 256),
+            "xgboost": xgboost("Classifier", 256),
         },
         quality=held_out_error,
         tolerance=0.005,
@@ -111,6 +190,7 @@ CASES = [
         peers={
             "sklearn": sklearn("Classifier", max_leaf_nodes=256),
             "lightgbm": lightgbm("Classifier", 256),
+            "xgboost": xgboost("Classifier", 256),
         },
         quality=held_out_error,
         tolerance=0.005,
@@ -125,6 +205,7 @@ CASES = [
         peers={
             "sklearn": sklearn("Regressor", max_leaf_nodes=256),
             "lightgbm": lightgbm("Regressor", 256),
+            "xgboost": xgboost("Regressor", 256),
         },
         quality=held_out_error,
         tolerance=0.005,
@@ -140,6 +221,32 @@ CASES = [
         quality=held_out_error,
         tolerance=0.005,
         target=5.0,
+    ),
+    Case(
+        name="growth_in_bins",
+        what="20 trees of 31 leaves on what is left, 255 bins, with binning",
+        sizes=[(12_500, 50), (50_000, 50), (200_000, 50)],
+        data=rounds,
+        ours=grow_rounds,
+        peers={
+            "lightgbm": lightgbm_rounds,
+            "xgboost": xgboost_rounds,
+            "sklearn": sklearn_rounds,
+        },
+        quality=lambda data, left: float(np.mean(left**2)),
+        tolerance=0.01,
+        target=1.0,
+    ),
+    Case(
+        name="growth_by_columns",
+        what="20 trees of 31 leaves on what is left, 255 bins, with binning",
+        sizes=[(50_000, 12), (50_000, 48), (50_000, 192)],
+        data=rounds,
+        ours=grow_rounds,
+        peers={"lightgbm": lightgbm_rounds},
+        quality=lambda data, left: float(np.mean(left**2)),
+        tolerance=0.01,
+        target=1.0,
     ),
     Case(
         name="small_tree",

@@ -46,7 +46,8 @@ def _is_splits(value):
     if isinstance(value, (int, np.integer)):
         return not isinstance(value, bool) and value >= 2
     listed = hasattr(value, "__iter__") and not isinstance(value, str)
-    return value is None or hasattr(value, "split") or listed
+    splitter = hasattr(value, "split") and not isinstance(value, (str, bytes))
+    return value is None or splitter or listed
 
 
 Splits = Annotated[

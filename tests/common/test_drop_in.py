@@ -73,9 +73,14 @@ def test_parameters(ours, peer):
 
 def make(cls):
     """An instance with defaults; some need an estimator inside."""
-    from sklearn.linear_model import LinearRegression
+    from sklearn.base import ClassifierMixin
+    from sklearn.linear_model import LinearRegression, LogisticRegression
 
+    if "estimators" in inspect.signature(cls).parameters:
+        classes = issubclass(cls, ClassifierMixin)
+        return cls([("a", LogisticRegression() if classes else LinearRegression())])
     needs = "estimator" in inspect.signature(cls).parameters
+    needs = needs and not issubclass(cls, ClassifierMixin)  # those have a default
     return cls(LinearRegression()) if needs else cls()
 
 

@@ -8,11 +8,34 @@ import numpy as np
 SAME = 1e-10
 
 
+FLOOR = 1e-8  # of variances; targets have a variance of 1
+
+
 def impurity(name, y, w):
     """Mean over outputs of the impurity of targets y (n, m) with weights w."""
     W, out = w.sum(), []
+    if name in ("gaussian", "gaussian_joint"):
+        S = np.atleast_2d(np.cov(y.T, aweights=w, ddof=0)) if len(y) > 1 else np.eye(1)
+        if np.all(y == y[0]):
+            return 0.0
+        S = (np.diag(np.diag(S)) if name == "gaussian" else S) / FLOOR
+        left = []  # of each output, by those before it
+        while len(S):
+            left.append(max(S[0, 0], 1.0))
+            S = S[1:, 1:] - np.outer(S[1:, 0], S[0, 1:]) / left[-1]
+        return 0.5 * np.sum(np.log(left))
     for v in y.T:
-        if name in ("gini", "entropy", "log_loss"):
+        if name in ("zero_one", "gain_ratio"):
+            p = np.array([w[v == c].sum() / W for c in np.unique(v)])
+            errors = name == "zero_one"
+            out.append(1 - p.max() if errors else -np.sum(p * np.log2(p)))
+        elif name == "direction":
+            R = abs(np.sum(w * np.exp(1j * v))) / W
+            out.append(0.0 if np.all(v == v[0]) else 1 - R)
+        elif isinstance(name, float):  # the quantile of this share
+            e = v - quantile(v, w, name)
+            out.append(np.sum(w * np.where(e > 0, name * e, (name - 1) * e)) / W)
+        elif name in ("gini", "entropy", "log_loss"):
             p = np.array([w[v == c].sum() / W for c in np.unique(v)])
             out.append(1 - np.sum(p**2) if name == "gini" else -np.sum(p * np.log2(p)))
         elif name == "absolute_error":
@@ -28,10 +51,14 @@ def impurity(name, y, w):
 
 
 def median(v, w):
+    return quantile(v, w, 0.5)
+
+
+def quantile(v, w, share):
     order = np.argsort(v, kind="stable")
     seen = np.cumsum(w[order])
-    i = int(np.argmax(seen >= seen[-1] / 2))
-    if seen[i] == seen[-1] / 2:
+    i = int(np.argmax(seen >= seen[-1] * share))
+    if seen[i] == seen[-1] * share:
         return 0.5 * (v[order[i]] + v[order[i + 1]])
     return v[order[i]]
 
@@ -44,8 +71,11 @@ def leaf_value(name, y, w, classes):
             for c in range(classes[o]):
                 value[o, c] = w[v == c].sum() / w.sum()
         return value
-    if name == "absolute_error":
-        return np.array([[median(v, w)] for v in y.T])
+    if name == "absolute_error" or isinstance(name, float):
+        share = name if isinstance(name, float) else 0.5
+        return np.array([[quantile(v, w, share)] for v in y.T])
+    if name == "direction":
+        return np.array([[np.angle(np.sum(w * np.exp(1j * v)))] for v in y.T])
     return (w @ y / w.sum())[:, None]
 
 
@@ -86,6 +116,8 @@ def best_split(name, X, y, w, lim, sign, low, high, classes):
                 continue
             sides = [w[s].sum() * impurity(name, y[s], w[s]) for s in (left, right)]
             gain = W * before - sum(sides)
+            if name == "gain_ratio":
+                gain *= before * W / (W * impurity(name, left[:, None], w))
             if gain > bar + tol:
                 if not np.isnan(X[:, f]).any():
                     missing_left = left.sum() > right.sum()
@@ -154,3 +186,46 @@ def grow(name, X, y, w=None, classes=(), sign=None, max_leaves=0, **lim):
         if "children" not in node:
             node["split"] = None
     return nodes
+
+
+def subsets(x):
+    """The rows on the left of every way to part the levels (and NaN) of x in two."""
+    gone = np.isnan(x)
+    levels = list(np.unique(x[~gone])) + ([np.nan] if gone.any() else [])
+    for bits in range(1, 2 ** (len(levels) - 1)):
+        chosen = [v for i, v in enumerate(levels) if bits >> i & 1]
+        yield np.isin(x, [v for v in chosen if v == v])
+
+
+def one_levels(x):
+    """The rows on the left of every level against the rest, NaN on either side."""
+    gone = np.isnan(x)
+    for v in np.unique(x[~gone]):
+        yield x == v
+        if gone.any():
+            yield (x == v) | gone
+    if gone.any():
+        yield ~gone
+
+
+def half_circles(t):
+    """The rows on the left of half circles that begin between any two angles."""
+    gone = np.isnan(t)
+    both = np.concatenate([t[~gone], t[~gone] + np.pi])
+    ends = np.unique(np.round(np.mod(both, 2 * np.pi), 9))
+    for a, b in pairwise([*ends, *(ends[:1] + 2 * np.pi)]):
+        left = np.cos(t - (a + b) / 2 - np.pi / 2) > 0
+        yield left
+        if gone.any():
+            yield left | gone
+
+
+def best_gain(name, ways, y, w):
+    """The largest gain of the given ways to part the rows."""
+    W, y = w.sum(), y.reshape(len(y), -1)
+    before, top = impurity(name, y, w), 0.0
+    for left in ways:
+        if left.any() and not left.all():
+            sides = [w[s].sum() * impurity(name, y[s], w[s]) for s in (left, ~left)]
+            top = max(top, W * before - sum(sides))
+    return top

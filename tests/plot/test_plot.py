@@ -104,3 +104,47 @@ def test_decision_boundary(rng):
     assert len(ax.collections[-1].get_offsets()) == 60
     with pytest.raises(ValueError, match="two columns"):
         plot.decision_boundary(LogisticRegression().fit(X[:, :1], y), X[:, :1])
+
+
+def test_tree():
+    from sklearn.datasets import load_iris
+
+    from pansophy import datasets
+    from pansophy.tree import DecisionTreeClassifier, ID3Classifier
+
+    data = load_iris()
+    model = DecisionTreeClassifier(max_depth=2).fit(data.data, data.target)
+    ax = plot.tree(model, class_names=data.target_names)
+    words = [t.get_text() for t in ax.texts]
+    assert len(ax.patches) == model.tree_.node_count
+    assert "setosa 100%" in words and "150 rows" in words and "yes" in words
+    assert plot.tree(model, max_depth=1, ax=ax) is ax
+    table = datasets.load_weather().table
+    model = ID3Classifier().fit(table.drop_columns(["Play"]), table["Play"].to_pylist())
+    words = [t.get_text() for t in plot.tree(model).texts]
+    assert {"Outlook?", "Sunny", "Overcast", "Rainy", "yes 100%"} <= set(words)
+    ax.figure.canvas.draw()
+
+
+def test_impurity():
+    ax = plot.impurity()
+    g, h, e = (line.get_ydata() for line in ax.lines)
+    p = ax.lines[0].get_xdata()
+    np.testing.assert_allclose(g, 2 * p * (1 - p), atol=1e-12)
+    assert h[100] == pytest.approx(1.0) and h[0] == 0.0
+    np.testing.assert_allclose(e, np.minimum(p, 1 - p), atol=1e-12)
+    assert np.all(h >= g - 1e-12) and np.all(g >= e - 1e-12)
+    assert all(max(x.get_ydata()) == 1.0 for x in plot.impurity(scaled=True).lines)
+
+
+def test_growth_curve(rng):
+    from pansophy.tree import DecisionTreeClassifier, growth_curve
+
+    X, y = rng.normal(size=(80, 3)), rng.integers(0, 2, 80)
+    curve = growth_curve(DecisionTreeClassifier(), X[:40], y[:40], X[40:], y[40:])
+    ax = plot.growth_curve(curve)
+    np.testing.assert_array_equal(ax.lines[1].get_ydata(), curve.validation)
+    assert ax.lines[2].get_xdata()[0] == curve.best_leaves
+    assert plot.growth_curve(curve, by="nodes").get_xlabel() == "nodes"
+    with pytest.raises(ValueError, match="by must be"):
+        plot.growth_curve(curve, by="depth")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from pansophy.tree import columns as columns_module
-from pansophy.tree import grow as grow_module
+from pansophy.tree import plan as plan_module
 from tests.oracles import tree as oracle
 
 
@@ -26,6 +26,14 @@ def compare(tree, nodes):
         assert tree.feature[i] == feature
         assert tree.threshold[i] == pytest.approx(threshold)
         assert tree.missing_go_to_left[i] == missing_left
+
+
+def same(one, other, atol=0.0):
+    """Two trees have equal arrays."""
+    for a, b in zip(one, other):
+        assert (a is None) == (b is None)
+        if a is not None:
+            np.testing.assert_allclose(a, b, atol=atol, rtol=0.0 if atol == 0 else 1e-7)
 
 
 def table(seed, n=60, d=3, missing=False, steps=None):
@@ -136,8 +144,7 @@ def test_bytes_equal_lists_when_values_fit(kind, random, monkeypatch):
     )
     by_lists = fit().tree_
     for one in (by_bytes, by_bins):
-        for a, b in zip(one, by_lists):
-            np.testing.assert_allclose(a, b, atol=1e-9)
+        same(one, by_lists, atol=1e-9)
 
 
 def test_trees_do_not_depend_on_threads_or_on_how_work_is_cut(monkeypatch):
@@ -152,15 +159,14 @@ def test_trees_do_not_depend_on_threads_or_on_how_work_is_cut(monkeypatch):
         return [DecisionTreeClassifier(**o).fit(X, y).tree_ for o in options]
 
     whole = all_trees()
-    monkeypatch.setattr(grow_module, "WIDE", 1 << 12)
-    monkeypatch.setattr(grow_module, "KEEP", 64)
+    monkeypatch.setattr(plan_module, "WIDE", 1 << 12)
+    monkeypatch.setattr(plan_module, "KEEP", 64)
     many = all_trees()
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     single = all_trees()
     for trees in (many, single):
         for one, other in zip(whole, trees):
-            for a, b in zip(one, other):
-                np.testing.assert_array_equal(a, b)
+            same(one, other)
 
 
 @settings(max_examples=25, deadline=None)

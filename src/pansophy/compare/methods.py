@@ -10,12 +10,18 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
+from sklearn.preprocessing import (
+    OneHotEncoder,
+    OrdinalEncoder,
+    StandardScaler,
+    TargetEncoder,
+)
 
 from .tables import TableError
 
@@ -40,18 +46,19 @@ class Method(NamedTuple):
     scale: bool = False  # wants columns of like size
     full_rank: bool = False  # wants no column that others add up to
     scale_target: bool = False
+    native: bool = False  # takes categories and missing values as they are
     needs: str = ""  # extra that brings what it imports
     estimator: Any = None
 
-    def build(self, setting):
-        """A fresh estimator for this problem."""
+    def build(self, setting, **known):
+        """A fresh estimator for this problem; `known` is what the table says."""
         if self.estimator is not None:
             from sklearn.base import clone
 
             return clone(self.estimator)
         module, _, name = self.path.rpartition(".")
         made = getattr(importlib.import_module(module), name)
-        model = made(**self.parameters(setting))
+        model = made(**self.parameters(setting), **known)
         if "random_state" in model.get_params():
             model.set_params(random_state=setting.seed)
         if self.scale_target:
@@ -66,6 +73,14 @@ path = lambda s: {"eps": 1e-3, "cv": 5}
 # small leaves have empty classes, for which log loss is merciless
 class_leaves = lambda s: {"min_samples_leaf": max(5, min(100, s.n // 20))}
 number_leaves = lambda s: {"min_samples_leaf": max(5, min(50, s.n // 50))}
+class_forest = lambda s: {"min_samples_leaf": 1 if s.n < 1000 else 3}
+# few rows: smaller steps and leaves, and none set aside to decide when to stop
+boosting = lambda s: {
+    "early_stopping": s.n >= 2000,
+    "max_iter": 100 if s.n < 2000 else 500,
+    "learning_rate": 0.05 if s.n < 2000 else 0.1,
+    "min_samples_leaf": 5 if s.n < 2000 else 20,
+}
 # part of the rows decides when to stop; larger batches for more rows
 net = lambda s: {
     "early_stopping": s.n >= 200,
@@ -128,10 +143,46 @@ METHODS = [
         full_rank=True,
     ),
     Method(
-        "decision tree", CLASS, "pansophy.tree.DecisionTreeClassifier", class_leaves
+        "decision tree",
+        CLASS,
+        "pansophy.tree.DecisionTreeClassifier",
+        class_leaves,
+        native=True,
     ),
     Method(
-        "decision tree", NUMBER, "pansophy.tree.DecisionTreeRegressor", number_leaves
+        "decision tree",
+        NUMBER,
+        "pansophy.tree.DecisionTreeRegressor",
+        number_leaves,
+        native=True,
+    ),
+    Method(
+        "random forest",
+        CLASS,
+        "pansophy.ensemble.RandomForestClassifier",
+        class_forest,
+        native=True,
+    ),
+    Method(
+        "random forest",
+        NUMBER,
+        "pansophy.ensemble.RandomForestRegressor",
+        plain,
+        native=True,
+    ),
+    Method(
+        "gradient boosting",
+        CLASS,
+        "pansophy.ensemble.HistGradientBoostingClassifier",
+        boosting,
+        native=True,
+    ),
+    Method(
+        "gradient boosting",
+        NUMBER,
+        "pansophy.ensemble.HistGradientBoostingRegressor",
+        boosting,
+        native=True,
     ),
     Method(
         "neural network",
@@ -156,6 +207,12 @@ SAME = "another way to a model that is tried"
 SCORES = "gives scores, not probabilities"
 GIVEN = "needs something about the columns that a table does not say"
 SPECIAL = "for targets or noise of a special kind"
+MEMBERS = "made of models that must be given"
+WEAKER = "a forest or a booster that is tried does the same better or faster"
+NO_TARGET = {
+    "IsolationForest": "finds outliers; it does not predict a target",
+    "RandomTreesEmbedding": "makes columns; it does not predict a target",
+}
 STAND_IN = {
     CLASS: {
         "LogisticRegressionCV": SAME,
@@ -177,6 +234,20 @@ STAND_IN = {
         "GenerativeClassifier": SAME,
         "ExponentialFamilyClassifier": SAME,
         "JointTableClassifier": "needs few columns of few levels",
+        "DecisionStump": WEAKER,
+        "ExtraTreeClassifier": WEAKER,
+        "ID3Classifier": SPECIAL,
+        "C45Classifier": SAME,
+        "AdaBoostClassifier": WEAKER,
+        "BaggingClassifier": WEAKER,
+        "ExtraTreesClassifier": WEAKER,
+        "GradientBoostingClassifier": WEAKER,
+        "RotationForestClassifier": WEAKER,
+        "CascadeClassifier": MEMBERS,
+        "MixtureOfExpertsClassifier": MEMBERS,
+        "StackingClassifier": MEMBERS,
+        "VotingClassifier": MEMBERS,
+        **NO_TARGET,
     },
     NUMBER: {
         "Ridge": TUNED,
@@ -208,6 +279,17 @@ STAND_IN = {
         "MultiTaskElasticNet": "predicts several targets at once",
         "MultiTaskElasticNetCV": "predicts several targets at once",
         "PolynomialRegression": "for one column",
+        "DirectionalTreeRegressor": "predicts angles",
+        "ExtraTreeRegressor": WEAKER,
+        "AdaBoostRegressor": WEAKER,
+        "BaggingRegressor": WEAKER,
+        "ExtraTreesRegressor": WEAKER,
+        "GradientBoostingRegressor": WEAKER,
+        "RotationForestRegressor": WEAKER,
+        "MixtureOfExperts": MEMBERS,
+        "StackingRegressor": MEMBERS,
+        "VotingRegressor": MEMBERS,
+        **NO_TARGET,
     },
 }  # estimator -> why another method of the list speaks for it
 OTHER_JOB = {
@@ -290,6 +372,8 @@ def pipeline(method, schema, setting) -> Pipeline:
     """Preparation and model in one, so that both are fitted inside the fold."""
     used = schema.used
     number = [j for j, c in enumerate(used) if c.role == "number"]
+    if method.native:
+        return native(method, setting, number, len(used))
     short, long = [], []
     for j, c in enumerate(used):
         if c.role == "category":
@@ -315,3 +399,14 @@ def pipeline(method, schema, setting) -> Pipeline:
     ]
     columns = ColumnTransformer([p for p in parts if p[2]], sparse_threshold=0.0)
     return Pipeline([("columns", columns), ("model", method.build(setting))])
+
+
+def native(method, setting, number, d) -> Pipeline:
+    """Numbers as they are and categories as codes, both with NaN where missing."""
+    category = [j for j in range(d) if j not in set(number)]
+    codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
+    parts = [("number", "passthrough", number), ("category", codes, category)]
+    columns = ColumnTransformer([p for p in parts if p[2]], sparse_threshold=0.0)
+    coded = list(range(len(number), d)) or None
+    model = method.build(setting, categorical_features=coded)
+    return Pipeline([("columns", columns), ("model", model)])

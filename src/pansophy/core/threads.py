@@ -34,6 +34,11 @@ def count() -> int:
     return max(1, min(cores, getattr(_local, "cap", cores)))
 
 
+def free() -> int:
+    """Threads that may work from here on: one inside a worker of ours."""
+    return 1 if getattr(_local, "worker", False) else count()
+
+
 @contextmanager
 def limited(n_jobs):
     """At most n_jobs threads inside, BLAS included; None for all, -2 for all but 1."""

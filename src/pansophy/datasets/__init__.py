@@ -1,10 +1,10 @@
 """Small tables that come with the library, and generators of larger ones.
 
 Nothing is downloaded: `customers` is a file in the package, made by `make_customers`;
-the others are those that scikit-learn carries.
+`weather` is 14 rows long; the others are those that scikit-learn carries.
 """
 
 from .generate import make_customers
-from .tables import Dataset, load, names, path
+from .tables import Dataset, load, load_weather, names, path
 
-__all__ = ["Dataset", "load", "make_customers", "names", "path"]
+__all__ = ["Dataset", "load", "load_weather", "make_customers", "names", "path"]

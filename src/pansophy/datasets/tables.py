@@ -18,6 +18,14 @@ SKLEARN = {
         "442 patients, 10 measurements, progression after a year",
     ),
 }
+# outlook, temperature, humidity, windy, play
+WEATHER = """
+Rainy Hot High FALSE no,Rainy Hot High TRUE no,Overcast Hot High FALSE yes,
+Sunny Mild High FALSE yes,Sunny Cool Normal FALSE yes,Sunny Cool Normal TRUE no,
+Overcast Cool Normal TRUE yes,Rainy Mild High FALSE no,Rainy Cool Normal FALSE yes,
+Sunny Mild Normal FALSE yes,Rainy Mild Normal TRUE yes,Overcast Mild High TRUE yes,
+Overcast Hot Normal FALSE yes,Sunny Mild High TRUE no
+"""
 CUSTOMERS = "1000 made-up customers, 11 columns of all kinds, left or stayed"
 
 
@@ -31,7 +39,7 @@ class Dataset(NamedTuple):
 
 def names() -> list[str]:
     """The tables that `load` knows."""
-    return ["customers", *SKLEARN]
+    return ["customers", *SKLEARN, "weather"]
 
 
 def path(name="customers") -> Path:
@@ -57,6 +65,8 @@ def load(name="customers") -> Dataset:
     if name == "customers":
         options = csv.ConvertOptions(strings_can_be_null=True)
         return Dataset(csv.read_csv(path(), convert_options=options), "left", CUSTOMERS)
+    if name == "weather":
+        return load_weather()
     if name not in SKLEARN:
         raise ValueError(f"name must be one of {', '.join(names())}, got {name!r}.")
     import sklearn.datasets
@@ -71,3 +81,20 @@ def load(name="customers") -> Dataset:
     if name != "diabetes":
         y = [str(c) for c in data.target_names[y]]
     return Dataset(pa.table({**columns, target: y}), target, about)
+
+
+def load_weather() -> Dataset:
+    """14 days of weather and whether a game was played: the classic of tree learning.
+
+    Examples
+    --------
+    >>> from pansophy.datasets import load_weather
+    >>> load_weather().table.column_names
+    ['Outlook', 'Temp', 'Humidity', 'Windy', 'Play']
+    """
+    import pyarrow as pa
+
+    names = ["Outlook", "Temp", "Humidity", "Windy", "Play"]
+    days = [day.split() for day in WEATHER.split(",")]
+    table = pa.table(dict(zip(names, map(list, zip(*days)))))
+    return Dataset(table, "Play", "14 days, 4 kinds of weather, played or not")

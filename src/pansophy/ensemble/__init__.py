@@ -1,3 +1,47 @@
 """Many models as one: bags, forests, boosters, votes and stacks."""
 
-__all__: list[str] = []
+from .adaboost import AdaBoostClassifier, AdaBoostRegressor
+from .bagging import BaggingClassifier, BaggingRegressor
+from .cascade import CascadeClassifier
+from .diversity import Diversity, diversity
+from .embedding import RandomTreesEmbedding
+from .experts import MixtureOfExperts, MixtureOfExpertsClassifier
+from .extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+from .forest import RandomForestClassifier, RandomForestRegressor
+from .gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
+from .hist_gradient_boosting import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from .isolation_forest import IsolationForest
+from .rotation_forest import RotationForestClassifier, RotationForestRegressor
+from .stacking import StackingClassifier, StackingRegressor
+from .voting import VotingClassifier, VotingRegressor
+
+__all__ = [
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
+    "BaggingClassifier",
+    "BaggingRegressor",
+    "CascadeClassifier",
+    "Diversity",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
+    "IsolationForest",
+    "MixtureOfExperts",
+    "MixtureOfExpertsClassifier",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+    "RandomTreesEmbedding",
+    "RotationForestClassifier",
+    "RotationForestRegressor",
+    "StackingClassifier",
+    "StackingRegressor",
+    "VotingClassifier",
+    "VotingRegressor",
+    "diversity",
+]

@@ -11,11 +11,9 @@ step is one product; what is owed and paid is in units of u. Between passes s is
 import math
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import njit
 
+from ..core._memory import touch
 from ..losses._pointwise import gradient, sign, value
 from .sgd import (
     ADAGRAD,
@@ -44,22 +42,6 @@ AHEAD, LINES, LINE = (
     8,
 )  # rows looked ahead, cache lines of each, entries of a line
 SMALL = 1e-9  # s is multiplied into u below this
-
-
-@intrinsic
-def touch(typing, array, place):
-    """Ask for the cache line of array.ravel()[place], without waiting for it."""
-
-    def emit(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        byte, whole = ir.IntType(8).as_pointer(), ir.IntType(32)
-        at = builder.bitcast(builder.gep(data, [args[1]]), byte)
-        kind = ir.FunctionType(ir.VoidType(), [byte, whole, whole, whole])
-        ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(ask, [at, whole(0), whole(3), whole(1)])  # read, keep, data
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp), emit
 
 
 @njit(cache=True, nogil=True)

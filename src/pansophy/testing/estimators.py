@@ -48,7 +48,23 @@ ROW_BY_ROW = {
     )
     for kind in ("dense", "sparse")
 }
+DRAWN = {
+    f"check_sample_weight_equivalence_on_{kind}_data": (
+        "members are fitted to rows drawn by weight, so a weight of k is k "
+        "repetitions in distribution only"
+    )
+    for kind in ("dense", "sparse")
+}
+DRAWN_DENSE = {k: why for k, why in DRAWN.items() if "dense" in k}
 EXPECTED: dict[str, dict[str, str]] = {
+    "BaggingClassifier": DRAWN,
+    "BaggingRegressor": DRAWN,
+    "IsolationForest": DRAWN,
+    "RandomForestClassifier": DRAWN,
+    "RandomForestRegressor": DRAWN,
+    "AdaBoostRegressor": DRAWN,
+    "RotationForestClassifier": DRAWN_DENSE,
+    "RotationForestRegressor": DRAWN_DENSE,
     "SGDClassifier": ROW_BY_ROW,
     "SGDRegressor": ROW_BY_ROW,
     "Perceptron": ROW_BY_ROW,

@@ -1,11 +1,12 @@
-"""Compiled search for the split with the least absolute error.
+"""Compiled search for the split with the least absolute error or quantile loss.
 
 The best constant for absolute error is the weighted median, which has no sums to
-subtract. Rows join one at a time at their rank among the targets of the node; a
-Fenwick tree over ranks holds weights and weighted targets, so that the median m of
-the rows so far and their error
+subtract; if a unit above it costs `up` and one below costs `down`, the best constant is
+the quantile at up / (up + down). Rows join one at a time at their rank among the
+targets of the node; a Fenwick tree over ranks holds weights and weighted targets, so
+that the quantile m of the rows so far and their error
 
-    E = sum_{y >= m} w (y - m) + sum_{y < m} w (m - y)                          (1)
+    E = up sum_{y >= m} w (y - m) + down sum_{y < m} w (m - y)                  (1)
 
 follow in O(log n). One pass from the left and one from the right give the errors of
 both sides at every place.
@@ -18,12 +19,13 @@ from ._score import ordered
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def errors(line, back, n, y, o, w, rank, ranked, head, tree, error, median):
-    """Eq. (1) and medians of the first 1, 2, ... n rows of `line`, or the last if back.
+def errors(P, line, back, n, y, o, w, rank, ranked, head, tree, error, median):
+    """Eq. (1), quantiles of the first 1, 2, ... n rows of `line`, or the last if back.
 
-    The median is where the weight from below reaches half; midway to the next target
-    if it is exactly half there. The error is the same all the way between the two.
+    The quantile is where the weight from below reaches its share; midway to the next
+    target if it is exactly so there. The error is the same all the way between the two.
     """
+    share = P.up / (P.up + P.down)
     size = 1
     while size * 2 <= n:
         size *= 2
@@ -40,7 +42,7 @@ def errors(line, back, n, y, o, w, rank, ranked, head, tree, error, median):
             tree[0, k] += wr
             tree[1, k] += wr * v
             k += k & -k
-        at, below, sums, jump, half = 0, 0.0, 0.0, size, 0.5 * weight
+        at, below, sums, jump, half = 0, 0.0, 0.0, size, share * weight
         nxt, seen = 0, 0.0
         while jump:
             if at + jump <= n and below + tree[0, at + jump] < half:
@@ -52,27 +54,29 @@ def errors(line, back, n, y, o, w, rank, ranked, head, tree, error, median):
                 seen += tree[0, nxt]
             jump //= 2
         m = y[ranked[head + at], o]
-        error[j] += (moment - sums - m * (weight - below)) + (m * below - sums)
+        above = moment - sums - m * (weight - below)
+        error[j] += P.up * above + P.down * (m * below - sums)
         median[j] = 0.5 * (m + y[ranked[head + nxt], o]) if nxt > at else m
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def weighted_median(ranked, start, stop, y, o, w):
-    """The median of rows in ascending order of y, their error and their weight."""
-    total = 0.0
+def middle(P, ranked, start, stop, y, o, w):
+    """The quantile of rows in ascending order of y, their error and their weight."""
+    total, share = 0.0, P.up / (P.up + P.down)
     for i in range(start, stop):
         total += w[ranked[i]] if w.size else 1.0
     seen, m = 0.0, 0.0
     for i in range(start, stop):
         seen += w[ranked[i]] if w.size else 1.0
-        if seen >= 0.5 * total:
-            m = y[ranked[i], o]
-            if seen == 0.5 * total and i + 1 < stop:
+        m = y[ranked[i], o]
+        if seen >= share * total:
+            if seen == share * total and i + 1 < stop:
                 m = 0.5 * (m + y[ranked[i + 1], o])
             break
     error = 0.0
     for i in range(start, stop):
-        error += (w[ranked[i]] if w.size else 1.0) * abs(y[ranked[i], o] - m)
+        v, wr = y[ranked[i], o] - m, (w[ranked[i]] if w.size else 1.0)
+        error += wr * (P.up * v if v > 0.0 else -P.down * v)
     return m, error, total
 
 
@@ -95,7 +99,7 @@ def walk_absolute(P, lists, t0, head, rows, start, end, stop, first, last, x, ti
     for o in range(P.m):
         ranked, rank = lists[t0 + o], lists[t0 + P.m + o]
         for back in range(2):
-            errors(line, back, n, y, o, w, rank, ranked, head, tree, room[back],
+            errors(P, line, back, n, y, o, w, rank, ranked, head, tree, room[back],
                    room[2 + back])  # fmt: skip
     at, top, wl = -1, 0.0, 0.0
     for i in range(m):

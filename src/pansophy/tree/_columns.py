@@ -6,12 +6,12 @@ Each column is sorted by a radix sort on the bits of its float32 values (NaN las
 import numpy as np
 from numba import njit
 
-from ._layout import NO_BYTE
+from ._layout import INNER, LOOP, NO_BYTE
 
 DIGIT = 11
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def transpose(X, x):
     """The columns of X as rows of x, in one walk over the memory of X."""
     for i in range(X.shape[0]):
@@ -19,7 +19,7 @@ def transpose(X, x):
             x[f, i] = X[i, f] + np.float32(0.0)  # -0.0 becomes 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def sort_keys(bits, keys):
     """Unsigned keys in the order of the floats that have these bits, NaN highest."""
     for i in range(bits.size):
@@ -32,7 +32,7 @@ def sort_keys(bits, keys):
             keys[i] = b | np.uint32(0x80000000)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def sort_column(bits, rows, keys, keys2, rows2):
     """Rows in ascending order of their values; equal values keep their order."""
     n = bits.size
@@ -59,44 +59,71 @@ def sort_column(bits, rows, keys, keys2, rows2):
         rows2[i] = rows[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def survey(x, rows):
-    """How many values are present and how many of them differ."""
-    n, distinct = x.size, 0
-    while n > 0 and np.isnan(x[rows[n - 1]]):
+@njit(**LOOP)
+def survey(v):
+    """How many of the sorted values are present and how many of them differ."""
+    n, distinct = v.size, 0
+    while n > 0 and np.isnan(v[n - 1]):
         n -= 1
     for i in range(n):
-        if i == 0 or x[rows[i]] != x[rows[i - 1]]:
+        if i == 0 or v[i] != v[i - 1]:
             distinct += 1
     return n, distinct
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def bin_column(x, rows, w, n, distinct, most, codes, low, high):
-    """Bytes of one sorted column: one bin per value, or bins of about equal weight.
+@njit(**LOOP)
+def cut_bins(v, w, n, distinct, most, low, high):
+    """Bins of n sorted values: one per value, or of about equal weight.
 
     low and high receive the least and greatest value in each bin. Returns the
     number of bins.
     """
     left = 0.0
     for i in range(n):
-        left += w[rows[i]] if w.size else 1.0
+        left += w[i] if w.size else 1.0
     b, filled = 0, 0.0
     for i in range(n):
-        v = x[rows[i]]
         if i == 0:
-            low[0] = v
-        elif v != x[rows[i - 1]] and (
+            low[0] = v[0]
+        elif v[i] != v[i - 1] and (
             distinct <= most or (b + 1 < most and filled >= left / (most - b))
         ):
-            high[b] = x[rows[i - 1]]
+            high[b] = v[i - 1]
             left -= filled
             filled = 0.0
             b += 1
-            low[b] = v
-        filled += w[rows[i]] if w.size else 1.0
-        codes[rows[i]] = b
-    high[b] = x[rows[n - 1]] if n else np.nan
-    for i in range(n, x.size):
-        codes[rows[i]] = NO_BYTE
+            low[b] = v[i]
+        filled += w[i] if w.size else 1.0
+    high[b] = v[n - 1] if n else np.nan
     return b + 1
+
+
+@njit(**LOOP)
+def encode(x, low, bins, codes):
+    """The bin of each value: how many bins begin at or below it, less one."""
+    begins = np.full(256, np.inf, np.float32)
+    begins[: bins - 1] = low[1:bins]
+    for i in range(x.size):
+        v, k = x[i], 0
+        k += 128 * (begins[k + 127] <= v)
+        k += 64 * (begins[k + 63] <= v)
+        k += 32 * (begins[k + 31] <= v)
+        k += 16 * (begins[k + 15] <= v)
+        k += 8 * (begins[k + 7] <= v)
+        k += 4 * (begins[k + 3] <= v)
+        k += 2 * (begins[k + 1] <= v)
+        k += begins[k] <= v
+        codes[i] = min(k, bins - 1) if v == v else NO_BYTE
+
+
+@njit(**LOOP)
+def take_codes(x, codes):
+    """Bytes of a column of codes. Returns how many there are, and if any is missing."""
+    most, missing = -1, False
+    for i in range(x.size):
+        if np.isnan(x[i]):
+            codes[i], missing = NO_BYTE, True
+        else:
+            codes[i] = np.uint8(x[i])
+            most = max(most, int(x[i]))
+    return most + 1, missing

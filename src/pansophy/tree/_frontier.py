@@ -3,16 +3,16 @@
 import numpy as np
 from numba import njit
 
-from ._layout import FRONT, GAIN
+from ._layout import FRONT, GAIN, INNER, LOOP
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def ahead(R, a, b):
     """Whether node a is split before node b: more gain, then lower number."""
     return R[a, GAIN] > R[b, GAIN] or (R[a, GAIN] == R[b, GAIN] and a < b)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def push(best_first, R, C, F, node):
     """Add to the frontier: a stack, or a heap by gain."""
     i = C[FRONT]
@@ -23,7 +23,7 @@ def push(best_first, R, C, F, node):
         i = (i - 1) // 2
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def pop(best_first, R, C, F):
     """Take the next node from the frontier."""
     C[FRONT] -= 1
@@ -42,7 +42,7 @@ def pop(best_first, R, C, F):
         i = j
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def preorder(left, right, order):
     """Old numbers of the nodes in the order root, left branch, right branch."""
     stack = np.empty(left.size + 1, np.int64)

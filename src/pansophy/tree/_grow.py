@@ -13,13 +13,15 @@ large enough for several threads); the caller sees to it and calls again. The ar
 are described in `_layout.py`: N and R are nodes, C counters, queue is the frontier,
 the nodes left for later and the free histograms, draw the features to try. `medians`
 is scratch for absolute error and None otherwise, so that other criteria need not wait
-for its code to be compiled.
+for its code to be compiled. In the same way F, the whole numbers of `_hist.py`, and
+`spare`, scratch of the other view, are each None where the other is used, and `sets`
+is None if no column is split by set.
 """
 
 import numpy as np
 from numba import njit
 
-from ._absolute import weighted_median
+from ._absolute import middle
 from ._frontier import pop, push
 from ._layout import (
     B_CODE,
@@ -27,32 +29,41 @@ from ._layout import (
     B_GAIN,
     B_MISSING_LEFT,
     B_N_LEFT,
+    B_SUM,
     B_THRESHOLD,
+    B_WEIGHT,
     BASE,
     BINS,
     CODE,
     DEPTH,
     FEATURE,
     FIRST,
+    FORM,
     FREE,
     FRONT,
     GAIN,
+    GROUPS,
     HIGH,
     HIST,
     IMPURITY,
+    INNER,
     KEY,
     LATER,
     LEAVES,
     LEFT,
+    LEFT_SUM,
+    LEFT_WEIGHT,
+    LOOP,
     LOW,
     MISSING_LEFT,
     N_LEFT,
-    NO_BYTE,
+    NEWTON,
     NODES,
     OPEN,
     PARENT,
     RIGHT,
     SECOND,
+    SET,
     SIGN,
     SLOT,
     START,
@@ -63,83 +74,72 @@ from ._layout import (
     TRIED,
     WEIGHT,
 )
+from ._part import mark, part
 from ._scan import fill, mix, sort_few, try_bins, try_list
 from ._score import add, base, class_impurity, real_impurity
+from ._sets import try_set
+from ._share import share_parting, share_search
 
 DONE, FULL, WIDE = 0, 1, 2
 SAME = 1e-10  # gains closer than this share of the most that can be gained are equal
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def open_node(P, lists, t0, y, w, node, N, R, medians):
-    """Sums and impurity of a node, and whether it may be split."""
+    """Sums (unless known) and impurity of a node, and whether it may be split."""
     start, stop, W, r = N[node, START], N[node, STOP], 0.0, R[node]
-    for k in range(SUMS, r.size):
-        r[k] = 0.0
     if medians is not None:
         acc = 0.0
         for o in range(P.m):
             ranked, rank = lists[t0 + o], lists[t0 + P.m + o]
             for i in range(start, stop):
                 rank[ranked[i]] = i - start
-            r[SUMS + o], error, W = weighted_median(ranked, start, stop, y, o, w)
+            r[SUMS + o], error, W = middle(P, ranked, start, stop, y, o, w)
             acc += error
         r[IMPURITY], r[BASE], r[WEIGHT] = acc / (W * P.m), acc, W
     else:
-        rows = lists[0]
-        for i in range(start, stop):
-            W += add(P.is_class, P.one, y, w, rows[i], r, SUMS)
-        r[WEIGHT] = W
-        if P.is_class:
+        rows, W = lists[0], r[WEIGHT]
+        if not P.whole:
+            r[SUMS:], W = 0.0, 0.0
+            if P.one:  # sums in registers: a call per row would cost ten times that
+                acc = 0.0
+                for i in range(start, stop):
+                    q = rows[i]
+                    wq = w[q] if w.size else 1.0
+                    W += wq
+                    acc += wq * y[q, 0]
+                r[SUMS] = acc
+            else:
+                for i in range(start, stop):
+                    W += add(P, y, w, rows[i], r, SUMS)
+            r[WEIGHT] = W
+        if P.kind == NEWTON:
+            r[IMPURITY] = 0.0
+        elif P.is_class:
             r[IMPURITY] = class_impurity(P.kind, P.one, P.m, r)
         else:
             r[IMPURITY] = real_impurity(P.kind, y, w, rows, start, stop, r)
-        r[BASE] = base(P.kind, P.m, r)
-    r[TOL] = SAME * W * r[IMPURITY]
+        r[BASE] = base(P, r)
+    r[TOL] = SAME * (P.unit * (W + P.l2) if P.kind == NEWTON else W * r[IMPURITY])
     N[node, LEFT] = N[node, RIGHT] = N[node, FEATURE] = N[node, HIST] = -1
     n = stop - start
     ready = n >= P.min_split and n >= 2 * P.min_leaf and 2 * P.min_weight <= W
-    ready = ready and N[node, DEPTH] < P.max_depth and r[IMPURITY] > 0.0
+    ready = ready and N[node, DEPTH] < P.max_depth
+    ready = ready and (P.kind == NEWTON or r[IMPURITY] > 0.0)
     N[node, OPEN] = 1 if ready else 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def part(rows, start, stop, side, spare):
-    """Part a slice by side (1: left), keeping the order on both sides."""
-    i, j = start, 0
-    for k in range(start, stop):
-        r = rows[k]
-        left = np.intp(side[r])
-        rows[i] = r
-        spare[j] = r
-        i += left
-        j += 1 - left
-    for k in range(j):
-        rows[i + k] = spare[k]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def mark(x, codes, rows, side, slot, node, N, R):
-    """Write into `side` which rows of a node go left."""
-    missing, v, c = np.uint8(N[node, MISSING_LEFT]), R[node, THRESHOLD], N[node, CODE]
-    for i in range(N[node, START], N[node, STOP]):
-        r = rows[i]
-        if slot >= 0:
-            u = x[slot, r]
-            side[r] = missing if np.isnan(u) else np.uint8(u <= v)
-        else:
-            b = codes[-slot - 1, r]
-            side[r] = missing if b == NO_BYTE else np.uint8(b <= c)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def split(P, T, N, R, C, spare, p, medians):
+@njit(**INNER)
+def split(P, T, F, N, R, S, C, spare, p, medians):
     """Part the rows of node p and open its two children."""
     lists, start, stop, f = T.lists, N[p, START], N[p, STOP], N[p, FEATURE]
-    mark(T.x, T.codes, lists[0], T.side, T.meta[f, SLOT], p, N, R)
     a, cut = C[NODES], start + N[p, N_LEFT]
-    for t in range(1 if medians is None else P.m + 1):
-        part(lists[0 if t == 0 else T.t0 + t - 1], start, stop, T.side, spare)
+    if F is not None:
+        share_parting(F, T, N, S, p)
+    if spare is not None:
+        mark(T.x, T.codes, lists[0], T.side, T.meta[f, SLOT], p, N, R, S)
+        for t in range(1 if medians is None else P.m + 1):
+            part(lists[0 if t == 0 else T.t0 + t - 1], start, stop, T.side, spare)
     N[p, LEFT], N[p, RIGHT] = a, a + 1
     C[PARENT], C[FIRST], C[SECOND] = p, a, a + 1
     C[NODES] += 2
@@ -150,19 +150,44 @@ def split(P, T, N, R, C, spare, p, medians):
         N[node, DEPTH] = N[p, DEPTH] + 1
         N[node, KEY] = np.int64(mix(N[p, KEY] + c))
         R[node, LOW], R[node, HIGH] = R[p, LOW], R[p, HIGH]
+        for k in range(T.member.shape[1]):
+            S[node, GROUPS + k] = S[p, GROUPS + k] & T.member[f, k]
+        if F is not None:
+            u, v = R[p, LEFT_SUM], R[p, LEFT_WEIGHT]
+            R[node, SUMS] = R[p, SUMS] - u if c else u
+            R[node, WEIGHT] = R[p, WEIGHT] - v if c else v
         open_node(P, lists, T.t0, T.y, T.w, node, N, R, medians)
+        if C[LEAVES] >= P.max_leaves:
+            N[node, OPEN] = 0
     sign = T.meta[f, SIGN]
     if sign != 0:
         k = SUMS + 1 if P.is_class and not P.one else SUMS
         u, v = R[a, k], R[a + 1, k]
         if medians is None:
-            u, v = u / R[a, WEIGHT], v / R[a + 1, WEIGHT]
+            u, v = u / (R[a, WEIGHT] + P.l2), v / (R[a + 1, WEIGHT] + P.l2)
         lower = a if sign > 0 else a + 1
         R[lower, HIGH] = R[2 * a + 1 - lower, LOW] = 0.5 * (u + v)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def prepare(P, N, C, free, draw):
+@njit(**INNER)
+def allowed(S, member, node, f):
+    """Whether feature f shares an open group with the features above the node."""
+    for k in range(member.shape[1]):
+        if S[node, GROUPS + k] & member[f, k]:
+            return True
+    return member.shape[1] == 0
+
+
+@njit(**INNER)
+def draw_one(key, perm, f, m):
+    """Put one of perm[f], ..., perm[m - 1] at place f, all alike."""
+    z = mix(key + np.uint64(f)) >> np.uint64(32)
+    j = f + np.int64((z * np.uint64(m - f)) >> np.uint64(32))
+    perm[f], perm[j] = perm[j], perm[f]
+
+
+@njit(**INNER)
+def prepare(P, N, S, member, C, free, draw):
     """Histograms to keep and features to try for the pending nodes; their rows.
 
     The larger child takes over its parent's histograms; the smaller one gets some of
@@ -172,7 +197,8 @@ def prepare(P, N, C, free, draw):
     if p >= 0 and N[a, STOP] - N[a, START] > N[a + 1, STOP] - N[a + 1, START]:
         small = a + 1
     if p < 0 or N[p, HIST] >= 0:
-        if N[small, OPEN] and N[small, STOP] - N[small, START] >= P.keep:
+        large = N[small, STOP] - N[small, START] >= P.keep
+        if N[small, OPEN] and large and C[FREE] > 0:
             C[FREE] -= 1
             N[small, HIST] = free[C[FREE]]
         if p >= 0:
@@ -183,19 +209,20 @@ def prepare(P, N, C, free, draw):
         if node < 0 or not N[node, OPEN]:
             continue
         rows += N[node, STOP] - N[node, START]
-        if P.max_features < P.d:
-            key, perm, use = np.uint64(N[node, KEY]), draw[c, 0], draw[c, 1]
+        if P.max_features < P.d or member.shape[1]:
+            key, perm, use, m = np.uint64(N[node, KEY]), draw[c, 0], draw[c, 1], 0
             for f in range(P.d):
-                perm[f] = f
-            for f in range(P.d):
-                key = mix(key)
-                j = f + np.int64(key % np.uint64(P.d - f))
-                perm[f], perm[j] = perm[j], perm[f]
-                use[perm[f]] = 1 if f < P.max_features else 0
+                perm[f], use[f] = -1, 0
+                if allowed(S, member, node, f):
+                    perm[m] = f
+                    m += 1
+            for f in range(min(m, P.max_features)):
+                draw_one(key, perm, f, m)
+                use[perm[f]] = 1
     return rows
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def less(H, G):
     """H -= G."""
     for b in range(H.shape[0]):
@@ -203,8 +230,8 @@ def less(H, G):
             H[b, k] -= G[b, k]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def search(P, T, N, R, C, pool, draw, best, f0, f1, carry, spare, room, H0,
+@njit(**LOOP)
+def search(P, T, N, R, C, pool, draw, best, sets, f0, f1, carry, spare, room, H0,
            medians):  # fmt: skip
     """Features f0 .. f1: part their lists, then try them on the pending nodes.
 
@@ -217,7 +244,8 @@ def search(P, T, N, R, C, pool, draw, best, f0, f1, carry, spare, room, H0,
     full0, full1 = not N[a, OPEN], b < 0 or not N[b, OPEN]  # nothing left to gain
     handed = p >= 0 and fresh and N[p, HIST] >= 0 and N[a + 1 - small, OPEN]
     few, listed = np.empty(P.few, np.int32), False  # whether lists must be parted
-    top0, top1 = -2.0 * R[a, TOL], -2.0 * R[max(b, 0), TOL]
+    least = 0.0 if P.kind == NEWTON else -2.0  # boosting splits for a gain only
+    top0, top1 = least * R[a, TOL], least * R[max(b, 0), TOL]
     for c in range(2):
         if p >= 0 and fresh and N[a + c, OPEN]:
             listed |= N[a + c, STOP] - N[a + c, START] > P.few
@@ -252,15 +280,19 @@ def search(P, T, N, R, C, pool, draw, best, f0, f1, carry, spare, room, H0,
                     kept = N[a + small, HIST]
                     less(H, pool[kept, j] if kept >= 0 else H0)
                 else:
-                    fill(H, T.codes[j], T.lists[0], start, stop, P.is_class, P.one, T.y,
-                         T.w)  # fmt: skip
-                if wanted:
+                    fill(P, H, T.codes, j, T.lists[0], start, stop, T.y, T.w)
+                if wanted and T.meta[f, FORM] == 0:
                     try_bins(P, T.meta[f], T.meta[f, BINS], T.edges[j], H, stop - start,
                              T.w.size > 0, R[node], N[node, KEY] ^ f, room[2],
                              best[c, f], top1 if c else top0)  # fmt: skip
+                elif wanted and sets is not None:
+                    try_set(P, T.meta[f, FORM], T.meta[f, BINS], H, stop - start,
+                            T.w.size > 0, R[node], N[node, KEY] ^ f, room[2],
+                            best[c, f], top1 if c else top0, sets[c, f])  # fmt: skip
             if wanted and best[c, f, B_FOUND] > 0:
                 gain, tol = best[c, f, B_GAIN], R[node, TOL]
-                if gain + tol >= R[node, WEIGHT] * R[node, IMPURITY]:
+                most = R[node, WEIGHT] * R[node, IMPURITY]
+                if P.kind != NEWTON and gain + tol >= most:
                     # pure children: no later feature does better, and the lists of
                     # this node are not needed again
                     full0, full1 = full0 or c == 0, full1 or c == 1
@@ -270,7 +302,7 @@ def search(P, T, N, R, C, pool, draw, best, f0, f1, carry, spare, room, H0,
                     top1 = gain
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def choose(P, N, R, C, draw, best):
     """Best feature of each pending node, the lowest one among equals, into FEATURE.
 
@@ -282,7 +314,7 @@ def choose(P, N, R, C, draw, best):
         if node < 0 or not N[node, OPEN] or N[node, FEATURE] >= 0:
             continue
         tol, use, f = R[node, TOL], draw[c, 1], -1
-        top = -2.0 * tol
+        top = 0.0 if P.kind == NEWTON else -2.0 * tol
         for g in range(P.d):
             if use[g] and best[c, g, B_FOUND] > 0 and best[c, g, B_GAIN] > top + tol:
                 f, top = g, best[c, g, B_GAIN]
@@ -291,15 +323,19 @@ def choose(P, N, R, C, draw, best):
         for g in range(P.d):
             if P.max_features < P.d:
                 use[g] = 0
-        if f < 0 and C[TRIED] < P.d:
-            use[draw[c, 0, C[TRIED]]] = 1
+        if f < 0 and C[TRIED] < P.d and draw[c, 0, C[TRIED]] >= 0:
+            perm, m = draw[c, 0], P.d
+            while perm[m - 1] < 0:  # features that may not be tried here
+                m -= 1
+            draw_one(np.uint64(N[node, KEY]), perm, C[TRIED], m)
+            use[perm[C[TRIED]]] = 1
             again = True
     C[TRIED] += 1
     return again
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def settle(P, N, R, C, queue, best):
+@njit(**INNER)
+def settle(P, meta, N, R, S, C, queue, best, sets):
     """Write the splits found into the pending nodes and put these on the frontier."""
     for c in range(1, -1, -1):  # the left child is taken from the stack first
         node = C[FIRST + c]
@@ -313,6 +349,10 @@ def settle(P, N, R, C, queue, best):
             R[node, THRESHOLD], R[node, GAIN] = record[B_THRESHOLD], record[B_GAIN]
             N[node, N_LEFT], N[node, CODE] = int(record[B_N_LEFT]), int(record[B_CODE])
             N[node, MISSING_LEFT] = int(record[B_MISSING_LEFT])
+            R[node, LEFT_SUM], R[node, LEFT_WEIGHT] = record[B_SUM], record[B_WEIGHT]
+            if sets is not None:
+                for k in range(SET):
+                    S[node, k] = sets[c, f, k] if meta[f, FORM] else np.uint64(0)
             push(P.best_first, R, C, queue[0], node)
         kept = N[node, OPEN] and N[node, STOP] - N[node, START] >= P.keep
         if N[node, HIST] >= 0 and not kept:
@@ -321,14 +361,15 @@ def settle(P, N, R, C, queue, best):
             N[node, HIST] = -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def grow(P, T, N, R, C, pool, queue, draw, best, spare, room, H0, medians, back):
+@njit(**LOOP)
+def grow(P, T, F, N, R, S, C, pool, queue, draw, best, sets, spare, room, H0, medians,
+         back):  # fmt: skip
     """Split nodes until none is left. `back` says that a WIDE search is done."""
     while True:
         rows = 0
         if not back:
-            if C[NODES] == 0:  # the root, whose slice the caller has set
-                C[NODES] = C[LEAVES] = 1
+            if C[NODES] == 0:
+                C[NODES] = C[LEAVES] = 1  # the root, whose slice the caller has set
                 C[PARENT], C[FIRST], C[SECOND] = -1, 0, -1
                 open_node(P, T.lists, T.t0, T.y, T.w, C[FIRST], N, R, medians)
             else:
@@ -341,15 +382,17 @@ def grow(P, T, N, R, C, pool, queue, draw, best, spare, room, H0, medians, back)
                     queue[1, C[LATER]] = p
                     C[LATER] += 1
                     continue
-                split(P, T, N, R, C, spare, p, medians)
-            rows = prepare(P, N, C, queue[2], draw)
-            if rows and rows * P.d >= P.wide:
+                split(P, T, F, N, R, S, C, spare, p, medians)
+            rows = prepare(P, N, S, T.member, C, queue[2], draw)
+            if F is None and rows and rows * P.d >= P.wide:
                 return WIDE
         again = back or rows > 0
         while again:
-            if not back:
-                search(P, T, N, R, C, pool, draw, best, 0, P.d, True, spare, room, H0,
-                       medians)  # fmt: skip
+            if spare is not None and not back:
+                search(P, T, N, R, C, pool, draw, best, sets, 0, P.d, True, spare, room,
+                       H0, medians)  # fmt: skip
+            if F is not None:
+                share_search(P, F, T, N, R, C, pool, draw, best, sets, room, H0)
             back = False
             again = choose(P, N, R, C, draw, best)
-        settle(P, N, R, C, queue, best)
+        settle(P, T.meta, N, R, S, C, queue, best, sets)

@@ -37,6 +37,58 @@ def apply(X, feature, threshold, child, missing, start, stop, out):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def choose(x, node, threshold, missing, sets):
+    """Whether x goes left: 0, 1; by set where the node has one."""
+    if x != x:
+        return missing[node]
+    if sets.size and (sets[node, 0] | sets[node, 1] | sets[node, 2] | sets[node, 3]):
+        if not 0.0 <= x < 256.0:
+            return missing[node]
+        code = np.intp(x)
+        return np.uint32((sets[node, code >> 6] >> np.uint64(code & 63)) & np.uint64(1))
+    return np.uint32(x <= threshold[node])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def apply_sets(X, feature, threshold, child, missing, sets, start, stop, out):
+    """The same where some nodes split by set."""
+    for i in range(start, stop):
+        node = np.uint32(0)
+        while child[node, 0] != node:
+            left = choose(X[i, feature[node]], node, threshold, missing, sets)
+            node = child[node, left]
+        out[i] = node
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def spread(X, feature, threshold, child, missing, sets, weight, value, depth, out):
+    """Leaf values, eq. (1) of `structure.py`, added to out; a walk with a stack."""
+    nodes = np.empty(depth + 2, np.uint32)
+    shares = np.empty(depth + 2)
+    for i in range(X.shape[0]):
+        top = 1
+        nodes[0], shares[0] = 0, 1.0
+        while top:
+            top -= 1
+            node, share = nodes[top], shares[top]
+            if child[node, 0] == node:
+                for k in range(value.shape[1]):
+                    out[i, k] += share * value[node, k]
+                continue
+            x = X[i, feature[node]]
+            if x == x:
+                left = choose(x, node, threshold, missing, sets)
+                nodes[top], shares[top] = child[node, left], share
+                top += 1
+                continue
+            a, b = child[node, 0], child[node, 1]
+            part = share / (weight[a] + weight[b])
+            nodes[top], shares[top] = a, part * weight[a]
+            nodes[top + 1], shares[top + 1] = b, part * weight[b]
+            top += 2
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def path(leaf, parent, depth, indptr, indices):
     """Nodes from the root to each leaf, as the columns of a CSR matrix."""
     for i in range(leaf.size):

@@ -18,6 +18,7 @@ from ._layout import (
     B_N_LEFT,
     B_THRESHOLD,
     CHUNK,
+    INNER,
     MISSING,
     NO_BYTE,
     SIGN,
@@ -32,7 +33,7 @@ from ._score import FAST, SLIVER, add, ordered, score
 SHORT = 32  # places up to which a walk goes one by one
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def mix(key):
     """A well-mixed 64-bit number from another (splitmix64)."""
     z = np.uint64(key) + np.uint64(0x9E3779B97F4A7C15)
@@ -41,7 +42,7 @@ def mix(key):
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def between(key, a, b):
     """A random number from a to below b, and the key of further draws."""
     key = mix(key)
@@ -49,7 +50,7 @@ def between(key, a, b):
     return (v if v < b else a), mix(key)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(**INNER, forceinline=True)
 def fits(P, sign, R, u, wl):
     """Whether a split keeps the least leaf weight and the monotone constraint."""
     W = R[WEIGHT]
@@ -58,10 +59,10 @@ def fits(P, sign, R, u, wl):
     if sign == 0:
         return True
     k = 1 if P.is_class and not P.one else 0
-    return ordered(sign, R, u[k] / wl, (R[SUMS + k] - u[k]) / (W - wl))
+    return ordered(sign, R, u[k] / (wl + P.l2), (R[SUMS + k] - u[k]) / (W - wl + P.l2))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST | {"nnan"})
+@njit(**INNER, fastmath=FAST | {"nnan"})
 def walk_sums(rows, start, stop, first, last, x, ties, z, w, R, u, wl, bar, tol, room):
     """The best place when one sum is all the criterion needs, eq. (2).
 
@@ -118,24 +119,24 @@ def walk_sums(rows, start, stop, first, last, x, ties, z, w, R, u, wl, bar, tol,
     return at, top
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@njit(**INNER, fastmath=FAST)
 def walk(P, rows, start, stop, first, last, x, ties, y, w, R, sign, u, wl, bar):
     """The best place for any criterion made of sums. Returns place and gain."""
     at, top = -1, 0.0
     for i in range(start, last + 1):
         r = rows[i]
-        wl += add(P.is_class, P.one, y, w, r, u, 0)
+        wl += add(P, y, w, r, u, 0)
         if i < first or (ties and i + 1 < stop and x[r] == x[rows[i + 1]]):
             continue
         if P.bounded and not fits(P, sign, R, u, wl):
             continue
-        gain = P.scale * score(P.kind, P.m, u, wl, R)
+        gain = P.scale * score(P, u, wl, R)
         if gain > bar:
             at, top, bar = i, gain, gain + R[TOL]
     return at, top
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(**INNER, forceinline=True)
 def last_at_most(x, rows, start, stop, v):
     """The last place whose value is at most v; missing values come last."""
     low, high = start, stop
@@ -148,7 +149,7 @@ def last_at_most(x, rows, start, stop, v):
     return low - 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def sort_few(x, rows, start, stop, few):
     """The rows of a small node sorted by x into `few`, missing values last."""
     for i in range(stop - start):
@@ -160,7 +161,7 @@ def sort_few(x, rows, start, stop, few):
         few[j] = r
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(**INNER, forceinline=True)
 def try_list(P, meta, x, lists, t0, head, rows, start, stop, y, z, bits, w, R, key,
              line, room, best, top, medians):  # fmt: skip
     """The best split along a feature whose rows are listed in order, into `best`.
@@ -204,7 +205,7 @@ def try_list(P, meta, x, lists, t0, head, rows, start, stop, y, z, bits, w, R, k
                 u[k] = 0.0
             if side:
                 for i in range(end, stop):
-                    wl += add(P.is_class, P.one, y, w, rows[i], u, 0)
+                    wl += add(P, y, w, rows[i], u, 0)
             if P.kind == SQUARE and M == 1 and not P.bounded:
                 c = P.scale * R[WEIGHT]
                 if bits.size:
@@ -232,25 +233,26 @@ def try_list(P, meta, x, lists, t0, head, rows, start, stop, y, z, bits, w, R, k
             best[B_THRESHOLD] = x[rows[at]] / 2.0 + x[rows[at + 1]] / 2.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def fill(H, codes, rows, start, stop, is_class, one, y, w):
+@njit(**INNER)
+def fill(P, H, codes, column, rows, start, stop, y, w):
     """Histogram of the rows of a node: count, weight and sums by byte code."""
+    t, j = column // codes.shape[2], column % codes.shape[2]
     for b in range(H.shape[0]):
         for k in range(H.shape[1]):
             H[b, k] = 0.0
-    if one and not w.size:
+    if P.one and not w.size:
         for i in range(start, stop):
-            b = codes[rows[i]]
+            b = codes[t, rows[i], j]
             H[b, 0] += 1.0
             H[b, 2] += y[rows[i], 0]
     else:
         for i in range(start, stop):
-            h = H[codes[rows[i]]]
+            h = H[codes[t, rows[i], j]]
             h[0] += 1.0
-            h[1] += add(is_class, one, y, w, rows[i], h, 2)
+            h[1] += add(P, y, w, rows[i], h, 2)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def try_bins(P, meta, nb, edges, H, n, weighted, R, key, u, best, top):
     """The best split along a feature whose histogram is given, into `best`."""
     low, high, wk = edges[0], edges[1], (1 if weighted else 0)
@@ -288,7 +290,7 @@ def try_bins(P, meta, nb, edges, H, n, weighted, R, key, u, best, top):
             if P.random:
                 ok = ok and low[at] <= v and (c >= b or low[c] > v)
             if ok and (not P.bounded or fits(P, meta[SIGN], R, u, wl)):
-                gain = P.scale * score(P.kind, P.m, u, wl, R)
+                gain = P.scale * score(P, u, wl, R)
                 if gain > bar:
                     bar = gain + R[TOL]
                     best[B_GAIN], best[B_FOUND], best[B_CODE] = gain, 1.0, at

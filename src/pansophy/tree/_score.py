@@ -11,11 +11,29 @@ import math
 import numpy as np
 from numba import njit
 
-from ._layout import BASE, HIGH, LOW, POISSON, SQUARE, SUMS, WEIGHT, XLOGX
+from ._layout import (
+    BASE,
+    DIRECTION,
+    ERRORS,
+    GAUSS,
+    HIGH,
+    JOINT,
+    LOW,
+    NEWTON,
+    POISSON,
+    RATIO,
+    SQUARE,
+    SUMS,
+    WEIGHT,
+    XLOGX,
+)
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}
 SLIVER = 1e-12  # least share of the weight that a denominator may hold, and least
 # share of the target that a side may have for a Poisson mean above zero
+
+TINY = 1e-300  # least curvature a leaf is divided by
+FLOOR = 1e-8  # least variance, in units of the variance of all targets
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -35,34 +53,107 @@ def ordered(sign, R, a, b):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def base(kind, m, R):
+def base(P, R):
     """The part of the score that the node R itself fixes."""
-    acc, W = 0.0, R[WEIGHT]
+    acc, W, kind = 0.0, R[WEIGHT], P.kind
+    if kind == NEWTON:
+        W = max(W + P.l2, TINY)
+        return R[SUMS] * R[SUMS] / W
+    if kind >= ERRORS and kind != RATIO:
+        return held(kind, R[SUMS:], W)
     for k in range(SUMS, R.size):
-        if kind == XLOGX:
+        if kind in (XLOGX, RATIO):
             acc += xlogx(R[k])
         elif kind == POISSON and R[k] > 0.0:
             acc += R[k] * math.log(R[k] / W)
-    if kind == XLOGX:
-        acc -= m * xlogx(W)
+    if kind in (XLOGX, RATIO):
+        acc -= P.m * xlogx(W)
     return acc
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def held(kind, s, W):
+    """What sums s of weight W explain: eqs. (6), (8), (9) and (10), less constants."""
+    M, acc = s.size, 0.0
+    if kind == ERRORS:
+        for k in range(M):
+            acc = max(acc, s[k])
+        return acc
+    if kind == DIRECTION:
+        for k in range(0, M, 2):
+            acc += math.sqrt(s[k] * s[k] + s[k + 1] * s[k + 1])
+        return acc
+    if kind == GAUSS:
+        m = M // 2
+        for k in range(m):
+            acc += math.log(max((s[m + k] / W - (s[k] / W) ** 2) / FLOOR, 1.0))
+        return -0.5 * W * acc
+    return -0.5 * W * log_det(s, W)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def log_det(s, W):
+    """log det S / FLOOR, S the covariance of m outputs with sums s.
+
+    s has the m sums of y and then those of y_a y_b, a >= b, row by row. One Cholesky
+    factorisation, in which no output has less than FLOOR left to be explained by
+    those before it.
+    """
+    m, acc = 0, 0.0
+    while m + m * (m + 1) // 2 < s.size:
+        m += 1
+    L, at = np.empty((m, m)), m
+    for a in range(m):
+        for b in range(a + 1):
+            v = (s[at] / W - (s[a] / W) * (s[b] / W)) / FLOOR
+            at += 1
+            for k in range(b):
+                v -= L[a, k] * L[b, k]
+            if a == b:
+                v = max(v, 1.0)
+                acc += math.log(v)
+                L[a, a] = math.sqrt(v)
+            else:
+                L[a, b] = v / L[b, b]
+    return acc
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def score_held(kind, u, wl, wr, R):
+    """The gain where the sides are judged by themselves; u is left as it was."""
+    M = R.size - SUMS
+    left = held(kind, u[:M], wl)
+    for k in range(M):
+        u[k] = R[SUMS + k] - u[k]
+    right = held(kind, u[:M], wr)
+    for k in range(M):
+        u[k] = R[SUMS + k] - u[k]
+    return left + right - R[BASE]
+
+
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def score(kind, m, u, wl, R):
-    """Eqs. (2) to (4) for one split of node R, u and w_l being the left sums."""
-    W, M, acc = R[WEIGHT], R.size - SUMS, 0.0
+def score(P, u, wl, R):
+    """Eqs. (2) to (5) for one split of node R, u and w_l being the left sums."""
+    W, M, acc, kind = R[WEIGHT], R.size - SUMS, 0.0, P.kind
     wr = max(W - wl, SLIVER * W)
+    if kind == NEWTON:
+        r, hl, hr = R[SUMS] - u[0], max(wl + P.l2, TINY), max(wr + P.l2, TINY)
+        return u[0] * u[0] / hl + r * r / hr - R[BASE]
     if kind == SQUARE:
         share = wl / W
         for k in range(M):
             t = u[k] - share * R[SUMS + k]
             acc += t * t
         return acc * W / (wl * wr)
-    if kind == XLOGX:
+    if kind in (XLOGX, RATIO):
         for k in range(M):
             acc += xlogx(u[k]) + xlogx(R[SUMS + k] - u[k])
-        return acc - m * (xlogx(wl) + xlogx(wr)) - R[BASE]
+        gain = acc - P.m * (xlogx(wl) + xlogx(wr)) - R[BASE]
+        if kind == RATIO:  # eq. (7); the most it can be is -BASE, all that is unknown
+            return -R[BASE] * gain / max(xlogx(W) - xlogx(wl) - xlogx(wr), SLIVER * W)
+        return gain
+    if kind >= ERRORS:
+        return score_held(kind, u, wl, wr, R)
     for k in range(M):
         r = R[SUMS + k] - u[k]
         if min(u[k], r) <= SLIVER * R[SUMS + k]:
@@ -72,12 +163,14 @@ def score(kind, m, u, wl, R):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add(is_class, one, y, w, r, u, k0):
+def add(P, y, w, r, u, k0):
     """Add row r to the sums u[k0:]; returns its weight."""
     wr = w[r] if w.size else 1.0
-    if one:
+    if P.kind == NEWTON:
+        u[k0] += y[r, 0]
+    elif P.one:
         u[k0] += wr * y[r, 0]
-    elif is_class:
+    elif P.is_class:
         for o in range(y.shape[1]):
             u[k0 + int(y[r, o])] += wr
     else:
@@ -97,8 +190,12 @@ def class_impurity(kind, one, m, R):
         p = R[k] / W
         if kind == SQUARE:
             acc -= p * p
+        elif kind == ERRORS:
+            acc = min(acc, -p)
         elif p > 0.0:
             acc -= p * math.log(p) / math.log(2.0)
+    if kind == ERRORS:
+        return 1.0 + acc
     return (acc + m if kind == SQUARE else acc) / m
 
 
@@ -118,6 +215,13 @@ def real_impurity(kind, y, w, rows, start, stop, R):
             differ |= v != head
             if kind == SQUARE:
                 acc += wr * (v - mean) * (v - mean)
-            elif v > 0.0:
+            elif kind == POISSON and v > 0.0:
                 acc += wr * v * math.log(v / mean)
-    return acc / (W * y.shape[1]) if differ else 0.0
+    if not differ:
+        return 0.0
+    if kind == DIRECTION:
+        m = y.shape[1] // 2
+        return max(m - held(kind, R[SUMS:], W) / W, 0.0) / m
+    if kind in (GAUSS, JOINT):
+        return max(-held(kind, R[SUMS:], W) / W, 0.0)
+    return acc / (W * y.shape[1])

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import Bunch
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..base import Estimator, check_weights
 from ..core import arrays
@@ -17,10 +17,13 @@ from ..core.rows import is_dataset
 from ..params import ParameterError, Rule, number
 from ..typing import Words
 from . import prune
+from ._layout import ABSOLUTE
 from .columns import columns
 from .criteria import Criterion
 from .export import export_text
 from .grow import DEEP, Limits, grow
+from .inputs import Inputs
+from .splits import splits_of
 from .structure import Tree
 
 
@@ -33,12 +36,24 @@ def is_open_share(value):
     return is_share(value) and value < 1
 
 
+def is_columns(value):
+    return isinstance(value, (list, tuple, np.ndarray)) or hasattr(value, "dtype")
+
+
 TwoOrMore = Annotated[int, number("a whole number of at least 2", 2, whole=True)]
 Share = Annotated[float, Rule("a fraction above 0, up to 1.0", is_share)]
 OpenShare = Annotated[float, Rule("a fraction between 0 and 1", is_open_share)]
 HalfAtMost = Annotated[float, number("a number from 0 to 0.5", 0, 0.5)]
 Bins = Annotated[int, number("a whole number from 2 to 255", 2, 255, whole=True)]
 Signs = Words
+Columns = Annotated[Any, Rule("a mask, a list of columns or None", is_columns)]
+Angles = Annotated[
+    Any,
+    Rule(
+        "a mask, a list of columns, a dict from column to period or None",
+        lambda v: isinstance(v, dict) or is_columns(v),
+    ),
+]
 Weights = Annotated[
     Any,
     Rule(
@@ -61,6 +76,12 @@ class AbstractDecisionTree(Estimator):
         """Share of the total fall of impurity by feature; sums to 1, or all 0."""
         check_is_fitted(self)
         return self.tree_.compute_feature_importances()
+
+    @property
+    def splits_(self):
+        """By node, a description of its split, or None at a leaf; see `splits.py`."""
+        check_is_fitted(self)
+        return splits_of(self.tree_, self.inputs_)
 
     def apply(self, X):
         """The number of the leaf that each row falls into."""
@@ -97,6 +118,7 @@ class AbstractDecisionTree(Estimator):
         tags.target_tags.multi_output = True
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
+        tags.input_tags.string = getattr(self, "categorical_features", None) is not None
         return tags
 
     def __str__(self):
@@ -108,9 +130,9 @@ class AbstractDecisionTree(Estimator):
         return f"{self!r}\n{size}\n{text}".rstrip()
 
 
-def in_memory(X):
-    """X as NumPy or SciPy has it."""
-    if is_dataset(X):
+def in_memory(X, tables=False):
+    """X as NumPy, SciPy or a data frame has it; an Arrow table only if `tables`."""
+    if is_dataset(X) and not (tables and hasattr(X, "column_names")):
         raise TypeError("a decision tree needs its rows in memory: pass an array.")
     return arrays.to_numpy(X) if arrays.is_foreign(X) else X
 
@@ -120,8 +142,13 @@ CHECKS = {"dtype": np.float32, "accept_sparse": True, "ensure_all_finite": "allo
 
 def rows_of(model, X):
     """X checked for a prediction, as float32 (rows contiguous, or CSR)."""
+    check_is_fitted(model)
+    X = in_memory(X, tables=not model.inputs_.plain)
+    if not model.inputs_.plain:
+        validate_data(model, X, reset=False, skip_check_array=True)
+        return model.inputs_.encode(X)
     with np.errstate(over="ignore"):  # too large for float32: the check says so
-        X = model._ready(in_memory(X), **CHECKS)
+        X = model._ready(X, **CHECKS)
     return X.tocsr() if sp.issparse(X) else X
 
 
@@ -134,11 +161,37 @@ def in_blocks(X, function, values=1 << 22):
     return np.concatenate([function(X[i : i + step].toarray()) for i in cuts])
 
 
-def begin(model, X, y, y_kind):
-    """X and y checked for a fit, X as float32."""
-    with np.errstate(over="ignore"):  # too large for float32: the check says so
-        X, y, _ = model._begin(in_memory(X), y, y_kind=y_kind, **CHECKS)
-    return X, y
+def values_at(model, X, value_of):
+    """Rows of value_of(tree), (nodes, ...), at the leaves of X; see `missing`."""
+    X, tree = rows_of(model, X), model.tree_
+    value = value_of(tree)
+    if getattr(model, "missing", "default") == "both":
+        return in_blocks(X, lambda Z: tree.spread(Z, value))
+    return value[in_blocks(X, tree.apply)]
+
+
+def begin(model, X, y, y_kind, weigh=None):
+    """Parameters, X and y checked for a fit; X as float32; sets `inputs_`.
+
+    `weigh(y)` gives the weights of the rows, which decide what levels a categorical
+    column has.
+    """
+    get = lambda name: getattr(model, name, None)
+    categorical, directional = get("categorical_features"), get("directional_features")
+    plain = categorical is None and directional is None
+    X = in_memory(X, tables=not plain)
+    if plain:
+        with np.errstate(over="ignore"):  # too large for float32: the check says so
+            X, y, _ = model._begin(X, y, y_kind=y_kind, **CHECKS)
+        model.inputs_ = Inputs(np.zeros(X.shape[1], np.int8))
+        return X, y
+    rows = np.shape(X)[0] if len(np.shape(X)) == 2 else 0
+    _, y, _ = model._begin(np.zeros((rows, 1), np.float32), y, y_kind=y_kind)
+    validate_data(model, X, skip_check_array=True)  # names and width
+    subset = get("categorical_split") != "level"
+    w = None if weigh is None else weigh(y)
+    model.inputs_ = Inputs.learn(X, categorical, directional, subset, w)
+    return model.inputs_.encode(X), y
 
 
 def weights_of(sample_weight, n):
@@ -153,18 +206,38 @@ def fit_tree(model, X, y, w, criterion: Criterion, signs=None) -> Tree:
         X, y, w = X[keep], y[keep], w[keep]
     n, d = X.shape
     model.max_features_ = features_at_a_node(model.max_features, d)
-    absolute = model.criterion == "absolute_error"
-    if absolute and model.max_bins is not None:
-        raise ParameterError(
-            "max_bins must be None for criterion='absolute_error', whose medians "
-            f"need every value, got {model.max_bins}."
-        )
+    forms = model.inputs_.forms
+    ordered = criterion.kind == ABSOLUTE
+    check_forms(model, forms, ordered, signs)
     total = float(n if w is None else w.sum())
-    table = columns(X, w, model.max_bins, as_bytes=not absolute)
+    whole = model.max_features_ >= d and criterion.sums == 1
+    forms = forms if forms.any() else None
+    how = {"as_bytes": not ordered, "forms": forms, "wide": whole}
+    table = columns(X, w, model.max_bins, **how)
     limits = limits_of(model, n, total, signs)
     seed = int(rng_from(model.random_state).integers(0, 2**62))
-    tree = grow(table, y, w, criterion, limits, seed)
+    tree = grow(table, criterion.columns(y), w, criterion, limits, seed)
     return prune.cut(tree, model.ccp_alpha) if model.ccp_alpha > 0 else tree
+
+
+def check_forms(model, forms, ordered, signs):
+    """Refuse what splits by set, or criteria that need every value, cannot do."""
+    if ordered and model.max_bins is not None:
+        raise ParameterError(
+            f"max_bins must be None for criterion={model.criterion!r}, whose quantiles "
+            f"need every value, got {model.max_bins}."
+        )
+    if ordered and forms.any():
+        raise ParameterError(
+            f"criterion={model.criterion!r} takes no categorical or directional "
+            "features: its quantiles need an order of the rows."
+        )
+    if signs is not None and np.any(signs[forms > 0]):
+        f = int(np.flatnonzero(signs * (forms > 0))[0])
+        raise ValueError(
+            f"monotonic_cst must be 0 for column {f}, which is categorical or "
+            "directional."
+        )
 
 
 def limits_of(model, n, total, signs) -> Limits:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ..core import threads
 from . import _columns as loops
-from ._layout import BINS, MISSING, SLOT, TIES
+from ._layout import BINS, FORM, LANES, META, MISSING, SLOT, TIES
 
 SHARE = 1 << 17  # values from which columns are prepared by several threads
 STEP = 16  # columns at a time: a cache line of a row of X
@@ -25,64 +25,104 @@ class Columns(NamedTuple):
 
     x: np.ndarray  # (lists, n) float32
     order: np.ndarray  # (lists, n) rows sorted by each listed column
-    codes: np.ndarray  # (bytes, n) uint8
+    codes: np.ndarray  # (tiles, n, width) uint8: bytes of `width` columns, row by row
     edges: np.ndarray  # (bytes, 2, 256) least and greatest value of a bin
-    meta: np.ndarray  # (d, 5) see `_layout.py`
+    meta: np.ndarray  # (d, META) see `_layout.py`
 
 
-def columns(X, w=None, max_bins=None, as_bytes=True) -> Columns:
+def columns(X, w=None, max_bins=None, as_bytes=True, forms=None, wide=False) -> Columns:
     """Sort every column once and choose its view.
 
     X is float32 with NaN for missing values, dense or sparse (spread out by blocks of
-    columns). `w` are the weights that bins divide evenly.
+    columns). `w` are the weights that bins divide evenly. `forms` says by column how
+    it is split (see `_layout.py`); one that is not ORDERED holds codes from 0 to 254,
+    which are its bytes. `wide` puts the bytes of 8 columns side by side, for trees
+    that look at all features of a node.
     """
     n, d = X.shape
+    forms = np.zeros(d, np.int64) if forms is None else forms
     X = X.tocsc() if sp.issparse(X) else X
     w = np.empty(0) if w is None else w
-    x, order = np.empty((d, n), np.float32), np.empty((d, n), np.int32)
+    all_bytes = as_bytes and max_bins
+    listed = (0 if all_bytes else d, n)
+    x, order = np.empty(listed, np.float32), np.empty(listed, np.int32)
+    codes = blank(d, n, wide) if all_bytes else np.empty((0, n, 1), np.uint8)
+    width = codes.shape[2]
 
     def prepare(f0, f1):
         block = X[:, f0:f1]
         block = block.toarray() if sp.issparse(block) else block
         part = np.empty((f1 - f0, n), np.float32)
         loops.transpose(block, part)
-        keys = np.empty((2, n), np.uint32)
-        rows, found = np.empty((2, n), np.int32), []
+        found = []
         for f, column in enumerate(part, f0):
-            loops.sort_column(column.view(np.uint32), rows[0], *keys, rows[1])
-            present, distinct = loops.survey(column, rows[0])
-            packed = None
-            if as_bytes and (distinct <= 255 or max_bins):
-                codes, edges = np.empty(n, np.uint8), np.zeros((2, 256), np.float32)
-                most = max_bins or 255
-                bins = loops.bin_column(
-                    column, rows[0], w, present, distinct, most, codes, *edges
-                )
-                packed = codes, edges, bins
-            else:
-                x[f], order[f] = column, rows[0]
-            found.append((present < n, distinct < present, packed))
+            view = codes[f // width, :, f % width] if all_bytes else None
+            rows, *about = survey(column, forms[f], w, max_bins, as_bytes, view)
+            if about[-1] is None:
+                x[f], order[f] = column, rows
+            found.append(about)
         return found
 
     step = STEP if n * d >= SHARE else max(d, 1)
     tasks = [(lambda a=a: prepare(a, min(a + step, d))) for a in range(0, d, step)]
     found = [column for block in threads.run(tasks) for column in block]
-    return assemble(x, order, found)
+    return assemble(x, order, codes if all_bytes else None, found, forms, wide)
 
 
-def assemble(x, order, found) -> Columns:
+def survey(column, form, w, max_bins, as_bytes, codes):
+    """Rows in order if needed; if values miss or repeat; codes, edges and bins or None.
+
+    The codes are written into the array given, if one is.
+    """
+    n, rows = len(column), None
+    codes = np.empty(n, np.uint8) if codes is None else codes
+    edges = np.zeros((2, 256), np.float32)
+    if form:
+        edges[:] = np.arange(256)
+        bins, missing = loops.take_codes(column, codes)
+        return rows, missing, True, (codes, edges, bins)
+    if max_bins and as_bytes and not len(w):
+        values = np.sort(column)
+    else:
+        keys, rows = np.empty((2, n), np.uint32), np.empty((2, n), np.int32)
+        loops.sort_column(column.view(np.uint32), rows[0], *keys, rows[1])
+        rows = rows[0]
+        values = column[rows]
+    present, distinct = loops.survey(values)
+    packed = None
+    if as_bytes and (distinct <= 255 or max_bins):
+        most = max_bins or 255
+        heavy = w[rows] if len(w) and distinct > most else w[:0]
+        bins = loops.cut_bins(values, heavy, present, distinct, most, *edges)
+        loops.encode(column, edges[0], bins, codes)
+        packed = codes, edges, bins
+    return rows, present < n, distinct < present, packed
+
+
+def blank(b, n, wide):
+    """Room for the codes of b columns."""
+    width = min(LANES, max(1, b)) if wide else 1
+    return np.zeros((-(-b // width), n, width), np.uint8)
+
+
+def assemble(x, order, codes, found, forms, wide) -> Columns:
     """Put listed columns and bytes into arrays of their own."""
     packed = [(f, *p) for f, (_, _, p) in enumerate(found) if p is not None]
     listed = [f for f, (_, _, p) in enumerate(found) if p is None]
-    meta = np.zeros((len(found), 5), np.int64)
+    meta = np.zeros((len(found), META), np.int64)
+    meta[:, FORM] = forms
     meta[:, MISSING] = [c[0] for c in found]
     meta[:, TIES] = [c[1] for c in found]
     meta[listed, SLOT] = np.arange(len(listed))
-    if packed:
+    filled = codes is not None
+    if packed and not filled:
         x, order = x[listed], order[listed]
-    codes = np.empty((len(packed), x.shape[1]), np.uint8)
-    edges = np.empty((len(packed), 2, 256), np.float32)
+    if codes is None:
+        codes = blank(len(packed), x.shape[1], wide)
+    edges, width = np.empty((len(packed), 2, 256), np.float32), codes.shape[2]
     for j, (f, c, e, bins) in enumerate(packed):
-        codes[j], edges[j] = c, e
+        if not filled:
+            codes[j // width, :, j % width] = c
+        edges[j] = e
         meta[f, SLOT], meta[f, BINS] = -1 - j, bins
     return Columns(x, order, codes, edges, meta)

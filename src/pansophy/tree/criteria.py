@@ -4,31 +4,66 @@ A node with weights w_i and targets y_i, of total weight W, has the impurity I (
 
     gini            1 - sum_c p_c^2             p_c = share of class c by weight
     entropy         - sum_c p_c log2 p_c        (log_loss is the same)
+    zero_one        1 - max_c p_c               the share that the majority gets wrong
     squared_error   1/W sum_i w_i (y_i - mean)^2
     absolute_error  1/W sum_i w_i |y_i - median|
+    quantile        1/W sum_i w_i rho(y_i - quantile),  rho(e) = max(a e, (a - 1) e)
     poisson         1/W sum_i w_i y_i log(y_i / mean)
+    gaussian        1/2 log(variance / floor), summed over outputs
+    gaussian_joint  1/2 log det(covariance / floor)
+    direction       1 - R,  R = |sum_i w_i (cos y_i, sin y_i)| / W
 
-the mean over outputs where there are several. A split into left and right gains
-W I - W_l I_l - W_r I_r, which is never negative because each I is a concave function
-of the node's distribution. With sums s, u of class weights or weighted targets,
+the mean over outputs where there are several and nothing else is said. A split into
+left and right gains W I - W_l I_l - W_r I_r, which is never negative because each I is
+a concave function of the node's distribution. With sums s, u of class weights or
+weighted targets, on the left u, r = s - u, and X(v) = sum v log v,
 
     gini, squared_error   |u - s W_l / W|^2 W / (W_l W_r)                       (2)
-    entropy               X(u) + X(s - u) - X(s)  less the same of W_l, W_r, W  (3)
+    entropy               X(u) + X(r) - X(s)  less the same of W_l, W_r, W      (3)
     poisson               u log(u / W_l) + r log(r / W_r) - s log(s / W)        (4)
+    newton                u^2 / (W_l + l2) + r^2 / (W_r + l2) - s^2 / (W + l2)  (5)
+    zero_one              max u + max r - max s                                 (6)
+    gain_ratio            W I (3) / (X(W) - X(W_l) - X(W_r))                    (7)
+    gaussian              W I less that of both sides, from the sums of y, y^2  (8)
+    gaussian_joint        the same, from the sums of y and of all y_a y_b       (9)
+    direction             |u| + |r| - |s|,  sums of (cos y, sin y)             (10)
 
-where u are the sums on the left, r = s - u and X(v) = sum v log v. (2) holds for both:
-Gini impurity is the variance of the one-hot coded class. Of two classes one sum is
-enough; then (2) is counted twice. Absolute error needs medians, see `_absolute.py`.
-friedman_mse ranks splits as squared_error does and is another name for it here.
+(2) holds for both: Gini impurity is the variance of the one-hot coded class. Of two
+classes one sum is enough; then (2) is counted twice. Absolute error and quantiles need
+order, see `_absolute.py`. friedman_mse ranks splits as squared_error does and is
+another name for it here. In (5), used by boosting, the targets are minus the first
+derivatives of a loss and the weights its second derivatives; a node's value is
+s / (W + l2) and I is not computed.
 
-Refs      [Breiman1984] Gini, squared and absolute error; [Quinlan1986] entropy
+(7) is the entropy's gain over the entropy of the split itself, times W I: the most it
+can be. It is taken of every split (C4.5 takes it only of those that gain no less than
+the average), so small sides are liked; keep leaves above a few rows.
+
+(8) and (9) are the falls of the entropy of a normal distribution with the node's
+moments. That of a single value would be minus infinity: a variance (in (9) what the
+outputs before leave of it) counts as at least 1e-8 of the variance of all targets.
+
+Refs      [Breiman1984] Gini, squared and absolute error; [Quinlan1986] entropy;
+          [Quinlan1993] gain ratio; [Criminisi2012] Gaussian gain; [Fisher1993] R
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ._layout import ABSOLUTE, POISSON, SQUARE, XLOGX
+from .. import distributions
+from ._layout import (
+    ABSOLUTE,
+    DIRECTION,
+    ERRORS,
+    GAUSS,
+    JOINT,
+    NEWTON,
+    POISSON,
+    RATIO,
+    SQUARE,
+    XLOGX,
+)
 
 KINDS = {
     "gini": SQUARE,
@@ -38,6 +73,12 @@ KINDS = {
     "friedman_mse": SQUARE,
     "poisson": POISSON,
     "absolute_error": ABSOLUTE,
+    "quantile": ABSOLUTE,
+    "zero_one": ERRORS,
+    "gain_ratio": RATIO,
+    "gaussian": GAUSS,
+    "gaussian_joint": JOINT,
+    "direction": DIRECTION,
 }
 
 
@@ -47,6 +88,9 @@ class Criterion(NamedTuple):
     kind: int
     m: int  # outputs
     classes: tuple[int, ...] = ()  # how many classes each output has, if classes
+    l2: float = 0.0  # of eq. (5)
+    up: float = 1.0  # price of a unit above the value, for absolute errors
+    down: float = 1.0  # and below; a and 1 - a for the quantile at a
 
     @property
     def is_class(self) -> bool:
@@ -62,22 +106,46 @@ class Criterion(NamedTuple):
         """M, the number of sums kept by node."""
         if self.one:
             return 1
+        if self.kind == JOINT:
+            return self.m + self.m * (self.m + 1) // 2
+        if self.kind in (GAUSS, DIRECTION):
+            return 2 * self.m
         return sum(self.classes) if self.is_class else self.m
 
     @property
     def scale(self) -> float:
-        """From (2) to (4) to W I - W_l I_l - W_r I_r."""
+        """From (2) to (10) to W I - W_l I_l - W_r I_r."""
         if self.one:
             return 2.0
-        return 1.0 / (self.m * (np.log(2.0) if self.kind == XLOGX else 1.0))
+        if self.kind in (GAUSS, JOINT):
+            return 1.0
+        logs = self.kind in (XLOGX, RATIO)
+        return 1.0 / (self.m * (np.log(2.0) if logs else 1.0))
+
+    def columns(self, y):
+        """The targets (n, m) as the columns that the sums of the criterion are of."""
+        if self.kind == DIRECTION:
+            both = np.stack([np.cos(y), np.sin(y)], axis=2)
+            return both.reshape(len(y), -1)
+        if self.kind == GAUSS:
+            return np.concatenate([y, y * y], axis=1)
+        if self.kind == JOINT:
+            a, b = np.tril_indices(self.m)
+            return np.concatenate([y, y[:, a] * y[:, b]], axis=1)
+        return y
 
     def values(self, stat, weight, offset=0.0):
         """What nodes predict: (nodes, m, 1) numbers or (nodes, m, K) shares."""
         if self.kind == ABSOLUTE:
             return stat[:, :, None].copy()
+        if self.kind == NEWTON:
+            total = np.maximum(weight + self.l2, 1e-300)
+            return stat[:, :, None] / total[:, None, None]
+        if self.kind == DIRECTION:
+            return np.arctan2(stat[:, 1::2], stat[:, ::2])[:, :, None]
         share = stat / weight[:, None]
         if not self.is_class:
-            return (share + offset)[:, :, None]
+            return (share + offset)[:, : self.m, None]
         if self.one:
             return np.stack([1.0 - share, share], axis=2)
         value = np.zeros((len(stat), self.m, max(self.classes)))
@@ -120,8 +188,8 @@ def entropy(counts, base=2.0):
     0.940286
     """
     p = shares(counts)
-    logs = np.log(p, out=np.zeros_like(p), where=p > 0)
-    return -np.sum(p * logs, axis=-1) / np.log(base)
+    p[..., 0] += ~p.any(axis=-1)  # nothing at all is a sure thing
+    return distributions.entropy(p, base=base)
 
 
 def split_impurity(*children, impurity=gini):

@@ -1,8 +1,9 @@
 """Decision trees: CART for classes and for numbers.
 
-A tree asks at each node whether one column is at most a threshold and answers at a
-leaf with the weighted class shares, mean or median of the training rows there. It is
-grown from the root by the split that lowers the summed impurity most,
+A tree asks at each node whether one column is at most a threshold, whether a level is
+in a set or whether an angle is in a half circle, and answers at a leaf with the
+weighted class shares, mean or quantile of the training rows there. It is grown from the
+root by the split that lowers the summed impurity most,
 
     gain = W I - W_l I_l - W_r I_r                                              (1)
 
@@ -21,49 +22,54 @@ Details that matter
   training had none missing, to the side with more rows.
 - `max_bins` trades exactness for speed: columns with more distinct values are cut
   into that many bins of about equal weight first. None is exact.
+- Levels of a categorical column are split into the best two sets: of one sum (numbers,
+  two classes) some head of the levels in the order of their means is best, so a sort
+  finds it; of several sums all sets are tried up to eight levels present at a node, and
+  beyond that heads of the order along the first principal direction of the means.
+  `categorical_split="level"` tries one level against the rest only. A level that a node
+  did not see in training goes where missing values go.
+- `missing="both"` answers for a missing value with the average of both branches, by
+  the training weight that went there. Growth is the same: a training row with a
+  missing value takes the side that gains more, with all of its weight, so that leaves
+  count every row once and sums stay exact.
 - Zero gain is still a split (two features may help only together), so without
   limits the tree fits all rows whose columns differ.
 
 Time O(n d) per level after one sort of each column. Memory 12 bytes per value.
 
 Shapes    X (n, d)   y (n,) or (n, m)   w (n,)
-Refs      [Breiman1984]
+Refs      [Breiman1984]; [Fisher1958] sets by means; [Coppersmith1999] main direction
 """
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
-import numpy as np
-from sklearn.utils.class_weight import compute_sample_weight
-
-from ..base import Classifier, Regressor
-from ..params import Count, NonNegative
+from ..params import Count, NonNegative, OpenFraction
 from ..typing import Seed
 from .abstract import (
-    AbstractDecisionTree,
+    Angles,
     Bins,
+    Columns,
     HalfAtMost,
     OpenShare,
     Share,
     Signs,
     TwoOrMore,
     Weights,
-    begin,
-    check_signs,
-    fit_tree,
-    weights_of,
 )
-from .criteria import KINDS, Criterion
+from .roles import AbstractTreeClassifier, AbstractTreeRegressor
 
 
 @dataclass(eq=False, repr=False)
-class DecisionTreeClassifier(Classifier, AbstractDecisionTree):
+class DecisionTreeClassifier(AbstractTreeClassifier):
     """A decision tree for classes.
 
     Parameters
     ----------
-    criterion : {"gini", "entropy", "log_loss"}, default="gini"
-        Impurity; the last two are the same.
+    criterion : {"gini", "entropy", "log_loss", "zero_one", "gain_ratio"}, \
+default="gini"
+        Impurity; entropy and log loss are the same. "zero_one" counts errors;
+        "gain_ratio" divides the gain of entropy by the entropy of the split.
     splitter : {"best", "random"}, default="best"
         "random" draws one threshold per feature, evenly between its extremes.
     max_depth : int or None, default=None
@@ -91,6 +97,19 @@ class DecisionTreeClassifier(Classifier, AbstractDecisionTree):
         only rise.
     max_bins : int or None, default=None
         None is exact; 2 to 255 bins per column are faster on large tables.
+    categorical_features : None, "from_dtype", mask, indices or names, default=None
+        Columns whose values are levels; "from_dtype" takes the categorical and text
+        columns of a data frame.
+    directional_features : None, mask, indices, names or dict, default=None
+        Columns whose values are angles, in radians; a dict gives the period of each
+        (7 for a day of the week).
+    categorical_split : {"subset", "level"}, default="subset"
+        Whether levels are split into any two sets or one against the rest.
+    missing : {"default", "both"}, default="default"
+        Whether a missing value takes the side chosen in training, or both branches
+        are averaged.
+    smoothing : float, default=0.0
+        a in the leaf probabilities (n_c + a) / (n + a K); 1 is Laplace's.
 
     Attributes
     ----------
@@ -100,6 +119,10 @@ class DecisionTreeClassifier(Classifier, AbstractDecisionTree):
     max_features_ : int
     tree_ : Tree
         Arrays with an entry per node; see `pansophy.tree.Tree`.
+    inputs_ : Inputs
+        Levels and angles of the columns.
+    splits_ : list
+        What each node asks, in words.
     feature_importances_ : array of shape (n_features,)
 
     Examples
@@ -113,7 +136,7 @@ class DecisionTreeClassifier(Classifier, AbstractDecisionTree):
     (2, 4)
     """
 
-    criterion: Literal["gini", "entropy", "log_loss"] = "gini"
+    criterion: Literal["gini", "entropy", "log_loss", "zero_one", "gain_ratio"] = "gini"
     _: KW_ONLY
     splitter: Literal["best", "random"] = "best"
     max_depth: Count | None = None
@@ -128,65 +151,25 @@ class DecisionTreeClassifier(Classifier, AbstractDecisionTree):
     ccp_alpha: NonNegative = 0.0
     monotonic_cst: Signs | None = None
     max_bins: Bins | None = None
-
-    def fit(self, X, y, sample_weight=None):
-        """Grow the tree for the classes y, one column or several."""
-        X, y = begin(self, X, y, "labels")
-        Y = y[:, None] if y.ndim == 1 else y
-        w = weights_of(sample_weight, len(Y))
-        if self.class_weight is not None:
-            factor = compute_sample_weight(self.class_weight, Y)
-            w = factor if w is None else w * factor
-        pairs = [np.unique(column, return_inverse=True) for column in Y.T]
-        counts = tuple(len(classes) for classes, _ in pairs)
-        self.n_outputs_ = len(pairs)
-        one = self.n_outputs_ == 1
-        self.classes_ = pairs[0][0] if one else [classes for classes, _ in pairs]
-        self.n_classes_ = counts[0] if one else np.array(counts)
-        signs = check_signs(self.monotonic_cst, X.shape[1], len(pairs), counts[0])
-        codes = np.stack([code for _, code in pairs], axis=1).astype(float)
-        criterion = Criterion(KINDS[self.criterion], len(pairs), counts)
-        self.tree_ = fit_tree(self, X, codes, w, criterion, signs)
-        return self
-
-    def predict(self, X):
-        """The most likely class; of equals the first."""
-        leaf = self.apply(X)
-        best = self.tree_.value.argmax(axis=2)
-        if self.n_outputs_ == 1:
-            return self.classes_[best[:, 0]][leaf]
-        columns = [c[b][leaf] for c, b in zip(self.classes_, best.T)]
-        return np.stack(columns, axis=1)
-
-    def predict_proba(self, X):
-        """Class shares in the leaf, a list of arrays if there are several outputs."""
-        leaf, value = self.apply(X), self.tree_.value
-        if self.n_outputs_ == 1:
-            return value[:, 0, :][leaf]
-        return [value[:, o, : len(c)][leaf] for o, c in enumerate(self.classes_)]
-
-    def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`."""
-        p = self.predict_proba(X)
-        with np.errstate(divide="ignore"):
-            return np.log(p) if self.n_outputs_ == 1 else [np.log(q) for q in p]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
+    categorical_features: Columns | Literal["from_dtype"] | None = None
+    directional_features: Angles | None = None
+    categorical_split: Literal["subset", "level"] = "subset"
+    missing: Literal["default", "both"] = "default"
+    smoothing: NonNegative = 0.0
 
 
 @dataclass(eq=False, repr=False)
-class DecisionTreeRegressor(Regressor, AbstractDecisionTree):
+class DecisionTreeRegressor(AbstractTreeRegressor):
     """A decision tree for numbers.
 
     Parameters
     ----------
-    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
-default="squared_error"
+    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson", \
+"quantile", "gaussian", "gaussian_joint"}, default="squared_error"
         Impurity. "friedman_mse" ranks splits as "squared_error" does and is the
-        same; "absolute_error" predicts medians; "poisson" is for counts.
+        same; "absolute_error" predicts medians and "quantile" other quantiles;
+        "poisson" is for counts; "gaussian" is the entropy of a normal distribution,
+        "gaussian_joint" of all outputs together.
     splitter : {"best", "random"}, default="best"
         "random" draws one threshold per feature, evenly between its extremes.
     max_depth : int or None, default=None
@@ -211,6 +194,19 @@ default="squared_error"
         By feature: the prediction may only fall, is free, or may only rise.
     max_bins : int or None, default=None
         None is exact; 2 to 255 bins per column are faster on large tables.
+    categorical_features : None, "from_dtype", mask, indices or names, default=None
+        Columns whose values are levels; "from_dtype" takes the categorical and text
+        columns of a data frame.
+    directional_features : None, mask, indices, names or dict, default=None
+        Columns whose values are angles, in radians; a dict gives the period of each
+        (7 for a day of the week).
+    categorical_split : {"subset", "level"}, default="subset"
+        Whether levels are split into any two sets or one against the rest.
+    missing : {"default", "both"}, default="default"
+        Whether a missing value takes the side chosen in training, or both branches
+        are averaged.
+    quantile : float, default=0.5
+        The quantile that criterion="quantile" predicts.
 
     Attributes
     ----------
@@ -218,6 +214,10 @@ default="squared_error"
     max_features_ : int
     tree_ : Tree
         Arrays with an entry per node; see `pansophy.tree.Tree`.
+    inputs_ : Inputs
+        Levels and angles of the columns.
+    splits_ : list
+        What each node asks, in words.
     feature_importances_ : array of shape (n_features,)
 
     Examples
@@ -228,9 +228,15 @@ default="squared_error"
     array([1., 6.])
     """
 
-    criterion: Literal["squared_error", "friedman_mse", "absolute_error", "poisson"] = (
-        "squared_error"
-    )
+    criterion: Literal[
+        "squared_error",
+        "friedman_mse",
+        "absolute_error",
+        "poisson",
+        "quantile",
+        "gaussian",
+        "gaussian_joint",
+    ] = "squared_error"
     _: KW_ONLY
     splitter: Literal["best", "random"] = "best"
     max_depth: Count | None = None
@@ -244,26 +250,8 @@ default="squared_error"
     ccp_alpha: NonNegative = 0.0
     monotonic_cst: Signs | None = None
     max_bins: Bins | None = None
-
-    def fit(self, X, y, sample_weight=None):
-        """Grow the tree for the numbers y, one column or several."""
-        X, y = begin(self, X, y, "numbers")
-        Y = np.asarray(y[:, None] if y.ndim == 1 else y, float)
-        w = weights_of(sample_weight, len(Y))
-        sums = Y.sum(axis=0) if w is None else w @ Y
-        if self.criterion == "poisson" and (np.any(Y < 0) or np.any(sums <= 0)):
-            raise ValueError(
-                "criterion='poisson' needs y without negative values and with a "
-                "positive sum in every column."
-            )
-        self.n_outputs_ = Y.shape[1]
-        signs = check_signs(self.monotonic_cst, X.shape[1], self.n_outputs_)
-        criterion = Criterion(KINDS[self.criterion], self.n_outputs_)
-        self.tree_ = fit_tree(self, X, Y, w, criterion, signs)
-        return self
-
-    def predict(self, X):
-        """The value of the leaf: (n,), or (n, outputs) if there are several."""
-        leaf = self.apply(X)
-        value = self.tree_.value[:, :, 0]
-        return (value[:, 0] if self.n_outputs_ == 1 else value)[leaf]
+    categorical_features: Columns | Literal["from_dtype"] | None = None
+    directional_features: Angles | None = None
+    categorical_split: Literal["subset", "level"] = "subset"
+    missing: Literal["default", "both"] = "default"
+    quantile: OpenFraction = 0.5

@@ -1,9 +1,13 @@
-"""A tree in words: as an indented listing, or as one rule per leaf."""
+"""A tree in words and as a graph: an indented listing, and DOT for Graphviz."""
+
+import html
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from .structure import LEAF
+from .colors import fills
+from .multiway import MultiwayTree
+from .view import is_multiway, name_classes, tree_of, view
 
 
 def export_text(
@@ -15,6 +19,7 @@ def export_text(
     spacing=3,
     decimals=2,
     show_weights=False,
+    show_missing=False,
 ):
     """The splits of a fitted tree as an indented listing.
 
@@ -22,7 +27,7 @@ def export_text(
     ----------
     decision_tree : fitted decision tree
     feature_names : sequence of str, default=None
-        Names of the columns; "feature_0", ... if None.
+        Names of the columns; if None those of the training frame, or "feature_0", ...
     class_names : sequence of str, default=None
         Names of the classes; `classes_` if None.
     max_depth : int, default=10
@@ -32,6 +37,8 @@ def export_text(
     decimals : int, default=2
     show_weights : bool, default=False
         Whether leaves show the weight of each class.
+    show_missing : bool, default=False
+        Whether to say where missing values go.
 
     Examples
     --------
@@ -43,72 +50,48 @@ def export_text(
     |--- size >  2.50
     |   |--- class: b
     """
-    check_is_fitted(decision_tree)
-    tree = decision_tree.tree_
-    names = name_features(tree, feature_names)
+    seen = view(decision_tree, feature_names)
     leaf = leaf_writer(decision_tree, class_names, decimals, show_weights)
-    depth = tree.places[0]
+    how = {"decimals": decimals, "pad": " ", "missing": show_missing}
     bar, edge = "|" + " " * spacing, "|" + "-" * spacing
     lines, stack = [], [(0, "")]
     while stack:
         node, head = stack.pop()
         if head:
             lines.append(head)
-        level = int(depth[node])
-        left, right = tree.children_left[node], tree.children_right[node]
+        level, below = int(seen.depth[node]), seen.children[node]
         lead = bar * level + edge
-        if left == LEAF:
+        if not below:
             lines.append(f"{lead} {leaf(node)}")
         elif level > max_depth:
-            lines.append(f"{lead} truncated branch of depth {height(tree, node)}")
+            depth = height(seen.children, node)
+            lines.append(f"{lead} truncated branch of depth {depth}")
         else:
-            name, v = names[tree.feature[node]], f"{tree.threshold[node]:.{decimals}f}"
-            stack.append((right, f"{lead} {name} >  {v}"))
-            stack.append((left, f"{lead} {name} <= {v}"))
+            words = lambda c: seen.tests[c].words(seen.names, seen.tables, **how)
+            stack.extend((c, f"{lead} {words(c)}") for c in reversed(below))
     return "\n".join(lines) + "\n"
 
 
-def name_features(tree, feature_names):
-    if feature_names is None:
-        return [f"feature_{i}" for i in range(tree.n_features)]
-    if len(feature_names) != tree.n_features:
-        raise ValueError(
-            f"feature_names must contain {tree.n_features} elements, got "
-            f"{len(feature_names)}"
-        )
-    return list(feature_names)
-
-
-def height(tree, node):
+def height(children, node):
     """Levels below and including a node."""
     levels, row = 0, [node]
     while row:
         levels += 1
-        row = [
-            c
-            for t in row
-            if tree.children_left[t] != LEAF
-            for c in (tree.children_left[t], tree.children_right[t])
-        ]
+        row = [c for t in row for c in children[t]]
     return levels
 
 
-def leaf_writer(model, class_names, decimals, show_weights):
+def leaf_writer(model, class_names=None, decimals=2, show_weights=False):
     """A function that puts a leaf into words."""
-    tree, classes = model.tree_, getattr(model, "classes_", None)
-    named = class_names is not None and classes is not None
-    if named and len(class_names) != len(classes):
-        raise ValueError(
-            f"class_names must contain {len(classes)} elements, got {len(class_names)}."
-        )
+    tree, names = tree_of(model), name_classes(model, class_names)
+    several = isinstance(getattr(model, "classes_", None), list)
 
     def write(node):
         value = tree.value[node]
-        if classes is None or isinstance(classes, list):
-            flat = value if classes is None else value.reshape(1, -1)
+        if names is None:
+            flat = value.reshape(1, -1) if several else value
             numbers = ", ".join(f"{v:.{decimals}f}" for v in np.ravel(flat))
             return f"value: [{numbers}]"
-        names = classes if class_names is None else class_names
         text = f"class: {names[np.argmax(value[0])]}"
         if not show_weights:
             return text
@@ -118,34 +101,190 @@ def leaf_writer(model, class_names, decimals, show_weights):
     return write
 
 
-def export_rules(decision_tree, *, feature_names=None, class_names=None, decimals=2):
-    """One rule per leaf, from left to right: mutually exclusive and exhaustive.
+class Dot(NamedTuple):
+    """How nodes are written for Graphviz."""
 
-    Several conditions on one feature are drawn together to the tightest.
+    label: str = "all"
+    impurity: bool = True
+    node_ids: bool = False
+    proportion: bool = False
+    special: bool = False
+    precision: int = 3
+
+    def node(self, node, model, question, classes):
+        """The label of a node."""
+        tree = model.tree_
+        titled = self.label == "all" or (self.label == "root" and node == 0)
+        title = lambda word: f"{word} = " if titled else ""
+        lines = [f"{'node ' if titled else ''}#{node}"] if self.node_ids else []
+        lines += [question] if question else []
+        if self.impurity:
+            name = getattr(model, "criterion", "impurity")
+            name = "entropy" if isinstance(tree, MultiwayTree) else name
+            lines.append(title(name) + str(self.round(tree.impurity[node])))
+        lines.append(title("samples") + self.size(tree, node))
+        lines.append(title("value") + self.value(tree, node))
+        if classes is not None:
+            best = classes[int(np.argmax(tree.value[node][0]))]
+            lines.append(title("class") + best)
+        if not self.special:
+            text = "\\n".join(line.replace('"', '\\"') for line in lines)
+            return f'"{text}"'
+        escaped = [html.escape(line).replace("#", "&#35;") for line in lines]
+        return f"<{'<br/>'.join(escaped).replace('&lt;=', '&le;')}>"
+
+    def round(self, value):
+        return float(round(float(value), self.precision))
+
+    def size(self, tree, node):
+        n = getattr(tree, "n_node_samples", tree.weighted_n_node_samples)
+        if self.proportion:
+            return f"{100.0 * n[node] / n[0]:.1f}%"
+        return f"{n[node]:g}" if n[node] < 1e6 else str(int(n[node]))
+
+    def value(self, tree, node):
+        """Shares, class weights or numbers."""
+        value = tree.value[node]
+        if value.shape[1] > 1:
+            mass = 1.0 if self.proportion else tree.weighted_n_node_samples[node]
+            value = value * mass
+            near = np.rint(value)
+            if not self.proportion and np.allclose(value, near, atol=1e-9):
+                value = near.astype(int)
+        rows = [[v.item() for v in row] for row in np.around(value, self.precision)]
+        if len(rows) == 1:
+            return str(rows[0]) if len(rows[0]) > 1 else str(rows[0][0])
+        return "[" + "\\n".join(str(row) for row in rows) + "]"
+
+
+def export_graphviz(
+    decision_tree,
+    out_file=None,
+    *,
+    max_depth=None,
+    feature_names=None,
+    class_names=None,
+    label="all",
+    filled=False,
+    leaves_parallel=False,
+    impurity=True,
+    node_ids=False,
+    proportion=False,
+    rotate=False,
+    rounded=False,
+    special_characters=False,
+    precision=3,
+    fontname="helvetica",
+):
+    """A tree in Graphviz's language DOT.
+
+    Parameters
+    ----------
+    decision_tree : fitted decision tree
+    out_file : path, file or None, default=None
+        Where to write; None returns the text.
+    max_depth : int or None, default=None
+        Deeper nodes are shown as (...).
+    feature_names, class_names : sequence of str, default=None
+        `class_names=True` shows classes as y[0], y[1], ...
+    label : {"all", "root", "none"}, default="all"
+        Which nodes name their numbers.
+    filled : bool, default=False
+        Colour nodes by their class or value.
+    leaves_parallel, impurity, node_ids, proportion, rotate, rounded : bool
+        Leaves at the bottom; show impurity; show numbers; show shares instead of
+        counts; grow to the right; round corners.
+    special_characters : bool, default=False
+        Write HTML-like labels.
+    precision : int, default=3
+        Decimals.
+    fontname : str, default="helvetica"
+
+    Returns
+    -------
+    str, or None if written to a file
 
     Examples
     --------
-    >>> from pansophy.tree import DecisionTreeClassifier, export_rules
-    >>> model = DecisionTreeClassifier().fit([[1.0], [2.0], [3.0]], ["a", "a", "b"])
-    >>> export_rules(model, feature_names=["size"])
-    ['if size <= 2.50 then class: a', 'if size > 2.50 then class: b']
+    >>> from pansophy.tree import DecisionTreeClassifier, export_graphviz
+    >>> model = DecisionTreeClassifier().fit([[1.0], [3.0]], ["a", "b"])
+    >>> print(export_graphviz(model).splitlines()[3])
+    0 [label="x[0] <= 2.0\\ngini = 0.5\\nsamples = 2\\nvalue = [1, 1]"] ;
     """
-    check_is_fitted(decision_tree)
-    tree = decision_tree.tree_
-    names = name_features(tree, feature_names)
-    leaf = leaf_writer(decision_tree, class_names, decimals, False)
-    rules, stack = [], [(0, {})]
+    if label not in ("all", "root", "none"):
+        raise ValueError(f"label must be 'all', 'root' or 'none', got {label!r}.")
+    seen = view(decision_tree, feature_names, prefix="x[{}]")
+    write = Dot(label, impurity, node_ids, proportion, special_characters, precision)
+    if class_names is True:
+        names = name_classes(decision_tree) or []
+        class_names = [f"y[{i}]" for i in range(len(names))]
+    named = class_names is not None
+    classes = name_classes(decision_tree, class_names) if named else None
+    colors = fills(decision_tree) if filled else []
+    style = ", ".join(w for w, on in (("filled", filled), ("rounded", rounded)) if on)
+    look = f', style="{style}", color="black"' if style else ""
+    lines = [
+        "digraph Tree {",
+        f'node [shape=box{look}, fontname="{fontname}"] ;',
+        *(["graph [ranksep=equally, splines=polyline] ;"] if leaves_parallel else []),
+        f'edge [fontname="{fontname}"] ;',
+        *(["rankdir=LR ;"] if rotate else []),
+    ]
+    ranks, stack = {}, [(0, -1)]
     while stack:
-        node, limits = stack.pop()
-        if tree.children_left[node] == LEAF:
-            tests = [
-                f"{names[f]} {sign} {v:.{decimals}f}" for (f, sign), v in limits.items()
-            ]
-            rules.append(f"if {' and '.join(tests) or 'true'} then {leaf(node)}")
-            continue
-        f, v = int(tree.feature[node]), float(tree.threshold[node])
-        upper = min(v, limits.get((f, "<="), np.inf))
-        lower = max(v, limits.get((f, ">"), -np.inf))
-        stack.append((tree.children_right[node], {**limits, (f, ">"): lower}))
-        stack.append((tree.children_left[node], {**limits, (f, "<="): upper}))
-    return rules
+        node, parent = stack.pop()
+        below, deep = seen.children[node], int(seen.depth[node])
+        cut = max_depth is not None and deep > max_depth
+        question = asks(seen, node, precision) if below else ""
+        fill = f', fillcolor="{"#C0C0C0" if cut else colors[node]}"' if filled else ""
+        text = '"(...)"' if cut else write.node(node, decision_tree, question, classes)
+        lines.append(f"{node} [label={text}{fill}] ;")
+        if parent >= 0:
+            lines.append(
+                f"{parent} -> {node}{edge_label(seen, parent, node, rotate)} ;"
+            )
+        last = cut or not below
+        ranks.setdefault("leaves" if last else deep, []).append(node)
+        stack.extend((c, node) for c in (() if cut else reversed(below)))
+    if leaves_parallel:
+        ends = ranks.pop("leaves")
+        groups = [ranks[k] for k in sorted(ranks)] + [ends]
+        lines += [f"{{rank=same ; {'; '.join(map(str, g))}}} ;" for g in groups]
+    text = "\n".join([*lines, "}"])
+    return deliver(text, out_file)
+
+
+def asks(seen, node, precision):
+    """What a node asks: the test of its left side, or the column with many branches."""
+    below = seen.children[node]
+    test = seen.tests[below[0]]
+    if is_multiway(seen, node):
+        return f"{seen.names[test.feature]}?"
+    if test.sign == "in":
+        return test.words(seen.names, seen.tables, precision)
+    return f"{seen.names[test.feature]} <= {float(round(test.value, precision))}"
+
+
+def edge_label(seen, parent, node, rotate):
+    """Attributes of an edge: the level, or True and False below the root."""
+    if is_multiway(seen, parent):
+        words = seen.tests[node].words(seen.names, seen.tables)
+        level = words.partition(" = ")[2].replace('"', '\\"')
+        return f' [label="{level}"]'
+    if parent:
+        return ""
+    left = node == seen.children[parent][0]
+    angle = 45 if left != rotate else -45
+    return f' [labeldistance=2.5, labelangle={angle}, headlabel="{left}"]'
+
+
+def deliver(text, out_file):
+    """Return a text, or write it to a path or an open file."""
+    if out_file is None:
+        return text
+    if hasattr(out_file, "write"):
+        out_file.write(text)
+        return None
+    with open(out_file, "w", encoding="utf-8") as file:
+        file.write(text)
+    return None

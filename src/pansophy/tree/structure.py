@@ -2,6 +2,13 @@
 
 Node 0 is the root. An inner node sends a row left if x[feature] <= threshold, right
 otherwise; a missing value goes left if `missing_go_to_left`. Leaves have children -1.
+A node whose row of `sets` is not all zero splits by set: x is then a code of
+`inputs.py` and goes left if bit x of the 256 is one; its threshold is NaN.
+
+Instead of taking one side, a missing value may go down both (`spread`), each with the
+share of the training weight that went there:
+
+    f(v, x) = (W_l f(l, x) + W_r f(r, x)) / W_v     where x[feature of v] is missing (1)
 """
 
 from functools import cached_property
@@ -23,6 +30,7 @@ class Packed(NamedTuple):
     threshold: np.ndarray  # float32, rounded down
     child: np.ndarray  # (nodes, 2) uint32: right, left; a leaf is its own child
     missing: np.ndarray  # uint32, 1: left
+    sets: np.ndarray | None  # (nodes, 4) uint64, of trees with splits by set
 
 
 class Arrays(NamedTuple):
@@ -38,6 +46,7 @@ class Arrays(NamedTuple):
     value: np.ndarray  # (nodes, outputs, 1 or classes)
     missing_go_to_left: np.ndarray
     n_features: int
+    sets: np.ndarray | None = None  # (nodes, 4) uint64: codes that go left, by bit
 
 
 class Tree(Arrays):
@@ -83,6 +92,7 @@ class Tree(Arrays):
             v.astype(np.float32),
             np.ascontiguousarray(child, np.uint32),
             self.missing_go_to_left.astype(np.uint32),
+            self.sets if self.sets is not None and self.sets.any() else None,
         )
 
     def apply(self, X):
@@ -91,12 +101,29 @@ class Tree(Arrays):
 
         n = X.shape[0]
         out, p = np.empty(n, np.int64), self.packed
+        loop = loops.apply if p.sets is None else loops.apply_sets
+        p = p[:-1] if p.sets is None else p
         if n <= BLOCK:
-            loops.apply(X, *p, 0, n, out)
+            loop(X, *p, 0, n, out)
             return out
-        cut = lambda i: loops.apply(X, *p, i, min(i + BLOCK, n), out)
+        cut = lambda i: loop(X, *p, i, min(i + BLOCK, n), out)
         for _ in threads.run((lambda i=i: cut(i)) for i in range(0, n, BLOCK)):
             pass
+        return out
+
+    def spread(self, X, value):
+        """Rows of `value` (nodes, ...) by row of X, missing values down both sides."""
+        from . import _predict as loops
+
+        out = value[self.apply(X)]
+        gone = np.flatnonzero(np.isnan(X).any(axis=1))
+        if len(gone):
+            flat = np.ascontiguousarray(value.reshape(len(value), -1), float)
+            mixed, p = np.zeros((len(gone), flat.shape[1])), self.packed
+            sets = np.empty((0, 4), np.uint64) if p.sets is None else p.sets
+            weight = self.weighted_n_node_samples
+            loops.spread(X[gone], *p[:-1], sets, weight, flat, self.max_depth, mixed)
+            out[gone] = mixed.reshape(len(gone), *value.shape[1:])
         return out
 
     def predict(self, X):
@@ -122,5 +149,5 @@ class Tree(Arrays):
         fall = total[inner] - total[self.children_left[inner]]
         fall -= total[self.children_right[inner]]
         out = np.bincount(self.feature[inner], fall, minlength=self.n_features)
-        out /= self.weighted_n_node_samples[0]
+        out = out / self.weighted_n_node_samples[0]
         return out / out.sum() if normalize and out.sum() > 0 else out

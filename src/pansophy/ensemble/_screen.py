@@ -1,0 +1,58 @@
+"""Loops of the screen: sums by coarse bin, and what a column can gain at most."""
+
+from numba import njit
+
+BINS = 256
+
+
+@njit(cache=True, nogil=True)
+def coarse(x, order, f, codes):
+    """Write into codes[:, f] the bin of each row: equal counts, no value in two."""
+    n, b = order.shape[0], 0
+    for i in range(n):
+        if i == 0 or x[order[i]] != x[order[i - 1]]:
+            b = i * BINS // n
+        codes[order[i], f] = b
+
+
+@njit(cache=True, nogil=True)
+def sums(codes, w, y, H):
+    """H[f, bin] = weight, weight of the second class."""
+    n, d = codes.shape
+    H[:] = 0.0
+    for i in range(n):
+        a = w[i]
+        c = a * y[i, 0]
+        for f in range(d):
+            h = H[f, codes[i, f]]
+            h[0] += a
+            h[1] += c
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gain(u, v, S, W):
+    """Gain of a split, up to a factor common to all: u of S and v of W on the left."""
+    if v <= 0.0 or v >= W:
+        return 0.0
+    t = u - S / W * v
+    return t * t / (v * (W - v))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def bounds(H, S, W, found, most):
+    """By column: the best gain at a limit of bins, and a bound on that at any place."""
+    for f in range(H.shape[0]):
+        u = v = 0.0
+        top = high = 0.0
+        for b in range(H.shape[1]):
+            dv, du = H[f, b]
+            if dv <= 0.0:
+                continue
+            # within the bin: first one class, then the other, in either order
+            high = max(high, gain(u + du, v + du, S, W))
+            high = max(high, gain(u, v + (dv - du), S, W))
+            u += du
+            v += dv
+            top = max(top, gain(u, v, S, W) if v < W * (1.0 - 1e-12) else 0.0)
+        found[f] = top
+        most[f] = max(high, top)

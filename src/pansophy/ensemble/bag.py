@@ -1,0 +1,259 @@
+"""What both bags share: fitting the members, their mean, and rows out of the bag."""
+
+import warnings
+from abc import abstractmethod
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import Estimator, check_weights
+from ..core import threads
+from ..core.progress import watched
+from ..params import ParameterError
+from .members import (
+    TreeTable,
+    fit_member,
+    float_rows,
+    in_memory,
+    is_plain,
+    is_tree,
+    mean_of_trees,
+    packed,
+    shares_table,
+    takes_weights,
+)
+from .resample import Scheme, columns_to_draw, member_seeds, rows_to_draw
+
+CHECKS = {
+    "dtype": None,
+    "accept_sparse": ["csr", "csc"],
+    "ensure_all_finite": False,  # the members say what they allow
+}
+
+
+def available_if_member_has(method):
+    """A method that exists where the estimator (or the first member) has it."""
+
+    def has(bag):
+        fitted = getattr(bag, "estimators_", None)
+        return hasattr(fitted[0] if fitted else bag._template(), method)
+
+    return available_if(has)
+
+
+def part(X, columns):
+    """The columns of a member; no copy if these are all."""
+    whole = len(columns) == X.shape[1] and bool(np.all(np.diff(columns) == 1))
+    return X if whole else X[:, columns]
+
+
+def fit_drawn(seed, template, scheme, X, y, w, table=None):
+    """The member of a seed, fitted to what it draws, and its columns."""
+    columns, counts = scheme.draw(seed)
+    counts = None if scheme.all_rows else counts
+    some = None if scheme.all_columns else columns
+    if table is None:
+        return fit_member(template, seed, X, y, some, counts, w), columns
+    model, weight = table.copy(seed), counts
+    if w is not None:
+        weight = w if counts is None else counts * w
+    table.grow(model, weight, some)
+    return model, columns
+
+
+class AbstractBag(Estimator):
+    """Members in `estimators_`, each with its seed and its columns."""
+
+    @abstractmethod
+    def fit(self, X, y, sample_weight=None) -> Any: ...
+
+    @abstractmethod
+    def _default(self) -> Any:
+        """The estimator that None stands for."""
+
+    @abstractmethod
+    def _answer(self, model, X, method) -> Any:
+        """What one member says of rows."""
+
+    @abstractmethod
+    def _set_oob(self, mean, y, covered) -> None:
+        """Store predictions out of the bag and their score."""
+
+    def _template(self):
+        return self._default() if self.estimator is None else self.estimator
+
+    def _checked(self, X, y, y_kind):
+        X, y, _ = self._begin(in_memory(self, X), y, y_kind=y_kind, **CHECKS)
+        return X.tocsr() if sp.issparse(X) else X, y
+
+    def _fit(self, X, y, sample_weight):
+        """Members not yet there, and what lies out of their bags."""
+        scheme, w = self._scheme(X, sample_weight)
+        if self.oob_score and not self.bootstrap:
+            raise ParameterError("oob_score needs bootstrap=True.")
+        if self.oob_score and self.warm_start:
+            raise ParameterError("oob_score needs warm_start=False.")
+        kept = self.warm_start and hasattr(self, "estimators_")
+        have = len(self.estimators_) if kept else 0
+        if self.n_estimators < have:
+            raise ParameterError(
+                f"n_estimators={self.n_estimators} must be at least the {have} members "
+                "that warm_start keeps."
+            )
+        if have == self.n_estimators:
+            warnings.warn(
+                "warm_start without more n_estimators fits no new members.",
+                stacklevel=3,
+            )
+            return self
+        if not kept:
+            self.estimators_, self.estimators_features_, self._draws = [], [], []
+        self.__dict__.pop("_forest", None)
+        self.estimator_ = clone(self._template())
+        seeds = member_seeds(self.random_state, self.n_estimators, have)
+        self._draws = [*self._draws, (scheme, seeds)]
+        run = lambda task: self._grow(task, scheme, seeds, X, y, w)
+        with threads.limited(self.n_jobs):
+            total = len(seeds)
+            watched(self, run, total=total, X=X, y=y, verbose=self.verbose)
+            _ = self._forest  # packed now: predictions leave the model as it is
+            if self.oob_score:
+                self._score_out_of_bag(X, y)
+        return self
+
+    def _scheme(self, X, sample_weight):
+        """How rows and columns are drawn; weights that members get, or None."""
+        n, d = X.shape
+        w = check_weights(sample_weight, np.empty((n, 0)))
+        rows = rows_to_draw(self.max_samples, n, w if self.bootstrap else None)
+        columns = columns_to_draw(self.max_features, d)
+        if not self.bootstrap and rows > n:
+            raise ParameterError(
+                f"max_samples={self.max_samples} rows cannot be drawn from {n} without "
+                "replacement."
+            )
+        if columns > d and not self.bootstrap_features:
+            raise ParameterError(f"max_features={columns} is more than the {d} of X.")
+        if w is not None and not self.bootstrap and not takes_weights(self._template()):
+            raise ValueError(
+                f"{type(self._template()).__name__} takes no sample_weight; use "
+                "bootstrap=True to draw rows by weight."
+            )
+        p = w / w.sum() if w is not None and self.bootstrap else None
+        scheme = Scheme(n, d, rows, columns, self.bootstrap, self.bootstrap_features, p)
+        return scheme, None if self.bootstrap else w
+
+    def _grow(self, task, scheme, seeds, X, y, w):
+        """Fit a member per seed, in their order."""
+        for model, columns in self._fitted(scheme, seeds, X, y, w):
+            child = task.child(f"member {len(self.estimators_)}")
+            self.estimators_.append(model)
+            self.estimators_features_.append(columns)
+            if child.end():
+                break
+
+    def _fitted(self, scheme, seeds, X, y, w):
+        """(member, columns) one after the other, computed a few at a time."""
+        template = self.estimator_
+        table = TreeTable(template, X, y) if shares_table(template) else None
+        if table is not None and not scheme.all_columns and not table.takes_features:
+            table = None
+        job = (template, scheme, X, y, w, table)
+        if is_tree(template):
+            return threads.run((lambda s=s: fit_drawn(s, *job)) for s in seeds)
+        pool = Parallel(n_jobs=self.n_jobs, return_as="generator")
+        return pool(delayed(fit_drawn)(s, *job) for s in seeds)
+
+    @cached_property
+    def _forest(self):
+        """All members in one packed forest where they are trees of numbers."""
+        if not all(is_plain(m) for m in self.estimators_):
+            return None
+        whole = all(s.all_columns for s, _ in self._draws)
+        columns = None if whole else self.estimators_features_
+        return packed(self.estimators_, columns, self.n_features_in_)
+
+    def _mean(self, X, method):
+        """Mean of the members' answers, eq. (1)."""
+        check_is_fitted(self)
+        if self._forest is not None:
+            with threads.limited(self.n_jobs):
+                mean = mean_of_trees(self._forest, float_rows(self, X))
+            if method == "predict_proba":
+                return mean[:, 0]
+            return mean[:, 0, 0] if mean.shape[1] == 1 else mean[:, :, 0]
+        X = self._ready(in_memory(self, X), **CHECKS)
+        X = X.tocsr() if sp.issparse(X) else X
+        with threads.limited(self.n_jobs):
+            pairs = zip(self.estimators_, self.estimators_features_)
+            pool = Parallel(n_jobs=self.n_jobs, return_as="generator")
+            ask = delayed(self._answer)
+            return sum(pool(ask(m, part(X, c), method) for m, c in pairs)) / len(self)
+
+    def _score_out_of_bag(self, X, y):
+        """Predictions of each row by the members that have not drawn it."""
+        method = "predict_proba" if hasattr(self, "classes_") else "predict"
+        counts = (s.draw(seed)[1] for s, seeds in self._draws for seed in seeds)
+
+        def ask(model, columns, drawn):
+            rows = np.flatnonzero(drawn == 0)
+            if not len(rows):
+                return rows, None
+            return rows, self._answer(model, part(X[rows], columns), method)
+
+        triples = zip(self.estimators_, self.estimators_features_, counts)
+        total, times = None, np.zeros(len(y), np.int64)
+        for rows, answer in threads.run((lambda t=t: ask(*t)) for t in triples):
+            if answer is not None:
+                total = (
+                    np.zeros((len(y), *answer.shape[1:])) if total is None else total
+                )
+                total[rows] += answer
+                times[rows] += 1
+        self._store_out_of_bag(total, times, y)
+
+    def _store_out_of_bag(self, total, times, y):
+        self.oob_missing_ = np.flatnonzero(times == 0)
+        if len(self.oob_missing_):
+            warnings.warn(
+                f"{len(self.oob_missing_)} of {len(y)} rows were drawn by every member "
+                "and have no prediction out of the bag; oob_missing_ lists them.",
+                stacklevel=4,
+            )
+        if total is None:
+            shape = (len(y), self.n_classes_) if hasattr(self, "classes_") else y.shape
+            total = np.zeros(shape)
+        share = np.where(times > 0, times, np.nan)
+        mean = total / (share if total.ndim == 1 else share[:, None])
+        self._set_oob(mean, y, np.flatnonzero(times))
+
+    @property
+    def estimators_samples_(self):
+        """Rows that each member drew, in ascending order; drawn again when asked."""
+        seen = [s.draw(seed)[1] for s, seeds in self._draws for seed in seeds]
+        return [np.repeat(np.arange(len(c)), c) for c in seen[: len(self.estimators_)]]
+
+    def __len__(self):
+        return len(self.estimators_)
+
+    def __getitem__(self, index):
+        return self.estimators_[index]
+
+    def __iter__(self):
+        return iter(self.estimators_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._template()).input_tags
+        tags.input_tags.sparse, tags.input_tags.allow_nan = (
+            inner.sparse,
+            inner.allow_nan,
+        )
+        return tags

@@ -1,0 +1,201 @@
+"""A cascade: cheap models answer the easy rows, dear ones the rest.
+
+Stages f_1 .. f_M of rising cost, with probabilities p_m(c | x) and thresholds t_m:
+
+    stage(x) = the first m with max_c p_m(c | x) >= t_m, else M                  (1)
+    y(x) = argmax_c p_stage(x)(c | x)                                            (2)
+
+Threshold 0 lets the first stage answer everything, one above 1 the last. A row costs
+the stages that it went through, so the mean cost is sum_m cost_m share of rows that
+reach m (3), which `report` prints.
+
+A later stage may learn from all rows, or only from those that will reach it, as in
+[AlpaydinKaynak1998]. Whether a training row does is decided by out-of-fold
+probabilities of the stage before, fitted without that row: a stage that saw it would
+be too sure.
+
+Shapes    p (n, K)   stage (n,) from 0   thresholds (M - 1,)
+Refs      [AlpaydinKaynak1998]; [ViolaJones2001]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from numbers import Real
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from ..base import Classifier
+from ..params import Jobs, NonNegative, ParameterError
+from ..typing import Numbers, Splits
+from .committee import AbstractCommittee, Members, class_shares, fit_one, take
+from .stacking import out_of_fold
+
+
+class Report(NamedTuple):
+    """Who answered, and at what cost; prints as a table."""
+
+    names: list[str]
+    answered: np.ndarray  # share of rows that stop at a stage
+    reached: np.ndarray  # share of rows that get there
+    cost: np.ndarray  # of a row at the stage
+    mean_cost: float  # eq. (3)
+
+    def __str__(self):
+        wide = max(5, *(len(n) for n in self.names))
+        lines = [f"{'stage':<{wide}}  reached  answered  cost of a row"]
+        for n, r, a, c in zip(self.names, self.reached, self.answered, self.cost):
+            lines.append(f"{n:<{wide}}  {r:7.1%}  {a:8.1%}  {c:g}")
+        return "\n".join([*lines, f"mean cost {self.mean_cost:.4g}"])
+
+
+@dataclass(eq=False, repr=False)
+class CascadeClassifier(Classifier, AbstractCommittee):
+    """Classifiers in a row, each asked only if those before were not sure.
+
+    Parameters
+    ----------
+    estimators : list of (str, classifier) or None, default=None
+        The stages, cheapest first, each with `predict_proba`. None takes a decision
+        stump, a logistic regression and a decision tree.
+    threshold : float or list of float, default=0.9
+        Probability from which a stage's answer is taken: one for all, or one for each
+        stage but the last.
+    learn_from : {"all", "reached"}, default="all"
+        Whether a stage learns from all rows or from those that get there.
+    costs : list of float or None, default=None
+        Cost of a row at each stage, for `report`; None for 1, 2, 3, ...
+    cv : int, splitter, list of splits or None, default=None
+        Folds that decide which rows reach a stage under learn_from="reached".
+    n_jobs : int or None, default=None
+        Folds fitted at the same time.
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    estimators_ : list of fitted stages
+    named_estimators_ : Bunch
+    n_learned_ : array of shape (M,)
+        Rows that each stage learned from.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.ensemble import CascadeClassifier
+    >>> X = np.arange(40.0)[:, None]
+    >>> model = CascadeClassifier().fit(X, np.where(X[:, 0] > 19, "b", "a"))
+    >>> model.predict([[3.0], [30.0]]), model.stage([[3.0], [30.0]])
+    (array(['a', 'b'], dtype='<U1'), array([0, 0]))
+    >>> print(model.report(X))
+    stage   reached  answered  cost of a row
+    stump    100.0%    100.0%  1
+    linear     0.0%      0.0%  2
+    tree       0.0%      0.0%  3
+    mean cost 1
+    """
+
+    estimators: Members | None = None
+    _: KW_ONLY
+    threshold: NonNegative | Numbers = 0.9
+    learn_from: Literal["all", "reached"] = "all"
+    costs: Numbers | None = None
+    cv: Splits = None
+    n_jobs: Jobs = None
+
+    def _default(self):
+        from ..tree import DecisionTreeClassifier
+
+        stump = DecisionTreeClassifier(max_depth=1, random_state=0)
+        return [("stump", stump), *super()._default()]
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the stages one after the other."""
+        X, y, w, classes = self._open(X, y, sample_weight)
+        members = self._members()
+        thresholds, _ = self._thresholds(len(members)), self._costs(len(members))
+        fitted, learned, kept = [], [], np.arange(len(y))
+        for m, (name, estimator) in enumerate(members):
+            if not hasattr(estimator, "predict_proba"):
+                raise ParameterError(f"stage {name!r} has no predict_proba.")
+            part = (take(X, kept), y[kept], None if w is None else w[kept])
+            fitted.append(fit_one(estimator, *part, name))
+            learned.append(len(kept))
+            if self.learn_from == "reached" and m + 1 < len(members):
+                kept = self._reaching(estimator, part, kept, thresholds[m])
+        self._keep(fitted, members, classes)
+        self.n_learned_ = np.array(learned)
+        return self
+
+    def _reaching(self, estimator, part, kept, threshold):
+        """Rows that go on to the next stage, by out-of-fold probabilities.
+
+        All of them where those that go on lack a class, or are too few for folds.
+        """
+        from sklearn.model_selection import check_cv
+
+        X, y, w = part
+        counts = np.bincount(y)
+        cv = check_cv(self.cv, y, classifier=True)
+        if counts[counts > 0].min() < cv.get_n_splits(X, y):
+            return kept
+        splits = list(cv.split(X, y))
+        p = out_of_fold(estimator, X, y, w, splits, "predict_proba", self.n_jobs)
+        unsure = p.max(axis=1) < threshold
+        whole = len(np.unique(y[unsure])) == len(np.unique(y))
+        return kept[unsure] if whole else kept
+
+    def _thresholds(self, M):
+        if isinstance(self.threshold, Real):
+            return np.full(max(M - 1, 0), float(self.threshold))
+        t = np.asarray(self.threshold, float)
+        if len(t) != M - 1 or np.any(t < 0):
+            raise ParameterError(
+                f"threshold of CascadeClassifier must hold {M - 1} numbers of at least "
+                f"0, one for each stage but the last, got {len(t)}."
+            )
+        return t
+
+    def _costs(self, M):
+        costs = np.arange(1.0, M + 1) if self.costs is None else np.asarray(self.costs)
+        if len(costs) != M or np.any(costs < 0):
+            raise ParameterError(
+                f"costs of CascadeClassifier must hold {M} numbers of at least 0."
+            )
+        return costs.astype(float)
+
+    def _walk(self, X):
+        """Probabilities (n, K) and stages (n,), each row as far as it goes."""
+        X, K = self._asked(X), len(self.classes_)
+        thresholds = self._thresholds(len(self.estimators_))
+        first = class_shares(self.estimators_[0], X, K)
+        p, stage = first, np.zeros(len(first), int)
+        left = np.arange(len(p))
+        for m, estimator in enumerate(self.estimators_[1:], start=1):
+            left = left[p[left].max(axis=1) < thresholds[m - 1]]
+            if len(left) == 0:
+                break
+            p[left], stage[left] = class_shares(estimator, take(X, left), K), m
+        return p, stage
+
+    def predict(self, X):
+        """Eq. (2)."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X):
+        """Probabilities of the stage that answers: (n, K)."""
+        return self._walk(X)[0]
+
+    def stage(self, X):
+        """Eq. (1): the stage that answers each row, from 0."""
+        return self._walk(X)[1]
+
+    def report(self, X) -> Report:
+        """Shares of rows and costs by stage."""
+        stage, M = self.stage(X), len(self.estimators_)
+        answered = np.bincount(stage, minlength=M) / len(stage)
+        reached = answered[::-1].cumsum()[::-1]
+        cost = self._costs(M)
+        names = [n for n, _ in self._members()]
+        return Report(names, answered, reached, cost, float(cost @ reached))

@@ -1,0 +1,170 @@
+"""Rows as the leaves they fall into: an embedding by random trees, without targets.
+
+Trees are grown with random features and random thresholds for random targets, so they
+part the rows where these are dense. A row becomes the indicator of its leaf in every
+tree: one of all leaves per tree, a sparse code in which near rows share ones.
+
+Refs      [Moosmann2006]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import Transformer
+from ..core.random import rng_from
+from ..params import Count, Flag, Jobs, NonNegative, Verbosity
+from ..tree._layout import SQUARE
+from ..tree.abstract import (
+    CHECKS,
+    Bins,
+    HalfAtMost,
+    OpenShare,
+    Share,
+    TwoOrMore,
+    in_memory,
+    weights_of,
+)
+from ..tree.criteria import Criterion
+from ..tree.extra_tree import ExtraTreeRegressor
+from ..tree.inputs import Inputs
+from ..typing import Seed
+from .abstract_forest import AbstractForest
+
+
+@dataclass(eq=False, repr=False)
+class RandomTreesEmbedding(Transformer, AbstractForest):
+    """Leaves of totally random trees as a sparse code.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    max_depth : int, default=5
+        Most splits between root and leaf.
+    min_samples_split : int or float, default=2
+        Rows a node needs to be split; a fraction is of all rows.
+    min_samples_leaf : int or float, default=1
+        Rows that each side of a split must keep.
+    min_weight_fraction_leaf : float, default=0.0
+        Share of the total weight that each side of a split must keep.
+    max_leaf_nodes : int or None, default=None
+        If given, nodes are split in the order of their gain until there are so many.
+    min_impurity_decrease : float, default=0.0
+        Gain, as a share of the total weight, that a split must reach.
+    sparse_output : bool, default=True
+        Whether the code is a sparse matrix.
+    n_jobs : int or None, default=None
+        Threads; None is all.
+    random_state : int, RandomState, Generator or None, default=None
+    verbose : int, default=0
+        Shows progress if not 0.
+    warm_start : bool, default=False
+        Keep the trees of the last fit and grow those that are missing.
+    max_bins : int or None, default=255
+        Bins of columns with more different values; None is exact.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        All trees, packed.
+    estimators_ : list of ExtraTreeRegressor
+        The trees one by one, built when first asked for.
+    estimator_ : ExtraTreeRegressor
+    one_hot_encoder_ : OneHotEncoder
+    feature_importances_ : array of shape (n_features,)
+    n_outputs_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.ensemble import RandomTreesEmbedding
+    >>> X = np.arange(10.0)[:, None]
+    >>> code = RandomTreesEmbedding(5, max_depth=2, random_state=0).fit_transform(X)
+    >>> code.shape[0], int(code.sum())
+    (10, 50)
+    """
+
+    n_estimators: Count = 100
+    _: KW_ONLY
+    max_depth: Count = 5
+    min_samples_split: TwoOrMore | Share = 2
+    min_samples_leaf: Count | OpenShare = 1
+    min_weight_fraction_leaf: HalfAtMost = 0.0
+    max_leaf_nodes: TwoOrMore | None = None
+    min_impurity_decrease: NonNegative = 0.0
+    sparse_output: Flag = True
+    n_jobs: Jobs = None
+    random_state: Seed = None
+    verbose: Verbosity = 0
+    warm_start: Flag = False
+    max_bins: Bins | None = 255
+
+    # What the other forests have as parameters
+    @property
+    def criterion(self):
+        """Of the random targets."""
+        return "squared_error"
+
+    @property
+    def splitter(self):
+        """How thresholds are found, as decision trees name it."""
+        return "random"
+
+    @property
+    def max_features(self):
+        """Features drawn at each node."""
+        return 1
+
+    @property
+    def bootstrap(self):
+        """Every tree has all rows."""
+        return False
+
+    oob_score = max_samples = None
+    ccp_alpha = 0.0
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Grow the trees. y is not used."""
+        self.fit_transform(X, y, sample_weight)
+        return self
+
+    def fit_transform(self, X, y=None, sample_weight=None):
+        """Grow the trees and code the rows they were grown on."""
+        with np.errstate(over="ignore"):  # too large for float32: the check says so
+            X, _ = self._begin(in_memory(X), **CHECKS)
+        w = weights_of(sample_weight, X.shape[0])
+        self.inputs_ = Inputs(np.zeros(X.shape[1], np.int8))
+        self.n_outputs_ = 1
+        random = rng_from(self.random_state)
+        targets = random.random((X.shape[0], 1))
+        self._grow(X, targets, w, Criterion(SQUARE, 1))
+        self.one_hot_encoder_ = OneHotEncoder(
+            sparse_output=self.sparse_output, handle_unknown="ignore"
+        )
+        code = self.one_hot_encoder_.fit_transform(self.apply(X))
+        self._n_features_out = code.shape[1]
+        return code
+
+    def transform(self, X):
+        """(n, leaves) with a one at each leaf that a row falls into."""
+        check_is_fitted(self, "forest_")
+        return self.one_hot_encoder_.transform(self.apply(X))
+
+    def get_feature_names_out(self, input_features=None):
+        """Names randomtreesembedding_<tree>_<leaf> of the columns."""
+        check_is_fitted(self, "forest_")
+        leaves = self.one_hot_encoder_.categories_
+        names = [f"{t}_{v}" for t, some in enumerate(leaves) for v in some]
+        return np.asarray([f"randomtreesembedding_{n}" for n in names], object)
+
+    def _member(self) -> Any:
+        options = self._tree_options()
+        del options["monotonic_cst"], options["categorical_features"]
+        return ExtraTreeRegressor(**options)
+
+    def _set_oob(self, mean, y, covered):
+        """No row is out of a bag."""

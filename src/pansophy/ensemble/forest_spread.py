@@ -1,0 +1,215 @@
+"""What a forest knows beyond its mean: variances, quantiles, proximities.
+
+With tree predictions t_b(x), b = 1 .. B, of mean t(x):
+
+    variance     1/B sum_b (t_b - t)^2  [+ 1/B sum_b v_b]                        (1)
+    quantiles    of the training targets with weights
+                 a_i(x) = 1/B sum_b c_bi [i in the leaf of x] / (c summed there) (2)
+    proximity    1/B sum_b [x and z in the same leaf]                            (3)
+
+where v_b is the variance within the leaf (law of total variance) and c_bi is how often
+tree b drew row i. How much t(x) itself would change with other training data is told by
+the draws that made the trees: the infinitesimal jackknife
+
+    V_IJ = sum_i cov_b(c_bi, t_b)^2                                              (4)
+
+and the jackknife after bootstrap, from the mean t_-i of the trees without row i,
+
+    V_J = (n - 1)/n sum_i (t_-i - t)^2.                                          (5)
+
+With finitely many trees both are too large by noise of known size, which is taken off:
+for (4) s/B and for (5) (e - 1) n/B (s = n draws) times the variance over trees.
+
+Shapes    X (n, d)   leaves (n, B)   counts (B, n_train)
+Refs      [Breiman2001] proximity; [Meinshausen2006] quantiles; [Wager2014] jackknife
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core import threads
+from ..params import ParameterError
+from ..tree.abstract import in_blocks, rows_of
+from . import _forest as loops
+
+DENSE = 1 << 28  # bytes up to which proximities are dense
+BLOCK = 1 << 11  # rows at a time
+
+
+class Targets(NamedTuple):
+    """Training targets by leaf, for quantiles."""
+
+    y: np.ndarray  # (n, m) ascending by output
+    rank: np.ndarray  # (members, m) place in y of the target of each member
+    weight: np.ndarray  # (members,) shares within the leaf
+    start: np.ndarray  # (leaves + 1,) first member of each leaf
+
+
+class Distribution(NamedTuple):
+    """A Gaussian predictive distribution for every row."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+
+
+def at(rows, values, n):
+    """An array of length n with values at some rows and 0 elsewhere."""
+    out = np.zeros(n, values.dtype)
+    out[rows] = values
+    return out
+
+
+def leaves(model, X):
+    """(n, B) numbers of the leaves through all trees, of checked rows."""
+    with threads.limited(model.n_jobs):
+        return in_blocks(X, model.forest_.leaves)
+
+
+def by_block(model, X, function):
+    """function(leaves of a block of rows), put together."""
+    X = rows_of(model, X)
+    cuts = range(0, X.shape[0], BLOCK)
+    parts = [function(leaves(model, X[i : i + BLOCK])) for i in cuts]
+    if isinstance(parts[0], tuple):
+        return tuple(np.concatenate(p) for p in zip(*parts))
+    return np.concatenate(parts)
+
+
+def distribution(model, X, within) -> Distribution:
+    """Eq. (1)."""
+    forest = model.forest_
+    if within and (model.n_outputs_ > 1 or len(forest.impurity) != len(forest.value)):
+        raise ValueError(
+            "the variance within leaves is kept for one output and squared error "
+            "without monotone constraints only: ask for within=False."
+        )
+
+    def moments(leaf):
+        value = forest.real_value[leaf].astype(float)
+        mean, variance = value.mean(axis=1), value.var(axis=1)
+        if within:
+            variance += forest.impurity[leaf].astype(float).mean(axis=1)[:, None]
+        return mean, variance
+
+    mean, variance = by_block(model, X, moments)
+    if model.n_outputs_ == 1:
+        mean, variance = mean[:, 0], variance[:, 0]
+    return Distribution(mean, variance)
+
+
+def targets(model, X, y, w) -> Targets:
+    """The training targets of every leaf, weighted by how often they were drawn."""
+    forest, n = model.forest_, X.shape[0]
+    leaf = in_blocks(X, forest.leaves)
+    order = np.argsort(y, axis=0, kind="stable")
+    rank = np.empty(y.shape, np.int32)
+    np.put_along_axis(rank, order, np.arange(n, dtype=np.int32)[:, None], axis=0)
+    members, where, weights = [], [], []
+    for t, c in enumerate(model._counts(n)):
+        c = c if w is None or model.bootstrap else c * w
+        rows = np.flatnonzero(c)
+        rows = rows[np.argsort(leaf[rows, t], kind="stable")]
+        members.append(rows)
+        where.append(leaf[rows, t])
+        weights.append(c[rows])
+    members, where = np.concatenate(members), np.concatenate(where)
+    weights = np.concatenate(weights).astype(float)
+    total = np.bincount(where, weights, len(forest.value))
+    count = np.bincount(where, minlength=len(forest.value))
+    start = np.concatenate(([0], np.cumsum(count)))
+    y = np.take_along_axis(y, order, axis=0)
+    return Targets(y, rank[members], weights / total[where], start)
+
+
+def quantiles(model, X, q):
+    """Quantiles of eq. (2): (n,) or (n, q), and a last axis of outputs if several."""
+    levels = np.atleast_1d(np.asarray(q, float))
+    if levels.ndim > 1 or np.any((levels < 0) | (levels > 1) | np.isnan(levels)):
+        raise ValueError(f"quantiles must be numbers from 0 to 1, got {q!r}.")
+    if not model.keep_targets:
+        raise ParameterError(
+            "quantiles need the training targets of the leaves: fit with "
+            "keep_targets=True."
+        )
+    kept, order = model.targets_, np.argsort(levels, kind="stable")
+
+    def block(leaf):
+        out = np.empty((len(leaf), len(levels), model.n_outputs_))
+        for o in range(model.n_outputs_):
+            part = np.empty((len(leaf), len(levels)))
+            loops.quantiles(
+                leaf,
+                kept.start,
+                np.ascontiguousarray(kept.rank[:, o]),
+                kept.weight,
+                np.ascontiguousarray(kept.y[:, o]),
+                levels[order],
+                part,
+            )
+            out[:, order, o] = part
+        return out
+
+    out = by_block(model, X, block)
+    out = out[:, :, 0] if model.n_outputs_ == 1 else out
+    return out[:, 0] if np.ndim(q) == 0 else out
+
+
+def jackknife(model, X, method):
+    """Eq. (4) or (5) with its correction, never below 0."""
+    if not model.bootstrap:
+        raise ParameterError(
+            "the variance of a forest is read off its draws: fit with bootstrap=True."
+        )
+    n = model._n_rows
+    C = np.stack(list(model._counts(n))).astype(float)  # (B, n)
+    B, s = len(C), float(C[0].sum())
+    out_of_bag = (C == 0).astype(float)
+    times = out_of_bag.sum(axis=0)
+    C -= C.mean(axis=0)
+    values = model.forest_.real_value
+
+    def block(leaf):
+        t = values[leaf].astype(float)  # (b, B, m)
+        t -= t.mean(axis=1, keepdims=True)
+        noise = (t * t).mean(axis=1)
+        out = np.empty_like(noise)
+        for o in range(t.shape[2]):
+            if method == "infinitesimal":
+                cov = t[:, :, o] @ C / B
+                out[:, o] = np.sum(cov * cov, axis=1) - s / B * noise[:, o]
+            else:
+                seen = times > 0
+                apart = t[:, :, o] @ out_of_bag[:, seen] / times[seen]
+                V = (n - 1) / n * np.sum(apart * apart, axis=1)
+                out[:, o] = V - (np.e - 1) * n / B * noise[:, o]
+        return np.maximum(out, 0.0)
+
+    out = by_block(model, X, block)
+    return out[:, 0] if model.n_outputs_ == 1 else out
+
+
+def proximity(model, X, Z, dense_output):
+    """Eq. (3), as a product of sparse indicators of leaves."""
+    A = indicator(model, X)
+    G = A if Z is None else indicator(model, Z)
+    size = 8 * A.shape[0] * G.shape[0]
+    dense = size <= DENSE if dense_output is None else dense_output
+    B = len(model.forest_)
+    if not dense:
+        return (A @ G.T).tocsr() / B
+    out, H = np.empty((A.shape[0], G.shape[0])), G.T.tocsr()
+    for i in range(0, A.shape[0], BLOCK):
+        out[i : i + BLOCK] = (A[i : i + BLOCK] @ H).toarray()
+    return out / B
+
+
+def indicator(model, X):
+    """(n, leaves) CSR matrix with a one at the leaves of each row."""
+    leaf = leaves(model, rows_of(model, X))
+    n, B = leaf.shape
+    start = np.arange(0, n * B + 1, B)
+    ones = np.ones(n * B)
+    shape = (n, len(model.forest_.value))
+    return sp.csr_matrix((ones, leaf.ravel(), start), shape)

@@ -1,0 +1,288 @@
+"""Isolation forest: outliers are parted from the rest by few random cuts.
+
+A tree on psi rows cuts, at each node, one random column at a random place between its
+extremes. With h(x) the number of cuts until x is alone (a leaf that still holds m rows
+counts c(m) more, the mean number for m rows), and its mean over the trees,
+
+    c(m) = 2 (ln(m - 1) + gamma) - 2 (m - 1) / m,   c(2) = 1,   c(1) = 0         (1)
+    score(x) = - 2^(-mean h(x) / c(psi)).                                        (2)
+
+Scores run from -1 (isolated at once) to 0; -1/2 is what a row amid the others has.
+Outliers are few and different, so a small psi shows them best, and time and memory do
+not depend on n but for drawing and scoring. Depth is cut at log2 psi: what is deeper is
+no outlier.
+
+h(x) is stored as the value of the leaf, so scoring is one sum over the packed trees.
+
+Time O(B psi log psi) for the fit, O(B log psi) for the score of a row.
+
+Shapes    X (n, d)   B trees   psi rows each
+Refs      [Liu2008]
+"""
+
+import warnings
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from numbers import Integral
+from typing import Annotated, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import Estimator, OneClass
+from ..core import threads
+from ..core.progress import watched
+from ..params import Count, Flag, Jobs, ParameterError, Rule, Verbosity
+from ..tree._layout import SQUARE
+from ..tree.abstract import CHECKS, Share, in_blocks, in_memory, rows_of, weights_of
+from ..tree.columns import columns
+from ..tree.criteria import Criterion
+from ..tree.extra_tree import ExtraTreeRegressor
+from ..tree.grow import Grower, Limits
+from ..tree.inputs import Inputs
+from ..tree.packed import LEAVES, cut, join, part_of
+from ..typing import Seed
+from .resample import Scheme, columns_to_draw, member_seeds
+
+OFTEN = 256  # rows of a tree unless told
+Contamination = Annotated[
+    float, Rule("a share above 0, at most 0.5", lambda v: 0 < v <= 0.5)
+]
+
+
+def mean_path(m):
+    """c(m) of eq. (1).
+
+    >>> mean_path(np.array([1, 2, 256])).round(4)
+    array([ 0.    ,  1.    , 10.2448])
+    """
+    m = np.asarray(m, float)
+    many = np.maximum(m, 3.0)
+    c = 2.0 * (np.log(many - 1.0) + np.euler_gamma) - 2.0 * (many - 1.0) / many
+    return np.where(m > 2, c, np.where(m == 2, 1.0, 0.0))
+
+
+def draw(scheme, seed):
+    """Columns and counts of rows of the tree of a seed; by weight, if there is any."""
+    features, counts = scheme.draw(seed)
+    if scheme.p is not None and not scheme.bootstrap:
+        rng = np.random.default_rng([int(seed), 1])
+        rows = rng.choice(scheme.n, scheme.rows, replace=False, p=scheme.p)
+        counts = np.zeros(scheme.n, np.int64)
+        counts[rows] = 1
+    return features, counts
+
+
+def isolate(X, seed, scheme, depth):
+    """The isolation tree of a seed, its leaves' values being h of eq. (2)."""
+    features, counts = draw(scheme, seed)
+    rows = np.flatnonzero(counts)
+    Z = X[rows] if scheme.all_columns else X[rows][:, features]
+    Z = Z.toarray() if sp.issparse(Z) else Z
+    y = np.random.default_rng(seed).random((len(rows), 1))
+    table = columns(np.ascontiguousarray(Z), as_bytes=False)
+    limits = Limits(max_depth=depth, max_features=1, random=True)
+    tree = Grower(table, Criterion(SQUARE, 1), limits).grow(y, seed=int(seed)).tree
+    path = tree.places[0] + mean_path(tree.n_node_samples)
+    inner = tree.children_left >= 0
+    return tree._replace(
+        value=path[:, None, None],
+        impurity=np.zeros(tree.node_count),
+        feature=np.where(inner, features[np.maximum(tree.feature, 0)], -2),
+        n_features=scheme.d,
+    )
+
+
+@dataclass(eq=False, repr=False)
+class IsolationForest(OneClass, Estimator):
+    """Outliers by how few random cuts isolate them.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    max_samples : "auto", int or float, default="auto"
+        Rows that each tree draws; "auto" is 256 or all, a fraction is of all rows.
+    contamination : "auto" or float, default="auto"
+        Share of outliers among the training rows, which sets `offset_`; "auto" takes
+        the offset -0.5.
+    max_features : int or float, default=1.0
+        Columns that each tree draws.
+    bootstrap : bool, default=False
+        Whether rows are drawn with replacement.
+    n_jobs : int or None, default=None
+        Threads; None is all.
+    random_state : int, RandomState, Generator or None, default=None
+    verbose : int, default=0
+        Shows progress if not 0.
+    warm_start : bool, default=False
+        Keep the trees of the last fit and grow those that are missing.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        All trees, packed; the value of a leaf is its path length.
+    offset_ : float
+        `decision_function` is `score_samples` less this.
+    max_samples_ : int
+    estimators_ : list of ExtraTreeRegressor
+        The trees one by one, built when first asked for.
+    estimator_ : ExtraTreeRegressor
+    estimators_features_ : list of arrays
+        Columns that each tree drew.
+    estimators_samples_ : list of arrays
+        Rows that each tree drew.
+
+    Examples
+    --------
+    >>> from pansophy.ensemble import IsolationForest
+    >>> X = [[-1.1], [0.3], [0.5], [100.0]]
+    >>> IsolationForest(random_state=0).fit(X).predict([[0.1], [0.0], [90.0]])
+    array([ 1,  1, -1])
+    """
+
+    _: KW_ONLY
+    n_estimators: Count = 100
+    max_samples: Count | Share | Literal["auto"] = "auto"
+    contamination: Contamination | Literal["auto"] = "auto"
+    max_features: Count | Share = 1.0
+    bootstrap: Flag = False
+    n_jobs: Jobs = None
+    random_state: Seed = None
+    verbose: Verbosity = 0
+    warm_start: Flag = False
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Grow the trees. y is not used; rows are drawn by weight, if there is any."""
+        with np.errstate(over="ignore"):  # too large for float32: the check says so
+            X, _ = self._begin(in_memory(X), **CHECKS)
+        X = X.tocsr() if sp.issparse(X) else X
+        w = weights_of(sample_weight, X.shape[0])
+        self.inputs_ = Inputs(np.zeros(X.shape[1], np.int8))
+        kept = self.warm_start and hasattr(self, "forest_")
+        have = len(self.forest_) if kept else 0
+        if self.n_estimators < have:
+            raise ParameterError(
+                f"n_estimators={self.n_estimators} must be larger or equal to the "
+                f"{have} trees that warm_start keeps."
+            )
+        scheme = self._scheme(X, w)
+        depth = int(np.ceil(np.log2(max(scheme.rows, 2))))
+        seeds = member_seeds(self.random_state, self.n_estimators, have)
+        parts = [cut(self.forest_, t) for t in range(have)]
+        vars(self).pop("estimators_", None)
+
+        def run(task):
+            grow = lambda s: part_of(isolate(X, s, scheme, depth), LEAVES)
+            for part in threads.run((lambda s=s: grow(s)) for s in seeds):
+                child = task.child(f"tree {len(parts)}")
+                parts.append(part)
+                if child.end():
+                    break
+
+        with threads.limited(self.n_jobs):
+            watched(self, run, total=len(seeds), X=X, verbose=self.verbose)
+        self._draws = [*(self._draws if kept else []), (scheme, seeds)]
+        self.forest_ = join(parts, (1, 1), X.shape[1])
+        self.offset_ = -0.5
+        if self.contamination != "auto":
+            self.offset_ = float(
+                np.percentile(self._scores(X), 100.0 * self.contamination)
+            )
+        return self
+
+    def _scheme(self, X, w):
+        """How each tree draws rows and columns; sets `max_samples_`."""
+        n, d = X.shape
+        rows = self.max_samples
+        if rows == "auto":
+            rows = min(OFTEN, n)
+        elif not isinstance(rows, Integral):
+            rows = max(1, int(rows * n))
+        if rows > n:
+            warnings.warn(
+                f"max_samples={rows} is greater than the {n} rows there are; all are "
+                "taken.",
+                stacklevel=3,
+            )
+            rows = n
+        there = n if w is None else int(np.count_nonzero(w))
+        self.max_samples_ = int(rows)
+        rows = self.max_samples_ if self.bootstrap else min(self.max_samples_, there)
+        features = columns_to_draw(self.max_features, d)
+        if features > d:
+            raise ParameterError(f"max_features={features} is more than the {d} of X.")
+        p = None if w is None else w / w.sum()
+        return Scheme(n, d, rows, features, bool(self.bootstrap), False, p)
+
+    def _scores(self, X):
+        """Eq. (2) of checked rows."""
+        with threads.limited(self.n_jobs):
+            total = in_blocks(X, self.forest_.sum)[:, 0]
+        most = len(self.forest_) * float(mean_path(self.max_samples_))
+        return -(2.0 ** -(total / most if most > 0 else np.ones(len(total))))
+
+    def score_samples(self, X):
+        """Scores of eq. (2): the lower, the more abnormal."""
+        return self._scores(rows_of(self, X))
+
+    def decision_function(self, X):
+        """Scores less `offset_`: negative for outliers."""
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X):
+        """1, or -1 for an outlier."""
+        return np.where(self.decision_function(X) < 0, -1, 1)
+
+    @cached_property
+    def estimators_(self):
+        """The trees as estimators of their own, built when first asked for."""
+        check_is_fitted(self, "forest_")
+        members = []
+        for t in range(len(self.forest_)):
+            model = ExtraTreeRegressor(max_features=1)
+            model.tree_, model.inputs_ = self.forest_.tree(t), self.inputs_
+            model.n_features_in_, model.n_outputs_ = self.n_features_in_, 1
+            model.max_features_ = 1
+            members.append(model)
+        return members
+
+    @property
+    def estimator_(self):
+        """The kind of tree that the forest is made of."""
+        return ExtraTreeRegressor(max_features=1)
+
+    @property
+    def estimators_features_(self):
+        """Columns that each tree drew; drawn again when asked."""
+        check_is_fitted(self, "forest_")
+        return [draw(s, seed)[0] for s, seeds in self._draws for seed in seeds]
+
+    @property
+    def estimators_samples_(self):
+        """Rows that each tree drew, in ascending order; drawn again when asked."""
+        check_is_fitted(self, "forest_")
+        seen = [draw(s, seed)[1] for s, seeds in self._draws for seed in seeds]
+        return [np.repeat(np.arange(len(c)), c) for c in seen]
+
+    def __len__(self):
+        return len(self.forest_)
+
+    def __getitem__(self, index):
+        return self.estimators_[index]
+
+    def __iter__(self):
+        return iter(self.estimators_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def __str__(self):
+        if not hasattr(self, "forest_"):
+            return repr(self)
+        f = self.forest_
+        return f"{self!r}\n{len(f)} trees, {f.node_count:,} nodes, {f.nbytes:,} bytes"

@@ -1,0 +1,370 @@
+"""Rotation forest: trees that see the table from different angles.
+
+For each tree the d columns are put into random groups of M. For each group some of
+the classes are left out at random (none for numbers), three quarters of the rows left
+are drawn with replacement, and the covariance of the group's columns over them,
+
+    C = 1/n sum_i c_i (x_i - m)(x_i - m)^T = B diag(l) B^T                      (1)
+
+gives the orthogonal block B, all its components kept, the largest first. The blocks of
+all groups, with rows and columns put back in the order of the table, are the rotation
+
+    R = P^T diag(B_1, .. B_G) P        R^T R = I                                (2)
+
+and the tree is grown on X R. Nothing is lost, as no component is dropped; the trees
+differ because a split on an axis of X R is oblique in X, and each tree has axes of its
+own. Drawing rows and classes anew for each group makes the axes differ. The forest
+answers with the mean of its trees.
+
+- Trees do not care about the scale of a column, principal components do: columns of
+  very different size should be scaled first.
+- The mean of the columns is taken off before rotating, for accuracy; it moves all
+  values of a rotated column alike and changes no tree.
+- `rotation="identity"` leaves out eq. (1); with `bootstrap=True` the forest is then a
+  `BaggingClassifier` of the same seed.
+
+Time per tree: O(n d M) to rotate, and its growth. Memory: a rotated copy of the table
+in float32 for each tree under construction, which the method cannot do without.
+
+Shapes    X (n, d)   B (groups, M, M)   R (d, d)
+Refs      [Rodriguez2006]
+"""
+
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import column_or_1d
+
+from ..base import Classifier, Estimator, Regressor, check_weights
+from ..core import threads
+from ..core.labels import class_codes
+from ..core.progress import watched
+from ..params import Count, Flag, Jobs, Verbosity, number
+from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
+from ..typing import Fittable, Seed
+from . import _rotation_forest as loops
+from .members import fit_member, in_memory, probabilities
+from .resample import Scheme, bootstrap, member_seeds
+
+AboveZero = Annotated[float, number("a fraction above 0, up to 1", 0, 1, open_low=True)]
+BLOCK = 1 << 13  # rows rotated at a time
+CHECKS = {"dtype": np.float32, "order": "C"}
+
+
+class Rotation(NamedTuple):
+    """R of eq. (2) by its blocks."""
+
+    mean: np.ndarray  # (d,)
+    order: np.ndarray  # (groups, M) columns, -1 where a group has fewer
+    blocks: np.ndarray  # (groups, M, M)
+
+    @property
+    def matrix(self):
+        """R (d, d)."""
+        R = np.zeros((len(self.mean), len(self.mean)))
+        for group, B in zip(self.order, self.blocks):
+            there = group[group >= 0]
+            R[np.ix_(there, there)] = B[: len(there), : len(there)]
+        return R
+
+    def apply(self, X):
+        """(X - mean) R as float32."""
+        out, n = np.empty(X.shape, np.float32), len(X)
+        cut = lambda i: loops.rotate(X, *self, i, min(i + BLOCK, n), out)
+        for _ in threads.run((lambda i=i: cut(i)) for i in range(0, n, BLOCK)):
+            pass
+        return out
+
+
+def groups_of(rng, d, M):
+    """(groups, M) random groups of columns, -1 where the last has fewer."""
+    order = np.full(-(-d // M) * M, -1)
+    order[:d] = rng.permutation(d)
+    return order.reshape(-1, M)
+
+
+def some_classes(rng, K):
+    """A random choice of at least one of K classes, as a mask."""
+    keep = rng.random(K) < 0.5
+    keep[rng.integers(K)] = True
+    return keep
+
+
+def rows_for_group(rng, codes, K, share, w):
+    """Rows drawn with replacement for one group, as (rows, counts)."""
+    rows = np.flatnonzero(some_classes(rng, K)[codes]) if K else np.arange(len(codes))
+    p = None if w is None else w[rows]
+    if len(rows) == 0 or (p is not None and not p.any()):
+        rows, p = np.arange(len(codes)), w
+    p = None if p is None else p / p.sum()
+    size = max(2, int(share * len(rows)))
+    counts = bootstrap(rng, len(rows), size, p)
+    there = counts > 0
+    return rows[there], counts[there]
+
+
+def covariance(Z, c):
+    """Eq. (1) of rows Z (k, M) with counts c."""
+    total = c.sum()
+    Z = Z - c @ Z / total
+    return (Z.T * c) @ Z / total
+
+
+def components(C):
+    """Eigenvectors of covariances (G, M, M), the largest first, signs fixed."""
+    B = np.linalg.eigh(C)[1][..., ::-1]
+    at = np.argmax(np.abs(B), axis=-2, keepdims=True)
+    sign = np.sign(np.take_along_axis(B, at, axis=-2))
+    return np.ascontiguousarray(B * sign)
+
+
+def draw_rotation(rng, X, mean, codes, K, w, M, share) -> Rotation:
+    """A rotation of eq. (2); K is the number of classes, 0 for numbers."""
+    order = groups_of(rng, X.shape[1], M)
+    C = np.zeros((*order.shape, M))
+    for g, group in enumerate(order):
+        there = group[group >= 0]
+        rows, c = rows_for_group(rng, codes, K, share, w)
+        Z = X[np.ix_(rows, there)].astype(float)
+        C[g, : len(there), : len(there)] = covariance(Z, c)
+        # columns that are not there come last: below every other variance
+        C[g, range(len(there), M), range(len(there), M)] = -1.0
+    return Rotation(mean, order, components(C))
+
+
+class AbstractRotationForest(Estimator):
+    """Members in `estimators_`, each with its rotation."""
+
+    @abstractmethod
+    def fit(self, X, y, sample_weight=None) -> Any: ...
+
+    @abstractmethod
+    def _default(self) -> Any:
+        """The estimator that None stands for."""
+
+    @abstractmethod
+    def _answer(self, model, X) -> Any:
+        """What a member says of rotated rows."""
+
+    def _checked(self, X, y, y_kind):
+        with np.errstate(over="ignore"):  # too large for float32: the check says so
+            X, y, _ = self._begin(in_memory(self, X), y, y_kind=y_kind, **CHECKS)
+        return X, y
+
+    def _fit(self, X, y, sample_weight, K):
+        """A rotation and a member for each seed; K is the number of classes or 0."""
+        n, d = X.shape
+        w = check_weights(sample_weight, np.empty((n, 0)))
+        template = clone(self._default() if self.estimator is None else self.estimator)
+        p = w / w.sum() if w is not None and self.bootstrap else None
+        scheme = Scheme(n, d, n, d, self.bootstrap, False, p)
+        mean = np.average(X, axis=0, weights=w).astype(float)
+
+        def fit(seed):
+            turn = self._turn(seed, X, mean, y, K, w)
+            counts = scheme.draw(seed)[1] if self.bootstrap else None
+            weight = None if self.bootstrap else w
+            turned = turn.apply(X)
+            return fit_member(template, seed, turned, y, None, counts, weight), turn
+
+        def run(task):
+            for model, turn in threads.run((lambda s=s: fit(s)) for s in seeds):
+                child = task.child(f"tree {len(self.estimators_)}")
+                self.estimators_.append(model)
+                self.rotations_.append(turn)
+                if child.end():
+                    break
+
+        self.estimator_, self.estimators_, self.rotations_ = template, [], []
+        seeds = member_seeds(self.random_state, self.n_estimators)
+        with threads.limited(self.n_jobs):
+            watched(self, run, total=len(seeds), X=X, y=y, verbose=self.verbose)
+        return self
+
+    def _turn(self, seed, X, mean, y, K, w) -> Rotation:
+        """The rotation of the member with this seed."""
+        d = X.shape[1]
+        if self.rotation == "identity":
+            return Rotation(np.zeros(d), np.arange(d)[:, None], np.ones((d, 1, 1)))
+        rng = np.random.default_rng((int(seed), 2))
+        M = min(self.n_features_in_group, d)
+        return draw_rotation(rng, X, mean, y, K, w, M, self.sample_share)
+
+    def _mean(self, X):
+        """Mean of the members' answers."""
+        with np.errstate(over="ignore"):
+            X = self._ready(in_memory(self, X), **CHECKS)
+        ask = lambda m, r: self._answer(m, r.apply(X))
+        pairs = zip(self.estimators_, self.rotations_)
+        with threads.limited(self.n_jobs):
+            answers = threads.run((lambda p=p: ask(*p)) for p in pairs)
+            return sum(answers) / len(self.estimators_)
+
+    def __len__(self):
+        return len(self.estimators_)
+
+    def __getitem__(self, index):
+        return self.estimators_[index]
+
+    def __iter__(self):
+        return iter(self.estimators_)
+
+
+@dataclass(eq=False, repr=False)
+class RotationForestClassifier(Classifier, AbstractRotationForest):
+    """A rotation forest for classes.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        What to make members of; None is a `DecisionTreeClassifier`.
+    n_estimators : int, default=10
+        Members.
+    n_features_in_group : int, default=3
+        M, the columns rotated together.
+    sample_share : float, default=0.75
+        Rows drawn for the components of a group, as a share of those of the classes
+        drawn for it.
+    bootstrap : bool, default=False
+        Whether each member is fitted to rows drawn with replacement instead of all.
+    rotation : {"pca", "identity"}, default="pca"
+        "identity" leaves the columns as they are.
+    n_jobs : int or None, default=None
+        Threads at most; None and -1 for all cores.
+    random_state : int, RandomState, Generator or None, default=None
+        For groups, draws and the members' own random states.
+    verbose : int, default=0
+        Above 0 shows a progress bar.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+    estimators_ : list
+        The members; their classes are numbers from 0.
+    rotations_ : list of Rotation
+        What each member does to the columns; `.matrix` is R of eq. (2).
+    classes_ : array of shape (n_classes,)
+    n_classes_ : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pansophy.ensemble import RotationForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RotationForestClassifier(random_state=0).fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2]) > 0.9
+    True
+    """
+
+    estimator: Fittable | None = None
+    n_estimators: Count = 10
+    _: KW_ONLY
+    n_features_in_group: Count = 3
+    sample_share: AboveZero = 0.75
+    bootstrap: Flag = False
+    rotation: Literal["pca", "identity"] = "pca"
+    n_jobs: Jobs = None
+    random_state: Seed = None
+    verbose: Verbosity = 0
+
+    def fit(self, X, y, sample_weight=None):
+        """Draw rotations and fit a member to each rotated table."""
+        X, y = self._checked(X, y, "class")
+        self.classes_, codes = class_codes(y)
+        self.n_classes_ = len(self.classes_)
+        return self._fit(X, codes, sample_weight, self.n_classes_)
+
+    def predict(self, X):
+        """The class with the largest mean probability."""
+        best = np.argmax(self.predict_proba(X), axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X):
+        """Mean probabilities of the members, or shares of their votes."""
+        return self._mean(X)
+
+    def predict_log_proba(self, X):
+        """Logarithms of the mean probabilities."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def _default(self):
+        return DecisionTreeClassifier()
+
+    def _answer(self, model, X):
+        return probabilities(model, X, self.n_classes_)
+
+
+@dataclass(eq=False, repr=False)
+class RotationForestRegressor(Regressor, AbstractRotationForest):
+    """A rotation forest for numbers.
+
+    Parameters
+    ----------
+    estimator : regressor or None, default=None
+        What to make members of; None is a `DecisionTreeRegressor`.
+    n_estimators : int, default=10
+        Members.
+    n_features_in_group : int, default=3
+        M, the columns rotated together.
+    sample_share : float, default=0.75
+        Rows drawn for the components of a group, as a share of all.
+    bootstrap : bool, default=False
+        Whether each member is fitted to rows drawn with replacement instead of all.
+    rotation : {"pca", "identity"}, default="pca"
+        "identity" leaves the columns as they are.
+    n_jobs : int or None, default=None
+        Threads at most; None and -1 for all cores.
+    random_state : int, RandomState, Generator or None, default=None
+        For groups, draws and the members' own random states.
+    verbose : int, default=0
+        Above 0 shows a progress bar.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+    estimators_ : list
+        The members.
+    rotations_ : list of Rotation
+        What each member does to the columns; `.matrix` is R of eq. (2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.ensemble import RotationForestRegressor
+    >>> X = np.random.default_rng(0).normal(size=(400, 4))
+    >>> y = X[:, 0] + X[:, 1]
+    >>> model = RotationForestRegressor(random_state=0).fit(X[:300], y[:300])
+    >>> model.score(X[300:], y[300:]) > 0.8
+    True
+    """
+
+    estimator: Fittable | None = None
+    n_estimators: Count = 10
+    _: KW_ONLY
+    n_features_in_group: Count = 3
+    sample_share: AboveZero = 0.75
+    bootstrap: Flag = False
+    rotation: Literal["pca", "identity"] = "pca"
+    n_jobs: Jobs = None
+    random_state: Seed = None
+    verbose: Verbosity = 0
+
+    def fit(self, X, y, sample_weight=None):
+        """Draw rotations and fit a member to each rotated table."""
+        X, y = self._checked(X, y, "numbers")
+        y = column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
+        return self._fit(X, y, sample_weight, 0)
+
+    def predict(self, X):
+        """The mean of the members' predictions."""
+        return self._mean(X)
+
+    def _default(self):
+        return DecisionTreeRegressor()
+
+    def _answer(self, model, X):
+        return model.predict(X)

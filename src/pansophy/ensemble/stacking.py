@@ -1,0 +1,310 @@
+"""Stacking: a model learns how to combine the answers of other models.
+
+Members f_1 .. f_M and a final model g give y(x) = g(f_1(x), .., f_M(x)). To learn g,
+answers are needed that the members did not see the truth of. With folds F_1 .. F_k,
+
+    Z_im = f_m^(-k)(x_i)   for i in fold k,  f_m^(-k) fitted without fold k      (1)
+    g fitted to (Z, y);   f_m fitted to all rows for later use                   (2)
+
+so that g is shown out-of-fold predictions only. A row's weight counts in both fits.
+`groups` keeps rows that belong together in one fold. A linear g with fixed weights
+that sum to 1 is voting.
+
+Shapes    Z (n, M) numbers, or (n, M K) probabilities ((n, M) of two classes)
+Refs      [Wolpert1992]; [Breiman1996Stacked]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from ..base import Classifier, Regressor, Transformer
+from ..params import Flag, Jobs, ParameterError, Rule, Verbosity
+from ..typing import Fittable, Splits
+from .committee import AbstractCommittee, Members, class_shares, fit_all
+
+METHODS = ("predict_proba", "decision_function", "predict")
+Prefit = Annotated[
+    Any, Rule("'prefit'", lambda v: isinstance(v, str) and v == "prefit")
+]
+
+
+def out_of_fold(estimator, X, y, w, splits, method, n_jobs=None):
+    """Eq. (1) for one member."""
+    from sklearn.model_selection import cross_val_predict
+
+    params = {} if w is None else {"params": {"sample_weight": w}}
+    return cross_val_predict(
+        estimator, X, y, cv=splits, method=method, n_jobs=n_jobs, **params
+    )
+
+
+def method_of(estimator, wanted, name):
+    """The method that a member is asked by."""
+    options = METHODS if wanted == "auto" else (wanted,)
+    for option in options:
+        if hasattr(estimator, option):
+            return option
+    raise ParameterError(
+        f"member {name!r} has no {wanted}, which stack_method asks for."
+    )
+
+
+def columns_of(answer):
+    """An answer as columns, without the first of two probabilities."""
+    Z = np.asarray(answer, float)
+    if Z.ndim == 1:
+        return Z[:, None]
+    return Z[:, 1:] if Z.shape[1] == 2 else Z
+
+
+def final_has(name):
+    """Whether the final estimator, fitted or not, has a method."""
+
+    def has(self):
+        final = getattr(self, "final_estimator_", None) or self._final()
+        return hasattr(final, name)
+
+    return has
+
+
+class AbstractStacking(Transformer, AbstractCommittee):
+    """Members, their out-of-fold answers and a final model."""
+
+    final_estimator: Any
+    cv: Any
+    n_jobs: Any
+    passthrough: Any
+    verbose: Any
+
+    def _final(self):
+        from ..linear_model import LogisticRegression, RidgeCV
+
+        if self.final_estimator is not None:
+            return self.final_estimator
+        return LogisticRegression() if isinstance(self, Classifier) else RidgeCV()
+
+    def _wanted(self):
+        return "auto" if isinstance(self, Classifier) else "predict"
+
+    def _fit(self, X, y, w, classes, groups):
+        members = self._members()
+        wanted = getattr(self, "stack_method", self._wanted())
+        methods = [method_of(e, wanted, n) for n, e in members]
+        prefit = isinstance(self.cv, str)
+        if prefit and self.cv != "prefit":
+            raise ParameterError(
+                f"cv of {type(self).__name__} must be a number of folds, a splitter, "
+                f"splits, 'prefit' or None, got {self.cv!r}."
+            )
+        if prefit:
+            for _, e in members:
+                check_is_fitted(e)
+            fitted = [e for _, e in members]
+            answers = [getattr(e, m)(X) for e, m in zip(fitted, methods)]
+        else:
+            splits = self._splits(X, y, groups)
+            fitted = fit_all(members, X, y, w, self.n_jobs)
+            answers = [
+                out_of_fold(e, X, y, w, splits, m, self.n_jobs)
+                for (_, e), m in zip(members, methods)
+            ]
+        Z = self._joined([columns_of(a) for a in answers], X)
+        final = clone(self._final())
+        if w is not None and has_fit_parameter(final, "sample_weight"):
+            final.fit(Z, y, sample_weight=w)
+        else:
+            final.fit(Z, y)
+        self._keep(fitted, members, classes)
+        self.stack_method_, self.final_estimator_ = methods, final
+        self._widths = [columns_of(a).shape[1] for a in answers]
+        if self.verbose:
+            print(f"[Stacking] {len(members)} members, {Z.shape[1]} columns")
+        return self
+
+    def _splits(self, X, y, groups):
+        from sklearn.model_selection import check_cv
+
+        cv = check_cv(self.cv, y, classifier=isinstance(self, Classifier))
+        return list(cv.split(X, y, groups))
+
+    def _joined(self, columns, X):
+        """The answers, and X itself with `passthrough`."""
+        if not self.passthrough:
+            return np.hstack(columns)
+        if sp.issparse(X):
+            return sp.hstack([*columns, X], format="csr")
+        return np.hstack([*columns, np.asarray(X)])
+
+    def transform(self, X):
+        """The members' answers, which the final model sees: (n, columns)."""
+        X = self._asked(X)
+        answers = [
+            self._answer(e, m, X) for e, m in zip(self.estimators_, self.stack_method_)
+        ]
+        return self._joined([columns_of(a) for a in answers], X)
+
+    def _answer(self, estimator, method, X):
+        if method == "predict_proba" and not isinstance(self.cv, str):
+            return class_shares(estimator, X, len(self.classes_))
+        return getattr(estimator, method)(X)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns of `transform`."""
+        check_is_fitted(self)
+        stem, names = type(self).__name__.lower(), []
+        for (n, _), k in zip(self._members(), self._widths):
+            names += [f"{stem}_{n}{j}" if k > 1 else f"{stem}_{n}" for j in range(k)]
+        if self.passthrough:
+            own = getattr(self, "feature_names_in_", None)
+            own = input_features if own is None else own
+            given = (
+                [f"x{j}" for j in range(self.n_features_in_)] if own is None else own
+            )
+            names += list(given)
+        return np.array(names, object)
+
+
+@dataclass(eq=False, repr=False)
+class StackingClassifier(Classifier, AbstractStacking):
+    """Classifiers whose answers a final classifier combines.
+
+    Parameters
+    ----------
+    estimators : list of (str, classifier) or None, default=None
+        The members; "drop" in the place of one leaves it out. None takes a logistic
+        regression and a decision tree.
+    final_estimator : classifier or None, default=None
+        What combines the answers; None for logistic regression.
+    cv : int, splitter, list of splits, "prefit" or None, default=None
+        Folds of eq. (1), None for 5. "prefit" takes the members as fitted to other
+        rows, and asks them as they are.
+    stack_method : {"auto", "predict_proba", "decision_function", "predict"}, \
+default="auto"
+        What members are asked; "auto" is the first of the three that they have.
+    n_jobs : int or None, default=None
+        Fits at the same time.
+    passthrough : bool, default=False
+        Whether the final classifier also sees X.
+    verbose : int, default=0
+        Whether to print what was stacked.
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    estimators_ : list of members fitted to all rows
+    named_estimators_ : Bunch
+    final_estimator_ : classifier
+    stack_method_ : list of str
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.ensemble import StackingClassifier
+    >>> X = np.arange(20.0)[:, None]
+    >>> model = StackingClassifier().fit(X, X[:, 0] > 9)
+    >>> model.predict([[3.0], [15.0]])
+    array([False,  True])
+    """
+
+    estimators: Members | None = None
+    final_estimator: Fittable | None = None
+    _: KW_ONLY
+    cv: Splits | Prefit = None
+    stack_method: Literal["auto", "predict_proba", "decision_function", "predict"] = (
+        "auto"
+    )
+    n_jobs: Jobs = None
+    passthrough: Flag = False
+    verbose: Verbosity = 0
+
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Fit members and final classifier; `groups` go to the splitter."""
+        return self._fit(*self._open(X, y, sample_weight), groups)
+
+    def predict(self, X):
+        """Classes."""
+        Z = self.transform(X)
+        return self.classes_[np.asarray(self.final_estimator_.predict(Z), int)]
+
+    @available_if(final_has("predict_proba"))
+    def predict_proba(self, X):
+        """Probabilities of the final classifier: (n, K)."""
+        Z = self.transform(X)
+        return class_shares(self.final_estimator_, Z, len(self.classes_))
+
+    @available_if(final_has("decision_function"))
+    def decision_function(self, X):
+        """Scores of the final classifier."""
+        Z = self.transform(X)
+        return self.final_estimator_.decision_function(Z)
+
+
+@dataclass(eq=False, repr=False)
+class StackingRegressor(Regressor, AbstractStacking):
+    """Regressors whose answers a final regressor combines.
+
+    Parameters
+    ----------
+    estimators : list of (str, regressor) or None, default=None
+        The members; "drop" in the place of one leaves it out. None takes a ridge
+        regression and a decision tree.
+    final_estimator : regressor or None, default=None
+        What combines the answers; None for ridge regression with a chosen penalty.
+    cv : int, splitter, list of splits, "prefit" or None, default=None
+        Folds of eq. (1), None for 5. "prefit" takes the members as fitted to other
+        rows, and asks them as they are.
+    n_jobs : int or None, default=None
+        Fits at the same time.
+    passthrough : bool, default=False
+        Whether the final regressor also sees X.
+    verbose : int, default=0
+        Whether to print what was stacked.
+
+    Attributes
+    ----------
+    estimators_ : list of members fitted to all rows
+    named_estimators_ : Bunch
+    final_estimator_ : regressor
+    stack_method_ : list of str
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.ensemble import StackingRegressor
+    >>> X = np.arange(20.0)[:, None]
+    >>> model = StackingRegressor().fit(X, 2 * X[:, 0])
+    >>> model.predict([[5.0]]).round(0)
+    array([10.])
+    """
+
+    estimators: Members | None = None
+    final_estimator: Fittable | None = None
+    _: KW_ONLY
+    cv: Splits | Prefit = None
+    n_jobs: Jobs = None
+    passthrough: Flag = False
+    verbose: Verbosity = 0
+
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Fit members and final regressor; `groups` go to the splitter."""
+        return self._fit(*self._open(X, y, sample_weight), groups)
+
+    def predict(self, X):
+        """Numbers."""
+        Z = self.transform(X)
+        return np.asarray(self.final_estimator_.predict(Z))

@@ -1,0 +1,95 @@
+"""Many trees end to end: what a booster keeps of its rounds.
+
+A tree is a slice of every array, its children numbered within the slice. `forest` is
+the packed form that predictions walk, made when it is first asked for.
+"""
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ..tree.packed import Forest, pack
+from ..tree.structure import Tree
+
+
+class Chain(NamedTuple):
+    """The arrays of trees, one tree after the other."""
+
+    start: np.ndarray  # (T + 1,) first node of each tree
+    children_left: np.ndarray
+    children_right: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    impurity: np.ndarray
+    n_node_samples: np.ndarray
+    weighted_n_node_samples: np.ndarray
+    value: np.ndarray  # (nodes,)
+    missing_go_to_left: np.ndarray
+    n_features: int
+    sets: np.ndarray | None = None  # (nodes, 4)
+
+
+class Trees(Chain):
+    """Trees end to end."""
+
+    @property
+    def count(self) -> int:
+        """How many trees there are."""
+        return len(self.start) - 1
+
+    def tree(self, t) -> Tree:
+        """Tree t by itself."""
+        cut = slice(self.start[t], self.start[t + 1])
+        arrays = [a[cut].astype(wide_of(a)) for a in self[1:10]]
+        arrays[7] = arrays[7][:, None, None]
+        sets = None if self.sets is None else self.sets[cut]
+        return Tree(*arrays, self.n_features, sets)
+
+    def all(self) -> list[Tree]:
+        """Every tree."""
+        return [self.tree(t) for t in range(self.count)]
+
+    @cached_property
+    def forest(self) -> Forest | None:
+        """Packed for prediction; None if there is no tree."""
+        return pack(self.all()) if self.count else None
+
+    def gains(self):
+        """Fall of the impurity at the splits of each feature, over all trees."""
+        parts = [t.compute_feature_importances(normalize=False) for t in self.all()]
+        return np.sum(parts, axis=0) if parts else np.zeros(self.n_features)
+
+
+def wide_of(a):
+    """The type that `Tree` has for an array of this kind."""
+    return {"i": np.int64, "f": np.float64}.get(a.dtype.kind, a.dtype)
+
+
+def chain(trees, n_features) -> Trees:
+    """Trees put end to end."""
+    trees = list(trees)
+    start = np.concatenate(([0], np.cumsum([t.node_count for t in trees], dtype=int)))
+
+    def joined(name, kind):
+        parts = [getattr(t, name) for t in trees]
+        return np.concatenate(parts).astype(kind) if parts else np.empty(0, kind)
+
+    sets = None
+    if any(t.sets is not None for t in trees):
+        blank = lambda t: np.zeros((t.node_count, 4), np.uint64)
+        sets = np.concatenate([blank(t) if t.sets is None else t.sets for t in trees])
+    return Trees(
+        start,
+        joined("children_left", np.int32),
+        joined("children_right", np.int32),
+        joined("feature", np.int32),
+        joined("threshold", np.float64),
+        joined("impurity", np.float64),
+        joined("n_node_samples", np.int32),
+        joined("weighted_n_node_samples", np.float64),
+        joined("value", np.float64).reshape(-1),
+        joined("missing_go_to_left", bool),
+        int(n_features),
+        sets,
+    )

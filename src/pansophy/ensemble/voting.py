@@ -1,0 +1,275 @@
+"""Voting: the answer of a committee is the average or the majority of its members'.
+
+    numbers   y(x) = sum_m w_m y_m(x)     or the weighted median                 (1)
+    classes   y(x) = argmax_c p_c(x)
+              hard:  p_c(x) = sum_m w_m [y_m(x) = c]                             (2)
+              soft:  p_c(x) = sum_m w_m p_mc(x)                                  (3)
+
+with w_m >= 0 that sum to 1. (1) lies between the smallest and the largest answer; its
+squared error is the members' mean error less their spread (`diversity`). The median
+ignores one bad member; the spread sum_m w_m (y_m - y)^2 is the variance of a Normal
+fitted to the answers. The shares of the votes (2) are probabilities as well.
+
+scikit-learn's estimators of the same names give (1) by the mean, (3), and the argmax
+of (2); the probabilities of (2), the median and the spread are added here.
+
+Shapes    y_m (n, M)   w (M,)   p (n, K)
+Refs      [KroghVedelsby1995]; [Kuncheva2004]
+"""
+
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ..base import Classifier, Regressor, Transformer
+from ..params import Flag, Jobs, ParameterError, Verbosity
+from ..typing import Numbers
+from .committee import AbstractCommittee, Members, class_shares, fit_all
+
+
+def vote_shares(labels, w, K):
+    """Eq. (2): labels (n, M) from 0 to K - 1.
+
+    >>> vote_shares(np.array([[0, 1, 1]]), [0.5, 0.3, 0.3], 2).round(4)
+    array([[0.4545, 0.5455]])
+    """
+    labels, w = np.asarray(labels), np.asarray(w, float)
+    out = np.zeros((len(labels), K))
+    for m, column in enumerate(labels.T):
+        out[np.arange(len(labels)), column] += w[m]
+    return out / w.sum()
+
+
+def weighted_mean(outputs, w):
+    """Eq. (1): outputs (n, M).
+
+    >>> weighted_mean(np.array([[1.0, 2.0, 4.0]]), [0.5, 0.3, 0.2])
+    array([1.9])
+    """
+    return np.average(outputs, axis=1, weights=w)
+
+
+def weighted_median(outputs, w):
+    """The middle of the outputs (n, M) by weight; midway between two that tie.
+
+    >>> float(weighted_median(np.array([[1.0, 2.0, 400.0]]), [1, 1, 1])[0])
+    2.0
+    """
+    order = np.argsort(outputs, axis=1, kind="stable")
+    sorted_, mass = np.take_along_axis(outputs, order, 1), np.asarray(w, float)[order]
+    seen, half = np.cumsum(mass, axis=1), 0.5 * np.sum(w)
+    near = 1e-12 * half
+    low = np.argmax(seen >= half - near, axis=1)
+    high = np.argmax(seen > half + near, axis=1)
+    rows = np.arange(len(outputs))
+    return 0.5 * (sorted_[rows, low] + sorted_[rows, high])
+
+
+class AbstractVoting(Transformer, AbstractCommittee):
+    """Members fitted side by side to the same rows."""
+
+    weights: Any
+    n_jobs: Any
+    verbose: Any
+
+    def _fit(self, X, y, w, classes):
+        members = self._members()
+        self._vote_weights(members)
+        fitted = fit_all(members, X, y, w, self.n_jobs)
+        self._keep(fitted, members, classes)
+        if self.verbose:
+            for name, _ in members:
+                print(f"[Voting] fitted {name}")
+        return self
+
+    def _vote_weights(self, members=None):
+        """w of eqs. (1) to (3), for the members that take part; sums to 1."""
+        given = self._given()
+        members = self._members() if members is None else members
+        if self.weights is None:
+            return np.full(len(members), 1.0 / len(members))
+        if len(self.weights) != len(given):
+            raise ParameterError(
+                "Number of `estimators` and weights must be equal; got "
+                f"{len(self.weights)} weights, {len(given)} estimators"
+            )
+        kept = {n for n, _ in members}
+        w = np.array([v for v, (n, _) in zip(self.weights, given) if n in kept], float)
+        if np.any(w < 0) or not 0 < w.sum() < np.inf:
+            raise ParameterError(
+                f"weights of {type(self).__name__} must not be negative and have a "
+                "positive sum."
+            )
+        return w / w.sum()
+
+    def _names(self):
+        return [n for n, _ in self._members()]
+
+    @abstractmethod
+    def transform(self, X): ...
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+@dataclass(eq=False, repr=False)
+class VotingClassifier(Classifier, AbstractVoting):
+    """A committee of classifiers that vote.
+
+    Parameters
+    ----------
+    estimators : list of (str, classifier) or None, default=None
+        The members; "drop" in the place of one leaves it out. None takes a logistic
+        regression and a decision tree.
+    voting : {"hard", "soft"}, default="hard"
+        Whether members vote with their class or with their probabilities.
+    weights : list of float or None, default=None
+        Weight of each member; None for equal ones.
+    n_jobs : int or None, default=None
+        Members fitted at the same time.
+    flatten_transform : bool, default=True
+        Whether `transform` under soft voting gives (n, M K) rather than (M, n, K).
+    verbose : bool, default=False
+        Whether to print each member.
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    estimators_ : list of fitted members
+        Fitted to whole numbers in the place of the classes.
+    named_estimators_ : Bunch
+    le_ : LabelEncoder
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> from pansophy.ensemble import VotingClassifier
+    >>> model = VotingClassifier().fit([[0], [1], [2], [3]], ["no", "no", "yes", "yes"])
+    >>> model.predict([[0], [3]])
+    array(['no', 'yes'], dtype='<U3')
+    """
+
+    estimators: Members | None = None
+    _: KW_ONLY
+    voting: Literal["hard", "soft"] = "hard"
+    weights: Numbers | None = None
+    n_jobs: Jobs = None
+    flatten_transform: Flag = True
+    verbose: Verbosity = False
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit every member to the rows."""
+        return self._fit(*self._open(X, y, sample_weight))
+
+    def predict(self, X):
+        """The class with the largest share of the votes; of equals the first."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X):
+        """Eq. (2) or (3): (n, K)."""
+        X = self._asked(X)
+        w, K = self._vote_weights(), len(self.classes_)
+        if self.voting == "hard":
+            return vote_shares(self._labels(X), w, K)
+        return np.tensordot(w, self._shares(X), axes=1)
+
+    def transform(self, X):
+        """Classes (n, M) as whole numbers, or probabilities under soft voting."""
+        X = self._asked(X)
+        if self.voting == "hard":
+            return self._labels(X)
+        shares = self._shares(X)
+        return np.hstack(list(shares)) if self.flatten_transform else shares
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns of `transform`."""
+        stem, names = type(self).__name__.lower(), self._names()
+        if self.voting == "hard":
+            return np.array([f"{stem}_{n}" for n in names], object)
+        if not self.flatten_transform:
+            raise ValueError(
+                "get_feature_names_out is not supported when `voting='soft'` and "
+                "`flatten_transform=False`"
+            )
+        K = len(self.classes_)
+        return np.array([f"{stem}_{n}{c}" for n in names for c in range(K)], object)
+
+    def _labels(self, X):
+        return np.stack([np.asarray(e.predict(X), int) for e in self.estimators_], 1)
+
+    def _shares(self, X):
+        K = len(self.classes_)
+        return np.stack([class_shares(e, X, K) for e in self.estimators_])
+
+
+@dataclass(eq=False, repr=False)
+class VotingRegressor(Regressor, AbstractVoting):
+    """The average, or the median, of several regressors.
+
+    Parameters
+    ----------
+    estimators : list of (str, regressor) or None, default=None
+        The members; "drop" in the place of one leaves it out. None takes a ridge
+        regression and a decision tree.
+    weights : list of float or None, default=None
+        Weight of each member; None for equal ones.
+    n_jobs : int or None, default=None
+        Members fitted at the same time.
+    verbose : bool, default=False
+        Whether to print each member.
+    combine : {"mean", "median"}, default="mean"
+        What is made of the members' answers.
+
+    Attributes
+    ----------
+    estimators_ : list of fitted members
+    named_estimators_ : Bunch
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> from pansophy.ensemble import VotingRegressor
+    >>> from pansophy.linear_model import LinearRegression
+    >>> from pansophy.tree import DecisionTreeRegressor
+    >>> members = [("a", LinearRegression()), ("b", DecisionTreeRegressor())]
+    >>> model = VotingRegressor(members).fit([[0], [1], [2]], [0.0, 2.0, 1.0])
+    >>> model.predict([[1]]), model.predict([[1]], return_std=True)[1]
+    (array([1.5]), array([0.5]))
+    """
+
+    estimators: Members | None = None
+    _: KW_ONLY
+    weights: Numbers | None = None
+    n_jobs: Jobs = None
+    verbose: Verbosity = False
+    combine: Literal["mean", "median"] = "mean"
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit every member to the rows."""
+        return self._fit(*self._open(X, y, sample_weight))
+
+    def predict(self, X, return_std=False):
+        """Eq. (1); with `return_std` also the spread of the members about it."""
+        outputs, w = self.transform(X), self._vote_weights()
+        combined = weighted_mean if self.combine == "mean" else weighted_median
+        y = combined(outputs, w)
+        if not return_std:
+            return y
+        return y, np.sqrt(weighted_mean((outputs - y[:, None]) ** 2, w))
+
+    def transform(self, X):
+        """The members' answers: (n, M)."""
+        X = self._asked(X)
+        return np.stack([np.asarray(e.predict(X)) for e in self.estimators_], axis=1)
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns of `transform`."""
+        stem = type(self).__name__.lower()
+        return np.array([f"{stem}_{n}" for n in self._names()], object)

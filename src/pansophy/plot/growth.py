@@ -1,0 +1,39 @@
+"""Score against size while a tree grows."""
+
+from .axes import axes
+
+
+def growth_curve(curve, *, by="leaves", ax=None):
+    """Training and held-out score along best-first growth, the peak marked.
+
+    Parameters
+    ----------
+    curve : GrowthCurve
+        From `pansophy.tree.growth_curve`.
+    by : {"leaves", "nodes"}, default="leaves"
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from pansophy import plot
+    >>> from pansophy.tree import DecisionTreeClassifier, growth_curve
+    >>> X, y = [[1], [2], [3], [4]], [0, 0, 1, 0]
+    >>> curve = growth_curve(DecisionTreeClassifier(), X, y, X, y)
+    >>> plot.growth_curve(curve).get_xlabel()
+    'leaves'
+    """
+    if by not in ("leaves", "nodes"):
+        raise ValueError(f"by must be 'leaves' or 'nodes', got {by!r}.")
+    size, ax = getattr(curve, by), axes(ax)
+    ax.plot(size, curve.train, label="training")
+    ax.plot(size, curve.validation, label="held out")
+    k = curve.peak
+    ax.plot(size[k], curve.validation[k], "r*", ms=12, label=f"peak: {size[k]} {by}")
+    score = "accuracy" if curve.score == "accuracy" else "$R^2$"
+    ax.set(xlabel=by, ylabel=score, xscale="log" if len(size) > 50 else "linear")
+    ax.legend()
+    return ax

@@ -1,0 +1,159 @@
+"""Compiled sharing of one node's work between threads: its rows, then its tiles.
+
+The pieces are blocks of rows (parting, gathering) and tiles of columns (histograms
+and search). What they write never overlaps and their sums are whole numbers, so the
+result does not depend on who does what. See `core/_crew.py` for how they are taken.
+"""
+
+from numba import njit
+
+from ..core._crew import done, publish, settle, take, wait
+from ._few import is_few, search_few
+from ._hist import gather, search_tile
+from ._layout import (
+    FEATURE,
+    FIRST,
+    HIST,
+    INNER,
+    LOOP,
+    N_LEFT,
+    OPEN,
+    PARENT,
+    SECOND,
+    START,
+    STOP,
+)
+from ._part import goes_left, part_bytes
+
+PART, MOVE, GATHER, TILE = 0, 1, 2, 3
+BLOCK = 1 << 13  # rows of a piece
+LEAST = 1 << 14  # values in a node from which its work is shared
+
+
+@njit(**INNER)
+def blocks(n):
+    return (n + BLOCK - 1) // BLOCK
+
+
+@njit(**INNER)
+def part_block(F, T, N, p, k):
+    """Block k of node p: its rows parted, left ones first, in the second line."""
+    rows, width, f = T.lists[0], T.codes.shape[2], N[p, FEATURE]
+    start = N[p, START] + k * BLOCK
+    stop = min(start + BLOCK, N[p, STOP])
+    left, right = F.spare[0, start:stop], F.spare[1, start:stop]
+    F.cuts[k] = part_bytes(T.codes[f // width], f % width, F.goes, rows, start, stop,
+                           left, right)  # fmt: skip
+
+
+@njit(**INNER)
+def move_block(F, T, N, p, k):
+    """Block k of node p: its parted rows to where they belong."""
+    rows, begin = T.lists[0], N[p, START]
+    start = begin + k * BLOCK
+    stop = min(start + BLOCK, N[p, STOP])
+    a = begin
+    for i in range(k):
+        a += F.cuts[i]
+    b = start + N[p, N_LEFT] - (a - begin)  # rights of earlier blocks, after all lefts
+    for i in range(F.cuts[k]):
+        rows[a + i] = F.spare[0, start + i]
+    for i in range(stop - start - F.cuts[k]):
+        rows[b + i] = F.spare[1, start + i]
+
+
+@njit(**INNER)
+def share_parting(F, T, N, S, p):
+    """Part the rows of node p by the bytes of its feature."""
+    n = N[p, STOP] - N[p, START]
+    m = blocks(n)
+    goes_left(p, N, S, F.goes)
+    if m > 1 and F.hands:
+        F.head[1] = p
+        for what in range(PART, MOVE + 1):
+            F.head[0] = what
+            publish(F.board, m)
+            k = take(F.board)
+            while k >= 0:
+                if what == PART:
+                    part_block(F, T, N, p, k)
+                else:
+                    move_block(F, T, N, p, k)
+                done(F.board)
+                k = take(F.board)
+            settle(F.board)
+        return
+    rows, width, f = T.lists[0], T.codes.shape[2], N[p, FEATURE]
+    start, stop = N[p, START], N[p, STOP]
+    left, right = rows[start:stop], F.spare[1, start:stop]
+    cut = part_bytes(T.codes[f // width], f % width, F.goes, rows, start, stop, left,
+                     right)  # fmt: skip
+    for i in range(n - cut):
+        rows[start + cut + i] = right[i]
+
+
+@njit(**INNER)
+def to_gather(N, C):
+    """The rows that the search of the pending nodes will count."""
+    p, a, b = C[PARENT], C[FIRST], C[SECOND]
+    if b < 0:
+        return N[a, START], N[a, STOP]
+    small = a if N[a, STOP] - N[a, START] <= N[b, STOP] - N[b, START] else b
+    if p >= 0 and N[p, HIST] >= 0:
+        return N[small, START], N[small, STOP]
+    return (N[a if N[a, OPEN] else b, START], N[b if N[b, OPEN] else a, STOP])
+
+
+@njit(**INNER)
+def share_search(P, F, T, N, R, C, pool, draw, best, sets, room, H0):
+    """Histograms of the pending nodes, and their best splits by feature."""
+    if is_few(P, N, C):
+        search_few(P, F, T, N, R, C, draw, best, sets, room, H0[2, 0])
+        return
+    start, stop = to_gather(N, C)
+    tiles, m = T.codes.shape[0], blocks(stop - start)
+    if (stop - start + 256) * P.d < LEAST or not F.hands:
+        gather(T.lists[0], start, stop, F.z, F.h, F.line)
+        for t in range(tiles):
+            search_tile(P, F, T, N, R, C, pool, draw, best, sets, t, room, H0)
+        return
+    F.head[0], F.head[1], F.head[2] = GATHER, start, stop
+    if m > 1:
+        publish(F.board, m)
+        k = take(F.board)
+        while k >= 0:
+            i = start + k * BLOCK
+            gather(T.lists[0], i, min(i + BLOCK, stop), F.z, F.h, F.line)
+            done(F.board)
+            k = take(F.board)
+        settle(F.board)
+    else:
+        gather(T.lists[0], start, stop, F.z, F.h, F.line)
+    F.head[0] = TILE
+    publish(F.board, tiles)
+    t = take(F.board)
+    while t >= 0:
+        search_tile(P, F, T, N, R, C, pool, draw, best, sets, t, room, H0)
+        done(F.board)
+        t = take(F.board)
+    settle(F.board)
+
+
+@njit(**LOOP)
+def help_out(P, F, T, N, R, C, pool, draw, best, sets, room, H0):
+    """What another thread does until the tree is grown."""
+    while True:
+        k = wait(F.board)
+        if k < 0:
+            return
+        what = F.head[0]
+        if what == PART:
+            part_block(F, T, N, F.head[1], k)
+        elif what == MOVE:
+            move_block(F, T, N, F.head[1], k)
+        elif what == GATHER:
+            i = F.head[1] + k * BLOCK
+            gather(T.lists[0], i, min(i + BLOCK, F.head[2]), F.z, F.h, F.line)
+        else:
+            search_tile(P, F, T, N, R, C, pool, draw, best, sets, k, room, H0)
+        done(F.board)
