@@ -31,10 +31,10 @@ booster.fit(X[head], late[head], X_val=X[tail], y_val=late[tail])
 print(f"{booster.n_iter_} rounds, accuracy {booster.score(X[tail], late[tail]):.3f}")
 
 # why: each answer shared out between the columns
-print(shap_values(booster, X[tail]))
+print(shap_values(booster, X[tail]))  # x0 is the town
 
 # a forest that says how sure it is
-forest = RandomForestRegressor(oob_score=True, random_state=0)
+forest = RandomForestRegressor(oob_score=True, keep_targets=True, random_state=0)
 forest.fit(X[:, 1:], rate)
 low, middle, high = forest.predict_quantiles(X[:1, 1:], [0.05, 0.5, 0.95])[0]
 print(

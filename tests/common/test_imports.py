@@ -1,6 +1,7 @@
 """Imports point down, are cheap, and loops obey the rules that keep them cached."""
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -137,6 +138,20 @@ def test_plain_import_is_light_and_quick():
 LOOPS = [p for p in modules() if p.name.startswith("_") and p.name != "__init__.py"]
 
 
+def spelled_out(keywords, path):
+    """Keywords as name -> text, those of a `**TABLE` of the module included."""
+    words = {}
+    for k in keywords:
+        if k.arg is not None:
+            words[k.arg] = ast.unparse(k.value)
+            continue
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        module = importlib.import_module(".".join(("pansophy", *parts)))
+        table = eval(ast.unparse(k.value), vars(module))
+        words |= {name: repr(value) for name, value in table.items()}
+    return words
+
+
 @pytest.mark.parametrize("path", LOOPS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_loops_are_cached_plain_functions(path):
     """Compiled functions: cache=True, no parallel, no signature, no jitclass."""
@@ -150,7 +165,7 @@ def test_loops_are_cached_plain_functions(path):
                 assert "jitclass" not in text
                 where = f"{path.name}:{node.lineno}"
                 assert isinstance(mark, ast.Call), f"{where}: needs cache=True"
-                words = {k.arg: ast.unparse(k.value) for k in mark.keywords}
+                words = spelled_out(mark.keywords, path)
                 assert not mark.args, f"{where}: no signatures"
                 assert words.get("cache") == "True", f"{where}: needs cache=True"
                 assert "parallel" not in words, f"{where}: threads come from core"

@@ -19,7 +19,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 import pansophy
 from pansophy.compare import Comparison, TableError, compare
 from pansophy.compare import run as engine
-from pansophy.compare.methods import METHODS, OTHER_JOB, STAND_IN, choose
+from pansophy.compare.left_out import OTHER_JOB, STAND_IN
+from pansophy.compare.methods import METHODS, choose
 from pansophy.compare.metrics import METRICS, metrics_for
 from pansophy.compare.result import spread
 from pansophy.compare.statistics import Interval

@@ -121,6 +121,12 @@ def test_warm_start_goes_on_where_it_was():
         model.set_params(max_iter=3).fit(X, y)
 
 
+def test_warm_start_with_other_classes():
+    model = Classifier(max_iter=2, warm_start=True).fit(*classes(200, 3))
+    with pytest.raises(ValueError, match="classes of the first fit"):
+        model.fit(*classes(200, 4))
+
+
 def test_interruption_leaves_a_model(monkeypatch):
     from pansophy.base import InterruptedFitWarning
     from pansophy.ensemble import boosting
@@ -322,6 +328,30 @@ def test_partial_dependence_display():
     ax = model.plot()
     assert ax.get_xlabel() == "rounds"
     assert len(ax.lines) == 1
+
+
+def test_the_model_is_a_sum_of_trees():
+    from pansophy.tree.additive import trees_of
+
+    X, y = classes(200, 3)
+    model = Classifier(max_iter=4).fit(X, y)
+    parts = trees_of(model)
+    total = np.tile(parts.offset, (len(X), 1))
+    for tree, value, k in zip(parts.trees, parts.values, parts.first):
+        total[:, k] += value[tree.apply(parts.rows(X)), 0]
+    np.testing.assert_allclose(total, model.decision_function(X))
+
+
+@pytest.mark.parametrize("kind", ["polars", "pyarrow"])
+def test_other_frames(kind):
+    library = pytest.importorskip(kind)
+    rng = np.random.default_rng(0)
+    c, x = rng.integers(0, 3, 200), rng.normal(size=200)
+    data = {"word": np.array(["a", "b", "c"])[c].tolist(), "x": x.tolist()}
+    frame = library.DataFrame(data) if kind == "polars" else library.table(data)
+    model = Regressor(max_iter=30).fit(frame, c + 0.1 * x)
+    assert list(model.is_categorical_) == [True, False]
+    assert model.score(frame, c + 0.1 * x) > 0.95
 
 
 def test_prints_usefully():

@@ -181,3 +181,14 @@ def test_bins_hold_their_values(seed, most):
             used = np.unique(code[there])
             np.testing.assert_array_equal(used, np.arange(len(used)))
             assert len(used) == min(most, len(np.unique(x[there]))) or len(used) < most
+
+
+def test_a_pure_node_is_a_leaf_whatever_the_weights():
+    X, _, w, _ = table(6, n=400)
+    classes = (X[:, :1] > 0.1).astype(float)
+    grower = Grower(columns(X, w, 60, wide=True), Criterion(SQUARE, 1, (2,)), Limits())
+    tree = grower.grow(classes, w).tree
+    leaf = tree.children_left < 0
+    assert np.all(tree.impurity[~leaf] > 1e-9)
+    mixed = np.flatnonzero(leaf & (tree.impurity > 0))
+    assert len(mixed) == 0 or np.all(tree.n_node_samples[mixed] > 1)

@@ -2,11 +2,11 @@
 
 A method is a name, a maker and its needs. The list is ordered from simple to
 elaborate, which is also the order of preference among methods that tie. Adding a
-supervised estimator to the comparison is adding a line to `METHODS`.
+supervised estimator to the comparison is adding a line to `METHODS`; one that is not
+tried is listed in `left_out.py` with the reason.
 """
 
 import importlib
-import pkgutil
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
+from .left_out import CLASS, NUMBER, STAND_IN, other_jobs
 from .tables import TableError
 
 ONE_HOT = 10  # categories with more levels are encoded by their mean target
@@ -66,7 +67,6 @@ class Method(NamedTuple):
         return model
 
 
-CLASS, NUMBER = "classification", "regression"
 plain = lambda s: {}
 strengths = lambda s: {"alphas": [10.0**k for k in range(-3, 5)]}
 path = lambda s: {"eps": 1e-3, "cv": 5}
@@ -202,105 +202,6 @@ METHODS = [
         needs="deep",
     ),
 ]
-TUNED = "its strength is chosen by a method that is tried"
-SAME = "another way to a model that is tried"
-SCORES = "gives scores, not probabilities"
-GIVEN = "needs something about the columns that a table does not say"
-SPECIAL = "for targets or noise of a special kind"
-MEMBERS = "made of models that must be given"
-WEAKER = "a forest or a booster that is tried does the same better or faster"
-NO_TARGET = {
-    "IsolationForest": "finds outliers; it does not predict a target",
-    "RandomTreesEmbedding": "makes columns; it does not predict a target",
-}
-STAND_IN = {
-    CLASS: {
-        "LogisticRegressionCV": SAME,
-        "SGDClassifier": SAME,
-        "RegularizedRiskClassifier": SAME,
-        "RidgeClassifier": SCORES,
-        "RidgeClassifierCV": SCORES,
-        "LeastSquaresClassifier": SCORES,
-        "Perceptron": SCORES,
-        "Adaline": SCORES,
-        "LinearSVC": SCORES,
-        "CostSensitiveClassifier": "decides by costs, which must be given",
-        "BernoulliNB": SPECIAL,
-        "MultinomialNB": SPECIAL,
-        "ComplementNB": SPECIAL,
-        "CategoricalNB": SPECIAL,
-        "MixedNB": SAME,
-        "NaiveBayes": SAME,
-        "GenerativeClassifier": SAME,
-        "ExponentialFamilyClassifier": SAME,
-        "JointTableClassifier": "needs few columns of few levels",
-        "DecisionStump": WEAKER,
-        "ExtraTreeClassifier": WEAKER,
-        "ID3Classifier": SPECIAL,
-        "C45Classifier": SAME,
-        "AdaBoostClassifier": WEAKER,
-        "BaggingClassifier": WEAKER,
-        "ExtraTreesClassifier": WEAKER,
-        "GradientBoostingClassifier": WEAKER,
-        "RotationForestClassifier": WEAKER,
-        "CascadeClassifier": MEMBERS,
-        "MixtureOfExpertsClassifier": MEMBERS,
-        "StackingClassifier": MEMBERS,
-        "VotingClassifier": MEMBERS,
-        **NO_TARGET,
-    },
-    NUMBER: {
-        "Ridge": TUNED,
-        "Lasso": TUNED,
-        "ElasticNet": TUNED,
-        "SGDRegressor": SAME,
-        "LinearSVR": SAME,
-        "RecursiveLeastSquares": SAME,
-        "BayesianLinearRegression": TUNED,
-        "NormalInverseGammaRegression": TUNED,
-        "ARDRegression": SAME,
-        "RegularizedRisk": SAME,
-        "AdaptiveLasso": SAME,
-        "BridgeRegression": SAME,
-        "RANSACRegressor": SPECIAL,
-        "RobustRegressor": SAME,
-        "TheilSenRegressor": SAME,
-        "QuantileRegressor": "predicts a quantile, not the mean",
-        "PoissonRegressor": SPECIAL,
-        "GammaRegressor": SPECIAL,
-        "TweedieRegressor": SPECIAL,
-        "GeneralizedLinearModel": SPECIAL,
-        "GeneralizedLeastSquares": GIVEN,
-        "Tikhonov": GIVEN,
-        "GroupLasso": GIVEN,
-        "MultiTaskRidge": "predicts several targets at once",
-        "MultiTaskLasso": "predicts several targets at once",
-        "MultiTaskLassoCV": "predicts several targets at once",
-        "MultiTaskElasticNet": "predicts several targets at once",
-        "MultiTaskElasticNetCV": "predicts several targets at once",
-        "PolynomialRegression": "for one column",
-        "DirectionalTreeRegressor": "predicts angles",
-        "ExtraTreeRegressor": WEAKER,
-        "AdaBoostRegressor": WEAKER,
-        "BaggingRegressor": WEAKER,
-        "ExtraTreesRegressor": WEAKER,
-        "GradientBoostingRegressor": WEAKER,
-        "RotationForestRegressor": WEAKER,
-        "MixtureOfExperts": MEMBERS,
-        "StackingRegressor": MEMBERS,
-        "VotingRegressor": MEMBERS,
-        **NO_TARGET,
-    },
-}  # estimator -> why another method of the list speaks for it
-OTHER_JOB = {
-    "feature_selection": "chooses columns; it does not predict a target",
-    "feature_extraction": "makes columns; it does not predict a target",
-    "cluster": "finds groups; it does not predict a target",
-    "mixture": "models how rows are distributed; it does not predict a target",
-    "state_space": "models sequences, not independent rows",
-    "sampling": "draws from a given density",
-    "rl": "learns by acting in an environment",
-}
 
 
 def choose(task, wanted=None) -> tuple[list[Method], list[tuple[str, str]]]:
@@ -358,14 +259,6 @@ def absent(method) -> str:
     except AttributeError:
         return "not in this release"
     return ""
-
-
-def other_jobs() -> list[tuple[str, str]]:
-    """Parts of the package whose methods do not predict a target from rows."""
-    import pansophy
-
-    present = {m.name for m in pkgutil.iter_modules(pansophy.__path__)}
-    return [(f"pansophy.{d}", why) for d, why in OTHER_JOB.items() if d in present]
 
 
 def pipeline(method, schema, setting) -> Pipeline:

@@ -21,12 +21,13 @@ LN2_LOW = 1.42860682030941723212e-6
 LARGE = 1e200  # a product is logged before it overflows
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=False)
 def exponentials(x, bits, e, m):
     """e = exp(x) of the first m entries, to rounding, for x from -708 to 709.
 
     x = k log 2 + r with whole k; exp r is its Taylor series to r^13 by Horner's rule,
-    2^k is written straight into the exponent of a double.
+    2^k is written straight into the exponent of a double. The order of the
+    subtractions matters, so the fast arithmetic of callers must not be inherited.
     """
     for i in range(m):
         v = min(max(x[i], -708.0), 709.0)

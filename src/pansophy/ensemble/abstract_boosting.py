@@ -49,6 +49,22 @@ class AbstractBoosting(Estimator):
     def _loss_of(self) -> losses.Loss:
         """The loss that the parameters and the classes name."""
 
+    def _old_trees(self, K):
+        """Trees that a warm start goes on from; none if it is none."""
+        if not self._goes_on():
+            return []
+        had = self.n_trees_per_iteration_
+        if had != K:
+            raise ValueError(
+                f"a warm start needs the classes of the first fit: it had {had} trees "
+                f"a round, y now asks for {K}."
+            )
+        return self.trees_.all()
+
+    def _goes_on(self):
+        """Whether the fit adds to the trees that are there."""
+        return self.warm_start and hasattr(self, "trees_")
+
     def _rows(self, X):
         """X as the trees see it, float32 (n, d)."""
         inputs = getattr(self, "inputs_", None)
@@ -65,7 +81,8 @@ class AbstractBoosting(Estimator):
         if given is not None:  # a scorer asks during a fit
             return given
         check_is_fitted(self)
-        if is_dataset(X):
+        inputs = getattr(self, "inputs_", None)
+        if is_dataset(X) and (inputs is None or inputs.plain):
             parts = blocks(self._ready(X))
             climb = lambda b: self._climb(b, self._start(b), 0, rounds)
             return np.concatenate([climb(b) for b in parts])
@@ -75,9 +92,9 @@ class AbstractBoosting(Estimator):
     def _climb(self, X, f, first, last):
         """f plus the trees of rounds first .. last."""
         trees, K = self.trees_, self.n_trees_per_iteration_
-        stop = trees.count if last is None else last * K
+        stop = trees.total if last is None else last * K
         if stop > first * K:
-            column = None if K == 1 else np.arange(trees.count) % K
+            column = None if K == 1 else np.arange(trees.total) % K
             trees.forest.sum(X, first * K, stop, out=f, column=column)
         return f
 
@@ -86,7 +103,7 @@ class AbstractBoosting(Estimator):
         check_is_fitted(self)
         X = self._rows(X)
         f = self._start(X)
-        for t in range(self.trees_.count // self.n_trees_per_iteration_):
+        for t in range(self.trees_.total // self.n_trees_per_iteration_):
             f = self._climb(X, f, t, t + 1)
             yield f.copy()
 
@@ -94,7 +111,7 @@ class AbstractBoosting(Estimator):
         """(n, rounds, K) numbers of the leaves that rows fall into."""
         check_is_fitted(self)
         X, K = self._rows(X), self.n_trees_per_iteration_
-        leaf = np.empty((len(X), self.trees_.count), np.int64)
+        leaf = np.empty((len(X), self.trees_.total), np.int64)
         for t, tree in enumerate(self.trees_.all()):
             leaf[:, t] = tree.apply(X)
         return leaf.reshape(len(X), -1, K)
@@ -109,10 +126,10 @@ class AbstractBoosting(Estimator):
 
     def plot(self, ax=None):
         """The learning curve: loss of the training and validation rows by round."""
-        from ..plot.axes import axes
+        import matplotlib.pyplot as plt
 
         check_is_fitted(self)
-        ax = axes(ax)
+        ax = plt.gca() if ax is None else ax
         for name, label in (("objective", "training"), ("validation", "validation")):
             if name in self.history_:
                 curve = self.history_[name]
@@ -147,10 +164,10 @@ class AbstractBoosting(Estimator):
         leaves = int(np.sum(trees.children_left < 0))
         lines = [
             repr(self),
-            f"{trees.count} trees, {leaves} leaves, "
+            f"{trees.total} trees, {leaves} leaves, "
             f"mean {self._loss_of().name} loss {self.history_['objective'][-1]:.6g}"
             if len(self.history_.get("objective", ()))
-            else f"{trees.count} trees",
+            else f"{trees.total} trees",
         ]
         share = self.feature_importances_
         names = getattr(self, "feature_names_in_", np.arange(len(share)))

@@ -20,7 +20,7 @@ from ..tree._layout import BINS, FORM, MISSING, TIES
 from ..tree.columns import Columns, columns
 from ..tree.packed import float_below
 
-SAMPLE = 1 << 17  # rows that bins are made from
+SAMPLE = 1 << 16  # rows that bins are made from
 ROWS = 1 << 13  # rows coded by a thread at a time
 
 

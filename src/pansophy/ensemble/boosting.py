@@ -27,6 +27,7 @@ Refs      [Friedman2001] eqs. (1) and (3); [Friedman2002] subsample;
           [Chen2016] eq. (2); [Ke2017] histograms
 """
 
+from itertools import pairwise
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
@@ -118,7 +119,7 @@ class Booster:
             state = state._replace(before=self.parts(state, rows)[1])
         work = lambda k: self.branch(state, rows, k, int(seeds[k]))
         trees = tuple(threads.run((lambda k=k: work(k)) for k in range(self.K)))
-        if self.held is not None:
+        if self.held is not None and state.held is not None:
             for k, tree in enumerate(trees):
                 state.held[k] += tree.value[:, 0, 0][tree.apply(self.held.X)]
         return self.look(state._replace(trees=state.trees + trees), rows)
@@ -203,7 +204,7 @@ class Booster:
         if self.n < SPREAD or self.K > 1:
             return work(0, nodes)
         cuts = np.linspace(0, nodes, min(nodes, 16) + 1).astype(int)
-        tasks = (lambda a=a, b=b: work(a, b) for a, b in zip(cuts[:-1], cuts[1:]))
+        tasks = (lambda a=a, b=b: work(a, b) for a, b in pairwise(cuts))
         for _ in threads.run(tasks):
             pass
         return None

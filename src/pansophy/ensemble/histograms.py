@@ -49,7 +49,7 @@ class AbstractHistBoosting(AbstractBoosting):
         Sets `inputs_` and `is_categorical_`; a warm start keeps the old ones.
         """
         check_params(self)
-        if is_dataset(X):
+        if is_dataset(X) and not has_words(X, self.categorical_features):
             return self._take_dataset(X, y, sample_weight, y_kind)
         X = arrays.to_numpy(X) if arrays.is_foreign(X) else X
         words = self.categorical_features
@@ -86,10 +86,6 @@ class AbstractHistBoosting(AbstractBoosting):
             raise ValueError(f"X has {X.n} rows, but y has shape {y.shape}.")
         self.inputs_, self.is_categorical_ = Inputs(np.zeros(X.d, np.int8)), None
         return X, y, w
-
-    def _goes_on(self):
-        """Whether the fit adds to the trees that are there."""
-        return self.warm_start and hasattr(self, "trees_")
 
     # -- validation rows -------------------------------------------------------
 
@@ -146,7 +142,7 @@ class AbstractHistBoosting(AbstractBoosting):
         """Run the rounds and store what came of them."""
         loss = self._loss_of()
         begun = self._goes_on()
-        old = self.trees_.all() if begun else []
+        old = self._old_trees(K)
         done = len(old) // K
         if self.max_iter < done:
             raise ValueError(
@@ -167,7 +163,8 @@ class AbstractHistBoosting(AbstractBoosting):
         first = self._raw_of(X, begun)
         held_table = None
         if held is not None:
-            held_table = boosting.Table(*held, self._raw_of(held[0], begun))
+            start = self._raw_of(held[0], begun)
+            held_table = boosting.Table(held[0], held[1], held[2], start)
         rows = boosting.Table(None, y, w, first)
         rule = boosting.Rule(
             loss, self.learning_rate, limits, l2=float(self.l2_regularization)
@@ -197,7 +194,7 @@ class AbstractHistBoosting(AbstractBoosting):
             snapshot=shot,
         )
         self.trees_ = chain(result.state.trees, self.n_features_in_)
-        self.n_iter_ = self.trees_.count // booster.K
+        self.n_iter_ = self.trees_.total // booster.K
         for name, values in before.items():
             self.history_[name] = np.concatenate((values, self.history_.get(name, [])))
         self.train_score_ = np.array(watch.train)
@@ -293,6 +290,12 @@ class Watch:
         return not any(s > scores[-back] + self.model.tol for s in scores[-back + 1 :])
 
 
+def has_words(X, categorical):
+    """Whether X is an Arrow table in memory with categorical columns."""
+    table = hasattr(X, "column_names") and hasattr(X, "num_rows")
+    return table and bool(Inputs.learn(X, categorical).is_categorical.any())
+
+
 def without_zeros(X, y, w):
     """The rows of positive weight."""
     if w is None or np.all(w > 0):
@@ -319,7 +322,7 @@ def groups_of(interaction, d):
     groups = np.zeros((len(interaction), d), bool)
     for g, members in enumerate(interaction):
         for f in members:
-            if not isinstance(f, Integral) or not 0 <= f < d:
+            if not isinstance(f, Integral) or not 0 <= int(f) < d:
                 raise ValueError(
                     f"interaction_cst has {f!r}, but columns are 0 to {d - 1}."
                 )

@@ -37,10 +37,6 @@ class AbstractStages(AbstractBoosting):
             return np.zeros((len(X), K))
         return raw_from(self, X)
 
-    def _goes_on(self):
-        """Whether the fit adds to the trees that are there."""
-        return self.warm_start and hasattr(self, "trees_")
-
     def _take(self, X, y, sample_weight, y_kind):
         """X as float32, y and w, all checked; rows of weight 0 are dropped."""
         X, y = begin(self, X, y, y_kind)
@@ -53,7 +49,7 @@ class AbstractStages(AbstractBoosting):
     def _boost(self, X, y, labels, w, K, monitor):
         """Run the rounds and store what came of them; labels are y as given."""
         begun = self._goes_on()
-        old = self.trees_.all() if begun else []
+        old = self._old_trees(K)
         if self.n_estimators < len(old) // K:
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be larger or equal to the "
@@ -164,7 +160,7 @@ class AbstractStages(AbstractBoosting):
     def estimators_(self):
         """(rounds, K) decision trees, leaf values without the learning rate."""
         check_is_fitted(self)
-        out = np.empty(self.trees_.count, object)
+        out = np.empty(self.trees_.total, object)
         for t, tree in enumerate(self.trees_.all()):
             if self.learning_rate:
                 tree = tree._replace(value=tree.value / self.learning_rate)
@@ -220,7 +216,7 @@ class Log:
         """What is known so far, as fitted attributes."""
         model = self.model
         model.trees_ = chain(state.trees, model.n_features_in_)
-        model.n_estimators_ = model.trees_.count // model.n_trees_per_iteration_
+        model.n_estimators_ = model.trees_.total // model.n_trees_per_iteration_
         model.n_iter_ = model.n_estimators_
         model.train_score_ = np.array(self.train)
         if model.subsample < 1 and self.oob:

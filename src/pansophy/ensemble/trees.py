@@ -34,26 +34,36 @@ class Trees(Chain):
     """Trees end to end."""
 
     @property
-    def count(self) -> int:
+    def total(self) -> int:
         """How many trees there are."""
         return len(self.start) - 1
 
     def tree(self, t) -> Tree:
         """Tree t by itself."""
         cut = slice(self.start[t], self.start[t + 1])
-        arrays = [a[cut].astype(wide_of(a)) for a in self[1:10]]
-        arrays[7] = arrays[7][:, None, None]
-        sets = None if self.sets is None else self.sets[cut]
-        return Tree(*arrays, self.n_features, sets)
+        part = lambda a: a[cut].astype(wide_of(a))
+        return Tree(
+            part(self.children_left),
+            part(self.children_right),
+            part(self.feature),
+            part(self.threshold),
+            part(self.impurity),
+            part(self.n_node_samples),
+            part(self.weighted_n_node_samples),
+            part(self.value)[:, None, None],
+            part(self.missing_go_to_left),
+            self.n_features,
+            None if self.sets is None else self.sets[cut],
+        )
 
     def all(self) -> list[Tree]:
         """Every tree."""
-        return [self.tree(t) for t in range(self.count)]
+        return [self.tree(t) for t in range(self.total)]
 
     @cached_property
     def forest(self) -> Forest | None:
         """Packed for prediction; None if there is no tree."""
-        return pack(self.all()) if self.count else None
+        return pack(self.all()) if self.total else None
 
     def gains(self):
         """Fall of the impurity at the splits of each feature, over all trees."""

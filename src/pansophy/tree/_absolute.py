@@ -14,11 +14,11 @@ both sides at every place.
 
 from numba import njit
 
-from ._layout import BASE, TOL, WEIGHT
+from ._layout import BASE, INNER, TOL, WEIGHT
 from ._score import ordered
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def errors(P, line, back, n, y, o, w, rank, ranked, head, tree, error, median):
     """Eq. (1), quantiles of the first 1, 2, ... n rows of `line`, or the last if back.
 
@@ -59,7 +59,7 @@ def errors(P, line, back, n, y, o, w, rank, ranked, head, tree, error, median):
         median[j] = 0.5 * (m + y[ranked[head + nxt], o]) if nxt > at else m
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def middle(P, ranked, start, stop, y, o, w):
     """The quantile of rows in ascending order of y, their error and their weight."""
     total, share = 0.0, P.up / (P.up + P.down)
@@ -80,7 +80,7 @@ def middle(P, ranked, start, stop, y, o, w):
     return m, error, total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def walk_absolute(P, lists, t0, head, rows, start, end, stop, first, last, x, ties, y,
                   w, R, sign, side, line, room, bar):  # fmt: skip
     """The place with the least error, eq. (1) left and right. Returns place, gain.

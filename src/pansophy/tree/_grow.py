@@ -14,8 +14,8 @@ are described in `_layout.py`: N and R are nodes, C counters, queue is the front
 the nodes left for later and the free histograms, draw the features to try. `medians`
 is scratch for absolute error and None otherwise, so that other criteria need not wait
 for its code to be compiled. In the same way F, the whole numbers of `_hist.py`, and
-`spare`, scratch of the other view, are each None where the other is used, and `sets`
-is None if no column is split by set.
+`spare`, scratch of the other view, are each None where the other is used, `sets` is
+None if no column is split by set, and `pool` if none is held as bytes.
 """
 
 import numpy as np
@@ -273,7 +273,7 @@ def search(P, T, N, R, C, pool, draw, best, sets, f0, f1, carry, spare, room, H0
                     try_list(P, T.meta[f], x, T.lists, T.t0, start, rows, u, v, T.y,
                              T.z, T.bits, T.w, R[node], N[node, KEY] ^ f, spare, room,
                              best[c, f], top1 if c else top0, medians)  # fmt: skip
-            elif wanted or handed:
+            elif pool is not None and (wanted or handed):
                 j, own = -slot - 1, N[node, HIST] >= 0 and fresh
                 H = pool[N[node, HIST], j] if own else H0
                 if handed and turn == 1:

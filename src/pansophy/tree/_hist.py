@@ -48,7 +48,7 @@ from ._layout import (
     TOL,
     WEIGHT,
 )
-from ._score import SLIVER, TINY, add, ordered
+from ._score import SLIVER, TINY, ordered
 from ._sets import try_set
 
 AHEAD = 24  # rows looked ahead
@@ -57,10 +57,11 @@ LIFT, LIFT_BITS = 1.5 * 2.0**52, 0x4338000000000000  # a float64 and its bits
 
 
 @njit(**LOOP)
-def to_whole(rows, y, w, newton, a, b, z, h):
+def to_whole(rows, y, w, newton, one, a, b, z, h):
     """Targets times a and weights times b as whole numbers, a weighted row counting 1.
 
-    Targets are rounded before they are weighted, so that weight k is k rows.
+    Targets are rounded before they are weighted, so that weight k is k rows. Of two
+    classes the second has the weight itself, so that a pure node is seen to be one.
     """
     for i in range(rows.size):
         r = rows[i]
@@ -68,7 +69,9 @@ def to_whole(rows, y, w, newton, a, b, z, h):
         if w.size:
             whole = max(np.int64(np.rint(w[r] * b)), 1 if w[r] > 0.0 else 0)
             h[r] = (whole << COUNT_BITS) | 1
-            if not newton:
+            if one:
+                v = y[r, 0] * whole
+            elif not newton:
                 v = np.rint(v * w[r])
         z[r] = np.int64(v)
 
@@ -87,16 +90,18 @@ def totals(rows, z, h):
 def sum_again(P, rows, y, w, N, R):
     """Sums of all nodes from the targets themselves, which are not rounded."""
     for node in range(N.shape[0] - 1, -1, -1):
-        r, left, W = R[node], N[node, LEFT], 0.0
+        r, left, u, W = R[node], N[node, LEFT], 0.0, 0.0
         if left >= 0:
             right = N[node, RIGHT]
             r[SUMS] = R[left, SUMS] + R[right, SUMS]
             r[WEIGHT] = R[left, WEIGHT] + R[right, WEIGHT]
             continue
-        r[SUMS] = 0.0
-        for i in range(N[node, START], N[node, STOP]):
-            W += add(P, y, w, rows[i], r, SUMS)
-        r[WEIGHT] = W
+        start, stop = N[node, START], N[node, STOP]
+        for i in range(start, stop):
+            v = w[rows[i]] if w.size else 1.0
+            u += y[rows[i], 0] if P.kind == NEWTON else v * y[rows[i], 0]
+            W += v
+        r[SUMS], r[WEIGHT] = u, W
 
 
 @njit(**INNER)

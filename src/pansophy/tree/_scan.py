@@ -30,6 +30,7 @@ from ._layout import (
 )
 from ._score import FAST, SLIVER, add, ordered, score
 
+SALT = np.uint64(0xD1B54A32D192ED03)  # keeps draws of values and features apart
 SHORT = 32  # places up to which a walk goes one by one
 
 
@@ -45,7 +46,7 @@ def mix(key):
 @njit(**INNER)
 def between(key, a, b):
     """A random number from a to below b, and the key of further draws."""
-    key = mix(key)
+    key = mix(np.uint64(key) ^ SALT)
     v = a + float(key >> np.uint64(11)) / 9007199254740992.0 * (b - a)
     return (v if v < b else a), mix(key)
 

@@ -17,6 +17,7 @@ from ._layout import (
     ERRORS,
     GAUSS,
     HIGH,
+    INNER,
     JOINT,
     LOW,
     NEWTON,
@@ -36,12 +37,12 @@ TINY = 1e-300  # least curvature a leaf is divided by
 FLOOR = 1e-8  # least variance, in units of the variance of all targets
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def xlogx(v):
     return v * math.log(v) if v > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def ordered(sign, R, a, b):
     """Whether leaf values a, b keep the bounds of node R and the order that sign asks.
 
@@ -52,7 +53,7 @@ def ordered(sign, R, a, b):
     return inside and (a - b) * sign <= slack
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def base(P, R):
     """The part of the score that the node R itself fixes."""
     acc, W, kind = 0.0, R[WEIGHT], P.kind
@@ -71,7 +72,7 @@ def base(P, R):
     return acc
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def held(kind, s, W):
     """What sums s of weight W explain: eqs. (6), (8), (9) and (10), less constants."""
     M, acc = s.size, 0.0
@@ -91,7 +92,7 @@ def held(kind, s, W):
     return -0.5 * W * log_det(s, W)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def log_det(s, W):
     """log det S / FLOOR, S the covariance of m outputs with sums s.
 
@@ -118,7 +119,7 @@ def log_det(s, W):
     return acc
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def score_held(kind, u, wl, wr, R):
     """The gain where the sides are judged by themselves; u is left as it was."""
     M = R.size - SUMS
@@ -131,7 +132,7 @@ def score_held(kind, u, wl, wr, R):
     return left + right - R[BASE]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@njit(**INNER, fastmath=FAST)
 def score(P, u, wl, R):
     """Eqs. (2) to (5) for one split of node R, u and w_l being the left sums."""
     W, M, acc, kind = R[WEIGHT], R.size - SUMS, 0.0, P.kind
@@ -162,7 +163,7 @@ def score(P, u, wl, R):
     return acc - R[BASE]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def add(P, y, w, r, u, k0):
     """Add row r to the sums u[k0:]; returns its weight."""
     wr = w[r] if w.size else 1.0
@@ -179,7 +180,7 @@ def add(P, y, w, r, u, k0):
     return wr
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def class_impurity(kind, one, m, R):
     """Eq. (1) for classes."""
     acc, W = 0.0, R[WEIGHT]
@@ -199,7 +200,7 @@ def class_impurity(kind, one, m, R):
     return (acc + m if kind == SQUARE else acc) / m
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def real_impurity(kind, y, w, rows, start, stop, R):
     """Eq. (1) for numbers, about the node's own mean in a second pass.
 

@@ -40,7 +40,7 @@ from ._layout import (
     TOL,
     WEIGHT,
 )
-from ._scan import mix
+from ._scan import SALT, mix
 from ._score import score
 
 FEW = 8  # codes present up to which all sets are tried
@@ -201,7 +201,7 @@ def try_set(P, form, nb, H, n, weighted, R, key, u, best, top, left):
         left[s] = np.uint64(0)
     if k + (m > 0) < 2:
         return
-    key = mix(np.uint64(key))
+    key = mix(np.uint64(key) ^ SALT)
     every = form == SUBSET and k <= FEW and M > 1 and not (P.is_class and M == 2)
     if form == SUBSET and not every and not P.random:
         value = np.empty(256)

@@ -109,7 +109,7 @@ class Grower:
             hist.sum_again(plan, table.lists[0], table.y, table.w, nodes.N, nodes.R)
         tree = finish(nodes, criterion, limits, columns, offset)
         start, stop = nodes.N[:, lay.START].copy(), nodes.N[:, lay.STOP].copy()
-        return Grown(tree, table.lists[0], start, stop)
+        return Grown(tree, table.lists[0, :n], start, stop)
 
 
 def finish(nodes, criterion, limits, columns, offset) -> Tree:

@@ -41,7 +41,7 @@ class Front(NamedTuple):
     """What the loops keep while they grow a part of the tree."""
 
     C: np.ndarray  # counters
-    pool: np.ndarray  # (slots, bytes, 256, 2 + M) histograms
+    pool: np.ndarray | None  # (slots, bytes, 256, 2 + M) histograms
     queue: np.ndarray  # frontier; nodes for later; free slots of the pool
     draw: np.ndarray  # (2, 2, d) order of drawing, and whether to try, by child
     best: np.ndarray  # (2, d, RECORD) best splits of the pending nodes
@@ -89,7 +89,7 @@ class Job:
     def front(self, rows, heads) -> Front:
         """An empty frontier for growth over `rows` rows below `heads` nodes."""
         most = min(rows // self.plan.keep, self.plan.max_leaves) + heads + 2
-        slots = max(1, min(most, POOL // (16 * max(1, int(np.prod(self.cells))))))
+        slots = max(1, min(most, POOL // (8 * max(1, int(np.prod(self.cells))))))
         queue = np.empty((3, max(slots, rows + heads + 1)), np.int64)
         queue[2, :slots] = np.arange(slots)
         C = np.zeros(lay.COUNTERS, np.int64)
@@ -106,6 +106,8 @@ class Job:
     def pool(self, slots, heads):
         """Room for histograms; for the top of the tree that of the tree before."""
         shape, kind = (slots, *self.cells), float if self.fixed is None else np.int64
+        if not len(self.table.codes):
+            return None
         last = self.keep.get(kind)
         if heads == 0 and last is not None and last.shape == shape:
             return last
@@ -197,6 +199,9 @@ class Job:
         front.C[lay.NODES] = front.C[lay.FRONT] = k
         front.queue[0, :k] = np.arange(k)
         for i in np.flatnonzero(part.N[:k, lay.HIST] >= 0):
+            if front.C[lay.FREE] == 0:
+                part.N[i, lay.HIST] = -1
+                continue
             front.C[lay.FREE] -= 1
             at = front.queue[2, front.C[lay.FREE]]
             front.pool[at] = pool[part.N[i, lay.HIST]]

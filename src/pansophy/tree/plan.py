@@ -144,7 +144,8 @@ def table_of(columns, y, w, criterion, limits, rows, member) -> Table:
         lists = np.empty((1 + k + (2 * m if absolute else 0), n), np.int32)
         np.concatenate(orders, out=lists[: 1 + k + (m if absolute else 0)])
     else:
-        lists = chosen(orders, rows, n, 1 + k + (2 * m if absolute else 0))
+        width = n if absolute else len(rows)  # a rank has a place for every row
+        lists = chosen(orders, rows, n, 1 + k + (2 * m if absolute else 0), width)
     w = np.empty(0) if w is None else w
     newton = criterion.kind == lay.NEWTON
     z = y[:, 0] * w if len(w) and not newton else np.ascontiguousarray(y[:, 0])
@@ -159,15 +160,15 @@ def table_of(columns, y, w, criterion, limits, rows, member) -> Table:
     )  # fmt: skip
 
 
-def chosen(orders, rows, n, height):
-    """Lists of all rows cut down to the rows chosen."""
-    lists, t = np.empty((height, len(rows)), np.int32), 1
-    lists[0] = rows
+def chosen(orders, rows, n, height, width):
+    """Lists of all rows cut down to the rows chosen, which come first."""
+    lists, t, m = np.zeros((height, width), np.int32), 1, len(rows)
+    lists[0, :m] = rows
     kept = np.zeros(n, bool)
     kept[rows] = True
     for block in orders[1:]:
         for order in block:
-            lists[t] = order[kept[order]]
+            lists[t, :m] = order[kept[order]]
             t += 1
     return lists
 
@@ -217,7 +218,8 @@ def fixed_of(table, plan, size, mass, keep) -> Fixed:
         keep["rows"] += np.ones((2, m), np.int64), np.empty((2, m), np.int32)
     z, h, line, spare = keep["rows"]
     newton = plan.kind == lay.NEWTON
-    hist.to_whole(table.lists[0], table.y, table.w, newton, a, b, z, h)
+    a = b if weighted and plan.one else a
+    hist.to_whole(table.lists[0], table.y, table.w, newton, plan.one, a, b, z, h)
     cuts = np.empty(m // share.BLOCK + 1, np.int64)
     return Fixed(
         z, h, line, spare, np.empty(256, np.uint8), cuts,
