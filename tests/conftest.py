@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import sys
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -39,6 +40,14 @@ def one_torch_thread():
         import torch
 
         torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def no_figure_left_open():
+    """A figure that a test leaves behind would be drawn on by the next."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture

@@ -35,7 +35,9 @@ from sklearn.utils.validation import (
 )
 
 from .core import arrays
+from .core.frames import text_column
 from .core.iterate import Result
+from .core.labels import refuse_missing
 from .core.progress import watched
 from .core.rows import DatasetRows, is_dataset
 from .params import check_params
@@ -101,11 +103,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _check_numpy(self, X, y, y_kind, checks):
         checks = {"dtype": FLOATS, **checks}
         if y_kind is None:
-            return validate_data(self, X, **checks), None
+            return validated(self, X, **checks), None
         multi, numeric = y_kind in ("numbers", "labels"), "number" in y_kind
-        X, y = validate_data(
-            self, X, y, multi_output=multi, y_numeric=numeric, **checks
-        )
+        if not numeric and y is not None:
+            refuse_missing(y)
+        X, y = validated(self, X, y, multi_output=multi, y_numeric=numeric, **checks)
         if numeric and y.dtype.kind not in "fiub":
             name = type(self).__name__
             raise ValueError(f"y of {name} must hold numbers, got {y.dtype}.")
@@ -170,7 +172,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             return self._check_width(X)
         if arrays.is_foreign(X):
             return self._check_foreign(X)[0]
-        return validate_data(self, X, reset=False, **{"dtype": FLOATS, **checks})
+        return validated(self, X, reset=False, **{"dtype": FLOATS, **checks})
 
     def _drive(self, run, *, total, X=None, y=None, snapshot=None) -> Result:
         """Call `run(task) -> Result` and record how it went.
@@ -218,6 +220,23 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+
+def validated(model, X, *y, **checks):
+    """scikit-learn's `validate_data`; words among the numbers are told by column."""
+    try:
+        return validate_data(model, X, *y, **checks)
+    except ValueError as error:
+        turned = any(word in str(error) for word in ("convert", "cast"))
+        column = text_column(X) if turned else None
+        if column is None:
+            raise
+        way = "name it in categorical_features or encode it as numbers"
+        if not hasattr(model, "categorical_features"):
+            way = "encode it as numbers"
+        raise ValueError(
+            f"column {column!r} of X holds text or categories: {way}."
+        ) from error
 
 
 def check_weights(w, X):

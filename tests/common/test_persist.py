@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -441,7 +442,8 @@ def test_all_of_ours_predict_identically_in_another_process(data, tmp_path):
 def answer(model, X):
     for method in ("predict_proba", "predict", "transform", "score_samples"):
         if hasattr(model, method):
-            return np.asarray(getattr(model, method)(X))
+            found = getattr(model, method)(X)
+            return found.toarray() if sp.issparse(found) else np.asarray(found)
     raise AssertionError(f"{model} answers nothing")
 
 

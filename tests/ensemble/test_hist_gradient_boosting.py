@@ -123,7 +123,7 @@ def test_warm_start_goes_on_where_it_was():
 
 def test_warm_start_with_other_classes():
     model = Classifier(max_iter=2, warm_start=True).fit(*classes(200, 3))
-    with pytest.raises(ValueError, match="classes of the first fit"):
+    with pytest.raises(ValueError, match="warm_start goes on"):
         model.fit(*classes(200, 4))
 
 
@@ -400,3 +400,21 @@ def test_a_file_gives_the_trees_of_the_same_rows_in_memory(
     w = np.random.default_rng(0).integers(0, 3, 1500)
     a, b = (Regressor(max_iter=4).fit(t, y, w) for t in (X, path))
     np.testing.assert_array_equal(a.predict(X), b.predict(path))
+
+
+def test_large_targets_start_at_their_mean():
+    X, y = numbers()
+    y = 250_000 + 1000 * y
+    model = Regressor(max_iter=3).fit(X, y)
+    np.testing.assert_allclose(model.baseline_, y.mean())
+    assert model.score(X, y) > 0.3
+
+
+@pytest.mark.parametrize("gone", [0, 1, 2])
+def test_a_class_of_weight_zero_is_never_predicted(gone):
+    X, y = classes()
+    model = Classifier(max_iter=5).fit(X, y, sample_weight=(y != gone) * 1.0)
+    p = model.predict_proba(X)
+    assert p.shape[1] == 3 and p[:, gone].max() < 1e-6
+    only = Classifier(max_iter=5).fit(X, y, sample_weight=(y == gone) * 1.0)
+    assert set(only.predict(X)) == {gone}

@@ -277,3 +277,27 @@ def test_bad_data_is_named():
     np.testing.assert_allclose(same.predict([[0, 0]]), y.mean())
     nothing = DecisionTreeRegressor().fit(np.full((30, 2), np.nan), y)
     np.testing.assert_allclose(nothing.predict([[0, np.nan]]), y.mean())
+
+
+def test_smoothing_would_break_monotone_constraints():
+    X, y, _ = distinct(0, n=30)
+    model = DecisionTreeClassifier(smoothing=1.0, monotonic_cst=[1, 0, 0, 0])
+    with pytest.raises(ParameterError, match="smoothing"):
+        model.fit(X, y > 0)
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e9, 1e15, 1e40])
+@pytest.mark.parametrize("max_bins", [None, 64])
+def test_the_scale_of_targets_and_weights_is_no_matter(scale, max_bins):
+    X, y, _ = distinct(0, n=60)
+    model = DecisionTreeRegressor(max_depth=3, max_bins=max_bins)
+    expected = model.fit(X, y).predict(X)
+    np.testing.assert_allclose(model.fit(X, y * scale).predict(X) / scale, expected)
+    weighted = model.fit(X, y, np.full(60, scale))
+    np.testing.assert_allclose(weighted.predict(X), expected)
+
+
+def test_targets_too_large_to_be_squared():
+    X, y, _ = distinct(0, n=30)
+    with pytest.raises(ValueError, match="too large for sums of squares"):
+        DecisionTreeRegressor().fit(X, y * 1e300)

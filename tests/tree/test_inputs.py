@@ -448,3 +448,11 @@ def test_levels_and_angles_are_saved(tmp_path):
     df.loc[0, "town"] = "Paris"
     np.testing.assert_array_equal(model.predict_proba(df), again.predict_proba(df))
     assert again.splits_ == model.splits_
+
+
+def test_a_single_column_is_no_table():
+    from pansophy.ensemble import HistGradientBoostingRegressor
+
+    for kind in (DecisionTreeRegressor, HistGradientBoostingRegressor):
+        with pytest.raises(ValueError, match="Expected 2D array"):
+            kind(categorical_features=[0]).fit(["a", "b"], [1.0, 2.0])

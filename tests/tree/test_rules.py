@@ -170,3 +170,10 @@ def test_rules_of_weather_are_shortened(weather):
     assert pruned.score(X, y) >= 12 / 14
     with pytest.raises(TypeError, match="classification tree"):
         prune_rules(DecisionTreeRegressor().fit([[1], [2]], [1, 2]), [[1]], [1])
+
+
+def test_rules_have_their_names_already():
+    X, y = [[1, 3], [2, 1], [3, 2], [4, 1]], ["a", "a", "b", "b"]
+    rules = extract_rules(DecisionTreeClassifier().fit(X, y))
+    with pytest.raises(TypeError, match="feature_names"):
+        prune_rules(rules, X, y, feature_names=["u", "v"])

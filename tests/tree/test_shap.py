@@ -300,3 +300,10 @@ def test_figures(data):
     assert len(ax.collections[0].get_offsets()) == len(X)
     with pytest.raises(ValueError, match="output must be one of"):
         plot.shap_bar(found, output="none")
+
+
+def test_smoothed_probabilities_are_explained(data):
+    X, _, labels = data
+    model = DecisionTreeClassifier(max_depth=4, smoothing=1.0).fit(X, labels)
+    answer = shap_values(model, X[:20])
+    np.testing.assert_allclose(answer.predictions, model.predict_proba(X[:20]))

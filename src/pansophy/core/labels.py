@@ -37,3 +37,32 @@ def class_codes(y, X=None, classes=None):
         )
     xp = arrays.namespace(y)
     return classes, xp.asarray(codes, device=arrays.device(y))
+
+
+def refuse_missing(y):
+    """Raise ValueError if labels are missing: NaN, None or pandas' NA.
+
+    Examples
+    --------
+    >>> from pansophy.core.labels import refuse_missing
+    >>> refuse_missing(["a", None])
+    Traceback (most recent call last):
+    ValueError: Input y contains NaN or None.
+    """
+    if arrays.is_foreign(y):
+        return
+    y = np.asarray(y)
+    if y.dtype.kind == "f":
+        gone = bool(np.isnan(y).any())
+    else:
+        gone = y.dtype.kind == "O" and any(map(absent, y.ravel()))
+    if gone:
+        raise ValueError("Input y contains NaN or None.")
+
+
+def absent(v) -> bool:
+    """Whether a value is None, NaN or one of pandas' words for missing."""
+    try:
+        return v is None or bool(v != v)
+    except (TypeError, ValueError):  # NA has no truth; an array is no label
+        return not hasattr(v, "__len__")

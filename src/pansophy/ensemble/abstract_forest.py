@@ -105,7 +105,7 @@ class AbstractForest(Estimator):
     def _forget(self):
         """Drop what was read off an earlier forest."""
         for name in ("estimators_", "targets_", "oob_score_", "oob_missing_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
 
     @cached_property
     def estimators_(self):
@@ -127,7 +127,7 @@ class AbstractForest(Estimator):
         """The kind of tree that the forest is made of."""
         return type(self._member())()
 
-    def _tree_options(self):
+    def _tree_options(self) -> dict[str, Any]:
         """Parameters that the trees share with the forest."""
         names = (
             "criterion splitter max_depth min_samples_split min_samples_leaf "
@@ -137,7 +137,7 @@ class AbstractForest(Estimator):
         return {name: getattr(self, name, None) for name in names.split()}
 
     @property
-    def splitter(self):
+    def splitter(self) -> str:
         """How thresholds are found, as decision trees name it."""
         return "best"
 
@@ -222,6 +222,9 @@ class AbstractForest(Estimator):
             )
         mean = total / np.where(times > 0, times, np.nan)[:, None]
         self._set_oob(mean.reshape(n, *forest.shape), y, np.flatnonzero(times))
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "forest_")
 
     def __len__(self):
         return len(self.forest_)

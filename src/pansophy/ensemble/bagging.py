@@ -47,7 +47,7 @@ from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ..tree.abstract import Share
 from ..typing import Fittable, Seed
 from .bag import AbstractBag, available_if_member_has
-from .members import probabilities
+from .members import goes_on, probabilities
 
 
 @dataclass(eq=False, repr=False)
@@ -124,6 +124,7 @@ class BaggingClassifier(Classifier, AbstractBag):
     random_state: Seed = None
     verbose: Verbosity = 0
 
+    @goes_on("estimators_")
     def fit(self, X, y, sample_weight=None):
         """Fit the members to draws of the rows of X and their classes y."""
         X, y = self._checked(X, y, "class")
@@ -234,6 +235,7 @@ class BaggingRegressor(Regressor, AbstractBag):
     random_state: Seed = None
     verbose: Verbosity = 0
 
+    @goes_on("estimators_")
     def fit(self, X, y, sample_weight=None):
         """Fit the members to draws of the rows of X and the numbers y."""
         X, y = self._checked(X, y, "numbers")

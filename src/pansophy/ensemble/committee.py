@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 
 from ..base import Classifier, Estimator, check_weights
 from ..core import arrays
-from ..core.labels import class_codes
+from ..core.labels import class_codes, refuse_missing
 from ..core.rows import is_dataset
 from ..params import ParameterError, Rule, check_params
 
@@ -136,6 +136,7 @@ class AbstractCommittee(Estimator):
                 f"{type(self).__name__} needs at least one row, got 0 sample(s)."
             )
         if isinstance(self, Classifier):
+            refuse_missing(y)
             check_classification_targets(y)
             classes, y = class_codes(np.asarray(y))
         return X, y, check_weights(sample_weight, np.empty((len(y), 0))), classes

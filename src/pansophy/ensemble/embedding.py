@@ -11,6 +11,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,6 +26,7 @@ from ..tree.abstract import (
     OpenShare,
     Share,
     TwoOrMore,
+    in_blocks,
     in_memory,
     weights_of,
 )
@@ -33,6 +35,7 @@ from ..tree.extra_tree import ExtraTreeRegressor
 from ..tree.inputs import Inputs
 from ..typing import Seed
 from .abstract_forest import AbstractForest
+from .members import goes_on
 
 
 @dataclass(eq=False, repr=False)
@@ -110,7 +113,7 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
         return "squared_error"
 
     @property
-    def splitter(self):
+    def splitter(self) -> str:
         """How thresholds are found, as decision trees name it."""
         return "random"
 
@@ -132,6 +135,7 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
         self.fit_transform(X, y, sample_weight)
         return self
 
+    @goes_on("forest_")
     def fit_transform(self, X, y=None, sample_weight=None):
         """Grow the trees and code the rows they were grown on."""
         with np.errstate(over="ignore"):  # too large for float32: the check says so
@@ -145,7 +149,9 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
         self.one_hot_encoder_ = OneHotEncoder(
             sparse_output=self.sparse_output, handle_unknown="ignore"
         )
-        code = self.one_hot_encoder_.fit_transform(self.apply(X))
+        X = X.tocsr() if sp.issparse(X) else X
+        leaves = in_blocks(X, self.forest_.apply).astype(np.int64)
+        code = self.one_hot_encoder_.fit_transform(leaves)
         self._n_features_out = code.shape[1]
         return code
 

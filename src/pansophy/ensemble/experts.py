@@ -41,6 +41,7 @@ from ..params import Count, NonNegative, ParameterError, Verbosity
 from ..typing import Fittable, Seed
 from .committee import are_members, class_shares
 from .gating import Params, Table, expect, fit_expert, gate_step, noise_of, refit, slabs
+from .members import in_memory
 
 TRIAL = 8  # turns after which the starts are compared
 
@@ -139,7 +140,8 @@ class AbstractExperts(Estimator):
             kept = w > 0
             X, y, w = X[kept], y[kept], w[kept]
         center = w @ X / w.sum()
-        scale = np.sqrt(w @ (X - center) ** 2 / w.sum())
+        with np.errstate(over="ignore", invalid="ignore"):  # refused below
+            scale = np.sqrt(w @ (X - center) ** 2 / w.sum())
         scale[~(scale > 1e-12 * np.abs(center).clip(1e-300))] = 1.0
         if not np.all(np.isfinite(scale)):
             raise ValueError("X holds values too large to be squared.")
@@ -226,7 +228,7 @@ class MixtureOfExperts(Regressor, AbstractExperts):
 
     def fit(self, X, y, sample_weight=None):
         """Climb the likelihood of eq. (1)."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="number")
+        X, y, w = self._begin(in_memory(self, X), y, sample_weight, y_kind="number")
         X, y = arrays.to_numpy(X), arrays.to_numpy(y).astype(float)
         return self._fit(X, y, None if w is None else arrays.to_numpy(w), 0)
 
@@ -305,7 +307,7 @@ class MixtureOfExpertsClassifier(Classifier, AbstractExperts):
 
     def fit(self, X, y, sample_weight=None):
         """Climb the likelihood of eq. (1)."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class")
+        X, y, w = self._begin(in_memory(self, X), y, sample_weight, y_kind="class")
         classes, codes = class_codes(arrays.to_numpy(y))
         if len(classes) < 2:
             raise ValueError(

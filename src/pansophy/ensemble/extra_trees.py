@@ -103,7 +103,7 @@ default=None
     bootstrap: Flag = False
 
     @property
-    def splitter(self):
+    def splitter(self) -> str:
         """How thresholds are found, as decision trees name it."""
         return "random"
 
@@ -191,6 +191,6 @@ default="squared_error"
     bootstrap: Flag = False
 
     @property
-    def splitter(self):
+    def splitter(self) -> str:
         """How thresholds are found, as decision trees name it."""
         return "random"

@@ -99,7 +99,7 @@ def grow_one(recipe: Recipe, seed) -> Plant:
         total = float(w.sum() if rows is None else w[rows].sum())
     share, gain = recipe.shares
     limits = recipe.limits._replace(min_weight=share * total, min_gain=gain * total)
-    grower = Grower(recipe.columns, recipe.criterion, limits)
+    grower = Grower(recipe.columns, recipe.criterion, limits, many=True)
     tree = grower.grow(recipe.y, w, seed=int(seed), rows=rows).tree
     if recipe.alpha > 0:
         tree = prune.cut(tree, recipe.alpha)

@@ -37,6 +37,7 @@ from ..tree.extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
 from ..typing import Seed
 from . import forest_spread as spread
 from .abstract_forest import AbstractForest
+from .members import goes_on
 
 WORDS = ("balanced", "balanced_subsample")
 ClassWeights = Annotated[
@@ -57,7 +58,7 @@ class AbstractSupervisedForest(AbstractForest):
 
     n_estimators: Count = 100
     _: KW_ONLY
-    criterion: str = ""
+    criterion: Any = ""
     max_depth: Count | None = None
     min_samples_split: TwoOrMore | Share = 2
     min_samples_leaf: Count | OpenShare = 1
@@ -86,6 +87,7 @@ class AbstractForestClassifier(Classifier, AbstractSupervisedForest):
     criterion: Literal["gini", "entropy", "log_loss"] = "gini"
     class_weight: ClassWeights | None = None
 
+    @goes_on("forest_")
     def fit(self, X, y, sample_weight=None):
         """Grow the forest for the classes y, one column or several."""
         weigh = lambda y: self._weigh(y, sample_weight)
@@ -98,7 +100,7 @@ class AbstractForestClassifier(Classifier, AbstractSupervisedForest):
         self._same_targets(counts)
         self.n_outputs_ = len(pairs)
         self.classes_ = pairs[0][0] if one else [classes for classes, _ in pairs]
-        self.n_classes_ = counts[0] if one else list(counts)
+        self.n_classes_: Any = counts[0] if one else list(counts)
         signs = check_signs(self.monotonic_cst, X.shape[1], len(pairs), counts[0])
         codes = np.stack([code for _, code in pairs], axis=1).astype(float)
         criterion = Criterion(KINDS[self.criterion], len(pairs), counts)
@@ -196,6 +198,7 @@ class AbstractForestRegressor(Regressor, AbstractSupervisedForest):
     )
     keep_targets: Flag = False
 
+    @goes_on("forest_")
     def fit(self, X, y, sample_weight=None):
         """Grow the forest for the numbers y, one column or several."""
         weigh = lambda y: weights_of(sample_weight, len(y))
@@ -242,7 +245,8 @@ class AbstractForestRegressor(Regressor, AbstractSupervisedForest):
         check_is_fitted(self, "forest_")
         if within is None:
             f = self.forest_
-            within = self.n_outputs_ == 1 and len(f.impurity) == len(f.value)
+            kept = f.impurity is not None and len(f.impurity) == len(f.value)
+            within = self.n_outputs_ == 1 and kept
         return spread.distribution(self, X, within)
 
     def predict_quantiles(self, X, q=(0.05, 0.5, 0.95)):

@@ -24,7 +24,7 @@ Shapes    X (n, d)   leaves (n, B)   counts (B, n_train)
 Refs      [Breiman2001] proximity; [Meinshausen2006] quantiles; [Wager2014] jackknife
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -151,7 +151,7 @@ def quantiles(model, X, q):
             out[:, order, o] = part
         return out
 
-    out = by_block(model, X, block)
+    out: Any = by_block(model, X, block)
     out = out[:, :, 0] if model.n_outputs_ == 1 else out
     return out[:, 0] if np.ndim(q) == 0 else out
 
@@ -186,7 +186,7 @@ def jackknife(model, X, method):
                 out[:, o] = V - (np.e - 1) * n / B * noise[:, o]
         return np.maximum(out, 0.0)
 
-    out = by_block(model, X, block)
+    out: Any = by_block(model, X, block)
     return out[:, 0] if model.n_outputs_ == 1 else out
 
 

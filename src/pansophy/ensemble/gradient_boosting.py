@@ -40,6 +40,7 @@ from .abstract_boosting import (
     numeric_loss,
     probabilities,
 )
+from .members import goes_on
 from .stages import AbstractStages, Starter
 from .targets import SEVERAL, check_domain
 
@@ -159,6 +160,7 @@ class GradientBoostingRegressor(Regressor, AbstractStages):
     tol: NonNegative = 1e-4
     ccp_alpha: NonNegative = 0.0
 
+    @goes_on("trees_")
     def fit(self, X, y, sample_weight=None, monitor=None):
         """Boost on X, y; `monitor(round, model, locals)` may end it by True."""
         X, y, w = self._take(X, y, sample_weight, "number")
@@ -287,6 +289,7 @@ class GradientBoostingClassifier(Classifier, AbstractStages):
     tol: NonNegative = 1e-4
     ccp_alpha: NonNegative = 0.0
 
+    @goes_on("trees_")
     def fit(self, X, y, sample_weight=None, monitor=None):
         """Boost on X, y; `monitor(round, model, locals)` may end it by True."""
         X, y, w = self._take(X, y, sample_weight, "class")

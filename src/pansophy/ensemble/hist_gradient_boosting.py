@@ -45,6 +45,7 @@ from .abstract_boosting import (
     probabilities,
 )
 from .histograms import AbstractHistBoosting, Interactions, Splitter, seed_of
+from .members import goes_on
 from .targets import SEVERAL, check_domain
 
 
@@ -167,6 +168,7 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistBoosting):
     verbose: Verbosity = 0
     random_state: Seed = None
 
+    @goes_on("trees_")
     def fit(
         self,
         X,
@@ -311,6 +313,7 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
     random_state: Seed = None
     class_weight: dict | Literal["balanced"] | None = None
 
+    @goes_on("trees_")
     def fit(
         self,
         X,

@@ -13,6 +13,7 @@ from ..base import check_weights
 from ..core import arrays
 from ..core.random import rng_from
 from ..core.rows import DatasetRows, is_dataset
+from ..losses import base as kinds
 from ..params import ParameterError, Rule, check_params
 from ..tree.abstract import CHECKS, check_signs, weights_of
 from ..tree.grow import DEEP, Limits
@@ -155,10 +156,7 @@ class AbstractHistBoosting(AbstractBoosting):
         table = binned(X, w, self.max_bins, forms)
         self.n_trees_per_iteration_ = K
         if not begun:
-            start = np.atleast_1d(loss.constant(y, w)).astype(float)
-            if K > 1 and len(start) < K:  # the last classes are in no training row
-                start = np.append(start, np.full(K - len(start), start.min()))
-            self.baseline_ = np.clip(start, -700.0, 700.0)
+            self.baseline_ = best_start(loss, y, w, K)
             self.trees_ = chain([], len(forms))
         first = self._raw_of(X, begun)
         held_table = None
@@ -294,6 +292,18 @@ def has_words(X, categorical):
     """Whether X is an Arrow table in memory with categorical columns."""
     table = hasattr(X, "column_names") and hasattr(X, "num_rows")
     return table and bool(Inputs.learn(X, categorical).is_categorical.any())
+
+
+def best_start(loss, y, w, K):
+    """(K,) the loss's best constant; a class in no training row starts far below."""
+    if loss.kind == kinds.SOFTMAX:
+        share = np.bincount(y, w, K) / (len(y) if w is None else np.sum(w))
+        start = np.log(np.maximum(share, np.finfo(float).eps))
+        return start - start.mean()
+    start = np.atleast_1d(loss.constant(y, w)).astype(float)
+    if len(start) < K:
+        start = np.append(start, np.full(K - len(start), start.min()))
+    return np.where(np.isinf(start), np.copysign(700.0, start), start)
 
 
 def without_zeros(X, y, w):

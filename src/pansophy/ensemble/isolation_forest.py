@@ -43,6 +43,7 @@ from ..tree.grow import Grower, Limits
 from ..tree.inputs import Inputs
 from ..tree.packed import LEAVES, cut, join, part_of
 from ..typing import Seed
+from .members import goes_on
 from .resample import Scheme, columns_to_draw, member_seeds
 
 OFTEN = 256  # rows of a tree unless told
@@ -153,6 +154,7 @@ class IsolationForest(OneClass, Estimator):
     verbose: Verbosity = 0
     warm_start: Flag = False
 
+    @goes_on("forest_")
     def fit(self, X, y=None, sample_weight=None):
         """Grow the trees. y is not used; rows are drawn by weight, if there is any."""
         with np.errstate(over="ignore"):  # too large for float32: the check says so
@@ -171,7 +173,7 @@ class IsolationForest(OneClass, Estimator):
         depth = int(np.ceil(np.log2(max(scheme.rows, 2))))
         seeds = member_seeds(self.random_state, self.n_estimators, have)
         parts = [cut(self.forest_, t) for t in range(have)]
-        vars(self).pop("estimators_", None)
+        self.__dict__.pop("estimators_", None)
 
         def run(task):
             grow = lambda s: part_of(isolate(X, s, scheme, depth), LEAVES)
@@ -195,21 +197,20 @@ class IsolationForest(OneClass, Estimator):
     def _scheme(self, X, w):
         """How each tree draws rows and columns; sets `max_samples_`."""
         n, d = X.shape
+        there = n if w is None else int(np.count_nonzero(w))
         rows = self.max_samples
         if rows == "auto":
-            rows = min(OFTEN, n)
+            rows = min(OFTEN, there)
         elif not isinstance(rows, Integral):
-            rows = max(1, int(rows * n))
-        if rows > n:
+            rows = max(1, int(rows * there))
+        if rows > there:
             warnings.warn(
-                f"max_samples={rows} is greater than the {n} rows there are; all are "
-                "taken.",
+                f"max_samples={rows} is greater than the {there} rows there are; all "
+                "are taken.",
                 stacklevel=3,
             )
-            rows = n
-        there = n if w is None else int(np.count_nonzero(w))
-        self.max_samples_ = int(rows)
-        rows = self.max_samples_ if self.bootstrap else min(self.max_samples_, there)
+            rows = there
+        self.max_samples_ = rows = int(rows)
         features = columns_to_draw(self.max_features, d)
         if features > d:
             raise ParameterError(f"max_features={features} is more than the {d} of X.")
@@ -265,6 +266,9 @@ class IsolationForest(OneClass, Estimator):
         check_is_fitted(self, "forest_")
         seen = [draw(s, seed)[1] for s, seeds in self._draws for seed in seeds]
         return [np.repeat(np.arange(len(c)), c) for c in seen]
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "forest_")
 
     def __len__(self):
         return len(self.forest_)

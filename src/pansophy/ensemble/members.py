@@ -13,12 +13,12 @@ Both give the same tree from the same weights and seed, unless columns are binne
 """
 
 from dataclasses import fields
+from functools import wraps
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import has_fit_parameter
 
 from ..core import arrays
@@ -29,15 +29,14 @@ from ..tree._layout import SLOT
 from ..tree.abstract import (
     CHECKS,
     begin,
-    check_signs,
     features_at_a_node,
     in_blocks,
     limits_of,
 )
 from ..tree.columns import Columns, columns
-from ..tree.criteria import KINDS, Criterion
 from ..tree.grow import Grower, Grown
 from ..tree.packed import Forest, pack
+from ..tree.roles import class_weights, target_of_classes, target_of_numbers
 from .screen import Screen, screens
 
 TREES = (DecisionTreeClassifier, DecisionTreeRegressor)
@@ -160,36 +159,13 @@ class TreeTable:
         known = set(vars(model))
         classes = isinstance(model, DecisionTreeClassifier)
         self.X, y = begin(model, X, y, "labels" if classes else "numbers")
-        self.Y = y[:, None] if y.ndim == 1 else y
-        self.factor = None
-        if classes:
-            self.prepare_classes(model)
-        else:
-            self.prepare_numbers(model)
+        self.factor = class_weights(model, y, None) if classes else None
+        prepare = target_of_classes if classes else target_of_numbers
+        self.Y, self.criterion, self.signs = prepare(model, y, self.X.shape[1])
         self.columns = columns(self.X, None, model.max_bins)
         self.params = model.get_params(deep=False)
         self.screen: Any = None if in_turn else False  # made when it is first of use
         self.fitted = {k: v for k, v in vars(model).items() if k not in known}
-
-    def prepare_classes(self, model):
-        """Codes of the classes, their weights, and what the model says of them."""
-        if model.class_weight is not None:
-            self.factor = compute_sample_weight(model.class_weight, self.Y)
-        pairs = [np.unique(column, return_inverse=True) for column in self.Y.T]
-        counts = tuple(len(classes) for classes, _ in pairs)
-        model.n_outputs_, one = len(pairs), len(pairs) == 1
-        model.classes_ = pairs[0][0] if one else [classes for classes, _ in pairs]
-        model.n_classes_ = counts[0] if one else np.array(counts)
-        d = self.X.shape[1]
-        self.signs = check_signs(model.monotonic_cst, d, len(pairs), counts[0])
-        self.Y = np.stack([code for _, code in pairs], axis=1).astype(float)
-        self.criterion = Criterion(KINDS[model.criterion], len(pairs), counts)
-
-    def prepare_numbers(self, model):
-        self.Y = np.asarray(self.Y, float)
-        m = model.n_outputs_ = self.Y.shape[1]
-        self.signs = check_signs(model.monotonic_cst, self.X.shape[1], m)
-        self.criterion = Criterion(KINDS[model.criterion], m)
 
     def copy(self, seed):
         """A member as `member` makes it, in less time: nothing is nested in a tree."""
@@ -273,3 +249,43 @@ def mean_of_trees(forest, X):
     """(n, outputs, values): the mean answer of packed trees to checked rows."""
     total = in_blocks(X, forest.sum)
     return total.reshape(len(total), *forest.shape) / len(forest)
+
+
+def goes_on(what):
+    """A decorator of `fit`: under warm_start, columns and classes stay as they were.
+
+    `what` names the attribute that holds the members of the fit before.
+    """
+
+    def decorate(fit):
+        @wraps(fit)
+        def run(self, X, y=None, *args, **options):
+            if self.warm_start and hasattr(self, what):
+                check_same(self, X, y)
+            return fit(self, X, y, *args, **options)
+
+        return run
+
+    return decorate
+
+
+def check_same(model, X, y):
+    """Refuse other columns or classes than those of the fit that went before."""
+    shape = np.shape(X)
+    if len(shape) == 2 and shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"X has {shape[1]} columns, but warm_start goes on from a fit of "
+            f"{model.n_features_in_}."
+        )
+    before = getattr(model, "classes_", None)
+    if not isinstance(before, np.ndarray):
+        return
+    try:
+        classes = np.unique(np.asarray(y))
+    except TypeError:  # missing labels, which the fit refuses in its own words
+        return
+    if not np.array_equal(classes, before):
+        raise ValueError(
+            f"y has the classes {classes.tolist()}, but warm_start goes on from a fit "
+            f"of {before.tolist()}."
+        )

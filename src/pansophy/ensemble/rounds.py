@@ -184,6 +184,9 @@ class AbstractAdaBoost(Estimator):
         for answer in self.staged_predict(X):
             yield score(y, answer, sample_weight=sample_weight)
 
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "estimators_")
+
     def __len__(self):
         return len(self.estimators_)
 

@@ -101,8 +101,9 @@ def cut_bins(v, w, n, distinct, most, low, high):
 @njit(**LOOP)
 def encode(x, low, bins, codes):
     """The bin of each value: how many bins begin at or below it, less one."""
-    begins = np.full(256, np.inf, np.float32)
-    begins[: bins - 1] = low[1:bins]
+    begins = np.empty(256, np.float32)
+    for b in range(256):  # element by element: whole slices are slow to compile
+        begins[b] = low[b + 1] if b + 1 < bins else np.inf
     for i in range(x.size):
         v, k = x[i], 0
         k += 128 * (begins[k + 127] <= v)

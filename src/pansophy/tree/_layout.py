@@ -4,9 +4,10 @@ Numba spends most of its compile time on tuples of many arrays, so a node is a r
 two tables (whole numbers and reals) and a column's properties are a row of `meta`.
 """
 
-# how loops are compiled; those that only other loops call need no way in from Python
+# how loops are compiled; those that only other loops call are part of these, and need
+# neither a way in from Python nor a place of their own in the cache
 LOOP = {"cache": True, "nogil": True, "error_model": "numpy"}
-INNER = LOOP | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INNER = LOOP | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "cache": False}
 
 # kinds of criteria
 SQUARE, XLOGX, POISSON, ABSOLUTE, NEWTON = 0, 1, 2, 3, 4

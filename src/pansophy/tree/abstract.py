@@ -22,7 +22,7 @@ from .columns import columns
 from .criteria import Criterion
 from .export import export_text
 from .grow import DEEP, Limits, grow
-from .inputs import Inputs
+from .inputs import Inputs, shape_of
 from .splits import splits_of
 from .structure import Tree
 
@@ -46,11 +46,11 @@ OpenShare = Annotated[float, Rule("a fraction between 0 and 1", is_open_share)]
 HalfAtMost = Annotated[float, number("a number from 0 to 0.5", 0, 0.5)]
 Bins = Annotated[int, number("a whole number from 2 to 255", 2, 255, whole=True)]
 Signs = Words
-Columns = Annotated[Any, Rule("a mask, a list of columns or None", is_columns)]
+Columns = Annotated[Any, Rule("a mask, a list of columns", is_columns)]
 Angles = Annotated[
     Any,
     Rule(
-        "a mask, a list of columns, a dict from column to period or None",
+        "a mask, a list of columns, a dict from column to period",
         lambda v: isinstance(v, dict) or is_columns(v),
     ),
 ]
@@ -185,12 +185,13 @@ def begin(model, X, y, y_kind, weigh=None):
             X, y, _ = model._begin(X, y, y_kind=y_kind, **CHECKS)
         model.inputs_ = Inputs(np.zeros(X.shape[1], np.int8))
         return X, y
-    rows = np.shape(X)[0] if len(np.shape(X)) == 2 else 0
-    _, y, _ = model._begin(np.zeros((rows, 1), np.float32), y, y_kind=y_kind)
+    stand_in = np.zeros((shape_of(X)[0], 1), np.float32)
+    _, y, _ = model._begin(stand_in, y, y_kind=y_kind)
     validate_data(model, X, skip_check_array=True)  # names and width
     subset = get("categorical_split") != "level"
     w = None if weigh is None else weigh(y)
-    model.inputs_ = Inputs.learn(X, categorical, directional, subset, w)
+    if not (get("warm_start") and hasattr(model, "forest_")):  # old trees keep codes
+        model.inputs_ = Inputs.learn(X, categorical, directional, subset, w)
     return model.inputs_.encode(X), y
 
 

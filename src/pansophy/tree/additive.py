@@ -15,6 +15,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from .abstract import CHECKS, in_memory, rows_of
+from .roles import smooth
 from .structure import Tree
 
 
@@ -194,11 +195,10 @@ def leaf_values(model, tree):
     if not hasattr(model, "classes_"):
         value = tree.value[:, :, 0]
         return value, None if value.shape[1] == 1 else list(range(value.shape[1]))
-    if tree.n_outputs == 1:
-        return tree.value[:, 0, :], list(model.classes_)
-    parts = [tree.value[:, o, : len(c)] for o, c in enumerate(model.classes_)]
-    names = [(o, c) for o, cs in enumerate(model.classes_) for c in cs]
-    return np.hstack(parts), names
+    names = list(model.classes_)
+    if tree.n_outputs > 1:
+        names = [(o, c) for o, cs in enumerate(model.classes_) for c in cs]
+    return smooth(model, tree), names
 
 
 def answers(model, X):

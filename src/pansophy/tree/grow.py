@@ -21,7 +21,9 @@ nor threads nor subtraction changes them.
 Threads share the rows and columns of each node there (`_share.py`); otherwise large
 nodes are searched by several threads, a share of the features each, and once nodes are
 small, whole subtrees go to threads. Each node draws from its own random stream, named
-by its path from the root. So the tree is the same for any number of threads.
+by its path from the root. So the tree is the same for any number of threads. One of
+many trees has one thread, and so has a tree that looks at few features of a node: both
+are grown by a short loop of their own (`_lean.py`), with the same result.
 
 Time O(n d) for sorting and for each level of the tree; memory 8 bytes per value of a
 listed column, 1 byte per value otherwise, and O(n) per tree.
@@ -36,6 +38,7 @@ import numpy as np
 
 from . import _hist as hist
 from . import _layout as lay
+from . import lean
 from ._frontier import preorder
 from .columns import Columns
 from .criteria import Criterion
@@ -44,6 +47,7 @@ from .plan import fixed_of, is_whole, members, plan_of, sizes, table_of, targets
 from .structure import Tree
 
 DEEP = 2**31 - 1
+LARGE = 1e150  # sums whose squares are still numbers
 
 
 class Limits(NamedTuple):
@@ -78,8 +82,15 @@ def grow(columns: Columns, y, w, criterion: Criterion, limits: Limits, seed=0) -
 class Grower:
     """Grows any number of trees on the same columns, one after the other."""
 
-    def __init__(self, columns: Columns, criterion: Criterion, limits: Limits):
+    def __init__(
+        self,
+        columns: Columns,
+        criterion: Criterion,
+        limits: Limits,
+        many: bool = False,  # other trees are grown beside this one
+    ):
         self.columns, self.criterion, self.limits = columns, criterion, limits
+        self.many = many
         self.member = members(limits.groups, len(columns.meta))
         self.keep = {}  # large scratch, for the next tree
 
@@ -96,10 +107,20 @@ class Grower:
         plan = plan_of(criterion, limits, n, d, len(columns.codes))
         table = table_of(columns, y, w, criterion, limits, rows, self.member)
         size, mass = sizes(table, criterion.kind)
-        plan = plan._replace(unit=(size / max(mass + plan.l2, 1e-300)) ** 2)
+        if max(size, mass) > LARGE:
+            raise ValueError(
+                "y or sample_weight is too large for sums of squares: divide it by a "
+                "power of ten."
+            )
+        mean = min(size / max(mass + plan.l2, 1e-300), LARGE)
+        plan = plan._replace(unit=mean**2)
         whole = is_whole(columns, criterion, n)
         plan = plan._replace(whole=whole)
         fixed = fixed_of(table, plan, size, mass, self.keep) if whole else None
+        if lean.is_lean(plan, table, self.many):
+            nodes = lean.grow(plan, table, fixed, seed)
+            tree = lean.finish(nodes, criterion, offset, d)
+            return Grown(tree, table.lists[0, :n], nodes.start, nodes.stop)
         nodes = Job(plan, table, fixed, n, criterion.sums, seed, self.keep).run()
         if not plan.best_first:
             order = np.empty(len(nodes.N), np.int64)

@@ -108,7 +108,7 @@ class Inputs(NamedTuple):
             Whether levels are split into any two sets or one against the rest.
         w : array of shape (n,) or None
         """
-        d, names = np.shape(X)[1], names_of(X)
+        d, names = shape_of(X)[1], names_of(X)
         kinds = marked(categorical, X, d, names)
         periods = periods_of(directional, d, names)
         both = [f for f in periods if kinds[f]]
@@ -151,6 +151,17 @@ class Inputs(NamedTuple):
                     f"column {f}."
                 )
         return out
+
+
+def shape_of(X):
+    """Rows and columns of a table; anything else is refused."""
+    shape = np.shape(X)
+    if len(shape) != 2:
+        raise ValueError(
+            f"Expected 2D array, got {len(shape)}D array instead: X must be a table of "
+            "rows and columns."
+        )
+    return shape
 
 
 def learn_levels(column, w) -> Levels:

@@ -18,7 +18,7 @@ Shapes    X (n, d) float32   trees T   values K = outputs times classes
 """
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -252,7 +252,7 @@ def join(parts, shape, n_features) -> Forest:
         np.packbits(np.concatenate([p.missing for p in parts])),
         chain("value"),
         np.concatenate(([0], np.cumsum([len(p.feature) for p in parts]))),
-        tuple(int(s) for s in shape),
+        (int(shape[0]), int(shape[1])),
         int(n_features),
         np.concatenate(sets) if sets else None,
         chain("weight"),
@@ -309,7 +309,7 @@ def unpack(forest: Forest, t) -> Tree:
     everywhere = part.impurity is not None and len(part.impurity) == n
     impurity[leaf] = kept(part.impurity)[: leaf.sum()]
     loops.means(child, weight, count, value, impurity, forest.shape[0])
-    if everywhere:
+    if part.impurity is not None and everywhere:
         impurity[~leaf] = part.impurity[leaf.sum() :]
     if part.inner is not None:
         value[~leaf] = part.inner
@@ -333,7 +333,8 @@ def unpack(forest: Forest, t) -> Tree:
         spread(part.missing, False, bool),
     )
     sets = None if sets is None else sets[back]
-    return Tree(*(a[back] for a in arrays), forest.n_features, sets)
+    fields: list[Any] = [*(a[back] for a in arrays), forest.n_features, sets]
+    return Tree(*fields)
 
 
 def place(a, where, fill, kind):

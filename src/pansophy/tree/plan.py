@@ -13,6 +13,7 @@ from . import _share as share
 WIDE = 1 << 17  # values in a node from which a search is shared between threads
 FEW = 4  # rows up to which a node is sorted by itself
 MANY = 1 << lay.COUNT_BITS  # rows that a whole-number bin cannot count
+HEAVY = 2.0**30  # summed weight from which targets are weighted before they are rounded
 KEEP = 1024  # rows in a node from which its histograms are kept for subtraction
 
 
@@ -196,7 +197,7 @@ def sizes(table, kind):
     if len(rows) < len(y):
         y, w = y[rows], w[rows] if len(w) else w
     if len(w) and kind != lay.NEWTON:
-        return float(np.abs(y) @ w), float(np.sum(w))
+        return float(np.sum(np.abs(y) * w)), float(np.sum(w))
     return float(np.sum(np.abs(y))), float(np.sum(w) if len(w) else len(y))
 
 
@@ -217,9 +218,11 @@ def fixed_of(table, plan, size, mass, keep) -> Fixed:
         keep["rows"] = np.empty(n, np.int64), np.empty(n * weighted, np.int64)
         keep["rows"] += np.ones((2, m), np.int64), np.empty((2, m), np.int32)
     z, h, line, spare = keep["rows"]
-    newton = plan.kind == lay.NEWTON
+    y, done = table.y, plan.kind == lay.NEWTON
+    if weighted and not plan.one and not done and mass > HEAVY:  # few bits for |y|
+        y, done = y * table.w[:, None], True
     a = b if weighted and plan.one else a
-    hist.to_whole(table.lists[0], table.y, table.w, newton, plan.one, a, b, z, h)
+    hist.to_whole(table.lists[0], y, table.w, done, plan.one, a, b, z, h)
     cuts = np.empty(m // share.BLOCK + 1, np.int64)
     return Fixed(
         z, h, line, spare, np.empty(256, np.uint8), cuts,

@@ -1,5 +1,7 @@
 """Trees for classes and trees for numbers: what their fits and answers share."""
 
+from typing import NamedTuple
+
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
@@ -28,22 +30,18 @@ class AbstractTreeClassifier(Classifier, AbstractDecisionTree):
         weigh = lambda y: class_weights(self, y, sample_weight)
         X, y = begin(self, X, y, "labels", weigh)
         w = weigh(y)
-        Y = y[:, None] if y.ndim == 1 else y
-        pairs = [np.unique(column, return_inverse=True) for column in Y.T]
-        counts = tuple(len(classes) for classes, _ in pairs)
-        self.n_outputs_ = len(pairs)
-        one = self.n_outputs_ == 1
-        if not one and self.criterion in ONE_OUTPUT:
+        target = target_of_classes(self, y, X.shape[1])
+        if self.n_outputs_ > 1 and self.criterion in ONE_OUTPUT:
             raise ParameterError(
                 f"criterion={self.criterion!r} is for one column of classes, got "
                 f"{self.n_outputs_}."
             )
-        self.classes_ = pairs[0][0] if one else [classes for classes, _ in pairs]
-        self.n_classes_ = counts[0] if one else np.array(counts)
-        signs = check_signs(self.monotonic_cst, X.shape[1], len(pairs), counts[0])
-        codes = np.stack([code for _, code in pairs], axis=1).astype(float)
-        criterion = Criterion(KINDS[self.criterion], len(pairs), counts)
-        self.tree_ = fit_tree(self, X, codes, w, criterion, signs)
+        if target.signs is not None and self.smoothing > 0:
+            raise ParameterError(
+                "smoothing must be 0 with monotonic_cst: shares drawn to 1 / K by the "
+                f"size of their leaf lose their order, got {self.smoothing}."
+            )
+        self.tree_ = fit_tree(self, X, target.Y, w, target.criterion, target.signs)
         return self
 
     def predict(self, X):
@@ -76,6 +74,38 @@ class AbstractTreeClassifier(Classifier, AbstractDecisionTree):
         return tags
 
 
+class Target(NamedTuple):
+    """Targets as the engine reads them."""
+
+    Y: np.ndarray  # (n, m) numbers, or classes from 0
+    criterion: Criterion
+    signs: np.ndarray | None  # (d,) monotone constraints
+
+
+def target_of_classes(model, y, d) -> Target:
+    """Codes of the classes y, X having d columns; sets what the model says of them."""
+    Y = y[:, None] if y.ndim == 1 else y
+    pairs = [np.unique(column, return_inverse=True) for column in Y.T]
+    counts = tuple(len(classes) for classes, _ in pairs)
+    model.n_outputs_, one = len(pairs), len(pairs) == 1
+    model.classes_ = pairs[0][0] if one else [classes for classes, _ in pairs]
+    model.n_classes_ = counts[0] if one else np.array(counts)
+    signs = check_signs(model.monotonic_cst, d, len(pairs), counts[0])
+    codes = np.stack([code for _, code in pairs], axis=1).astype(float)
+    return Target(codes, Criterion(KINDS[model.criterion], len(pairs), counts), signs)
+
+
+def target_of_numbers(model, y, d) -> Target:
+    """The same for the numbers y."""
+    Y = np.asarray(y[:, None] if y.ndim == 1 else y, float)
+    model.n_outputs_ = Y.shape[1]
+    signs = check_signs(model.monotonic_cst, d, model.n_outputs_)
+    criterion = Criterion(KINDS[model.criterion], model.n_outputs_)
+    if model.criterion == "quantile":
+        criterion = criterion._replace(up=model.quantile, down=1 - model.quantile)
+    return Target(Y, criterion, signs)
+
+
 def class_weights(model, y, sample_weight):
     """Row weights times the factors of their classes, or None."""
     w = weights_of(sample_weight, len(y))
@@ -87,7 +117,7 @@ def class_weights(model, y, sample_weight):
 
 def smooth(model, tree):
     """(nodes, K) shares (n_c + a) / (n + a K), n and n_c by weight, by output."""
-    a, n = model.smoothing, tree.weighted_n_node_samples[:, None]
+    a, n = getattr(model, "smoothing", 0.0), tree.weighted_n_node_samples[:, None]
     counts = np.atleast_1d(model.n_classes_)
     parts = [tree.value[:, o, :k] for o, k in enumerate(counts)]
     if a > 0:
@@ -102,7 +132,7 @@ class AbstractTreeRegressor(Regressor, AbstractDecisionTree):
         """Grow the tree for the numbers y, one column or several."""
         weigh = lambda y: weights_of(sample_weight, len(y))
         X, y = begin(self, X, y, "numbers", weigh)
-        Y = np.asarray(y[:, None] if y.ndim == 1 else y, float)
+        Y, criterion, signs = target_of_numbers(self, y, X.shape[1])
         w = weigh(Y)
         sums = Y.sum(axis=0) if w is None else w @ Y
         if self.criterion == "poisson" and (np.any(Y < 0) or np.any(sums <= 0)):
@@ -110,15 +140,8 @@ class AbstractTreeRegressor(Regressor, AbstractDecisionTree):
                 "criterion='poisson' needs y without negative values and with a "
                 "positive sum in every column."
             )
-        self.n_outputs_ = Y.shape[1]
-        signs = check_signs(self.monotonic_cst, X.shape[1], self.n_outputs_)
-        criterion = Criterion(KINDS[self.criterion], self.n_outputs_)
-        if self.criterion == "quantile":
-            criterion = criterion._replace(up=self.quantile, down=1 - self.quantile)
-        if criterion.kind in (GAUSS, JOINT):
-            self.tree_ = fit_standard(self, X, Y, w, criterion, signs)
-        else:
-            self.tree_ = fit_tree(self, X, Y, w, criterion, signs)
+        fit = fit_standard if criterion.kind in (GAUSS, JOINT) else fit_tree
+        self.tree_ = fit(self, X, Y, w, criterion, signs)
         return self
 
     def predict(self, X):

@@ -276,6 +276,8 @@ def prune_rules(
     >>> print(prune_rules(model, X, y)[0].says)
     class: a
     """
+    if isinstance(model, RuleList) and names:
+        raise TypeError(f"a RuleList has its names already: drop {sorted(names)}.")
     rules = model if isinstance(model, RuleList) else extract_rules(model, **names)
     model = rules.model
     classes = getattr(model, "classes_", None)

@@ -1,0 +1,73 @@
+"""Growing a tree in one thread by the short loop of `_lean.py`."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from . import _hist as hist
+from . import _layout as lay
+from . import _lean as loops
+from .structure import Tree
+
+
+class Lean(NamedTuple):
+    """Finished nodes, whole numbers and reals, see `_lean.py`."""
+
+    A: np.ndarray
+    Q: np.ndarray
+
+    @property
+    def start(self):
+        return self.A[loops.A_START].copy()
+
+    @property
+    def stop(self):
+        return self.A[loops.A_STOP].copy()
+
+
+def is_lean(plan, table, many) -> bool:
+    """Whether a tree can be grown here, and other threads would be of no use to it.
+
+    Splits must be by threshold, and free of constraints.
+    """
+    alone = many or plan.random or plan.max_features < plan.d
+    plain = plan.whole and plan.kind == lay.SQUARE and not plan.best_first
+    special = table.meta[:, [lay.FORM, lay.SIGN]].any() or table.member.shape[1] > 0
+    return bool(alone and plain and not special and table.codes.shape[2] == 1)
+
+
+def grow(plan, table, fixed, seed) -> Lean:
+    """All nodes of a tree; the rows of `table` are put in their order."""
+    rows, n = table.lists[0].view(np.uint32), table.lists.shape[1]
+    u, h = hist.totals(table.lists[0], fixed.z, fixed.h)
+    A = np.empty((loops.WHOLES, 2 * n), np.int64)
+    Q = np.empty((loops.REALS, 2 * n))
+    stack = np.empty((n + 1, loops.ENTRY), np.int64)
+    marks = np.zeros(-(-plan.d // 64), np.uint64)
+    codes = table.codes.reshape(table.codes.shape[:2])
+    m = loops.grow_lean(
+        plan, fixed, rows, codes, table.edges, table.meta, table.y, table.w,
+        (seed, u, h), stack, marks, A, Q
+    )  # fmt: skip
+    nodes = Lean(A[:, :m], Q[:, :m])
+    loops.sum_leaves(rows, table.y, table.w, *nodes)
+    return nodes
+
+
+def finish(nodes: Lean, criterion, offset, d) -> Tree:
+    """The tree as users see it."""
+    A, Q = nodes
+    weight = Q[loops.Q_WEIGHT].copy()
+    return Tree(
+        children_left=A[loops.A_LEFT].copy(),
+        children_right=A[loops.A_RIGHT].copy(),
+        feature=A[loops.A_FEATURE].copy(),
+        threshold=Q[loops.Q_THRESHOLD].copy(),
+        impurity=Q[loops.Q_IMPURITY].copy(),
+        n_node_samples=A[loops.A_STOP] - A[loops.A_START],
+        weighted_n_node_samples=weight,
+        value=criterion.values(Q[loops.Q_SUM, :, None], weight, offset),
+        missing_go_to_left=A[loops.A_MISSING].astype(bool),
+        n_features=d,
+        sets=None,
+    )

@@ -1,0 +1,120 @@
+"""What ensembles share: going on from an earlier fit, and fits that were cut short."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from pansophy import ensemble
+
+WARM = [
+    ensemble.BaggingClassifier(n_estimators=2, random_state=0),
+    ensemble.RandomForestClassifier(n_estimators=2, random_state=0),
+    ensemble.ExtraTreesClassifier(n_estimators=2, random_state=0),
+    ensemble.GradientBoostingClassifier(n_estimators=2),
+    ensemble.HistGradientBoostingClassifier(max_iter=2),
+    ensemble.IsolationForest(n_estimators=2, random_state=0),
+    ensemble.RandomTreesEmbedding(n_estimators=2, random_state=0),
+]
+NAMED = {"argvalues": WARM, "ids": lambda m: type(m).__name__}
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    return X, (X[:, 0] > 0).astype(int)
+
+
+def more(model):
+    name = "max_iter" if hasattr(model, "max_iter") else "n_estimators"
+    return model.set_params(**{name: 4})
+
+
+@pytest.mark.parametrize("model", **NAMED)
+def test_warm_start_keeps_the_columns(model, data):
+    X, y = data
+    model = clone(model).set_params(warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="2 columns, but warm_start"):
+        more(model).fit(X[:, :2], y)
+    assert model.n_features_in_ == 4
+    model.fit(X, y)
+
+
+@pytest.mark.parametrize("model", WARM[:5], ids=NAMED["ids"])
+def test_warm_start_keeps_the_classes(model, data):
+    X, y = data
+    model = clone(model).set_params(warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="classes"):
+        more(model).fit(X, y + 1)
+    assert model.fit(X, y).classes_.tolist() == [0, 1]
+
+
+def test_warm_forests_keep_the_codes_of_levels():
+    level = np.array(["b", "c"] * 30)
+    y = (level == "b").astype(float)
+    model = ensemble.RandomForestRegressor(
+        2, random_state=0, warm_start=True, categorical_features=["x"]
+    ).fit(pd.DataFrame({"x": level}), y)
+    fresh = np.where(level == "b", "a", level)  # a level more, sorted before the others
+    model.set_params(n_estimators=3).fit(pd.DataFrame({"x": fresh}), y)
+    assert model.inputs_.tables[0].values.tolist() == ["b", "c"]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [ensemble.RandomForestClassifier(), ensemble.IsolationForest()],
+    ids=NAMED["ids"],
+)
+def test_a_fit_cut_short_leaves_no_model(model, data, monkeypatch):
+    X, y = data
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(model), "_scheme", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ensemble.VotingClassifier([("a", ensemble.AdaBoostClassifier())]),
+        ensemble.StackingClassifier([("a", ensemble.AdaBoostClassifier())]),
+        ensemble.RandomForestClassifier(2),
+    ],
+    ids=NAMED["ids"],
+)
+@pytest.mark.parametrize("gone", [None, np.nan, pd.NA], ids=str)
+def test_missing_labels_are_named(model, gone, data):
+    y = np.array(["a", "b", gone] * 20, object)
+    with pytest.raises(ValueError, match="y contains NaN"):
+        model.fit(data[0], y)
+
+
+def test_embedding_of_a_frame(data):
+    frame = pd.DataFrame(data[0], columns=list("abcd"))
+    model = ensemble.RandomTreesEmbedding(3, random_state=0)
+    code = model.fit_transform(frame)
+    assert (code != model.transform(frame)).nnz == 0
+
+
+def test_isolation_leaves_rows_of_weight_zero_out(data):
+    X = data[0]
+    model = ensemble.IsolationForest(n_estimators=20, random_state=0)
+    w = np.repeat([1.0, 0.0], [20, 40])
+    assert model.fit(X, sample_weight=w).max_samples_ == 20
+    assert np.mean(model.predict(X[:20]) == 1) > 0.5
+
+
+def test_rows_on_disk_are_refused_by_experts(data):
+    import pyarrow as pa
+
+    X, y = data
+    table = pa.table({"a": X[:, 0], "b": X[:, 1]})
+    with pytest.raises(TypeError, match="rows in memory"):
+        ensemble.MixtureOfExperts().fit(table, y)

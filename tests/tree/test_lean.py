@@ -1,0 +1,47 @@
+"""The short loop of forests grows the trees of the general one."""
+
+import numpy as np
+import pytest
+
+from pansophy.tree import lean
+from pansophy.tree._layout import SQUARE
+from pansophy.tree.columns import columns
+from pansophy.tree.criteria import Criterion
+from pansophy.tree.grow import Grower, Limits
+
+CASES = [
+    Limits(max_features=2),
+    Limits(),
+    Limits(max_features=3, min_leaf=3, max_depth=5),
+    Limits(max_features=2, random=True),
+    Limits(random=True, min_leaf=2),
+    Limits(max_features=1, min_weight=2.0, min_gain=0.01, min_split=6),
+]
+
+
+@pytest.mark.parametrize("limits", CASES)
+@pytest.mark.parametrize("classes", [(), (2,)])
+@pytest.mark.parametrize("weights", ["none", "counts", "reals"])
+def test_same_tree_as_the_general_loop(limits, classes, weights, monkeypatch):
+    rng = np.random.default_rng(3)
+    n = 700
+    X = rng.normal(size=(n, 4)).astype(np.float32)
+    X[:, 1] = np.round(X[:, 1])
+    X[rng.random(n) < 0.1, 2] = np.nan
+    y = X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=n)
+    y = (y > 0).astype(float)[:, None] if classes else np.round(y, 1)[:, None]
+    w = {"none": None, "counts": rng.integers(1, 4, n) * 1.0, "reals": rng.random(n)}
+    rows = np.flatnonzero(rng.random(n) < 0.7).astype(np.int32)
+    grower = Grower(
+        columns(X, max_bins=255), Criterion(SQUARE, 1, classes), limits, True
+    )
+    short = grower.grow(y, w[weights], seed=5, rows=rows)
+    monkeypatch.setattr(lean, "is_lean", lambda *_: False)
+    long = grower.grow(y, w[weights], seed=5, rows=rows)
+    for name in ("rows", "start", "stop"):
+        np.testing.assert_array_equal(getattr(short, name), getattr(long, name))
+    for name, a in short.tree._asdict().items():
+        if isinstance(a, np.ndarray):
+            b = getattr(long.tree, name)
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12, err_msg=name)
+    assert short.tree.node_count > 3
