@@ -31,7 +31,7 @@ def best_split(X, y, w, allowed, lim, tol, node):
             g = gain(y, w, left, lim["l2"])
             if g > bar + tol:
                 if not np.isnan(X[:, f]).any():
-                    missing_left = left.sum() > (~left).sum()
+                    missing_left = w[left].sum() > w[~left].sum()
                 mine, bar = (g, f, v, missing_left, left, 0.5 * (a + b)), g
         if mine and mine[0] > top + tol:
             found, top = mine, mine[0]

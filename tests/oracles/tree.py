@@ -120,7 +120,7 @@ def best_split(name, X, y, w, lim, sign, low, high, classes):
                 gain *= before * W / (W * impurity(name, left[:, None], w))
             if gain > bar + tol:
                 if not np.isnan(X[:, f]).any():
-                    missing_left = left.sum() > right.sum()
+                    missing_left = w[left].sum() > w[right].sum()
                 mine, bar = (gain, f, v, missing_left, left, 0.5 * (a + b)), gain
         if mine and mine[0] > top + tol:
             found, top = mine, mine[0]

@@ -44,6 +44,7 @@ from ._layout import (
     STOP,
     SUMS,
     TOL,
+    UNASKED,
     WEIGHT,
 )
 from ._scan import between
@@ -123,7 +124,7 @@ def record(U, edges, f, u, h, n, gain, at, after, side, m, best, c):
     best[c, f, B_SUM] = u * U.unit_z
     wl = (h >> COUNT_BITS) * U.unit_h if U.weighted else np.float64(left)
     best[c, f, B_WEIGHT] = wl
-    best[c, f, B_MISSING_LEFT] = side if m else left > n - left
+    best[c, f, B_MISSING_LEFT] = side if m else UNASKED
     best[c, f, B_THRESHOLD] = np.inf
     if after >= 0:
         v = edges[f, 1, at] / 2.0 + edges[f, 0, after] / 2.0

@@ -46,6 +46,7 @@ from ._layout import (
     STOP,
     SUMS,
     TOL,
+    UNASKED,
     WEIGHT,
 )
 from ._score import SLIVER, TINY, ordered
@@ -235,7 +236,7 @@ def try_counts(P, F, meta, edges, H, n, R, best, top, T):
         best[B_GAIN], best[B_FOUND], best[B_CODE] = T[0, at], 1.0, at
         best[B_N_LEFT], best[B_SUM] = left, (T[1, at] - LIFT) * F.unit_z
         best[B_WEIGHT] = (T[3, at] - LIFT) * unit
-        best[B_MISSING_LEFT] = side if m else left > n - left
+        best[B_MISSING_LEFT] = side if m else UNASKED
         best[B_THRESHOLD] = np.inf
         if nxt < nb:
             best[B_THRESHOLD] = edges[1, at] / 2.0 + edges[0, nxt] / 2.0

@@ -37,6 +37,7 @@ ORDERED, SUBSET, LEVEL, HALF = 0, 1, 2, 3
 # counters: C[...]
 NODES, FRONT, LEAVES, PARENT, FIRST, SECOND, FREE, LATER, TRIED, COUNTERS = range(10)
 
+UNASKED = 2  # side of missing values where a node has none: `finish` decides
 CHUNK = 512  # places scored at a time
 NO_BYTE = 255  # the byte of a missing value
 LANES = 8  # columns of a tile

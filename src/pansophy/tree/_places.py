@@ -29,6 +29,7 @@ from ._layout import (
     NO_BYTE,
     SUMS,
     TOL,
+    UNASKED,
     WEIGHT,
 )
 from ._scan import between
@@ -102,7 +103,7 @@ def try_two(G, edges, codes, f, rows, start, line, top, choice, cut):
     u, h = line[0, i], line[1, i]
     gain = gain_at(G, u, h)
     if gain > top + G.tol:
-        take(choice, f, min(a, b), 0, u, h)
+        take(choice, f, min(a, b), UNASKED, u, h)
         cut[0] = threshold(edges, f, min(a, b), max(a, b))
         return gain
     return top
@@ -200,9 +201,9 @@ def try_places(G, edges, f, K, u, h, bins, room, lines, top, choice, cut):
         k, bar = 0, max(top + G.tol, most - G.tol)
         while not room[0, k] > bar and room[0, k] < most:
             k += 1
-        top, left = room[0, k], (lines[2, k] + h0) & COUNT
+        top = room[0, k]
         at, after = bins[k], (bins[k + 1] if k + 1 < K else -1)
-        missing_left = side if m else left > G.n - left
+        missing_left = side if m else UNASKED
         take(choice, f, at, missing_left, lines[1, k] + u0, lines[2, k] + h0)
         cut[0] = threshold(edges, f, at, after)
     return top
@@ -257,8 +258,7 @@ def try_random(G, edges, codes, f, rows, start, line, key, near, top, choice, cu
         b = np.int64(near[i])
         at, after = max(at, b if b <= most else low), min(after, b if b > most else 256)
     after = -1 if low == high else after
-    left = h & COUNT
-    take(choice, f, at, side if m else left > G.n - left, u, h)
+    take(choice, f, at, side if m else UNASKED, u, h)
     cut[0] = threshold(edges, f, at, after)
     if edges[f, 1, at] <= v and (after < 0 or v < edges[f, 0, after]):
         cut[0] = v

@@ -26,6 +26,7 @@ from ._layout import (
     SUMS,
     TIES,
     TOL,
+    UNASKED,
     WEIGHT,
 )
 from ._score import FAST, SLIVER, add, ordered, score
@@ -225,7 +226,7 @@ def try_list(P, meta, x, lists, t0, head, rows, start, stop, y, z, bits, w, R, k
             continue
         left = at - start + 1 + n0
         best[B_GAIN], best[B_FOUND], best[B_N_LEFT] = gain, 1.0, left
-        best[B_MISSING_LEFT] = side if m else left > n - left
+        best[B_MISSING_LEFT] = side if m else UNASKED
         if P.random:
             best[B_THRESHOLD] = v
         elif at == end - 1:
@@ -296,7 +297,7 @@ def try_bins(P, meta, nb, edges, H, n, weighted, R, key, u, best, top):
                     bar = gain + R[TOL]
                     best[B_GAIN], best[B_FOUND], best[B_CODE] = gain, 1.0, at
                     best[B_N_LEFT] = left
-                    best[B_MISSING_LEFT] = side if m else left > n - left
+                    best[B_MISSING_LEFT] = side if m else UNASKED
                     if P.random and high[at] <= v and (c > b or v < low[c]):
                         best[B_THRESHOLD] = v
                     elif c > b:

@@ -179,7 +179,7 @@ def make_moves(P, H, wk, moves, steps, n, side, m, R, u, best):
         gain = P.scale * score(P, u, wl, R)
         if gain > best[B_GAIN] + R[TOL]:
             best[B_GAIN], best[B_FOUND], best[B_N_LEFT] = gain, 1.0, count
-            best[B_MISSING_LEFT] = side if m else count > n - count
+            best[B_MISSING_LEFT] = side if m else wl > R[WEIGHT] - wl
             chosen = t
             if P.random:
                 break

@@ -19,7 +19,7 @@ Details that matter
   the lowest threshold win. So the tree does not depend on the order of rows, and
   rows of weight k grow the same tree as k copies of them.
 - A missing value (NaN) is sent, at each node, to the side that gains more; where
-  training had none missing, to the side with more rows.
+  training had none missing, to the heavier side.
 - `max_bins` trades exactness for speed: columns with more distinct values are cut
   into that many bins of about equal weight first. None is exact.
 - Levels of a categorical column are split into the best two sets: of one sum (numbers,

@@ -44,7 +44,7 @@ from .columns import Columns
 from .criteria import Criterion
 from .job import Job, renumber
 from .plan import fixed_of, is_whole, members, plan_of, sizes, table_of, targets
-from .structure import Tree
+from .structure import Tree, missing_sides
 
 DEEP = 2**31 - 1
 LARGE = 1e150  # sums whose squares are still numbers
@@ -141,16 +141,16 @@ def finish(nodes, criterion, limits, columns, offset) -> Tree:
     value = criterion.values(R[:, lay.SUMS :], weight, offset)
     if limits.signs is not None:
         value = criterion.clip(value, R[:, lay.LOW] + offset, R[:, lay.HIGH] + offset)
+    children = N[:, lay.LEFT].copy(), N[:, lay.RIGHT].copy()
     return Tree(
-        children_left=N[:, lay.LEFT].copy(),
-        children_right=N[:, lay.RIGHT].copy(),
+        *children,
         feature=np.where(leaf, -2, N[:, lay.FEATURE]),
         threshold=np.where(leaf, -2.0, R[:, lay.THRESHOLD]),
         impurity=R[:, lay.IMPURITY].copy(),
         n_node_samples=N[:, lay.STOP] - N[:, lay.START],
         weighted_n_node_samples=weight,
         value=value,
-        missing_go_to_left=np.where(leaf, 0, N[:, lay.MISSING_LEFT]).astype(bool),
+        missing_go_to_left=missing_sides(N[:, lay.MISSING_LEFT], *children, weight),
         n_features=len(columns.meta),
         sets=sets_of(S, leaf) if np.any(columns.meta[:, lay.FORM]) else None,
     )

@@ -204,6 +204,7 @@ class Job:
                 continue
             front.C[lay.FREE] -= 1
             at = front.queue[2, front.C[lay.FREE]]
+            assert front.pool is not None  # histograms are kept
             front.pool[at] = pool[part.N[i, lay.HIST]]
             part.N[i, lay.HIST] = at
         plan = self.plan._replace(defer=False, wide=2**62)

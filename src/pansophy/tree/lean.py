@@ -7,7 +7,7 @@ import numpy as np
 from . import _hist as hist
 from . import _layout as lay
 from . import _lean as loops
-from .structure import Tree
+from .structure import Tree, missing_sides
 
 
 class Lean(NamedTuple):
@@ -58,16 +58,16 @@ def finish(nodes: Lean, criterion, offset, d) -> Tree:
     """The tree as users see it."""
     A, Q = nodes
     weight = Q[loops.Q_WEIGHT].copy()
+    children = A[loops.A_LEFT].copy(), A[loops.A_RIGHT].copy()
     return Tree(
-        children_left=A[loops.A_LEFT].copy(),
-        children_right=A[loops.A_RIGHT].copy(),
+        *children,
         feature=A[loops.A_FEATURE].copy(),
         threshold=Q[loops.Q_THRESHOLD].copy(),
         impurity=Q[loops.Q_IMPURITY].copy(),
         n_node_samples=A[loops.A_STOP] - A[loops.A_START],
         weighted_n_node_samples=weight,
         value=criterion.values(Q[loops.Q_SUM, :, None], weight, offset),
-        missing_go_to_left=A[loops.A_MISSING].astype(bool),
+        missing_go_to_left=missing_sides(A[loops.A_MISSING], *children, weight),
         n_features=d,
         sets=None,
     )

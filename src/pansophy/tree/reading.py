@@ -45,7 +45,7 @@ def tabulate(column) -> tuple[Any, np.ndarray]:
             column = pa.array(column, from_pandas=True)
         else:
             column = column.to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+    except pa.ArrowException:
         text = [None if absent(v) else str(v) for v in column]
         column = pa.array(text, pa.string())
     if isinstance(column, pa.ChunkedArray):

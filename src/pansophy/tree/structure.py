@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import threads
+from ._layout import UNASKED
 
 BLOCK = 1 << 14  # rows handed to a thread at a time
 LEAF = -1
@@ -47,6 +48,12 @@ class Arrays(NamedTuple):
     missing_go_to_left: np.ndarray
     n_features: int
     sets: np.ndarray | None = None  # (nodes, 4) uint64: codes that go left, by bit
+
+
+def missing_sides(asked, left, right, weight):
+    """Whether missing values go left: as learned, else to the heavier side."""
+    heavier = weight[left] > weight[right]
+    return (left != LEAF) & np.where(asked == UNASKED, heavier, asked == 1)
 
 
 class Tree(Arrays):
