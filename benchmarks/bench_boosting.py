@@ -121,6 +121,7 @@ FOUR = {
 NO_CATBOOST = {name: f for name, f in FOUR.items() if name != "catboost"}
 SIZES = [(20_000, 50), (200_000, 50), (1_000_000, 20)]
 FEWER = [(20_000, 50), (60_000, 50), (200_000, 50)]
+SMALLER = [(5_000, 50), (20_000, 50), (60_000, 50)]  # seven trees a round
 
 
 def case(name, what, data, sizes, peers=FOUR):
@@ -134,7 +135,7 @@ def case(name, what, data, sizes, peers=FOUR):
         quality=held_out,
         tolerance=0.01,
         target=1.0,
-        rounds=3,
+        rounds=2,
         targets=dict.fromkeys(peers, 1.0),
     )
 
@@ -162,7 +163,7 @@ def error_of(data, predicted):
 CASES = [
     case("regression", "numbers", table("regression"), SIZES),
     case("binary", "two classes", table("binary"), SIZES),
-    case("seven", "seven classes", table("seven"), FEWER),
+    case("seven", "seven classes", table("seven"), SMALLER),
     case("missing", "two classes, 10 % missing", table("binary", 0.1), FEWER),
     case(
         "categories",

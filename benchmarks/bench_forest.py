@@ -139,7 +139,7 @@ def nothing(data, result):
     return 0.0
 
 
-SIZES = [(2_000, 10), (20_000, 30), (100_000, 30)]
+SIZES = [(2_000, 10), (8_000, 30), (20_000, 30)]
 CASES = [
     Case(
         name="random_forest_classifier",
@@ -155,7 +155,7 @@ CASES = [
     Case(
         name="random_forest_regressor",
         what="100 full trees, a third of the features",
-        sizes=[(2_000, 10), (20_000, 30), (50_000, 30)],
+        sizes=[(2_000, 10), (8_000, 30), (20_000, 30)],
         data=numbers,
         ours=fit_with("pansophy.ensemble", "RandomForestRegressor", max_features=1 / 3),
         peers=peers_of("RandomForestRegressor", max_features=1 / 3),
