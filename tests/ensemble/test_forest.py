@@ -11,12 +11,14 @@ from sklearn.datasets import load_iris, make_classification, make_friedman1
 from sklearn.metrics import balanced_accuracy_score
 
 from pansophy import persist
+from pansophy.base import InterruptedFitWarning
 from pansophy.core import threads
 from pansophy.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    abstract_forest,
 )
 from pansophy.ensemble.resample import distinct_share, draw_columns
 from pansophy.params import ParameterError
@@ -390,3 +392,24 @@ def test_iris_as_good_as_known():
     X, y = load_iris(return_X_y=True)
     model = RandomForestClassifier(100, oob_score=True, random_state=0).fit(X, y)
     assert 0.93 < model.oob_score_ < 0.98
+
+
+def test_an_interrupted_forest_keeps_its_trees(monkeypatch):
+    X, y = np.arange(60.0)[:, None], np.arange(60.0)
+    whole = RandomForestRegressor(7, random_state=0).fit(X, y)
+    grow_all = abstract_forest.grow_all
+
+    def interrupted(recipe, seeds):
+        for k, plant in enumerate(grow_all(recipe, seeds)):
+            if k == 3:
+                raise KeyboardInterrupt
+            yield plant
+
+    monkeypatch.setattr(abstract_forest, "grow_all", interrupted)
+    model = RandomForestRegressor(7, random_state=0, warm_start=True)
+    with pytest.warns(InterruptedFitWarning, match="after 3 trees"):
+        model.fit(X, y)
+    assert len(model.estimators_) == 3
+    monkeypatch.undo()
+    model.fit(X, y)  # goes on where it stopped
+    np.testing.assert_array_equal(model.predict(X), whole.predict(X))

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Estimator
+from ..base import Estimator, InterruptedFitWarning
 from ..core import threads
 from ..core.progress import watched
 from ..params import ParameterError
@@ -63,20 +63,34 @@ class AbstractForest(Estimator):
         recipe = recipe_of(self, *shown, criterion, signs, scheme)
         parts = [cut(self.forest_, t) for t in range(have)]
         gained = [self._gained] if kept else []
-        self._draws = [*(self._draws if kept else []), (scheme, seeds, rows)]
         self._n_rows = X.shape[0]
         self._forget()
 
+        plants = []
+
         def run(task):
-            for plant in grow_all(recipe, seeds):
-                child = task.child(f"tree {len(parts)}")
-                parts.append(plant.part)
-                gained.append(plant.importance)
-                if child.end():
-                    break
+            try:
+                for plant in grow_all(recipe, seeds):
+                    child = task.child(f"tree {have + len(plants)}")
+                    plants.append(plant)
+                    if child.end():
+                        break
+            except KeyboardInterrupt:
+                if not have + len(plants):
+                    raise
+                warnings.warn(
+                    f"{type(self).__name__} was interrupted after "
+                    f"{have + len(plants)} trees; the model is usable as it stands.",
+                    InterruptedFitWarning,
+                    stacklevel=6,
+                )
 
         with threads.limited(self.n_jobs):
             watched(self, run, total=len(seeds), X=X, y=y, verbose=self.verbose)
+            parts += [plant.part for plant in plants]
+            gained += [plant.importance for plant in plants]
+            draws = (scheme, seeds[: len(plants)], rows)
+            self._draws = [*(self._draws if kept else []), draws]
             shape = (criterion.m, max(criterion.classes, default=1))
             self.forest_ = join(parts, shape, X.shape[1])
             self._gained = np.sum(gained, axis=0)
