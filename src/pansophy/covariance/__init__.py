@@ -1,0 +1,3 @@
+"""Covariance of columns, robust to outlying rows."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Decomposition: rows as few numbers times few directions."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Graphs of rows: components, spanning trees, Laplacians, cuts."""
+
+__all__: list[str] = []
