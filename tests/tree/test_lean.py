@@ -43,5 +43,7 @@ def test_same_tree_as_the_general_loop(limits, classes, weights, monkeypatch):
     for name, a in short.tree._asdict().items():
         if isinstance(a, np.ndarray):
             b = getattr(long.tree, name)
-            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12, err_msg=name)
+            # random thresholds: the general loop has not rounded the weights
+            near = 1e-8 if limits.random and name == "impurity" else 1e-12
+            np.testing.assert_allclose(a, b, rtol=near, atol=near, err_msg=name)
     assert short.tree.node_count > 3

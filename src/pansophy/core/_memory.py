@@ -1,4 +1,4 @@
-"""Compiled access to memory: ask for a line ahead of time, add two numbers at once."""
+"""Compiled access to memory and bits, one machine instruction each."""
 
 from llvmlite import ir
 from numba import types
@@ -44,3 +44,16 @@ def add_pair(typing, array, place, a, b):
         return context.get_dummy_value()
 
     return types.void(array, types.intp, types.int64, types.int64), emit
+
+
+@intrinsic
+def lowest(typing, word):
+    """The place of the lowest bit that is one (64 if none is)."""
+
+    def emit(context, builder, signature, args):
+        whole, flag = ir.IntType(64), ir.IntType(1)
+        kind = ir.FunctionType(whole, [whole, flag])
+        count = cgutils.get_or_insert_function(builder.module, kind, "llvm.cttz.i64")
+        return builder.call(count, [args[0], flag(0)])
+
+    return types.int64(types.uint64), emit

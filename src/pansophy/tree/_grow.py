@@ -13,9 +13,10 @@ large enough for several threads); the caller sees to it and calls again. The ar
 are described in `_layout.py`: N and R are nodes, C counters, queue is the frontier,
 the nodes left for later and the free histograms, draw the features to try. `medians`
 is scratch for absolute error and None otherwise, so that other criteria need not wait
-for its code to be compiled. In the same way F, the whole numbers of `_hist.py`, and
-`spare`, scratch of the other view, are each None where the other is used, `sets` is
-None if no column is split by set, and `pool` if none is held as bytes.
+for its code to be compiled. In the same way `rare` is None for criteria of squares; F,
+the whole numbers of `_hist.py`, and `spare`, scratch of the other view, are each None
+where the other is used; `sets` is None if no column is split by set, and `pool` if none
+is held as bytes.
 """
 
 import numpy as np
@@ -85,7 +86,7 @@ SAME = 1e-10  # gains closer than this share of the most that can be gained are 
 
 
 @njit(**INNER)
-def open_node(P, lists, t0, y, w, node, N, R, medians):
+def open_node(P, lists, t0, y, w, node, N, R, medians, rare):
     """Sums (unless known) and impurity of a node, and whether it may be split."""
     start, stop, W, r = N[node, START], N[node, STOP], 0.0, R[node]
     if medians is not None:
@@ -116,10 +117,10 @@ def open_node(P, lists, t0, y, w, node, N, R, medians):
         if P.kind == NEWTON:
             r[IMPURITY] = 0.0
         elif P.is_class:
-            r[IMPURITY] = class_impurity(P.kind, P.one, P.m, r)
+            r[IMPURITY] = class_impurity(P.kind, P.one, P.m, r, rare)
         else:
-            r[IMPURITY] = real_impurity(P.kind, y, w, rows, start, stop, r)
-        r[BASE] = base(P, r)
+            r[IMPURITY] = real_impurity(P.kind, y, w, rows, start, stop, r, rare)
+        r[BASE] = base(P, r, rare)
     r[TOL] = SAME * (P.unit * (W + P.l2) if P.kind == NEWTON else W * r[IMPURITY])
     N[node, LEFT] = N[node, RIGHT] = N[node, FEATURE] = N[node, HIST] = -1
     n = stop - start
@@ -130,7 +131,7 @@ def open_node(P, lists, t0, y, w, node, N, R, medians):
 
 
 @njit(**INNER)
-def split(P, T, F, N, R, S, C, spare, p, medians):
+def split(P, T, F, N, R, S, C, spare, p, medians, rare):
     """Part the rows of node p and open its two children."""
     lists, start, stop, f = T.lists, N[p, START], N[p, STOP], N[p, FEATURE]
     a, cut = C[NODES], start + N[p, N_LEFT]
@@ -156,7 +157,7 @@ def split(P, T, F, N, R, S, C, spare, p, medians):
             u, v = R[p, LEFT_SUM], R[p, LEFT_WEIGHT]
             R[node, SUMS] = R[p, SUMS] - u if c else u
             R[node, WEIGHT] = R[p, WEIGHT] - v if c else v
-        open_node(P, lists, T.t0, T.y, T.w, node, N, R, medians)
+        open_node(P, lists, T.t0, T.y, T.w, node, N, R, medians, rare)
         if C[LEAVES] >= P.max_leaves:
             N[node, OPEN] = 0
     sign = T.meta[f, SIGN]
@@ -232,7 +233,7 @@ def less(H, G):
 
 @njit(**LOOP)
 def search(P, T, N, R, C, pool, draw, best, sets, f0, f1, carry, spare, room, H0,
-           medians):  # fmt: skip
+           medians, rare):  # fmt: skip
     """Features f0 .. f1: part their lists, then try them on the pending nodes.
 
     `carry`: a feature need only be looked at for what beats the features before it.
@@ -272,7 +273,8 @@ def search(P, T, N, R, C, pool, draw, best, sets, f0, f1, carry, spare, room, H0
                         rows, u, v = few, 0, stop - start
                     try_list(P, T.meta[f], x, T.lists, T.t0, start, rows, u, v, T.y,
                              T.z, T.bits, T.w, R[node], N[node, KEY] ^ f, spare, room,
-                             best[c, f], top1 if c else top0, medians)  # fmt: skip
+                             best[c, f], top1 if c else top0, medians,
+                             rare)  # fmt: skip
             elif pool is not None and (wanted or handed):
                 j, own = -slot - 1, N[node, HIST] >= 0 and fresh
                 H = pool[N[node, HIST], j] if own else H0
@@ -284,11 +286,12 @@ def search(P, T, N, R, C, pool, draw, best, sets, f0, f1, carry, spare, room, H0
                 if wanted and T.meta[f, FORM] == 0:
                     try_bins(P, T.meta[f], T.meta[f, BINS], T.edges[j], H, stop - start,
                              T.w.size > 0, R[node], N[node, KEY] ^ f, room[2],
-                             best[c, f], top1 if c else top0)  # fmt: skip
+                             best[c, f], top1 if c else top0, rare)  # fmt: skip
                 elif wanted and sets is not None:
                     try_set(P, T.meta[f, FORM], T.meta[f, BINS], H, stop - start,
                             T.w.size > 0, R[node], N[node, KEY] ^ f, room[2],
-                            best[c, f], top1 if c else top0, sets[c, f])  # fmt: skip
+                            best[c, f], top1 if c else top0, sets[c, f],
+                            rare)  # fmt: skip
             if wanted and best[c, f, B_FOUND] > 0:
                 gain, tol = best[c, f, B_GAIN], R[node, TOL]
                 most = R[node, WEIGHT] * R[node, IMPURITY]
@@ -363,7 +366,7 @@ def settle(P, meta, N, R, S, C, queue, best, sets):
 
 @njit(**LOOP)
 def grow(P, T, F, N, R, S, C, pool, queue, draw, best, sets, spare, room, H0, medians,
-         back):  # fmt: skip
+         rare, back):  # fmt: skip
     """Split nodes until none is left. `back` says that a WIDE search is done."""
     while True:
         rows = 0
@@ -371,7 +374,7 @@ def grow(P, T, F, N, R, S, C, pool, queue, draw, best, sets, spare, room, H0, me
             if C[NODES] == 0:
                 C[NODES] = C[LEAVES] = 1  # the root, whose slice the caller has set
                 C[PARENT], C[FIRST], C[SECOND] = -1, 0, -1
-                open_node(P, T.lists, T.t0, T.y, T.w, C[FIRST], N, R, medians)
+                open_node(P, T.lists, T.t0, T.y, T.w, C[FIRST], N, R, medians, rare)
             else:
                 if C[FRONT] == 0 or C[LEAVES] >= P.max_leaves:
                     return DONE
@@ -382,7 +385,7 @@ def grow(P, T, F, N, R, S, C, pool, queue, draw, best, sets, spare, room, H0, me
                     queue[1, C[LATER]] = p
                     C[LATER] += 1
                     continue
-                split(P, T, F, N, R, S, C, spare, p, medians)
+                split(P, T, F, N, R, S, C, spare, p, medians, rare)
             rows = prepare(P, N, S, T.member, C, queue[2], draw)
             if F is None and rows and rows * P.d >= P.wide:
                 return WIDE
@@ -390,7 +393,7 @@ def grow(P, T, F, N, R, S, C, pool, queue, draw, best, sets, spare, room, H0, me
         while again:
             if spare is not None and not back:
                 search(P, T, N, R, C, pool, draw, best, sets, 0, P.d, True, spare, room,
-                       H0, medians)  # fmt: skip
+                       H0, medians, rare)  # fmt: skip
             if F is not None:
                 share_search(P, F, T, N, R, C, pool, draw, best, sets, room, H0)
             back = False

@@ -59,50 +59,52 @@ LIFT, LIFT_BITS = 1.5 * 2.0**52, 0x4338000000000000  # a float64 and its bits
 
 @njit(**LOOP)
 def to_whole(rows, y, w, newton, one, a, b, z, h):
-    """Targets times a and weights times b as whole numbers, a weighted row counting 1.
+    """Targets times a and weights times b as whole numbers, and the sums of both.
 
-    Targets are rounded before they are weighted, so that weight k is k rows. Of two
-    classes the second has the weight itself, so that a pure node is seen to be one.
+    A weighted row also counts 1. Targets are rounded before they are weighted, so that
+    weight k is k rows. Of two classes the second has the weight itself, so that a pure
+    node is seen to be one.
     """
+    sum_z, sum_h = 0, 0
     for i in range(rows.size):
         r = rows[i]
-        v = np.rint(y[r, 0] * a)
+        v, count = np.rint(y[r, 0] * a), 1
         if w.size:
             whole = max(np.int64(np.rint(w[r] * b)), 1 if w[r] > 0.0 else 0)
-            h[r] = (whole << COUNT_BITS) | 1
+            count = (whole << COUNT_BITS) | 1
+            h[r] = count
             if one:
                 v = y[r, 0] * whole
             elif not newton:
                 v = np.rint(v * w[r])
         z[r] = np.int64(v)
+        sum_z += z[r]
+        sum_h += count
+    return sum_z, sum_h
 
 
 @njit(**LOOP)
-def totals(rows, z, h):
-    """The two sums over some rows."""
-    u, v = 0, 0
-    for i in range(rows.size):
-        u += z[rows[i]]
-        v += h[rows[i]] if h.size else 1
-    return u, v
-
-
-@njit(**LOOP)
-def sum_again(P, rows, y, w, N, R):
-    """Sums of all nodes from the targets themselves, which are not rounded."""
-    for node in range(N.shape[0] - 1, -1, -1):
-        r, left, u, W = R[node], N[node, LEFT], 0.0, 0.0
-        if left >= 0:
-            right = N[node, RIGHT]
-            r[SUMS] = R[left, SUMS] + R[right, SUMS]
-            r[WEIGHT] = R[left, WEIGHT] + R[right, WEIGHT]
+def sum_leaves(newton, rows, y, w, N, R, a, b):
+    """Sums of the leaves among nodes a .. b from the targets, which are not rounded."""
+    for node in range(a, b):
+        if N[node, LEFT] >= 0:
             continue
-        start, stop = N[node, START], N[node, STOP]
-        for i in range(start, stop):
+        u, W = 0.0, 0.0
+        for i in range(N[node, START], N[node, STOP]):
             v = w[rows[i]] if w.size else 1.0
-            u += y[rows[i], 0] if P.kind == NEWTON else v * y[rows[i], 0]
+            u += y[rows[i], 0] if newton else v * y[rows[i], 0]
             W += v
-        r[SUMS], r[WEIGHT] = u, W
+        R[node, SUMS], R[node, WEIGHT] = u, W
+
+
+@njit(**LOOP)
+def sum_upwards(N, R):
+    """Sums of the other nodes from those of their children."""
+    for node in range(N.shape[0] - 1, -1, -1):
+        left, right = N[node, LEFT], N[node, RIGHT]
+        if left >= 0:
+            R[node, SUMS] = R[left, SUMS] + R[right, SUMS]
+            R[node, WEIGHT] = R[left, WEIGHT] + R[right, WEIGHT]
 
 
 @njit(**INNER)
@@ -133,6 +135,16 @@ def count_tile(H, codes, lanes, rows, start, stop, line):
         r, z, h = rows[i], line[0, i], line[1, i]
         for j in range(lanes):
             add_pair(G, 2 * (256 * j + np.intp(codes[r, j])), z, h)
+
+
+@njit(**INNER)
+def add_up(H, parts, k):
+    """H = the sum of the first k parts."""
+    H = H.reshape(-1)
+    for i in range(k):
+        G = parts[i].reshape(-1)
+        for c in range(H.size):
+            H[c] = G[c] if i == 0 else H[c] + G[c]
 
 
 @njit(**INNER)
@@ -250,7 +262,8 @@ def try_codes(P, F, meta, H, n, R, key, best, top, left, T):
         G[c, 0] = H[c, 1] & COUNT
         G[c, 1] = (H[c, 1] >> COUNT_BITS) * F.unit_h if F.weighted else G[c, 0]
         G[c, 2] = H[c, 0] * F.unit_z
-    try_set(P, meta[FORM], meta[BINS], G, n, F.weighted, R, key, T[0], best, top, left)
+    try_set(P, meta[FORM], meta[BINS], G, n, F.weighted, R, key, T[0], best, top, left,
+            None)  # fmt: skip
     if best[B_FOUND] > 0.0:
         u, wl = 0.0, 0.0
         for c in range(256):
@@ -264,11 +277,12 @@ def try_codes(P, F, meta, H, n, R, key, best, top, left, T):
 
 
 @njit(**INNER)
-def search_tile(P, F, T, N, R, C, pool, draw, best, sets, t, room, H0):
+def search_tile(P, F, T, N, R, C, pool, draw, best, sets, t, counted, room, H0):
     """Tile t: histograms of the pending nodes and their best splits.
 
     The smaller child is counted; the larger one's histograms are its parent's less
-    the smaller one's where the parent's were kept.
+    the smaller one's where the parent's were kept. `counted`: the smaller one has
+    been, in that many parts.
     """
     p, a, b, small = C[PARENT], C[FIRST], C[SECOND], 0
     if b >= 0 and N[a, STOP] - N[a, START] > N[b, STOP] - N[b, START]:
@@ -276,6 +290,11 @@ def search_tile(P, F, T, N, R, C, pool, draw, best, sets, t, room, H0):
     f0, width = t * T.codes.shape[2], T.codes.shape[2]
     lanes = min(width, P.d - f0)
     handed = p >= 0 and N[p, HIST] >= 0 and N[a + 1 - small, OPEN]
+    tried = False
+    for j in range(lanes):
+        tried |= draw[0, 1, f0 + j] > 0 or draw[1, 1, f0 + j] > 0
+    if not tried:
+        return
     G = H0[0]
     for turn in range(2):
         c = small if turn == 0 else 1 - small
@@ -290,6 +309,9 @@ def search_tile(P, F, T, N, R, C, pool, draw, best, sets, t, room, H0):
         H = pool[N[node, HIST], t] if N[node, HIST] >= 0 else H0[turn]
         if turn == 1 and handed:
             less(H, G)
+        elif counted:
+            add_up(H, F.parts[t], counted)
+            G = H
         else:
             count_tile(H, T.codes[t], lanes, T.lists[0], start, stop, F.line)
             G = H

@@ -10,7 +10,7 @@ searched along one feature is in `_places.py`.
 import numpy as np
 from numba import njit
 
-from ._few import lowest
+from ..core._memory import lowest
 from ._layout import INNER, LOOP, MISSING, NO_BYTE, RECORD, SUMS
 from ._places import (
     C_CODE,
@@ -149,7 +149,7 @@ def grow_lean(P, F, rows, codes, edges, meta, y, w, first, stack, marks, A, Q):
     `first` are the key and the whole sums of the root.
     """
     d, z, h, line, spare = P.d, F.z, F.h, F.line, F.spare[0].view(np.uint32)
-    cells, room = np.zeros((256, 2), np.int64), np.zeros((7, 256))
+    cells, room = np.zeros((256, 2), np.int64), np.zeros((4, 256))
     flat, seen = cells.reshape(-1), np.zeros(4, np.uint64)
     near = F.spare[1].view(np.uint8)
     keys, ranks = np.empty(FEW, np.uint16), np.empty(2 * FEW, np.uint16)

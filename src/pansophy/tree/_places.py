@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ..core._memory import add_pair
-from ._few import lowest
+from ..core._memory import add_pair, lowest
 from ._hist import COUNT, try_counts
 from ._layout import (
     B_CODE,

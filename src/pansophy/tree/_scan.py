@@ -122,7 +122,8 @@ def walk_sums(rows, start, stop, first, last, x, ties, z, w, R, u, wl, bar, tol,
 
 
 @njit(**INNER, fastmath=FAST)
-def walk(P, rows, start, stop, first, last, x, ties, y, w, R, sign, u, wl, bar):
+def walk(P, rows, start, stop, first, last, x, ties, y, w, R, sign, u, wl, bar,
+         rare):  # fmt: skip
     """The best place for any criterion made of sums. Returns place and gain."""
     at, top = -1, 0.0
     for i in range(start, last + 1):
@@ -132,7 +133,7 @@ def walk(P, rows, start, stop, first, last, x, ties, y, w, R, sign, u, wl, bar):
             continue
         if P.bounded and not fits(P, sign, R, u, wl):
             continue
-        gain = P.scale * score(P, u, wl, R)
+        gain = P.scale * score(P, u, wl, R, rare)
         if gain > bar:
             at, top, bar = i, gain, gain + R[TOL]
     return at, top
@@ -165,7 +166,7 @@ def sort_few(x, rows, start, stop, few):
 
 @njit(**INNER, forceinline=True)
 def try_list(P, meta, x, lists, t0, head, rows, start, stop, y, z, bits, w, R, key,
-             line, room, best, top, medians):  # fmt: skip
+             line, room, best, top, medians, rare):  # fmt: skip
     """The best split along a feature whose rows are listed in order, into `best`.
 
     Only one that gains more than `top` by the tolerance counts.
@@ -221,7 +222,7 @@ def try_list(P, meta, x, lists, t0, head, rows, start, stop, y, z, bits, w, R, k
                 gain *= c
             else:
                 at, gain = walk(P, rows, start, end, first, last, x, ties, y, w, R,
-                                sign, u, wl, bar)  # fmt: skip
+                                sign, u, wl, bar, rare)  # fmt: skip
         if at < 0:
             continue
         left = at - start + 1 + n0
@@ -255,7 +256,7 @@ def fill(P, H, codes, column, rows, start, stop, y, w):
 
 
 @njit(**INNER)
-def try_bins(P, meta, nb, edges, H, n, weighted, R, key, u, best, top):
+def try_bins(P, meta, nb, edges, H, n, weighted, R, key, u, best, top, rare):
     """The best split along a feature whose histogram is given, into `best`."""
     low, high, wk = edges[0], edges[1], (1 if weighted else 0)
     best[B_GAIN], best[B_FOUND] = top, 0.0
@@ -292,7 +293,7 @@ def try_bins(P, meta, nb, edges, H, n, weighted, R, key, u, best, top):
             if P.random:
                 ok = ok and low[at] <= v and (c >= b or low[c] > v)
             if ok and (not P.bounded or fits(P, meta[SIGN], R, u, wl)):
-                gain = P.scale * score(P, u, wl, R)
+                gain = P.scale * score(P, u, wl, R, rare)
                 if gain > bar:
                     bar = gain + R[TOL]
                     best[B_GAIN], best[B_FOUND], best[B_CODE] = gain, 1.0, at

@@ -3,7 +3,8 @@
 A node holds sums s (M numbers: class weights, or weighted targets) and a weight W.
 A split sends u and w_l to the left. `score` is the fall of the summed impurity,
 up to the constant factor `scale` that the caller applies; the equations are those of
-`criteria.py`.
+`criteria.py`. `rare` is None for squares, Gini and Newton's steps, whose first call
+then need not wait for the code of the other criteria to be compiled.
 """
 
 import math
@@ -23,7 +24,6 @@ from ._layout import (
     NEWTON,
     POISSON,
     RATIO,
-    SQUARE,
     SUMS,
     WEIGHT,
     XLOGX,
@@ -54,12 +54,11 @@ def ordered(sign, R, a, b):
 
 
 @njit(**INNER)
-def base(P, R):
+def base(P, R, rare):
     """The part of the score that the node R itself fixes."""
     acc, W, kind = 0.0, R[WEIGHT], P.kind
-    if kind == NEWTON:
-        W = max(W + P.l2, TINY)
-        return R[SUMS] * R[SUMS] / W
+    if rare is None:
+        return R[SUMS] * R[SUMS] / max(W + P.l2, TINY) if kind == NEWTON else 0.0
     if kind >= ERRORS and kind != RATIO:
         return held(kind, R[SUMS:], W)
     for k in range(SUMS, R.size):
@@ -133,19 +132,26 @@ def score_held(kind, u, wl, wr, R):
 
 
 @njit(**INNER, fastmath=FAST)
-def score(P, u, wl, R):
+def score(P, u, wl, R, rare):
     """Eqs. (2) to (5) for one split of node R, u and w_l being the left sums."""
     W, M, acc, kind = R[WEIGHT], R.size - SUMS, 0.0, P.kind
     wr = max(W - wl, SLIVER * W)
     if kind == NEWTON:
         r, hl, hr = R[SUMS] - u[0], max(wl + P.l2, TINY), max(wr + P.l2, TINY)
         return u[0] * u[0] / hl + r * r / hr - R[BASE]
-    if kind == SQUARE:
+    if rare is None:
         share = wl / W
         for k in range(M):
             t = u[k] - share * R[SUMS + k]
             acc += t * t
         return acc * W / (wl * wr)
+    return rare_score(P, u, wl, wr, R)
+
+
+@njit(**INNER, fastmath=FAST)
+def rare_score(P, u, wl, wr, R):
+    """The same for the criteria that are not made of squares."""
+    W, M, acc, kind = R[WEIGHT], R.size - SUMS, 0.0, P.kind
     if kind in (XLOGX, RATIO):
         for k in range(M):
             acc += xlogx(u[k]) + xlogx(R[SUMS + k] - u[k])
@@ -181,27 +187,27 @@ def add(P, y, w, r, u, k0):
 
 
 @njit(**INNER)
-def class_impurity(kind, one, m, R):
+def class_impurity(kind, one, m, R, rare):
     """Eq. (1) for classes."""
     acc, W = 0.0, R[WEIGHT]
     if one:
         p = R[SUMS] / W
         return 2.0 * p * (1.0 - p)
+    if rare is None:
+        for k in range(SUMS, R.size):
+            acc -= (R[k] / W) * (R[k] / W)
+        return (acc + m) / m
     for k in range(SUMS, R.size):
         p = R[k] / W
-        if kind == SQUARE:
-            acc -= p * p
-        elif kind == ERRORS:
+        if kind == ERRORS:
             acc = min(acc, -p)
         elif p > 0.0:
             acc -= p * math.log(p) / math.log(2.0)
-    if kind == ERRORS:
-        return 1.0 + acc
-    return (acc + m if kind == SQUARE else acc) / m
+    return 1.0 + acc if kind == ERRORS else acc / m
 
 
 @njit(**INNER)
-def real_impurity(kind, y, w, rows, start, stop, R):
+def real_impurity(kind, y, w, rows, start, stop, R, rare):
     """Eq. (1) for numbers, about the node's own mean in a second pass.
 
     A node of equal targets has an impurity of exactly zero.
@@ -209,15 +215,22 @@ def real_impurity(kind, y, w, rows, start, stop, R):
     acc, differ, W = 0.0, False, R[WEIGHT]
     for o in range(y.shape[1]):
         mean, head = R[SUMS + o] / W, y[rows[start], o]
-        if kind == POISSON and R[SUMS + o] <= 0.0:
-            return np.inf
         for i in range(start, stop):
             v, wr = y[rows[i], o], (w[rows[i]] if w.size else 1.0)
             differ |= v != head
-            if kind == SQUARE:
-                acc += wr * (v - mean) * (v - mean)
-            elif kind == POISSON and v > 0.0:
-                acc += wr * v * math.log(v / mean)
+            acc += wr * (v - mean) * (v - mean)
+    if rare is not None:
+        return rare_impurity(kind, y, w, rows, start, stop, R, differ)
+    return acc / (W * y.shape[1]) if differ else 0.0
+
+
+@njit(**INNER)
+def rare_impurity(kind, y, w, rows, start, stop, R, differ):
+    """The same for the criteria that are not made of squares."""
+    acc, W = 0.0, R[WEIGHT]
+    for o in range(y.shape[1]):
+        if kind == POISSON and R[SUMS + o] <= 0.0:
+            return np.inf
     if not differ:
         return 0.0
     if kind == DIRECTION:
@@ -225,4 +238,10 @@ def real_impurity(kind, y, w, rows, start, stop, R):
         return max(m - held(kind, R[SUMS:], W) / W, 0.0) / m
     if kind in (GAUSS, JOINT):
         return max(-held(kind, R[SUMS:], W) / W, 0.0)
+    for o in range(y.shape[1]):
+        mean = R[SUMS + o] / W
+        for i in range(start, stop):
+            v, wr = y[rows[i], o], (w[rows[i]] if w.size else 1.0)
+            if v > 0.0:
+                acc += wr * v * math.log(v / mean)
     return acc / (W * y.shape[1])

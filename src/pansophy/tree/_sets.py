@@ -156,7 +156,7 @@ def plan_moves(form, nb, codes, k, m, every, random, key, moves):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def make_moves(P, H, wk, moves, steps, n, side, m, R, u, best):
+def make_moves(P, H, wk, moves, steps, n, side, m, R, u, best, rare):
     """Make the moves; the number of those up to the best look, or 0 for none."""
     M, count, wl, chosen = R.size - SUMS, 0, 0.0, 0
     for s in range(M):
@@ -176,7 +176,7 @@ def make_moves(P, H, wk, moves, steps, n, side, m, R, u, best):
             continue
         if P.bounded and min(wl, R[WEIGHT] - wl) < P.min_weight:
             continue
-        gain = P.scale * score(P, u, wl, R)
+        gain = P.scale * score(P, u, wl, R, rare)
         if gain > best[B_GAIN] + R[TOL]:
             best[B_GAIN], best[B_FOUND], best[B_N_LEFT] = gain, 1.0, count
             best[B_MISSING_LEFT] = side if m else wl > R[WEIGHT] - wl
@@ -187,7 +187,7 @@ def make_moves(P, H, wk, moves, steps, n, side, m, R, u, best):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def try_set(P, form, nb, H, n, weighted, R, key, u, best, top, left):
+def try_set(P, form, nb, H, n, weighted, R, key, u, best, top, left, rare):
     """The best set of codes to send left, into `best` and `left`."""
     best[B_GAIN], best[B_FOUND], best[B_THRESHOLD] = top, 0.0, np.nan
     best[B_CODE] = 0.0
@@ -213,7 +213,7 @@ def try_set(P, form, nb, H, n, weighted, R, key, u, best, top, left):
         first = int(key >> np.uint64(63)) if k > 1 else 0
         sides = first + 1
     for side in range(first, sides):
-        at = make_moves(P, H, wk, moves, steps, n, side, m, R, u, best)
+        at = make_moves(P, H, wk, moves, steps, n, side, m, R, u, best, rare)
         chosen = at if at else chosen
     for t in range(chosen):
         if moves[t] != LOOK:

@@ -1,15 +1,15 @@
 """Compiled sharing of one node's work between threads: its rows, then its tiles.
 
-The pieces are blocks of rows (parting, gathering) and tiles of columns (histograms
-and search). What they write never overlaps and their sums are whole numbers, so the
+The pieces are blocks of rows (parting, gathering), parts of the rows of a tile (the
+histograms of a large node) and tiles of columns (those of others, and the search).
+What they write never overlaps and their sums are whole numbers, so the
 result does not depend on who does what. See `core/_crew.py` for how they are taken.
 """
 
 from numba import njit
 
 from ..core._crew import done, publish, settle, take, wait
-from ._few import is_few, search_few
-from ._hist import gather, search_tile
+from ._hist import count_tile, gather, search_tile
 from ._layout import (
     FEATURE,
     FIRST,
@@ -25,7 +25,7 @@ from ._layout import (
 )
 from ._part import goes_left, part_bytes
 
-PART, MOVE, GATHER, TILE = 0, 1, 2, 3
+PART, MOVE, GATHER, COUNT, TILE = 0, 1, 2, 3, 4
 BLOCK = 1 << 13  # rows of a piece
 LEAST = 1 << 14  # values in a node from which its work is shared
 
@@ -93,6 +93,16 @@ def share_parting(F, T, N, S, p):
 
 
 @njit(**INNER)
+def count_part(P, F, T, k):
+    """Piece k of the histograms of rows head[1] .. head[2]: a tile, a part of them."""
+    m, n, width = F.head[3], F.head[2] - F.head[1], T.codes.shape[2]
+    t, i = k // m, k % m
+    start, stop = F.head[1] + n * i // m, F.head[1] + n * (i + 1) // m
+    lanes = min(width, P.d - t * width)
+    count_tile(F.parts[t, i], T.codes[t], lanes, T.lists[0], start, stop, F.line)
+
+
+@njit(**INNER)
 def to_gather(N, C):
     """The rows that the search of the pending nodes will count."""
     p, a, b = C[PARENT], C[FIRST], C[SECOND]
@@ -107,15 +117,12 @@ def to_gather(N, C):
 @njit(**INNER)
 def share_search(P, F, T, N, R, C, pool, draw, best, sets, room, H0):
     """Histograms of the pending nodes, and their best splits by feature."""
-    if is_few(P, N, C):
-        search_few(P, F, T, N, R, C, draw, best, sets, room, H0[2, 0])
-        return
     start, stop = to_gather(N, C)
     tiles, m = T.codes.shape[0], blocks(stop - start)
     if (stop - start + 256) * P.d < LEAST or not F.hands:
         gather(T.lists[0], start, stop, F.z, F.h, F.line)
         for t in range(tiles):
-            search_tile(P, F, T, N, R, C, pool, draw, best, sets, t, room, H0)
+            search_tile(P, F, T, N, R, C, pool, draw, best, sets, t, 0, room, H0)
         return
     F.head[0], F.head[1], F.head[2] = GATHER, start, stop
     if m > 1:
@@ -129,11 +136,24 @@ def share_search(P, F, T, N, R, C, pool, draw, best, sets, room, H0):
         settle(F.board)
     else:
         gather(T.lists[0], start, stop, F.z, F.h, F.line)
+    parts = 0
+    if C[SECOND] < 0 or N[C[PARENT], HIST] >= 0:  # one node is counted
+        parts = min(F.parts.shape[1], (stop - start) // BLOCK)
+    F.head[3] = parts if parts > 1 else 0
+    if F.head[3]:
+        F.head[0] = COUNT
+        publish(F.board, tiles * parts)
+        k = take(F.board)
+        while k >= 0:
+            count_part(P, F, T, k)
+            done(F.board)
+            k = take(F.board)
+        settle(F.board)
     F.head[0] = TILE
     publish(F.board, tiles)
     t = take(F.board)
     while t >= 0:
-        search_tile(P, F, T, N, R, C, pool, draw, best, sets, t, room, H0)
+        search_tile(P, F, T, N, R, C, pool, draw, best, sets, t, F.head[3], room, H0)
         done(F.board)
         t = take(F.board)
     settle(F.board)
@@ -154,6 +174,9 @@ def help_out(P, F, T, N, R, C, pool, draw, best, sets, room, H0):
         elif what == GATHER:
             i = F.head[1] + k * BLOCK
             gather(T.lists[0], i, min(i + BLOCK, F.head[2]), F.z, F.h, F.line)
+        elif what == COUNT:
+            count_part(P, F, T, k)
         else:
-            search_tile(P, F, T, N, R, C, pool, draw, best, sets, k, room, H0)
+            search_tile(P, F, T, N, R, C, pool, draw, best, sets, k, F.head[3], room,
+                        H0)  # fmt: skip
         done(F.board)

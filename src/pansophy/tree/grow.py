@@ -36,14 +36,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import _hist as hist
 from . import _layout as lay
 from . import lean
 from ._frontier import preorder
 from .columns import Columns
 from .criteria import Criterion
 from .job import Job, renumber
-from .plan import fixed_of, is_whole, members, plan_of, sizes, table_of, targets
+from .plan import (
+    fixed_of,
+    is_whole,
+    members,
+    plan_of,
+    sizes,
+    sum_again,
+    table_of,
+    targets,
+)
 from .structure import Tree, missing_sides
 
 DEEP = 2**31 - 1
@@ -114,10 +122,11 @@ class Grower:
             )
         mean = min(size / max(mass + plan.l2, 1e-300), LARGE)
         plan = plan._replace(unit=mean**2)
-        whole = is_whole(columns, criterion, n)
+        short = lean.is_lean(plan, columns, limits, self.many)
+        whole = is_whole(columns, criterion, n) and (short or not plan.random)
         plan = plan._replace(whole=whole)
         fixed = fixed_of(table, plan, size, mass, self.keep) if whole else None
-        if lean.is_lean(plan, table, self.many):
+        if short and whole:
             nodes = lean.grow(plan, table, fixed, seed)
             tree = lean.finish(nodes, criterion, offset, d)
             return Grown(tree, table.lists[0, :n], nodes.start, nodes.stop)
@@ -127,7 +136,7 @@ class Grower:
             preorder(nodes.N[:, lay.LEFT], nodes.N[:, lay.RIGHT], order)
             nodes = renumber(nodes, order)
         if fixed is not None:
-            hist.sum_again(plan, table.lists[0], table.y, table.w, nodes.N, nodes.R)
+            sum_again(plan, table, nodes)
         tree = finish(nodes, criterion, limits, columns, offset)
         start, stop = nodes.N[:, lay.START].copy(), nodes.N[:, lay.STOP].copy()
         return Grown(tree, table.lists[0, :n], start, stop)

@@ -6,7 +6,6 @@ import numpy as np
 
 from ..core import crew, threads
 from . import _grow as loops
-from . import _hist as hist
 from . import _layout as lay
 from . import _share as share
 
@@ -55,6 +54,7 @@ class Room(NamedTuple):
     room: np.ndarray
     H: np.ndarray
     medians: np.ndarray | None  # for absolute error only
+    rare: int | None  # the kind of a criterion that is not made of squares
 
 
 class Job:
@@ -76,14 +76,14 @@ class Job:
         """Scratch for nodes of up to n rows."""
         absolute = self.plan.kind == lay.ABSOLUTE
         if self.fixed is not None:
-            # the last of each stays zero between calls, see `_few.py`
-            H = np.zeros((3, *self.cells[1:]), np.int64)
-            return Room(None, np.zeros((7, 256)), H, None)
+            H = np.empty((2, *self.cells[1:]), np.int64)
+            return Room(None, np.empty((4, 256)), H, None, None)
         return Room(
             np.empty(n, np.int32),
             np.empty((3, max(lay.CHUNK, self.M))),
             np.empty((256, 2 + self.M)),
             np.empty((6, n + 1)) if absolute else None,
+            None if self.plan.kind in (lay.SQUARE, lay.NEWTON) else self.plan.kind,
         )
 
     def front(self, rows, heads) -> Front:
@@ -125,11 +125,8 @@ class Job:
         nodes.R[0, lay.LOW], nodes.R[0, lay.HIGH] = -np.inf, np.inf
         if self.fixed is not None:
             F = self.fixed
-            u, h = hist.totals(self.table.lists[0], F.z, F.h)
-            nodes.R[0, lay.SUMS] = u * F.unit_z
-            nodes.R[0, lay.WEIGHT] = (
-                (h >> lay.COUNT_BITS) * F.unit_h if F.weighted else h
-            )
+            h = (F.sum_h >> lay.COUNT_BITS) * F.unit_h if F.weighted else F.sum_h
+            nodes.R[0, lay.SUMS], nodes.R[0, lay.WEIGHT] = F.sum_z * F.unit_z, h
         front = self.front(self.n, 0)
         nodes = self.work(self.plan, self.table, self.fixed, nodes, front, self.rooms)
         later = front.queue[1, : front.C[lay.LATER]]
@@ -212,7 +209,7 @@ class Job:
         table = self.table._replace(side=np.empty(len(self.table.side), np.uint8))
         F = self.fixed
         if F is not None:
-            F = F._replace(goes=np.empty(256, np.uint8), head=np.zeros(3, np.int64))
+            F = F._replace(goes=np.empty(256, np.uint8), head=np.zeros(4, np.int64))
         return self.work(plan, table, F, part, front, [self.room(most)])
 
 

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import _hist as hist
 from . import _layout as lay
 from . import _lean as loops
 from .structure import Tree, missing_sides
@@ -25,21 +24,21 @@ class Lean(NamedTuple):
         return self.A[loops.A_STOP].copy()
 
 
-def is_lean(plan, table, many) -> bool:
+def is_lean(plan, columns, limits, many) -> bool:
     """Whether a tree can be grown here, and other threads would be of no use to it.
 
     Splits must be by threshold, and free of constraints.
     """
     alone = many or plan.random or plan.max_features < plan.d
-    plain = plan.whole and plan.kind == lay.SQUARE and not plan.best_first
-    special = table.meta[:, [lay.FORM, lay.SIGN]].any() or table.member.shape[1] > 0
-    return bool(alone and plain and not special and table.codes.shape[2] == 1)
+    plain = plan.kind == lay.SQUARE and not plan.best_first and limits.groups is None
+    signs = limits.signs is not None and np.any(limits.signs)
+    special = signs or columns.meta[:, lay.FORM].any()
+    return bool(alone and plain and not special and columns.codes.shape[2] == 1)
 
 
 def grow(plan, table, fixed, seed) -> Lean:
     """All nodes of a tree; the rows of `table` are put in their order."""
     rows, n = table.lists[0].view(np.uint32), table.lists.shape[1]
-    u, h = hist.totals(table.lists[0], fixed.z, fixed.h)
     A = np.empty((loops.WHOLES, 2 * n), np.int64)
     Q = np.empty((loops.REALS, 2 * n))
     stack = np.empty((n + 1, loops.ENTRY), np.int64)
@@ -47,7 +46,7 @@ def grow(plan, table, fixed, seed) -> Lean:
     codes = table.codes.reshape(table.codes.shape[:2])
     m = loops.grow_lean(
         plan, fixed, rows, codes, table.edges, table.meta, table.y, table.w,
-        (seed, u, h), stack, marks, A, Q
+        (seed, fixed.sum_z, fixed.sum_h), stack, marks, A, Q
     )  # fmt: skip
     nodes = Lean(A[:, :m], Q[:, :m])
     loops.sum_leaves(rows, table.y, table.w, *nodes)

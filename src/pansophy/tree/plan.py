@@ -1,5 +1,6 @@
 """What the loops need to grow a tree: numbers, tables, and targets as whole numbers."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ WIDE = 1 << 17  # values in a node from which a search is shared between threads
 FEW = 4  # rows up to which a node is sorted by itself
 MANY = 1 << lay.COUNT_BITS  # rows that a whole-number bin cannot count
 HEAVY = 2.0**30  # summed weight from which targets are weighted before they are rounded
+BLOCK = 1 << 16  # rows of a piece of what is done to all of them
+PIECES = 4  # of counting, for each thread
 KEEP = 1024  # rows in a node from which its histograms are kept for subtraction
 
 
@@ -71,14 +74,17 @@ class Fixed(NamedTuple):
     h: np.ndarray  # (n,) weight and count, or none
     line: np.ndarray  # (2, n) the same in the order of the rows being counted
     spare: np.ndarray  # (2, n) rows being parted
+    parts: np.ndarray  # (tiles, parts, width, 256, 2) histograms of parts of a node
     goes: np.ndarray  # (256,) whether a byte goes left
     cuts: np.ndarray  # how many rows of a block go left
-    head: np.ndarray  # what the threads are at: kind of work, node or rows
+    head: np.ndarray  # what the threads are at: kind of work, node or rows, parts
     board: np.ndarray  # how they share it, see `core/_crew.py`
     hands: int
     weighted: bool
     unit_z: float
     unit_h: float
+    sum_z: int  # over the rows in use
+    sum_h: int
 
 
 def plan_of(criterion, limits, n, d, n_bytes) -> Plan:
@@ -196,9 +202,40 @@ def sizes(table, kind):
     y, w, rows = table.y[:, 0], table.w, table.lists[0]
     if len(rows) < len(y):
         y, w = y[rows], w[rows] if len(w) else w
-    if len(w) and kind != lay.NEWTON:
-        return float(np.sum(np.abs(y) * w)), float(np.sum(w))
-    return float(np.sum(np.abs(y))), float(np.sum(w) if len(w) else len(y))
+
+    def block(cut):
+        size = np.abs(y[cut])
+        if not len(w):
+            return np.array([np.sum(size), len(size)])
+        if kind != lay.NEWTON:
+            size *= w[cut]
+        return np.array([np.sum(size), np.sum(w[cut])])
+
+    size, mass = sum(in_blocks(block, len(y)))
+    return float(size), float(mass)
+
+
+def in_blocks(function, n):
+    """function(cut) over blocks of n rows, on threads; the results in order."""
+    cuts = (slice(i, min(i + BLOCK, n)) for i in range(0, max(n, 1), BLOCK))
+    return threads.run((lambda cut=cut: function(cut)) for cut in cuts)
+
+
+def sum_again(plan, table, nodes):
+    """Sums of all nodes from the targets themselves, which are not rounded."""
+    N, R = nodes.N, nodes.R
+    leaf = N[:, lay.LEFT] < 0
+    rows = np.cumsum(np.where(leaf, N[:, lay.STOP] - N[:, lay.START], 0))
+    ends = np.searchsorted(rows, np.arange(BLOCK, rows[-1], BLOCK)) + 1
+    ends = np.concatenate(([0], np.unique(ends), [len(N)]))
+    newton, given = plan.kind == lay.NEWTON, (table.lists[0], table.y, table.w)
+    tasks = (
+        lambda a=a, b=b: hist.sum_leaves(newton, *given, N, R, a, b)
+        for a, b in pairwise(ends)
+    )
+    for _ in threads.run(tasks):
+        pass
+    hist.sum_upwards(N, R)
 
 
 def power(room, size):
@@ -213,8 +250,13 @@ def fixed_of(table, plan, size, mass, keep) -> Fixed:
     """
     n, m, weighted = len(table.y), len(table.lists[0]), len(table.w) > 0
     a, b = power(51, size), power(63 - lay.COUNT_BITS - 1, mass)
+    tiles, _, width = table.codes.shape
     if keep.get("sizes") != (n, m, weighted):
         keep["sizes"] = n, m, weighted
+        # as many as give every thread a few pieces of a large node's histograms
+        parts = min(-(-PIECES * threads.free() // tiles), m // share.BLOCK)
+        parts = parts if threads.free() > 1 and width == lay.LANES else 0
+        keep["parts"] = np.empty((tiles, parts, width, 256, 2), np.int64)
         keep["rows"] = np.empty(n, np.int64), np.empty(n * weighted, np.int64)
         keep["rows"] += np.ones((2, m), np.int64), np.empty((2, m), np.int32)
     z, h, line, spare = keep["rows"]
@@ -222,9 +264,13 @@ def fixed_of(table, plan, size, mass, keep) -> Fixed:
     if weighted and not plan.one and not done and mass > HEAVY:  # few bits for |y|
         y, done = y * table.w[:, None], True
     a = b if weighted and plan.one else a
-    hist.to_whole(table.lists[0], y, table.w, done, plan.one, a, b, z, h)
+    rows = table.lists[0]
+    whole = lambda cut: hist.to_whole(rows[cut], y, table.w, done, plan.one, a, b, z, h)
+    totals = list(in_blocks(whole, m))
+    sum_z, sum_h = (sum(column) for column in zip(*totals))
     cuts = np.empty(m // share.BLOCK + 1, np.int64)
     return Fixed(
-        z, h, line, spare, np.empty(256, np.uint8), cuts,
-        np.zeros(3, np.int64), np.zeros(SIZE, np.int64), 0, weighted, 1.0 / a, 1.0 / b
+        z, h, line, spare, keep["parts"], np.empty(256, np.uint8), cuts,
+        np.zeros(4, np.int64), np.zeros(SIZE, np.int64), 0, weighted, 1.0 / a, 1.0 / b,
+        sum_z, sum_h
     )  # fmt: skip
