@@ -1,69 +1,8 @@
-"""Gaussian mixtures and hidden Markov models, from the same start as the peers."""
+"""Hidden Markov models, from the same start as the peers."""
 
 import numpy as np
 
 from .runner import Case
-
-TURNS = 20
-
-
-def mixture_data(size):
-    """k blobs in d dimensions, and a start that every contender is given."""
-    n, d, k = size
-    rng = np.random.default_rng(0)
-    C = rng.normal(size=(k, d)) * 2
-    X = C[rng.integers(k, size=n)] + rng.normal(size=(n, d))
-    return X, k
-
-
-def start(X, k, shape):
-    d = X.shape[1]
-    P = {"full": np.stack([np.eye(d)] * k), "diag": np.ones((k, d))}[shape]
-    return {
-        "weights_init": np.full(k, 1 / k),
-        "means_init": X[:k].copy(),
-        "precisions_init": P,
-        "covariance_type": shape,
-        "max_iter": TURNS,
-        "tol": 0.0,
-    }
-
-
-def ours_mixture(shape):
-    def run(payload):
-        from pansophy.mixture import GaussianMixture
-
-        X, k = payload
-        return GaussianMixture(k, **start(X, k, shape)).fit(X)
-
-    return run
-
-
-def sklearn_mixture(shape, dtype=None):
-    def run(payload):
-        from sklearn.mixture import GaussianMixture
-
-        X, k = payload
-        X = X if dtype is None else X.astype(dtype)
-        return GaussianMixture(k, **start(X, k, shape)).fit(X)
-
-    return run
-
-
-def mixture_quality(payload, model):
-    """Minus the mean log-likelihood, by scikit-learn's formula in float64."""
-    from scipy.special import logsumexp
-
-    X, k = payload
-    P = np.asarray(model.precisions_cholesky_, float)
-    M, w = np.asarray(model.means_, float), np.asarray(model.weights_, float)
-    L = np.empty((len(X), k))
-    for j in range(k):
-        full = P[j].ndim == 2
-        Y = (X - M[j]) @ P[j] if full else (X - M[j]) * P[j]
-        half = np.log(np.diagonal(P[j]) if full else P[j]).sum()
-        L[:, j] = np.log(w[j]) + half - 0.5 * (Y * Y).sum(1)
-    return -float(logsumexp(L, axis=1).mean()) + X.shape[1] * 0.9189385332046727
 
 
 def chain_data(size):
@@ -124,33 +63,6 @@ def chain_quality(p, model):
 
 
 CASES = [
-    Case(
-        name="gmm_full",
-        what=f"EM, full covariance, {TURNS} turns from the same start, float64",
-        sizes=[(5_000, 4, 4), (20_000, 8, 8), (100_000, 16, 16)],
-        data=mixture_data,
-        ours=ours_mixture("full"),
-        peers={
-            "sklearn": sklearn_mixture("full"),
-            "sklearn float32": sklearn_mixture("full", np.float32),
-        },
-        quality=mixture_quality,
-        tolerance=1e-7,
-        target=6.0,
-        rounds=3,
-    ),
-    Case(
-        name="gmm_diag",
-        what=f"EM, diagonal covariance, {TURNS} turns from the same start, float64",
-        sizes=[(5_000, 4, 4), (20_000, 16, 8), (100_000, 32, 16)],
-        data=mixture_data,
-        ours=ours_mixture("diag"),
-        peers={"sklearn": sklearn_mixture("diag")},
-        quality=mixture_quality,
-        tolerance=1e-7,
-        target=2.0,
-        rounds=3,
-    ),
     Case(
         name="hmm_categorical",
         what="Baum-Welch, categorical, 10 turns; (sequences, length, states, symbols)",

@@ -1,10 +1,8 @@
-"""Shared set-up: quiet plots, fixed seeds, the array libraries to test with."""
+"""Shared set-up: fixed seeds, the array libraries to test with."""
 
 import importlib.util
 import os
-import sys
 
-os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 from pathlib import Path
@@ -40,14 +38,6 @@ def one_torch_thread():
         import torch
 
         torch.set_num_threads(1)
-
-
-@pytest.fixture(autouse=True)
-def no_figure_left_open():
-    """A figure that a test leaves behind would be drawn on by the next."""
-    yield
-    if "matplotlib.pyplot" in sys.modules:
-        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture

@@ -111,7 +111,8 @@ def test_draw_is_a_look_up_in_the_running_sum():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("d", "k"), [(1, 1), (3, 5), (8, 4), (13, 30)])
-def test_tile_matches_the_oracle(dtype, d, k):
+@pytest.mark.parametrize("listed", [False, True])
+def test_tile_matches_the_oracle(dtype, d, k, listed):
     from pansophy.cluster.turns import shape_of
 
     rng = np.random.default_rng(0)
@@ -121,7 +122,7 @@ def test_tile_matches_the_oracle(dtype, d, k):
     T = np.zeros((shape.A.shape[1], loops.STRIDE), dtype)
     norm, best, second = (np.empty(loops.LANES, dtype) for _ in range(3))
     z = np.empty(loops.LANES, np.int32)
-    loops.gather(X, shape.m, np.arange(loops.LANES), loops.LANES, T, norm)
+    loops.gather(X, shape.m, np.arange(loops.LANES), loops.LANES, listed, T, norm)
     loops.tile(T, shape.A, shape.c2, np.empty((4, loops.LANES), dtype), best, second, z)
     X = X.astype(float)
     label, first, *rest = oracle.two_nearest(X, C) if k > 1 else (np.zeros(256), None)

@@ -22,6 +22,10 @@ def those(keep):
 SUPERVISED = those(lambda tags: tags.target_tags.required)
 NUMERIC = those(lambda tags: not tags.input_tags.categorical)
 
+ANSWERS = ("predict", "score_samples", "transform")  # others have labels_ only
+INDUCTIVE = [p for p in ESTIMATORS if any(hasattr(p.values[0], m) for m in ANSWERS)]
+INFINITE = {"HDBSCAN": "gives rows with infinite entries a label of their own"}
+
 # what an error may be, and the words one of which it must contain
 ERRORS = (ValueError, TypeError)
 
@@ -53,13 +57,13 @@ def fit(estimator, X, y):
 
 def answer(model, X):
     """Whatever the model says about X."""
-    for method in ("predict", "score_samples", "transform"):
+    for method in ANSWERS:
         if hasattr(model, method):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 out = getattr(model, method)(X)
                 return out.toarray() if sp.issparse(out) else np.asarray(out)
-    raise AssertionError("nothing to ask of the model")
+    return np.asarray(model.labels_)
 
 
 def defined(model, X):
@@ -76,7 +80,8 @@ def test_not_finite(cls, bad, rng):
     X, y = table(est, rng)
     X = X.astype(float)
     X[3, 0] = bad
-    if np.isnan(bad) and get_tags(est).input_tags.allow_nan:
+    taken = np.isnan(bad) and get_tags(est).input_tags.allow_nan
+    if taken or cls.__name__ in INFINITE:
         defined(fit(est, X, y), X)
         return
     with pytest.raises(ERRORS, match=r"(?i)nan|inf"):
@@ -160,7 +165,7 @@ def test_strings(cls, rng):
         fit(cls(), X, np.arange(N) % 2)
 
 
-@pytest.mark.parametrize("cls", ESTIMATORS)
+@pytest.mark.parametrize("cls", INDUCTIVE)
 def test_wrong_width(cls, rng):
     est = cls()
     X, y = table(est, rng)

@@ -35,10 +35,11 @@ CASES = [  # ours, our options, SciPy's name and options
     ("minkowski", {"p": 2}, "euclidean", {}),
     ("minkowski", {"p": math.inf}, "chebyshev", {}),
     ("cosine", {}, "cosine", {}),
+    ("pearson", {}, "correlation", {}),
     ("mahalanobis", {"cov": COV}, "mahalanobis", {"VI": np.linalg.inv(COV)}),
 ]
 LIBRARIES = ["numpy", "torch", "array_api_strict"]
-NOT_METRICS = {"squared_euclidean", "sqeuclidean", "cosine"}
+NOT_METRICS = {"squared_euclidean", "sqeuclidean", "cosine", "pearson", "correlation"}
 
 
 @pytest.fixture

@@ -25,8 +25,15 @@ DEFAULTS = {
     "TweedieRegressor": {"solver": AUTO},
     "QuantileRegressor": {"solver": AUTO},
 }
+DEFAULTS["TSNE"] = {"method": "picks the push by number of points; all are accepted"}
+DEFAULTS["MDS"] = {"init": "classical scaling, which scikit-learn 1.10 takes as well"}
 # class -> fitted attribute -> why there is none
-ATTRIBUTES: dict[str, dict[str, str]] = {}
+ATTRIBUTES: dict[str, dict[str, str]] = {
+    "KernelPCA": {"inverse_transform": "there with fit_inverse_transform=True only"},
+}
+PARTS = "an object of scikit-learn's own; rows, vectors and values are kept instead"
+ATTRIBUTES["Isomap"] = {"nbrs_": PARTS, "kernel_pca_": PARTS}
+ATTRIBUTES["LocallyLinearEmbedding"] = {"nbrs_": PARTS}
 
 
 def theirs(name, cls):
@@ -80,6 +87,8 @@ def make(cls):
         classes = issubclass(cls, ClassifierMixin)
         return cls([("a", LogisticRegression() if classes else LinearRegression())])
     needs = "estimator" in inspect.signature(cls).parameters
+    if needs and cls.__name__ == "SelfTrainingClassifier":
+        return cls(LogisticRegression())
     needs = needs and not issubclass(cls, ClassifierMixin)  # those have a default
     return cls(LinearRegression()) if needs else cls()
 

@@ -86,27 +86,7 @@ def test_low_rank_solve_and_determinant(rng):
         linalg.solve_low_rank(D - 1, U, B)
 
 
-# --- randomised SVD, conjugate gradients ------------------------------------------
-
-
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-def test_randomized_svd_of_a_low_rank_matrix_is_exact(make, rng):
-    A = rng.standard_normal((60, 5)) @ rng.standard_normal((5, 40))
-    U, S, Vt = linalg.randomized_svd(make(A), 5, np.random.default_rng(1))
-    np.testing.assert_allclose((U * S) @ Vt, A, atol=1e-10)
-    np.testing.assert_allclose(S, np.linalg.svd(A)[1][:5])
-    again = linalg.randomized_svd(make(A), 5, np.random.default_rng(1))
-    np.testing.assert_array_equal(Vt, again.Vt)
-    assert (np.abs(Vt).max(axis=1) == Vt.max(axis=1)).all()
-
-
-def test_randomized_svd_of_a_decaying_spectrum(rng):
-    Q, P = (np.linalg.qr(rng.standard_normal((k, 50)))[0] for k in (200, 80))
-    s = 0.8 ** np.arange(50)
-    found = linalg.randomized_svd((Q * s) @ P.T, 10, np.random.default_rng(0))
-    np.testing.assert_allclose(found.S, s[:10], rtol=1e-3)
-    with pytest.raises(ValueError, match="k must be from 1 to 80"):
-        linalg.randomized_svd((Q * s) @ P.T, 81, rng)
+# --- conjugate gradients -----------------------------------------------------------
 
 
 def test_cg_solves_and_its_objective_falls(rng):
@@ -285,10 +265,6 @@ def test_tensors(library, way, rng):
     x = linalg.solve_low_rank(xp.abs(b) + 1, A[:, :2], b)
     back = (xp.abs(b) + 1) * x + A[:, :2] @ (A[:, :2].T @ x)
     np.testing.assert_allclose(to_numpy(back), to_numpy(b), atol=1e-9)
-    found = linalg.randomized_svd(A, 3, np.random.default_rng(0))
-    np.testing.assert_allclose(
-        to_numpy(found.S), np.linalg.svd(to_numpy(A))[1][:3], rtol=1e-8
-    )
 
 
 def test_polish_gains_digits_and_never_loses_them(rng, monkeypatch):

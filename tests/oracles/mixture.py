@@ -37,3 +37,37 @@ def em_turn(X, w, weights, means, covs, floor=0.0):
             new_covs[j] += R[i, j] * np.outer(D, D) / N[j]
         new_covs[j] += floor * np.eye(d)
     return loglik, N / N.sum(), new_means, new_covs
+
+
+def em_turn_with_gaps(X, w, weights, means, covs):
+    """(weights, means, covs) after a turn with NaN in X, row by row, full."""
+    n, d = X.shape
+    k = len(weights)
+    N, first = np.zeros(k), np.zeros((k, d))
+    second = np.zeros((k, d, d))
+    for i in range(n):
+        b, a = np.flatnonzero(~np.isnan(X[i])), np.flatnonzero(np.isnan(X[i]))
+        joint = [
+            math.log(weights[j])
+            + (log_normal(X[i, b], means[j][b], covs[j][np.ix_(b, b)]) if len(b) else 0)
+            for j in range(k)
+        ]
+        top = max(joint)
+        total = sum(math.exp(v - top) for v in joint)
+        for j in range(k):
+            r = w[i] * math.exp(joint[j] - top) / total
+            x, C = means[j].copy(), np.zeros((d, d))
+            x[b] = X[i, b]
+            S = covs[j]
+            if len(a) and len(b):
+                gain = S[np.ix_(a, b)] @ np.linalg.inv(S[np.ix_(b, b)])
+                x[a] = means[j][a] + gain @ (X[i, b] - means[j][b])
+                C[np.ix_(a, a)] = S[np.ix_(a, a)] - gain @ S[np.ix_(b, a)]
+            elif len(a):
+                C = S.copy()
+            N[j] += r
+            first[j] += r * x
+            second[j] += r * (np.outer(x, x) + C)
+    M = first / N[:, None]
+    covs = [second[j] / N[j] - np.outer(M[j], M[j]) for j in range(k)]
+    return N / N.sum(), M, np.array(covs)

@@ -19,16 +19,9 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}
 def desk(d4, dtype):
     """Room for `turn` and `assign` to work in (made here, it need not be compiled)."""
     T, D = np.zeros((d4, STRIDE), dtype), np.empty((4, LANES), dtype)
-    best, second, norm = np.empty((3, LANES), dtype)
-    return (
-        T,
-        D,
-        best,
-        second,
-        norm,
-        np.empty(LANES, np.int64),
-        np.empty(LANES, np.int32),
-    )
+    best, second, norm, bar = np.empty((4, LANES), dtype)
+    rows, near = np.zeros(2 * LANES, np.int64), np.empty(LANES, np.int32)
+    return T, D, best, second, norm, bar, rows, near
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -94,17 +87,36 @@ def tile(T, A, c2, D, best, second, z):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def gather(X, m, rows, count, T, norm):
-    """Rows of X less m into the lanes of T, and their squared norms."""
+def gather(X, m, rows, count, listed, T, norm):
+    """Rows of X less m into the lanes of T, and their squared norms.
+
+    `rows` are their numbers if `listed`; else they follow rows[0]. The norms come
+    first: they read a row from end to end, which brings it near for the rest.
+    """
+    d, start = X.shape[1], rows[0]
     for r in range(count):
-        x = X[rows[r]]
+        x = X[rows[r] if listed else start + r]
         total = m.dtype.type(0)
-        for f in range(x.shape[0]):
+        for f in range(d):
             v = x[f] - m[f]
             total += v * v
         norm[r] = total
-        for f in range(x.shape[0]):
-            T[f, r] = x[f] - m[f]
+    whole = d // 4 * 4
+    for f in range(0, whole, 4):
+        m0, m1, m2, m3 = m[f], m[f + 1], m[f + 2], m[f + 3]
+        if listed:
+            for r in range(count):
+                x = X[rows[r]]
+                T[f, r], T[f + 1, r] = x[f] - m0, x[f + 1] - m1
+                T[f + 2, r], T[f + 3, r] = x[f + 2] - m2, x[f + 3] - m3
+        else:
+            for r in range(count):
+                T[f, r], T[f + 1, r] = X[start + r, f] - m0, X[start + r, f + 1] - m1
+                T[f + 2, r] = X[start + r, f + 2] - m2
+                T[f + 3, r] = X[start + r, f + 3] - m3
+    for f in range(whole, d):
+        for r in range(count):
+            T[f, r] = X[rows[r] if listed else start + r, f] - m[f]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -128,9 +140,14 @@ def gap2(x, c):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def prepare(C, before, m, keep, c, A, c2, p, s):
-    """Fill in c = C - m, A = -2 c, c2 = |c|^2, the shift p and, to keep bounds, s."""
+def prepare(C, before, m, keep, c, A, c2, p, s, drop, eps):
+    """Fill in c = C - m, A = -2 c, c2 = |c|^2 and, to keep bounds, p, s and drop.
+
+    p_j is how far centre j moved, s_j half the way to the nearest other centre,
+    drop_j how far any other centre moved at most; each is rounded to the safe side.
+    """
     k, d = C.shape
+    first, p1, p2 = -1, 0.0, 0.0  # the centre that moved most, and the next
     for j in range(k):
         norm, shift = 0.0, 0.0
         for f in range(d):
@@ -141,64 +158,97 @@ def prepare(C, before, m, keep, c, A, c2, p, s):
             norm += v * v
             shift += (v - old) * (v - old)
             A[j, f] = -2 * v
-        c2[j], p[j], s[j] = norm, math.sqrt(shift), np.inf
+        way = math.sqrt(shift) * (1 + eps)
+        c2[j], p[j], s[j] = norm, way, np.inf
+        if way > p1:
+            first, p1, p2 = j, way, p1
+        elif way > p2:
+            p2 = way
     if keep:
         for j in range(k):
+            drop[j] = (p2 if j == first else p1) * (1 + eps)
             for i in range(j):
                 half = math.sqrt(gap2(c[i], c[j])) * 0.499995  # rounding shortens it
                 s[i], s[j] = min(s[i], half), min(s[j], half)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def turn(X, w, z, u, low, keep, m, C, A, c2, p, s, S, M, Q, N, desk, eps):
+def suspects(X, z, u, low, start, stop, tight, m, C, p, s, drop, desk, count, eps):
+    """Add to the list of rows those of a piece that eq. (4) cannot clear; its length.
+
+    `tight` measures the way to the own centre anew before a row is listed.
+    """
+    bar, rows = desk[5], desk[6]
+    up, down, e = 1 + 2 * eps, 1 - 2 * eps, (X.shape[1] + 8) * eps
+    for r in range(stop - start):
+        i = start + r
+        a = z[i]
+        u[i] = (u[i] + p[a]) * up
+        low[i] = (low[i] - drop[a]) * down
+        bar[r] = max(low[i], s[a])
+    at = count
+    for r in range(stop - start):  # no branch, since none could be foretold
+        rows[at] = start + r
+        at += u[start + r] >= bar[r]
+    if not tight:
+        return at, at - count
+    found, at = at, count
+    for t in range(count, found):
+        i = rows[t]
+        u[i] = math.sqrt(distance2(X[i], m, C[z[i]])) * (1 + e)
+        rows[at] = i
+        at += u[i] >= bar[i - start]
+    return at, found - count
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def turn(X, w, z, u, low, keep, tight, m, C, A, c2, p, s, drop, S, M, Q, N, desk, eps):
     """One turn over a block of rows: new labels in z, changes added to the cells.
 
     u_i >= |x_i - c_{z_i}| and low_i <= the distance to every other centre, both for
-    the centres of the turn before, which moved by p_j. s_j is half the way from
-    centre j to the nearest other one. keep=False looks at every row. z_i = -1 marks
-    a row not seen before. S, M, Q, N are the sums, weights, weighted squared norms
-    and row counts of the cells. eps is that of X. Returns how many labels changed.
+    the centres of the turn before. keep is 0 to look at every row, 1 to do that and
+    note bounds, 2 to use them. z_i = -1 marks a row not seen before. S, M, Q, N are
+    the sums, weights, weighted squared norms and row counts of the cells. eps is that
+    of X. Returns how many labels changed, how many rows were suspect, and for how
+    many of those the way to the own centre alone would have cleared them.
     """
-    k, d = C.shape
-    T, D, best, second, norm, rows, near = desk
+    d, n = C.shape[1], X.shape[0]
+    T, D, best, second, norm, _, rows, near = desk
     # Rounding must never let a bound lie: `up` and `down` outgrow what one addition
     # loses, and `e` bounds the error of the dot products in `tile`.
-    up, down, e = 1 + 2 * eps, 1 - 2 * eps, (d + 8) * eps
-    widest = 0.0
-    first, p1, p2 = -1, 0.0, 0.0  # the centre that moved most, and the next
-    for j in range(k):
-        widest = max(widest, c2[j])
-        if p[j] > p1:
-            first, p1, p2 = j, p[j], p1
-        elif p[j] > p2:
-            p2 = p[j]
-    moved, count, n = 0, 0, X.shape[0]
-    for i in range(n):
-        a = z[i]
-        wait = True
-        if keep and a >= 0:
-            ui = (u[i] + p[a]) * up
-            li = (low[i] - (p2 if a == first else p1)) * down
-            bar = max(li, s[a])
-            if ui >= bar:
-                ui = math.sqrt(distance2(X[i], m, C[a])) * (1 + e)
-            if ui < bar:
-                u[i], low[i] = ui, li
-                wait = False
-        if wait:
-            rows[count] = i
-            count += 1
-        if count == LANES or (i == n - 1 and count > 0):
-            gather(X, m, rows, count, T, norm)
+    up, down, e, widest = 1 + 2 * eps, 1 - 2 * eps, (d + 8) * eps, np.max(c2[: len(C)])
+    moved, suspect, spared, count = 0, 0, 0, 0
+    for start in range(0, n, LANES):
+        stop = min(start + LANES, n)
+        if keep == 2:
+            old = count
+            count, found = suspects(
+                X, z, u, low, start, stop, tight, m, C, p, s, drop, desk, count, eps
+            )
+            suspect += found
+            spared += found - (count - old)
+        else:
+            for i in range(start, stop):
+                rows[i - start] = i
+            count = stop - start
+        while count >= LANES or (stop == n and count > 0):
+            size = min(count, LANES)
+            gather(X, m, rows, size, keep == 2, T, norm)
             tile(T, A, c2, D, best, second, near)
+            if keep:
+                for r in range(size):
+                    i = rows[r]
+                    slack = e * (norm[r] + widest)
+                    own = math.sqrt(max(best[r] + norm[r], 0) + slack) * up
+                    if keep == 2 and own < max(low[i], s[z[i]]):
+                        spared += 1
+                    u[i] = own
+                    low[i] = math.sqrt(max(second[r] + norm[r] - slack, 0)) * down
+            moved += relabel(X, w, z, m, rows, near, norm, size, S, M, Q, N)
+            count -= size
             for r in range(count):
-                i2 = rows[r]
-                slack = e * (norm[r] + widest)
-                u[i2] = math.sqrt(max(best[r] + norm[r], 0.0) + slack) * up
-                low[i2] = math.sqrt(max(second[r] + norm[r] - slack, 0.0)) * down
-            moved += relabel(X, w, z, m, rows, near, norm, count, S, M, Q, N)
-            count = 0
-    return moved
+                rows[r] = rows[r + size]
+    return moved, suspect, spared
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -226,15 +276,30 @@ def relabel(X, w, z, m, rows, near, norm, count, S, M, Q, N):
 @njit(cache=True, nogil=True, fastmath=FAST)
 def assign(X, m, A, c2, z, desk):
     """The nearest centre of each row, computed as in `turn`."""
-    T, D, best, second, norm, rows, near = desk
+    T, D, best, second, norm, _, rows, near = desk
     for start in range(0, X.shape[0], LANES):
         count = min(LANES, X.shape[0] - start)
         for r in range(count):
             rows[r] = start + r
-        gather(X, m, rows, count, T, norm)
+        gather(X, m, rows, count, False, T, norm)
         tile(T, A, c2, D, best, second, near)
         for r in range(count):
             z[start + r] = near[r]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def means(S, M, Q, N, C, m, new):
+    """Eq. (3): fill in the means of cells that have rows; J before, and the shift."""
+    k, d = C.shape
+    J, shift = 0.0, 0.0
+    for j in range(k):
+        J += Q[j]
+        for f in range(d):
+            c = C[j, f] - m[f]
+            J += c * (M[j] * c - 2 * S[j, f])
+            new[j, f] = m[f] + S[j, f] / M[j] if N[j] > 0 else C[j, f]
+            shift += (new[j, f] - C[j, f]) ** 2
+    return J, shift
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -26,16 +26,22 @@ costs no digits. A cell that loses all its points gets as new centre the row far
 from its own centre, which can only lower J. Stopping is scikit-learn's: no label
 changed, or the squared shift of all centres is at most tol times the mean variance of
 the columns. The value of J reported at the end is summed from differences, not (3).
+Bounds cost some time themselves, so they are used when the shape, and how many rows
+they cleared last, say that they pay.
+
+Variants in the same turns. metric="cosine" clusters directions: rows are scaled to
+length 1 and so are the means, the best centres on the sphere; J = 2 sum_i w_i (1 -
+cos(x_i, c_{z_i})). Rows whose cells are given (`held`) add constants to (2).
 
 Time O(n k d) a turn at first, O(n) when clusters have settled. Memory O(n) beyond X; of
 a table on disk one block per thread is held, and it is read once a turn.
 
 Shapes    X (n, d)   C (k, d)   z (n,)   w (n,)   S (k, d)   M, Q, p, s (k,)
-Refs      [Lloyd1982] the turns; [Hamerly2010] the bounds; [Arthur2007] the seeds
+Refs      [Lloyd1982] the turns; [Hamerly2010] the bounds; [Arthur2007] the seeds;
+          [Dhillon2001] directions
 """
 
 import warnings
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -47,11 +53,23 @@ from ..base import Clusterer, Estimator, PrefixedOutput, Transformer, check_weig
 from ..core import arrays, rows
 from ..core.iterate import Result, best_of, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from, seed_int
+from ..core.random import rng_from
 from ..params import Count, Flag, NonNegative, Verbosity
-from ..typing import Matrix, Seed
+from ..typing import Seed
+from . import _kmeans as loops
 from .seeding import seed
-from .turns import distances, nearest, origin, rounded, spread, stored, turns_over
+from .starts import CHECKS, Init, enough, start, starts, unit, weights
+from .turns import (
+    Cells,
+    cost,
+    distances,
+    nearest,
+    origin,
+    rounded,
+    spread,
+    stored,
+    turns_over,
+)
 
 
 class State(NamedTuple):
@@ -72,51 +90,85 @@ def settled(old, new) -> float:
 
 
 def update(cells, C, m, farthest):
-    """Eq. (3): the means of the cells, and J before the update.
+    """Eq. (3): the means of the cells, J before the update, and the squared shift.
 
     An empty cell takes the row farthest from its centre; several, one after another,
     each counting the rows placed before it as centres.
     """
-    S, M, Q, N = cells[:4]
-    c = C - m
-    J = np.sum(Q) - 2 * np.sum(c * S) + M @ np.sum(c * c, axis=1)
-    new, empty = C.copy(), N == 0
-    new[~empty] = m + S[~empty] / M[~empty, None]
+    new = np.empty_like(C)
+    J, shift = loops.means(*cells[:4], C, m, new)
     placed = []
-    for j in np.flatnonzero(empty):
+    for j in np.flatnonzero(cells.count == 0):
         placed.append(farthest(new, m, placed))
+        shift += np.sum((placed[-1] - C[j]) ** 2)
         new[j] = placed[-1]
-    return new, max(float(J), 0.0)
+    return new, max(J, 0.0), shift
 
 
-def lloyd(X, w, C, *, max_iter=300, tol=0.0, keep=True, m=None, task=SILENT) -> Result:
+def sphere(C):
+    """Centres scaled to length 1; one at the origin stays there."""
+    length = np.sqrt(np.sum(C * C, axis=1, keepdims=True))
+    return C / np.where(length > 0, length, 1)
+
+
+def lloyd(
+    X, w, C, *, max_iter=300, tol=0.0, keep=None, m=None, unit=False, held=None,
+    task=SILENT,
+) -> Result:  # fmt: skip
     """Take turns from centres C until they settle; labels and J are of the last C.
 
     X is an array, tensor, CSR matrix or `DatasetRows`; w its row weights; `tol` is
-    compared with the squared shift of the centres; `m` is a point amid the rows.
+    compared with the squared shift of the centres; `m` is a point amid the rows;
+    `unit` keeps centres on the sphere. `held` is (X, w, z) of NumPy rows with labels
+    that stay as they are: they take part in means and J, and not in `labels`.
     """
     turns = turns_over(X, w, len(C), keep=keep)
     m = rounded(spread(X, w)[0] if m is None else m, X)
+    fixed = None if held is None else held_cells(*held, len(C), m)
 
     def turn(state):
         z, cells = turns.turn(state.centers, state.before, m)
-        new, J = update(cells, state.centers, m, turns.farthest)
-        shift = float(np.sum((new - state.centers) ** 2))
+        if fixed is not None:
+            cells = rows.add(cells, fixed)
+        new, J, shift = update(cells, state.centers, m, turns.farthest)
+        if unit:
+            new = sphere(new)
+            shift = float(np.sum((new - state.centers) ** 2))
         return State(new, z, J, shift, cells.moved, state.centers)
 
-    start = State(C, None, np.inf, before=C)
+    begin = State(C, None, np.inf)
     how = {"change": settled, "watch": ("shift", "moved"), "task": task}
-    run = iterate(turn, start, max_iter=max_iter, tol=tol, **how)
+    run = iterate(turn, begin, max_iter=max_iter, tol=tol, **how)
     state = run.state
     if run.reason in ("interrupted", "diverged"):  # a turn was left half way
-        turns, state = turns_over(X, w, len(C)), state._replace(before=state.centers)
+        turns, state = turns_over(X, w, len(C)), state._replace(before=None)
     # The labels are made to fit the centres as they will be stored and predicted from.
     C = rounded(state.centers, X)
     m = origin(C, X)
     z, cells = turns.turn(C, state.before, m)
-    filled = int(np.count_nonzero(cells.count))
-    last = State(C, z, turns.inertia(C, m), state.shift, filled=filled)
+    J, N = turns.inertia(C, m), cells.count
+    if held is not None:
+        J += rows.Rows(*held).sum(lambda X, w, z: float(w @ squares(X - C[z])))
+        N = N + fixed.count
+    last = State(C, z, J, state.shift, filled=int(np.count_nonzero(N)))
     return run._replace(state=last)
+
+
+def held_cells(X, w, z, k, m):
+    """Eq. (2) of rows whose labels are given."""
+
+    def stats(X, w, z):
+        V, w = X - m, w.astype(np.float64)
+        hot = sparse.csr_array((w, (z, np.arange(len(z)))), shape=(k, len(z)))
+        N = np.bincount(z[w > 0], minlength=k)
+        return Cells(hot @ V, hot @ np.ones(len(z)), hot @ squares(V), N, 0)
+
+    return rows.Rows(X, w, z).sum(stats)
+
+
+def squares(V):
+    """The squared length of each row."""
+    return np.einsum("ij,ij->i", V, V)
 
 
 def kmeans_labels(X, w, k, rng, *, max_iter=100):
@@ -140,7 +192,7 @@ def kmeans_objective(X, centers, sample_weight=None) -> float:
     model = KMeans(len(C))
     model.cluster_centers_ = C
     X, w = model._checked(X, sample_weight)
-    return -model._score(X, w)
+    return cost(X, w, C)
 
 
 @dataclass(eq=False, repr=False)
@@ -154,8 +206,9 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     ----------
     n_clusters : int, default 8
         k, the number of clusters.
-    init : "k-means++", "random", array of shape (k, d) or function
-        Where the centres start. A function is called as
+    init : "k-means++", "random", "farthest", array of shape (k, d) or function
+        Where the centres start. "farthest" takes a first row by lot and then always
+        the row farthest from those taken. A function is called as
         `init(X, n_clusters, random_state=...)` and returns the centres.
     n_init : "auto" or int
         Starts, of which the best is kept. "auto" is 1 with "k-means++" or an array,
@@ -172,10 +225,13 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     copy_x : bool
         Whether X must be left as it is. It always is; False changes nothing.
     algorithm : "lloyd" or "elkan"
-        "elkan" always keeps the bounds of eq. (4); "lloyd" keeps them when k is large
-        enough for them to pay. The answer is the same.
+        "elkan" always keeps the bounds of eq. (4); "lloyd" keeps them while they pay.
+        The answer is the same.
     warm_start : bool
         Whether `fit` goes on from the centres of the fit before.
+    metric : "euclidean" or "cosine"
+        "cosine" clusters directions (spherical k-means): lengths of rows do not
+        matter, and centres have length 1.
 
     Attributes
     ----------
@@ -205,9 +261,7 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     n_clusters: Count = 8
     _: KW_ONLY
-    init: Literal["k-means++", "random"] | Callable | Matrix | list | tuple = (
-        "k-means++"
-    )
+    init: Init = "k-means++"
     n_init: Literal["auto"] | Count = "auto"
     max_iter: Count = 300
     tol: NonNegative = 1e-4
@@ -216,6 +270,7 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     copy_x: Flag = True
     algorithm: Literal["lloyd", "elkan"] = "lloyd"
     warm_start: Flag = False
+    metric: Literal["euclidean", "cosine"] = "euclidean"
 
     def fit(self, X, y=None, sample_weight=None):
         """Find the centres.
@@ -230,18 +285,18 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             Row weights; k is the same as k equal rows.
         """
         X, w = self._checked(X, sample_weight)
-        if X.shape[0] < self.n_clusters:
-            raise ValueError(
-                f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}."
-            )
-        rng = rng_from(self.random_state)
+        enough(X, self.n_clusters)
+        rng, round_ = rng_from(self.random_state), self.metric == "cosine"
         m, variance = spread(X, w)
-        n_init = self._starts()
+        warm = self.warm_start and hasattr(self, "cluster_centers_")
+        init: Any = self.cluster_centers_ if warm else self.init
+        n_init = 1 if warm else starts(init, self.n_init)
 
         def run(i, task):
-            C = self._start(X, w, rng)
+            C = start(X, w, self.n_clusters, rng, init)
             limits = {"max_iter": self.max_iter, "tol": self.tol * variance}
-            return lloyd(X, w, C, m=m, keep=self._keeps(), task=task, **limits)
+            how = {"keep": self._keeps(), "unit": round_, "task": task, "m": m}
+            return lloyd(X, w, sphere(C) if round_ else C, **limits, **how)
 
         total = n_init if n_init > 1 else self.max_iter
         keep = lambda state: self._fitted(state, X)
@@ -259,8 +314,7 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def predict(self, X):
         """The nearest centre of each row."""
-        X = self._ready(X, **CHECKS)
-        return nearest(X, self._centers())
+        return nearest(self._rows(X), self._centers())
 
     def fit_predict(self, X, y=None, sample_weight=None):
         """`fit`, then the labels of the same rows."""
@@ -268,11 +322,7 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def transform(self, X):
         """The distance from each row to each centre."""
-        X = self._ready(X, **CHECKS)
-        C = self._centers()
-        m = origin(C, X)
-
-        return rows.rows(X).map(lambda X: distances(X, C, m))
+        return distances(self._rows(X), self._centers())
 
     def fit_transform(self, X, y=None, sample_weight=None):
         """`fit`, then `transform` of the same rows."""
@@ -280,63 +330,24 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def score(self, X, y=None, sample_weight=None):
         """Minus J of eq. (1), each row at its nearest centre."""
-        X = self._ready(X, **CHECKS)
-        return self._score(X, weights(X, check_weights(sample_weight, X)))
-
-    def _score(self, X, w):
-        C = self._centers()
-        turns, m = turns_over(X, w, len(C), keep=False), origin(C, X)
-        turns.turn(C, C, m)
-        return -turns.inertia(C, m)
+        X = self._rows(X)
+        w = weights(X, check_weights(sample_weight, X))
+        return -cost(X, w, self._centers())
 
     def _checked(self, X, sample_weight):
         X, w = self._begin(X, sample_weight=sample_weight, **CHECKS)
+        X = unit(X) if self.metric == "cosine" else X
         return X, weights(X, w)
+
+    def _rows(self, X):
+        X = self._ready(X, **CHECKS)
+        return unit(X) if self.metric == "cosine" else X
 
     def _centers(self):
         return arrays.to_numpy(self.cluster_centers_).astype(np.float64)
 
     def _keeps(self):
-        return self.algorithm == "elkan" or self.n_clusters >= 8
-
-    def _starts(self):
-        """How many starts, and a word if the parameters disagree about it."""
-        if self.warm_start and hasattr(self, "cluster_centers_"):
-            return 1
-        chance = callable(self.init) or isinstance(self.init, str)
-        if self.n_init == "auto":
-            return 10 if chance and self.init != "k-means++" else 1
-        if not chance and self.n_init != 1:
-            warnings.warn(
-                "init gives the centres, so one start is made instead of "
-                f"n_init={self.n_init}.",
-                RuntimeWarning,
-                stacklevel=3,
-            )
-            return 1
-        return self.n_init
-
-    def _start(self, X, w, rng):
-        """Centres to start from."""
-        k, d = self.n_clusters, X.shape[1]
-        C: Any = self.init
-        if self.warm_start and hasattr(self, "cluster_centers_"):
-            C = self.cluster_centers_
-        elif isinstance(self.init, str):
-            C, _ = seed(X, w, k, rng, method=self.init)
-        elif callable(self.init):
-            state = np.random.RandomState(seed_int(rng))
-            C = self.init(X, k, random_state=state)
-        C = C.toarray() if sparse.issparse(C) else C
-        C = np.array(arrays.to_numpy(C), dtype=np.float64)
-        if C.shape != (k, d):
-            raise ValueError(
-                f"The initial centers have shape {C.shape}, but {k} clusters of rows "
-                f"with {d} columns need {(k, d)}."
-            )
-        if not arrays.finite(C):
-            raise ValueError("The initial centers contain NaN or infinity.")
-        return C
+        return True if self.algorithm == "elkan" else None
 
     def _fitted(self, state, X):
         return {"cluster_centers_": stored(state.centers, X)}
@@ -358,16 +369,3 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-CHECKS = {"accept_sparse": "csr", "order": "C", "accept_large_sparse": False}
-
-
-def weights(X, w):
-    """Row weights in the library of X; ones for None."""
-    if w is not None:
-        return w
-    if arrays.is_foreign(X):
-        xp = arrays.namespace(X)
-        return xp.ones(X.shape[0], dtype=X.dtype, device=arrays.device(X))
-    return np.ones(X.shape[0], X.dtype)

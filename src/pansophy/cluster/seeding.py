@@ -8,6 +8,7 @@ with probability
 k-means++; the expected J of its seeds is at most 8 (ln k + 2) times the optimum. The
 greedy form draws 2 + ln k candidates from (1) and takes the one that lowers J most.
 "random" draws each next seed from w among the rows that differ from all seeds so far.
+"farthest" takes the row of largest D_i, so one draw decides all; outliers come first.
 
 A row of weight 3 must count as three rows, down to the very seeds chosen, and the
 order of the rows must not matter. So a draw is a point u in [0, 1) looked up in the
@@ -23,7 +24,8 @@ Time O(n k d log k) at worst; the triangle inequality spares most distances when
 are in clusters. Memory O(n).
 
 Shapes    X (n, d)   w (n,)   D2 (n,)   V (t, d) candidates
-Refs      [Arthur2007] k-means++ and the greedy form; [Elkan2003] the inequality
+Refs      [Arthur2007] k-means++ and the greedy form; [Elkan2003] the inequality;
+          [Gonzalez1985] farthest first
 """
 
 import math
@@ -36,19 +38,32 @@ from ..core import arrays, rows
 from ..core.random import rng_from
 from ..params import ParameterError
 from . import _kmeans as loops
+from ._kmeans import LANES
 
 SAMPLE_BYTES = 1 << 24  # of a table on disk, for its seeds
 
 
-def block_rows(d: int, k: int = 64) -> int:
-    """Rows in a block of ours: a task's worth of work, and 4 MB at most."""
-    return max(1024, min(1 << 19, (1 << 25) // k) // d)
+def row_cost(d: int, k: int) -> float:
+    """Nanoseconds, roughly, that a row takes to be compared with k centres."""
+    return 5 + d * (0.4 + k / 40)
+
+
+def block_rows(d: int, k: int = 16, n: int = 1 << 40) -> int:
+    """Rows in a block of ours: a sixteenth of n, if that is not too few or too many.
+
+    Enough to be worth a task, and to make light of the k d sums that each block has;
+    at most 4 MB of them unless those sums ask for more.
+    """
+    least = max(LANES, int(2e5 / row_cost(d, k)), min(16 * k, (1 << 22) // d))
+    return max(least, min(n // 16, (1 << 19) // d)) // LANES * LANES
 
 
 def plain_rows(X, k: int) -> int:
     """The same for array mathematics: a device wants few and large blocks."""
-    d = X.shape[1]
-    return max(1024, (1 << 24) // (k + d)) if arrays.is_foreign(X) else block_rows(d)
+    n, d = X.shape
+    if arrays.is_foreign(X):
+        return max(1024, (1 << 24) // (k + d))
+    return block_rows(d, n=n)
 
 
 def ranks(R, rng):
@@ -73,7 +88,7 @@ class DenseCover:
         self.D2 = np.full(n, np.inf, X.dtype)
         self.z = np.zeros(n, np.int32)  # the nearest seed
         self.w, self.order = w, np.argsort(key)
-        self.R = rows.Rows(X, w, self.D2, self.z, block=block_rows(d))
+        self.R = rows.Rows(X, w, self.D2, self.z, block=block_rows(d, n=n))
         self.V = np.empty((0, d), X.dtype)
 
     def gaps(self, V):
@@ -154,18 +169,28 @@ class PlainCover:
         self.D2 = self.xp.minimum(self.D2, D)
 
 
+def farthest_only(D2, w):
+    """Mass for the rows of positive weight that are farthest from all seeds."""
+    xp = arrays.namespace(D2)
+    D = xp.where(w > 0, D2, xp.zeros_like(D2))
+    top = xp.max(D)
+    return xp.where((top <= D) & (D > 0), xp.ones_like(D), xp.zeros_like(D))
+
+
 def choose(X, w, k, rng, key, *, method="k-means++", trials=None):
     """Positions of k seeds among the rows of an array, a tensor or a CSR matrix."""
     dense = arrays.is_numpy(X)
     cover = (DenseCover if dense else PlainCover)(X, w, key)
-    far = method == "k-means++"
-    trials = (trials or 2 + int(math.log(k))) if far else 1
+    far = method != "random"
+    trials = (trials or 2 + int(math.log(k))) if method == "k-means++" else 1
     chosen = []
     for j in range(k):
         u = rng.random(trials if j else 1)
         mass = w
         if j:
-            mass = w * (cover.D2 if far else (cover.D2 > 0))
+            mass = w * (cover.D2 if far else (cover.D2 > 0))  # eq. (1)
+        if j and method == "farthest":
+            u, mass = 0 * u, farthest_only(cover.D2, w)
         index, total = cover.draw(u, mass)
         if not total > 0:  # fewer than k distinct rows: some seeds coincide
             index, _ = cover.draw(u[:1], w)
@@ -193,7 +218,7 @@ def thinned(X, w, k, key):
 
 def seed(X, w, k, rng, *, method="k-means++", trials=None):
     """k seeds, eq. (1), and their row numbers, from any kind of rows."""
-    block = block_rows(X.shape[1])
+    block = block_rows(X.shape[1], n=X.shape[0])
     key = ranks(rows.rows(X, block=block), rng)
     how = {"method": method, "trials": trials}
     if isinstance(X, rows.DatasetRows):
@@ -239,13 +264,11 @@ def kmeans_plusplus(
     [0.0, 9.0]
     """
     from .kmeans import KMeans
+    from .starts import enough
 
     model = KMeans(n_clusters, random_state=random_state)
     X, w = model._checked(X, sample_weight)
-    if X.shape[0] < n_clusters:
-        raise ValueError(
-            f"n_samples={X.shape[0]} should be >= n_clusters={n_clusters}."
-        )
+    enough(X, n_clusters)
     if n_local_trials is not None and not n_local_trials >= 1:
         raise ParameterError(
             "n_local_trials must be a whole number of at least 1 or None, got "

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from ..core import arrays, rows
 from . import _kmeans as loops
-from .seeding import block_rows, plain_rows
+from .seeding import block_rows, plain_rows, row_cost
 
 
 class Cells(NamedTuple):
@@ -27,7 +27,7 @@ class Cells(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Centres as the loops want them: padded, relative to m, with eq. (4)'s p and s."""
+    """Centres as the loops want them: padded, relative to m, with what bounds need."""
 
     m: np.ndarray
     C: np.ndarray
@@ -35,49 +35,100 @@ class Shape(NamedTuple):
     c2: np.ndarray
     p: np.ndarray
     s: np.ndarray
+    drop: np.ndarray  # how far any other centre moved
 
 
-def shape_of(C, before, m, dtype, keep=True) -> Shape:
-    """Prepare one turn; `before` are the centres that the bounds belong to."""
-    k, d = C.shape
+def blank(k, d, dtype) -> Shape:
+    """Room for a `Shape`."""
     A = np.zeros((-(-k // 4) * 4, -(-d // 4) * 4), dtype)
-    c, c2 = np.empty((k, d), dtype), np.full(len(A), np.inf, dtype)
-    p, s = np.empty((2, k))
-    loops.prepare(C, before, m, keep, c, A, c2, p, s)
-    return Shape(m.astype(dtype), c, A, c2, p, s)
+    c2 = np.full(len(A), np.inf, dtype)
+    p, s, drop = np.empty((3, k), dtype)
+    return Shape(np.empty(d, dtype), np.empty((k, d), dtype), A, c2, p, s, drop)
+
+
+def shape_of(C, before, m, dtype, keep=True, into=None) -> Shape:
+    """Prepare one turn; `before` are the centres that the bounds belong to."""
+    shape = into or blank(*C.shape, dtype)
+    shape.m[:] = m
+    loops.prepare(C, before, m, keep, *shape[1:], np.finfo(dtype).eps)
+    return shape
 
 
 class Dense:
-    """Turns over NumPy rows with compiled loops; `keep` uses the bounds of eq. (4)."""
+    """Turns over NumPy rows with compiled loops and the bounds of eq. (4).
 
-    def __init__(self, X, w, k, *, keep=True):
+    `keep` is whether to keep bounds; None is while they pay. That depends on the
+    shape, and on how far the centres still move: bounds that clear too few rows are
+    laid aside for some turns, each time for longer.
+    """
+
+    def __init__(self, X, w, k, *, keep=None):
         n, d = X.shape
         self.dtype, self.keep = X.dtype, keep
         self.z = np.full(n, -1, np.int32)
-        self.u, self.low = np.empty(n, X.dtype), np.empty(n, X.dtype)
-        aligned = (w, self.z, self.u, self.low)
-        self.R = rows.rows(X, *aligned, block=block_rows(d, k))
-        self.cells = None
+        self.u, self.low = np.empty((2, 0 if keep is False else n), X.dtype)
+        aligned = (None, None) if keep is False else (self.u, self.low)
+        self.R = rows.rows(X, w, self.z, *aligned, block=block_rows(d, k, n))
+        self.shape, self.spare = blank(k, d, X.dtype), []
+        self.cells, self.tight = self._cells(), False
+        # Nanoseconds to look at a row and all centres, and what share of such rows
+        # the bounds, or only the way to the own centre, must spare to be worth it.
+        cost = row_cost(d, k)
+        self.most = max(0.0, cost - 5) / (cost + 5) if k > 1 else 0.0
+        self.least = (5 + d / 8) / cost
+        soon = keep or self.most > 0.8
+        self.noted, self.rest, self.pause = False, 0 if soon else 1, 2
+
+    def _cells(self):
+        k, d = self.shape.C.shape
+        return np.zeros((k, d)), np.zeros(k), np.zeros(k), np.zeros(k, np.int64)
+
+    def _room(self):
+        """Cells of zeros and a desk for one block, used again when it is done."""
+        try:
+            return self.spare.pop()
+        except IndexError:
+            return self._cells(), loops.desk(self.shape.A.shape[1], self.dtype)
 
     def turn(self, C, before, m):
         """Labels for centres C; only rows that eq. (4) cannot clear are looked at."""
-        k, d = C.shape
-        shape = shape_of(C, before, m, self.dtype, self.keep)
-        eps = np.finfo(self.dtype).eps
+        keep = self._keep()
+        before = C if before is None else before
+        shape = shape_of(C, before, m, self.dtype, keep == 2, self.shape)
+        eps, tight, nothing = np.finfo(self.dtype).eps, self.tight, self.u[:0]
 
         def stats(X, w, z, u, low):
-            S, M, Q = np.zeros((k, d)), np.zeros(k), np.zeros(k)
-            N = np.zeros(k, np.int64)
-            desk = loops.desk(shape.A.shape[1], X.dtype)
-            cells = (S, M, Q, N)
-            moved = loops.turn(X, w, z, u, low, self.keep, *shape, *cells, desk, eps)
-            return Cells(*cells, moved)
+            room = cells, desk = self._room()
+            bounds = (nothing, nothing) if u is None else (u, low)
+            how = (keep, tight, *shape, *cells, desk, eps)
+            return room, loops.turn(X, w, z, *bounds, *how)
 
-        change = self.R.sum(stats, blas=False)
-        if self.cells is not None:
-            change = rows.add(change, self.cells._replace(moved=0))
-        self.cells = change
-        return self.z, change
+        tally = np.zeros(3, np.int64)
+        for room, seen in self.R.each(stats, blas=False):
+            tally += seen
+            if seen[0]:
+                for whole, part in zip(self.cells, room[0], strict=True):
+                    whole += part
+                    part[...] = 0
+            self.spare.append(room)
+        moved, suspect, spared = tally.tolist()
+        if keep == 2:
+            self._judge(suspect, spared)
+        return self.z, Cells(*self.cells, moved)
+
+    def _keep(self):
+        """0: look at every row; 1: and note bounds; 2: use them."""
+        if self.keep is False or self.rest > 0:
+            self.rest -= 1
+            return 0
+        noted, self.noted = self.noted, True
+        return 2 if noted else 1
+
+    def _judge(self, suspect, spared):
+        """Whether bounds were worth it, and whether the own centre comes first."""
+        self.tight = spared > self.least * suspect
+        if self.keep is None and suspect > self.most * len(self.z):
+            self.noted, self.rest, self.pause = False, self.pause, 2 * self.pause
 
     def inertia(self, C, m):
         """J of eq. (1) at the labels kept, from differences."""
@@ -173,8 +224,14 @@ def distances2(X, C, m):
     return D, xp.sum(X * X, axis=1)
 
 
-def distances(X, C, m):
+def distances(X, C):
     """|x_i - c_j|, taken from differences where the short form would lose digits."""
+    m = origin(C, X)
+    return rows.rows(X).map(lambda X: distances_from(X, C, m))
+
+
+def distances_from(X, C, m):
+    """`distances` of one block, computed relative to m."""
     if arrays.is_foreign(X):
         xp, c = arrays.namespace(X), arrays.asarray(C, like=X)
         gaps = (X - c[j, :] for j in range(len(C)))
@@ -185,6 +242,18 @@ def distances(X, C, m):
         i, j = np.nonzero(np.less(D, x2[:, None] * np.finfo(D.dtype).eps ** 0.5))
         D[i, j] = np.sum((X[i] - C[j]) ** 2, axis=1)
     return np.sqrt(D)
+
+
+def assigned(X, w, C):
+    """The nearest centre of each row, and J of eq. (1)."""
+    turns, m = turns_over(X, w, len(C), keep=False), origin(C, X)
+    z, _ = turns.turn(C, None, m)
+    return z, turns.inertia(C, m)
+
+
+def cost(X, w, C):
+    """J of eq. (1), each row at its nearest centre."""
+    return assigned(X, w, C)[1]
 
 
 def nearest(X, C):
@@ -201,7 +270,7 @@ def nearest(X, C):
         desk = loops.desk(shape.A.shape[1], X.dtype)
         loops.assign(X, shape.m, shape.A, shape.c2, z, desk)
 
-    block = block_rows(X.shape[1], len(C))
+    block = block_rows(X.shape[1], len(C), X.shape[0])
     for _ in rows.rows(X, z, block=block).each(step, blas=False):
         pass
     return z
@@ -224,7 +293,7 @@ def rounded(a, X):
     return arrays.to_numpy(stored(a, X)).astype(np.float64)
 
 
-def turns_over(X, w, k, *, keep=True):
+def turns_over(X, w, k, *, keep=None):
     """The right kind of turns for whatever holds the rows."""
     dense = arrays.is_numpy(X) or isinstance(X, rows.DatasetRows)
     return Dense(X, w, k, keep=keep) if dense else Plain(X, w, k)
@@ -243,7 +312,7 @@ def spread(X, w):
         parts = rows.Rows(X, w).sum(lambda X, w: w @ ((X - mean) * (X - mean)))
         return arrays.to_numpy(mean).astype(float), float(xp.mean(parts / W))
     x0 = X.take([0])[0] if isinstance(X, rows.DatasetRows) else X[0].copy()
-    R = rows.rows(X, w, block=block_rows(X.shape[1]))
+    R = rows.rows(X, w, block=block_rows(X.shape[1], n=X.shape[0]))
 
     def stats(X, w):
         s1, s2 = np.zeros((2, X.shape[1]))

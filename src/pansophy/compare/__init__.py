@@ -5,6 +5,7 @@ intervals that allow for overlapping training sets, ties are called ties, and wh
 not run is listed with the reason. See `statistics` for the arithmetic.
 """
 
+from .clusterings import Clusterings, clusterings
 from .experiment import compare
 from .metrics import METRICS
 from .model import TableModel
@@ -23,6 +24,7 @@ from .tables import TableError, read_table
 
 __all__ = [
     "METRICS",
+    "Clusterings",
     "Column",
     "Comparison",
     "Interval",
@@ -30,6 +32,7 @@ __all__ = [
     "TableError",
     "TableModel",
     "bootstrap",
+    "clusterings",
     "compare",
     "corrected_interval",
     "corrected_t",

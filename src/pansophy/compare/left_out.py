@@ -13,7 +13,12 @@ KIN = "a forest or a booster that is tried speaks for it"
 NO_TARGET = {
     "IsolationForest": "finds outliers; it does not predict a target",
     "RandomTreesEmbedding": "makes columns; it does not predict a target",
+    "KernelDensity": "models how rows are distributed; it does not predict a target",
+    "HistogramDensity": "models how rows are distributed; it does not predict a target",
+    "LocalOutlierFactor": "finds outliers; it does not predict a target",
+    "KNNOutlier": "finds outliers; it does not predict a target",
 }
+MIXTURES = "needs rows enough for a mixture of densities"
 STAND_IN = {
     CLASS: {
         "LogisticRegressionCV": SAME,
@@ -48,6 +53,7 @@ STAND_IN = {
         "MixtureOfExpertsClassifier": MEMBERS,
         "StackingClassifier": MEMBERS,
         "VotingClassifier": MEMBERS,
+        "MixtureClassifier": MIXTURES,
         **NO_TARGET,
     },
     NUMBER: {
@@ -90,6 +96,7 @@ STAND_IN = {
         "MixtureOfExperts": MEMBERS,
         "StackingRegressor": MEMBERS,
         "VotingRegressor": MEMBERS,
+        "MixtureRegressor": MIXTURES,
         **NO_TARGET,
     },
 }  # estimator -> why another method of the list speaks for it
@@ -97,6 +104,12 @@ OTHER_JOB = {
     "feature_selection": "chooses columns; it does not predict a target",
     "feature_extraction": "makes columns; it does not predict a target",
     "cluster": "finds groups; it does not predict a target",
+    "covariance": "measures how columns vary together; it does not predict a target",
+    "decomposition": "makes columns; it does not predict a target",
+    "manifold": "draws maps of rows; it does not predict a target",
+    "semi_supervised": "learns from rows without labels as well; here every row has one",
+    "active": "asks for labels; here every row has one",
+    "recommend": "predicts ratings of users for items",
     "mixture": "models how rows are distributed; it does not predict a target",
     "state_space": "models sequences, not independent rows",
     "sampling": "draws from a given density",

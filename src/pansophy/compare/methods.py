@@ -74,6 +74,8 @@ path = lambda s: {"eps": 1e-3, "cv": 5}
 class_leaves = lambda s: {"min_samples_leaf": max(5, min(100, s.n // 20))}
 number_leaves = lambda s: {"min_samples_leaf": max(5, min(50, s.n // 50))}
 class_forest = lambda s: {"min_samples_leaf": 1 if s.n < 1000 else 3}
+# many enough that a class that is there gets a vote
+neighbours = lambda s: {"n_neighbors": int(min(max(5, s.n**0.5), 50, s.n))}
 # few rows: smaller steps and leaves, and none set aside to decide when to stop
 boosting = lambda s: {
     "early_stopping": s.n >= 2000,
@@ -141,6 +143,20 @@ METHODS = [
         lambda s: {"reg_param": 0.1},
         scale=True,
         full_rank=True,
+    ),
+    Method(
+        "nearest neighbours",
+        CLASS,
+        "pansophy.neighbors.KNeighborsClassifier",
+        neighbours,
+        scale=True,
+    ),
+    Method(
+        "nearest neighbours",
+        NUMBER,
+        "pansophy.neighbors.KNeighborsRegressor",
+        neighbours,
+        scale=True,
     ),
     Method(
         "decision tree",

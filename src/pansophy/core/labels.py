@@ -39,6 +39,22 @@ def class_codes(y, X=None, classes=None):
     return classes, xp.asarray(codes, device=arrays.device(y))
 
 
+def known_labels(y):
+    """Which labels are known: -1 says that a number is not, empty text that text is not.
+
+    Examples
+    --------
+    >>> from pansophy.core.labels import known_labels
+    >>> known_labels([0, -1, 2]), known_labels(["a", "", "b"])
+    (array([ True, False,  True]), array([ True, False,  True]))
+    """
+    y = np.asarray(arrays.to_numpy(y))
+    if y.dtype.kind != "O":
+        return y != ("" if y.dtype.kind in "US" else -1)
+    unknown = lambda v: v == "" if isinstance(v, str) else v == -1
+    return np.array([not unknown(v) for v in y], dtype=bool)
+
+
 def refuse_missing(y):
     """Raise ValueError if labels are missing: NaN, None or pandas' NA.
 

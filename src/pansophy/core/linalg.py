@@ -1,4 +1,4 @@
-"""Positive definite systems, low-rank changes, randomised SVD, conjugate gradients.
+"""Positive definite systems, low-rank changes, conjugate gradients.
 
 Least squares over rows of data has a file of its own, `core.least_squares`; the small
 dense problems it ends in are here. The parts:
@@ -7,18 +7,14 @@ dense problems it ends in are here. The parts:
     solve_psd         A X = B through (1)
     cholesky_update   the factor of A + v v^T, or A - v v^T, in O(d^2)              (2)
     solve_low_rank    (D + U U^T) X = B for diagonal D, thin U, in O(d r^2)         (3)
-    randomized_svd    X ~ U S V^T of rank k in a few passes over X                  (4)
-    smallest          least squares of minimum norm, rank by scaled pivoted QR      (5)
-    cg                A X = B for positive definite A known by its products         (6)
+    smallest          least squares of minimum norm, rank by scaled pivoted QR      (4)
+    cg                A X = B for positive definite A known by its products         (5)
 
 (3) is Woodbury's identity in the form D^-1 - D^-1 U (I + U^T D^-1 U)^-1 U^T D^-1,
 whose inner matrix is at least I and so never worse conditioned than the problem.
-(4) finds the range of (X X^T)^q X G for Gaussian G of k + p columns, with a QR
-between products so that small directions survive, and takes the SVD inside it.
 
 Shapes    A (d, d)   B (d, k) or (d,)   D (d,)   U (d, r)
-Refs      [Higham2002] ch. 10; [GolubVanLoan2013] 2.1.4, 6.5.4; [Halko2011];
-          [Hestenes1952]
+Refs      [Higham2002] ch. 10; [GolubVanLoan2013] 2.1.4, 6.5.4; [Hestenes1952]
 """
 
 from collections.abc import Callable
@@ -30,7 +26,7 @@ import scipy.linalg
 from scipy.linalg import lapack
 
 from . import threads
-from .arrays import asarray, device, finite, is_foreign, namespace
+from .arrays import device, finite, is_foreign, namespace
 from .iterate import Result, iterate
 from .progress import SILENT, Task
 
@@ -197,7 +193,7 @@ def scaled_cholesky(A) -> Factor | None:
 
 
 def smallest(R, c, noise):
-    """Eq. (5): the B of least norm that minimises |c - R B|, the rank, who was dropped.
+    """Eq. (4): the B of least norm that minimises |c - R B|, the rank, who was dropped.
 
     `noise` says for each column, scaled to length 1, how small a pivot is zero.
 
@@ -286,40 +282,6 @@ def lengths(R):
     return top * np.sqrt(np.sum((R / top) ** 2, axis=0))
 
 
-class SVD(NamedTuple):
-    U: Any  # (n, k)
-    S: Any  # (k,), falling
-    Vt: Any  # (k, d)
-
-
-def randomized_svd(X, k, rng, *, oversample=10, n_iter=4) -> SVD:
-    """The k leading singular triples of X, eq. (4).
-
-    X is anything with a shape that multiplies arrays from the left and, transposed,
-    too: an array, a tensor or a SciPy sparse matrix. Each row of Vt has its largest
-    entry positive, so equal seeds give equal signs.
-    """
-    n, d = X.shape
-    if not 1 <= k <= min(n, d):
-        raise ValueError(f"k must be from 1 to {min(n, d)}, got {k}.")
-    like = X if hasattr(X, "ndim") and is_foreign(X) else np.empty(0, X.dtype)
-    xp = namespace(like)
-    orth = lambda A: xp.linalg.qr(A)[0]
-    Xt = X.T
-    Q = asarray(rng.standard_normal((d, min(k + oversample, n, d))), like=like)
-    Q = orth(X @ Q)
-    for _ in range(n_iter):
-        Q = orth(X @ orth(Xt @ Q))
-    Bt = Xt @ Q  # (d, k + p), so that a sparse X stays on the left
-    V, S, Wt = xp.linalg.svd(Bt, full_matrices=False)
-    U, Vt = Q @ xp.matrix_transpose(Wt), xp.matrix_transpose(V)
-    U, S, Vt = U[:, :k], S[:k], Vt[:k, :]
-    high, low = xp.max(Vt, axis=1), xp.min(Vt, axis=1)
-    one = xp.ones_like(high)
-    sign = xp.where(high >= -low, one, -one)
-    return SVD(U * sign[None, :], S, Vt * sign[:, None])
-
-
 class CGState(NamedTuple):
     X: Any  # solution, one column per right-hand side
     R: Any  # residual B - A X
@@ -339,7 +301,7 @@ def cg(
     tol: float = 1e-8,
     task: Task = SILENT,
 ) -> Result:
-    """Conjugate gradients on A X = B, eq. (6); `product(P)` is A P.
+    """Conjugate gradients on A X = B, eq. (5); `product(P)` is A P.
 
     Stops when |B - A X| <= tol |B| in every column. `precondition(R)` is M R for M
     close to A^-1. The solution is `result.state.X`, shaped like B.

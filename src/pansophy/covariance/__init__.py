@@ -1,3 +1,13 @@
-"""Covariance of columns, robust to outlying rows."""
+"""Covariance of the columns: empirical, shrunk, robust, and outliers by it."""
 
-__all__: list[str] = []
+from .empirical import OAS, EmpiricalCovariance, LedoitWolf, ShrunkCovariance
+from .robust import EllipticEnvelope, MinCovDet
+
+__all__ = [
+    "OAS",
+    "EllipticEnvelope",
+    "EmpiricalCovariance",
+    "LedoitWolf",
+    "MinCovDet",
+    "ShrunkCovariance",
+]

@@ -5,6 +5,15 @@ Nothing is downloaded: `customers` is a file in the package, made by `make_custo
 """
 
 from .generate import make_customers
+from .ratings import make_ratings
 from .tables import Dataset, load, load_weather, names, path
 
-__all__ = ["Dataset", "load", "load_weather", "make_customers", "names", "path"]
+__all__ = [
+    "Dataset",
+    "load",
+    "load_weather",
+    "make_customers",
+    "make_ratings",
+    "names",
+    "path",
+]

@@ -1,3 +1,24 @@
-"""Decomposition: rows as few numbers times few directions."""
+"""Few directions for many columns: linear, probabilistic, nonnegative, kernel."""
 
-__all__: list[str] = []
+from .factor_analysis import FactorAnalysis
+from .fast_ica import FastICA
+from .incremental_pca import IncrementalPCA
+from .kernel_pca import KernelPCA
+from .matrix_factorization import MatrixFactorization
+from .nmf import NMF
+from .pca import PCA
+from .probabilistic_pca import ProbabilisticPCA
+from .truncated_svd import TruncatedSVD, svd
+
+__all__ = [
+    "NMF",
+    "PCA",
+    "FactorAnalysis",
+    "FastICA",
+    "IncrementalPCA",
+    "KernelPCA",
+    "MatrixFactorization",
+    "ProbabilisticPCA",
+    "TruncatedSVD",
+    "svd",
+]

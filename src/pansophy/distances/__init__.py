@@ -5,6 +5,7 @@ one of those names or a function.
 """
 
 from .axioms import Report, check_metric, mutual_neighbour
+from .correlation import pearson
 from .dense import (
     Nearest,
     chebyshev,
@@ -29,6 +30,8 @@ METRICS = {
     "chebyshev": chebyshev,
     "minkowski": minkowski,
     "cosine": cosine,
+    "pearson": pearson,
+    "correlation": pearson,
     "mahalanobis": mahalanobis,
 }
 
@@ -46,6 +49,7 @@ __all__ = [
     "mutual_neighbour",
     "nearest",
     "pairwise",
+    "pearson",
     "squared_euclidean",
 ]
 

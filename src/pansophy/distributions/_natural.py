@@ -43,11 +43,11 @@ def exp_in_place(x, bits, powers):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def fill(X, c, s, rotate, W, cross, V, F):
+def fill(X, c, s, rotate, W, kind, V, F):
     """Features of the rows X as columns of F; unused columns become zero.
 
-    u = (x - c) / s, then u W if `rotate`; then 1, u and u_a u_b for a <= b if
-    `cross`, else u_a^2.
+    u = (x - c) / s, then u W if `rotate`; then 1, u and by kind: 0 nothing, 1 |u|^2,
+    2 u_a^2, 3 u_a u_b for a <= b.
     """
     n, d = X.shape
     B = F.shape[1]
@@ -67,27 +67,54 @@ def fill(X, c, s, rotate, W, cross, V, F):
     for i in range(B):
         F[0, i] = 1.0
     p = 1 + d
-    for a in range(d):
-        stop = d if cross else a + 1
-        for b in range(a, stop):
+    if kind == 1:
+        for i in range(B):
+            F[p, i] = 0.0
+        for a in range(d):
             for i in range(B):
-                F[p, i] = U[a, i] * U[b, i]
-            p += 1
+                F[p, i] += U[a, i] * U[a, i]
+    elif kind >= 2:
+        for a in range(d):
+            stop = d if kind == 3 else a + 1
+            for b in range(a, stop):
+                for i in range(B):
+                    F[p, i] = U[a, i] * U[b, i]
+                p += 1
+
+
+@njit(cache=True, nogil=True)
+def forbid(L, n, codes, owner, value):
+    """Columns of L at `value` in the rows of components that a label rules out."""
+    for i in range(n):
+        if codes[i] >= 0:
+            for j in range(L.shape[0]):
+                if owner[j] != codes[i]:
+                    L[j, i] = value
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def respond(L, w, n, weighted, top, bits, powers, R):
-    """Columns of L (k, B) to responsibilities R (B, k) times weights; sum of log p."""
+def largest(L, top):
     k, B = L.shape
     for i in range(B):
         top[i] = L[0, i]
     for j in range(1, k):
         for i in range(B):
             top[i] = max(top[i], L[j, i])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def respond(L, w, n, weighted, codes, owner, labelled, top, bits, powers, R):
+    """Columns of L (k, B) to responsibilities R (B, k) times weights; sum of log p."""
+    k, B = L.shape
+    if labelled:
+        forbid(L, n, codes, owner, -1e300)
+    largest(L, top)
     for j in range(k):
         for i in range(B):
             L[j, i] -= top[i]
         exp_in_place(L[j], bits, powers)
+    if labelled:
+        forbid(L, n, codes, owner, 0.0)
     loglik = 0.0
     for i in range(n):
         total = 0.0
@@ -106,7 +133,26 @@ def respond(L, w, n, weighted, top, bits, powers, R):
 
 
 @njit(cache=True, nogil=True)
-def turn(X, w, weighted, c, s, rotate, W, cross, coef):
+def choose(L, w, n, weighted, codes, owner, labelled, R):
+    """Columns of L to memberships R: all weight at the largest, the first of equals."""
+    k = L.shape[0]
+    if labelled:
+        forbid(L, n, codes, owner, -1e300)
+    R[:] = 0.0
+    loglik = 0.0
+    for i in range(n):
+        best = 0
+        for j in range(1, k):
+            if L[j, i] > L[best, i]:
+                best = j
+        wi = w[i] if weighted else 1.0
+        R[i, best] = wi
+        loglik += wi * L[best, i]
+    return loglik
+
+
+@njit(cache=True, nogil=True)
+def turn(X, w, weighted, codes, owner, labelled, hard, c, s, rotate, W, kind, coef):
     """One pass over rows X: sums of features times responsibilities, and log p.
 
     coef (k, m) holds the natural parameters with the log weights of the components.
@@ -121,10 +167,17 @@ def turn(X, w, weighted, c, s, rotate, W, cross, coef):
     loglik = 0.0
     for start in range(0, n, BLOCK):
         stop = min(start + BLOCK, n)
-        fill(X[start:stop], c, s, rotate, W, cross, V, F)
+        rows = stop - start
+        fill(X[start:stop], c, s, rotate, W, kind, V, F)
         np.dot(coef, F, L)
         wb = w[start:stop] if weighted else w
-        loglik += respond(L, wb, stop - start, weighted, top, bits, powers, R)
+        cb = codes[start:stop] if labelled else codes
+        if hard:
+            loglik += choose(L, wb, rows, weighted, cb, owner, labelled, R)
+        else:
+            loglik += respond(
+                L, wb, rows, weighted, cb, owner, labelled, top, bits, powers, R
+            )
         np.dot(F, R, part)
         S += part
     return S, loglik

@@ -5,13 +5,26 @@
     tied        (d, d)       the same for all j             d (d + 1) / 2
     diag        (k, d)       diagonal                       k d
     spherical   (k,)         a multiple of the identity     k
+    low_rank    (k, d, r+1)  F_j F_j' + diag(psi_j)         k (d + d r - r (r - 1) / 2)
 
-A shape is a `Shape`: the few functions in which the four differ, in terms of means M,
+The last is factor analysis: r loadings F and a noise variance psi for each column,
+stored as [F, psi]; it learns from full scatters, by `factor_analysis`.
+
+A shape is a `Shape`: the few functions in which they differ, in terms of means M,
 responsibilities R and the factor P of the precision, Sigma^-1 = P P'. Everything else
 about a Normal is written once in `normal.py`. A scatter is sum_i r_ij (x_i - m_j)
-(x_i - m_j)', kept in the same storage as the covariance.
+(x_i - m_j)', kept in the same storage as the covariance (a low rank keeps full ones).
+
+For a covariance S and given psi the likeliest loadings are, with U and l the leading
+eigenvectors and eigenvalues of psi^-1/2 S psi^-1/2,
+
+    F = psi^1/2 U (l - 1)_+^1/2                                                  (1)
+
+and one EM turn from there leaves F as it is and sets psi = diag(S - F F'), so that
+taking turns never lowers the likelihood [Lawley1940].
 
 Shapes    X (n, d)   M (k, d)   R (n, k)   N (k,) weights
+Refs      [Lawley1940]; [Ghahramani1996] mixtures of factor analysers
 """
 
 from collections.abc import Callable
@@ -212,4 +225,55 @@ SPHERICAL = Shape(
     dense=lambda C, k, d: embed(C[:, None] * ones(C, d)),
     compress=lambda S: rowsum(diagonals(S)),
 )
+LOW_RANK = FULL._replace(
+    name="low_rank",
+    free=lambda k, d, r: k * (d + d * r - r * (r - 1) // 2),
+    floor=lambda C, a: C + a * last_column(C),
+    factor=lambda C: inverse_factor(low_rank_dense(C)),
+    dense=lambda C, k, d: low_rank_dense(C),
+)
 SHAPES = {shape.name: shape for shape in (FULL, TIED, DIAG, SPHERICAL)}
+ALL_SHAPES = {**SHAPES, "low_rank": LOW_RANK}  # the last learns with a rank
+
+
+def low_rank_dense(C):
+    """F F' + diag(psi) for each [F, psi] of C (k, d, r + 1)."""
+    xp = arrays.namespace(C)
+    F = C[..., :-1]
+    return xp.matmul(F, xp.matrix_transpose(F)) + embed(C[..., -1])
+
+
+def last_column(C):
+    """1 in the last column of (k, d, r + 1), where the noise is, and 0 elsewhere."""
+    xp = arrays.namespace(C)
+    return xp.concat([xp.zeros_like(C[..., :-1]), xp.ones_like(C[..., -1:])], axis=-1)
+
+
+def factor_analysis(S, rank, psi=None, *, floor=0.0, turns=20, tol=1e-6):
+    """[F, psi] (k, d, r + 1) for covariances S (k, d, d) by turns of eq. (1).
+
+    Starts from `psi` (k, d), so that the result is at least as likely as any F with
+    it. No psi falls below the floor, nor below 1e-12 of its variance.
+    """
+    S = np.asarray(S, float)
+    variance = np.diagonal(S, axis1=1, axis2=2)
+    low = np.maximum(floor, 1e-12 * variance)
+    low = np.maximum(low, np.finfo(float).tiny)
+    psi = 0.5 * variance if psi is None else psi
+    psi = np.maximum(psi, low)
+    for _ in range(turns):
+        F = loadings(S, psi, rank)
+        new = np.maximum(variance - (F * F).sum(2), low)
+        done = np.abs(new - psi).max() <= tol * variance.max()
+        psi = new
+        if done:
+            break
+    return np.concatenate([loadings(S, psi, rank), psi[:, :, None]], axis=2)
+
+
+def loadings(S, psi, rank):
+    """Eq. (1): F (k, d, r)."""
+    root = np.sqrt(psi)
+    values, U = np.linalg.eigh(S / (root[:, :, None] * root[:, None, :]))
+    gain = np.sqrt(np.maximum(values[:, None, -rank:] - 1, 0))
+    return (root[:, :, None] * U[:, :, -rank:] * gain)[:, :, ::-1]

@@ -19,7 +19,9 @@ Refs      [LittleRubin2002] ch. 11
 
 import numpy as np
 
-from .normal import Moments, Normal, moments
+from ..core.numerics import LOG_2PI, safe_divide
+from .covariance import SHAPES
+from .normal import Moments, Normal, moments, unbatch
 
 
 def patterns(X):
@@ -36,6 +38,15 @@ def observed_log_prob(p: Normal, X):
     """Eq. (1) for a batch of k Normals: (n, k); 0 for a row with nothing."""
     X = np.asarray(X)
     out = np.zeros((len(X), p.k))
+    if p.shape in ("diag", "spherical"):
+        seen, P = (
+            ~np.isnan(X),
+            np.broadcast_to(p.factor.reshape(p.k, -1), p.means.shape),
+        )
+        for j in range(p.k):
+            Z = np.where(seen, (X - p.means[j]) * P[j], 0.0)
+            out[:, j] = seen @ (np.log(P[j]) - 0.5 * LOG_2PI) - 0.5 * (Z * Z).sum(1)
+        return out
     S = p.part.dense(p.covs, p.k, p.d)
     for b, rows in patterns(X):
         if len(b) == p.d:
@@ -50,27 +61,75 @@ def observed_log_prob(p: Normal, X):
 
 def impute(p: Normal, X):
     """Rows of X with what is missing at eq. (2), for one Normal."""
-    return expected(p, X)[0]
-
-
-def expected(p: Normal, X):
-    """X filled by eq. (2), and the sum of the covariances about what was filled."""
     X = np.array(X, dtype=np.float64)
-    C = np.zeros((p.d, p.d))
     for b, rows in patterns(X):
         a = np.setdiff1d(np.arange(p.d), b)
-        if len(a) == 0:
-            continue
-        if len(b) == 0:
-            X[rows], part = p.mean, p.dense
-        else:
-            S = p.dense
-            gain = np.linalg.solve(S[np.ix_(b, b)], S[np.ix_(b, a)]).T
-            gap = X[np.ix_(rows, b)] - p.mean[b]
-            X[np.ix_(rows, a)] = p.mean[a] + gap @ gain.T
-            part = S[np.ix_(a, a)] - gain @ S[np.ix_(b, a)]
-        C[np.ix_(a, a)] += len(rows) * part
-    return X, C
+        gain, _ = regression(p.dense, a, b)
+        X[np.ix_(rows, a)] = p.mean[a] + (X[np.ix_(rows, b)] - p.mean[b]) @ gain.T
+    return X
+
+
+def regression(S, a, b):
+    """The gain S_ab S_bb^-1 of eq. (2) and the covariance S_a|b about it."""
+    gain = np.linalg.solve(S[np.ix_(b, b)], S[np.ix_(b, a)]).T
+    return gain, S[np.ix_(a, a)] - gain @ S[np.ix_(b, a)]
+
+
+def expected_moments(p: Normal, X, R) -> Moments:
+    """E[`Moments` | what was seen of X] for a batch of k, under weights R (n, k).
+
+    With D the deviations of what was seen from m_b, the filled rows deviate by D G',
+    G = (I on b, the gain on a), so sums of D and D D' are all that is needed.
+    """
+    X, R = np.asarray(X, np.float64), np.asarray(R, np.float64)
+    k, d = p.k, p.d
+    kept = "full" if p.shape == "low_rank" else p.shape
+    M = np.asarray(p.means, np.float64)
+    N = R.sum(axis=0)
+    if p.shape in ("diag", "spherical"):
+        return expected_diagonal(p, X, R)
+    S = np.asarray(p.part.dense(p.covs, k, d), np.float64)
+    first, second = np.zeros((k, d)), np.zeros((k, d, d))
+    for b, rows in patterns(X):
+        a = np.setdiff1d(np.arange(d), b)
+        Xb, Rb = X[np.ix_(rows, b)], R[rows]
+        for j in range(k):
+            gain, C = regression(S[j], a, b)
+            G = np.zeros((d, len(b)))
+            G[b, np.arange(len(b))] = 1.0
+            G[a] = gain
+            D, r = Xb - M[j, b], Rb[:, j]
+            first[j] += G @ (r @ D)
+            second[j] += G @ ((D.T * r) @ D) @ G.T
+            second[j][np.ix_(a, a)] += r.sum() * C
+    move = safe_divide(first, N[:, None] + 0 * first)
+    second -= N[:, None, None] * move[:, :, None] * move[:, None, :]
+    return Moments(N, M + move, SHAPES[kept].compress(second), kept)
+
+
+def expected_diagonal(p: Normal, X, R) -> Moments:
+    """The same where coordinates are independent: what is missing stays at m_j."""
+    seen = ~np.isnan(X)
+    N, M = R.sum(axis=0), np.asarray(p.means, np.float64)
+    V = np.broadcast_to(p.covs if p.covs.ndim == 2 else p.covs[:, None], M.shape)
+    first, second = np.empty_like(M), np.empty_like(M)
+    gone = R.T @ (~seen).astype(np.float64)
+    for j in range(p.k):
+        D = np.where(seen, X - M[j], 0.0)
+        first[j], second[j] = R[:, j] @ D, R[:, j] @ (D * D) + gone[j] * V[j]
+    move = safe_divide(first, N[:, None] + 0 * first)
+    S = np.maximum(second - N[:, None] * move * move, 0.0)
+    return Moments(N, M + move, S if p.shape == "diag" else S.sum(1), p.shape)
+
+
+def seen_moments(rows) -> Moments:
+    """Weight, mean and scatter of each column over the rows that have it."""
+    from .grouped import class_moments
+
+    part = lambda X, w=None, *_: class_moments(
+        X, np.zeros(len(X), np.int64), 1, w, "diag"
+    )
+    return rows.sum(part)
 
 
 def incomplete_moments(X, w=None, *, max_iter=200, tol=1e-8) -> Moments:
@@ -83,16 +142,10 @@ def incomplete_moments(X, w=None, *, max_iter=200, tol=1e-8) -> Moments:
     now = moments(np.where(np.isnan(X), start, X), w)
     if not len(X) or not np.isnan(X).any():
         return now
-    kinds = [(v, w == v) for v in np.unique(w)]
     for _ in range(max_iter):
         floor = 1e-10 * max(float(np.trace(now.scatter)), 1e-300) / now.weight
-        p = Normal.from_stats(now, floor=floor)
-        filled, C = np.empty_like(X), np.zeros((p.d, p.d))
-        for v, rows in kinds:
-            filled[rows], part = expected(p, X[rows])
-            C += v * part
-        m = moments(filled, w)
-        new = Moments(m.weight, m.mean, m.scatter + C)
+        p = Normal.from_stats(now.batch(), floor=floor)
+        new = unbatch(expected_moments(p, X, w[:, None]))
         size = max(float(np.abs(new.scatter).max()), 1e-300)
         move = np.abs(new.scatter - now.scatter).max() / size
         now = new

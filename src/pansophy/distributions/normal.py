@@ -26,7 +26,7 @@ import numpy as np
 from ..core import arrays
 from ..core.numerics import LOG_2PI, safe_divide
 from .base import along, events, floats, total_weight, weighted_sum
-from .covariance import SHAPES, Shape
+from .covariance import ALL_SHAPES, SHAPES, Shape, factor_analysis
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +91,9 @@ class Normal:
         A number stands for (d,) = (1,).
     cov : array
         In the storage of `shape`: for one, (d, d), (d,) or a number; for a batch,
-        (k, d, d), (d, d) if tied, (k, d) or (k,).
-    shape : {"full", "tied", "diag", "spherical"}
+        (k, d, d), (d, d) if tied, (k, d) or (k,); loadings and noise, (d, r + 1) or
+        (k, d, r + 1), for a low rank.
+    shape : {"full", "tied", "diag", "spherical", "low_rank"}
         Covariance shape.
 
     Examples
@@ -109,9 +110,9 @@ class Normal:
     shape: str = "full"
 
     def __post_init__(self):
-        if self.shape not in SHAPES:
+        if self.shape not in ALL_SHAPES:
             raise ValueError(
-                f"shape must be one of {list(SHAPES)}, got {self.shape!r}."
+                f"shape must be one of {list(ALL_SHAPES)}, got {self.shape!r}."
             )
         mean, cov = floats(self.mean), floats(self.cov)
         if mean.ndim == 0:
@@ -123,6 +124,7 @@ class Normal:
         k, d = (mean.shape[0] if mean.ndim == 2 else None), mean.shape[-1]
         lead = () if k is None or self.shape == "tied" else (k,)
         tail = {"full": (d, d), "tied": (d, d), "diag": (d,), "spherical": ()}
+        tail["low_rank"] = (d, max(int(cov.shape[-1]), 2) if cov.ndim else 2)
         want = (*lead, *tail[self.shape])
         if tuple(cov.shape) != want:
             raise ValueError(
@@ -144,7 +146,7 @@ class Normal:
 
     @property
     def part(self) -> Shape:
-        return SHAPES[self.shape]
+        return ALL_SHAPES[self.shape]
 
     @property
     def means(self):
@@ -188,7 +190,8 @@ class Normal:
     @property
     def free(self) -> int:
         """Number of free parameters of the batch, means included."""
-        return self.k * self.d + self.part.free(self.k, self.d)
+        rank = (self.cov.shape[-1] - 1,) if self.shape == "low_rank" else ()
+        return self.k * self.d + self.part.free(self.k, self.d, *rank)
 
     def __len__(self):
         return self.k
@@ -242,14 +245,22 @@ class Normal:
 
     def stats(self, X, weights=None) -> Moments:
         """`Moments` of the rows: of one for weights (n,), of k for (n, k)."""
-        return moments(events(X, self.d), weights, self.shape)
+        kept = "full" if self.shape == "low_rank" else self.shape
+        return moments(events(X, self.d), weights, kept)
 
     @classmethod
-    def from_stats(cls, stats: Moments, prior=None, floor: float = 0.0) -> "Normal":
+    def from_stats(
+        cls, stats: Moments, prior=None, floor: float = 0.0, rank: int | None = None
+    ) -> "Normal":
         """The likeliest Normal, or with a `NormalInverseWishart` prior its MAP.
 
-        `floor` is added to the diagonal of every covariance afterwards.
+        `floor` is added to the diagonal of every covariance afterwards. A `rank`
+        presses full covariances into that many factors and noise.
         """
+        if rank is not None:
+            p = cls.from_stats(stats, prior, floor)
+            C = factor_analysis(p.dense.reshape(-1, p.d, p.d), rank, floor=floor)
+            return cls(p.mean, C[0] if p.single else C, "low_rank")
         if prior is not None:
             return prior.posterior(stats).normal(stats.shape, floor)
         m, part = stats.batch(), SHAPES[stats.shape]

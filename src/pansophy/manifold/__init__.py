@@ -1,3 +1,25 @@
 """Manifolds: rows drawn in few dimensions so that neighbours stay neighbours."""
 
-__all__: list[str] = []
+from .classical import ClassicalMDS
+from .gplvm import GPLVM
+from .isomap import Isomap, shortest_paths
+from .locally_linear import LocallyLinearEmbedding, locally_linear_embedding
+from .mds import MDS, smacof
+from .quality import trustworthiness
+from .spectral_embedding import SpectralEmbedding, spectral_embedding
+from .tsne import TSNE
+
+__all__ = [
+    "GPLVM",
+    "MDS",
+    "TSNE",
+    "ClassicalMDS",
+    "Isomap",
+    "LocallyLinearEmbedding",
+    "SpectralEmbedding",
+    "locally_linear_embedding",
+    "shortest_paths",
+    "smacof",
+    "spectral_embedding",
+    "trustworthiness",
+]

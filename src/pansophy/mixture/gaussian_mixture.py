@@ -11,93 +11,53 @@ Maximise sum_i log p(x_i) by taking turns [Dempster1977]:
 Neither turn can lower the likelihood when a = `reg_covar` is 0; a small a keeps a
 component from collapsing onto one row, where the likelihood has no bound, at the
 price that the trace may dip by as much as the floor costs. Covariance shapes are a
-part of the Normal; they change S_j in (3) and nothing else.
+part of the Normal; they change S_j in (3) and nothing else. `steps` has the turns,
+and what hard memberships, priors and missing values do to them.
 
 A turn is one pass over the rows in blocks: an array on threads, a tensor on its
-device, a Parquet file as it is read. Time O(n k d^2) a turn, memory O(block) beyond
-the rows (and O(n) numbers for the seeding). E-steps run as two matrix products where
-that keeps nine digits of every log-density, else component by component: see
-`distributions.natural`.
+device, a Parquet file as it is read. Time O(n k d^2) a turn (O(n k d) for tied,
+diagonal and spherical shapes), memory O(block) beyond the rows (and O(n) numbers for
+the seeding). Rows with missing values take O(k d^3) for each pattern of what is seen.
 
 Shapes    X (n, d)   r (n, k)   w (k,)   m (k, d)   S by covariance_type
-Refs      [Dempster1977]; [McLachlan2000]
+Refs      [Dempster1977]; [McLachlan2000]; [Ghahramani1996] low rank
 """
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..base import Density, Estimator
 from ..core import arrays
-from ..core.em import em
 from ..core.iterate import best_of
 from ..core.numerics import logsumexp, softmax
 from ..core.random import rng_from, spawn
-from ..core.rows import is_dataset, rows
-from ..distributions import natural
-from ..distributions.normal import Moments, Normal
-from ..params import Count, Flag, Natural, NonNegative, Verbosity
+from ..core.rows import is_dataset
+from ..distributions.covariance import SHAPES, factor_analysis
+from ..distributions.normal import Normal
+from ..params import (
+    Annotated,
+    Count,
+    Flag,
+    Natural,
+    NonNegative,
+    ParameterError,
+    Positive,
+    Verbosity,
+    number,
+)
 from ..typing import Matrix, Seed, Words
-from .starts import given, start, to_numpy
+from .starts import found_start, given
+from .steps import Params, draws, fitted, mapped, modes, prior_of, run, tabled, traced
 
-DEVICE_BLOCK = 1 << 17  # rows of a tensor handled at once
+AtLeastOne = Annotated[float, number("a number of at least 1", 1)]
 
 
 class DegenerateWarning(ConvergenceWarning):
     """A component has collapsed onto one point; only `reg_covar` holds it up."""
-
-
-class Params(NamedTuple):
-    """What EM estimates."""
-
-    weights: np.ndarray  # w
-    normal: Normal  # m, S
-
-
-def joint(X, p: Params):
-    """log w_j N(x_i; m_j, S_j): (n, k)."""
-    xp = arrays.namespace(X)
-    log_w = arrays.asarray(xp.log(p.weights), like=p.normal.mean)
-    return p.normal.log_prob(X) + log_w
-
-
-def expect_direct(X, w, p: Params):
-    """Eq. (2) of one block: moments under the responsibilities, log-likelihood."""
-    xp = arrays.namespace(X)
-    L = joint(X, p)
-    norm = logsumexp(L, axis=1)
-    R = xp.exp(L - norm[:, None])
-    if w is not None:
-        R, norm = R * w[:, None], norm * w
-    return p.normal.stats(X, R), float(xp.sum(norm))
-
-
-def expect(data, frame, p: Params) -> tuple[Moments, float]:
-    """Eq. (2) of all rows, by the quick way where it is sound."""
-    B, error = natural.coefficients(p.normal, np.log(p.weights), frame)
-    if error <= natural.ERROR:
-        S, loglik = natural.expect(data, frame, B)
-        return natural.moments_of(S, frame, p.normal.shape), loglik
-    like = None if not hasattr(data, "X") else data.X
-    q = p if like is None else located(p, like)
-    stats, loglik = data.sum(lambda X, w=None: expect_direct(X, w, q))
-    return to_numpy(stats), loglik
-
-
-def maximise(stats: Moments, floor: float) -> Params:
-    """Eq. (3)."""
-    N = stats.weight + 10 * np.finfo(float).eps
-    return Params(N / N.sum(), Normal.from_stats(stats, floor=floor))
-
-
-def located(p: Params, like) -> Params:
-    """The parameters in the library, device and dtype of `like`."""
-    put = lambda a: arrays.asarray(a, like=like)
-    q = p.normal
-    return Params(put(p.weights), Normal(put(q.mean), put(q.cov), q.shape))
 
 
 def collapsed(p: Params, floor: float) -> list[int]:
@@ -114,8 +74,9 @@ class GaussianMixture(Density, Estimator):
     ----------
     n_components : int, default=1
         Number of components, k.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        A matrix each, one for all, a diagonal each, a number each.
+    covariance_type : {"full", "tied", "diag", "spherical", "low_rank"}
+        A matrix each (the default), one for all, a diagonal each, a number each, or
+        `rank` factors and a diagonal each.
     tol : float, default=1e-3
         Stop when a turn changes the mean log-likelihood by no more than this.
     reg_covar : float, default=1e-6
@@ -140,6 +101,25 @@ class GaussianMixture(Density, Estimator):
         1 shows a progress bar, 2 also prints every `verbose_interval` turns.
     verbose_interval : int, default=10
         Turns between two lines.
+    rank : int, default=1
+        Number of factors of a "low_rank" covariance.
+    hard : bool, default=False
+        Put each row wholly into its likeliest component in every turn. What rises is
+        then the log-likelihood of rows and components together.
+    weight_concentration_prior : float or None, default=None
+        a of a Dirichlet prior on the weights, at least 1.
+    mean_precision_prior : float or None, default=None
+        How many rows a Normal prior on each mean is worth; 1 if `mean_prior` is given.
+    mean_prior : array of shape (d,) or None, default=None
+        Its centre; the mean of the rows if `mean_precision_prior` is given.
+    degrees_of_freedom_prior : float or None, default=None
+        v of an inverse Wishart prior on each covariance; d if only Psi is given.
+    covariance_prior : array or None, default=None
+        Psi in the storage of one component; the covariance of the rows if only v is
+        given. Any prior makes the fit a MAP estimate.
+    keep_path : bool, default=False
+        Keep the parameters after each turn in `history_`: "weights", "means",
+        "covariances".
 
     Attributes
     ----------
@@ -149,12 +129,15 @@ class GaussianMixture(Density, Estimator):
         Means of the components.
     covariances_, precisions_, precisions_cholesky_ : arrays
         Covariances, their inverses and the factors P of those, precision = P P'.
+    factors_, noise_variance_ : arrays of shape (k, d, rank) and (k, d)
+        What a "low_rank" covariance is made of.
     converged_ : bool
         Whether `tol` was reached.
     n_iter_ : int
         Turns of the best start.
     lower_bound_ : float
-        Mean log-likelihood of the fitted model.
+        Mean log-likelihood of the fitted model, with the log-prior if there is one;
+        if `hard`, of rows and components together.
     lower_bounds_ : list of float
         The same after each turn.
     history_ : dict of arrays
@@ -176,7 +159,7 @@ class GaussianMixture(Density, Estimator):
 
     n_components: Count = 1
     _: KW_ONLY
-    covariance_type: Literal["full", "tied", "diag", "spherical"] = "full"
+    covariance_type: Literal["full", "tied", "diag", "spherical", "low_rank"] = "full"
     tol: NonNegative = 1e-3
     reg_covar: NonNegative = 1e-6
     max_iter: Natural = 100
@@ -189,6 +172,19 @@ class GaussianMixture(Density, Estimator):
     warm_start: Flag = False
     verbose: Verbosity = 0
     verbose_interval: Count = 10
+    rank: Count = 1
+    hard: Flag = False
+    weight_concentration_prior: AtLeastOne | None = None
+    mean_precision_prior: Positive | None = None
+    mean_prior: Matrix | Words | None = None
+    degrees_of_freedom_prior: Positive | None = None
+    covariance_prior: Positive | Matrix | Words | None = None
+    keep_path: Flag = False
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
     def fit(self, X, y=None, sample_weight=None):
         """Fit by EM.
@@ -196,7 +192,8 @@ class GaussianMixture(Density, Estimator):
         Parameters
         ----------
         X : array of shape (n, d), tensor, or table on disk
-            Rows. A path of a Parquet file is read block by block in every turn.
+            Rows. A path of a Parquet file is read block by block in every turn. NaN
+            is a value that is missing (not in tensors); it is integrated out.
         y : None
             Ignored, there for scikit-learn's sake.
         sample_weight : array of shape (n,), optional
@@ -206,17 +203,13 @@ class GaussianMixture(Density, Estimator):
         -------
         self : GaussianMixture
         """
-        X, w = self._begin(X, sample_weight=sample_weight, ensure_min_samples=2)
-        if X.shape[0] < self.n_components:
-            raise ValueError(
-                f"Expected n_samples >= n_components but got n_components = "
-                f"{self.n_components}, n_samples = {X.shape[0]}"
-            )
-        block = DEVICE_BLOCK if arrays.is_foreign(X) else None
-        data = rows(X, *(() if w is None else (w,)), block=block)
-        frame = natural.frame_of(data, self.covariance_type)
-        total = float(X.shape[0] if w is None else arrays.namespace(w).sum(w))
-        result = self._run(data, w, frame, total, X)
+        X, w = self._begin(
+            X, sample_weight=sample_weight, ensure_min_samples=2,
+            ensure_all_finite="allow-nan",
+        )  # fmt: skip
+        self._check_sizes(X)
+        t = tabled(X, w, self.covariance_type)
+        result = self._run(t, w, X)
         self._store(result.state.params, X)
         self.lower_bound_ = -result.objective
         self.lower_bounds_ = [-float(v) for v in result.history["objective"]]
@@ -231,81 +224,87 @@ class GaussianMixture(Density, Estimator):
             )
         return self
 
-    def _run(self, data, w, frame, total, X):
+    def _check_sizes(self, X):
+        n, d = X.shape
+        if n < self.n_components:
+            raise ValueError(
+                f"Expected n_samples >= n_components but got n_components = "
+                f"{self.n_components}, n_samples = {n}"
+            )
+        if self.covariance_type == "low_rank" and self.rank > d:
+            raise ParameterError(f"rank must be at most {d} columns, got {self.rank}.")
+
+    def _run(self, t, w, X):
         """Every start to its end; the best as a Result."""
         warm = self.warm_start and hasattr(self, "converged_")
         n_init = 1 if warm else self.n_init
         rngs = spawn(rng_from(self.random_state), n_init)
+        prior = prior_of(self, t, self.covariance_type)
 
         def one(i, task):
-            first = self._params() if warm else self._first(X, data, w, rngs[i])
-            result = em(
-                self._told(lambda p: expect(data, frame, p)),
-                lambda stats: maximise(stats, self.reg_covar),
-                first,
-                n=total,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                task=task,
-            )
+            first = self._params() if warm else self._first(X, t, w, prior, rngs[i])
+            path = []
+            result = run(
+                t, first, floor=self.reg_covar, prior=prior, hard=self.hard,
+                max_iter=self.max_iter, tol=self.tol, task=task, tell=self._told(path),
+            )  # fmt: skip
+            result = traced(result, path)
             return result._replace(reason="start") if self.max_iter == 0 else result
 
         return self._drive(
             lambda task: best_of(n_init, one, task=task),
             total=n_init if n_init > 1 else self.max_iter,
             X=None if is_dataset(X) else X,
-            snapshot=lambda s: attributes(s.params, X),
+            snapshot=lambda s: fitted(s.params, X),
         )
 
-    def _told(self, expect):
-        """`expect`, with a line printed every `verbose_interval` turns if asked."""
-        if int(self.verbose) < 2:
-            return expect
+    def _told(self, path):
+        """What is done after each E-step: keep the parameters, print a line."""
         turns = iter(range(1 << 62))
 
-        def telling(p):
-            stats, loglik = expect(p)
+        def tell(p, mean):
             turn = next(turns)
-            if turn % self.verbose_interval == 0:
-                mean = loglik / max(float(stats.weight.sum()), 1e-300)
+            if self.keep_path:
+                path.append(p)
+            if int(self.verbose) >= 2 and turn % self.verbose_interval == 0:
                 print(f"turn {turn}: mean log-likelihood {mean:.6f}")
-            return stats, loglik
 
-        return telling
+        return tell
 
-    def _first(self, X, data, w, rng) -> Params:
+    def _first(self, X, t, w, prior, rng) -> Params:
         """The parameters a start begins from: given ones before found ones."""
         k, shape = self.n_components, self.covariance_type
         W, M, C = given(
-            self.weights_init, self.means_init, self.precisions_init, k, data.d, shape
+            self.weights_init, self.means_init, self.precisions_init, k, t.rows.d, shape
         )
         if W is None or M is None or C is None:
-            guess = start(X, data, w, k, shape, self.init_params, rng)
-            found = maximise(guess, self.reg_covar)
-            W = found.weights if W is None else W
-            M = found.normal.mean if M is None else M
-            C = found.normal.cov if C is None else C
+            guess = found_start(X, t, w, k, shape, self.init_params, rng)
+            N = guess.weight + 1e-300
+            mean, cov = modes(guess, prior)
+            W = N / N.sum() if W is None else W
+            M = mean if M is None else M
+            C = SHAPES[guess.shape].floor(cov, self.reg_covar) if C is None else C
+        if shape == "low_rank":
+            C = factor_analysis(C, self.rank, floor=self.reg_covar)
         return Params(np.maximum(W, np.finfo(float).tiny), Normal(M, C, shape))
 
     def _store(self, p: Params, X):
-        for name, value in attributes(p, X).items():
+        for name, value in fitted(p, X).items():
             setattr(self, name, value)
 
     def _params(self) -> Params:
         """The fitted parameters as float64 NumPy arrays."""
         double = lambda a: arrays.to_numpy(a).astype(float)
-        normal = Normal(
-            double(self.means_), double(self.covariances_), self.covariance_type
-        )
+        cov = double(self.covariances_)
+        if self.covariance_type == "low_rank":
+            noise = double(self.noise_variance_)[:, :, None]
+            cov = np.concatenate([double(self.factors_), noise], axis=2)
+        normal = Normal(double(self.means_), cov, self.covariance_type)
         return Params(double(self.weights_), normal)
 
     def _map(self, X, function):
-        """function(log w_j N(x_i; ...)) for each block of rows, put together."""
-        X = self._ready(X)
-        p = self._params()
-        block = DEVICE_BLOCK if arrays.is_foreign(X) else None
-        p = p if is_dataset(X) else located(p, X)
-        return rows(X, block=block).map(lambda Xb: function(joint(Xb, p)))
+        X = self._ready(X, ensure_all_finite="allow-nan")
+        return mapped(X, self._params(), function)
 
     def score_samples(self, X):
         """log p(x_i) of each row, eq. (1)."""
@@ -329,20 +328,10 @@ class GaussianMixture(Density, Estimator):
 
     def sample(self, n_samples=1):
         """Draw rows and the components they come from, grouped by component."""
-        if n_samples < 1:
-            raise ValueError(f"n_samples must be at least 1, got {n_samples}.")
         self._ready(self.means_)
-        rng = rng_from(self.random_state)
         p = self._params()
-        z = np.repeat(
-            np.arange(self.n_components),
-            rng.multinomial(n_samples, p.weights / p.weights.sum()),
-        )
-        draws = p.normal.draw(z, rng)
-        if not arrays.is_foreign(self.means_):
-            return draws, z
-        xp, device = arrays.namespace(self.means_), arrays.device(self.means_)
-        return arrays.asarray(draws, like=self.means_), xp.asarray(z, device=device)
+        rng = rng_from(self.random_state)
+        return draws(p.weights, p.normal, n_samples, rng, self.means_)
 
     def _n_parameters(self) -> int:
         """Free parameters: means, covariances, weights less one."""
@@ -357,18 +346,3 @@ class GaussianMixture(Density, Estimator):
         """Akaike information criterion, to be minimised."""
         s = arrays.to_numpy(self.score_samples(X))
         return float(-2 * s.sum() + 2 * self._n_parameters())
-
-
-def attributes(p: Params, X) -> dict:
-    """Fitted attributes in the library and dtype of X."""
-    shape, P = p.normal.shape, p.normal.factor
-    square = P @ np.swapaxes(P, -1, -2) if shape in ("full", "tied") else P * P
-    like = np.empty(0, X.dtype) if is_dataset(X) else X
-    put = lambda a: arrays.asarray(a, like=like)
-    return {
-        "weights_": put(p.weights),
-        "means_": put(p.normal.mean),
-        "covariances_": put(p.normal.cov),
-        "precisions_": put(square),
-        "precisions_cholesky_": put(P),
-    }

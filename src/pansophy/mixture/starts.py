@@ -7,14 +7,28 @@
 
 All but the last give the same answer for a row of weight 3 as for three copies of
 it, and do not depend on the order of the rows: so do the draws of k-means.
+
+Values that are missing are taken at the mean of their column, for the start alone; of
+a table on disk with missing values, up to 20 000 rows at equal distances are looked at.
 """
 
 import numpy as np
 
 from ..core import arrays
+from ..core.rows import is_dataset, rows
 from ..distributions.covariance import SHAPES
 from ..distributions.normal import Moments, moments
 from ..params import ParameterError
+
+SAMPLE = 20_000  # rows of a table with missing values
+
+
+def filled(X, w, mean):
+    """X with missing values at the mean of their column, and its weights."""
+    if is_dataset(X):
+        take = np.unique(np.linspace(0, X.n - 1, min(X.n, SAMPLE)).astype(np.int64))
+        X, w = X.take(take), None if w is None else w[take]
+    return np.where(np.isnan(X), mean.astype(X.dtype), X), w
 
 
 def grouped(X, z, w, k, shape) -> Moments:
@@ -24,29 +38,51 @@ def grouped(X, z, w, k, shape) -> Moments:
     return moments(X, arrays.asarray(R, like=X), shape)
 
 
-def start(X, rows, w, k, shape, method, rng) -> Moments:
-    """Moments of the first guess for X, `rows` its rows and w their weights or None."""
-    ones = w
-    if w is None:
-        xp = arrays.namespace(X)
-        like = {"dtype": X.dtype, "device": arrays.device(X)}
-        ones = xp.ones(X.shape[0], **like) if arrays.is_foreign(X) else np.ones(rows.n)
-    if method == "random":
-        R = rng.random((rows.n, k))
-        R = R / R.sum(axis=1, keepdims=True) * arrays.to_numpy(ones)[:, None]
-        part = lambda X, r: moments(X, arrays.asarray(r, like=X), shape)
-        return to_numpy(rows.with_aligned(R).sum(part))
-    if method == "kmeans":
-        from ..cluster.kmeans import kmeans_labels
+def row_weights(X, w):
+    """w, or ones in the library and on the device of X."""
+    if w is not None:
+        return w
+    if not arrays.is_foreign(X):
+        return np.ones(X.shape[0])
+    xp = arrays.namespace(X)
+    return xp.ones(X.shape[0], dtype=X.dtype, device=arrays.device(X))
 
-        z = kmeans_labels(X, ones, k, rng) if k > 1 else np.zeros(rows.n, np.int32)
+
+def start_labels(X, w, k, rng):
+    """The group of each row by k-means."""
+    from ..cluster.kmeans import kmeans_labels
+
+    if k == 1:
+        return np.zeros(X.shape[0], np.int32)
+    return arrays.to_numpy(kmeans_labels(X, row_weights(X, w), k, rng))
+
+
+def start(X, w, k, shape, method, rng) -> Moments:
+    """Moments of the first guess for rows X with weights w or None."""
+    data = rows(X)
+    if method == "random":
+        R = rng.random((data.n, k))
+        R = R / R.sum(axis=1, keepdims=True)
+        R = R if w is None else R * arrays.to_numpy(w)[:, None]
+        part = lambda X, r: moments(X, arrays.asarray(r, like=X), shape)
+        return to_numpy(data.with_aligned(R).sum(part))
+    if method == "kmeans":
+        z = start_labels(X, w, k, rng)
         part = lambda X, z, w: grouped(X, z, w, k, shape)
-        return to_numpy(rows.with_aligned(z, w).sum(part))
+        return to_numpy(data.with_aligned(z, w).sum(part))
     from ..cluster.seeding import seed
 
     how = "k-means++" if method == "k-means++" else "random"
-    C = arrays.to_numpy(seed(X, ones, k, rng, method=how)[0]).astype(float)
+    C = seed(X, row_weights(X, w), k, rng, method=how)[0]
+    C = arrays.to_numpy(C).astype(float)
     return Moments(np.ones(k), C, SHAPES[shape].outer(0 * C, np.zeros(k)), shape)
+
+
+def found_start(X, t, w, k, shape, method, rng):
+    """Means and covariances of a start, with their weights."""
+    if t.frame is None:
+        X, w = filled(X, w, t.total.mean[0])
+    return start(X, w, k, "full" if shape == "low_rank" else shape, method, rng)
 
 
 def to_numpy(m: Moments) -> Moments:
@@ -58,6 +94,7 @@ def to_numpy(m: Moments) -> Moments:
 def given(weights, means, precisions, k, d, shape):
     """The starts a user gave: weights, means, covariances; None for what is not."""
     storage = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
+    storage["low_rank"] = (k, d, d)
     W = checked_init("weights_init", weights, (k,))
     M = checked_init("means_init", means, (k, d))
     P = checked_init("precisions_init", precisions, storage[shape])

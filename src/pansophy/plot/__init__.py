@@ -5,27 +5,49 @@ and gives the axes back.
 """
 
 from ..linear_model.predictive import plot_band as predictive_band
+from .biplot import biplot
 from .boundary import decision_boundary
+from .dbscan import dbscan
+from .dendrogram import dendrogram
 from .descent import descent_path
+from .elbow import elbow
+from .ellipses import covariance_ellipses
+from .embedding import embedding
 from .growth import growth_curve
 from .impurity import impurity
+from .label_curve import label_curve
 from .losses import losses
 from .paths import regularization_path, validation_curve
+from .scree import scree
 from .search import search_points
 from .shap import shap_bar, shap_beeswarm
+from .silhouette import silhouette
+from .som import som
 from .tree import tree
+from .voronoi import voronoi
 
 __all__ = [
+    "biplot",
+    "covariance_ellipses",
+    "dbscan",
     "decision_boundary",
+    "dendrogram",
     "descent_path",
+    "embedding",
+    "elbow",
     "growth_curve",
     "impurity",
+    "label_curve",
     "losses",
     "predictive_band",
     "regularization_path",
+    "scree",
     "search_points",
     "shap_bar",
     "shap_beeswarm",
+    "som",
+    "silhouette",
     "tree",
     "validation_curve",
+    "voronoi",
 ]

@@ -1,0 +1,217 @@
+"""Active learning: label a few rows, fit, ask for the row worth most, and again.
+
+    repeat  model = fit(labelled rows)
+            i = best of the others by a sampler (`samplers.py`)                   (1)
+            y_i = oracle(i)
+
+A row is asked for once. The first labels cannot be chosen by a classifier that does not
+exist yet: rows are taken far from one another (each the farthest from those taken, from
+the row nearest to the mean), which shows every region early, until two classes have
+been seen. Every round records what the model scores, so that the curve of score against
+labels says whether more labels would help, and beside a curve of random labels whether
+choosing them did.
+
+Shapes    X (n, d) the pool   y (n,) labels as far as known
+Refs      [Settles2009]; [Gonzalez1985] farthest first
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from ..core.iterate import iterate
+from ..core.progress import SILENT, Task
+from ..core.random import rng_from
+from ..distances import squared_euclidean
+from .samplers import Sampler, UncertaintySampler
+
+
+class Report(NamedTuple):
+    """What an active learner did."""
+
+    model: Any  # fitted to all labels asked for
+    asked: np.ndarray  # row numbers in the order asked
+    labels: np.ndarray  # the answers, in that order
+    n_labels: np.ndarray  # labels at each fit
+    scores: np.ndarray  # score of each fit on the test rows, NaN without any
+    reason: str  # why it ended: "budget", "pool", "callback", "interrupted"
+
+    def __str__(self):
+        last = f", score {self.scores[-1]:.4g}" if len(self.scores) else ""
+        return f"{len(self.asked)} labels asked for{last} (ended by {self.reason})"
+
+
+class State(NamedTuple):
+    """What one round hands to the next."""
+
+    objective: float  # minus the score; labels left to ask for without test rows
+    asked: tuple
+    labels: tuple
+    model: Any
+    sizes: tuple
+    scores: tuple
+
+
+def farthest(X, taken, k):
+    """k more rows, each the farthest from those taken; the first nearest the mean."""
+    X, taken = np.asarray(X, float), list(taken)
+    if not taken:
+        taken.append(int(np.argmin(squared_euclidean(X, X.mean(axis=0)[None])[:, 0])))
+        fresh, k = [taken[0]], k - 1
+    else:
+        fresh = []
+    D = squared_euclidean(X, X[taken]).min(axis=1)
+    D[taken] = -1.0
+    for _ in range(min(k, len(X) - len(taken))):
+        i = int(np.argmax(D))
+        fresh.append(i)
+        D = np.minimum(D, squared_euclidean(X, X[i : i + 1])[:, 0])
+        D[i] = -1.0
+    return np.asarray(fresh, int)
+
+
+def asker(oracle, X) -> Callable:
+    """The oracle as a function of row numbers."""
+    if callable(oracle):
+        return lambda rows: np.asarray(oracle(rows))
+    y = np.asarray(oracle)
+    if len(y) != X.shape[0]:
+        raise ValueError(f"oracle holds {len(y)} labels for {X.shape[0]} rows.")
+    return lambda rows: y[rows]
+
+
+def learn(
+    estimator,
+    X,
+    oracle,
+    *,
+    budget: int = 20,
+    sampler: Sampler | None = None,
+    batch: int = 1,
+    start=None,
+    test: tuple | None = None,
+    scoring: Callable | None = None,
+    random_state=None,
+    task: Task = SILENT,
+) -> Report:
+    """Ask for labels of rows of X until `budget` are known; the report.
+
+    Parameters
+    ----------
+    estimator : classifier with `predict_proba`
+        Cloned and fitted in each round.
+    X : array of shape (n, d)
+        The pool.
+    oracle : function or array
+        Called with an array of row numbers, gives their labels; or all labels, for
+        trying out.
+    budget : int, default=20
+        Labels in all, those of the start included.
+    sampler : Sampler or None
+        What to ask for; None is `UncertaintySampler()`.
+    batch : int, default=1
+        Labels asked for in a round.
+    start : array of row numbers or None
+        Rows to ask for first; None takes rows far apart until two classes are seen.
+    test : (X, y) or None
+        Rows to score the model on after each round.
+    scoring : function of model, X and y, or None
+        None is `model.score`.
+    random_state : int, Generator or None
+        For samplers that draw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.active import learn
+    >>> from pansophy.linear_model import LogisticRegression
+    >>> X = np.linspace(0, 10, 50)[:, None]
+    >>> y = (X[:, 0] > 6.3).astype(int)
+    >>> report = learn(LogisticRegression(C=100), X, y, budget=10, test=(X, y))
+    >>> print(report)
+    10 labels asked for, score 1 (ended by budget)
+    """
+    X = np.asarray(X)
+    if X.ndim != 2 or len(X) == 0:
+        raise ValueError(f"X must be a table with rows, got shape {X.shape}.")
+    if budget < 2 or batch < 1:
+        raise ValueError("budget must be at least 2 and batch at least 1.")
+    ask, rng = asker(oracle, X), rng_from(random_state)
+    sampler, n = sampler or UncertaintySampler(), len(X)
+    most = min(budget, n)
+    asked, labels = begin(X, ask, most, start)
+
+    def fitted(asked, labels):
+        at = np.asarray(asked, int)
+        return clone(estimator).fit(X[at], np.asarray(labels))
+
+    def rated(model):
+        if test is None:
+            return np.nan
+        measure = scoring or (lambda m, A, b: m.score(A, b))
+        return float(measure(model, *test))
+
+    def settled(asked, labels, sizes, scores):
+        model = fitted(asked, labels)
+        score = rated(model)
+        left = float(most - len(asked))
+        J = left if np.isnan(score) else -score
+        sizes, scores = (*sizes, len(asked)), (*scores, score)
+        return State(J, tuple(asked), tuple(labels), model, sizes, scores)
+
+    def step(state):
+        known = np.zeros(n, bool)
+        known[list(state.asked)] = True
+        y = np.empty(n, np.asarray(state.labels).dtype)
+        y[list(state.asked)] = state.labels
+        k = min(batch, most - len(state.asked))
+        rows = sampler.query(state.model, X, known, y, rng, k)
+        new = ask(rows)
+        asked = (*state.asked, *rows.tolist())
+        return settled(asked, (*state.labels, *new.tolist()), state.sizes, state.scores)
+
+    first = settled(asked, labels, (), ())
+    rounds = -(-(most - len(asked)) // batch)
+    run = iterate(
+        step, first, max_iter=rounds, tol=-1.0, change=lambda a, b: 1.0, task=task
+    )
+    return reported(run, budget)
+
+
+def begin(X, ask, most, start):
+    """The first labels: those asked for, then rows far apart until two classes."""
+    asked: list = []
+    labels: list = []
+    if start is not None:
+        asked = [int(i) for i in np.asarray(start).ravel()]
+        if len(set(asked)) < len(asked) or min(asked) < 0 or max(asked) >= len(X):
+            raise ValueError("start must hold different row numbers of X.")
+        labels = ask(np.asarray(asked)).tolist()
+    while len(set(labels)) < 2:
+        if len(asked) >= most:
+            raise ValueError(
+                f"the first {len(asked)} labels are all {labels[0]!r}: give a larger "
+                "budget, or a start with rows of two classes."
+            )
+        rows = farthest(X, asked, 1)
+        asked += rows.tolist()
+        labels += ask(rows).tolist()
+    return asked, labels
+
+
+def reported(run, budget) -> Report:
+    """The report of a finished loop."""
+    s = run.state
+    reason = run.reason
+    if reason == "max_iter":
+        reason = "budget" if len(s.asked) >= budget else "pool"
+    return Report(
+        s.model,
+        np.asarray(s.asked, int),
+        np.asarray(s.labels),
+        np.asarray(s.sizes, int),
+        np.asarray(s.scores, float),
+        reason,
+    )

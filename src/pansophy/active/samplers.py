@@ -1,0 +1,266 @@
+"""Which row is worth a label next: one number per row, larger is better.
+
+With P(k | x) from a classifier fitted to the labels so far,
+
+    least confidence   1 - max_k P(k | x)      (two classes: smallest |1/2 - P|)    (1)
+    margin             P(second | x) - P(first | x)                                 (2)
+    entropy            -sum_k P(k | x) log P(k | x)                                 (3)
+
+ask what the classifier is least sure of. A committee of classifiers fitted to resampled
+labels asks what its members disagree about,
+
+    vote entropy       -sum_k V_k log V_k,    V_k the share of votes for k          (4)
+    divergence         mean over members m of KL(P_m(. | x), mean P)                (5)
+
+Looking ahead asks which answer would help most elsewhere: for each candidate x and each
+answer k, fit again with (x, k), and average over the answers what is left in the pool,
+
+    U(x) = sum_k P(k | x) mean_pool u(x'; with (x, k))                              (6)
+
+u being the entropy (3) or the error (1). And whichever it is, rows in crowded places
+are worth more than odd ones:
+
+    score(x) (mean_pool k(x, x'))^beta                                              (7)
+
+Rows picked in one of these ways are no random sample: the share of a class among them
+is not its share in the pool, and an error measured on them is not the error.
+
+Cost      (1) to (3) one prediction of the pool; (4), (5) M fits and predictions;
+          (6) candidates times K fits; (7) O(pool^2 d) in blocks
+Refs      [Lewis1994] (1); [Settles2009] all; [Seung1992] (4); [McCallum1998] (5), (7);
+          [Roy2001] (6)
+"""
+
+from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import clone
+
+from ..core.rows import Rows
+from ..kernels import RBF
+from ..params import Count, NonNegative, check_params
+from ..typing import Fittable
+
+TINY = 1e-300
+
+
+def least_confidence(P):
+    """Eq. (1)."""
+    return 1 - P.max(axis=1)
+
+
+def margin(P):
+    """Eq. (2); 0 is a tie, -1 is certain."""
+    if P.shape[1] < 2:
+        return np.full(len(P), -1.0)
+    top = np.partition(P, -2, axis=1)
+    return top[:, -2] - top[:, -1]
+
+
+def entropy(P):
+    """Eq. (3)."""
+    return -np.sum(P * np.log(np.maximum(P, TINY)), axis=1)
+
+
+MEASURES = {
+    "least_confidence": least_confidence,
+    "margin": margin,
+    "entropy": entropy,
+}
+
+
+def crowding(X, kernel=None):
+    """Mean likeness of each row to all, the factor of eq. (7)."""
+    X = np.asarray(X, float)
+    if kernel is None:
+        spread = float(np.mean(np.var(X, axis=0))) or 1.0
+        kernel = RBF(gamma=1 / (2 * X.shape[1] * spread))
+    step = max(1, (1 << 22) // max(len(X), 1))
+    return Rows(X, block=step).map(lambda x: np.asarray(kernel(x, X)).mean(axis=1))
+
+
+class Sampler:
+    """Scores rows of a pool; `query` takes the best, none of them labelled yet."""
+
+    @classmethod
+    def _get_param_names(cls):
+        return [f.name for f in fields(cls) if f.init]  # type: ignore[arg-type]
+
+    def score(self, model, X, known, y, rng):
+        """Worth of every row of X; y holds the labels where `known`."""
+        raise TypeError(f"{type(self).__name__} does not say what a row is worth.")
+
+    def query(self, model, X, known, y, rng, k=1):
+        """Numbers of the k rows worth most, the first of equals, none of `known`."""
+        check_params(self)
+        free = np.flatnonzero(~np.asarray(known))
+        s = np.asarray(self.score(model, X, known, y, rng), float)[free]
+        return free[np.argsort(-s, kind="stable")[:k]]
+
+
+@dataclass
+class RandomSampler(Sampler):
+    """Rows at random: what every other way has to beat.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.active import RandomSampler
+    >>> rng = np.random.default_rng(0)
+    >>> RandomSampler().query(None, np.eye(3), [True, False, True], None, rng)
+    array([1])
+    """
+
+    def score(self, model, X, known, y, rng):
+        """Chance."""
+        return rng.random(len(known))
+
+
+@dataclass
+class UncertaintySampler(Sampler):
+    """Rows that the classifier is least sure of, eqs. (1) to (3) and (7).
+
+    Parameters
+    ----------
+    measure : {"least_confidence", "margin", "entropy"}, default="least_confidence"
+        All three choose alike between two classes.
+    beta : float, default=0
+        Power of the crowding factor of eq. (7); 0 leaves it out.
+    kernel : kernel of `pansophy.kernels` or None
+        Likeness of eq. (7); None is Gaussian, as wide as the rows are spread.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.active import UncertaintySampler
+    >>> from pansophy.linear_model import LogisticRegression
+    >>> X, y = np.array([[0.0], [1.0], [2.2], [4.0]]), np.array([0, -1, -1, 1])
+    >>> known = y >= 0
+    >>> model = LogisticRegression().fit(X[known], y[known])
+    >>> UncertaintySampler().query(model, X, known, y, np.random.default_rng(0))
+    array([2])
+    """
+
+    measure: Literal["least_confidence", "margin", "entropy"] = "least_confidence"
+    _: KW_ONLY
+    beta: NonNegative = 0.0
+    kernel: Any = None
+    _kept: tuple | None = field(default=None, init=False, repr=False, compare=False)
+
+    def score(self, model, X, known, y, rng):
+        """How unsure, times how crowded."""
+        s = MEASURES[self.measure](np.asarray(model.predict_proba(X)))
+        if self.measure == "margin":
+            s = s + 1.0  # from 0, so that a factor can be put to it
+        if self.beta == 0:
+            return s
+        if self._kept is None or self._kept[0] is not X:
+            self._kept = X, crowding(X, self.kernel)
+        return s * self._kept[1] ** self.beta
+
+
+@dataclass
+class QueryByCommittee(Sampler):
+    """Rows that classifiers fitted to resampled labels disagree about.
+
+    Parameters
+    ----------
+    size : int, default=8
+        Members of the committee.
+    measure : {"vote_entropy", "divergence"}, default="vote_entropy"
+        Eq. (4) or eq. (5).
+    estimator : classifier or None
+        Fitted to resampled labels; None is the one that learns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.active import QueryByCommittee
+    >>> from pansophy.linear_model import LogisticRegression
+    >>> X = np.array([[0.0], [1.0], [2.5], [4.0], [5.0]])
+    >>> y = np.array([0, 0, -1, 1, 1])
+    >>> model = LogisticRegression().fit(X[y >= 0], y[y >= 0])
+    >>> QueryByCommittee().query(model, X, y >= 0, y, np.random.default_rng(0))
+    array([2])
+    """
+
+    size: Count = 8
+    _: KW_ONLY
+    measure: Literal["vote_entropy", "divergence"] = "vote_entropy"
+    estimator: Fittable | None = None
+
+    def score(self, model, X, known, y, rng):
+        """Disagreement of the members."""
+        rows, base = np.flatnonzero(known), self.estimator or model
+        classes = np.unique(y[rows])
+        answers = []
+        for _ in range(self.size):
+            member = clone(base).fit(*resampled(X, y, rows, rng))
+            P = np.zeros((len(known), len(classes)))
+            P[:, np.searchsorted(classes, member.classes_)] = member.predict_proba(X)
+            answers.append(P)
+        A = np.stack(answers)
+        if self.measure == "vote_entropy":
+            votes = np.eye(len(classes))[A.argmax(axis=2)].mean(axis=0)
+            return entropy(votes)
+        return entropy(A.mean(axis=0)) - np.mean([entropy(P) for P in A], axis=0)
+
+
+def resampled(X, y, rows, rng):
+    """Labelled rows drawn with replacement, one of each class kept for certain."""
+    first = [rng.choice(rows[y[rows] == c]) for c in np.unique(y[rows])]
+    rest = rng.choice(rows, max(len(rows) - len(first), 0))
+    at = np.concatenate((np.asarray(first, int), rest))
+    return X[at], y[at]
+
+
+@dataclass
+class ExpectedEntropyReduction(Sampler):
+    """Rows whose answer would leave the pool most certain, eq. (6).
+
+    Parameters
+    ----------
+    measure : {"entropy", "least_confidence"}, default="entropy"
+        What is summed over the pool: the entropy, or the expected error.
+    candidates : int or None, default=None
+        Most rows looked at, the least sure first; None looks at every one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.active import ExpectedEntropyReduction
+    >>> from pansophy.linear_model import LogisticRegression
+    >>> X = np.array([[0.0], [2.0], [2.1], [2.2], [4.0]])
+    >>> y = np.array([0, -1, -1, -1, 1])
+    >>> model = LogisticRegression().fit(X[y >= 0], y[y >= 0])
+    >>> rng = np.random.default_rng(0)
+    >>> int(ExpectedEntropyReduction().query(model, X, y >= 0, y, rng)[0]) in (1, 2, 3)
+    True
+    """
+
+    measure: Literal["entropy", "least_confidence"] = "entropy"
+    _: KW_ONLY
+    candidates: Count | None = None
+
+    def score(self, model, X, known, y, rng):
+        """Minus eq. (6); -inf for rows that are not looked at."""
+        u, P = MEASURES[self.measure], np.asarray(model.predict_proba(X))
+        free, out = np.flatnonzero(~known), np.full(len(known), -np.inf)
+        if self.candidates is not None:
+            free = free[np.argsort(-u(P)[free], kind="stable")[: self.candidates]]
+        rows = np.flatnonzero(known)
+        for i in free:
+            at, left = np.append(rows, i), 0.0
+            pool = np.flatnonzero(~known)
+            pool = pool[pool != i]
+            for k, label in enumerate(model.classes_):
+                if P[i, k] == 0 or not len(pool):
+                    continue
+                labels = np.append(y[rows], label)
+                again = clone(model).fit(X[at], labels)
+                left += P[i, k] * float(
+                    np.mean(u(np.asarray(again.predict_proba(X[pool]))))
+                )
+            out[i] = -left
+        return out

@@ -1,0 +1,248 @@
+"""Compiled loops of `dbscan.py`: the grid of cells, and unions from lists."""
+
+import numpy as np
+from numba import njit
+
+from ..graphs._spanning import CHUNK, EUCLIDEAN, add_columns, root
+
+
+@njit(cache=True, nogil=True)
+def first_at_least(keys, value, low, high):
+    """The first place in sorted keys[low:high] that is not below the value."""
+    while low < high:
+        mid = (low + high) // 2
+        if keys[mid] < value:
+            low = mid + 1
+        else:
+            high = mid
+    return low
+
+
+@njit(cache=True, nogil=True)
+def ranges(keys, places, steps, reach, a, b, out):
+    """out[c - a, s]: the cells from key + step - reach to key + step + reach.
+
+    Cells that differ in the last coordinate alone are neighbours in `keys`, so each
+    step over the other coordinates is one range. Cells come by rising key, so each
+    range only moves on.
+    """
+    n = len(keys)
+    for s in range(len(steps)):
+        first = first_at_least(keys, keys[a] + steps[s] - reach, 0, n)
+        last = first
+        for c in range(a, b):
+            low, high = keys[c] + steps[s] - reach, keys[c] + steps[s] + reach
+            while first < n and keys[first] < low:
+                first += 1
+            last = max(last, first)
+            while last < n and keys[last] <= high:
+                last += 1
+            out[c - a, s, 0], out[c - a, s, 1] = first, last
+
+
+@njit(cache=True, nogil=True)
+def near(X, i, j, limit):
+    total = 0.0
+    for c in range(X.shape[1]):
+        total += (X[i, c] - X[j, c]) ** 2
+    return total <= limit
+
+
+@njit(cache=True, nogil=True)
+def gap(lo, hi, a, b):
+    """Squared distance of the boxes of two cells."""
+    total = 0.0
+    for c in range(lo.shape[1]):
+        g = max(max(lo[a, c] - hi[b, c], lo[b, c] - hi[a, c]), 0.0)
+        total += g * g
+    return total
+
+
+@njit(cache=True, nogil=True)
+def point_gap(X, i, lo, hi, b):
+    """Squared distance of a point from the box of a cell."""
+    total = 0.0
+    for c in range(lo.shape[1]):
+        g = max(max(lo[b, c] - X[i, c], X[i, c] - hi[b, c]), 0.0)
+        total += g * g
+    return total
+
+
+@njit(cache=True, nogil=True)
+def boxes(X, start, lo, hi):
+    """The smallest and largest coordinates of the points of each cell."""
+    for c in range(len(start) - 1):
+        lo[c], hi[c] = X[start[c]], X[start[c]]
+        for i in range(start[c] + 1, start[c + 1]):
+            for j in range(X.shape[1]):
+                lo[c, j], hi[c, j] = min(lo[c, j], X[i, j]), max(hi[c, j], X[i, j])
+
+
+@njit(cache=True, nogil=True)
+def find_cores(X, w, start, lo, hi, keys, steps, reach, limit, enough, a, b, core):
+    """Which points of cells a .. b have enough weight within the radius.
+
+    All points of a cell are within the radius of each other; counting ends as soon
+    as there is enough.
+    """
+    around = np.empty((b - a, len(steps), 2), np.int64)
+    ranges(keys, start, steps, reach, a, b, around)
+    for cell in range(a, b):
+        own = 0.0
+        for i in range(start[cell], start[cell + 1]):
+            own += w[i] if len(w) else 1.0
+        for i in range(start[cell], start[cell + 1]):
+            total = own
+            for s in range(len(steps)):
+                if total >= enough:
+                    break
+                for other in range(around[cell - a, s, 0], around[cell - a, s, 1]):
+                    if other == cell or point_gap(X, i, lo, hi, other) > limit:
+                        continue
+                    for j in range(start[other], start[other + 1]):
+                        if near(X, i, j, limit):
+                            total += w[j] if len(w) else 1.0
+                    if total >= enough:
+                        break
+            core[i] = total >= enough
+
+
+@njit(cache=True, nogil=True)
+def touching(X, core, start, a, b, limit):
+    """Whether a core point of one cell is within the radius of one of the other."""
+    for i in range(start[a], start[a + 1]):
+        if core[i]:
+            for j in range(start[b], start[b + 1]):
+                if core[j] and near(X, i, j, limit):
+                    return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def join_cells(X, core, start, lo, hi, keys, steps, reach, limit, parent):
+    """Union of the cells whose core points touch; cells without one stay alone."""
+    cells = len(start) - 1
+    has = np.zeros(cells, np.bool_)
+    for c in range(cells):
+        for i in range(start[c], start[c + 1]):
+            has[c] = has[c] or core[i]
+    size = min(cells, 4096)
+    around = np.empty((size, len(steps), 2), np.int64)
+    for a in range(0, cells, size):
+        b = min(a + size, cells)
+        ranges(keys, start, steps, reach, a, b, around)
+        for cell in range(a, b):
+            if not has[cell]:
+                continue
+            for s in range(len(steps)):
+                for other in range(around[cell - a, s, 0], around[cell - a, s, 1]):
+                    if other <= cell or not has[other]:
+                        continue
+                    u, v = root(parent, cell), root(parent, other)
+                    if u == v or gap(lo, hi, cell, other) > limit:
+                        continue
+                    if touching(X, core, start, cell, other, limit):
+                        parent[max(u, v)] = min(u, v)
+
+
+@njit(cache=True, nogil=True)
+def reach_borders(
+    X, core, start, lo, hi, keys, steps, reach, limit, name, a, b, labels
+):
+    """Points of cells a .. b that are not core: the first cluster in reach, or -1.
+
+    name[c] is the cluster of the core points of cell c.
+    """
+    around = np.empty((b - a, len(steps), 2), np.int64)
+    ranges(keys, start, steps, reach, a, b, around)
+    for cell in range(a, b):
+        for i in range(start[cell], start[cell + 1]):
+            if core[i]:
+                labels[i] = name[cell]
+                continue
+            best = -1
+            for s in range(len(steps)):
+                for other in range(around[cell - a, s, 0], around[cell - a, s, 1]):
+                    c = name[other]
+                    if c < 0 or (best >= 0 and c >= best):
+                        continue
+                    if point_gap(X, i, lo, hi, other) > limit:
+                        continue
+                    for j in range(start[other], start[other + 1]):
+                        if core[j] and near(X, i, j, limit):
+                            best = c
+                            break
+            labels[i] = best
+
+
+@njit(cache=True, nogil=True)
+def join_lists(rows, indptr, indices, core, known, parent):
+    """Union of core rows with their core neighbours among the rows seen so far."""
+    for k in range(len(rows)):
+        i = rows[k]
+        if not core[i]:
+            continue
+        u = root(parent, i)
+        for e in range(indptr[k], indptr[k + 1]):
+            j = indices[e]
+            if known[j] and core[j]:
+                v = root(parent, j)
+                if u != v:
+                    parent[max(u, v)] = min(u, v)
+                    u = min(u, v)
+
+
+@njit(cache=True, nogil=True)
+def first_of_lists(rows, indptr, indices, core, labels):
+    """Rows that are not core: the lowest label of a core neighbour."""
+    for k in range(len(rows)):
+        best = -1
+        for e in range(indptr[k], indptr[k + 1]):
+            j = indices[e]
+            if core[j] and (best < 0 or labels[j] < best):
+                best = labels[j]
+        labels[rows[k]] = best
+
+
+@njit(cache=True, nogil=True)
+def leaf_lists(XT, order, lo, hi, levels, limit, first, last):
+    """Neighbours of the rows of some leaves of a k-d tree: (rows, indptr, indices).
+
+    Leaves whose boxes are out of reach are left out, the others compared row by row.
+    """
+    d, n = XT.shape
+    leaves, level = 1 << levels, (1 << levels) - 1
+    start, stop = (n * first) >> levels, (n * last) >> levels
+    indptr = np.zeros(stop - start + 1, np.int64)
+    indices, used = np.empty(64 * (stop - start) + CHUNK, np.int64), 0
+    t, x, close = np.empty(CHUNK), np.empty(d), np.empty(leaves, np.int64)
+    for leaf in range(first, last):
+        count = 0
+        for other in range(leaves):
+            if gap(lo, hi, level + leaf, level + other) <= limit:
+                close[count] = other
+                count += 1
+        for i in range((n * leaf) >> levels, (n * (leaf + 1)) >> levels):
+            x[:] = XT[:, i]
+            for other in close[:count]:
+                begin, end = (n * other) >> levels, (n * (other + 1)) >> levels
+                add_columns(XT, x, begin, end, EUCLIDEAN, 2.0, t)
+                if used + end - begin > len(indices):
+                    more = np.empty(len(indices), np.int64)
+                    indices = np.concatenate((indices, more))
+                for j in range(end - begin):
+                    indices[used] = order[begin + j]
+                    used += t[j] <= limit
+            indptr[i - start + 1] = used
+    return order[start:stop], indptr, indices[:used].copy()
+
+
+@njit(cache=True, nogil=True)
+def reachable(lo, hi, levels, limit, step):
+    """The share of pairs of leaves in reach of each other, every step-th leaf asked."""
+    leaves, level, count, asked = 1 << levels, (1 << levels) - 1, 0, 0
+    for leaf in range(0, leaves, step):
+        asked += 1
+        for other in range(leaves):
+            count += gap(lo, hi, level + leaf, level + other) <= limit
+    return count / (asked * leaves)

@@ -1,0 +1,112 @@
+"""Compiled loops of k-medoids. Letters as in `kmedoids.py`; no checks, no threads."""
+
+import numpy as np
+from numba import njit
+
+FAST = {"contract", "reassoc", "nsz", "arcp"}
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def gains(D, rows, w, near):
+    """Eq. (2): sum_i w_i max(0, near_i - D_ci) for some rows c of D."""
+    out = np.zeros(rows.shape[0])
+    for c in range(rows.shape[0]):
+        total, row = 0.0, D[rows[c]]
+        for i in range(row.shape[0]):
+            v = near[i] - row[i]
+            total += w[i] * (v if v > 0 else 0)
+        out[c] = total
+    return out
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def two_nearest(M, first, second, a, b):
+    """Of each column of M (k, n) the smallest entry and the next: values and rows."""
+    k, n = M.shape
+    for i in range(n):
+        first[i], second[i], a[i], b[i] = np.inf, np.inf, 0, 0
+    for j in range(k):
+        for i in range(n):
+            v = M[j, i]
+            if v < first[i]:
+                second[i], b[i] = first[i], a[i]
+                first[i], a[i] = v, j
+            elif v < second[i]:
+                second[i], b[i] = v, j
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def losses(w, first, second, a, out):
+    """Eq. (3): what J gains if medoid j goes and nothing comes."""
+    out[:] = 0.0
+    for i in range(w.shape[0]):
+        out[a[i]] += w[i] * (second[i] - first[i])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def change(row, w, first, second, a, loss, out):
+    """Eq. (4): the best medoid to put the candidate of `row` in place of."""
+    k = loss.shape[0]
+    for j in range(k):
+        out[j] = loss[j]
+    shared = 0.0
+    for i in range(row.shape[0]):
+        v = row[i]
+        if v < second[i]:
+            if v < first[i]:
+                shared += w[i] * (v - first[i])
+                v = first[i]
+            out[a[i]] += w[i] * (v - second[i])
+    best = 0
+    for j in range(1, k):
+        if out[j] < out[best]:
+            best = j
+    return best, out[best] + shared
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def replace(row, out, M, first, second, a, b):
+    """Put `row` in place of medoid `out`; only rows that it concerns are redone."""
+    k, n = M.shape
+    for i in range(n):
+        M[out, i] = row[i]
+    for i in range(n):
+        v = row[i]
+        if a[i] == out or b[i] == out:
+            f, s, x, y = np.inf, np.inf, 0, 0
+            for j in range(k):
+                u = M[j, i]
+                if u < f:
+                    s, y = f, x
+                    f, x = u, j
+                elif u < s:
+                    s, y = u, j
+            first[i], second[i], a[i], b[i] = f, s, x, y
+        elif v < first[i]:
+            second[i], b[i] = first[i], a[i]
+            first[i], a[i] = v, out
+        elif v < second[i]:
+            second[i], b[i] = v, out
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def sweep(D, rows, who, w, medoids, M, first, second, a, b, loss, room, least):
+    """Eq. (4) for each candidate in turn, swapping at once where it pays.
+
+    The distances from candidate who_c are in row rows_c of D. `least` is how much a
+    swap must lower J. Returns the number of swaps.
+    """
+    swaps = 0
+    for c in range(who.shape[0]):
+        here = False
+        for j in range(medoids.shape[0]):
+            here = here or medoids[j] == who[c]
+        if here:
+            continue
+        out, by = change(D[rows[c]], w, first, second, a, loss, room)
+        if by < -least:
+            medoids[out] = who[c]
+            replace(D[rows[c]], out, M, first, second, a, b)
+            losses(w, first, second, a, loss)
+            swaps += 1
+    return swaps

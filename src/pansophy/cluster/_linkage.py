@@ -1,0 +1,253 @@
+"""Compiled loops of `linkage.py`: nearest-neighbour chains, merges to a tree, cuts."""
+
+import numpy as np
+from numba import njit
+
+from ..graphs._spanning import CHUNK, EUCLIDEAN, add_columns, root
+
+COMPLETE, AVERAGE, WEIGHTED, WARD = 0, 1, 2, 3
+LANES = 64
+# no entry is ever NaN; infinities are used, so they keep their meaning
+FAST = {"contract", "reassoc", "nsz", "arcp", "nnan"}
+
+
+@njit(cache=True, nogil=True)
+def fill_distances(XT, start, stop, kind, p, rooted, D):
+    """Rows start .. stop of D from their own block on, and their mirror image."""
+    d, n = XT.shape
+    t, x = np.empty(CHUNK), np.empty(d)
+    for a in range(start, n, CHUNK):
+        b = min(a + CHUNK, n)
+        for i in range(start, stop):
+            x[:] = XT[:, i]
+            add_columns(XT, x, a, b, kind, p, t)
+            if rooted:
+                for j in range(b - a):
+                    t[j] = np.sqrt(t[j])
+            D[i, a:b] = t[: b - a]
+        for j in range(a, b):
+            D[j, start:stop] = D[start:stop, j]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def least(row, gone):
+    """min over j of row[j] + gone[j]; gone is infinite for clusters that were merged.
+
+    In LANES minima side by side, since the compiler does not split one by itself.
+    """
+    n, low = len(row), row[0] + gone[0]
+    whole = n - n % LANES
+    lanes = np.full(LANES, low)
+    for a in range(0, whole, LANES):
+        r, g = row[a : a + LANES], gone[a : a + LANES]
+        for j in range(LANES):
+            v = r[j] + g[j]
+            lanes[j] = v if v < lanes[j] else lanes[j]
+    for j in range(LANES):
+        low = min(low, lanes[j])
+    for j in range(whole, n):
+        low = min(low, row[j] + gone[j])
+    return low
+
+
+@njit(cache=True, nogil=True)
+def refresh(D, k, fresh, made, stamp, gone, t):
+    """Bring row k up to date with the clusters made since it was last looked at.
+
+    The newer of two clusters holds their distance in its own row.
+    """
+    for e in range(fresh[k], t):
+        c = made[e]
+        if stamp[c] == e + 1 and gone[c] == 0.0:
+            D[k, c] = D[c, k]
+    fresh[k] = t
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def combine(da, db, dab, size, na, nb, kind):
+    """Distances of the union of a and b from those of a and b, written to db."""
+    total = na + nb
+    for j in range(len(da)):
+        if kind == COMPLETE:
+            db[j] = max(da[j], db[j])
+        elif kind == AVERAGE:
+            db[j] = (na * da[j] + nb * db[j]) / total
+        elif kind == WEIGHTED:
+            db[j] = 0.5 * (da[j] + db[j])
+        else:
+            nk = size[j]
+            up = (na + nk) * da[j] + (nb + nk) * db[j] - nk * dab
+            db[j] = up / (total + nk)
+
+
+@njit(cache=True, nogil=True)
+def chain_matrix(D, kind, left, right, height):
+    """Merges on a square matrix of distances, which is used up; infinite diagonal.
+
+    Row b becomes the union of a and b. Columns are not written: rows are brought up
+    to date when they are read.
+    """
+    n = len(D)
+    gone, size = np.zeros(n, D.dtype), np.ones(n)
+    fresh, stamp = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    made, chain = np.empty(n, np.int64), np.empty(n, np.int64)
+    length, first, inf = 0, 0, D.dtype.type(np.inf)
+    for t in range(n - 1):
+        if length == 0:
+            while gone[first] != 0.0:
+                first += 1
+            chain[0], length = first, 1
+        while True:
+            k = chain[length - 1]
+            refresh(D, k, fresh, made, stamp, gone, t)
+            low, j = least(D[k], gone), 0
+            if length > 1 and D[k, chain[length - 2]] <= low:
+                j = chain[length - 2]
+                break
+            while j < n - 1 and (D[k, j] != low or gone[j] != 0.0 or j == k):
+                j += 1
+            chain[length] = j
+            length += 1
+        length -= 2
+        a, b = min(k, j), max(k, j)
+        refresh(D, a, fresh, made, stamp, gone, t)
+        refresh(D, b, fresh, made, stamp, gone, t)
+        left[t], right[t], height[t] = a, b, D[a, b]
+        combine(D[a], D[b], D[a, b], size, size[a], size[b], kind)
+        size[b] += size[a]
+        gone[a] = D[b, b] = inf
+        made[t], stamp[b], fresh[b] = b, t + 1, t + 1
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def ward_chunk(t, size, own, a, b, skip):
+    """t[j] *= 2 s s_j / (s + s_j), the cluster itself infinitely far; the least."""
+    low = np.inf
+    for j in range(b - a):
+        s = size[a + j]
+        t[j] *= 2.0 * own * s / (own + s)
+    if a <= skip < b:
+        t[skip - a] = np.inf
+    for j in range(b - a):
+        low = min(low, t[j])
+    return low
+
+
+@njit(cache=True, nogil=True)
+def ward_nearest(XT, size, k, m, x, t, keep):
+    """The least of Ward's distances from slot k to the others, and its slot.
+
+    keep (length m) is filled with the distances.
+    """
+    low, home = np.inf, 0
+    x[:] = XT[:, k]
+    for a in range(0, m, CHUNK):
+        b = min(a + CHUNK, m)
+        add_columns(XT, x, a, b, EUCLIDEAN, 2.0, t)
+        found = ward_chunk(t, size, size[k], a, b, k)
+        keep[a:b] = t[: b - a]
+        if found < low:
+            low, home = found, a
+    j = home
+    while j < m - 1 and (keep[j] != low or j == k):
+        j += 1
+    return low, j
+
+
+@njit(cache=True, nogil=True)
+def chain_ward(XT, left, right, height):
+    """Ward's merges from centroids, which XT becomes; squared heights."""
+    d, n = XT.shape
+    size, rep, slot = np.ones(n), np.arange(n), np.arange(n)
+    x, t, keep = np.empty(d), np.empty(CHUNK), np.empty(n)
+    chain, length, m = np.empty(n, np.int64), 0, n  # of representatives
+    for step in range(n - 1):
+        if length == 0:
+            chain[0], length = rep[0], 1
+        while True:
+            k = slot[chain[length - 1]]
+            low, j = ward_nearest(XT, size, k, m, x, t, keep)
+            if length > 1 and keep[slot[chain[length - 2]]] <= low:
+                j = slot[chain[length - 2]]
+                break
+            chain[length] = rep[j]
+            length += 1
+        length -= 2
+        left[step], right[step], height[step] = rep[k], rep[j], low
+        share = size[k] / (size[k] + size[j])
+        size[j] += size[k]
+        m -= 1  # slot k is taken by the last one
+        for c in range(d):
+            XT[c, j] += share * (XT[c, k] - XT[c, j])
+            XT[c, k] = XT[c, m]
+        size[k], rep[k] = size[m], rep[m]
+        slot[rep[m]] = k
+
+
+@njit(cache=True, nogil=True)
+def number(left, right, n, Z):
+    """Merges by rising height, named by any of their rows, to cluster numbers.
+
+    Columns 0, 1 and 3 of Z: the two clusters, the lower number first, and the size.
+    """
+    parent, size, name = np.arange(n), np.ones(n), np.arange(n)
+    for t in range(len(left)):
+        a, b = root(parent, left[t]), root(parent, right[t])
+        Z[t, 0], Z[t, 1] = min(name[a], name[b]), max(name[a], name[b])
+        if size[a] < size[b]:
+            a, b = b, a
+        parent[b] = a
+        size[a] += size[b]
+        name[a] = n + t
+        Z[t, 3] = size[a]
+
+
+@njit(cache=True, nogil=True)
+def labels_after(children, n, merges):
+    """Cluster of each row after the first merges, numbered by their first rows."""
+    parent = np.arange(n + merges)
+    for t in range(merges):
+        parent[children[t, 0]] = parent[children[t, 1]] = n + t
+    name, labels, count = np.full(n + merges, -1), np.empty(n, np.int64), 0
+    for node in range(n + merges - 1, -1, -1):
+        parent[node] = parent[parent[node]]
+    for i in range(n):
+        top = parent[i]
+        if name[top] < 0:
+            name[top] = count
+            count += 1
+        labels[i] = name[top]
+    return labels
+
+
+@njit(cache=True, nogil=True)
+def leaves(children, n):
+    """Rows from left to right such that no two branches of the tree cross."""
+    order, stack, top, count = np.empty(n, np.int64), np.empty(n + 1, np.int64), 1, 0
+    stack[0] = n + len(children) - 1
+    while top:
+        top -= 1
+        node = stack[top]
+        if node < n:
+            order[count] = node
+            count += 1
+        else:
+            stack[top] = children[node - n, 1]
+            stack[top + 1] = children[node - n, 0]
+            top += 2
+    return order
+
+
+@njit(cache=True, nogil=True)
+def fill_cophenetic(children, height, order, n, out):
+    """out[i, j] condensed: the height at which rows i and j are first together."""
+    start, size = np.empty(2 * n - 1, np.int64), np.ones(2 * n - 1, np.int64)
+    for place in range(n):
+        start[order[place]] = place
+    for t in range(n - 1):
+        a, b = children[t, 0], children[t, 1]
+        start[n + t], size[n + t] = min(start[a], start[b]), size[a] + size[b]
+        for u in order[start[a] : start[a] + size[a]]:
+            for v in order[start[b] : start[b] + size[b]]:
+                i, j = min(u, v), max(u, v)
+                out[n * i - i * (i + 1) // 2 + j - i - 1] = height[t]

@@ -1,0 +1,357 @@
+"""Density clusters: rows with enough neighbours, and what is within their reach.
+
+    core      sum of w_j over d(x_i, x_j) <= eps is at least min_samples (i counts)  (1)
+    cluster   the core rows joined by steps of at most eps between core rows         (2)
+    border    not core, but within eps of a core row: in the first such cluster      (3)
+    noise     the rest: label -1
+
+Clusters are numbered by their first core rows. A border row within reach of several
+goes to the lowest number, so all labels follow from (1) to (3); which rows are core
+and how they are grouped does not depend on the order of rows.
+
+*Few columns* (at most three, euclidean): rows are sorted into cells of diagonal eps.
+A cell's rows are all neighbours of each other, so a full cell is all core, and a cell
+with core rows belongs to one cluster; only pairs of cells within reach that are not
+joined yet are compared, and counting stops as soon as there are enough. *Otherwise*
+neighbours come in blocks from `distances.search`, or, for many columns when clusters
+are far apart, from the leaves of a k-d tree that are in reach of each other. The rows
+of a block that turn out core are joined with the core rows seen so far; a pair is
+seen from both ends, so none is missed. The lists of rows that are not core, at most
+min_samples - 1 long without weights, are kept for (3), and looked up again should
+they be too many.
+
+Cost      grid: O(n) cells and comparisons for a bounded density; else one neighbour
+          search. Memory O(n) plus a block, never the neighbours of all rows at once
+Shapes    X (n, d)   w (n,)   labels (n,)
+Refs      [Ester1996]; [Gunawan2013] cells; [Schubert2017]
+"""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from itertools import product
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics import pairwise_distances
+
+from ..base import Clusterer, Estimator
+from ..core import threads
+from ..distances import search
+from ..params import Count, Jobs, NonNegative, Positive
+from . import _dbscan as loops
+
+CELLS = 3  # columns up to which cells are used
+FINE = 2.0**20  # most cells along an axis: beyond it rounding could misplace rows
+KEPT = 1 << 25  # entries of lists kept for border rows
+BLOCK = 1 << 23  # distances of a block computed at once
+SPREAD = 15  # columns above which boxes of leaves may say that clusters are far
+LEAF, SHARE = 64, 0.3  # rows of such a leaf; most pairs of leaves in reach
+FAST = {"euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "minkowski"}
+
+
+def dbscan_labels(X, eps, enough, w=None, *, blocks=None):
+    """(labels, core) by eqs (1) to (3).
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    eps : float
+    enough : float
+        Weight that makes a row core, its own included.
+    w : array of shape (n,), optional
+    blocks : callable, optional
+        blocks(rows) gives (rows, indptr, indices) of neighbours in blocks, for all
+        rows if `rows` is None. None searches by euclidean distance.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [0.5], [1.0], [1.55], [5.0]])
+    >>> dbscan_labels(X, 0.6, 3)
+    (array([ 0,  0,  0,  0, -1]), array([False,  True,  True, False, False]))
+    """
+    if blocks is None:
+        if fits_grid(X, eps):
+            return by_cells(X, eps, enough, w)
+        blocks = euclidean_blocks(X, eps)
+    return by_lists(blocks, X.shape[0], enough, w)
+
+
+def fits_grid(X, eps):
+    """Whether cells of diagonal eps can be told apart by their numbers."""
+    if X.shape[1] > CELLS or eps <= 0:
+        return False
+    span = np.ptp(X, axis=0).max(initial=0.0)
+    return np.isfinite(span) and span / side(eps, X.shape[1]) < FINE
+
+
+def side(eps, d):
+    """Of a cell, a little less than eps / sqrt(d): rounding must not count."""
+    return float(eps) / np.sqrt(d) * (1 - 1e-6)
+
+
+def by_cells(X, eps, enough, w):
+    """Eqs (1) to (3) on a grid."""
+    n, d = X.shape
+    reach = int(np.ceil(np.sqrt(d) * (1 + 1e-5)))
+    place = np.floor((X - X.min(axis=0)) / side(eps, d)).astype(np.int64)
+    width = np.cumprod([1, *(place.max(axis=0)[:0:-1] + 2 * reach + 1)])[::-1]
+    key = place @ width
+    order = np.argsort(key, kind="stable")
+    keys, start = np.unique(key[order], return_index=True)
+    start = np.append(start, n)
+    P = np.ascontiguousarray(X[order], np.float64)
+    v = np.empty(0) if w is None else np.ascontiguousarray(w[order], np.float64)
+    moves = product(range(-reach, reach + 1), repeat=d - 1)
+    steps = np.array([int(np.dot(m, width[:-1])) for m in moves], np.int64)
+    lo, hi = np.empty((2, len(keys), d))
+    loops.boxes(P, start, lo, hi)
+    limit = float(eps) ** 2
+    grid = (start, lo, hi, keys, steps, reach, limit)
+    core, labels = np.empty(n, np.bool_), np.empty(n, np.int64)
+    cuts = [(a, min(a + 2048, len(keys))) for a in range(0, len(keys), 2048)]
+    in_threads(loops.find_cores, (P, v, *grid, float(enough)), cuts, core)
+    parent = np.arange(len(keys))
+    loops.join_cells(P, core, *grid, parent)
+    name = named(parent, core, start, order)
+    in_threads(loops.reach_borders, (P, core, *grid, name), cuts, labels)
+    back = np.empty(n, np.int64)
+    back[order] = np.arange(n)
+    return labels[back], core[back]
+
+
+def in_threads(loop, fixed, cuts, out):
+    """loop(*fixed, a, b, out) for every cut."""
+    for _ in threads.run(partial(loop, *fixed, a, b, out) for a, b in cuts):
+        pass
+
+
+def named(parent, core, start, order):
+    """The cluster number of every cell, by first core rows; -1 without a core row."""
+    cell = np.repeat(np.arange(len(parent)), np.diff(start))[core]
+    name = np.full(len(parent), -1)
+    if len(cell) == 0:
+        return name
+    while (parent != parent[parent]).any():
+        parent = parent[parent]
+    first = np.full(len(parent), len(order))
+    np.minimum.at(first, parent[cell], order[core])
+    tops = np.flatnonzero(first < len(order))
+    number = np.full(len(parent), -1)
+    number[tops[np.argsort(first[tops])]] = np.arange(len(tops))
+    name[cell] = number[parent[cell]]
+    return name
+
+
+def by_lists(blocks, n, enough, w):
+    """Eqs (1) to (3) from lists of neighbours in blocks."""
+    core, known = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    parent, kept, held, missed = np.arange(n), [], 0, []
+    for rows, indptr, indices in blocks(None):
+        counts = np.diff(indptr)
+        if w is not None:
+            total = np.concatenate([[0.0], np.cumsum(w[indices], dtype=np.float64)])
+            counts = total[indptr[1:]] - total[indptr[:-1]]
+        core[rows], known[rows] = counts >= enough, True
+        loops.join_lists(rows, indptr, indices, core, known, parent)
+        rest = np.flatnonzero(counts < enough)
+        size = int(np.sum(np.diff(indptr)[rest]))
+        if held + size <= KEPT:
+            held += size
+            kept.append((rows[rest], *chosen(indptr, indices, rest)))
+        else:
+            missed.append(rows[rest])
+    while (parent != parent[parent]).any():
+        parent = parent[parent]
+    labels = np.full(n, -1)
+    labels[core] = np.unique(parent[core], return_inverse=True)[1]
+    for lists in kept:
+        loops.first_of_lists(*lists, core, labels)
+    if missed:
+        for lists in blocks(np.concatenate(missed)):
+            loops.first_of_lists(*lists, core, labels)
+    return labels, core
+
+
+def chosen(indptr, indices, rows):
+    """(indptr, indices) of some of the lists."""
+    counts = np.diff(indptr)
+    keep = np.zeros(len(counts), np.bool_)
+    keep[rows] = True
+    ends = np.concatenate([[0], np.cumsum(counts[rows])])
+    return ends, indices[np.repeat(keep, counts)]
+
+
+def search_blocks(index, X, eps, rows):
+    """Neighbours of all rows, or of some, from a search index."""
+    numbers = np.arange(X.shape[0]) if rows is None else rows
+    asked = None if rows is None else X[rows]
+    for cut, indptr, indices, _ in search.within(index, asked, eps):
+        yield numbers[cut], indptr, indices
+
+
+def euclidean_blocks(X, eps):
+    """Leaves of a tree where most are out of reach of each other, else a search."""
+    limit = float(eps) ** 2
+    if X.shape[1] > SPREAD:
+        tree = search.plant(X.astype(np.float64), LEAF)
+        step = max(1, (1 << tree.levels) // 32)
+        if loops.reachable(tree.lo, tree.hi, tree.levels, limit, step) < SHARE:
+            return partial(leaf_blocks, tree, X, eps)
+    return partial(search_blocks, search.build(X), X, eps)
+
+
+def leaf_blocks(tree, X, eps, rows):
+    """Neighbours of all rows from a tree by its leaves; of some from a search."""
+    if rows is not None:
+        yield from search_blocks(search.build(X), X, eps, rows)
+        return
+    leaves = 1 << tree.levels
+    fixed = (*tree, float(eps) ** 2)
+    cuts = [(a, min(a + 8, leaves)) for a in range(0, leaves, 8)]
+    yield from threads.run(partial(loops.leaf_lists, *fixed, *cut) for cut in cuts)
+
+
+def matrix_blocks(X, eps, metric, params, rows):
+    """The same by any metric of scikit-learn, on dense or sparse rows."""
+    numbers = np.arange(X.shape[0]) if rows is None else rows
+    step = max(1, BLOCK // X.shape[0])
+    for a in range(0, len(numbers), step):
+        cut = numbers[a : a + step]
+        near = pairwise_distances(X[cut], X, metric=metric, **params) <= eps
+        near[np.arange(len(cut)), cut] = True  # d(x, x) = 0, whatever rounding says
+        ends = np.concatenate([[0], np.cumsum(near.sum(axis=1))])
+        yield cut, ends, np.nonzero(near)[1]
+
+
+def given_blocks(D, eps, rows):
+    """The same from a matrix of distances; pairs that a sparse one lacks are far."""
+    numbers = np.arange(D.shape[0]) if rows is None else rows
+    step = max(1, BLOCK // D.shape[0])
+    for a in range(0, len(numbers), step):
+        cut = numbers[a : a + step]
+        part = D[cut]
+        if sp.issparse(part):
+            part = sp.csr_array(part)
+            i = np.repeat(np.arange(len(cut)), np.diff(part.indptr))
+            j, keep = part.indices, (part.data <= eps) & (cut[i] != part.indices)
+            i = np.concatenate([i[keep], np.arange(len(cut))])
+            j = np.concatenate([j[keep], cut])
+            order = np.argsort(i, kind="stable")
+            i, j = i[order], j[order]
+        else:
+            i, j = np.nonzero(part <= eps)
+        ends = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=len(cut)))])
+        yield cut, ends, j.astype(np.int64)
+
+
+@dataclass(eq=False, repr=False)
+class DBSCAN(Clusterer, Estimator):
+    """Density-based clusters of any shape, and noise; the module text gives the method.
+
+    Parameters
+    ----------
+    eps : float, default 0.5
+        How far apart neighbours may be.
+    min_samples : int, default 5
+        Neighbours (their weight), the row itself included, that make a row core.
+    metric : str or callable, default "euclidean"
+        Any metric of scikit-learn, a function of two rows, or "precomputed": X is
+        then a matrix of distances, of which a sparse one may leave out far pairs.
+    metric_params : dict or None
+        Further arguments of the metric.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}
+        How neighbours are searched for; the labels are the same. "auto" takes cells
+        for up to three columns, then a k-d tree or brute force by shape; either tree
+        means a k-d tree.
+    leaf_size : int, default 30
+        Rows of a leaf of the tree.
+    p : float or None
+        Power of the "minkowski" metric; None is 2.
+    n_jobs : int or None
+        Most threads; None or -1 for all.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n,)
+        Cluster numbers, -1 for noise.
+    core_sample_indices_ : array
+        The core rows.
+    components_ : array of shape (core rows, d)
+        Copies of them.
+
+    Examples
+    --------
+    >>> from pansophy.cluster import DBSCAN
+    >>> model = DBSCAN(eps=0.6, min_samples=3).fit([[0.0], [0.5], [1.0], [1.55], [5.0]])
+    >>> model.labels_, model.core_sample_indices_
+    (array([ 0,  0,  0,  0, -1]), array([1, 2]))
+    """
+
+    eps: Positive = 0.5
+    _: KW_ONLY
+    min_samples: Count = 5
+    metric: str | Callable = "euclidean"
+    metric_params: dict | None = None
+    algorithm: Literal["auto", "ball_tree", "kd_tree", "brute"] = "auto"
+    leaf_size: Count = 30
+    p: NonNegative | None = None
+    n_jobs: Jobs = None
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Find clusters.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d), or (n, n) distances
+        y : None
+            Not used.
+        sample_weight : array of shape (n,), optional
+            What each row counts as a neighbour: k is the same as k equal rows.
+        """
+        X, w = self._begin(X, sample_weight=sample_weight, accept_sparse="csr")
+        with threads.limited(self.n_jobs):
+            blocks = self._blocks(X)
+            labels, core = dbscan_labels(
+                X, self.eps, self.min_samples, w, blocks=blocks
+            )
+        self.labels_ = labels
+        self.core_sample_indices_ = np.flatnonzero(core)
+        self.components_ = X[self.core_sample_indices_].copy()
+        return self
+
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """`fit`, then the labels of the same rows."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def _blocks(self, X):
+        """Where neighbours come from; None for euclidean cells or search."""
+        params = dict(self.metric_params or {})
+        p = params.pop("p", 2.0 if self.p is None else self.p)
+        plain = isinstance(self.metric, str) and self.metric in FAST and not params
+        if self.metric == "precomputed":
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(f"distances must be a square matrix, got {X.shape}.")
+            return partial(given_blocks, X, self.eps)
+        if sp.issparse(X) or not plain or (self.metric == "minkowski" and p < 1):
+            if self.metric == "minkowski":
+                params["p"] = p
+            return partial(matrix_blocks, X, self.eps, self.metric, params)
+        euclidean = self.metric in ("euclidean", "l2") or (
+            self.metric == "minkowski" and p == 2
+        )
+        if euclidean and self.algorithm == "auto" and fits_grid(X, self.eps):
+            return None
+        if euclidean and self.algorithm == "auto":
+            return euclidean_blocks(X, self.eps)
+        method = self.algorithm.replace("ball", "kd")
+        leaf = {"leaf_size": self.leaf_size}
+        index = search.build(X, metric=self.metric, p=p, method=method, **leaf)
+        return partial(search_blocks, index, X, self.eps)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.input_tags.sparse = True
+        return tags

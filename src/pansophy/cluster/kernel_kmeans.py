@@ -1,0 +1,332 @@
+"""Kernel k-means: k-means in the space of a kernel, seen through k(x, z) alone.
+
+    J(z) = sum_i w_i |phi(x_i) - mu_{z_i}|^2                                    (1)
+
+where phi is the map of the kernel, k(x, z) = phi(x).phi(z), and mu_j the weighted mean
+of the images of group j. With M_j its weight, H_ij = w_i / M_j for z_i = j and else 0,
+
+    |phi(x) - mu_j|^2 = k(x, x) - 2 (k(x, X) H)_j + h_j,  h_j = (H^T K H)_jj    (2)
+
+so a turn is one product K H and an argmin. It is Lloyd's turn in the space of phi:
+J never rises for a positive semi-definite kernel, and the linear kernel gives k-means.
+Groups need not be convex in x: a Gaussian kernel tells rings apart.
+
+Start: k-means++ with the distances k(x, x) - 2 k(x, z) + k(z, z). A group that loses
+its rows takes the row farthest from its own mean.
+
+Time O(n^2) a turn after O(n^2 d) for K. Memory n^2 numbers up to LIMIT bytes; beyond
+that one block of rows of K at a time, made again in each turn.
+
+Shapes    X (n, d)   K (n, n)   H (n, k)   h (k,)   w, z (n,)
+Refs      [Dhillon2004]
+"""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from .. import kernels
+from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
+from ..core import rows
+from ..core.iterate import Result, best_of, iterate
+from ..core.progress import SILENT
+from ..core.random import rng_from
+from ..params import Count, NonNegative, Number, Positive, Verbosity
+from ..typing import Matrix, Seed
+from .picks import plus_plus
+
+LIMIT = 1 << 30  # bytes up to which K is kept
+BLOCK = 1 << 21  # entries of K made at a time where it is not
+
+
+class State(NamedTuple):
+    """What one turn hands to the next."""
+
+    labels: np.ndarray  # z
+    objective: float  # J of the groups of z
+    moved: int = -1  # labels that changed
+
+
+class Gram:
+    """k between all rows: kept, or made in blocks."""
+
+    def __init__(self, X, kernel):
+        self.X, self.kernel, n = X, kernel, len(X)
+        self.K = X if kernel is None else None
+        if self.K is None and n * n * X.itemsize <= LIMIT:
+            self.K = kernel(X)
+        self.diag = np.diagonal(X).copy() if kernel is None else kernel.diag(X)
+        self.R = rows.Rows(X, block=max(1, BLOCK // n))
+
+    def times(self, H):
+        """K H."""
+        if self.K is not None:
+            return self.K @ H
+        return self.R.map(lambda x: self.kernel(x, self.X) @ H)
+
+    def column(self, i):
+        """|phi(x) - phi(x_i)|^2 for all rows x."""
+        row = self.K[i] if self.K is not None else self.kernel(self.X[[i]], self.X)[0]
+        return np.maximum(self.diag - 2.0 * row + self.diag[i], 0.0)
+
+
+def shares(z, w, k, dtype=np.float64):
+    """H of eq. (2)."""
+    H = np.zeros((len(z), k), dtype)
+    mass = np.bincount(z, w, k)
+    H[np.arange(len(z)), z] = w / np.where(mass > 0, mass, 1.0)[z]
+    return H
+
+
+def gaps(G, z, w, k):
+    """Eq. (2) less k(x, x) for all rows and groups, and h; inf for an empty group."""
+    H = shares(z, w, k, G.diag.dtype)
+    KH = G.times(H)
+    h = (H * KH).sum(axis=0)
+    return np.where(H.any(axis=0), h - 2.0 * KH, np.inf), h
+
+
+def cost(G, D, z, w):
+    """J of eq. (1) at labels z, from the gaps to the means."""
+    own = G.diag + D[np.arange(len(z)), z]
+    return float(np.maximum(own, 0.0).astype(np.float64) @ w), own
+
+
+def turns(G, w, z, k, *, max_iter=300, tol=0.0, task=SILENT) -> Result:
+    """Take turns from labels z until none changes."""
+    w = w.astype(np.float64)
+    kept: list[Any] = [gaps(G, z, w, k)[0]]
+
+    def turn(state):
+        D = kept[0]
+        new = D.argmin(axis=1)
+        J, own = cost(G, D, new, w)
+        far = np.where(w > 0, own, -1.0)
+        for j in np.flatnonzero(np.bincount(new, w, k) == 0):
+            i = int(np.argmax(far))
+            new[i], far[i] = j, -1.0
+        moved = int(np.count_nonzero(new != state.labels))
+        if moved:
+            kept[0] = gaps(G, new, w, k)[0]
+        # J before the means move; after them it is no larger
+        return State(new, J, moved)
+
+    def settled(old, new):
+        fall = (old.objective - new.objective) / max(abs(new.objective), 1e-300)
+        return 0.0 if new.moved == 0 else fall
+
+    start = State(z, np.inf)
+    how: dict = {"change": settled, "watch": ("moved",), "task": task}
+    run = iterate(turn, start, max_iter=max_iter, tol=tol, **how)
+    D = gaps(G, run.state.labels, w, k)[0]
+    J = cost(G, D, run.state.labels, w)[0]
+    return run._replace(state=run.state._replace(objective=J))
+
+
+@dataclass(eq=False, repr=False)
+class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
+    """Kernel k-means clustering; the module text gives the method.
+
+    Parameters
+    ----------
+    n_clusters : int, default 8
+        k, the number of clusters.
+    kernel : "rbf", "linear", "poly", "precomputed" or a kernel, default "rbf"
+        A member of `pansophy.kernels`, a function of (X, Z) that returns a matrix, or
+        "precomputed": X is then the matrix of k between rows, and later between new
+        rows and the rows of `fit`.
+    gamma : float or None
+        Of "rbf" and "poly"; None is 1 / (d times the variance of X).
+    degree, coef0 : int, float
+        Of "poly".
+    init : "k-means++", "random" or labels of length n
+        Where the groups start.
+    n_init : int
+        Starts, of which the best is kept; one if `init` gives labels.
+    max_iter : int
+        Most turns of one start.
+    tol : float
+        Stop when J falls by no more than this share of itself; 0 goes on until no
+        label changes.
+    verbose : int
+        1 shows a progress bar.
+    random_state : None, int, RandomState or Generator
+        Where chance comes from.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n,)
+        z.
+    inertia_ : float
+        J of eq. (1).
+    shares_ : array of shape (n, k)
+        H of eq. (2): the means as combinations of the rows.
+    norms_ : array of shape (k,)
+        h of eq. (2).
+    X_fit_ : array of shape (n, d) or None
+        The rows; None for a precomputed kernel.
+    kernel_ : kernel
+        The kernel used.
+    n_iter_, history_, converged_, interrupted_
+        How the best start went; "objective" and "moved" in each turn.
+
+    Examples
+    --------
+    >>> from pansophy.cluster import KernelKMeans
+    >>> X = [[1.0], [2.0], [3.0], [10.0], [11.0], [12.0]]
+    >>> model = KernelKMeans(2, kernel="linear", init=[0, 0, 1, 1, 1, 1]).fit(X)
+    >>> model.labels_.tolist(), round(model.inertia_, 6)
+    ([0, 0, 0, 1, 1, 1], 4.0)
+    """
+
+    n_clusters: Count = 8
+    _: KW_ONLY
+    kernel: (
+        Literal["rbf", "linear", "poly", "precomputed"]
+        | kernels.AbstractKernel
+        | Callable
+    ) = "rbf"
+    gamma: Positive | None = None
+    degree: Count = 3
+    coef0: Number = 1.0
+    init: Literal["k-means++", "random"] | Matrix | list | tuple = "k-means++"
+    n_init: Count = 1
+    max_iter: Count = 300
+    tol: NonNegative = 0.0
+    verbose: Verbosity = 0
+    random_state: Seed = None
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Find the groups.
+
+        Parameters
+        ----------
+        X : array of shape (n, d), or the (n, n) matrix of the kernel
+        y : None
+            Not used.
+        sample_weight : array of length n or None
+            Row weights; k is the same as k equal rows.
+        """
+        X, w = self._begin(X, sample_weight=sample_weight, order="C")
+        n, k = len(X), self.n_clusters
+        if n < k:
+            raise ValueError(f"n_samples={n} should be >= n_clusters={k}.")
+        if self._given and X.shape[0] != X.shape[1]:
+            raise ValueError(f"a precomputed kernel must be square, got {X.shape}.")
+        w = np.ones(n, X.dtype) if w is None else w
+        self.kernel_ = self._kernel(X, w)
+        with np.errstate(over="ignore", invalid="ignore"):
+            G = Gram(X, self.kernel_)
+            key = G.times(w[:, None])[:, 0]
+        if not np.isfinite(key).all():
+            raise ValueError("X holds values too large for this kernel: scale X.")
+        rng = rng_from(self.random_state)
+        n_init = self.n_init if isinstance(self.init, str) else 1
+        how: dict = {"max_iter": self.max_iter, "tol": self.tol}
+
+        def run(i, task):
+            return turns(G, w, self._start(G, w, rng, key), k, task=task, **how)
+
+        result = self._drive(
+            lambda task: best_of(n_init, run, task=task),
+            total=n_init if n_init > 1 else self.max_iter,
+            X=X,
+        )
+        self.inertia_ = result.state.objective
+        self.shares_ = shares(result.state.labels, w, k, X.dtype)
+        D, self.norms_ = gaps(G, result.state.labels, w.astype(np.float64), k)
+        self.labels_ = D.argmin(axis=1)
+        self.X_fit_ = None if self._given else X
+        self._n_features_out = k
+        return self
+
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """`fit`, then the labels of the same rows."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def predict(self, X):
+        """The group whose mean is nearest to each row in the space of the kernel."""
+        return self._gaps(X, False).argmin(axis=1)
+
+    def transform(self, X):
+        """The distance from the image of each row to the mean of each group.
+
+        A precomputed kernel does not tell k(x, x): the squared distance less that is
+        given then.
+        """
+        D = self._gaps(X, True)
+        return D if self._given else np.sqrt(np.maximum(D, 0.0))
+
+    def _gaps(self, X, whole):
+        X = self._ready(X, order="C")
+        some = self.shares_.any(axis=0)
+
+        def block(x):
+            K = x if self._given else self.kernel_(x, self.X_fit_)
+            D = np.where(some, self.norms_ - 2.0 * (K @ self.shares_), np.inf)
+            return D + self.kernel_.diag(x)[:, None] if whole and not self._given else D
+
+        return rows.Rows(X, block=max(1, BLOCK // len(self.shares_))).map(block)
+
+    @property
+    def _given(self):
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _kernel(self, X, w) -> Any:
+        if self._given:
+            return None
+        if not isinstance(self.kernel, (str, kernels.AbstractKernel)):
+            return FromFunction(self.kernel)
+        gamma = self.gamma
+        if gamma is None and isinstance(self.kernel, str) and self.kernel != "linear":
+            with np.errstate(over="ignore", invalid="ignore"):
+                V = X - np.average(X, axis=0, weights=w)
+                total = float(np.average((V * V).sum(axis=1), weights=w))
+            if not np.isfinite(total):
+                raise ValueError("X holds values too large for this kernel: scale X.")
+            gamma = 1.0 / total if total > 0 else 1.0
+        how = {"degree": self.degree, "coef0": self.coef0}
+        return kernels.get(self.kernel, gamma=gamma, **how)
+
+    def _start(self, G, w, rng, key):
+        k, n = self.n_clusters, len(w)
+        if not isinstance(self.init, str):
+            z = np.asarray(self.init)
+            if z.shape != (n,) or z.dtype.kind not in "iu":
+                raise ValueError(f"init must be {n} whole numbers, got {z.shape}.")
+            if not ((z >= 0) & (z < k)).all():
+                raise ValueError(f"labels of init must be from 0 to {k - 1}.")
+            return z.astype(np.int64)
+        if self.init == "random":
+            where = np.argsort(rng.random(n) ** (1.0 / np.maximum(w, 1e-300)))
+            at = where[-k:]
+        else:
+            at = plus_plus(G.column, w, k, rng, key)
+        return np.argmin(np.stack([G.column(int(i)) for i in at]), axis=0)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._given
+        return tags
+
+
+@dataclass(frozen=True)
+class FromFunction:
+    """A plain function of (X, Z) in the place of a kernel."""
+
+    function: Callable
+
+    def __call__(self, X, Z=None):
+        Z = X if Z is None else Z
+        K = np.asarray(self.function(X, Z))
+        if K.shape != (len(X), len(Z)):
+            raise ValueError(
+                f"kernel must return a matrix of shape {(len(X), len(Z))} for two "
+                f"arrays of rows, got {K.shape}."
+            )
+        return K.astype(X.dtype, copy=False)
+
+    def diag(self, X):
+        return np.array([self(x[None])[0, 0] for x in X], X.dtype)

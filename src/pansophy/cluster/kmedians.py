@@ -1,0 +1,213 @@
+"""K-medians: k groups around medians, with absolute instead of squared distances.
+
+    J(C, z) = sum_i w_i |x_i - c_{z_i}|_1                                       (1)
+
+by turns as in k-means: with C fixed the best z_i is the nearest centre under |.|_1;
+with z fixed (1) falls apart into columns, and a number with the least weighted sum of
+absolute differences is a weighted median,
+
+    c_jf with weight of {x_if < c_jf} <= half and of {x_if > c_jf} <= half      (2)
+
+(the middle of the interval where there is one). Neither half raises J. A centre moves
+no further for an outlier however far it lies. An empty group takes the row farthest
+from its centre.
+
+Time O(n k d + n d log n) a turn. Memory O(n) beyond X and one sorted group a thread.
+
+Shapes    X (n, d)   C (k, d)   z, w (n,)
+Refs      [Bradley1997]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
+from ..core import rows, threads
+from ..core.iterate import Result, best_of, iterate
+from ..core.progress import SILENT
+from ..core.random import rng_from
+from ..distances import manhattan
+from ..params import Count, NonNegative, Verbosity
+from ..typing import Matrix, Seed
+from .seeding import seed
+
+
+class State(NamedTuple):
+    """What one turn hands to the next."""
+
+    centers: np.ndarray  # C
+    labels: Any  # z of the turn before
+    objective: float  # J at those centres and labels
+    moved: int = -1  # labels that changed
+
+
+def weighted_median(X, w):
+    """Eq. (2) for each column of X."""
+    order = np.argsort(X, axis=0)
+    mass = np.cumsum(w[order], axis=0, dtype=np.float64)
+    half = mass[-1] / 2
+    at = np.arange(X.shape[1])
+    low = np.argmax(mass >= half, axis=0)
+    high = np.argmax(mass > half, axis=0)
+    a, b = X[order[low, at], at], X[order[high, at], at]
+    return a + (b - a) / 2
+
+
+def assign(X, C):
+    """The nearest centre of each row, and how far it is."""
+
+    def block(x):
+        D = manhattan(x, C)
+        z = D.argmin(axis=1)
+        return z, D[np.arange(len(z)), z]
+
+    return rows.Rows(X).map(block)
+
+
+def medians(X, w, z, C, own):
+    """The centres of the groups; an empty one takes the farthest row."""
+
+    def one(j):
+        mine = np.flatnonzero((z == j) & (w > 0))
+        return weighted_median(X[mine], w[mine]) if len(mine) else None
+
+    found = list(threads.run((lambda j=j: one(j)) for j in range(len(C))))
+    far, C = np.where(w > 0, own, -1.0), C.copy()
+    for j, c in enumerate(found):
+        if c is None:
+            c = X[int(np.argmax(far))]
+            far = np.minimum(far, np.abs(X - c).sum(axis=1))
+        C[j] = c
+    return C
+
+
+def turns(X, w, C, *, max_iter=300, tol=0.0, task=SILENT) -> Result:
+    """Take turns from centres C until no label changes or J hardly falls."""
+
+    def turn(state):
+        z, own = assign(X, state.centers)
+        old = state.labels
+        moved = len(z) if old is None else int(np.count_nonzero(z != old))
+        new = state.centers if moved == 0 else medians(X, w, z, state.centers, own)
+        return State(new, z, float(w.astype(np.float64) @ own), moved)
+
+    def settled(old, new):
+        gap = (old.objective - new.objective) / max(new.objective, 1e-300)
+        return 0.0 if new.moved == 0 else gap
+
+    how: dict = {"change": settled, "watch": ("moved",), "task": task}
+    run = iterate(turn, State(C, None, np.inf), max_iter=max_iter, tol=tol, **how)
+    z, own = assign(X, run.state.centers)
+    J = float(w.astype(np.float64) @ own)
+    return run._replace(state=run.state._replace(labels=z, objective=J))
+
+
+@dataclass(eq=False, repr=False)
+class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
+    """K-medians clustering; the module text gives the method.
+
+    Parameters
+    ----------
+    n_clusters : int, default 8
+        k, the number of clusters.
+    init : "k-means++", "random" or array of shape (k, d)
+        Where the centres start.
+    n_init : int
+        Starts, of which the best is kept; one if `init` gives the centres.
+    max_iter : int
+        Most turns of one start.
+    tol : float
+        Stop when J falls by no more than this share of itself; 0 goes on until no
+        label changes.
+    verbose : int
+        1 shows a progress bar.
+    random_state : None, int, RandomState or Generator
+        Where chance comes from.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (k, d)
+        C.
+    labels_ : array of shape (n,)
+        z, nearest to `cluster_centers_`.
+    inertia_ : float
+        J of eq. (1).
+    n_iter_, history_, converged_, interrupted_
+        How the best start went; "objective" and "moved" in each turn.
+
+    Examples
+    --------
+    >>> from pansophy.cluster import KMedians
+    >>> X = [[1.0], [2.0], [99.0], [201.0], [202.0], [203.0]]
+    >>> KMedians(2, init=[[1.0], [203.0]]).fit(X).cluster_centers_.ravel().tolist()
+    [2.0, 202.0]
+    """
+
+    n_clusters: Count = 8
+    _: KW_ONLY
+    init: Literal["k-means++", "random"] | Matrix | list | tuple = "k-means++"
+    n_init: Count = 1
+    max_iter: Count = 300
+    tol: NonNegative = 0.0
+    verbose: Verbosity = 0
+    random_state: Seed = None
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Find the centres.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : None
+            Not used.
+        sample_weight : array of length n or None
+            Row weights; k is the same as k equal rows.
+        """
+        X, w = self._begin(X, sample_weight=sample_weight, order="C")
+        if len(X) < self.n_clusters:
+            raise ValueError(
+                f"n_samples={len(X)} should be >= n_clusters={self.n_clusters}."
+            )
+        w = np.ones(len(X), X.dtype) if w is None else w
+        with np.errstate(over="ignore"):
+            if not np.isfinite(np.square(np.ptp(X, axis=0)).sum()):
+                raise ValueError("X holds values too large to cluster: scale X.")
+        rng = rng_from(self.random_state)
+        n_init = self.n_init if isinstance(self.init, str) else 1
+        how: dict = {"max_iter": self.max_iter, "tol": self.tol}
+        run = lambda i, task: turns(X, w, self._start(X, w, rng), task=task, **how)
+        result = self._drive(
+            lambda task: best_of(n_init, run, task=task),
+            total=n_init if n_init > 1 else self.max_iter,
+            X=X,
+        )
+        state = result.state
+        self.cluster_centers_, self.labels_ = state.centers, state.labels
+        self.inertia_ = state.objective
+        self._n_features_out = self.n_clusters
+        return self
+
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """`fit`, then the labels of the same rows."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def predict(self, X):
+        """The nearest centre of each row."""
+        return assign(self._ready(X, order="C"), self.cluster_centers_)[0]
+
+    def transform(self, X):
+        """The distance |.|_1 from each row to each centre."""
+        return manhattan(self._ready(X, order="C"), self.cluster_centers_)
+
+    def _start(self, X, w, rng):
+        k, d = self.n_clusters, X.shape[1]
+        if isinstance(self.init, str):
+            return seed(X, w, k, rng, method=self.init)[0]
+        C = np.asarray(self.init, dtype=X.dtype)
+        if C.shape != (k, d) or not np.isfinite(C).all():
+            raise ValueError(
+                f"init must be {k} rows of {d} finite numbers, got shape {C.shape}."
+            )
+        return C

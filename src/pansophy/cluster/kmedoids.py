@@ -1,0 +1,365 @@
+"""K-medoids: k rows of the data itself as centres, under any distance.
+
+Choose rows m_1..m_k to minimise the sum of distances to the nearest of them,
+
+    J(m) = sum_i w_i min_j d(x_i, m_j)                                          (1)
+
+d is a name, a function or a matrix. No mean is taken, so d need not be Euclidean nor
+even a metric, and an outlier pulls a centre no further than a row.
+
+BUILD picks medoids one by one, each time the row that lowers J most. With near_i the
+distance to the nearest so far, row c gains
+
+    g(c) = sum_i w_i max(0, near_i - d(x_i, c))                                 (2)
+
+which can only fall as near_i falls. So a gain worked out earlier is a bound, and only
+the rows whose bound comes first are worked out again: the same choice as by looking at
+all rows, at a fraction of the cost.
+
+SWAP then exchanges a medoid for a row while that lowers J. With d1, d2 the distances to
+the nearest and second nearest medoid and a_i the nearest, taking medoid j away costs
+
+    l_j = sum_{i: a_i = j} w_i (d2_i - d1_i)                                    (3)
+
+and one walk along the distances to a candidate c gives the change for all j at once,
+
+    J_jc - J = l_j + sum_i w_i min(0, d_ic - d1_i)
+               + sum_{i: a_i = j, d_ic < d2_i} w_i (max(d_ic, d1_i) - d2_i)     (4)
+
+A swap is made as soon as one is found that pays. Candidates come in the order of their
+total distance to all rows, which knows nothing of row numbers. J falls at every swap
+and there are finitely many sets of medoids; it ends when no single swap helps.
+
+"alternate" takes k-means turns instead: nearest medoid, then in each cell the row with
+the least sum of distances. "exemplar" takes the row nearest to the mean of the cell,
+which may raise J: it ends at a set it has seen before, and keeps the best one.
+
+Time O(n^2) a sweep whatever k, after O(n^2 d) for the distances. Memory n^2 numbers up
+to LIMIT bytes; beyond that O(n k) and one block, distances being made again in each
+sweep.
+
+Shapes    D (n, n)   w, d1, d2, a (n,)   M (k, n) distances from the medoids
+Refs      [Kaufman1990] PAM; [Schubert2021] eq. (4); [ParkJun2009] alternate;
+          [Minoux1978] bounds on gains
+"""
+
+import heapq
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
+from ..core import threads
+from ..core.iterate import Result, iterate
+from ..core.progress import SILENT
+from ..core.random import rng_from
+from ..distances import pairwise
+from ..params import Count, Verbosity
+from ..typing import Matrix, Seed
+from . import _kmedoids as loops
+from .picks import plus_plus
+
+LIMIT = 1 << 30  # bytes up to which all distances are kept
+BLOCK = 1 << 22  # distances made at a time where they are not
+
+
+class State(NamedTuple):
+    """What one sweep hands to the next."""
+
+    medoids: np.ndarray  # (k,) row numbers
+    objective: float  # J
+    moved: int = -1  # swaps of the sweep
+
+
+class Distances:
+    """d from some rows to all rows: looked up in a matrix, or made when asked for."""
+
+    def __init__(self, X, metric):
+        self.n, self.X, self.metric = len(X), X, metric
+        self.D = X if isinstance(metric, str) and metric == "precomputed" else None
+        if self.D is None and self.n * self.n * X.itemsize <= LIMIT:
+            self.D = finite(pairwise(X, X, metric))
+        self.block = max(1, BLOCK // self.n)
+
+    def part(self, who):
+        """An array and the rows of it that hold the distances from the rows `who`."""
+        if self.D is not None:
+            return self.D, np.asarray(who)
+        return self.of(who), np.arange(len(who))
+
+    def of(self, who):
+        """(b, n) distances from the rows `who`."""
+        if self.D is not None:
+            return self.D[who]
+        return finite(pairwise(self.X[who], self.X, self.metric))
+
+    def totals(self, w):
+        """sum_i w_i d(x_i, x_c) for every row c."""
+        if self.D is not None:
+            return self.D @ w.astype(self.D.dtype)
+        cuts = range(0, self.n, self.block)
+        each = [self.of(np.arange(i, min(i + self.block, self.n))) @ w for i in cuts]
+        return np.concatenate(each)
+
+
+def finite(D):
+    if not np.isfinite(D.sum()) and not np.isfinite(D).all():
+        raise ValueError("X holds values too large to measure distances: scale X.")
+    return D
+
+
+def build(source, w, k, order) -> np.ndarray:
+    """BUILD of eq. (2) with bounds; `order` is by total distance and breaks ties."""
+    w = w.astype(np.float64)
+    first = order[0]
+    medoids, near = [int(first)], source.of([first])[0].astype(np.float64)
+    bound = np.empty(source.n)
+
+    def fresh(who):
+        step = max(1, min(source.block, -(-len(who) // threads.count())))
+        parts = (who[i : i + step] for i in range(0, len(who), step))
+        tasks = ((lambda p=p: loops.gains(*source.part(p), w, near)) for p in parts)
+        return np.concatenate(list(threads.run(tasks)))
+
+    if k > 1:
+        bound[order] = fresh(order)
+    heap = [(-bound[c], place, int(c)) for place, c in enumerate(order)]
+    heapq.heapify(heap)
+    age = np.ones(source.n, np.int64)  # medoids known when a gain was worked out
+    while len(medoids) < k:
+        _, place, c = heapq.heappop(heap)
+        if c in medoids:
+            continue
+        if age[c] == len(medoids):
+            medoids.append(c)
+            near = np.minimum(near, source.of([c])[0])
+            continue
+        gain = loops.gains(*source.part([c]), w, near)[0]
+        age[c] = len(medoids)
+        heapq.heappush(heap, (-gain, place, c))
+    return np.asarray(medoids)
+
+
+def swaps(source, w, medoids, order, *, max_iter=100, task=SILENT) -> Result:
+    """SWAP of eq. (4) from the given medoids until no swap lowers J."""
+    w, k = w.astype(np.float64), len(medoids)
+    M = np.ascontiguousarray(source.of(medoids))
+    first, second = np.empty((2, source.n), M.dtype)
+    a, b = np.empty((2, source.n), np.int32)
+    loops.two_nearest(M, first, second, a, b)
+    loss, room = np.empty((2, k))
+    loops.losses(w, first, second, a, loss)
+    at = medoids.copy()
+    # a single medoid has no second nearest; then (4) is a plain difference of sums
+    single = source.totals(w) if k == 1 else None
+
+    def sweep(state):
+        if single is not None:
+            best = order[np.argmin(single[order])]
+            moved = int(single[best] < single[at[0]])
+            at[0] = best if moved else at[0]
+            return State(at.copy(), float(single[at[0]]), moved)
+        moved, least = 0, 1e-10 * abs(state.objective)
+        for i in range(0, source.n, source.block):
+            who = order[i : i + source.block]
+            parts = (who, w, at, M, first, second, a, b, loss, room, least)
+            moved += loops.sweep(*source.part(who), *parts)
+        return State(at.copy(), float(w @ first), moved)
+
+    start = State(at.copy(), float(w @ first))
+    settled = lambda old, new: new.moved
+    how: dict = {"change": settled, "watch": ("moved",), "task": task}
+    return iterate(sweep, start, max_iter=max_iter, tol=0, **how)
+
+
+def turns(source, w, medoids, *, mean=None, max_iter=100, task=SILENT) -> Result:
+    """K-means turns with medoids; `mean` holds the rows whose means are followed."""
+    w = w.astype(np.float64)
+    seen, best = set(), [State(medoids, np.inf)]
+
+    def cell(rows, old):
+        if not (w[rows] > 0).any():
+            return old
+        if mean is None:
+            cost = np.concatenate(
+                [
+                    source.of(part)[:, rows] @ w[rows]
+                    for part in np.array_split(rows, -(-len(rows) // source.block))
+                ]
+            )
+        else:
+            c = np.average(mean[rows], axis=0, weights=w[rows])
+            cost = ((mean[rows] - c) ** 2).sum(axis=1)
+        return rows[np.argmin(cost)] if cost.min() < cost[rows == old][0] else old
+
+    def turn(state):
+        M = source.of(state.medoids)
+        z = M.argmin(axis=0)
+        z[state.medoids] = np.arange(len(z[state.medoids]))  # also among equal rows
+        cells = [np.flatnonzero(z == j) for j in range(len(state.medoids))]
+        new = np.array([cell(r, m) for r, m in zip(cells, state.medoids)])
+        J = float(w @ source.of(new).min(axis=0))
+        moved = int(np.count_nonzero(new != state.medoids))
+        if best[0].objective > J:
+            best[0] = State(new, J, moved)
+        again = mean is not None and tuple(sorted(new)) in seen
+        seen.add(tuple(sorted(new)))
+        return State(new, J, 0 if again else moved)
+
+    start = State(medoids, float(w @ source.of(medoids).min(axis=0)))
+    best[0] = start
+    settled = lambda old, new: new.moved
+    how: dict = {"change": settled, "watch": ("moved",), "task": task}
+    run = iterate(turn, start, max_iter=max_iter, tol=0, **how)
+    return run._replace(state=best[0])
+
+
+@dataclass(eq=False, repr=False)
+class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
+    """K-medoids clustering; the module text gives the method.
+
+    Parameters
+    ----------
+    n_clusters : int, default 8
+        k, the number of medoids.
+    metric : str or function, default "euclidean"
+        A name in `pansophy.distances.METRICS`, a function of (X, Z) that returns a
+        matrix, or "precomputed": X is then the matrix of distances, rows to rows in
+        `fit` and new rows to the rows of `fit` later.
+    method : "swap", "alternate" or "exemplar"
+        How medoids are improved; "swap" is PAM.
+    init : "build", "k-medoids++", "random" or list of row numbers
+        Where they start. "build" leaves nothing to chance.
+    max_iter : int
+        Most sweeps.
+    verbose : int
+        1 shows a progress bar.
+    random_state : None, int, RandomState or Generator
+        Where chance comes from.
+
+    Attributes
+    ----------
+    medoid_indices_ : array of shape (k,)
+        The row numbers of the medoids.
+    cluster_centers_ : array of shape (k, d) or None
+        Those rows; None for distances.
+    labels_ : array of shape (n,)
+        The nearest medoid of each row.
+    inertia_ : float
+        J of eq. (1).
+    n_iter_, history_, converged_, interrupted_
+        How the run went; "objective" and "moved" after each sweep.
+
+    Examples
+    --------
+    >>> from pansophy.cluster import KMedoids
+    >>> X = [[1.0], [2.0], [3.0], [10.0], [11.0], [90.0]]
+    >>> model = KMedoids(3).fit(X)
+    >>> sorted(model.cluster_centers_.ravel().tolist())
+    [2.0, 10.0, 90.0]
+    >>> model.inertia_
+    3.0
+    """
+
+    n_clusters: Count = 8
+    _: KW_ONLY
+    metric: str | Callable = "euclidean"
+    method: Literal["swap", "alternate", "exemplar"] = "swap"
+    init: Literal["build", "k-medoids++", "random"] | Matrix | list | tuple = "build"
+    max_iter: Count = 300
+    verbose: Verbosity = 0
+    random_state: Seed = None
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Find the medoids.
+
+        Parameters
+        ----------
+        X : array of shape (n, d), or (n, n) distances
+        y : None
+            Not used.
+        sample_weight : array of length n or None
+            Row weights; k is the same as k equal rows.
+        """
+        X, w = self._begin(X, sample_weight=sample_weight, order="C")
+        n, k = len(X), self.n_clusters
+        if n < k:
+            raise ValueError(f"n_samples={n} should be >= n_clusters={k}.")
+        self._check_kind(X)
+        w = np.ones(n, X.dtype) if w is None else w
+        source = Distances(X, self.metric)
+        order = np.flatnonzero(w > 0)
+        key = source.totals(w.astype(np.float64))
+        order = order[np.argsort(key[order], kind="stable")]
+        start = self._start(source, w, order, key)
+
+        def run(task):
+            how = {"max_iter": self.max_iter, "task": task}
+            if self.method == "swap":
+                return swaps(source, w, start, order, **how)
+            mean = X if self.method == "exemplar" else None
+            return turns(source, w, start, mean=mean, **how)
+
+        result = self._drive(run, total=self.max_iter, X=X)
+        at = np.asarray(result.state.medoids)
+        self.medoid_indices_ = at
+        M = source.of(at)
+        self.labels_ = M.argmin(axis=0)
+        self.inertia_ = float(w.astype(np.float64) @ M.min(axis=0))
+        self.cluster_centers_ = None if self._given else X[at]
+        self._n_features_out = k
+        return self
+
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """`fit`, then the labels of the same rows."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def predict(self, X):
+        """The nearest medoid of each row."""
+        return self._to_medoids(X).argmin(axis=1)
+
+    def transform(self, X):
+        """The distance from each row to each medoid."""
+        return self._to_medoids(X)
+
+    def _to_medoids(self, X):
+        X = self._ready(X, order="C")
+        if self._given:
+            return X[:, self.medoid_indices_]
+        return pairwise(X, self.cluster_centers_, self.metric)
+
+    @property
+    def _given(self):
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def _check_kind(self, X):
+        if not self._given:
+            return
+        if self.method == "exemplar":
+            raise ValueError("method='exemplar' takes means, which distances lack.")
+        if X.shape[0] != X.shape[1] or (X < 0).any():
+            raise ValueError("precomputed distances must be square and at least 0.")
+
+    def _start(self, source, w, order, key):
+        rng, k = rng_from(self.random_state), self.n_clusters
+        init: Any = self.init
+        if isinstance(init, str):
+            if init == "build" and len(order) >= k:
+                return build(source, w, k, order)
+            if init == "random" and len(order) >= k:
+                p = w[order] / w[order].sum()
+                return order[rng.choice(len(order), k, replace=False, p=p)]
+            column = lambda i: source.of([i])[0].astype(np.float64)
+            return plus_plus(column, w, k, rng, key)
+        at = np.asarray(init)
+        whole = at.dtype.kind in "iu" and at.shape == (k,)
+        if not whole or not ((at >= 0) & (at < source.n)).all():
+            raise ValueError(f"init must name {k} rows of X by number, got {init!r}.")
+        return at.astype(np.int64)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._given
+        return tags

@@ -1,0 +1,101 @@
+"""What k-means and its relatives do before the first turn: weights, rows, centres."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from ..core import arrays, rows
+from ..core.random import seed_int
+from ..typing import Matrix
+from .seeding import seed
+
+CHECKS = {"accept_sparse": "csr", "order": "C", "accept_large_sparse": False}
+
+Init = (
+    Literal["k-means++", "random", "farthest"]
+    | Callable[..., Any]
+    | Matrix
+    | list
+    | tuple
+)
+
+
+def weights(X, w):
+    """Row weights in the library of X; ones for None."""
+    if w is not None:
+        return w
+    if arrays.is_foreign(X):
+        xp = arrays.namespace(X)
+        return xp.ones(X.shape[0], dtype=X.dtype, device=arrays.device(X))
+    return np.ones(X.shape[0], X.dtype)
+
+
+def enough(X, k):
+    """Refuse more clusters than rows."""
+    if X.shape[0] < k:
+        raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={k}.")
+
+
+def unit(X):
+    """Rows of length 1, for directions in place of places."""
+    if isinstance(X, rows.DatasetRows):
+        raise ValueError(
+            "metric='cosine' needs the rows in memory: scale those of a table to "
+            "length 1 first and use metric='euclidean'."
+        )
+    if sparse.issparse(X):
+        length = np.sqrt(np.asarray(X.multiply(X).sum(axis=1))).ravel()
+    else:
+        xp = arrays.namespace(X)
+        length = xp.sqrt(xp.sum(X * X, axis=1))
+    zero = np.flatnonzero(arrays.to_numpy(length) == 0)
+    if len(zero):
+        raise ValueError(
+            f"row {zero[0]} of X has length 0 and so no direction, which "
+            "metric='cosine' needs."
+        )
+    if sparse.issparse(X):
+        return sparse.csr_array(sparse.diags_array(1 / length) @ X).astype(X.dtype)
+    return X / length[:, None]
+
+
+def is_drawn(init) -> bool:
+    """Whether starts differ from one another."""
+    return callable(init) or isinstance(init, str)
+
+
+def starts(init, n_init) -> int:
+    """How many starts, and a word if the parameters disagree about it."""
+    if n_init == "auto":
+        return 10 if is_drawn(init) and init != "k-means++" else 1
+    if not is_drawn(init) and n_init != 1:
+        warnings.warn(
+            f"init gives the centres, so one start is made instead of n_init={n_init}.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+        return 1
+    return n_init
+
+
+def start(X, w, k, rng, init):
+    """k centres to start from, float64 on the host, whatever `init` is."""
+    C: Any = init
+    if isinstance(init, str):
+        C, _ = seed(X, w, k, rng, method=init)
+    elif callable(init):
+        C = init(X, k, random_state=np.random.RandomState(seed_int(rng)))
+    C = C.toarray() if sparse.issparse(C) else C
+    C = np.array(arrays.to_numpy(C), dtype=np.float64)
+    d = X.shape[1]
+    if C.shape != (k, d):
+        raise ValueError(
+            f"The initial centers have shape {C.shape}, but {k} clusters of rows "
+            f"with {d} columns need {(k, d)}."
+        )
+    if not arrays.finite(C):
+        raise ValueError("The initial centers contain NaN or infinity.")
+    return C

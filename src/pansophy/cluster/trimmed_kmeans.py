@@ -1,0 +1,197 @@
+"""Trimmed k-means: k-means that leaves out the rows that fit worst.
+
+Minimise over centres C, labels z and kept weights v
+
+    J(C, z, v) = sum_i v_i |x_i - c_{z_i}|^2,
+    0 <= v_i <= w_i,   sum_i v_i = (1 - a) sum_i w_i                            (1)
+
+where a is the share to trim. Turns as in `kmeans.py`, in three parts that each minimise
+(1) over one of its arguments: z_i is the nearest centre; v keeps the rows nearest to
+their centres until the share 1 - a is reached (the last ones in part, so that a
+weight of 3 is three rows); c_j is the mean of its kept rows. So J never rises. With
+a = 0 it is k-means. One far outlier moves a mean as far as it likes; here it cannot, as
+long as fewer than the share a are outliers.
+
+Time O(n k d + n log n) a turn. Memory O(n) beyond X.
+
+Shapes    X (n, d)   C (k, d)   z, v, w (n,)
+Refs      [CuestaAlbertos1997]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
+from ..core.iterate import best_of, iterate
+from ..core.progress import SILENT
+from ..core.random import rng_from
+from ..params import Count, Fraction, NonNegative, Verbosity
+from ..typing import Seed
+from .starts import Init, enough, start, starts, weights
+from .turns import distances, nearest, spread
+
+
+class State(NamedTuple):
+    """What one turn hands to the next."""
+
+    centers: np.ndarray  # C
+    labels: Any  # z
+    objective: float  # J, eq. (1)
+    kept: Any = None  # v
+    shift: float = np.inf  # squared shift of the centres
+
+
+def own_distance(X, C):
+    """The nearest centre of each row and the squared distance to it."""
+    z = nearest(X, C)
+    gap = X - C[z]
+    return z, np.einsum("ij,ij->i", gap, gap)
+
+
+def kept_weights(D2, w, share):
+    """v of eq. (1): the nearest rows up to (1 - a) of the weight.
+
+    Rows tied at the limit (up to rounding) are kept in equal part, so that neither
+    their order nor writing a row twice matters.
+    """
+    order = np.argsort(D2, kind="stable")
+    run, target = np.cumsum(w[order]), (1 - share) * w.sum()
+    at = min(np.searchsorted(run, target * (1 - 1e-12)), len(run) - 1)
+    t = D2[order[at]]
+    inside, tied = t * (1 - 1e-9) > D2, np.abs(D2 - t) <= t * 1e-9
+    part = (target - w[inside].sum()) / max(w[tied].sum(), 1e-300)
+    return w * np.where(inside, 1.0, np.where(tied, np.clip(part, 0, 1), 0.0))
+
+
+def means(X, v, z, C):
+    """Means of the kept rows of each cell; an empty cell keeps its centre."""
+    k, d = C.shape
+    mass = np.bincount(z, v, k)
+    sums = np.stack([np.bincount(z, v * X[:, f], k) for f in range(d)], axis=1)
+    return np.divide(sums, mass[:, None], out=C.copy(), where=mass[:, None] > 0)
+
+
+def trimmed_lloyd(X, w, C, share, *, max_iter=300, tol=0.0, task=SILENT):
+    """Take turns on eq. (1) from centres C until they settle."""
+
+    def turn(state):
+        z, D2 = own_distance(X, state.centers)
+        v = kept_weights(D2, w, share)
+        new = means(X, v, z, state.centers)
+        shift = float(np.sum((new - state.centers) ** 2))
+        return State(new, z, float(v @ D2), v, shift)
+
+    change = lambda old, new: new.shift
+    how: dict = {"change": change, "watch": ("shift",), "task": task}
+    run = iterate(turn, State(C, None, np.inf), max_iter=max_iter, tol=tol, **how)
+    C = run.state.centers
+    z, D2 = own_distance(X, C)
+    v = kept_weights(D2, w, share)
+    return run._replace(state=State(C, z, float(v @ D2), v, run.state.shift))
+
+
+@dataclass(eq=False, repr=False)
+class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
+    """K-means that sets outliers aside; the module text gives the method.
+
+    Parameters
+    ----------
+    n_clusters : int, default 8
+        k.
+    trim : float
+        a, the share of the weight to leave out.
+    init : "k-means++", "random", "farthest", array of shape (k, d) or function
+        Where the centres start, as in `KMeans`. Outliers attract k-means++, so
+        "random" with several starts is the default.
+    n_init : "auto" or int
+        Starts, of which the best is kept; "auto" is 10, or 1 for given centres.
+    max_iter, tol
+        As in `KMeans`.
+    random_state : None, int, RandomState or Generator
+        Where chance comes from.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (k, d)
+    labels_ : array of shape (n,)
+        The nearest centre, or -1 for a row farther than `radius_` from all.
+    radius_ : float
+        The largest distance of a kept row from its centre.
+    inertia_ : float
+        J of eq. (1).
+    n_iter_, history_
+        Turns of the best start; "objective" and "shift" of each.
+
+    Examples
+    --------
+    >>> from pansophy.cluster import TrimmedKMeans
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0], [900.0]]
+    >>> model = TrimmedKMeans(2, trim=1 / 7, random_state=0).fit(X)
+    >>> sorted(model.cluster_centers_.ravel().round(6).tolist())
+    [1.0, 11.0]
+    >>> int(model.labels_[-1])
+    -1
+    """
+
+    n_clusters: Count = 8
+    _: KW_ONLY
+    trim: Fraction = 0.1
+    init: Init = "random"
+    n_init: Literal["auto"] | Count = "auto"
+    max_iter: Count = 300
+    tol: NonNegative = 1e-4
+    random_state: Seed = None
+    verbose: Verbosity = 0
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Find the centres of the rows that belong somewhere."""
+        X, w = self._begin(X, sample_weight=sample_weight)
+        w = weights(X, w).astype(np.float64)
+        enough(X, self.n_clusters)
+        if self.trim == 1:
+            raise ValueError("trim=1 leaves no row to cluster; take less.")
+        rng = rng_from(self.random_state)
+        tol = self.tol * spread(X, w.astype(X.dtype))[1]
+        n_init = starts(self.init, self.n_init)
+
+        def run(i, task):
+            C = start(X, w.astype(X.dtype), self.n_clusters, rng, self.init)
+            how: dict = {"max_iter": self.max_iter, "tol": tol, "task": task}
+            return trimmed_lloyd(X, w, C, self.trim, **how)
+
+        keep = lambda s: {"cluster_centers_": s.centers}
+        total = n_init if n_init > 1 else self.max_iter
+        best = lambda task: best_of(n_init, run, task=task)
+        result = self._drive(best, total=total, X=X, snapshot=keep)
+        state = result.state
+        self.cluster_centers_, self.inertia_ = state.centers, state.objective
+        D = distances(X, state.centers).min(axis=1)
+        self.radius_ = float(D[state.kept > 0].max()) * (1 + 1e-9)
+        self.labels_ = self.predict(X)
+        return self
+
+    def predict(self, X):
+        """The nearest centre, or -1 for a row farther than `radius_` from all."""
+        D = self.transform(X)
+        z = np.argmin(D, axis=1)
+        return np.where(D.min(axis=1) <= self.radius_, z, -1)
+
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """`fit`, then the labels of the same rows."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def transform(self, X):
+        """The distance from each row to each centre."""
+        return distances(self._ready(X), self.cluster_centers_)
+
+    def fit_transform(self, X, y=None, sample_weight=None):
+        """`fit`, then `transform` of the same rows."""
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    @property
+    def _n_features_out(self):
+        return self.cluster_centers_.shape[0]

@@ -1,0 +1,244 @@
+"""The leading singular triples of a matrix that is only ever multiplied.
+
+For A = X - 1 m^T (m given or 0) find the k largest of
+
+    A = U S V^T,    U^T U = V^T V = I,    S_1 >= S_2 >= ... >= 0                 (1)
+
+by block Lanczos from a random start. On the shorter side, C = A^T A or A A^T, take
+Gaussian columns G, b = k + p of them, and an orthonormal basis of
+
+    span[ G, C G, C^2 G, ..., C^q G ],                                           (2)
+
+then the best approximation to the eigenvectors of C inside it (Rayleigh-Ritz). Keeping
+every power costs the same products as keeping only the last, as subspace iteration
+does, and reaches the accuracy of about q^2 of its rounds. Each new block is
+orthogonalised against all before, twice; a column that vanishes (the space is
+exhausted, or the rank is small) is replaced by a random one, so the basis stays
+orthonormal. If (2) would fill the shorter side the whole side is taken, and the answer
+is exact. One last product and a thin SVD give U and S at full accuracy rather than by
+square roots of eigenvalues.
+
+A is never formed: centring is a rank-one term of each product, so a sparse X stays
+sparse and a dense one is not copied. C V is one fused pass over blocks of rows, on
+threads (dense, sparse, a table on disk) or on the device of a tensor. Signs follow
+`flip`, so equal seeds give equal answers whatever the number of threads.
+
+Cost      q + 2 passes of 4 n d b, b^2 q^2 min(n, d); memory (q + 2) b min(n, d)
+Shapes    X (n, d)   m (d,)   U (n, k)   S (k,)   Vt (k, d)
+Refs      [Halko2011]; [Musco2015] why powers are kept; [GolubVanLoan2013] 10.3.6
+"""
+
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import threads
+from .arrays import asarray, is_foreign, namespace
+from .rows import DatasetRows, Rows, rows
+
+BLOCK_BYTES = 1 << 21  # of a block of rows that a fused pass reads twice
+PARTS = 8  # blocks that a sparse matrix is cut into
+
+
+class SVD(NamedTuple):
+    U: Any  # (n, k), or None if it was not asked for
+    S: Any  # (k,), falling
+    Vt: Any  # (k, d)
+
+
+def flip(U, Vt):
+    """The same triples with the largest entry of every row of Vt positive.
+
+    Examples
+    --------
+    >>> flip(np.array([[1.0]]), np.array([[0.6, -0.8]]))
+    (array([[-1.]]), array([[-0.6, 0.8]]))
+    """
+    xp = namespace(Vt)
+    at = xp.argmax(xp.abs(Vt), axis=1)
+    top = xp.take_along_axis(Vt, at[:, None], axis=1)
+    sign = xp.where(top < 0, -xp.ones_like(top), xp.ones_like(top))
+    return None if U is None else U * sign[:, 0], Vt * sign
+
+
+class Product:
+    """A = X - 1 m^T by its products; X an array, tensor, sparse matrix or table."""
+
+    def __init__(self, X, m=None):
+        if sp.issparse(X) and X.format != "csr":
+            X = X.tocsr()
+        self.shape = n, d = tuple(int(s) for s in X.shape)
+        self.X, self.m = X, m
+        self.like = X if is_foreign(X) else np.empty(0, X.dtype)
+        self.wide = n < d
+        self.data = rows(X, block=block_of(X, n, d))
+
+    def times(self, V):
+        """A V, (n, b)."""
+        Y = self.X @ V if is_foreign(V) else self.data.map(lambda x: x @ V)
+        return Y if self.m is None else Y - self.m @ V
+
+    def back(self, U):
+        """A^T U, (d, b)."""
+        if isinstance(self.X, DatasetRows) or (sp.issparse(self.X) and not self.wide):
+            Y = self.data.with_aligned(U).sum(lambda x, u: x.T @ u)
+        elif is_foreign(U) or sp.issparse(self.X):
+            Y = self.X.T @ U
+        else:
+            n, d = self.shape
+            Y = Rows(self.X.T, block=block_of(self.X, d, n)).map(lambda x: x @ U)
+        if self.m is None:
+            return Y
+        return Y - self.m[:, None] * namespace(U).sum(U, axis=0)
+
+    def square(self, V):
+        """C V: A^T A V, or A A^T V if A is wide."""
+        if self.wide:
+            dense = not sp.issparse(self.X) and not isinstance(self.X, DatasetRows)
+            return self.columns(V) if dense else self.times(self.back(V))
+        xp, m = namespace(V), self.m
+        c = None if m is None else m @ V
+
+        def stats(x):
+            y = x @ V if c is None else x @ V - c
+            return x.T @ y if m is None else (x.T @ y, xp.sum(y, axis=0))
+
+        out = self.data.sum(stats)
+        return out if m is None else out[0] - m[:, None] * out[1]
+
+    def columns(self, V):
+        """A A^T V for a dense wide X, by blocks of its columns."""
+        X, m = self.X, self.m
+        n, d = self.shape
+        xp = namespace(V)
+        c = None if m is None else xp.sum(V, axis=0)
+
+        def stats(x, m=None):
+            y = x @ V if m is None else x @ V - m[:, None] * c
+            return x.T @ y if m is None else (x.T @ y, m @ y)
+
+        aligned = () if m is None else (m,)
+        out = Rows(X.T, *aligned, block=block_of(X, d, n)).sum(stats)
+        return out if m is None else out[0] - out[1]
+
+
+def block_of(X, n, d):
+    """Rows per block: little enough for a cache, one pass for a device."""
+    if is_foreign(X) or isinstance(X, DatasetRows):
+        return None
+    if sp.issparse(X):
+        return max(1, -(-n // PARTS))
+    return max(64, min(BLOCK_BYTES // (X.dtype.itemsize * max(d, 1)), n))
+
+
+def basis(A: Product, b, q, rng):
+    """Orthonormal V (s, .) of eq. (2) and C V, s the shorter side of A."""
+    xp, s = namespace(A.like), min(A.shape)
+    draw = lambda k: asarray(rng.standard_normal((s, k)), like=A.like)
+    if b * (q + 1) >= s:
+        V = asarray(np.eye(s), like=A.like)
+        return V, A.square(V)
+    small = 1e3 * float(xp.finfo(A.like.dtype).eps)
+    Q = xp.linalg.qr(draw(b))[0]
+    V, C = Q, A.square(Q)
+    size, last = float(xp.max(xp.abs(C))), C
+    for _ in range(q):
+        Q, R = xp.linalg.qr(clear(last, V))
+        weak = xp.abs(xp.linalg.diagonal(R)) <= small * size
+        if bool(xp.any(weak)):
+            Q = xp.linalg.qr(clear(xp.where(weak[None, :], draw(b), Q), V))[0]
+            Q = xp.linalg.qr(clear(Q, V))[0]
+        else:
+            Q = tidy(clear(Q, V))[0]
+        last = A.square(Q)
+        V, C = xp.concat([V, Q], axis=1), xp.concat([C, last], axis=1)
+    return V, C
+
+
+def clear(W, V):
+    """W less what it has in the span of V."""
+    return W - V @ (namespace(V).matrix_transpose(V) @ W)
+
+
+def truncated_svd(
+    X, k, rng, *, center=None, n_iter="auto", oversample=10, left=True
+) -> SVD:
+    """The k leading triples of X - 1 center^T, eq. (1).
+
+    Parameters
+    ----------
+    X : array, tensor, SciPy sparse matrix or table on disk, of shape (n, d)
+    k : int
+    rng : Generator
+    center : array of shape (d,), optional
+        m, in X's library. None leaves the rows where they are.
+    n_iter : "auto" or int
+        q of eq. (2); "auto" is 3, or 2 for k of a tenth of the shorter side or more.
+    oversample : int
+        p, columns beyond k.
+    left : bool
+        Whether U is wanted. Without it a pass is saved, and singular values below
+        S_1 sqrt(eps) have no digits.
+
+    Examples
+    --------
+    >>> X = np.array([[5.0, 4.0, 0.0], [4.0, 5.0, 0.0], [0.0, 0.0, 3.0]])
+    >>> truncated_svd(X, 2, np.random.default_rng(0)).S.round(6)
+    array([9., 3.])
+    """
+    n, d = (int(s) for s in X.shape)
+    if not 1 <= k <= min(n, d):
+        raise ValueError(f"k must be from 1 to {min(n, d)}, got {k}.")
+    if n_iter == "auto":
+        n_iter = 3 if k < 0.1 * min(n, d) else 2
+    A = Product(X, center)
+    # one thread for what is thin: products run on threads of ours, block by block
+    with nullcontext() if is_foreign(A.like) else threads.single_blas():
+        return found(A, k, min(k + oversample, n, d), n_iter, rng, left)
+
+
+def found(A, k, b, q, rng, left) -> SVD:
+    """Rayleigh-Ritz in the basis of eq. (2), then U and S by one more product."""
+    V, C = basis(A, b, q, rng)
+    xp = namespace(V)
+    T = xp.matrix_transpose(V) @ C
+    values, E = xp.linalg.eigh(0.5 * (T + xp.matrix_transpose(T)))
+    E = xp.flip(E, axis=1)[:, :k]
+    Q = V @ E  # (s, k)
+    if not left and not A.wide:
+        values = xp.flip(values, axis=0)[:k]
+        S = xp.sqrt(xp.where(values > 0, values, xp.zeros_like(values)))
+        return SVD(None, S, flip(None, xp.matrix_transpose(Q))[1])
+    if A.wide:
+        P, S, W = thin_svd(A.back(Q))
+        U, Vt = Q @ xp.matrix_transpose(W), xp.matrix_transpose(P)
+    else:
+        U, S, W = thin_svd(A.times(Q))
+        Vt = W @ xp.matrix_transpose(Q)
+    U, Vt = flip(U, Vt)
+    return SVD(U, S, Vt)
+
+
+def thin_svd(Y) -> SVD:
+    """The SVD of a tall matrix, by its small Gram matrix where that keeps digits."""
+    xp = namespace(Y)
+    values, W = xp.linalg.eigh(xp.matrix_transpose(Y) @ Y)
+    eps = float(xp.finfo(Y.dtype).eps)
+    if float(values[0]) > 1e4 * eps * float(values[-1]):  # U is orthonormal to 1e-4
+        S, W = xp.sqrt(xp.flip(values, axis=0)), xp.flip(W, axis=1)
+        U, R = tidy((Y @ W) / S)
+        P, S, Wt = xp.linalg.svd(R * S, full_matrices=False)
+        return SVD(U @ P, S, Wt @ xp.matrix_transpose(W))
+    U, R = xp.linalg.qr(Y)
+    P, S, Wt = xp.linalg.svd(R, full_matrices=False)
+    return SVD(U @ P, S, Wt)
+
+
+def tidy(U):
+    """Q and R of U, nearly orthonormal, by the Cholesky factor of its Gram matrix."""
+    xp = namespace(U)
+    L = xp.linalg.cholesky(xp.matrix_transpose(U) @ U)
+    inverse = xp.linalg.inv(L)
+    return U @ xp.matrix_transpose(inverse), xp.matrix_transpose(L)

@@ -1,0 +1,311 @@
+"""Covariance of the columns: as counted, or drawn towards a multiple of the identity.
+
+    m = mean x_i      S = mean (x_i - m)(x_i - m)^T                              (1)
+    S(a) = (1 - a) S + a mu I      mu = tr S / d                                 (2)
+
+(1) is the likeliest covariance of normal rows; with few rows its eigenvalues are too
+spread out, and (2) pulls them together. The a of least expected squared error is
+estimated by Ledoit and Wolf, with ||A||^2 = tr(A A^T) / d and x_i taken about m,
+
+    a = min(1, beta / ||S - mu I||^2)    beta = mean ||x_i x_i^T - S||^2 / n      (3)
+
+and for normal rows by Chen and others (OAS), with t = mean of the entries S_jk^2,
+
+    a = min(1, (t + mu^2) / ((n + 1)(t - mu^2 / d)))                             (4)
+
+Every model here gives squared distances (x - m)^T S^-1 (x - m), by the pseudo-inverse
+where S is singular.
+
+Shapes    X (n, d)   S (d, d)
+Refs      [Ledoit2004]; [Chen2010]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+from scipy import linalg
+
+from ..base import Estimator
+from ..params import Count, Flag, Fraction
+
+
+def moments(X, assume_centered=False):
+    """Eq. (1): m, zero if assumed, and S."""
+    m = np.zeros(X.shape[1]) if assume_centered else X.mean(axis=0)
+    A = X - m
+    return m, A.T @ A / len(X)
+
+
+def shrunk(S, a):
+    """Eq. (2)."""
+    return (1 - a) * S + a * np.trace(S) / len(S) * np.eye(len(S))
+
+
+def ledoit_wolf_shrinkage(X, S, m):
+    """Eq. (3), in O(n d) beyond S: sum_i |x_i|^4 is all that is needed of the rows."""
+    n, d = X.shape
+    if d == 1:
+        return 0.0
+    A = X - m
+    lengths = np.einsum("ij,ij->i", A, A)
+    mu, own = np.trace(S) / d, np.sum(S * S)
+    beta = (np.mean(lengths**2) - own) / (n * d)
+    delta = own / d - mu**2
+    beta = min(beta, delta)
+    return 0.0 if beta == 0 else float(beta / delta)
+
+
+def oas_shrinkage(S, n):
+    """Eq. (4)."""
+    d = len(S)
+    if d == 1:
+        return 0.0
+    t, mu2 = np.mean(S * S), (np.trace(S) / d) ** 2
+    below = (n + 1) * (t - mu2 / d)
+    return 1.0 if below <= 0 else float(min(1.0, (t + mu2) / below))
+
+
+def squared_distances(X, m, P):
+    """(x - m)^T P (x - m) of each row: (n,)."""
+    A = X - m
+    return np.einsum("ij,ij->i", A @ P, A)
+
+
+def log_likelihood(S, P):
+    """Mean log density of normal rows with covariance S under precision P."""
+    d = len(S)
+    sign, log_det = np.linalg.slogdet(P)
+    log_det = log_det if sign > 0 else -np.inf
+    return float(-np.sum(S * P) + log_det - d * np.log(2 * np.pi)) / 2
+
+
+@dataclass(eq=False, repr=False)
+class AbstractCovariance(Estimator):
+    """What every covariance model answers; `fit` is the member's own."""
+
+    _: KW_ONLY
+    store_precision: Flag = True
+    assume_centered: Flag = False
+
+    def _store(self, m, S):
+        self.location_, self.covariance_ = m, S
+        self.precision_ = linalg.pinvh(S) if self.store_precision else None
+        return self
+
+    def get_precision(self):
+        """S^-1, or the pseudo-inverse: (d, d)."""
+        return (
+            self.precision_ if self.store_precision else linalg.pinvh(self.covariance_)
+        )
+
+    def mahalanobis(self, X):
+        """Squared distances (x - m)^T S^-1 (x - m): (n,)."""
+        X = self._ready(X)
+        return squared_distances(X, self.location_, self.get_precision())
+
+    def score(self, X, y=None):
+        """Mean log density of the rows under N(m, S)."""
+        X = self._ready(X)
+        S = (X - self.location_).T @ (X - self.location_) / len(X)
+        return log_likelihood(S, self.get_precision())
+
+    def error_norm(self, comp_cov, norm="frobenius", scaling=True, squared=True):
+        """How far another covariance is: the sum of squares, or the largest one."""
+        error = np.asarray(comp_cov) - self.covariance_
+        if norm == "frobenius":
+            value = np.sum(error**2)
+        elif norm == "spectral":
+            value = np.linalg.norm(error, 2) ** 2
+        else:
+            raise ValueError(f"norm must be 'frobenius' or 'spectral', got {norm!r}.")
+        value = value / len(error) if scaling else value
+        return float(value if squared else np.sqrt(value))
+
+
+@dataclass(eq=False, repr=False)
+class EmpiricalCovariance(AbstractCovariance):
+    """The covariance of the rows as counted, eq. (1).
+
+    Parameters
+    ----------
+    store_precision : bool, default=True
+        Whether the inverse is kept.
+    assume_centered : bool, default=False
+        Whether the mean is taken to be 0.
+
+    Attributes
+    ----------
+    location_ : array of shape (d,)
+        m.
+    covariance_ : array of shape (d, d)
+        S.
+    precision_ : array of shape (d, d) or None
+        Its pseudo-inverse.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from pansophy.covariance import EmpiricalCovariance
+    >>> EmpiricalCovariance().fit([[0.0, 1.0], [2.0, 5.0]]).covariance_
+    array([[1., 2.],
+           [2., 4.]])
+    """
+
+    def fit(self, X, y=None):
+        """Count.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : EmpiricalCovariance
+        """
+        X, _ = self._begin(X)
+        return self._store(*moments(X.astype(np.float64), self.assume_centered))
+
+
+@dataclass(eq=False, repr=False)
+class ShrunkCovariance(AbstractCovariance):
+    """A covariance drawn towards a multiple of the identity, eq. (2).
+
+    Parameters
+    ----------
+    store_precision, assume_centered
+        As in `EmpiricalCovariance`.
+    shrinkage : float, default=0.1
+        a.
+
+    Attributes
+    ----------
+    location_, covariance_, precision_
+        As in `EmpiricalCovariance`.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from pansophy.covariance import ShrunkCovariance
+    >>> ShrunkCovariance(shrinkage=0.5).fit([[0.0, 1.0], [2.0, 5.0]]).covariance_
+    array([[1.75, 1.  ],
+           [1.  , 3.25]])
+    """
+
+    _: KW_ONLY
+    shrinkage: Fraction = 0.1
+
+    def fit(self, X, y=None):
+        """Count and shrink.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : ShrunkCovariance
+        """
+        X, _ = self._begin(X)
+        m, S = moments(X.astype(np.float64), self.assume_centered)
+        return self._store(m, shrunk(S, self.shrinkage))
+
+
+@dataclass(eq=False, repr=False)
+class LedoitWolf(AbstractCovariance):
+    """A covariance shrunk by as much as the rows call for, eq. (3).
+
+    Parameters
+    ----------
+    store_precision, assume_centered
+        As in `EmpiricalCovariance`.
+    block_size : int, default=1000
+        How scikit-learn blocks its sums. Ours need no d-by-d block beyond S itself,
+        so that this changes nothing.
+
+    Attributes
+    ----------
+    location_, covariance_, precision_
+        As in `EmpiricalCovariance`.
+    shrinkage_ : float
+        a.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.covariance import LedoitWolf
+    >>> X = np.random.default_rng(0).normal(size=(20, 5))
+    >>> 0 < LedoitWolf().fit(X).shrinkage_ < 1
+    True
+    """
+
+    _: KW_ONLY
+    block_size: Count = 1000
+
+    def fit(self, X, y=None):
+        """Count and shrink.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : LedoitWolf
+        """
+        X, _ = self._begin(X)
+        X = X.astype(np.float64)
+        m, S = moments(X, self.assume_centered)
+        self.shrinkage_ = ledoit_wolf_shrinkage(X, S, m)
+        return self._store(m, shrunk(S, self.shrinkage_))
+
+
+@dataclass(eq=False, repr=False)
+class OAS(AbstractCovariance):
+    """A covariance shrunk by the rule for normal rows, eq. (4).
+
+    Parameters
+    ----------
+    store_precision, assume_centered
+        As in `EmpiricalCovariance`.
+
+    Attributes
+    ----------
+    location_, covariance_, precision_
+        As in `EmpiricalCovariance`.
+    shrinkage_ : float
+        a.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.covariance import OAS
+    >>> X = np.random.default_rng(0).normal(size=(20, 5))
+    >>> 0 < OAS().fit(X).shrinkage_ < 1
+    True
+    """
+
+    def fit(self, X, y=None):
+        """Count and shrink.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : OAS
+        """
+        X, _ = self._begin(X)
+        m, S = moments(X.astype(np.float64), self.assume_centered)
+        self.shrinkage_ = oas_shrinkage(S, len(X))
+        return self._store(m, shrunk(S, self.shrinkage_))

@@ -1,0 +1,96 @@
+"""Made-up ratings with long tails, planted tastes and drifting popularity."""
+
+import numpy as np
+
+from ..core.random import rng_from
+
+
+def make_ratings(
+    n_users=943,
+    n_items=1682,
+    n_ratings=100_000,
+    *,
+    n_factors=8,
+    noise=0.7,
+    implicit=False,
+    random_state=0,
+) -> dict[str, np.ndarray]:
+    """Ratings of films: a dict of the columns user, item, rating and time.
+
+    A few users and items have most of the ratings. A rating is 3.5 plus a bias of the
+    user, one of the item, a product of planted factors and noise, on a scale of half
+    stars from 0.5 to 5; liked items are rated more often than others. No cell is
+    rated twice. Rows are in the order of time, in seconds. The defaults have the size
+    of the smallest MovieLens set; (6040, 3706, 10**6) and (69878, 10677, 10**7) are
+    like the larger ones.
+
+    Parameters
+    ----------
+    n_users, n_items, n_ratings : int
+        At most half of the cells can be rated.
+    n_factors : int
+        The rank of what is planted besides the biases.
+    noise : float
+        Standard deviation of the noise, in stars.
+    implicit : bool
+        Whether `rating` is a count of plays, 1, 2, ..., instead of stars.
+    random_state : int, Generator or None
+
+    Examples
+    --------
+    >>> from pansophy.datasets import make_ratings
+    >>> table = make_ratings(50, 40, 300)
+    >>> sorted(table), len(table["rating"])
+    (['item', 'rating', 'time', 'user'], 300)
+    """
+    if min(n_users, n_items, n_ratings, n_factors) < 1:
+        raise ValueError("n_users, n_items, n_ratings, n_factors must be at least 1.")
+    if 2 * n_ratings > n_users * n_items:
+        raise ValueError(
+            f"n_ratings must be at most half of the {n_users * n_items} cells, got "
+            f"{n_ratings}."
+        )
+    rng = rng_from(random_state)
+    scale = 1 / np.sqrt(n_factors)
+    P = rng.standard_normal((n_users, n_factors)) * np.sqrt(scale)
+    Q = rng.standard_normal((n_items, n_factors)) * np.sqrt(scale)
+    b, c = 0.4 * rng.standard_normal(n_users), 0.5 * rng.standard_normal(n_items)
+    busy = rng.lognormal(0, 1.0, n_users)
+    popular = rng.lognormal(0, 1.4, n_items) * np.exp(0.8 * c)
+    u, i = cells(n_users, n_items, n_ratings, busy, popular, P, Q, rng)
+    taste = np.concatenate(
+        [
+            np.einsum("jk,jk->j", P[u[s : s + 100_000]], Q[i[s : s + 100_000]])
+            for s in range(0, n_ratings, 100_000)
+        ]
+    )
+    stars = 3.5 + b[u] + c[i] + taste + noise * rng.standard_normal(n_ratings)
+    if implicit:
+        rating = 1.0 + rng.poisson(np.exp(np.clip(stars - 3.5, -3, 3)))
+    else:
+        rating = np.clip(np.round(2 * stars) / 2, 0.5, 5.0)
+    time = np.sort(rng.integers(8 * 10**8, 12 * 10**8, n_ratings))
+    return {"user": u, "item": i, "rating": rating, "time": time}
+
+
+def cells(n, m, wanted, busy, popular, P, Q, rng):
+    """Distinct cells, drawn by activity and popularity, liked ones more often."""
+    row = np.cumsum(busy / busy.sum())
+    column = np.cumsum(popular / popular.sum())
+    have = np.empty(0, np.int64)
+    while len(have) < wanted:
+        draw = int(1.5 * (wanted - len(have))) + 100
+        u = np.minimum(np.searchsorted(row, rng.random(draw)), n - 1)
+        i = np.minimum(np.searchsorted(column, rng.random(draw)), m - 1)
+        if len(have) > 0.9 * wanted or 4 * wanted > n * m:  # fill up with any cells
+            u, i = rng.integers(0, n, draw), rng.integers(0, m, draw)
+        keep = np.empty(draw, bool)
+        for s in range(0, draw, 100_000):
+            cut = slice(s, s + 100_000)
+            like = np.einsum("jk,jk->j", P[u[cut]], Q[i[cut]])
+            keep[cut] = rng.random(len(like)) < 1 / (1 + np.exp(-like))
+        key = u[keep] * np.int64(m) + i[keep]
+        have = np.sort(np.concatenate([have, key]))
+        have = have[np.r_[True, have[1:] != have[:-1]]]
+    have = rng.permutation(have)[:wanted]
+    return have // m, have % m

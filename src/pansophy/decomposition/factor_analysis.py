@@ -1,0 +1,297 @@
+"""Factor analysis: a few common causes and a noise of its own for every column.
+
+    x = W^T z + m + e,    z ~ N(0, I_k),    e ~ N(0, diag(psi))                  (1)
+
+Maximise the likelihood of the rows, whose covariance (divided by n) is S, by turns:
+with psi fixed the best W comes from the leading eigenvectors of the scaled covariance,
+
+    psi^-1/2 S psi^-1/2 = sum_j l_j u_j u_j^T,
+    W = diag(max(l_j - 1, 0))^(1/2) U psi^(1/2)                                  (2)
+
+with W fixed, psi = diag(S - W^T W) is the next; neither lowers the likelihood
+
+    -1/2 n [ d log 2 pi + sum log psi + sum_{j<=k} (log l_j + 1)
+             + (trace(psi^-1 S) - sum_{j<=k} l_j) ],   l_j clipped at 1          (3)
+
+The rows enter only through a root T of S, T^T T = S, found once: the triangle of a
+blocked QR when n > d, else the centred rows themselves. So a turn costs d^3 or n^2 d,
+not a pass over n rows. Missing values (NaN) are integrated out by EM (`factors`). The
+axes are free up to a rotation, which `rotation` fixes: the Q that makes
+
+    sum_ij (W Q)_ij^4 - g / d sum_j (sum_i (W Q)_ij^2)^2                         (4)
+
+largest, g = 1 for varimax, 0 for quartimax, by repeated SVD.
+
+Shapes    X (n, d)   W (k, d)   psi, m (d,)   T (min(n, d), d)
+Refs      [Barber2012] 21.2; [Rubin1982]; [Kaiser1958] varimax; [Ilin2010]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from ..base import Density, Estimator, PrefixedOutput, Transformer
+from ..core.design import prepare, triangle
+from ..core.iterate import absolute_change, iterate
+from ..core.linalg import few_threads
+from ..core.low_rank import flip, truncated_svd
+from ..core.numerics import LOG_2PI
+from ..core.random import rng_from
+from ..params import Count, Flag, Natural, NonNegative
+from ..typing import Matrix, Numbers, Seed
+from .factors import Factors, covariance, draw, fill, fit_missing, posterior, precision
+from .moments import center, refuse_huge
+from .probabilistic_pca import HOLES
+
+
+class State(NamedTuple):
+    W: np.ndarray
+    psi: np.ndarray  # for the next turn
+    used: np.ndarray  # psi that W belongs to
+    objective: float  # minus the log-likelihood of all rows, eq. (3)
+
+
+def root(X):
+    """T and m: T^T T is the covariance of the rows."""
+    n, d = X.shape
+    if n >= d:
+        found = prepare(X, np.zeros((n, 1)))
+        T = triangle(found)
+        shift = 0.0 if found.shift is None else found.shift
+        return T.R / np.sqrt(n), T.mean + shift
+    m = center(X).mean
+    return (X - m) / np.sqrt(n), m
+
+
+def leading(A, k, method, n_iter, rng):
+    """The k largest squared singular values of A and their right vectors."""
+    if method == "randomized" and k < min(A.shape):
+        _, s, Vt = truncated_svd(A, k, rng, n_iter=n_iter)
+        return s**2, Vt
+    n, d = A.shape
+    few = {"subset_by_index": (min(n, d) - k, min(n, d) - 1)}
+    with few_threads(min(n, d)):
+        if n >= d:
+            values, E = scipy.linalg.eigh(A.T @ A, check_finite=False, **few)
+            return np.maximum(values[::-1], 0.0), E[:, ::-1].T
+        values, E = scipy.linalg.eigh(A @ A.T, check_finite=False, **few)
+    values = np.maximum(values[::-1], 0.0)
+    V = E[:, ::-1].T @ A
+    return values, V / np.maximum(np.sqrt(values), 1e-150)[:, None]
+
+
+def turn(state, T, n, k, find) -> State:
+    """Eqs (2) and (3) at the state's psi, then the next psi."""
+    psi, d = state.psi, T.shape[1]
+    scale = np.sqrt(psi) + 1e-12  # as near 0 as a column without noise may come
+    A = T / scale
+    values, U = find(A, k)
+    W = np.sqrt(np.maximum(values - 1, 0.0))[:, None] * U * scale
+    total = float(np.sum(A * A))
+    kept = np.maximum(values, 1.0)
+    fit = np.sum(np.log(kept)) + np.sum(values / kept) + total - np.sum(values)
+    loglik = -n / 2 * (d * LOG_2PI + 2 * np.sum(np.log(scale)) + fit)
+    new = np.maximum(np.sum(T * T, axis=0) - np.sum(W * W, axis=0), 1e-12)
+    return State(W, new, psi, -float(loglik))
+
+
+def rotate(W, kind, *, max_iter=100, tol=1e-8):
+    """W (k, d) turned to the top of eq. (4)."""
+    A, g = W.T, 1.0 if kind == "varimax" else 0.0
+    d, k = A.shape
+    Q, last = np.eye(k), 0.0
+    for _ in range(max_iter):
+        B = A @ Q
+        pull = A.T @ (B**3 - g / d * B * np.sum(B * B, axis=0))
+        P, s, Rt = np.linalg.svd(pull)
+        Q = P @ Rt
+        if s.sum() <= last * (1 + tol):
+            break
+        last = float(s.sum())
+    return (A @ Q).T
+
+
+@dataclass(eq=False, repr=False)
+class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
+    """Factor analysis; the module text gives the method.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        k; None is the number of columns.
+    tol : float, default=1e-2
+        Stop when a turn changes the log-likelihood of all rows by no more than this.
+    copy : bool, default=True
+        X is left as it is either way; for scikit-learn's sake.
+    max_iter : int, default=1000
+        Most turns.
+    noise_variance_init : array of shape (d,), optional
+        psi to start from; None is all ones.
+    svd_method : {"lapack", "randomized"}, default="randomized"
+        How eq. (2) is solved.
+    iterated_power : int, default=3
+        Powers kept by "randomized".
+    rotation : {"varimax", "quartimax"} or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
+
+    Attributes
+    ----------
+    components_ : array of shape (k, d)
+        W.
+    noise_variance_ : array of shape (d,)
+        psi.
+    mean_ : array of shape (d,)
+        m.
+    loglike_ : list of float
+        Log-likelihood of all rows after each turn.
+    n_iter_, history_, converged_, interrupted_
+        How the turns went.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.decomposition import FactorAnalysis
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 1)) * [2.0, 1.0, 1.0] + rng.normal(size=(500, 3))
+    >>> FactorAnalysis(1).fit(X).components_.round(1)
+    array([[1.9, 1. , 1. ]])
+    """
+
+    n_components: Count | None = None
+    _: KW_ONLY
+    tol: NonNegative = 1e-2
+    copy: Flag = True
+    max_iter: Count = 1000
+    noise_variance_init: Numbers | Matrix | None = None
+    svd_method: Literal["lapack", "randomized"] = "randomized"
+    iterated_power: Natural = 3
+    rotation: Literal["varimax", "quartimax"] | None = None
+    random_state: Seed = 0
+
+    def fit(self, X, y=None):
+        """Find W, m and psi.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            NaN marks a missing value.
+        y : None
+            Not used.
+        """
+        X, _ = self._begin(X, ensure_min_samples=2, **HOLES)
+        n, d = X.shape
+        k = self.n_components or d
+        if k > d:
+            raise ValueError(f"n_components={k} must be at most n_features={d}.")
+        holes = bool(np.isnan(X).any())
+        p = self._with_holes(X, k) if holes else self._complete(X.astype(float), k)
+        W = p.W if self.rotation is None else rotate(p.W, self.rotation)
+        self.components_ = flip(None, W)[1].astype(X.dtype)
+        self.noise_variance_ = p.psi.astype(X.dtype)
+        self.mean_ = p.m.astype(X.dtype)
+        scale = n if holes else 1
+        self.loglike_ = [-scale * float(v) for v in self.history_["objective"]]
+        return self
+
+    def _start(self, d):
+        if self.noise_variance_init is None:
+            return np.ones(d)
+        psi = np.asarray(self.noise_variance_init, dtype=float).ravel()
+        if len(psi) != d:
+            raise ValueError(
+                f"noise_variance_init dimension does not match number of features: "
+                f"{len(psi)} != {d}."
+            )
+        return psi
+
+    def _complete(self, X, k):
+        n, d = X.shape
+        with np.errstate(over="ignore", invalid="ignore"):
+            T, m = root(X)
+            refuse_huge(float(np.sum(T * T)), "FactorAnalysis", 1e200)
+        rng, psi = rng_from(self.random_state), self._start(d)
+        k = min(k, len(T))
+
+        def find(A, k):
+            return leading(A, k, self.svd_method, self.iterated_power, rng)
+
+        result = self._drive(
+            lambda task: iterate(
+                lambda s: turn(s, T, n, k, find),
+                State(np.zeros((k, d)), psi, psi, np.inf),
+                max_iter=self.max_iter,
+                tol=self.tol,
+                change=absolute_change,
+                task=task,
+            ),
+            total=self.max_iter,
+            X=X,
+        )
+        return Factors(result.state.W, m, result.state.psi)
+
+    def _with_holes(self, X, k):
+        rng = rng_from(self.random_state)
+        limits: Any = {"max_iter": self.max_iter, "tol": self.tol / len(X)}
+        full = X.astype(float)
+        result = self._drive(
+            lambda task: fit_missing(full, k, rng, tied=False, task=task, **limits),
+            total=self.max_iter,
+            X=X,
+        )
+        return result.state.params
+
+    def _params(self):
+        double = lambda a: np.asarray(a, float)
+        psi = np.maximum(double(self.noise_variance_), 1e-300)
+        return Factors(double(self.components_), double(self.mean_), psi)
+
+    def transform(self, X):
+        """E[z | x] of each row; missing values are integrated out."""
+        X = self._ready(X, **HOLES)
+        return posterior(X.astype(float), self._params())[0].astype(X.dtype)
+
+    def fit_transform(self, X, y=None):
+        """`fit`, then `transform` of the same rows."""
+        return self.fit(X).transform(X)
+
+    def impute(self, X):
+        """X with every missing value at its expectation given the rest of its row."""
+        X = self._ready(X, **HOLES)
+        return fill(X.astype(float), self._params()).astype(X.dtype)
+
+    def score_samples(self, X):
+        """log p(x) of each row, of what was seen of it."""
+        X = self._ready(X, **HOLES)
+        return posterior(X.astype(float), self._params())[2]
+
+    def score(self, X, y=None):
+        """The mean of `score_samples`."""
+        return float(np.mean(self.score_samples(X)))
+
+    def sample(self, n_samples=1):
+        """Draw rows of eq. (1)."""
+        self._ready(self.mean_[None, :])
+        return draw(n_samples, self._params(), rng_from(self.random_state))
+
+    def get_covariance(self):
+        """W^T W + diag(psi)."""
+        self._ready(self.mean_[None, :])
+        return covariance(self._params())
+
+    def get_precision(self):
+        """Its inverse."""
+        self._ready(self.mean_[None, :])
+        return precision(self._params())
+
+    @property
+    def _n_features_out(self):
+        return int(self.components_.shape[0])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

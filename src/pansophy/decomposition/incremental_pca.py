@@ -1,0 +1,189 @@
+"""PCA of rows that come in batches: only k axes and d sums are kept between them.
+
+After n rows with mean m the model holds S V, the leading singular values times axes of
+the centred rows. A batch B of b rows with mean c is added by the SVD of
+
+    [ S V ;  B - 1 c^T ;  sqrt(n b / (n + b)) (m - c)^T ]                        (1)
+
+whose Gram matrix is that of all n + b rows about their common mean, apart from what
+was cut off. With k = d nothing is cut off and the answer is that of PCA. A stack of
+more rows than columns is first folded to its triangle.
+
+Cost      (k + b) d^2 a batch; memory (k + b) d, whatever n
+Shapes    B (b, d)   V (k, d)   S (k,)   m, c (d,)
+Refs      [Ross2008]; [Jolliffe2002]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from ..core.arrays import is_foreign, to_numpy
+from ..core.design import fold
+from ..core.linalg import few_threads
+from ..core.low_rank import flip
+from ..core.rows import rows
+from ..params import Count, Flag
+from .abstract import SPARSE, AbstractPCA, is_table
+from .moments import refuse_huge
+
+
+def stack_svd(A):
+    """S and Vt of a stack, by its triangle if it is tall."""
+    A = fold(A) if A.shape[0] > A.shape[1] else A
+    with few_threads(min(A.shape)):
+        _, S, Vt = scipy.linalg.svd(A, full_matrices=False, check_finite=False)
+    return S, flip(None, Vt)[1]
+
+
+@dataclass(eq=False, repr=False)
+class IncrementalPCA(AbstractPCA):
+    """PCA by batches, for rows that do not fit in memory or that keep coming.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        k; None is the smaller of rows in the first batch and columns.
+    whiten : bool, default=False
+        Whether scores are divided by their standard deviation.
+    copy : bool, default=True
+        X is left as it is either way; for scikit-learn's sake.
+    batch_size : int or None, default=None
+        Rows per batch in `fit`; None is 5 d.
+
+    Attributes
+    ----------
+    components_, explained_variance_, explained_variance_ratio_, singular_values_,
+    mean_, noise_variance_, n_components_ : as in `PCA`
+    var_ : array of shape (d,)
+        Variance of each column.
+    n_samples_seen_, batch_size_, n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.decomposition import IncrementalPCA
+    >>> X = np.array([[2.0, 0.0], [0.0, 1.0], [-2.0, 0.0], [0.0, -1.0]])
+    >>> IncrementalPCA(batch_size=2).fit(X).singular_values_.round(6)
+    array([2.828427, 1.414214])
+    """
+
+    n_components: Count | None = None
+    _: KW_ONLY
+    whiten: Flag = False
+    copy: Flag = True
+    batch_size: Count | None = None
+
+    def fit(self, X, y=None):
+        """Go through the rows once, batch by batch.
+
+        Parameters
+        ----------
+        X : array of shape (n, d), sparse matrix, tensor, or path of a Parquet file
+        y : None
+            Not used.
+        """
+        X, _ = self._begin(X, **SPARSE)
+        self._forget()
+        n, d = X.shape
+        self.batch_size_ = self.batch_size or 5 * d
+        least = self.n_components or 1
+        X = X.tocsr() if sp.issparse(X) else X
+        if is_table(X):
+            source = (b for (b,) in rows(X, block=self.batch_size_).blocks())
+        else:
+            source = (X[cut] for cut in batches(n, self.batch_size_, least))
+        for batch in source:
+            self._add(batch.toarray() if sp.issparse(batch) else batch)
+        return self
+
+    def partial_fit(self, X, y=None, check_input=True):
+        """Add one batch; `check_input=False` trusts that X is a dense float array."""
+        first = not hasattr(self, "components_")
+        if check_input:
+            X = self._begin(X, **SPARSE)[0] if first else self._ready(X, **SPARSE)
+            X = X.toarray() if sp.issparse(X) else X
+        elif first:
+            self.n_features_in_ = X.shape[1]
+        self._add(X)
+        return self
+
+    def _forget(self):
+        for name in ("components_", "n_samples_seen_", "mean_", "var_"):
+            if hasattr(self, name):
+                delattr(self, name)
+
+    def _rank(self, b, d):
+        """k for the first batch, or why it cannot be."""
+        k = self.n_components
+        if k is None:
+            known = hasattr(self, "components_")
+            return self.components_.shape[0] if known else min(b, d)
+        if k > d:
+            raise ValueError(
+                f"n_components={k} invalid for n_features={d}: need at most {d}."
+            )
+        if k > b and not hasattr(self, "components_"):
+            raise ValueError(
+                f"n_components={k} must be less or equal to the batch number of "
+                f"samples {b} for the first batch."
+            )
+        return k
+
+    def _add(self, X):
+        """Eq. (1)."""
+        dtype: Any = None if is_foreign(X) else X.dtype
+        B = np.asarray(to_numpy(X), dtype=np.float64)
+        b, d = B.shape
+        k, c = self._rank(b, d), B.mean(axis=0)
+        D = B - c
+        with np.errstate(over="ignore"):
+            spread = np.sum(D * D, axis=0)
+        refuse_huge(float(spread.sum()), "IncrementalPCA")
+        if hasattr(self, "components_"):
+            n = self.n_samples_seen_
+            m, V, _, _ = self._axes()
+            S = np.asarray(self.singular_values_, np.float64)
+            bridge = np.sqrt(n * b / (n + b)) * (m - c)
+            stack = np.vstack([S[:, None] * V, D, bridge])
+            spread = spread + n * np.asarray(self.var_) + n * b / (n + b) * (m - c) ** 2
+            mean = m + (c - m) * (b / (n + b))
+        else:
+            n, stack, mean = 0, D, c
+        total = n + b
+        S, Vt = stack_svd(stack)
+        variance = S**2 / max(total - 1, 1)
+        put = lambda a: np.asarray(a, dtype=dtype)
+        self.n_samples_seen_ = total
+        self.components_, self.singular_values_ = put(Vt[:k]), put(S[:k])
+        self.mean_, self.var_ = put(mean), spread / total
+        self.explained_variance_ = put(variance[:k])
+        whole = float(np.sum(spread))
+        share = S[:k] ** 2 / whole if whole > 0 else np.zeros(k)
+        self.explained_variance_ratio_ = put(share)
+        self.n_components_ = k
+        cut = k < min(b, d) and len(variance) > k
+        self.noise_variance_ = float(variance[k:].mean()) if cut else 0.0
+
+    @property
+    def n_samples_(self):
+        """Rows seen."""
+        return self.n_samples_seen_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def batches(n, size, least):
+    """Slices of `size` rows; a tail shorter than `least` joins the one before."""
+    start = 0
+    while start < n:
+        stop = min(start + size, n)
+        stop = n if n - stop < least else stop
+        yield slice(start, stop)
+        start = stop

@@ -1,0 +1,116 @@
+"""Mean and scatter of the rows in one pass, wherever the rows are.
+
+    m = (1/n) sum_i x_i        S = sum_i (x_i - m)(x_i - m)^T                    (1)
+
+A block is moved by a common s near the mean before it is squared, so that a large
+offset costs no digits; blocks stay in cache and are added up in float64 even if the
+rows are float32. `center` gives m and the trace of S alone.
+
+Shapes    X (n, d)   m, s (d,)   S (d, d)
+Refs      [Chan1983] shifted sums
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import assert_all_finite
+
+from ..core.arrays import asarray, is_foreign, namespace, to_numpy
+from ..core.design import choose_shift
+from ..core.rows import DatasetRows, rows
+
+BLOCK_BYTES = 1 << 20
+
+
+class Moments(NamedTuple):
+    n: int
+    mean: np.ndarray  # m, float64
+    scatter: Any  # S, float64 on X's device; or its trace
+
+
+def blocks_of(X):
+    """Rows in blocks at least a few times as long as wide."""
+    if isinstance(X, DatasetRows) or is_foreign(X) or sp.issparse(X):
+        return rows(X)
+    d = int(X.shape[1])
+    return rows(X, block=max(256, 4 * d, BLOCK_BYTES // (X.dtype.itemsize * d)))
+
+
+def near_mean(data, X):
+    """s in the dtype of the rows, or None."""
+    if sp.issparse(X):
+        return None
+    like = X if is_foreign(X) else np.empty(0)
+    s = choose_shift(data, None, like)
+    return None if s is None else asarray(s, like=like_of(X))
+
+
+def like_of(X):
+    """An array of X's library and dtype."""
+    return X if is_foreign(X) else np.empty(0, X.dtype)
+
+
+def double(a):
+    xp = namespace(a)
+    return xp.astype(a, xp.float64)
+
+
+def moments(X) -> Moments:
+    """Eq. (1)."""
+    data, n = blocks_of(X), int(X.shape[0])
+    s = near_mean(data, X)
+
+    def stats(x):
+        if sp.issparse(x):
+            return (x.T @ x).toarray().astype(float), np.asarray(x.sum(axis=0), float)
+        x = x if s is None else x - s
+        xp = namespace(x)
+        xt = x.T if not is_foreign(x) else xp.matrix_transpose(x)
+        return double(xt @ x), double(xp.ones_like(x[:, 0]) @ x)
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        S, first = data.sum(stats)
+        m = first / n
+        S = S - (first[:, None] * m[None, :])
+    m = to_numpy(m).ravel() + (0.0 if s is None else to_numpy(s).astype(float))
+    return Moments(n, m, S)
+
+
+def center(X) -> Moments:
+    """m of eq. (1) and the trace of S."""
+    data, n = blocks_of(X), int(X.shape[0])
+    s = near_mean(data, X)
+
+    def stats(x):
+        if sp.issparse(x):
+            return np.asarray(x.sum(axis=0), float), float(np.vdot(x.data, x.data))
+        x = x if s is None else x - s
+        xp = namespace(x)
+        flat = xp.reshape(x, (-1,))
+        return double(xp.ones_like(x[:, 0]) @ x), float(flat @ flat)
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        first, square = data.sum(stats)
+        first = to_numpy(first).ravel()
+        trace = max(square - float(first @ first) / n, 0.0)
+    m = first / n + (0.0 if s is None else to_numpy(s).astype(float))
+    return Moments(n, m, trace)
+
+
+def refuse_huge(square, name, limit=np.inf):
+    """A sum of squares that overflows leaves nothing to decompose."""
+    if not square < limit:
+        raise ValueError(
+            f"values of X are too large for {name} to square: scale the columns."
+        )
+
+
+def refuse_holes(X, found, name):
+    """Sums that are not finite tell of rows that are not, which are then refused."""
+    if np.all(np.isfinite(found)) or is_foreign(X):
+        return
+    if isinstance(X, DatasetRows):
+        raise ValueError(f"Input X of {name} contains NaN or infinity.")
+    data = X.data if sp.issparse(X) else X
+    assert_all_finite(data, estimator_name=name, input_name="X")

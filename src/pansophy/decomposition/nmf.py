@@ -1,0 +1,391 @@
+"""Nonnegative matrix factorisation: rows as sums of a few nonnegative parts.
+
+    J(W, H) = D(X, W H) + a_W d (r |W|_1 + (1-r)/2 |W|^2)
+                        + a_H n (r |H|_1 + (1-r)/2 |H|^2),    W, H >= 0          (1)
+
+D is half the squared distance, or another beta divergence (`nmf_multiply`). With H
+fixed, (1) falls apart into n small problems, one for each row w of W,
+
+    min_{w >= 0}  1/2 w G w - (c - l1) . w,    G = H H^T + l2 I,  c = H x        (2)
+
+"cd" solves them by coordinate descent: each w_t in turn goes to its best value given
+the others, max(w_t - g_t / G_tt, 0). The products C = X H^T cost n d k and dominate, so
+a row is swept several times for each (as many as cost half the product), until a
+sweep violates optimality a tenth as much as the first did. No sweep raises J, nor does
+the same on H. At the end W is made to fit H, as `transform` does. "mu" multiplies.
+
+The objective comes from products that are there already,
+D = 1/2 |X|^2 - <X^T W, H^T> + 1/2 <W^T W, H H^T>. Stopping is by the violation of the
+first sweeps, relative to the first turn, for "cd"; by the fall of sqrt(2 D), relative
+to the start, for "mu".
+
+Cost      4 n d k a turn (stored entries in place of n d), plus (n + d) k^2 a sweep
+Memory    (n + d) k beyond X; a sparse X is also held by columns
+Shapes    X (n, d)   W (n, k)   H (k, d)   C (n, k)   G (k, k)
+Refs      [LeeSeung1999]; [Cichocki2009] coordinates; [Gillis2012] several sweeps
+"""
+
+import warnings
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted, check_non_negative
+
+from ..base import Estimator, PrefixedOutput, Transformer
+from ..core import threads
+from ..core.iterate import iterate
+from ..core.low_rank import Product
+from ..core.progress import SILENT
+from ..core.random import rng_from
+from ..params import Count, Flag, Fraction, NonNegative, Number, ParameterError
+from ..params import Verbosity as Verbose
+from ..typing import Seed
+from . import nmf_multiply as mu
+from .abstract import SPARSE
+from .nmf_start import start
+
+MOST = 6  # sweeps of a row for one product, at most
+ENOUGH = 0.1  # violation of a sweep, relative to the first, that ends them
+BLOCK = 2048  # rows that one thread sweeps
+LOSSES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
+
+
+class State(NamedTuple):
+    W: np.ndarray  # (n, k)
+    H: np.ndarray  # H^T, (d, k)
+    objective: float  # J
+    violation: float = np.inf  # of the first sweeps ("cd"), or sqrt(2 D) ("mu")
+
+
+class Strength(NamedTuple):
+    """l1 and l2 of each factor in eq. (2)."""
+
+    l1_W: float
+    l2_W: float
+    l1_H: float
+    l2_H: float
+
+
+def descend(W, G, C, l1, l2, order, *, most, enough=ENOUGH):
+    """W after sweeps over eq. (2), and the violation of the first ones."""
+    from ._nmf import sweeps
+
+    W = np.array(W, order="C")
+    G = G + l2 * np.eye(len(G), dtype=G.dtype) if l2 else np.ascontiguousarray(G)
+    C, l1 = np.ascontiguousarray(C), W.dtype.type(l1)
+    cuts = [slice(i, i + BLOCK) for i in range(0, len(W), BLOCK)]
+    tasks = ((lambda c=c: sweeps(W[c], G, C[c], l1, order, most, enough)) for c in cuts)
+    return W, sum(threads.run(tasks))
+
+
+def penalty(W, H, s: Strength):
+    """The terms of eq. (1) beyond D."""
+    half = lambda l1, l2, A: (
+        (l1 * float(A.sum()) if l1 else 0.0)
+        + (l2 / 2 * float(np.vdot(A, A)) if l2 else 0.0)
+    )
+    return half(s.l1_W, s.l2_W, W) + half(s.l1_H, s.l2_H, H)
+
+
+def holes(X):
+    """Whether any entry of X is 0."""
+    if sp.issparse(X):
+        return X.nnz < X.shape[0] * X.shape[1] or not np.all(X.data)
+    return not np.all(X)
+
+
+class Data(NamedTuple):
+    """X by its products."""
+
+    X: Any
+    Xt: Any  # X^T by rows, if sparse
+    power: float  # |X|^2
+
+    def sweeps(self, W):
+        """How often a row of W is swept for one product."""
+        entries = self.X.nnz if sp.issparse(self.X) else self.X.size
+        return int(np.clip(1 + 0.5 * entries / W.size, 1, MOST))
+
+    def times(self, H):
+        """X H^T for H^T (d, k)."""
+        return Product(self.X).times(H)
+
+    def back(self, W):
+        """X^T W."""
+        return self.X.T @ W if self.Xt is None else Product(self.Xt).times(W)
+
+
+def prepared(X) -> Data:
+    values = X.data if sp.issparse(X) else X.ravel(order="K")
+    power = float(np.vdot(values, values))
+    return Data(X, X.T.tocsr() if sp.issparse(X) else None, power)
+
+
+def cd_turn(state, data, s: Strength, draw) -> State:
+    """W given H, then H given W."""
+    W, H = state.W, state.H
+    a, b = data.sweeps(W), data.sweeps(H)
+    W, met = descend(W, H.T @ H, data.times(H), s.l1_W, s.l2_W, draw(), most=a)
+    A, G = data.back(W), W.T @ W
+    H, more = descend(H, G, A, s.l1_H, s.l2_H, draw(), most=b)
+    D = 0.5 * data.power - float(np.vdot(A, H)) + 0.5 * float(np.vdot(G, H.T @ H))
+    return State(W, H, max(D, 0.0) + penalty(W, H, s), met + more)
+
+
+def mu_turn(state, X, s: Strength, b) -> State:
+    """Eq. (2) of `nmf_multiply`; J belongs to the state before the change of H."""
+    W = mu.update_rows(X, state.W, state.H, b, s.l1_W, s.l2_W)
+    if b < 1:
+        W[np.finfo(W.dtype).eps > W] = 0.0
+    H, D = mu.update_columns(X, W, state.H, b, s.l1_H, s.l2_H)
+    if b <= 1:
+        H[np.finfo(H.dtype).eps > H] = 0.0
+    return State(W, H, D + penalty(W, state.H, s), np.sqrt(2 * max(D, 0.0)))
+
+
+def factorize(X, W, H, s, b, solver, rng, *, max_iter, tol, shuffle, task=SILENT):
+    """Run a solver from W (n, k) and H^T (d, k) until it settles."""
+    k, first = W.shape[1], []
+
+    def relative(old, new):
+        first.append(new.violation)
+        if solver == "cd":
+            size = max(first[0], 1e-8 * data.power)  # a start may be perfect
+            return new.violation / size if size > 0 else 0.0
+        if len(first) == 1:
+            return np.inf
+        fall = old.violation - new.violation
+        return 10 * fall / first[0] if first[0] > 0 else 0.0
+
+    if solver == "mu":
+        step = lambda state: mu_turn(state, X, s, b)
+    else:
+        data = prepared(X)
+        order = np.arange(k)
+        draw = lambda: rng.permutation(k) if shuffle else order
+        step = lambda state: cd_turn(state, data, s, draw)
+    how = {"max_iter": max_iter, "tol": tol, "change": relative, "task": task}
+    return iterate(step, State(W, H, np.inf), **how)
+
+
+@dataclass(eq=False, repr=False)
+class NMF(PrefixedOutput, Transformer, Estimator):
+    """Nonnegative matrix factorisation; the module text gives the method.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None, default="auto"
+        k; "auto" is that of the given W or H, else the number of columns, as None.
+    init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
+        None is "nndsvda" if k is at most rows and columns, else "random". "custom"
+        takes W and H from `fit_transform`.
+    solver : {"cd", "mu"}, default="cd"
+        Coordinate descent, or multiplicative updates.
+    beta_loss : float or {"frobenius", "kullback-leibler", "itakura-saito"}
+        D; others than "frobenius" need "mu". Default "frobenius".
+    tol : float, default=1e-4
+        See the module text.
+    max_iter : int, default=200
+        Most turns.
+    random_state : int, RandomState, Generator or None, default=None
+    alpha_W : float, default=0.0
+        a_W of eq. (1).
+    alpha_H : float or "same", default="same"
+        a_H; "same" is alpha_W.
+    l1_ratio : float, default=0.0
+        r.
+    verbose : int, default=0
+        1 shows a progress bar.
+    shuffle : bool, default=False
+        Whether "cd" visits coordinates in random order.
+
+    Attributes
+    ----------
+    components_ : array of shape (k, d)
+        H.
+    n_components_ : int
+        k.
+    reconstruction_err_ : float
+        sqrt(2 D), for "frobenius" the Frobenius norm of X - W H.
+    n_iter_, history_, converged_, interrupted_
+        How the turns went.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.decomposition import NMF
+    >>> X = np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]])
+    >>> model = NMF(1).fit(X)
+    >>> model.reconstruction_err_ < 1e-6
+    True
+    >>> model.inverse_transform(model.transform([[5.0, 10.0]])).round(6)
+    array([[ 5., 10.]])
+    """
+
+    n_components: Count | Literal["auto"] | None = "auto"
+    _: KW_ONLY
+    init: Literal["random", "nndsvd", "nndsvda", "nndsvdar", "custom"] | None = None
+    solver: Literal["cd", "mu"] = "cd"
+    beta_loss: Number | Literal["frobenius", "kullback-leibler", "itakura-saito"] = (
+        "frobenius"
+    )
+    tol: NonNegative = 1e-4
+    max_iter: Count = 200
+    random_state: Seed = None
+    alpha_W: NonNegative = 0.0
+    alpha_H: NonNegative | Literal["same"] = "same"
+    l1_ratio: Fraction = 0.0
+    verbose: Verbose = 0
+    shuffle: Flag = False
+
+    def fit(self, X, y=None, **params):
+        """Find H; W and H to start from may be given as keywords."""
+        self.fit_transform(X, **params)
+        return self
+
+    def fit_transform(self, X, y=None, W=None, H=None):
+        """Find H, and W of the same rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d), nonnegative
+        y : None
+            Not used.
+        W, H : arrays of shape (n, k) and (k, d)
+            Where to start, if init="custom".
+
+        Returns
+        -------
+        W : array of shape (n, k)
+        """
+        X, _ = self._begin(X, **SPARSE)
+        X, b = self._checked(X)
+        rng = rng_from(self.random_state)
+        W0, H0 = self._start(X, W, H, rng)
+        s = self._strength(*X.shape)
+        options = {"max_iter": self.max_iter, "tol": self.tol, "shuffle": self.shuffle}
+        result = self._drive(
+            lambda task: factorize(
+                X, W0, H0, s, b, self.solver, rng, task=task, **options
+            ),
+            total=self.max_iter,
+            X=X,
+        )
+        W, H = result.state.W, result.state.H
+        if self.solver == "cd":
+            W = self._rows_given(X, H, W, s)
+        self.components_ = np.ascontiguousarray(H.T)
+        self.n_components_ = H.shape[1]
+        D = mu.total(X, W, H, b)
+        self.reconstruction_err_ = float(np.sqrt(2 * max(D, 0.0)))
+        return W
+
+    def transform(self, X):
+        """W of new rows, H fixed: each row by itself, until it settles."""
+        X = self._ready(X, **SPARSE)
+        X, b = self._checked(X)
+        H = np.ascontiguousarray(self.components_.T.astype(X.dtype))
+        k, s = H.shape[1], self._strength(*X.shape)
+        if self.solver == "cd":
+            return self._rows_given(X, H, np.zeros((X.shape[0], k), X.dtype), s)
+        size = np.sqrt(max(float(X.mean()), 0.0) / k)
+        W = np.full((X.shape[0], k), size or 1.0, X.dtype)
+        for _ in range(self.max_iter):
+            new = mu.update_rows(X, W, H, b, s.l1_W, s.l2_W)
+            moved = float(np.abs(new - W).max(initial=0.0))
+            W = new
+            if moved <= self.tol * float(W.max(initial=0.0)):
+                break
+        return W
+
+    def _rows_given(self, X, H, W, s):
+        """Eq. (2) solved for every row, from W."""
+        options: Any = {"most": self.max_iter, "enough": self.tol}
+        C, order = Product(X).times(H), np.arange(H.shape[1])
+        return descend(W, H.T @ H, C, s.l1_W, s.l2_W, order, **options)[0]
+
+    def inverse_transform(self, X):
+        """Rows W H from W."""
+        check_is_fitted(self)
+        W = np.asarray(X)
+        if W.ndim != 2 or W.shape[1] != len(self.components_):
+            raise ValueError(
+                f"expected {len(self.components_)} columns, got shape {W.shape}."
+            )
+        return W @ self.components_
+
+    def _checked(self, X):
+        """X as CSR if sparse, nonnegative, and beta."""
+        X = X.tocsr() if sp.issparse(X) else X
+        check_non_negative(X, "NMF (input X)")
+        b = LOSSES.get(self.beta_loss, self.beta_loss)
+        if self.solver == "cd" and b != 2:
+            raise ParameterError(
+                f"beta_loss={self.beta_loss!r} of NMF needs solver='mu'."
+            )
+        zeros = (
+            X.nnz < X.shape[0] * X.shape[1] if sp.issparse(X) else bool((X == 0).any())
+        )
+        if b <= 0 and zeros:
+            raise ValueError(
+                "When beta_loss <= 0, X must have no zeros: the divergence from one is "
+                "infinite."
+            )
+        return X, float(b)
+
+    def _strength(self, n, d) -> Strength:
+        a = self.alpha_W
+        c = a if self.alpha_H == "same" else float(self.alpha_H)
+        r = self.l1_ratio
+        return Strength(a * r * d, a * (1 - r) * d, c * r * n, c * (1 - r) * n)
+
+    def _start(self, X, W, H, rng):
+        n, d = X.shape
+        k = self.n_components
+        if self.init == "custom":
+            if W is None or H is None:
+                raise ValueError("init='custom' needs W and H.")
+            W, H = (np.array(A, dtype=X.dtype) for A in (W, H))
+            k = len(H) if k in ("auto", None) else k
+            if W.shape != (n, k) or H.shape != (k, d):
+                raise ValueError(
+                    f"W and H must have shapes {(n, k)} and {(k, d)}, got {W.shape} "
+                    f"and {H.shape}."
+                )
+            for A, name in ((W, "W"), (H, "H")):
+                check_non_negative(A, f"NMF (input {name})")
+            return W, np.ascontiguousarray(H.T)
+        if W is not None or H is not None:
+            warnings.warn(
+                "W and H are used only with init='custom'.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        k = d if k in ("auto", None) else k
+        kind = self.init or ("nndsvda" if k <= min(n, d) else "random")
+        if kind != "random" and k > min(n, d):
+            raise ValueError(
+                f"init={kind!r} needs n_components <= min(n_samples, n_features)="
+                f"{min(n, d)}, got {k}."
+            )
+        if kind == "nndsvd" and self.solver == "mu":
+            warnings.warn(
+                "zeros of init='nndsvd' stay zero under solver='mu'; see 'nndsvda'.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return start(X, k, kind, rng)
+
+    @property
+    def _n_features_out(self):
+        return int(self.components_.shape[0])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

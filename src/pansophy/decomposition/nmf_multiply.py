@@ -1,0 +1,101 @@
+"""Multiplicative updates of NMF, for every beta divergence.
+
+    d_b(x, y) = (x^b + (b-1) y^b - b x y^(b-1)) / (b (b-1))                      (1)
+    d_1 = x log(x/y) - x + y        d_0 = x/y - log(x/y) - 1        d_2 = (x-y)^2/2
+
+With Y = W H, each factor is multiplied by a quotient of two sums of nonnegative terms,
+
+    W <- W * [ ((Y^(b-2) X) H^T) / (Y^(b-1) H^T + l1 + l2 W) ]^g                 (2)
+
+and H likewise; g = 1 for b in [1, 2], 1/(2-b) below, 1/(b-1) above keeps the sum of
+(1) from rising. Rows go in blocks, so Y is never whole; for b = 2 it is not needed,
+and for b = 1 only at the stored entries of a sparse X.
+
+Refs      [LeeSeung2001]; [Fevotte2011] the exponent g
+"""
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core.numerics import xlogy
+from ..core.rows import rows
+from ._nmf import at_entries
+
+TINY = 1e-30
+
+
+def divergence(x, y, b):
+    """Sum of eq. (1) over the entries of two arrays."""
+    x, y = x.astype(float, copy=False), np.maximum(y, TINY).astype(float, copy=False)
+    if b == 2:
+        return float(np.sum((x - y) ** 2)) / 2
+    if b == 1:
+        return float(np.sum(xlogy(x, np.maximum(x, TINY) / y) - x + y))
+    if b == 0:
+        q = np.maximum(x, TINY) / y
+        return float(np.sum(q - np.log(q) - 1))
+    mixed = np.sum(x**b) + (b - 1) * np.sum(y**b) - b * np.sum(x * y ** (b - 1))
+    return float(mixed / (b * (b - 1)))
+
+
+def exponent(b):
+    """g of eq. (2)."""
+    return 1 / (2 - b) if b < 1 else 1 / (b - 1) if b > 2 else 1.0
+
+
+def parts(x, w, H, b):
+    """Y^(b-2) X and Y^(b-1) of one block, and its divergence; H is (d, k)."""
+    if sp.issparse(x) and b == 1:
+        y = np.maximum(at_entries(w, H, x.indptr, x.indices), TINY)
+        stored = xlogy(x.data, np.maximum(x.data, TINY) / y) - x.data
+        D = float(np.sum(stored)) + float(w.sum(axis=0) @ H.sum(axis=0))
+        return type(x)((x.data / y, x.indices, x.indptr), shape=x.shape), None, D
+    x = x.toarray() if sp.issparse(x) else x
+    Y = np.maximum(w @ H.T, TINY)
+    D = divergence(x, Y, b)
+    if b == 2:
+        return x, Y, D
+    if b == 1:
+        return x / Y, None, D
+    low = Y ** (b - 2)
+    return x * low, low * Y, D
+
+
+def total(X, W, H, b):
+    """Sum of eq. (1) over X and W H^T."""
+    return rows(X, W).sum(lambda x, w: parts(x, w, H, b)[2])
+
+
+def update(W, top, bottom, l1, l2, b):
+    """Eq. (2) given its two sums."""
+    bottom = bottom + l1 + l2 * W
+    quotient = top / np.where(bottom == 0, np.finfo(W.dtype).eps, bottom)
+    g = exponent(b)
+    return W * (quotient if g == 1 else quotient**g)
+
+
+def update_rows(X, W, H, b, l1, l2):
+    """The new W."""
+    if b == 2:
+        return update(W, X @ H, W @ (H.T @ H), l1, l2, b).astype(W.dtype)
+
+    def stats(x, w):
+        A, B, _ = parts(x, w, H, b)
+        bottom = H.sum(axis=0)[None, :] if B is None else B @ H
+        return update(w, A @ H, bottom, l1, l2, b).astype(w.dtype)
+
+    return rows(X, W).map(stats)
+
+
+def update_columns(X, W, H, b, l1, l2):
+    """The new H (d, k), and the divergence before it."""
+
+    def stats(x, w):
+        A, B, D = parts(x, w, H, b)
+        low = np.zeros((1, w.shape[1])) if B is None else B.T @ w
+        return A.T @ w, low, D
+
+    top, bottom, D = rows(X, W).sum(stats)
+    if b == 1:
+        bottom = W.sum(axis=0)[None, :]
+    return update(H, top, bottom, l1, l2, b).astype(H.dtype), D

@@ -1,0 +1,283 @@
+"""Probabilistic PCA: a Gaussian whose covariance is k directions plus equal noise.
+
+    x = W^T z + m + e,    z ~ N(0, I_k),    e ~ N(0, s2 I)                       (1)
+
+so x ~ N(m, C), C = W^T W + s2 I. With l_1 >= ... >= l_d the eigenvalues of the
+covariance (divided by n) and V its eigenvectors, the likelihood is highest at
+
+    s2 = (l_{k+1} + ... + l_d) / (d - k),    W = diag(l_j - s2)^(1/2) V          (2)
+
+up to a rotation of z. The same point by turns, in which the likelihood never falls and
+which needs only products with the rows:
+
+    M = W W^T + s2 I,    Y = W S,    W' = (s2 I + M^-1 W Y^T)^-T Y               (3)
+    s2' = (trace S - trace(Y M^-1 W'^T)) / d                                     (4)
+
+With values missing (NaN) there is no closed form; EM integrates over them (`factors`).
+As s2 goes to 0, E[z | x] becomes the orthogonal projection of PCA.
+
+Cost      that of PCA (2); n d k a turn (3); n d k^2 a turn with missing values
+Shapes    X (n, d)   W (k, d)   m (d,)   S (d, d), never formed in (3)
+Refs      [Tipping1999]; [Roweis1998]; [Ilin2010]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from ..base import Density, Estimator, PrefixedOutput, Transformer
+from ..core.iterate import absolute_change, iterate
+from ..core.low_rank import Product, flip
+from ..core.numerics import LOG_2PI
+from ..core.progress import SILENT
+from ..core.random import rng_from
+from ..params import Count, NonNegative, ParameterError
+from ..typing import Seed
+from .factors import Factors, covariance, draw, fill, fit_missing, posterior, precision
+from .moments import center
+from .pca import PCA
+
+HOLES = {"ensure_all_finite": "allow-nan"}
+
+
+class State(NamedTuple):
+    W: np.ndarray
+    s2: float
+    Y: np.ndarray  # W S
+    objective: float  # minus the mean log-likelihood
+
+
+def closed_form(variances, V, total, d, n):
+    """Eq. (2) from the k leading eigenvalues, their axes and the trace."""
+    k = len(variances)
+    left = max(total - float(np.sum(variances)), 0.0)
+    s2 = left / (d - k) if k < d else 0.0
+    least = 1e-12 * max(total / d, 1e-300)
+    s2 = max(s2, least)
+    return np.sqrt(np.maximum(variances - s2, 0.0))[:, None] * V, s2
+
+
+def settle(W, s2, square, trace, d) -> State:
+    """The state at given parameters: Y and the objective, which needs Y alone.
+
+    -log p = d/2 log 2 pi + 1/2 log det C + 1/2 trace(C^-1 S), with
+    s2 trace(C^-1 S) = trace S - trace(M^-1 W Y^T).
+    """
+    k = len(W)
+    Y = square(W)
+    M = W @ W.T + s2 * np.eye(k)
+    inner = np.trace(np.linalg.solve(M, W @ Y.T))
+    log_det = np.linalg.slogdet(M)[1] + (d - k) * np.log(s2)
+    objective = 0.5 * (d * LOG_2PI + log_det + (trace - inner) / s2)
+    return State(W, s2, Y, float(objective))
+
+
+def turn(state: State, square, trace, d, least) -> State:
+    """Eqs (3) and (4)."""
+    W, s2, Y, _ = state
+    k = len(W)
+    M = W @ W.T + s2 * np.eye(k)
+    A = s2 * np.eye(k) + np.linalg.solve(M, W @ Y.T)
+    new = np.linalg.solve(A.T, Y)
+    s2 = (trace - np.trace(np.linalg.solve(M, Y @ new.T))) / d
+    return settle(new, max(float(s2), least), square, trace, d)
+
+
+def by_turns(X, k, rng, *, max_iter, tol, task=SILENT):
+    """EM from a random start; S W^T only by products with the rows."""
+    n, m, scatter = center(X)
+    d, trace = int(X.shape[1]), scatter / n
+    A = Product(X, m.astype(X.dtype))
+
+    def square(W):
+        P = np.ascontiguousarray(W.T).astype(X.dtype)
+        out = A.back(A.times(P)) if A.wide else A.square(P)
+        return out.T.astype(float) / n
+
+    scale = max(trace / d, 1e-300)
+    start = rng.standard_normal((k, d)) * np.sqrt(scale / k)
+    return m, iterate(
+        lambda s: turn(s, square, trace, d, 1e-12 * scale),
+        settle(start, scale, square, trace, d),
+        max_iter=max_iter,
+        tol=tol,
+        change=absolute_change,
+        task=task,
+    )
+
+
+@dataclass(eq=False, repr=False)
+class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
+    """PCA as a density: likelihood, sampling, missing values.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        k; None is one less than the smaller of rows and columns, at least 1.
+    method : {"auto", "closed_form", "em"}, default="auto"
+        "auto" is the closed form, and EM where values are missing (NaN).
+    max_iter : int, default=1000
+        Most turns of EM.
+    tol : float, default=1e-7
+        Stop when a turn changes the mean log-likelihood by no more than this.
+    random_state : int, RandomState, Generator or None, default=None
+        Start of EM, and `sample`.
+
+    Attributes
+    ----------
+    components_ : array of shape (k, d)
+        W, its rows orthogonal and falling in length.
+    noise_variance_ : float
+        s2.
+    mean_ : array of shape (d,)
+        m.
+    explained_variance_ : array of shape (k,)
+        Eigenvalues of C along the components.
+    loglike_ : float
+        Mean log-likelihood of the rows of `fit`.
+    n_iter_, history_, converged_, interrupted_
+        How EM went; 1 turn for the closed form.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.decomposition import ProbabilisticPCA
+    >>> root = np.sqrt(3 * np.array([4.0, 1.0, 0.5]))
+    >>> model = ProbabilisticPCA(1).fit(np.vstack([np.diag(root), -np.diag(root)]))
+    >>> round(model.noise_variance_, 6), float(abs(model.components_[0, 0]).round(6))
+    (0.75, 1.802776)
+    """
+
+    n_components: Count | None = None
+    _: KW_ONLY
+    method: Literal["auto", "closed_form", "em"] = "auto"
+    max_iter: Count = 1000
+    tol: NonNegative = 1e-7
+    random_state: Seed = None
+
+    def fit(self, X, y=None):
+        """Find W, m and s2.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            NaN marks a missing value.
+        y : None
+            Not used.
+        """
+        X, _ = self._begin(X, ensure_min_samples=2, **HOLES)
+        k = self.n_components or max(min(X.shape) - 1, 1)
+        if k > min(X.shape):
+            raise ValueError(
+                f"n_components={k} must be at most min(n_samples, n_features)="
+                f"{min(X.shape)}."
+            )
+        holes = bool(np.isnan(X).any())
+        if holes and self.method == "closed_form":
+            raise ParameterError(
+                "method='closed_form' of ProbabilisticPCA needs rows without missing "
+                "values; take 'em'."
+            )
+        if holes or self.method == "em":
+            p, self.loglike_ = self._em(X, k, holes)
+        else:
+            p, self.loglike_ = self._closed(X, k)
+        # rotate z so that the rows of W are orthogonal and fall in length
+        _, s, V = scipy.linalg.svd(p.W, full_matrices=False)
+        W = s[:, None] * flip(None, V)[1]
+        self.components_ = W.astype(X.dtype)
+        self.mean_ = p.m.astype(X.dtype)
+        self.noise_variance_ = float(p.psi[0])
+        self.explained_variance_ = (s**2 + self.noise_variance_).astype(X.dtype)
+        self._n_features_out, self.n_components_ = k, k
+        return self
+
+    def _closed(self, X, k):
+        n, d = X.shape
+        model = PCA(k, random_state=self.random_state).fit(X)
+        total = float(center(X).scatter) / n
+        variances = np.asarray(model.explained_variance_, float) * (n - 1) / n
+        V = np.asarray(model.components_, float)
+        W, s2 = closed_form(variances, V, total, d, n)
+        kept = np.maximum(variances, s2)
+        log_det = np.sum(np.log(kept)) + (d - k) * np.log(s2)
+        inner = np.sum(variances / kept) + (total - np.sum(variances)) / s2
+        loglik = -0.5 * (d * LOG_2PI + log_det + inner)
+        self.n_iter_, self.history_ = 1, {"objective": np.array([-loglik])}
+        self.converged_, self.interrupted_ = True, False
+        return Factors(W, np.asarray(model.mean_, float), np.full(d, s2)), loglik
+
+    def _em(self, X, k, holes):
+        rng, d = rng_from(self.random_state), X.shape[1]
+        limits: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
+        found = {}
+
+        def run(task):
+            if holes:
+                full = X.astype(float)
+                return fit_missing(full, k, rng, tied=True, task=task, **limits)
+            found["m"], result = by_turns(X, k, rng, task=task, **limits)
+            return result
+
+        result = self._drive(run, total=self.max_iter, X=X)
+        state = result.state
+        if holes:
+            return state.params, -state.objective
+        return Factors(state.W, found["m"], np.full(d, state.s2)), -state.objective
+
+    def _params(self):
+        d = self.n_features_in_
+        double = lambda a: np.asarray(a, float)
+        psi = np.full(d, max(self.noise_variance_, 1e-300))
+        return Factors(double(self.components_), double(self.mean_), psi)
+
+    def transform(self, X):
+        """E[z | x] of each row; missing values are integrated out."""
+        X = self._ready(X, **HOLES)
+        return posterior(X.astype(float), self._params())[0].astype(X.dtype)
+
+    def fit_transform(self, X, y=None):
+        """`fit`, then `transform` of the same rows."""
+        return self.fit(X).transform(X)
+
+    def inverse_transform(self, X):
+        """E[x | z], the rows W^T z + m."""
+        return np.asarray(X) @ self.components_ + self.mean_
+
+    def impute(self, X):
+        """X with every missing value at its expectation given the rest of its row."""
+        X = self._ready(X, **HOLES)
+        return fill(X.astype(float), self._params()).astype(X.dtype)
+
+    def score_samples(self, X):
+        """log p(x) of each row, of what was seen of it."""
+        X = self._ready(X, **HOLES)
+        return posterior(X.astype(float), self._params())[2]
+
+    def score(self, X, y=None):
+        """The mean of `score_samples`."""
+        return float(np.mean(self.score_samples(X)))
+
+    def sample(self, n_samples=1):
+        """Draw rows of eq. (1)."""
+        self._ready(self.mean_[None, :])
+        return draw(n_samples, self._params(), rng_from(self.random_state))
+
+    def get_covariance(self):
+        """C = W^T W + s2 I."""
+        self._ready(self.mean_[None, :])
+        return covariance(self._params())
+
+    def get_precision(self):
+        """The inverse of C."""
+        self._ready(self.mean_[None, :])
+        return precision(self._params())
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,123 @@
+"""Brute force by matrix products: tiles that say which pairs are worth computing.
+
+    s_ij = |x_j|^2 / 2 - x_j.q_i = (|x_j - q_i|^2 - |q_i|^2) / 2                 (1)
+
+is one product of rows [-x, |x|^2 / 2] and [q, 1], taken about the mean of X, in float32
+even if X is float64. It errs by at most e / 2,
+
+    e = (d + 16) u (|q| + max |x|)^2     u the rounding unit                     (2)
+
+so whatever lies within e of the limit asked for is computed from x - q itself, and the
+rest cannot matter. If so many rows lie within e of each other that nothing is told
+apart, the block is done again in full precision, about the mean of each tile.
+
+Shapes    X (n, d)   Q (m, d)   a tile (QUERIES, ROWS)
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core import threads
+from . import _brute, _lists
+from .dense import cuts
+
+QUERIES, ROWS = 256, 1024  # a tile of products: a megabyte in float32
+
+
+class Tiles(NamedTuple):
+    """Rows about their mean with |x|^2 / 2 as a last column, for matrix products."""
+
+    center: np.ndarray  # (d,)
+    rows: np.ndarray  # (n, d + 1), [-x, |x|^2 / 2] in float32 or float64
+    longest: float  # the largest |x|
+
+
+def tiled(X, dtype=np.float32) -> Tiles:
+    """The parts of brute force that do not depend on the queries."""
+    n, d = X.shape
+    center, rows, longest = X.mean(axis=0), np.empty((n, d + 1), dtype), 0.0
+    for cut in cuts(n, ROWS):
+        A = X[cut] - center
+        half = 0.5 * np.einsum("ij,ij->i", A, A)
+        rows[cut, :d], rows[cut, d] = -A, half
+        longest = max(longest, math.sqrt(2 * float(half.max())))
+    return Tiles(center, rows, longest)
+
+
+class Asked(NamedTuple):
+    """A block of queries for `Tiles`."""
+
+    rows: np.ndarray  # (b, d + 1), [q, 1] about the same mean
+    norms: np.ndarray  # (b,), |q|^2
+    room: np.ndarray  # (b,), e: what a squared distance may be off by
+
+
+def asked(tiles, Q) -> Asked:
+    A = Q - tiles.center
+    norms = np.einsum("ij,ij->i", A, A).astype(np.float64)
+    dtype = tiles.rows.dtype
+    rows = np.ones((len(A), A.shape[1] + 1), dtype)
+    rows[:, :-1] = A
+    # each of d + 1 products and sums, and each rounding of x and q, errs by 1 unit
+    room = (
+        (A.shape[1] + 16) * np.finfo(dtype).eps * (np.sqrt(norms) + tiles.longest) ** 2
+    )
+    return Asked(rows, norms, room)
+
+
+def tile_nearest(index, Q, own, k):
+    """Lists by matrix products, one task for each block of queries."""
+    m = len(Q)
+    D = np.full((m, k), np.inf, index.X.dtype)
+    J = np.full((m, k), index.n, np.int64)
+
+    def find(cut):
+        gathered(index, Q[cut], own[cut], D[cut], J[cut])
+        _lists.sort_lists(D[cut], J[cut])
+
+    for _ in threads.run(((lambda c=c: find(c)) for c in cuts(m, QUERIES)), blas=True):
+        pass
+    return D, J
+
+
+def gathered(index, Q, own, D, J):
+    """Fill the lists of a block of queries."""
+    tiles, (b, k) = index.tiles, D.shape
+    ask = asked(tiles, Q)
+    limit, used = np.full(b, np.inf, np.float32), np.zeros(b, np.int64)
+    size = 2 * k + 4 * _brute.STEP
+    values, rows = np.empty((b, size), np.float32), np.empty((b, size), np.int64)
+    S = np.empty((b, min(ROWS, index.n)), np.float32)
+    for cut in cuts(index.n, ROWS):
+        T = S[:, : cut.stop - cut.start]
+        np.matmul(ask.rows, tiles.rows[cut].T, out=T)
+        if not _brute.gather(T, cut.start, own, ask.room, k, limit, used, values, rows):
+            computed(index, Q, own, D, J)
+            return
+    _brute.settle(index.X, Q, ask.room, used, values, rows, D, J)
+
+
+def computed(index, Q, own, D, J):
+    """The same for rows too close for float32 to tell apart: in full precision."""
+    for cut in cuts(index.n, ROWS):
+        X = index.X[cut]
+        tiles = tiled(X, X.dtype)
+        ask = asked(tiles, Q)
+        S = ask.rows @ tiles.rows.T
+        _brute.near(S, X, cut.start, Q, own, ask.norms, ask.room, D, J)
+
+
+def tile_pairs(index, Q, radius):
+    """(query, row, squared distance) of the pairs within a radius, by tiles."""
+    pairs = []
+    for cut in cuts(len(Q), QUERIES):
+        ask = asked(index.tiles, Q[cut])
+        for rows in cuts(index.n, ROWS):
+            S = ask.rows @ index.tiles.rows[rows].T
+            who, row, far = _brute.inside(
+                S, index.X[rows], Q[cut], ask.norms, ask.room, radius[cut]
+            )
+            pairs.append((who + cut.start, row + rows.start, far))
+    return pairs

@@ -1,0 +1,34 @@
+"""Loop of SMACOF: one pass over all pairs for the stress and the next points."""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True, error_model="numpy",
+      fastmath={"contract", "reassoc", "nsz", "arcp"})  # fmt: skip
+def guttman(T, Y, lo, hi, out):
+    """Rows of eq. (2) of `mds.py`, and their parts of the stress and of sum d^2.
+
+    T (n, n) are the targets, Y (m, n) the points in columns.
+    """
+    m, n = Y.shape
+    w = np.empty(n)
+    stress, size = 0.0, 0.0
+    for i in range(lo, hi):
+        w[:] = 0
+        for c in range(m):
+            y, here = Y[c], Y[c, i]
+            for j in range(n):
+                w[j] += (here - y[j]) * (here - y[j])
+        row = T[i]
+        for j in range(n):
+            size += w[j]
+            d = np.sqrt(w[j])
+            stress += (d - row[j]) * (d - row[j])
+            w[j] = row[j] / d if d > 0 else row[j] * 1e5
+        for c in range(m):
+            y, here, s = Y[c], Y[c, i], 0.0
+            for j in range(n):
+                s += w[j] * (here - y[j])
+            out[c, i] = s / n
+    return stress, size

@@ -1,0 +1,259 @@
+"""Loops of t-SNE: the width of each row, the pull, the push, one step of descent.
+
+Points lie in columns, Y (m, n), so that neighbouring numbers in memory are the same
+coordinate of neighbouring points and the sums over points run in vector registers.
+The kernel is Student's with a (whole) degrees of freedom,
+q = (1 + |y - z|^2 / a)^(-(a+1)/2); a = 1 in two dimensions has loops of its own.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from ..core._crew import done, publish, settle, take, wait
+
+FAST = {"contract", "reassoc", "nsz", "arcp"}
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def widths(D, target, lo, hi, P):
+    """P[i] = exp(-b_i D[i]) / sum, b_i such that its entropy is `target`.
+
+    Newton's steps on log b inside a bracket; D holds squared distances, and an
+    infinite one means no neighbour.
+    """
+    k = D.shape[1]
+    for i in range(lo, hi):
+        least, mean, count = np.inf, 0.0, 0
+        for j in range(k):
+            if D[i, j] < np.inf:
+                least = min(least, D[i, j])
+                mean += D[i, j]
+                count += 1
+        spread = mean / max(count, 1) - least
+        low, high = 0.0, np.inf
+        b = 1.0 / spread if spread > 0 else 1.0
+        total = 1.0
+        for _ in range(100):
+            total, first, second = 0.0, 0.0, 0.0
+            for j in range(k):
+                gap = D[i, j] - least
+                p = math.exp(-b * gap) if gap < np.inf else 0.0
+                P[i, j] = p
+                if p > 0.0:
+                    total += p
+                    first += p * gap
+                    second += p * gap * gap
+            first /= total
+            variance = second / total - first * first
+            miss = math.log(total) + b * first - target
+            if abs(miss) < 1e-6 or b > 1e300 or b < 1e-300:
+                break
+            if miss > 0:
+                low = b
+            else:
+                high = b
+            slope = b * b * variance  # -dH / d log b
+            new = b * math.exp(min(max(miss / slope, -3.0), 3.0)) if slope > 0 else b
+            if not low < new < high:
+                new = 2 * b if high == np.inf else 0.5 * (low + high)
+            if new == b:
+                break
+            b = new
+        for j in range(k):
+            P[i, j] /= total
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def pull(indptr, indices, p, Y, a, lo, hi, A):
+    """A[:, i] = sum_j p_ij (y_i - y_j) / (1 + |y_i - y_j|^2 / a) over neighbours j."""
+    m, rate = Y.shape[0], Y.dtype.type(1 / a)
+    one = Y.dtype.type(1)
+    if m == 2:
+        x, y = Y[0], Y[1]
+        for i in range(lo, hi):
+            xi, yi = x[i], y[i]
+            sx, sy = x.dtype.type(0), x.dtype.type(0)
+            for e in range(indptr[i], indptr[i + 1]):
+                j = indices[e]
+                u, v = xi - x[j], yi - y[j]
+                w = p[e] / (one + rate * (u * u + v * v))
+                sx += w * u
+                sy += w * v
+            A[0, i], A[1, i] = sx, sy
+        return
+    for i in range(lo, hi):
+        A[:, i] = 0
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            s = Y.dtype.type(0)
+            for c in range(m):
+                s += (Y[c, i] - Y[c, j]) ** 2
+            w = p[e] / (one + rate * s)
+            for c in range(m):
+                A[c, i] += w * (Y[c, i] - Y[c, j])
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def pull_all(P, Y, a, lo, hi, A):
+    """The pull of eq. (5) when every pair has a p_ij, P (n, n)."""
+    m, n = Y.shape
+    rate, one = Y.dtype.type(1 / a), Y.dtype.type(1)
+    w = np.empty(n, Y.dtype)
+    for i in range(lo, hi):
+        w[:] = 0
+        for c in range(m):
+            yc, here = Y[c], Y[c, i]
+            for j in range(n):
+                w[j] += (here - yc[j]) * (here - yc[j])
+        row = P[i]
+        for j in range(n):
+            w[j] = row[j] / (one + rate * w[j])
+        for c in range(m):
+            yc, here, s = Y[c], Y[c, i], Y.dtype.type(0)
+            for j in range(n):
+                s += w[j] * (here - yc[j])
+            A[c, i] = s
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def push(Y, a, lo, hi, F):
+    """F[:, i] = sum_j q_ij (y_i - y_j) / (1 + |y_i - y_j|^2 / a); sum of these q."""
+    m, n = Y.shape
+    rate, one = Y.dtype.type(1 / a), Y.dtype.type(1)
+    Z = 0.0
+    if m == 2 and a == 1:
+        x, y = Y[0], Y[1]
+        for i in range(lo, hi):
+            xi, yi = x[i], y[i]
+            sx, sy = x.dtype.type(0), x.dtype.type(0)
+            z = x.dtype.type(0)
+            for j in range(n):
+                u, v = xi - x[j], yi - y[j]
+                q = one / (one + u * u + v * v)
+                z += q
+                q *= q
+                sx += q * u
+                sy += q * v
+            F[0, i], F[1, i] = sx, sy
+            Z += z - one
+        return Z
+    w, q = np.empty(n, Y.dtype), np.empty(n, Y.dtype)
+    for i in range(lo, hi):
+        w[:] = 0
+        for c in range(m):
+            yc, here = Y[c], Y[c, i]
+            for j in range(n):
+                w[j] += (here - yc[j]) * (here - yc[j])
+        for j in range(n):
+            w[j] = one / (one + rate * w[j])
+        powers(w, a, q)
+        z = Y.dtype.type(0)
+        for j in range(n):
+            z += q[j]
+            w[j] *= q[j]
+        for c in range(m):
+            yc, here, s = Y[c], Y[c, i], Y.dtype.type(0)
+            for j in range(n):
+                s += w[j] * (here - yc[j])
+            F[c, i] = s
+        Z += z - one
+    return Z
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def powers(w, a, q):
+    """q = w^((a + 1) / 2) for a whole a, by products and one root."""
+    for j in range(len(w)):
+        q[j] = np.sqrt(w[j]) if a % 2 == 0 else w[j]
+    for _ in range(a // 2 if a % 2 == 0 else (a - 1) // 2):
+        for j in range(len(w)):
+            q[j] *= w[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def advance(Y, U, G, A, F, rise, fall, rate, momentum):
+    """One step of descent with gains; the squared norm of the gradient, eq. (6)."""
+    m, n = Y.shape
+    norm = 0.0
+    for c in range(m):
+        for i in range(n):
+            g = rise * A[c, i] - fall * F[c, i]
+            norm += g * g
+            gain = G[c, i] + 0.2 if U[c, i] * g < 0 else G[c, i] * 0.8
+            gain = max(gain, 0.01)
+            G[c, i] = gain
+            U[c, i] = momentum * U[c, i] - rate * gain * g
+            Y[c, i] += U[c, i]
+    return norm
+
+
+@njit(cache=True, nogil=True)
+def block(indptr, indices, p, Y, a, k, width, A, F, parts):
+    """The pull and the push of one piece of the points."""
+    lo, hi = k * width, min((k + 1) * width, Y.shape[1])
+    pull(indptr, indices, p, Y, a, lo, hi, A)
+    parts[k] = push(Y, a, lo, hi, F)
+
+
+@njit(cache=True, nogil=True)
+def lead(board, indptr, indices, p, Y, a, width, A, F, parts, U, G, how, steps):
+    """Steps of descent with direct sums, pieces shared with the hands.
+
+    `how` is the constant of eq. (3), the exaggeration, the rate and the momentum.
+    """
+    c, e, rate, momentum = how
+    norm = 0.0
+    for _ in range(steps):
+        publish(board, len(parts))
+        k = take(board)
+        while k >= 0:
+            block(indptr, indices, p, Y, a, k, width, A, F, parts)
+            done(board)
+            k = take(board)
+        settle(board)
+        Z = 0.0
+        for k in range(len(parts)):
+            Z += parts[k]
+        norm = advance(Y, U, G, A, F, c * e, c / Z, rate, momentum)
+    return norm
+
+
+@njit(cache=True, nogil=True)
+def hand(board, indptr, indices, p, Y, a, width, A, F, parts):
+    """What another thread does until the steps are taken."""
+    while True:
+        k = wait(board)
+        if k < 0:
+            return
+        block(indptr, indices, p, Y, a, k, width, A, F, parts)
+        done(board)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def misfit(indptr, indices, p, Y, a, lo, hi):
+    """sum over neighbours of p_ij log(p_ij / q_ij), with q_ij not yet over Z."""
+    m, half, total = Y.shape[0], 0.5 * (a + 1), 0.0
+    for i in range(lo, hi):
+        for e in range(indptr[i], indptr[i + 1]):
+            if p[e] > 0:
+                s = 0.0
+                for c in range(m):
+                    s += (Y[c, i] - Y[c, indices[e]]) ** 2
+                total += p[e] * (math.log(p[e]) + half * math.log1p(s / a))
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def misfit_all(P, Y, a, lo, hi):
+    """`misfit` when every pair has a p_ij."""
+    m, half, total = Y.shape[0], 0.5 * (a + 1), 0.0
+    for i in range(lo, hi):
+        for j in range(P.shape[1]):
+            if P[i, j] > 0 and i != j:
+                s = 0.0
+                for c in range(m):
+                    s += (Y[c, i] - Y[c, j]) ** 2
+                total += P[i, j] * (math.log(P[i, j]) + half * math.log1p(s / a))
+    return total

@@ -1,0 +1,194 @@
+"""The descent of t-SNE: from affinities P and a start Y to an embedding.
+
+    KL(P | Q) = sum_ij p_ij log(p_ij / q_ij),                                       (1)
+    q_ij = w_ij / Z,   w_ij = (1 + |y_i - y_j|^2 / a)^(-(a+1)/2),   Z = sum w       (2)
+
+with a = max(m - 1, 1) degrees of freedom in m dimensions. Its gradient is a pull
+along P against a push between all pairs, c = 2 (a + 1) / a:
+
+    dKL / dy_i = c (sum_j p_ij u_ij (y_i - y_j) - (1/Z) sum_j w_ij u_ij (y_i - y_j)) (3)
+    u_ij = 1 / (1 + |y_i - y_j|^2 / a)                                              (4)
+
+Each coordinate has a momentum and a gain that grows by 0.2 while its slope keeps its
+sign and shrinks by a fifth when it turns [Jacobs1988]. For the first EARLY steps P is
+exaggerated, which gathers clusters, with momentum 0.5; then 0.8.
+
+Shapes    P (n, n)   Y (m, n), points in columns
+Refs      [vanDerMaaten2008]; [Belkina2019] step sizes
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core import arrays, crew, threads
+from ..core.iterate import Result, iterate
+from ..core.progress import SILENT
+from . import _tsne
+from .affinity import Pairs
+from .repulsion import pieces
+
+EARLY = 250  # steps with exaggeration
+CHECK = 50  # steps between two looks at the objective
+SMALL = 200  # points below which handing work to threads costs more than it saves
+
+
+class State(NamedTuple):
+    """What CHECK steps of descent hand to the next."""
+
+    Y: Any  # (m, n)
+    U: Any  # the last step
+    G: Any  # the gains
+    objective: float  # KL, without exaggeration
+    steps: int  # steps taken
+    norm: float  # of the gradient
+    best: float  # the lowest objective since exaggeration ended
+    best_at: int
+
+
+class Plan(NamedTuple):
+    """How to descend."""
+
+    max_iter: int = 1000
+    exaggeration: float = 12.0
+    rate: Any = "auto"  # of learning; "auto" is n / 4 over the exaggeration
+    patience: int = 300  # steps without a lower objective
+    least: float = 1e-7  # norm of the gradient that counts as settled
+
+
+def forces(P, Y, a, repel):
+    """The pull, the push and Z of eq. (3); P is CSR or dense."""
+    n = Y.shape[1]
+    A = np.empty_like(Y)
+    if isinstance(P, Pairs):
+        pull = lambda lo, hi: _tsne.pull(P.indptr, P.indices, P.data, Y, a, lo, hi, A)
+    else:
+        pull = lambda lo, hi: _tsne.pull_all(P, Y, a, lo, hi, A)
+    F, tasks, _ = repel(Y)
+    pushes = len(tasks)
+    tasks = [*tasks, *(lambda c=c: pull(*c) for c in pieces(n))]
+    parts = [t() for t in tasks] if n < SMALL else list(threads.run(tasks))
+    return A, F, sum(parts[:pushes])
+
+
+def divergence(P, Y, a, Z):
+    """KL of eq. (1)."""
+    cuts = pieces(Y.shape[1])
+    if isinstance(P, Pairs):
+        part = lambda c: _tsne.misfit(P.indptr, P.indices, P.data, Y, a, *c)
+        mass = float(P.data.sum(dtype=np.float64))
+    else:
+        part = lambda c: _tsne.misfit_all(P, Y, a, *c)
+        mass = float(P.sum(dtype=np.float64))
+    return sum(threads.run([lambda c=c: part(c) for c in cuts])) + mass * math.log(Z)
+
+
+def gradient(P, Y, a, repel):
+    """Eq. (3) and KL, for points in columns."""
+    A, F, Z = forces(P, Y, a, repel)
+    return 2 * (a + 1) / a * (A - F / Z), divergence(P, Y, a, Z)
+
+
+def schedule(step, plan, n):
+    """(exaggeration, momentum, rate of learning) of a step."""
+    early = step < EARLY
+    e = plan.exaggeration if early else 1.0
+    rate = max(n / 4 / e, 50.0) if plan.rate == "auto" else plan.rate
+    return e, 0.5 if early else 0.8, rate
+
+
+def compiled_steps(P, a, repel, plan):
+    """A function that takes steps of descent in place, by compiled loops.
+
+    Where the push is direct all steps are taken in one compiled call.
+    """
+    c = 2 * (a + 1) / a
+
+    def run(Y, U, G, first, last):
+        e, momentum, rate = schedule(first, plan, Y.shape[1])
+        if isinstance(P, Pairs) and repel(Y)[2]:
+            norm = direct_steps(P, Y, U, G, a, (c, e, rate, momentum), last - first)
+        else:
+            for _ in range(first, last):
+                A, F, Z = forces(P, Y, a, repel)
+                norm = _tsne.advance(Y, U, G, A, F, c * e, c / Z, rate, momentum)
+        return Y, U, G, math.sqrt(norm), divergence(P, Y, a, forces(P, Y, a, repel)[2])
+
+    return run
+
+
+def direct_steps(P, Y, U, G, a, how, steps):
+    """Steps with direct sums, shared by threads that stay; the squared norm."""
+    n = Y.shape[1]
+    width = max(64, -(-n // 12))
+    A, F, parts = np.empty_like(Y), np.empty_like(Y), np.empty(-(-n // width))
+    shared = (P.indptr, P.indices, P.data, Y, a, width, A, F, parts)
+    return crew.run(
+        lambda board: _tsne.lead(board, *shared, U, G, how, steps),
+        lambda board, _: _tsne.hand(board, *shared),
+        hands=0 if n < SMALL else None,
+    )
+
+
+def array_steps(P, a, plan):
+    """The same as array mathematics: P and Y^T (n, m) on any device."""
+    xp = arrays.namespace(P)
+    n, c = P.shape[0], 2 * (a + 1) / a
+    on = xp.eye(n, dtype=P.dtype, device=arrays.device(P))
+    zero = xp.zeros_like(P)
+    known = float(xp.sum(xp.where(P > 0, P * xp.log(xp.where(P > 0, P, on + 1)), zero)))
+
+    def weights(Y):
+        s = xp.sum(Y * Y, axis=1)
+        D = s[:, None] + s[None, :] - 2 * Y @ xp.matrix_transpose(Y)
+        D = xp.where(D > 0, D, zero)
+        u = 1 / (1 + D / a)
+        w = u ** (0.5 * (a + 1)) * (1 - on)
+        return u, w, xp.sum(w)
+
+    def run(Y, U, G, first, last):
+        norm = 0.0
+        for step in range(first, last):
+            e, momentum, rate = schedule(step, plan, n)
+            u, w, Z = weights(Y)
+            M = (e * P - w / Z) * u
+            g = c * (xp.sum(M, axis=1)[:, None] * Y - M @ Y)
+            G = xp.where(U * g < 0, G + 0.2, G * 0.8)
+            G = xp.where(G < 0.01, xp.full_like(G, 0.01), G)
+            U = momentum * U - rate * G * g
+            Y = Y + U
+            norm = xp.sum(g * g)
+        u, _, Z = weights(Y)
+        rest = 0.5 * (a + 1) * float(xp.sum(P * xp.log(u)))
+        kl = known - rest + float(xp.sum(P)) * math.log(float(Z))
+        return Y, U, G, math.sqrt(float(norm)), kl
+
+    return run
+
+
+def descend(take, Y, plan, *, task=SILENT) -> Result:
+    """Take steps from Y until the plan says to stop; an element of history per CHECK.
+
+    The plan's end is the ordinary end: the reason is then "schedule".
+    """
+    xp = arrays.namespace(Y)
+
+    def round_of(state):
+        last = min(state.steps + CHECK, plan.max_iter)
+        Y, U, G, norm, kl = take(state.Y, state.U, state.G, state.steps, last)
+        if last <= EARLY or kl < state.best:
+            return State(Y, U, G, kl, last, norm, kl, last)
+        return State(Y, U, G, kl, last, norm, state.best, state.best_at)
+
+    def settled(_, new):
+        if new.norm <= plan.least:
+            return 0.0
+        waits = new.steps > EARLY and new.steps - new.best_at > plan.patience
+        return 0.0 if waits else 1.0
+
+    start = State(Y, xp.zeros_like(Y), xp.ones_like(Y), math.inf, 0, 1, math.inf, 0)
+    rounds = -(-plan.max_iter // CHECK)
+    how = {"change": settled, "watch": ("steps", "norm"), "task": task}
+    run = iterate(round_of, start, max_iter=rounds, tol=0.0, **how)
+    return run._replace(reason="schedule") if run.reason == "max_iter" else run

@@ -1,0 +1,239 @@
+"""Isomap: distances along the surface that the rows lie on, drawn flat.
+
+Rows are joined to their neighbours, an edge as long as the distance. The length of the
+shortest path between two rows stands for their distance along the surface, and
+classical scaling of those lengths G gives the embedding:
+
+    B = -1/2 J G^2 J,     B = U L U^T,     Y = U_m L_m^(1/2)                        (1)
+
+With every row joined to every other, G holds the distances themselves and Y the
+principal components. A new row q reaches row i through one of its own neighbours,
+
+    g_i = min_j d(q, x_j) + G_ji,                                                   (2)
+
+and lands at U_m^T L_m^(-1/2) b, b the products that (1) would give for g.
+
+Paths come from Dijkstra's algorithm, sources shared by threads. A graph in pieces is
+made whole with the shortest link between every two of them, with a warning.
+
+Cost      O(n (e + n) log n) for e edges; memory O(n^2), for G
+Shapes    X (n, d)   G, B (n, n)   Y (n, m)
+Refs      [Tenenbaum2000]; [Bengio2004] new rows
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from ..base import Estimator, PrefixedOutput, Transformer
+from ..core import threads
+from ..graphs import connected_components, symmetrised
+from ..params import Count, Jobs, NonNegative, Positive
+from . import _paths
+from .classical import centred, check_room, leading, scaled
+from .neighbours import Search, nearest_to, neighbour_graph
+from .repulsion import pieces
+
+
+def shortest_paths(G, *, method="auto"):
+    """Lengths of shortest paths between all nodes of an undirected graph, (n, n).
+
+    method "auto" and "D" are Dijkstra's algorithm, "FW" is Floyd and Warshall's.
+    """
+    G = sparse.csr_array(G)
+    if method == "FW":
+        return csgraph.shortest_path(G, method="FW", directed=False)
+    G = symmetrised(G, "either")
+    n = G.shape[0]
+    D = np.empty((n, n))
+    graph = (G.indptr.astype(np.int64), G.indices.astype(np.int64), G.data)
+    graph = (*graph[:2], graph[2].astype(np.float64))
+    tasks = [lambda c=c: _paths.dijkstra(*graph, *c, D) for c in pieces(n, 32)]
+    for _ in threads.run(tasks):
+        pass
+    return D
+
+
+def joined(G, X, search):
+    """The graph with its pieces linked by the shortest way between every two."""
+    count, labels = connected_components(G)
+    if count == 1:
+        return G
+    if search.metric == "precomputed" and sparse.issparse(X):
+        raise ValueError(
+            f"the graph of neighbours is in {count} pieces, and distances between "
+            "them are not given. Take more neighbours."
+        )
+    warnings.warn(
+        f"the graph of neighbours is in {count} pieces, which are linked where they "
+        "are nearest. Take more neighbours to avoid this.",
+        UserWarning,
+        stacklevel=5,
+    )
+    links = [shortest_link(X, labels, a, b, search) for a, b in
+             combinations(range(count), 2)]  # fmt: skip
+    i, j, d = (np.array(part) for part in zip(*links, strict=True))
+    G = sparse.coo_array(G)
+    data = np.concatenate([G.data, d])
+    at = (np.concatenate([G.row, i]), np.concatenate([G.col, j]))
+    return sparse.csr_array((data, at), shape=G.shape)
+
+
+def shortest_link(X, labels, a, b, search):
+    """(row, row, distance) of the nearest rows of two pieces."""
+    A, B = np.flatnonzero(labels == a), np.flatnonzero(labels == b)
+    if search.metric == "precomputed":
+        near = np.asarray(X)[np.ix_(A, B)]
+        i, j = np.unravel_index(np.argmin(near), near.shape)
+        return A[i], B[j], near[i, j]
+    d, rows = nearest_to(X[A], X[B], 1, search)
+    i = int(np.argmin(d[:, 0]))
+    return A[i], B[rows[i, 0]], d[i, 0]
+
+
+@dataclass(eq=False, repr=False)
+class Isomap(PrefixedOutput, Transformer, Estimator):
+    """Isomap embedding; the module text gives the method.
+
+    Parameters
+    ----------
+    n_neighbors : int or None, default=5
+        Neighbours that a row is joined to.
+    radius : float or None, default=None
+        Join all rows within this distance instead; n_neighbors must be None.
+    n_components : int, default=2
+        m, the dimensions of the embedding.
+    eigen_solver : "auto", "arpack" or "dense", default="auto"
+        How the eigenvectors are found.
+    tol : float, default=0
+        Of arpack; 0 is as exact as can be.
+    max_iter : int or None, default=None
+        Of arpack.
+    path_method : "auto", "FW" or "D", default="auto"
+        "D" and "auto" are Dijkstra's algorithm, "FW" Floyd and Warshall's.
+    neighbors_algorithm : "auto", "brute", "kd_tree" or "ball_tree", default="auto"
+        How neighbours are found; "ball_tree" takes the k-d tree for dense rows. The
+        answer is the same.
+    n_jobs : int or None, default=None
+        Threads; None for all cores.
+    metric : str or callable, default="minkowski"
+        Of the rows, or "precomputed" for a matrix of distances.
+    p : float, default=2
+        The power of minkowski.
+    metric_params : dict or None, default=None
+        Further arguments of the metric.
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n, m)
+        Y.
+    dist_matrix_ : array of shape (n, n)
+        G, the lengths of shortest paths.
+    eigenvalues_ : array of shape (m,)
+        The largest eigenvalues of B.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.manifold import Isomap
+    >>> t = np.linspace(0, 3, 30)
+    >>> arc = np.column_stack([np.cos(t), np.sin(t)])
+    >>> Y = Isomap(n_neighbors=2, n_components=1).fit_transform(arc)
+    >>> bool(abs(np.corrcoef(Y[:, 0], t)[0, 1]) > 0.999)
+    True
+    """
+
+    _: KW_ONLY
+    n_neighbors: Count | None = 5
+    radius: Positive | None = None
+    n_components: Count = 2
+    eigen_solver: Literal["auto", "arpack", "dense"] = "auto"
+    tol: NonNegative = 0
+    max_iter: Count | None = None
+    path_method: Literal["auto", "FW", "D"] = "auto"
+    neighbors_algorithm: Literal["auto", "brute", "kd_tree", "ball_tree"] = "auto"
+    n_jobs: Jobs = None
+    metric: str | Callable = "minkowski"
+    p: Positive = 2
+    metric_params: dict | None = None
+
+    def fit(self, X, y=None):
+        """Embed the rows; y is not used."""
+        X, _ = self._begin(X, accept_sparse="csr", ensure_min_samples=2)
+        n = X.shape[0]
+        self._check_use(n)
+        with threads.limited(self.n_jobs):
+            search = self._search()
+            graph = neighbour_graph(X, self.n_neighbors, self.radius, search)
+            G = shortest_paths(joined(graph, X, search), method=self.path_method)
+            B, means = centred(G**2)
+            how = {"tol": self.tol, "max_iter": self.max_iter}
+            values, U = leading(B, self.n_components, solver=self.eigen_solver, **how)
+        kind = X.dtype if X.dtype == np.float32 else np.float64
+        self.dist_matrix_ = G.astype(kind, copy=False)
+        self.embedding_ = scaled(values, U).astype(kind, copy=False)
+        self.eigenvalues_ = values
+        self._rows, self._vectors, self._means = X, U, means
+        self._energy = float(np.sum(B * B))
+        return self
+
+    def fit_transform(self, X, y=None):
+        """`fit`, then the embedding."""
+        return self.fit(X).embedding_
+
+    def transform(self, X):
+        """Where new rows land, eq. (2)."""
+        X = self._ready(X, accept_sparse="csr")
+        if self.n_neighbors is not None:
+            k = min(self.n_neighbors, len(self.dist_matrix_))
+            near, rows = nearest_to(X, self._rows, k, self._search())
+        else:
+            model = self._search().theirs(radius=self.radius).fit(self._rows)
+            near, rows = model.radius_neighbors(X)
+            if any(len(r) == 0 for r in rows):
+                raise ValueError("a row of X has no neighbour within the radius.")
+        out = np.empty((X.shape[0], self.embedding_.shape[1]), self.embedding_.dtype)
+        root = np.sqrt(np.maximum(self.eigenvalues_, 0.0))
+        axes = np.divide(self._vectors, root, where=root > 0,
+                         out=np.zeros_like(self._vectors))  # fmt: skip
+        for i in range(X.shape[0]):
+            g = np.min(self.dist_matrix_[rows[i]] + near[i][:, None], axis=0)
+            b = -0.5 * (np.square(g, dtype=np.float64) - self._means)
+            out[i] = (b - b.mean()) @ axes
+        return out
+
+    def reconstruction_error(self):
+        """|B - Y Y^T|_F / n, what m dimensions leave out of (1)."""
+        rest = self._energy - float(np.sum(self.eigenvalues_**2))
+        return float(np.sqrt(max(rest, 0.0)) / len(self.dist_matrix_))
+
+    def _search(self):
+        how = (self.metric_params, self.n_jobs, self.neighbors_algorithm)
+        return Search(self.metric, self.p, *how)
+
+    def _check_use(self, n):
+        if (self.n_neighbors is None) == (self.radius is None):
+            raise ValueError("give n_neighbors or radius, and None for the other.")
+        if self.n_neighbors is not None and self.n_neighbors >= n:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} needs more than the {n} rows there "
+                f"are: n_samples = {n}."
+            )
+        check_room(self.n_components, n)
+
+    @property
+    def _n_features_out(self):
+        return self.embedding_.shape[1]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

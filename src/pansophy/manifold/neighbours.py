@@ -1,0 +1,71 @@
+"""The nearest rows under any metric that scikit-learn knows.
+
+Our own search answers for dense rows and its metrics. Sparse rows, matrices of
+distances that are given, functions of two rows and rare metrics go to scikit-learn's.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..distances.search import KINDS, build, k_nearest
+from ..graphs import knn_graph, radius_graph
+
+
+class Search(NamedTuple):
+    """How rows are compared; the arguments that estimators share."""
+
+    metric: Any = "euclidean"
+    p: float = 2.0
+    metric_params: dict | None = None
+    n_jobs: int | None = None
+    method: str = "auto"  # "ball_tree" answers as "kd_tree" does
+
+    def ours(self, X):
+        """Whether our own search takes these rows and this metric."""
+        known = isinstance(self.metric, str) and self.metric in KINDS
+        return known and not self.metric_params and not sparse.issparse(X)
+
+    def index(self, X):
+        method = "kd_tree" if self.method == "ball_tree" else self.method
+        how = {"metric": self.metric, "p": self.p, "method": method}
+        return build(np.ascontiguousarray(X), **how)
+
+    def theirs(self, k=None, radius=None):
+        from sklearn.neighbors import NearestNeighbors
+
+        how = {"metric": self.metric, "metric_params": self.metric_params}
+        how |= {"p": self.p, "n_jobs": self.n_jobs, "algorithm": self.method}
+        return NearestNeighbors(n_neighbors=k, radius=radius, **how)
+
+
+def nearest_rows(X, k, search=Search()):
+    """Distances and row numbers (n, k) of the k rows nearest to each, itself left out.
+
+    With metric="precomputed" X holds distances; a sparse X holds those that matter.
+    """
+    if search.ours(X):
+        return k_nearest(search.index(X), None, k)
+    D, rows = search.theirs(k).fit(X).kneighbors()
+    return np.ascontiguousarray(D), rows
+
+
+def nearest_to(Q, X, k, search=Search()):
+    """Distances and row numbers (m, k) of the k rows of X nearest to each of Q."""
+    if search.ours(X) and not sparse.issparse(Q):
+        return k_nearest(search.index(X), Q, k)
+    return search.theirs(k).fit(X).kneighbors(Q)
+
+
+def neighbour_graph(X, k, radius, search=Search()):
+    """The graph of the k nearest, or of rows within a radius, as CSR distances."""
+    if not search.ours(X):
+        model = search.theirs(k, radius).fit(X)
+        if k is None:
+            return sparse.csr_array(model.radius_neighbors_graph(mode="distance"))
+        return sparse.csr_array(model.kneighbors_graph(mode="distance"))
+    index = search.index(X)
+    if k is None:
+        return radius_graph(X, radius, index=index)
+    return knn_graph(X, k, index=index)

@@ -1,0 +1,310 @@
+"""t-SNE: a map of rows in few dimensions on which neighbours stay neighbours.
+
+Rows get affinities P (`affinity.py`): p_ij is large for rows that are near in X.
+Points y_i of the map get q_ij alike, from Student's kernel, whose heavy tails let far
+things be farther. The map minimises
+
+    KL(P | Q) = sum_ij p_ij log(p_ij / q_ij)                                        (1)
+
+by descent (`descent.py`): a pull along the few p_ij that are not 0, a push between all
+pairs (`repulsion.py`). The objective has many minima; the start decides where the
+large pieces go, and principal axes are a good one.
+
+`method="auto"` takes for the push whatever is least work for the points as they lie:
+direct sums, exact up to rounding, for few points, Fourier transforms on a grid for many
+in one or two dimensions, a tree for many in three. Where scikit-learn keeps one rate
+of learning, "auto" here follows the exaggeration, n / 4 over it in each phase, which
+reaches a lower KL in the same number of steps.
+
+Cost      of a step O(n perplexity) for the pull; for the push O(n^2), O(n log n) or
+          O(n + g log g) with g nodes of the grid. Memory O(n perplexity + g), or O(n^2)
+          for method="exact".
+Shapes    X (n, d)   Y (n, m)   P (n, n)
+Refs      [vanDerMaaten2008]; [vanDerMaaten2014]; [Linderman2019]; [Belkina2019];
+          [Kobak2019] starting from principal axes
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Annotated, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics import pairwise_distances
+
+from ..base import Estimator, PrefixedOutput, Transformer
+from ..core import arrays, threads
+from ..core.low_rank import truncated_svd
+from ..core.random import rng_from
+from ..distances import squared_euclidean
+from ..params import Count, Fraction, Jobs, NonNegative, Positive, Verbosity, number
+from ..typing import Matrix, Seed
+from . import repulsion
+from .affinity import joint_dense, joint_sparse
+from .descent import Plan, array_steps, compiled_steps, descend
+from .neighbours import Search, nearest_rows
+
+FEW = 2500  # points up to which direct sums are taken in three dimensions and more
+
+Exaggeration = Annotated[float, number("a number of at least 1", 1)]
+Steps = Annotated[int, number("a whole number of at least 250", 250, whole=True)]
+Patience = Annotated[int, number("a whole number of at least -1", -1, whole=True)]
+
+
+def principal_start(X, m, rng, scale=1e-4):
+    """Rows on their principal axes, the first with standard deviation `scale`.
+
+    Axes that X does not have are drawn, so that points can part in every direction.
+    """
+    n, d = (int(s) for s in X.shape)
+    xp = arrays.namespace(X) if not sparse.issparse(X) else np
+    Y = scale * rng.standard_normal((n, m))
+    k = min(m, n, d)
+    mean = np.asarray(X.mean(axis=0)).ravel() if sparse.issparse(X) else None
+    U, S, _ = truncated_svd(
+        X, k, rng, center=xp.mean(X, axis=0) if mean is None else mean
+    )
+    axes = arrays.to_numpy(U * S[None, :])
+    if axes[:, 0].std() > 0:
+        Y[:, :k] = axes / axes[:, 0].std() * scale
+    return Y
+
+
+def repeller(method, m, a, angle):
+    """The push to use: a function of Y (m, n)."""
+    workers = max(1, threads.free() // 2)
+    if method == "exact" or (method == "auto" and m > 3):
+        return partial(repulsion.direct, a=a)
+    if method == "barnes_hut" or (method == "auto" and m == 3):
+        if method == "auto":
+            few = partial(repulsion.direct, a=a)
+            many = partial(repulsion.tree, a=a, angle=angle)
+            return lambda Y: few(Y) if Y.shape[1] <= FEW else many(Y)
+        return partial(repulsion.tree, a=a, angle=angle)
+    if method == "fft":
+        return partial(repulsion.grid, workers=workers)
+    return partial(repulsion.cheapest, workers=workers)
+
+
+@dataclass(eq=False, repr=False)
+class TSNE(PrefixedOutput, Transformer, Estimator):
+    """t-SNE embedding; the module text gives the method.
+
+    A tensor is embedded on its device, with all pairs (method "auto" or "exact").
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        m, the dimensions of the map.
+    perplexity : float, default=30.0
+        How many neighbours a row has in effect. If it is not below the number of
+        rows, a third of the other rows is taken, with a warning.
+    early_exaggeration : float, default=12.0
+        What P is multiplied with for the first 250 steps.
+    learning_rate : "auto" or float, default="auto"
+        "auto" is n / 4 over the exaggeration of the phase, at least 50.
+    max_iter : int, default=1000
+        Steps, at least 250.
+    n_iter_without_progress : int, default=300
+        Stop after so many steps without a lower KL, looked at every 50 steps.
+    min_grad_norm : float, default=1e-7
+        Stop when the gradient is this short.
+    metric : str or callable, default="euclidean"
+        Of the rows: a name that scikit-learn knows, a function of two rows, or
+        "precomputed" for a matrix of distances.
+    metric_params : dict or None, default=None
+        Further arguments of the metric.
+    init : "pca", "random" or array of shape (n, m), default="pca"
+        Where the points start.
+    verbose : int, default=0
+        1 shows a progress bar.
+    random_state : None, int, RandomState or Generator
+        Where chance comes from.
+    method : "auto", "barnes_hut", "exact" or "fft", default="auto"
+        How the push is computed; the module text says what "auto" takes. "exact"
+        also takes all pairs into P. scikit-learn's default is "barnes_hut".
+    angle : float, default=0.5
+        For the tree: how large a cell may look to count as one point.
+    n_jobs : int or None, default=None
+        Threads; None for all cores.
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n, m)
+        The map.
+    kl_divergence_ : float
+        Eq. (1) at the end.
+    n_iter_ : int
+        The number of the last step, from 0, as in scikit-learn.
+    learning_rate_ : float
+        The rate of the first phase.
+    perplexity_ : float
+        The perplexity used.
+    history_ : dict
+        "objective" (KL), "steps" and "norm" (of the gradient), every 50 steps.
+    converged_, interrupted_ : bool
+        Whether it stopped before max_iter by itself or by hand.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.manifold import TSNE, trustworthiness
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 5)) + 20.0 * np.eye(3, 5)[np.arange(60) % 3]
+    >>> Y = TSNE(perplexity=10.0, random_state=0).fit_transform(X)
+    >>> trustworthiness(X, Y) > 0.8
+    True
+    """
+
+    n_components: Count = 2
+    _: KW_ONLY
+    perplexity: Positive = 30.0
+    early_exaggeration: Exaggeration = 12.0
+    learning_rate: Literal["auto"] | Positive = "auto"
+    max_iter: Steps = 1000
+    n_iter_without_progress: Patience = 300
+    min_grad_norm: NonNegative = 1e-7
+    metric: str | Callable = "euclidean"
+    metric_params: dict | None = None
+    init: Literal["pca", "random"] | Matrix = "pca"
+    verbose: Verbosity = 0
+    random_state: Seed = None
+    method: Literal["auto", "barnes_hut", "exact", "fft"] = "auto"
+    angle: Fraction = 0.5
+    n_jobs: Jobs = None
+
+    def fit(self, X, y=None):
+        """Embed the rows.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or tensor of shape (n, d), or (n, n) distances
+        y : None
+            Not used.
+        """
+        with threads.limited(self.n_jobs):
+            self._fit(X)
+        return self
+
+    def fit_transform(self, X, y=None):
+        """`fit`, then the map."""
+        return self.fit(X).embedding_
+
+    def _fit(self, X):
+        accept = {"accept_sparse": "csr", "ensure_min_samples": 2}
+        X, _ = self._begin(X, **accept)
+        self._check_use(X)
+        n, m = int(X.shape[0]), self.n_components
+        self.perplexity_ = self._perplexity(n)
+        start = self._start(X, n, m)
+        a = max(m - 1, 1)
+        plan = Plan(
+            self.max_iter,
+            self.early_exaggeration,
+            self.learning_rate,
+            self.n_iter_without_progress,
+            self.min_grad_norm,
+        )
+        if arrays.is_foreign(X):
+            P = joint_dense(squared_euclidean(X), self.perplexity_)
+            take, Y = array_steps(P, a, plan), arrays.asarray(start, like=X)
+        else:
+            P = self._affinities(X)
+            repel = repeller(self.method, m, a, self.angle)
+            take = compiled_steps(P, a, repel, plan)
+            Y = np.array(start.T, dtype=P.dtype, order="C")
+        rounds = -(-self.max_iter // 50)
+        run = self._drive(
+            lambda task: descend(take, Y, plan, task=task), total=rounds, X=X
+        )
+        self.n_iter_ = max(run.state.steps - 1, 0)
+        Y = run.state.Y
+        self.embedding_ = Y if arrays.is_foreign(X) else np.ascontiguousarray(Y.T)
+        self.kl_divergence_ = run.objective
+        rate = max(n / 4 / self.early_exaggeration, 50.0)
+        self.learning_rate_ = rate if self.learning_rate == "auto" else plan.rate
+        self._rows = X if self.metric != "precomputed" else None
+
+    def _affinities(self, X):
+        """P for arrays: over all pairs for method="exact", else over neighbours."""
+        if self.method == "exact":
+            how = self.metric_params or {}
+            plain = self.metric == "euclidean" and not sparse.issparse(X)
+            if plain:
+                return joint_dense(squared_euclidean(X), self.perplexity_)
+            D = X
+            if self.metric != "precomputed":
+                D = pairwise_distances(X, metric=self.metric, **how)
+            if (D < 0).any():
+                raise ValueError("a distance is negative: the metric is not one.")
+            return joint_dense(np.asarray(D) ** 2, self.perplexity_)
+        k = min(X.shape[0] - 1, int(3 * self.perplexity_ + 1))
+        D, rows = nearest_rows(X, k, self._search())
+        return joint_sparse(D * D, rows, self.perplexity_)
+
+    def _search(self):
+        return Search(self.metric, 2.0, self.metric_params, self.n_jobs)
+
+    def _start(self, X, n, m):
+        rng = rng_from(self.random_state)
+        if not isinstance(self.init, str):
+            Y = arrays.to_numpy(self.init).astype(np.float64)
+            if Y.shape != (n, m):
+                raise ValueError(
+                    f"init has shape {Y.shape}, but {n} rows in {m} dimensions need "
+                    f"{(n, m)}."
+                )
+            if not np.isfinite(Y).all():
+                raise ValueError("init contains NaN or infinity.")
+            return Y
+        if self.init == "random":
+            return 1e-4 * rng.standard_normal((n, m))
+        return principal_start(X, m, rng)
+
+    def _perplexity(self, n):
+        if self.perplexity < n:
+            return self.perplexity
+        less = max((n - 1) / 3, 1.0)
+        warnings.warn(
+            f"perplexity={self.perplexity} must be less than the number of rows, "
+            f"{n}; {less:.3g} is used instead.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return less
+
+    def _check_use(self, X):
+        """Refuse what does not go together."""
+        if self.method == "fft" and self.n_components > 2:
+            raise ValueError("method='fft' embeds in one or two dimensions.")
+        if self.method == "barnes_hut" and self.n_components > 3:
+            raise ValueError("method='barnes_hut' embeds in at most three dimensions.")
+        if arrays.is_foreign(X):
+            if self.method not in ("auto", "exact") or self.metric != "euclidean":
+                raise ValueError(
+                    "a tensor is embedded with method 'auto' or 'exact' and the "
+                    "euclidean metric only."
+                )
+        elif self.metric == "precomputed":
+            if isinstance(self.init, str) and self.init == "pca":
+                raise ValueError(
+                    'The parameter init="pca" cannot be used with metric="precomputed".'
+                )
+            if X.shape[0] != X.shape[1]:
+                raise ValueError("X should be a square distance matrix")
+            if X.min() < 0:
+                raise ValueError("a distance in X is negative.")
+            if self.method == "exact" and sparse.issparse(X):
+                raise TypeError("method='exact' takes no sparse matrix of distances.")
+
+    @property
+    def _n_features_out(self):
+        return self.embedding_.shape[1]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags

@@ -1,0 +1,366 @@
+"""Mixture of any distributions, also of several kinds of columns, fitted by EM.
+
+    p(x) = sum_j w_j prod_g p_g(x_g; theta_gj)                                   (1)
+
+with groups g of columns, each with a family of its own, independent of one another
+within a component. Every family learns from sums over rows, so a turn of EM is
+
+    E   r_ij = w_j prod_g p_g(x_ig; theta_gj) / p(x_i)                           (2)
+    M   w_j = N_j / n,  theta_g = from_stats(sum_i r_ij s_g(x_i))                (3)
+
+and never lowers the likelihood. With one group of Normals it is `GaussianMixture`
+(which is faster, and takes missing values). A start is the M-step of random
+memberships drawn from a Dirichlet, or k rows that differ and those closest to them.
+
+A table on disk or on a device is taken in blocks. Time O(n k) times the columns.
+
+Shapes    X (n, d)   r (n, k)   w (k,)
+Refs      [Dempster1977]; [McLachlan2000]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+
+from ..base import Density, Estimator
+from ..core import arrays
+from ..core.em import em
+from ..core.iterate import best_of
+from ..core.numerics import logsumexp, safe_log, softmax
+from ..core.random import rng_from, spawn
+from ..core.rows import rows
+from ..distributions.densities import FAMILIES
+from ..distributions.natural import memberships
+from ..distributions.normal import Normal
+from ..params import Count, Natural, NonNegative, ParameterError, Rule, Verbosity
+from ..typing import Seed
+from .starts import start_labels
+
+NAMES = tuple(FAMILIES)
+
+
+def is_family(value):
+    return value in NAMES or hasattr(value, "stats")
+
+
+def are_groups(value):
+    return isinstance(value, (list, tuple)) and all(
+        isinstance(g, (list, tuple)) and len(g) == 2 and is_family(g[1]) for g in value
+    )
+
+
+Family = Annotated[
+    Any,
+    Rule(
+        f"one of {', '.join(NAMES)}, a distribution, or a list of (columns, family)",
+        lambda v: (
+            (isinstance(v, str) and v in NAMES)
+            or (not isinstance(v, str) and (hasattr(v, "stats") or are_groups(v)))
+        ),
+    ),
+]
+
+
+class Group(NamedTuple):
+    """Columns and the distribution of them, a batch of k or one that knows the form."""
+
+    columns: Any  # positions
+    part: Any
+
+
+class Params(NamedTuple):
+    """What EM estimates."""
+
+    weights: np.ndarray  # w
+    groups: tuple  # of Group, each a batch of k
+
+
+def positions(columns, d, names):
+    """Columns given by number, name or slice as positions."""
+    if isinstance(columns, slice):
+        return np.arange(d)[columns]
+    listed = [columns] if np.ndim(columns) == 0 else list(columns)
+    known = {} if names is None else {name: i for i, name in enumerate(names)}
+    if any(isinstance(c, str) and c not in known for c in listed):
+        lost = next(c for c in listed if isinstance(c, str) and c not in known)
+        raise ParameterError(f"family names a column {lost!r} that X does not have.")
+    at = np.array([known[c] if isinstance(c, str) else int(c) for c in listed])
+    if len(at) == 0 or at.min() < -d or at.max() >= d:
+        raise ParameterError(f"family names columns outside of 0 to {d - 1}: {listed}.")
+    return at % d
+
+
+def forms(family, data, names) -> list[Group]:
+    """The groups of columns, each with a distribution that knows its width."""
+    d = data.d
+    if isinstance(family, str) or hasattr(family, "stats"):
+        family = [(slice(None), family)]
+    groups = []
+    for columns, kind in family:
+        at = positions(columns, d, names)
+        if kind == "categorical":  # one column each; the others take several
+            top = lambda X, *_, at=at: arrays.to_numpy(part_of(X, at)).max(0)[None]
+            most = data.map(top).max(axis=0)
+            groups += [
+                Group(at[[i]], FAMILIES[kind](np.empty((0, 1)), m=int(m) + 1))
+                for i, m in enumerate(most)
+            ]
+        elif isinstance(kind, str):
+            groups.append(Group(at, FAMILIES[kind](np.empty((0, len(at))))))
+        else:
+            groups.append(Group(at, kind))
+    used = np.concatenate([g.columns for g in groups])
+    if len(np.unique(used)) != len(used):
+        raise ParameterError("family names a column more than once.")
+    return groups
+
+
+def part_of(X, at):
+    """Columns of X, as they are if all are wanted."""
+    if len(at) == X.shape[1] and np.array_equal(at, np.arange(len(at))):
+        return X
+    xp = arrays.namespace(X)
+    return xp.take(X, xp.asarray(at, device=arrays.device(X)), axis=1)
+
+
+def joint(X, p: Params):
+    """log w_j prod_g p_g(x_g; theta_gj): (n, k)."""
+    out = None
+    for g in p.groups:
+        L = g.part.log_prob(part_of(X, g.columns))
+        out = L if out is None else out + arrays.asarray(L, like=out)
+    return out + arrays.asarray(safe_log(p.weights), like=out)
+
+
+def summed(X, R, groups) -> tuple:
+    """Statistics of all groups under weights R (n, k), with the weights of them."""
+    R = arrays.asarray(R, like=arrays.as_float(X))
+    N = arrays.namespace(R).sum(R, axis=0)
+    stats = tuple(g.part.stats(part_of(X, g.columns), R) for g in groups)
+    return arrays.to_numpy(N).astype(float), stats
+
+
+def expect(data, p: Params):
+    """Eq. (2) of all rows: weights and statistics, log-likelihood."""
+
+    def part(X, w=None):
+        R, loglik = memberships(joint(X, p), w)
+        return summed(X, R, p.groups), loglik
+
+    return data.sum(part)
+
+
+def maximise(stats, groups, floor=0.0) -> Params:
+    """Eq. (3)."""
+    N, parts = stats
+    learned = []
+    for g, s in zip(groups, parts, strict=True):
+        options: dict = {"floor": floor} if isinstance(g.part, Normal) else {}
+        if hasattr(g.part, "trials"):
+            options["trials"] = g.part.trials
+        learned.append(Group(g.columns, type(g.part).from_stats(s, **options)))
+    W = N + 10 * np.finfo(float).eps
+    return Params(W / W.sum(), tuple(learned))
+
+
+def starting(data, X, k, groups, method, floor, rng) -> Params:
+    """The M-step of a first guess at memberships."""
+    if method == "random":
+        R = rng.dirichlet(np.ones(k), size=data.n)
+    else:
+        z = start_labels(X, data.aligned[0], k, rng)
+        R = 0.8 * (z[:, None] == np.arange(k)) + 0.2 / k
+    w = data.aligned[0]
+    R = R if w is None else R * arrays.to_numpy(w)[:, None]
+    part = lambda X, r: summed(X, r, groups)
+    return maximise(data.with_aligned(R).sum(part), groups, floor)
+
+
+@dataclass(eq=False, repr=False)
+class Mixture(Density, Estimator):
+    """Mixture of distributions of any family, fitted by EM.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of components, k.
+    family : str, distribution, or list of (columns, family), default="normal"
+        "normal", "bernoulli", "poisson", "categorical", "multinomial", "gamma",
+        "beta", "dirichlet", or any distribution of `pansophy.distributions` as an
+        example of its form. A list gives each group of columns (numbers, names or a
+        slice) a family of its own.
+    tol : float, default=1e-3
+        Stop when a turn changes the mean log-likelihood by no more than this.
+    reg_covar : float, default=1e-6
+        Added to the diagonal of the covariances of Normals.
+    max_iter : int, default=100
+        Most turns.
+    n_init : int, default=1
+        Number of starts; the likeliest result is kept.
+    init_params : {"kmeans", "random"}, default="kmeans"
+        How a start is found: groups of k-means, softened, or random memberships.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the starts and of `sample`.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    weights_ : array of shape (k,)
+        Weights of the components.
+    components_ : list of (columns, distribution)
+        A batch of k distributions for each group of columns.
+    converged_ : bool
+        Whether `tol` was reached.
+    n_iter_ : int
+        Turns of the best start.
+    lower_bound_ : float
+        Mean log-likelihood of the fitted model.
+    history_ : dict of arrays
+        What the driver recorded after each turn.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.mixture import Mixture
+    >>> X = np.array([[0, 1.0], [1, 0.8], [0, 1.2], [9, -1.0], [8, -0.7], [10, -1.1]])
+    >>> model = Mixture(2, family=[([0], "poisson"), ([1], "normal")], random_state=0)
+    >>> z = model.fit(X).predict(X)
+    >>> bool((z[:3] == z[0]).all() and (z[3:] != z[0]).all())
+    True
+    """
+
+    n_components: Count = 1
+    _: KW_ONLY
+    family: Family = "normal"
+    tol: NonNegative = 1e-3
+    reg_covar: NonNegative = 1e-6
+    max_iter: Natural = 100
+    n_init: Count = 1
+    init_params: Literal["kmeans", "random"] = "kmeans"
+    random_state: Seed = None
+    verbose: Verbosity = 0
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit by EM.
+
+        Parameters
+        ----------
+        X : array of shape (n, d), tensor, or table on disk
+            Rows.
+        y : None
+            Ignored, there for scikit-learn's sake.
+        sample_weight : array of shape (n,), optional
+            A weight of 3 counts as three copies of the row.
+
+        Returns
+        -------
+        self : Mixture
+        """
+        X, w = self._begin(X, sample_weight=sample_weight, ensure_min_samples=2)
+        if X.shape[0] < self.n_components:
+            raise ValueError(
+                f"Expected n_samples >= n_components but got n_components = "
+                f"{self.n_components}, n_samples = {X.shape[0]}"
+            )
+        data = rows(X, w)
+        total = float(X.shape[0] if w is None else arrays.namespace(w).sum(w))
+        names = getattr(self, "feature_names_in_", None)
+        groups = forms(self.family, data, names)
+        rngs = spawn(rng_from(self.random_state), self.n_init)
+
+        def one(i, task):
+            args = (self.n_components, groups, self.init_params, self.reg_covar)
+            return em(
+                lambda p: expect(data, p),
+                lambda stats: maximise(stats, groups, self.reg_covar),
+                starting(data, X, *args, rngs[i]),
+                n=total,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                task=task,
+            )
+
+        result = self._drive(
+            lambda task: best_of(self.n_init, one, task=task),
+            total=self.n_init if self.n_init > 1 else self.max_iter,
+        )
+        p = result.state.params
+        self.weights_ = p.weights
+        self.components_ = [(g.columns, g.part) for g in p.groups]
+        self.lower_bound_ = -result.objective
+        return self
+
+    def _map(self, X, function):
+        """function(log-joint) for each block of rows, put together."""
+        X = self._ready(X)
+        p = Params(self.weights_, tuple(Group(*g) for g in self.components_))
+        return rows(X).map(lambda Xb: function(joint(Xb, p)))
+
+    def score_samples(self, X):
+        """log p(x_i) of each row, eq. (1)."""
+        return self._map(X, lambda L: logsumexp(L, axis=1))
+
+    def score(self, X, y=None):
+        """Mean log-likelihood of the rows."""
+        return float(arrays.to_numpy(self.score_samples(X)).mean())
+
+    def predict_proba(self, X):
+        """Responsibilities, eq. (2): (n, k)."""
+        return self._map(X, lambda L: softmax(L, axis=1))
+
+    def predict(self, X):
+        """The component of highest responsibility for each row."""
+        return self._map(X, lambda L: arrays.namespace(L).argmax(L, axis=1))
+
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """`fit`, then `predict` for the same rows."""
+        return self.fit(X, sample_weight=sample_weight).predict(X)
+
+    def sample(self, n_samples=1):
+        """Draw rows and the components they come from, grouped by component."""
+        self._ready(np.zeros((1, self.n_features_in_)))
+        if n_samples < 1:
+            raise ValueError(f"n_samples must be at least 1, got {n_samples}.")
+        rng = rng_from(self.random_state)
+        z = np.repeat(
+            np.arange(len(self.weights_)), rng.multinomial(n_samples, self.weights_)
+        )
+        out = np.full((n_samples, self.n_features_in_), np.nan)
+        for columns, part in self.components_:
+            out[:, columns] = drawn(part, z, rng)
+        return out, z
+
+    def _n_parameters(self) -> int:
+        """Free parameters: those of the families, weights less one."""
+        return len(self.weights_) - 1 + sum(free(part) for _, part in self.components_)
+
+    def bic(self, X):
+        """Bayesian information criterion, to be minimised."""
+        s = arrays.to_numpy(self.score_samples(X))
+        return float(-2 * s.sum() + self._n_parameters() * np.log(len(s)))
+
+    def aic(self, X):
+        """Akaike information criterion, to be minimised."""
+        s = arrays.to_numpy(self.score_samples(X))
+        return float(-2 * s.sum() + 2 * self._n_parameters())
+
+
+def drawn(part, z, rng):
+    """One draw from component z_i of a batch for each i: (n, columns)."""
+    if hasattr(part, "draw"):
+        return arrays.to_numpy(part.draw(z, rng))
+    every = arrays.to_numpy(part.sample(len(z), rng))
+    return every[np.arange(len(z)), z]
+
+
+def free(part) -> int:
+    """Number of free parameters of a batch."""
+    if hasattr(part, "free"):
+        return int(part.free)
+    tables = [v for v in vars(part).values() if hasattr(v, "ndim") and v.ndim]
+    count = sum(int(np.prod(v.shape)) for v in tables)
+    return count - (tables[0].shape[0] if type(part).__name__ == "Multinomial" else 0)

@@ -1,0 +1,331 @@
+"""The two turns of EM for Gaussian mixtures: plain, hard, MAP, with gaps and labels.
+
+    E   r_ij = w_j N(x_i; m_j, S_j) / sum_l w_l N(x_i; m_l, S_l)                 (1)
+    M   the w, m, S of highest  sum_ij r_ij log w_j N(x_i; m_j, S_j) + log prior (2)
+
+Three things change (1) and nothing else: `hard` puts the whole row where r_ij is
+largest, and then the sum of log w_z N(x; m_z, S_z) is what rises; a label leaves only
+the components of its class; a value that is missing is integrated out of N, and the
+statistics of the row are those expected given what was seen of it.
+
+The prior is a Dirichlet(a) on w, a Normal(m_0, S_j / kappa) on m_j and an inverse
+Wishart(Psi, v) on S_j (on each variance of a diagonal, on the one of a sphere). Each
+part may be absent. With N_j the weight, x_j the mean and C_j the scatter of a
+component, its mode is
+
+    w_j ~ N_j + a - 1,   m_j = (N_j x_j + kappa m_0) / (N_j + kappa)             (3)
+    S_j = (C_j + kappa N_j / (kappa + N_j) (x_j - m_0)(x_j - m_0)' + Psi) / e_j  (4)
+
+with e_j = N_j + v + d + 1, and 1 more for the Normal on the mean; a tied S has all
+N_j and k more, a diagonal 2 for d + 1, a sphere d N_j, 2 and d for the mean.
+
+An E-step runs as two matrix products where that keeps nine digits (see
+`distributions.natural`), else component by component, and by patterns of what was
+seen where values are missing.
+
+Shapes    X (n, d)   r (n, k)   w (k,)   m (k, d)   S by shape   y (n,)   owner (k,)
+Refs      [Dempster1977]; [McLachlan2000]; [Murphy2012] section 11.4; [LittleRubin2002]
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core import arrays
+from ..core.em import em
+from ..core.rows import Rows, is_dataset, rows
+from ..distributions import natural
+from ..distributions.covariance import ALL_SHAPES, SHAPES, factor_analysis
+from ..distributions.missing import expected_moments, observed_log_prob, seen_moments
+from ..distributions.normal import Moments, Normal
+from ..params import ParameterError
+from .starts import to_numpy
+
+EPS = 10 * np.finfo(float).eps
+DEVICE_BLOCK = 1 << 17  # rows of a tensor handled at once
+
+
+class Params(NamedTuple):
+    """What EM estimates."""
+
+    weights: np.ndarray  # w
+    normal: Normal  # m, S
+
+
+class Table(NamedTuple):
+    """Rows made ready for E-steps."""
+
+    rows: Rows  # X, aligned with weights and labels, each or both None
+    total: Moments  # weight, mean and scatter of all rows; of what was seen of them
+    frame: natural.Frame | None  # None where values are missing
+    weight: float  # of all rows
+
+
+class Prior(NamedTuple):
+    """Eq. (3) and (4); a part that is absent has a = 1, kappa = 0 or no Psi."""
+
+    a: float = 1.0
+    m0: Any = 0.0  # (d,)
+    kappa: float = 0.0
+    psi: Any = None  # covariance of one component, in the storage of the shape
+    v: float = 0.0
+
+
+FLAT = Prior()
+
+
+def table(data: Rows, shape: str, weight: float) -> Table:
+    """One pass over the rows, which finds out whether values are missing."""
+    known = hasattr(data, "X")  # whether values are missing, before any sum
+    finite = arrays.finite(data.X) if known else True
+    total = natural.whole(data, shape) if finite else None
+    if total is not None and sound(total):
+        return Table(data, total, natural.frame_of(data, shape, total), weight)
+    large = "values of X are too large to square: scale its columns."
+    if known and finite:
+        raise ValueError(large)
+    seen = seen_moments(data)
+    empty = np.flatnonzero(seen.weight[0] == 0)
+    if len(empty):
+        raise ValueError(f"column {int(empty[0])} of X has no value that is seen.")
+    if not sound(seen):
+        raise ValueError(large)
+    return Table(data, seen, None, weight)
+
+
+def sound(m: Moments) -> bool:
+    """Whether mean and scatter are finite."""
+    return bool(np.isfinite(m.mean).all() and np.isfinite(m.scatter).all())
+
+
+def tabled(X, w, shape, y=None) -> Table:
+    """Rows of any kind made ready for E-steps."""
+    block = DEVICE_BLOCK if arrays.is_foreign(X) else None
+    total = float(X.shape[0] if w is None else arrays.namespace(w).sum(w))
+    return table(rows(X, w, y, block=block), shape, total)
+
+
+def mapped(X, p: Params, function, log_w=None):
+    """function(log w_j N(x_i; m_j, S_j)) for each block of rows, put together."""
+    block = DEVICE_BLOCK if arrays.is_foreign(X) else None
+    p = p if is_dataset(X) else located(p, X)
+    return rows(X, block=block).map(lambda Xb: function(joint(Xb, p, log_w)))
+
+
+def spread(t: Table, shape: str):
+    """Mean and unbiased covariance of all rows, in the storage of one component."""
+    N, m, S = t.total.weight, t.total.mean, t.total.scatter
+    if t.frame is None:
+        m, V = m[0], S[0] / np.maximum(N[0] - 1, 1e-300)
+        C = np.diag(V) if shape not in ("diag", "spherical") else V
+    else:
+        C = S / max(float(N) - 1, 1e-300)
+    return m, np.asarray(C.mean() if shape == "spherical" else C)
+
+
+def joint(X, p: Params, log_w=None):
+    """log w_j N(x_i; m_j, S_j): (n, k); of what was seen where values are missing."""
+    if log_w is None:
+        log_w = arrays.namespace(p.weights).log(p.weights)
+    log_w = arrays.asarray(log_w, like=p.normal.mean)
+    if not arrays.is_foreign(X) and not arrays.finite(X):
+        return (observed_log_prob(p.normal, X) + log_w).astype(X.dtype, copy=False)
+    return p.normal.log_prob(X) + log_w
+
+
+def located(p: Params, like) -> Params:
+    """The parameters in the library, device and dtype of `like`."""
+    put = lambda a: arrays.asarray(a, like=like)
+    q = p.normal
+    return Params(put(p.weights), Normal(put(q.mean), put(q.cov), q.shape))
+
+
+def expect_direct(X, w, y, p: Params, log_w, owner=None, hard=False):
+    """Eq. (1) of one block: moments under the responsibilities, log-likelihood."""
+    gaps = not arrays.is_foreign(X) and not arrays.finite(X)
+    R, loglik = natural.memberships(joint(X, p, log_w), w, y, owner, hard)
+    found = expected_moments(p.normal, X, R) if gaps else p.normal.stats(X, R)
+    return found, loglik
+
+
+def expect(t: Table, p: Params, log_w=None, owner=None, hard=False):
+    """Eq. (1) of all rows, by the quick way where it is sound."""
+    log_w = np.log(p.weights) if log_w is None else log_w
+    if t.frame is not None:
+        B, q, error = natural.coefficients(p.normal, log_w, t.frame)
+        if error <= natural.ERROR:
+            S, loglik = natural.expect(t.rows, t.frame, B, owner, hard)
+            return natural.moments_of(S, t.frame, p.normal.shape), loglik + q
+    place = hasattr(t.rows, "X") and t.frame is not None
+    q = located(p, t.rows.X) if place else p
+    part = lambda X, w=None, y=None: expect_direct(X, w, y, q, log_w, owner, hard)
+    stats, loglik = t.rows.sum(part)
+    return to_numpy(stats), loglik
+
+
+def modes(stats: Moments, prior: Prior = FLAT) -> tuple[Any, Any]:
+    """Means of eq. (3) and covariances of eq. (4)."""
+    m, part = stats, SHAPES[stats.shape]
+    N, (k, d) = m.weight + EPS, m.mean.shape
+    mean, S = m.mean, m.scatter
+    extra = np.zeros(k)
+    if prior.kappa > 0:
+        D = m.mean - prior.m0
+        S = S + part.outer(D, prior.kappa * m.weight / (prior.kappa + m.weight))
+        mean = prior.m0 + D * (m.weight / (prior.kappa + m.weight))[:, None]
+        extra = extra + 1
+    if prior.psi is not None:
+        S = S + prior.psi
+        more = {"full": d + 1, "tied": d + 1, "diag": 2, "spherical": 2}[stats.shape]
+        parts = {"tied": k, "spherical": d}.get(stats.shape, 1)
+        extra = extra + (prior.v + more) / parts
+    return mean, part.estimate(S, N + extra, d)
+
+
+def maximise(stats: Moments, old: Params, floor=0.0, prior: Prior = FLAT) -> Params:
+    """Eq. (2): the next parameters. A component without any row stays as it is."""
+    part = ALL_SHAPES[old.normal.shape]
+    W = np.maximum(stats.weight + prior.a - 1, 0.0) + EPS
+    mean, cov = modes(stats, prior)
+    cov = SHAPES[stats.shape].floor(cov, floor)
+    empty = stats.weight <= EPS
+    if empty.any() and prior.kappa == 0:
+        mean = np.where(empty[:, None], old.normal.mean, mean)
+    if empty.any() and prior.psi is None and stats.shape != "tied":
+        was = old.normal.dense if part.name == "low_rank" else old.normal.cov
+        cov = np.where(empty.reshape(-1, *[1] * (cov.ndim - 1)), was, cov)
+    if part.name == "low_rank":
+        psi, rank = old.normal.cov[..., -1], old.normal.cov.shape[-1] - 1
+        cov = factor_analysis(cov, rank, psi, floor=floor)
+    return Params(W / W.sum(), Normal(mean, cov, part.name))
+
+
+def log_prior(p: Params, prior: Prior) -> float:
+    """log of the prior density at p, less what does not depend on p."""
+    q, (k, d) = p.normal, p.normal.mean.shape
+    out = (prior.a - 1) * np.log(p.weights).sum()
+    half = np.broadcast_to(q.half_log_det, (k,))  # log det P = -log det S / 2
+    if prior.kappa > 0:
+        m0 = np.broadcast_to(prior.m0, (1, d))
+        away = q.part.distance(m0, q.mean, q.factor)[0]
+        out += half.sum() - 0.5 * prior.kappa * away.sum()
+    if prior.psi is None:
+        return float(out)
+    P, psi = q.factor, np.asarray(prior.psi)
+    if q.shape in ("diag", "spherical"):
+        return float(out + ((prior.v + 2) * np.log(P) - 0.5 * P * P * psi).sum())
+    P = P[None] if q.shape == "tied" else P
+    inside = (P * (psi @ P)).sum(axis=(1, 2))
+    logs = half[: len(P)]
+    return float(out + ((prior.v + d + 1) * logs - 0.5 * inside).sum())
+
+
+def run(
+    t: Table, first, *, floor, prior=FLAT, owner=None, hard=False, tell=None, **how
+):
+    """EM from `first`; `tell` hears of each E-step, `how` goes to the driver."""
+
+    def stats_of(p):
+        stats, loglik = expect(t, p, owner=owner, hard=hard)
+        if tell is not None:
+            tell(p, loglik / max(t.weight, 1e-300))
+        return (stats, p), loglik
+
+    return em(
+        stats_of,
+        lambda s: maximise(*s, floor=floor, prior=prior),
+        first,
+        n=t.weight,
+        log_prior=None if prior is FLAT else lambda p: log_prior(p, prior),
+        **how,
+    )
+
+
+def prior_of(model, t: Table, shape: str) -> Prior:
+    """The prior that the parameters of an estimator ask for."""
+    d, store = t.rows.d, "full" if shape == "low_rank" else shape
+    m, C = spread(t, store)
+    prior = FLAT
+    if model.weight_concentration_prior is not None:
+        prior = prior._replace(a=float(model.weight_concentration_prior))
+    if model.mean_precision_prior is not None or model.mean_prior is not None:
+        kappa = model.mean_precision_prior
+        m0 = vector("mean_prior", model.mean_prior, (d,))
+        prior = prior._replace(
+            m0=m if m0 is None else m0, kappa=1.0 if kappa is None else float(kappa)
+        )
+    if (model.covariance_prior is None) and model.degrees_of_freedom_prior is None:
+        return prior
+    v = model.degrees_of_freedom_prior
+    psi = checked_scale(model.covariance_prior, store, d)
+    return prior._replace(psi=C if psi is None else psi, v=float(d if v is None else v))
+
+
+def vector(name, value, shape):
+    """A given prior as a float array of the right shape, or None."""
+    if value is None:
+        return None
+    value = np.asarray(arrays.to_numpy(value), dtype=float)
+    if value.shape != shape or not np.isfinite(value).all():
+        raise ParameterError(
+            f"{name} must hold finite numbers in shape {shape}, got shape "
+            f"{value.shape}."
+        )
+    return value
+
+
+def checked_scale(value, shape, d):
+    """A given covariance prior, positive (definite), or None."""
+    want = {"diag": (d,), "spherical": ()}.get(shape, (d, d))
+    psi = vector("covariance_prior", value, want)
+    if psi is None:
+        return None
+    smallest = np.linalg.eigvalsh(psi).min() if psi.ndim == 2 else psi.min()
+    if smallest <= 0 or (psi.ndim == 2 and not np.allclose(psi, psi.T)):
+        raise ParameterError("covariance_prior must be symmetric, positive definite.")
+    return psi
+
+
+def traced(result, params):
+    """The parameters after each turn, put with what the driver recorded."""
+    if not params:
+        return result
+    path = {
+        "weights": np.stack([p.weights for p in params]),
+        "means": np.stack([p.normal.mean for p in params]),
+        "covariances": np.stack([p.normal.dense for p in params]),
+    }
+    return result._replace(history={**result.history, **path})
+
+
+def fitted(p: Params, X) -> dict:
+    """Fitted attributes in the library and dtype of X."""
+    shape, P = p.normal.shape, p.normal.factor
+    flat = shape in ("diag", "spherical")
+    square = P * P if flat else P @ np.swapaxes(P, -1, -2)
+    like = np.empty(0, X.dtype) if is_dataset(X) else X
+    put = lambda a: arrays.asarray(a, like=like)
+    found = {
+        "weights_": put(p.weights),
+        "means_": put(p.normal.mean),
+        "covariances_": put(p.normal.dense if shape == "low_rank" else p.normal.cov),
+        "precisions_": put(square),
+        "precisions_cholesky_": put(P),
+    }
+    if shape == "low_rank":
+        found["factors_"] = put(p.normal.cov[..., :-1])
+        found["noise_variance_"] = put(p.normal.cov[..., -1])
+    return found
+
+
+def draws(weights, normal: Normal, n, rng, like):
+    """n rows drawn from a mixture and their components, in the library of `like`."""
+    if n < 1:
+        raise ValueError(f"n_samples must be at least 1, got {n}.")
+    counts = rng.multinomial(n, weights / weights.sum())
+    z = np.repeat(np.arange(len(weights)), counts)
+    rows = normal.draw(z, rng)
+    if not arrays.is_foreign(like):
+        return rows, z
+    xp, device = arrays.namespace(like), arrays.device(like)
+    return arrays.asarray(rows, like=like), xp.asarray(z, device=device)

@@ -1,0 +1,153 @@
+"""Compiled loops of `kernel_density`: one walk of a k-d tree for every query.
+
+Weights w are in tree order, W (n + 1,) are their sums up to each place. `shape` is the
+kernel: 0 gaussian, 1 tophat, 2 epanechnikov, 3 exponential, 4 linear, 5 cosine.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from ..distances._kdtree import beyond, to_box, to_rows
+
+FAST = {"contract", "reassoc", "nsz", "arcp"}
+FAR = 40.0  # exp(-40) of the nearest row's share is below rounding
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def small_exp(x):
+    """exp(x) for -40 <= x <= 0 in steps a vector unit can do: exp(x / 64)^64."""
+    t = x * (1 / 64)
+    y = 1 + t * (1 / 11)
+    y = 1 + t * (1 / 10) * y
+    y = 1 + t * (1 / 9) * y
+    y = 1 + t * (1 / 8) * y
+    y = 1 + t * (1 / 7) * y
+    y = 1 + t * (1 / 6) * y
+    y = 1 + t * (1 / 5) * y
+    y = 1 + t * (1 / 4) * y
+    y = 1 + t * (1 / 3) * y
+    y = 1 + t * (1 / 2) * y
+    y = 1 + t * y
+    y = y * y
+    y = y * y
+    y = y * y
+    y = y * y
+    y = y * y
+    return y * y
+
+
+@njit(cache=True, nogil=True)
+def scaled(reduced, kind, p):
+    """The distance of a reduced one."""
+    if kind == 2:
+        return math.sqrt(reduced)
+    return reduced if kind < 2 else reduced ** (1 / p)
+
+
+@njit(cache=True, nogil=True)
+def kernel(u, shape, shift):
+    """The kernel at u = distance / h, times exp(shift), without its norm."""
+    if shape == 0:
+        return math.exp(shift - 0.5 * u * u)
+    if shape == 3:
+        return math.exp(shift - u)
+    if u >= 1:
+        return 0.0
+    if shape == 1:
+        return 1.0
+    if shape == 2:
+        return 1 - u * u
+    if shape == 4:
+        return 1 - u
+    return math.cos(0.5 * math.pi * u)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def leaf_sum(buffer, w, low, m, h, shape, shift, kind, p):
+    """sum of w K over the m rows of a leaf, whose reduced distances are in buffer."""
+    total = 0.0
+    if shape == 0 and kind == 2:
+        scale = -0.5 / (h * h)
+        for i in range(m):
+            x = buffer[i] * scale + shift
+            total += w[low + i] * small_exp(max(x, -FAR)) * (x > -FAR)
+    elif shape == 2 and kind == 2:
+        scale = 1 / (h * h)
+        for i in range(m):
+            x = 1 - buffer[i] * scale
+            total += w[low + i] * max(x, 0.0)
+    else:
+        for i in range(m):
+            total += w[low + i] * kernel(scaled(buffer[i], kind, p) / h, shape, shift)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def sums(metric, tree, w, W, QT, first, last, h, shape, shifts, atol, rtol):
+    """sum_i w_i K(d(q, x_i) / h) exp(shift_q) for the queries first to last.
+
+    A node counts as a whole, at the middle of the kernel's values at its nearest and
+    farthest point, if these differ by no more than the tolerance allows a row: then
+    all nodes together err by at most atol exp(shift) + rtol sum. `sure` is at most
+    the sum: what has been added, and the least that the waiting nodes hold.
+    """
+    kind, p = metric
+    XT, lo, hi, levels = tree
+    n, leaves = XT.shape[1], 1 << levels
+    buffer = np.empty(n // leaves + 1, XT.dtype)
+    nodes = np.empty(2 * levels + 2, np.int64)
+    least = np.empty(2 * levels + 2)
+    most = np.empty(2 * levels + 2)
+    out = np.zeros(last - first)
+    for q in range(first, last):
+        shift, total = shifts[q], 0.0
+        near = scaled(to_box(QT, q, lo[0], hi[0], kind, p), kind, p)
+        far = scaled(beyond(QT, q, lo[0], hi[0], kind, p), kind, p)
+        top, nodes[0] = 1, 0
+        least[0], most[0] = (
+            kernel(far / h, shape, shift),
+            kernel(near / h, shape, shift),
+        )
+        sure = least[0] * W[n]
+        allowed = 2 * atol * math.exp(shift) / W[n] if atol > 0 else 0.0
+        while top:
+            top -= 1
+            node, small, large = nodes[top], least[top], most[top]
+            level = 0
+            while (2 << level) - 1 <= node:
+                level += 1
+            j = node - ((1 << level) - 1)
+            low, high = (n * j) >> level, (n * (j + 1)) >> level
+            mass = W[high] - W[low]
+            if large - small <= allowed + 2 * rtol * sure / W[n]:
+                total += mass * (small + large) / 2
+                sure += mass * (large - small) / 2
+                continue
+            sure -= mass * small
+            if node >= leaves - 1:
+                to_rows(XT, low, high, QT, q, kind, p, buffer)
+                part = leaf_sum(buffer, w, low, high - low, h, shape, shift, kind, p)
+                total += part
+                sure += part
+                continue
+            middle = (n * (2 * j + 1)) >> (level + 1)
+            for child in (2 * node + 1, 2 * node + 2):
+                near = scaled(to_box(QT, q, lo[child], hi[child], kind, p), kind, p)
+                far = scaled(beyond(QT, q, lo[child], hi[child], kind, p), kind, p)
+                nodes[top] = child
+                least[top] = kernel(far / h, shape, shift)
+                most[top] = kernel(near / h, shape, shift)
+                held = W[middle] - W[low]
+                if child & 1 == 0:
+                    held = W[high] - W[middle]
+                sure += least[top] * held
+                top += 1
+            if most[top - 2] > most[top - 1]:  # the nearer child is next
+                a, b = top - 2, top - 1
+                nodes[a], nodes[b] = nodes[b], nodes[a]
+                least[a], least[b] = least[b], least[a]
+                most[a], most[b] = most[b], most[a]
+        out[q - first] = total
+    return out

@@ -1,0 +1,295 @@
+"""Outliers by neighbours: far from them, or in a thinner place than they are.
+
+With d_k(x) the distance to the k-th nearest row and N(x) the k nearest rows,
+
+    score(x) = -d_k(x),  or minus the mean distance to N(x)                      (1)
+
+The local outlier factor compares densities instead, so that a row at the edge of a
+dense group stands out where one in an evenly thin group does not:
+
+    reach(x, i) = max(d_k(x_i), d(x, x_i))                                       (2)
+    lrd(x) = 1 / mean_{i in N(x)} reach(x, i)                                    (3)
+    LOF(x) = mean_{i in N(x)} lrd(x_i) / lrd(x)     about 1 inside a group       (4)
+
+The rows fitted are not their own neighbours; for (1) a query that equals one of them
+is taken to be that row, so it scores the same. A row is an outlier where its score is
+below an offset: a quantile of the scores of the fitted rows, or -1.5 for LOF.
+
+Cost      one k-nearest search of all rows; memory O(n k)
+Shapes    X (n, d)
+Refs      [Ramaswamy2000]; [Breunig2000]
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Annotated, Literal
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from ..base import Estimator, OneClass
+from ..kernels import AbstractKernel
+from ..params import Count, Flag, Jobs, Rule
+from . import rows
+
+Share = Annotated[float, Rule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)]
+TINY = 1e-10  # keeps the density of copies finite
+
+
+def densities(D, J, reach_of):
+    """Eqs. (2) and (3): (m,); reach_of (n,) is d_k of the fitted rows."""
+    return 1 / (np.maximum(D, reach_of[J]).mean(axis=1) + TINY)
+
+
+def minus_lof(fitted, J, lrd):
+    """Eq. (4) with its sign turned: (m,)."""
+    return -(fitted[J] / lrd[:, None]).mean(axis=1)
+
+
+def signs(scores):
+    """-1 where negative, 1 elsewhere."""
+    return np.where(scores < 0, -1, 1)
+
+
+def neighbours_of_fit(model):
+    """(D, J) of the fitted rows, with as many neighbours as there are."""
+    n = model.n_samples_fit_
+    if model.n_neighbors > n - 1:
+        warnings.warn(
+            f"n_neighbors ({model.n_neighbors}) is greater than the total number of "
+            f"other samples ({n - 1}); all of them are used.",
+            UserWarning,
+            stacklevel=3,
+        )
+    model.n_neighbors_ = max(1, min(model.n_neighbors, n - 1))
+    return rows.nearest(model, None, model.n_neighbors_)
+
+
+def when(novelty, name):
+    """A test for `available_if`: whether the model looks at new rows."""
+
+    def check(self):
+        if self.novelty == novelty:
+            return True
+        word = "novelty=True" if novelty else "novelty=False"
+        raise AttributeError(f"{name} is there for {word} only.")
+
+    return check
+
+
+@dataclass(eq=False, repr=False)
+class LocalOutlierFactor(OneClass, Estimator):
+    """Flags rows in a thinner place than their neighbours are, eq. (4).
+
+    Parameters
+    ----------
+    n_neighbors : int, default=20
+        k.
+    algorithm, leaf_size, metric, p, metric_params, n_jobs
+        As in `NearestNeighbors`.
+    contamination : "auto" or float, default="auto"
+        Share of the fitted rows to be flagged; "auto" flags LOF above 1.5.
+    novelty : bool, default=False
+        False: the fitted rows themselves are judged, by `fit_predict`. True: new rows
+        are, by `predict`.
+
+    Attributes
+    ----------
+    negative_outlier_factor_ : array of shape (n,)
+        Minus LOF of the fitted rows.
+    offset_ : float
+        Rows of a lower score are outliers.
+    n_neighbors_ : int
+        k, or all other rows if they are fewer.
+    effective_metric_, effective_metric_params_
+        The metric used.
+    n_samples_fit_ : int
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from pansophy.neighbors import LocalOutlierFactor
+    >>> LocalOutlierFactor(2).fit_predict([[-1.1], [0.2], [101.1], [0.3]])
+    array([ 1,  1, -1,  1])
+    """
+
+    n_neighbors: Count = 20
+    _: KW_ONLY
+    algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
+    leaf_size: Count = 30
+    metric: str | Callable | AbstractKernel = "minkowski"
+    p: rows.Power = 2
+    metric_params: dict | None = None
+    contamination: Literal["auto"] | Share = "auto"
+    novelty: Flag = False
+    n_jobs: Jobs = None
+
+    def fit(self, X, y=None):
+        """Find the neighbours of the rows and judge each.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d)
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : LocalOutlierFactor
+        """
+        X, _ = self._begin(X, ensure_min_samples=2, **rows.checks(self))
+        rows.store(self, X)
+        D, J = neighbours_of_fit(self)
+        self._reach = D[:, -1].copy()
+        self._lrd = densities(D, J, self._reach)
+        self.negative_outlier_factor_ = -(self._lrd[J] / self._lrd[:, None]).mean(
+            axis=1
+        )
+        self.offset_ = -1.5
+        if self.contamination != "auto":
+            share = 100.0 * self.contamination
+            self.offset_ = float(np.percentile(self.negative_outlier_factor_, share))
+        if self.negative_outlier_factor_.min() < -1e7 and not self.novelty:
+            warnings.warn(
+                "Duplicate values are leading to incorrect results. Increase the "
+                "number of neighbors for more accurate results.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self
+
+    @cached_property
+    def _index(self):
+        return rows.index_of(self)
+
+    @available_if(when(False, "fit_predict"))
+    def fit_predict(self, X, y=None):
+        """-1 for outliers among the rows fitted, 1 for the others."""
+        self.fit(X)
+        return signs(self.negative_outlier_factor_ - self.offset_)
+
+    @available_if(when(True, "score_samples"))
+    def score_samples(self, X):
+        """Minus LOF of new rows, eq. (4)."""
+        X = rows.queries(self, X)
+        D, J = rows.nearest(self, X, self.n_neighbors_)
+        lrd = densities(D, J, self._reach)
+        return minus_lof(self._lrd, J, lrd)
+
+    @available_if(when(True, "decision_function"))
+    def decision_function(self, X):
+        """score - offset: negative for outliers."""
+        return self.score_samples(X) - self.offset_
+
+    @available_if(when(True, "predict"))
+    def predict(self, X):
+        """-1 for outliers and 1 for the others."""
+        return signs(self.decision_function(X))
+
+    def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
+        """As in `NearestNeighbors`."""
+        return rows.kneighbors(self, X, n_neighbors, return_distance)
+
+    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
+        """As in `NearestNeighbors`."""
+        return rows.kneighbors_graph(self, X, n_neighbors, mode)
+
+    def __sklearn_tags__(self):
+        return rows.tags(self, super().__sklearn_tags__())
+
+
+@dataclass(eq=False, repr=False)
+class KNNOutlier(OneClass, Estimator):
+    """Flags rows that are far from their neighbours, eq. (1).
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        k.
+    method : {"largest", "mean"}, default="largest"
+        The distance to the k-th neighbour, or the mean of those to all k.
+    contamination : float, default=0.1
+        Share of the fitted rows to be flagged.
+    algorithm, leaf_size, metric, p, metric_params, n_jobs
+        As in `NearestNeighbors`.
+
+    Attributes
+    ----------
+    scores_ : array of shape (n,)
+        Eq. (1) of the fitted rows, each without itself.
+    offset_ : float
+        Rows of a lower score are outliers.
+    n_neighbors_ : int
+        k, or all other rows if they are fewer.
+    n_samples_fit_, effective_metric_, effective_metric_params_
+        As in `NearestNeighbors`.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from pansophy.neighbors import KNNOutlier
+    >>> X = [[0.0], [0.1], [-0.1], [0.2], [9.0]]
+    >>> KNNOutlier(2, contamination=0.2).fit_predict(X)
+    array([ 1,  1,  1,  1, -1])
+    """
+
+    n_neighbors: Count = 5
+    _: KW_ONLY
+    method: Literal["largest", "mean"] = "largest"
+    contamination: Share = 0.1
+    algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
+    leaf_size: Count = 30
+    metric: str | Callable | AbstractKernel = "minkowski"
+    p: rows.Power = 2
+    metric_params: dict | None = None
+    n_jobs: Jobs = None
+
+    def fit(self, X, y=None):
+        """Find how far the neighbours of the rows are.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d)
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : KNNOutlier
+        """
+        X, _ = self._begin(X, ensure_min_samples=2, **rows.checks(self))
+        rows.store(self, X)
+        self.scores_ = self._scores(neighbours_of_fit(self)[0])
+        self.offset_ = float(np.percentile(self.scores_, 100.0 * self.contamination))
+        return self
+
+    @cached_property
+    def _index(self):
+        return rows.index_of(self)
+
+    def _scores(self, D):
+        return -(D[:, -1] if self.method == "largest" else D.mean(axis=1))
+
+    def fit_predict(self, X, y=None):
+        """-1 for outliers among the rows fitted, each judged without itself."""
+        self.fit(X)
+        return signs(self.scores_ - self.offset_)
+
+    def score_samples(self, X):
+        """Eq. (1): (m,), higher for more usual rows."""
+        X = rows.queries(self, X)
+        D = rows.nearest(self, X, self.n_neighbors_ + 1)[0]
+        return self._scores(np.where(D[:, :1] == 0, D[:, 1:], D[:, :-1]))
+
+    def decision_function(self, X):
+        """score - offset: negative for outliers."""
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X):
+        """-1 for outliers and 1 for the others."""
+        return signs(self.decision_function(X))
+
+    def __sklearn_tags__(self):
+        return rows.tags(self, super().__sklearn_tags__())

@@ -1,0 +1,278 @@
+"""k-nearest neighbours: a row is what its k nearest fitted rows are.
+
+With N(x) the k nearest rows of x and v_i >= 0 the weight of neighbour i,
+
+    P(c | x) = sum_{i in N(x)} v_i [y_i = c] / sum_{i in N(x)} v_i               (1)
+    f(x)     = sum_{i in N(x)} v_i y_i / sum_{i in N(x)} v_i                     (2)
+
+v_i is 1, or 1 / d(x, x_i), or a function of the distances. A neighbour at distance 0
+then outvotes all at larger ones. Nothing is learnt but where the rows are: k = 1
+repeats the labels of distinct fitted rows, k = n gives the shares of the classes. The
+class of the lower number wins a tie.
+
+`local_vote` is the limit of a Gaussian kernel machine when weights beyond 2 h count as
+none (exp(-4) = .018) and others as one:
+
+    f(x) = sum_{i: |x_i - x| <= 2 h} alpha_i y_i                                 (3)
+
+Shapes    X (n, d)   y (n,) or (n, q)   queries (m, d)
+Refs      [Cover1967]; [Dudani1976]
+"""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from ..base import Classifier, Estimator, Regressor
+from ..core.arrays import to_numpy
+from ..distances import search
+from ..kernels import AbstractKernel
+from ..params import Count, Jobs
+from . import rows
+
+
+def votes(D, weights):
+    """v of eqs. (1) and (2): (m, k), or None for all ones."""
+    if weights is None or weights == "uniform":
+        return None
+    if callable(weights):
+        return np.asarray(weights(D), float)
+    with np.errstate(divide="ignore"):
+        v = 1 / D
+    at = np.isinf(v)
+    own = at.any(axis=1)
+    v[own] = at[own]
+    return v
+
+
+def shares(codes, v, c):
+    """Eq. (1): (m, c) from the classes of the neighbours (m, k)."""
+    m, k = codes.shape
+    P = np.zeros((m, c))
+    every = np.arange(m)
+    for j in range(k):
+        P[every, codes[:, j]] += 1 if v is None else v[:, j]
+    total = P.sum(axis=1, keepdims=True)
+    return P / np.where(total == 0, 1, total)
+
+
+def enough(model):
+    """Refuse a k that no prediction could be made with."""
+    if model.n_neighbors > model.n_samples_fit_:
+        raise ValueError(
+            f"n_neighbors = {model.n_neighbors} of {type(model).__name__} needs as "
+            f"many rows, but n_samples = {model.n_samples_fit_}."
+        )
+
+
+def local_vote(X, alpha, Q, h, y=None):
+    """Eq. (3): (m,), its sign being the class; alpha includes y if y is None.
+
+    Examples
+    --------
+    >>> from pansophy.neighbors import local_vote
+    >>> local_vote([[0.0], [1.0], [5.0]], [1, 1, 2], [[0.5], [4.0]], 1.0, [1, -1, -1])
+    array([ 0., -2.])
+    """
+    a = np.asarray(alpha, float)
+    a = a if y is None else a * np.asarray(y, float)
+    return search.count_within(search.build(np.asarray(X, float)), Q, 2 * h, a)
+
+
+@dataclass(eq=False, repr=False)
+class KNeighborsClassifier(Classifier, Estimator):
+    """The class most of the nearest rows have.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        k.
+    weights : {"uniform", "distance"}, callable or None, default="uniform"
+        v: ones, inverse distances, or a function of the distances (m, k).
+    algorithm, leaf_size, p, metric, metric_params, n_jobs
+        As in `NearestNeighbors`.
+
+    Attributes
+    ----------
+    classes_ : array of shape (c,), or a list of them for several columns of y
+    outputs_2d_ : bool
+        Whether y had several columns.
+    effective_metric_, effective_metric_params_
+        The metric used.
+    n_samples_fit_ : int
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from pansophy.neighbors import KNeighborsClassifier
+    >>> X, y = [[1.0], [2.0], [3.0], [6.0], [7.0]], ["A", "A", "A", "B", "B"]
+    >>> KNeighborsClassifier(3).fit(X, y).predict_proba([[4.2]]).round(4)
+    array([[0.6667, 0.3333]])
+    """
+
+    n_neighbors: Count = 5
+    _: KW_ONLY
+    weights: Literal["uniform", "distance"] | Callable | None = "uniform"
+    algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
+    leaf_size: Count = 30
+    p: rows.Power = 2
+    metric: str | Callable | AbstractKernel = "minkowski"
+    metric_params: dict | None = None
+    n_jobs: Jobs = None
+
+    def fit(self, X, y):
+        """Keep rows and classes.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d)
+        y : array of shape (n,) or (n, q)
+
+        Returns
+        -------
+        self : KNeighborsClassifier
+        """
+        X, y, _ = self._begin(X, y, y_kind="labels", **rows.checks(self))
+        rows.store(self, X)
+        enough(self)
+        y = to_numpy(y)
+        self.outputs_2d_ = y.ndim == 2
+        columns = y.T if self.outputs_2d_ else [y]
+        found = [np.unique(column, return_inverse=True) for column in columns]
+        self._y = np.column_stack([codes for _, codes in found])
+        classes = [values for values, _ in found]
+        self.classes_ = classes if self.outputs_2d_ else classes[0]
+        return self
+
+    @cached_property
+    def _index(self):
+        return rows.index_of(self)
+
+    def _shares(self, X):
+        X = rows.queries(self, X)
+        D, J = rows.nearest(self, X, rows.wanted(self, None, X is None))
+        v = votes(D, self.weights)
+        classes = self.classes_ if self.outputs_2d_ else [self.classes_]
+        return [shares(self._y[:, t][J], v, len(c)) for t, c in enumerate(classes)]
+
+    def predict_proba(self, X):
+        """Eq. (1): (m, c); a list of them for several columns of y.
+
+        X None asks for the fitted rows, each without itself.
+        """
+        P = self._shares(X)
+        return P if self.outputs_2d_ else P[0]
+
+    def predict(self, X):
+        """The class of highest share; X None asks for the fitted rows themselves."""
+        P = self._shares(X)
+        if not self.outputs_2d_:
+            return self.classes_[P[0].argmax(axis=1)]
+        pairs = zip(self.classes_, P, strict=True)
+        return np.column_stack([c[p.argmax(axis=1)] for c, p in pairs])
+
+    def score(self, X, y, sample_weight=None):
+        """The share of classes that are right; X None leaves each row out."""
+        from sklearn.metrics import accuracy_score
+
+        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+
+    def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
+        """As in `NearestNeighbors`."""
+        return rows.kneighbors(self, X, n_neighbors, return_distance)
+
+    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
+        """As in `NearestNeighbors`."""
+        return rows.kneighbors_graph(self, X, n_neighbors, mode)
+
+    def __sklearn_tags__(self):
+        tags = rows.tags(self, super().__sklearn_tags__())
+        tags.classifier_tags.multi_label = tags.target_tags.multi_output = True
+        return tags
+
+
+@dataclass(eq=False, repr=False)
+class KNeighborsRegressor(Regressor, Estimator):
+    """The mean of what the nearest rows have.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        k.
+    weights : {"uniform", "distance"}, callable or None, default="uniform"
+        v: ones, inverse distances, or a function of the distances (m, k).
+    algorithm, leaf_size, p, metric, metric_params, n_jobs
+        As in `NearestNeighbors`.
+
+    Attributes
+    ----------
+    effective_metric_, effective_metric_params_
+        The metric used.
+    n_samples_fit_ : int
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from pansophy.neighbors import KNeighborsRegressor
+    >>> KNeighborsRegressor(2).fit([[0.0], [1.0], [5.0]], [0, 1, 7]).predict([[0.2]])
+    array([0.5])
+    """
+
+    n_neighbors: Count = 5
+    _: KW_ONLY
+    weights: Literal["uniform", "distance"] | Callable | None = "uniform"
+    algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
+    leaf_size: Count = 30
+    p: rows.Power = 2
+    metric: str | Callable | AbstractKernel = "minkowski"
+    metric_params: dict | None = None
+    n_jobs: Jobs = None
+
+    def fit(self, X, y):
+        """Keep rows and numbers.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d)
+        y : array of shape (n,) or (n, q)
+
+        Returns
+        -------
+        self : KNeighborsRegressor
+        """
+        X, y, _ = self._begin(X, y, y_kind="numbers", **rows.checks(self))
+        rows.store(self, X)
+        enough(self)
+        self._y = np.asarray(to_numpy(y), np.float64)
+        return self
+
+    @cached_property
+    def _index(self):
+        return rows.index_of(self)
+
+    def predict(self, X):
+        """Eq. (2); X None asks for the fitted rows, each without itself."""
+        X = rows.queries(self, X)
+        D, J = rows.nearest(self, X, rows.wanted(self, None, X is None))
+        v, y = votes(D, self.weights), self._y[J]
+        if v is None:
+            return y.mean(axis=1)
+        if y.ndim == 3:
+            return np.einsum("mk,mkq->mq", v, y) / v.sum(axis=1)[:, None]
+        return (v * y).sum(axis=1) / v.sum(axis=1)
+
+    def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
+        """As in `NearestNeighbors`."""
+        return rows.kneighbors(self, X, n_neighbors, return_distance)
+
+    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
+        """As in `NearestNeighbors`."""
+        return rows.kneighbors_graph(self, X, n_neighbors, mode)
+
+    def __sklearn_tags__(self):
+        tags = rows.tags(self, super().__sklearn_tags__())
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,49 @@
+"""Cost against the number of clusters, and the one chosen."""
+
+import numpy as np
+
+from .axes import axes
+
+
+def elbow(choice, *, ax=None):
+    """The curve of costs J_k, the score it was judged by, and the k chosen.
+
+    Parameters
+    ----------
+    choice : KChoice
+        From `pansophy.cluster.choose_k`.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from pansophy import plot
+    >>> from pansophy.cluster import choose_k
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2], [9.0], [9.1]]
+    >>> choice = choose_k(X, range(1, 6), random_state=0)
+    >>> plot.elbow(choice).get_xlabel()
+    'clusters $k$'
+    """
+    ax = axes(ax)
+    at = int(np.flatnonzero(choice.ks == choice.k)[0])
+    line = ax.plot(choice.ks, choice.costs, "o-", ms=4, label="cost $J_k$")
+    if choice.method == "elbow":
+        ends = [0, -1]
+        ax.plot(choice.ks[ends], choice.costs[ends], ":", color="0.6", label="chord")
+    star = {"ms": 14, "label": f"k = {choice.k} ({choice.method})"}
+    ax.plot(choice.k, choice.costs[at], "r*", **star)
+    ax.set(xlabel="clusters $k$", ylabel="cost $J_k$", ylim=(0, None))
+    ax.yaxis.label.set_color(line[0].get_color())
+    handles, names = ax.get_legend_handles_labels()
+    if choice.method not in ("elbow",):
+        twin = ax.twinx()
+        how = {"fmt": "s--", "color": "C1", "ms": 4, "label": choice.method}
+        twin.errorbar(choice.ks, choice.scores, yerr=choice.errors, capsize=2, **how)
+        twin.set_ylabel(f"{choice.method} (more is better)", color="C1")
+        more, words = twin.get_legend_handles_labels()
+        handles, names = handles + more, names + words
+    ax.legend(handles, names, loc="center right")
+    return ax

@@ -1,0 +1,98 @@
+"""Covariance ellipses: where Normals lie, and how they moved while they were fitted."""
+
+import numpy as np
+
+from .axes import axes
+
+
+def outline(mean, cov, level, points=100):
+    """The points (2, points) at Mahalanobis distance `level` from the mean."""
+    angle = np.linspace(0, 2 * np.pi, points)
+    values, U = np.linalg.eigh(cov)
+    root = U * np.sqrt(np.maximum(values, 0))
+    return mean[:, None] + level * root @ np.stack([np.cos(angle), np.sin(angle)])
+
+
+def covariance_ellipses(
+    model, X=None, *, columns=(0, 1), levels=(1.0, 2.0), over_turns=False, ax=None
+):
+    """Ellipses of a mixture of Normals over two columns, and over the turns of EM.
+
+    Parameters
+    ----------
+    model : fitted mixture
+        With `means_`, `covariances_` and `weights_`.
+    X : array of shape (n, d), optional
+        Rows to draw below, coloured by their components.
+    columns : pair of int, default=(0, 1)
+        Which two coordinates.
+    levels : list of float, default=(1.0, 2.0)
+        Mahalanobis distances at which ellipses are drawn.
+    over_turns : bool, default=False
+        Also draw the first level of each turn, fainter the earlier, and the ways of
+        the means; the model must have been fitted with `keep_path=True`.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy import plot
+    >>> from pansophy.mixture import GaussianMixture
+    >>> X = np.array([[0, 0], [1, 2], [2, 1], [8, 8], [9, 7], [7, 9.0]])
+    >>> model = GaussianMixture(2, random_state=0, keep_path=True).fit(X)
+    >>> ax = plot.covariance_ellipses(model, X, over_turns=True)
+    >>> ax.get_xlabel()
+    'column 0'
+    """
+    ax = axes(ax)
+    at = np.asarray(columns)
+    means = np.asarray(model.means_, float)
+    k, d = means.shape
+    covs = model_covariances(model, k, d)
+    colors = [f"C{j % 10}" for j in range(k)]
+    if X is not None:
+        z, X = np.asarray(model.predict(X)), np.asarray(X, float)
+        shades = [colors[j] for j in z]
+        ax.scatter(*X[:, at].T, c=shades, s=8, alpha=0.4, lw=0)
+    if over_turns:
+        draw_turns(ax, model.history_, at, colors, levels[0])
+    for j in range(k):
+        for level in levels:
+            line = outline(means[j, at], covs[j][np.ix_(at, at)], level)
+            ax.plot(*line, color=colors[j], lw=1.8)
+        ax.plot(*means[j, at], "o", color=colors[j], mec="k", ms=6)
+    names = getattr(model, "feature_names_in_", None)
+    label = lambda i: f"column {i}" if names is None else str(names[i])
+    ax.set(xlabel=label(columns[0]), ylabel=label(columns[1]))
+    return ax
+
+
+def model_covariances(model, k, d):
+    """The matrices (k, d, d) of a fitted mixture, whatever their storage."""
+    kind = getattr(model, "covariance_type", "full")
+    cov = np.asarray(model.covariances_, float)
+    if kind == "tied":
+        return np.broadcast_to(cov, (k, d, d))
+    if kind == "spherical":
+        return cov[:, None, None] * np.eye(d)
+    return cov[:, :, None] * np.eye(d) if kind == "diag" else cov
+
+
+def draw_turns(ax, history, at, colors, level):
+    """Ellipses of all turns but the last, fainter the earlier; ways of the means."""
+    if "means" not in history:
+        raise ValueError("there are no turns to draw: fit with keep_path=True.")
+    means, covs = history["means"], history["covariances"]
+    turns = len(means)
+    for t in range(turns - 1):
+        shade = 0.08 + 0.5 * t / max(turns - 1, 1)
+        for j, color in enumerate(colors):
+            line = outline(means[t, j, at], covs[t, j][np.ix_(at, at)], level)
+            ax.plot(*line, color=color, alpha=shade, lw=0.8)
+    for j, color in enumerate(colors):
+        ax.plot(*means[:, j, at].T, "-", color=color, lw=1.0)
+        ax.plot(*means[0, j, at], "x", color=color, ms=6)

@@ -1,0 +1,73 @@
+"""Rows of an embedding as points, one colour for each label."""
+
+import numpy as np
+
+from .axes import axes
+
+MANY = 20  # labels up to which each has an entry in the legend
+
+
+def embedding(points, labels=None, *, size=None, legend=True, ax=None):
+    """Scatter of an embedding in one or two dimensions.
+
+    Parameters
+    ----------
+    points : array of shape (n, m), m at least 1
+        The first two columns are drawn; a single one against the row number.
+    labels : array of length n, optional
+        Few different values, or words, are groups with a legend; many different
+        numbers are a scale of colour with a bar.
+    size : float, optional
+        Of a point; smaller for more points if not given.
+    legend : bool, default=True
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from pansophy import plot
+    >>> ax = plot.embedding([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
+    >>> [t.get_text() for t in ax.get_legend().get_texts()]
+    ['a', 'b']
+    """
+    Y, ax = np.asarray(points, dtype=float), axes(ax)
+    Y = Y.reshape(len(Y), -1)
+    x, y = (np.arange(len(Y)), Y[:, 0]) if Y.shape[1] == 1 else (Y[:, 0], Y[:, 1])
+    s = size if size is not None else float(np.clip(2e4 / max(len(Y), 1), 2, 30))
+    how = {"s": s, "linewidths": 0, "alpha": 0.8}
+    if labels is None:
+        ax.scatter(x, y, **how)
+    else:
+        labels = np.asarray(labels)
+        if len(labels) != len(Y):
+            raise ValueError(f"{len(Y)} points have {len(labels)} labels.")
+        coloured(ax, x, y, labels, legend, how)
+    if Y.shape[1] == 1:
+        ax.set(xlabel="row", ylabel="first coordinate")
+    else:
+        ax.set(xlabel="first coordinate", ylabel="second coordinate")
+        ax.set_aspect("equal", adjustable="datalim")
+    return ax
+
+
+def coloured(ax, x, y, labels, legend, how):
+    """Groups by colour, or a scale of colour for many different numbers."""
+    groups = np.unique(labels)
+    if len(groups) > MANY and labels.dtype.kind == "f":
+        drawn = ax.scatter(x, y, c=labels, cmap="viridis", **how)
+        if legend:
+            ax.figure.colorbar(drawn, ax=ax)
+        return
+    from matplotlib import colormaps
+
+    few = colormaps["tab10" if len(groups) <= 10 else "tab20"]
+    for k, group in enumerate(groups):
+        own = labels == group
+        noise = labels.dtype.kind in "iu" and group == -1
+        colour = "0.7" if noise else few(k % few.N)
+        ax.scatter(x[own], y[own], color=colour, label=str(group), **how)
+    if legend and len(groups) <= MANY:
+        ax.legend(markerscale=max(1.0, (20 / how["s"]) ** 0.5), fontsize="small")

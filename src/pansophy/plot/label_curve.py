@@ -1,0 +1,37 @@
+"""Score against labels while an active learner asks."""
+
+from .axes import axes
+
+
+def label_curve(reports, *, ax=None):
+    """Score after each round against the labels known, one line per report.
+
+    Parameters
+    ----------
+    reports : Report, or dict of name to Report
+        From `pansophy.active.learn`, with test rows.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy import active, plot
+    >>> from pansophy.linear_model import LogisticRegression
+    >>> X = np.linspace(0, 1, 20)[:, None]
+    >>> y = (X[:, 0] > 0.7).astype(int)
+    >>> report = active.learn(LogisticRegression(), X, y, budget=5, test=(X, y))
+    >>> plot.label_curve({"unsure first": report}).get_xlabel()
+    'labels'
+    """
+    ax = axes(ax)
+    named = reports if isinstance(reports, dict) else {"": reports}
+    for name, report in named.items():
+        ax.plot(report.n_labels, report.scores, marker=".", label=name or None)
+    ax.set(xlabel="labels", ylabel="score on the test rows")
+    if any(named):
+        ax.legend()
+    return ax

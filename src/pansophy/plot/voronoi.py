@@ -1,0 +1,66 @@
+"""The regions of the plane that are nearest to each centre."""
+
+import numpy as np
+
+from .axes import axes, frame
+
+
+def voronoi(centers, X=None, labels=None, *, bounds=None, ax=None):
+    """Cells of centres in the plane, with rows coloured by the cell they are in.
+
+    Borders are the perpendicular bisectors between neighbouring centres: what the
+    assignment of k-means looks like.
+
+    Parameters
+    ----------
+    centers : array of shape (k, 2)
+    X : array of shape (n, 2), optional
+        Rows to draw.
+    labels : array of length n, optional
+        Colours of the rows; the nearest centre if not given.
+    bounds : pairs (low, high) of both axes; None fits the rows
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from pansophy import plot
+    >>> ax = plot.voronoi([[0.0, 0.0], [2.0, 0.0], [0.0, 3.0]])
+    >>> len(ax.patches)
+    3
+    """
+    C = np.asarray(centers, dtype=float)
+    if C.ndim != 2 or C.shape[1] != 2:
+        raise ValueError(f"cells are drawn for two columns, got shape {C.shape}.")
+    points = C if X is None else np.vstack([C, np.asarray(X, dtype=float)])
+    ax, limits = axes(ax), frame(points, bounds)
+    for j, cell in enumerate(cells(C, limits)):
+        ax.fill(*cell.T, facecolor=f"C{j % 10}", alpha=0.18, edgecolor="0.35", lw=1)
+    if X is not None:
+        X = np.asarray(X, dtype=float)
+        if labels is None:
+            labels = ((X[:, None] - C) ** 2).sum(axis=2).argmin(axis=1)
+        colors = [f"C{j % 10}" if j >= 0 else "k" for j in np.asarray(labels)]
+        ax.scatter(*X.T, c=colors, s=10, linewidths=0)
+    ax.plot(*C.T, "kx", ms=9, mew=2)
+    ax.set(xlim=limits[0], ylim=limits[1], xlabel="$x_1$", ylabel="$x_2$")
+    return ax
+
+
+def cells(C, limits):
+    """The polygon of each centre: four centres far away close the open ones."""
+    from scipy.spatial import Voronoi
+
+    mid, wide = limits.mean(axis=1), 10 * np.ptp(limits, axis=1).max()
+    away = mid + wide * np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    distinct, back = np.unique(C, axis=0, return_inverse=True)
+    found = Voronoi(np.vstack([distinct, away]))
+    out = []
+    for j in back.ravel():
+        corners = found.vertices[found.regions[found.point_region[j]]]
+        turn = np.arctan2(*(corners - corners.mean(axis=0)).T)
+        out.append(corners[np.argsort(turn)])
+    return out

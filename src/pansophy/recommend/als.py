@@ -1,0 +1,261 @@
+"""Low-rank factors of a rating matrix by alternating least squares.
+
+Every user and item is a vector of k numbers, and U_u . V_i says how u likes i. The
+explicit kind fits the known cells D, after offsets o_ui have been taken off:
+
+    J = 1/2 sum_D w_ui (r_ui - o_ui - U_u.V_i)^2
+        + l/2 (sum_u s_u |U_u|^2 + sum_i s_i |V_i|^2)                            (1)
+
+The implicit kind fits all cells, since what was never bought tells something too: with
+preference p_ui = 1 if r_ui > 0 (else 0) and confidence c_ui = 1 + alpha w_ui |r_ui|
+for known cells, p = 0 and c = 1 for all others,
+
+    J = 1/2 sum_{all u, i} c_ui (p_ui - U_u.V_i)^2 + the same penalty.           (2)
+
+With V fixed both fall apart into one ridge problem for each user,
+
+    A_u U_u = b_u,   A_u = G + l s_u I + sum_{i in D_u} a_ui V_i V_i^T           (3)
+                     b_u = sum_{i in D_u} t_ui V_i
+
+explicit: a = w, t = w (r - o), G = 0; implicit: a = c - 1, t = c p, G = V^T V, which
+takes all the unknown cells at the price of one matrix product. "cholesky" solves (3)
+exactly; "cg" takes `cg_steps` steps of conjugate gradients from the U of the sweep
+before, each of which lowers J. Then items likewise, with U fixed. So J never rises at
+a half sweep; it is not convex in both, hence `n_init` starts. A user without ratings
+has b = 0 and gets U_u = 0. The values of J come free with the solves: at U_u the row's
+part of J is -1/2 U_u.(b_u + residual), plus a constant.
+
+s = 1, or with `scale_reg` the number (weight) of ratings of the user or item.
+
+Cost of a sweep with n ratings: "cg" 4 k n for each step plus one, and k^2 a row;
+"cholesky" k^2 n + k^3/3 a row. Memory 2 sorted copies of the ratings, and the factors.
+
+Shapes    U (n_users, k)   V (n_items, k)   A (k, k)
+Refs      [Hu2008] implicit; [Zhou2008] explicit, s; [Takacs2011] steps of cg
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ..core import threads
+from ..core.iterate import best_of, iterate
+from ..core.progress import SILENT
+from ..core.random import rng_from
+from ..params import Count, Flag, NonNegative, Verbosity
+from ..typing import Seed
+from . import _als as loops
+from .base import AbstractFactors
+from .bias import Center, Offsets, new_users, offsets
+
+PIECE = 1 << 18  # multiplications of a piece of work, at least
+SMALL = 16  # up to so many factors exact solves are the quicker ones
+
+
+class Side(NamedTuple):
+    """Eq. (3) for all rows of one side: what does not change from sweep to sweep."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    a: np.ndarray
+    t: np.ndarray
+    c: np.ndarray  # l s, one for each row
+    dense: bool  # whether unknown cells count: G = V^T V
+
+
+class State(NamedTuple):
+    """What one sweep hands to the next."""
+
+    U: Any
+    V: Any
+    objective: float  # J
+    half: float = np.inf  # J after the users, before the items
+
+
+def sides(ratings, off: Offsets, reg, *, implicit=False, alpha=1.0, scale=False):
+    """(users, items, constant): eq. (3) from both sides; J of U = V = 0."""
+    order, w = ratings.order, ratings.weights
+    r = ratings.values
+    if implicit:
+        a = np.asarray(alpha * np.abs(r if w is None else w * r), r.dtype)
+        t = np.where(r > 0, 1 + a, 0).astype(r.dtype)
+        constant = 0.5 * float(t.sum(dtype=np.float64))
+    else:
+        e = r - off.at(ratings.users, ratings.items)
+        a = np.ones_like(r) if w is None else w.astype(r.dtype)
+        t = np.asarray(a * e, r.dtype)
+        constant = 0.5 * float(np.einsum("i,i,i", a, e, e, dtype=np.float64))
+    made = []
+    for codes, pattern in ((ratings.users, order), (ratings.items, order.T.tocsr())):
+        n = pattern.shape[0]
+        s = np.bincount(codes, weights=w, minlength=n) if scale else np.ones(n)
+        c = (reg * s).astype(r.dtype)
+        at = pattern.data
+        made.append(Side(pattern.indptr, pattern.indices, a[at], t[at], c, implicit))
+    return made[0], made[1], constant
+
+
+def half(side: Side, V, U, steps):
+    """Solve eq. (3) for every row, from U on; (U, the rows' part of J).
+
+    `steps` of 0 solves exactly. Rows are done in pieces, on threads.
+    """
+    U, k = U.copy(), V.shape[1]
+    G = V.T @ V if side.dense else np.empty((0, k), V.dtype)
+    work = side.indptr.astype(np.float64) + 8 * np.arange(len(side.indptr))
+    pieces = int(min(64, max(1, work[-1] * k // PIECE)))
+    ends = np.searchsorted(work, np.linspace(0, work[-1], pieces + 1)[1:-1])
+    ends = [0, *ends.tolist(), len(U)]
+    parts = (side.indptr, side.indices, side.a, side.t, V, G, side.c, U)
+    if steps:
+        task = lambda first, last: loops.descend(first, last, *parts, steps)
+    else:
+        task = lambda first, last: loops.solve(first, last, *parts)
+    tasks = [lambda f=f, e=e: task(f, e) for f, e in pairwise(ends)]
+    return U, sum(threads.run(tasks))
+
+
+def penalty(side, U):
+    """l/2 sum_u s_u |U_u|^2."""
+    return 0.5 * float(np.einsum("i,ij,ij", side.c, U, U, dtype=np.float64))
+
+
+def alternate(users, items, constant, U, V, steps, **how):
+    """Sweeps from U and V until J settles: a `core.iterate.Result` of `State`."""
+
+    def sweep(state):
+        U, value = half(users, state.V, state.U, steps)
+        middle = constant + value + penalty(items, state.V)
+        V, value = half(items, U, state.V, steps)
+        return State(U, V, constant + value + penalty(users, U), middle)
+
+    return iterate(sweep, State(U, V, np.inf), watch=("half",), **how)
+
+
+@dataclass(eq=False, repr=False)
+class ALS(AbstractFactors):
+    """Factors of users and items by alternating least squares.
+
+    Parameters
+    ----------
+    n_factors : int, default 32
+        k.
+    reg : float
+        l, the penalty on the factors.
+    implicit : bool
+        Whether the ratings are counts of what was done, eq. (2), instead of opinions,
+        eq. (1). Predictions are then preferences, about 0 to 1.
+    alpha : float
+        How much a count of 1 raises the confidence; implicit only.
+    center : "biases", "user", "item", "global" or "none"
+        What is taken off explicit ratings first and added again (see `BiasModel`).
+    bias_reg : float
+        The penalty on biases with center="biases".
+    scale_reg : bool
+        Whether the penalty of a user or item grows with its ratings.
+    solver : "auto", "cg" or "cholesky"
+        "auto" solves exactly up to 16 factors.
+    cg_steps : int
+        Steps of conjugate gradients each time.
+    n_init : int
+        Starts, of which the one of lowest J is kept.
+    max_iter : int
+        Most sweeps.
+    tol : float
+        Stop when J changes by less than this, relatively.
+    clip : bool
+        Whether predictions are kept within the range of the ratings seen.
+    random_state : None, int, RandomState or Generator
+        Where chance comes from.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    user_factors_, item_factors_ : arrays of shape (n_users, k) and (n_items, k)
+        U and V, of the dtype of the ratings.
+    offsets_ : Offsets
+        What was taken off.
+    objective_ : float
+        J.
+    ratings_, users_, items_ : Ratings and names
+        What was learned from.
+    n_iter_, history_, converged_ : how the best start went
+        `history_["objective"]` is J after each sweep, "half" after its users.
+
+    Examples
+    --------
+    >>> from pansophy.datasets import make_ratings
+    >>> from pansophy.recommend import ALS, Ratings
+    >>> ratings = Ratings.from_frame(make_ratings(200, 100, 4000, random_state=0))
+    >>> model = ALS(4, reg=5.0, random_state=0).fit(ratings)
+    >>> len(model.recommend(ratings.user_names[0], n=5).names)
+    5
+    >>> new = model.fold_in([["new", ratings.item_names[0]]], [5.0])
+    >>> new.users_.tolist()
+    ['new']
+    """
+
+    n_factors: Count = 32
+    _: KW_ONLY
+    reg: NonNegative = 1.0
+    implicit: Flag = False
+    alpha: NonNegative = 1.0
+    center: Center = "biases"
+    bias_reg: NonNegative = 5.0
+    scale_reg: Flag = False
+    solver: Literal["auto", "cg", "cholesky"] = "auto"
+    cg_steps: Count = 3
+    n_init: Count = 1
+    max_iter: Count = 50
+    tol: NonNegative = 1e-3
+    clip: Flag = False
+    random_state: Seed = None
+    verbose: Verbosity = 0
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn from ratings; `Recommender` says what X and y may be."""
+        ratings = self._begin_ratings(X, y, sample_weight)
+        off = offsets(ratings, self._center(), self.bias_reg)
+        problem = sides(ratings, off, self.reg, **self._kind())
+        rng = rng_from(self.random_state)
+        how: dict = {"max_iter": self.max_iter, "tol": self.tol}
+
+        def run(i, task=SILENT):
+            U, V = self._start(ratings, rng)
+            return alternate(*problem, U, V, self._steps(), task=task, **how)
+
+        total = self.max_iter if self.n_init == 1 else self.n_init
+        go = lambda task: best_of(self.n_init, run, task=task)
+        state = self._drive(go, total=total).state
+        self._store(ratings, off, state.U, state.V)
+        self.objective_ = state.objective
+        return self
+
+    def _start(self, ratings, rng):
+        (n, m), k = ratings.shape, self.n_factors
+        dtype = ratings.values.dtype
+        V = rng.standard_normal((m, k)) * (0.1 / np.sqrt(k))
+        return np.zeros((n, k), dtype), V.astype(dtype)
+
+    def _steps(self):
+        exact = self.solver == "cholesky"
+        if self.solver == "auto":
+            exact = self.n_factors <= SMALL
+        return 0 if exact else self.cg_steps
+
+    def _center(self):
+        return "none" if self.implicit else self.center
+
+    def _kind(self):
+        how = {"implicit": self.implicit, "alpha": self.alpha}
+        return {**how, "scale": self.scale_reg}
+
+    def _new_users(self, ratings):
+        off = new_users(self.offsets_, ratings, self._center(), self.bias_reg)
+        users, _, _ = sides(ratings, off, self.reg, **self._kind())
+        V = self.item_factors_
+        U = np.zeros((ratings.shape[0], V.shape[1]), V.dtype)
+        return off, half(users, V, U, 0)[0]

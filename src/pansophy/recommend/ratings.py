@@ -1,0 +1,330 @@
+"""Ratings: a matrix of users by items of which few cells are known.
+
+n ratings are kept as triplets (u_j, i_j, r_j) of codes and values, in the order given,
+with the names behind the codes, and if wanted a time and a weight w_j for each. A cell
+that was rated 0 is known and is not the same as a cell without a rating: every loss in
+this package sums over the known cells D only.
+
+Duplicates. Two rows for one cell are merged, in the place of the first:
+
+    "mean"   the weighted mean of the values, and the sum of the weights (default)
+    "sum"    the sum of the values: counts of plays or purchases
+    "last", "first"   the row with the latest (earliest) time, else the last (first)
+    "max"    the largest value
+    "error"  refused
+
+"mean" loses nothing: sum_j w_j (r_j - f)^2 over the rows of a cell differs by a
+constant from W (R - f)^2 with W = sum w_j, R = sum w_j r_j / W. So a weight of k is
+the same as k equal rows. The latest time of the merged rows is kept.
+
+Memory is that of the triplets (16 bytes a rating in double precision), and as much
+again for each of the two sorted views, by user and by item, once asked for.
+
+Shapes    users, items, values, times, weights (n,)    csr (n_users, n_items)
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .names import checked_names, coded, columns_of, find, numbers, plain
+
+DUPLICATES = ("mean", "sum", "last", "first", "max", "error")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ratings:
+    """Who rated what, how, and perhaps when; the module text gives the rules.
+
+    Made by `from_triplets`, `from_frame` or `from_matrix`.
+
+    Parameters
+    ----------
+    users, items : int arrays of length n
+        Codes: positions in `user_names` and `item_names`.
+    values : float array of length n
+        The ratings. float32 stays float32.
+    user_names, item_names : arrays
+        Sorted names. A name may have no rating.
+    times : array of length n or None
+        When each rating was made: numbers or dates.
+    weights : float array of length n or None
+        How much each rating counts; None is 1 for all.
+
+    Examples
+    --------
+    >>> from pansophy.recommend import Ratings
+    >>> R = Ratings.from_triplets(["ann", "bob", "ann"], ["tea", "tea", "ale"],
+    ...                           [4, 2, 5])
+    >>> R
+    Ratings(n_users=2, n_items=2, n=3, known=75%)
+    >>> R.to_matrix()
+    array([[ 5.,  4.],
+           [nan,  2.]])
+    """
+
+    users: np.ndarray
+    items: np.ndarray
+    values: np.ndarray
+    user_names: np.ndarray
+    item_names: np.ndarray
+    times: np.ndarray | None = None
+    weights: np.ndarray | None = None
+
+    @classmethod
+    def from_triplets(
+        cls, users, items, values=None, *, times=None, weights=None, duplicates="mean"
+    ) -> "Ratings":
+        """From three columns; without values every rating is 1."""
+        u, user_names = coded(users, "users")
+        i, item_names = coded(items, "items")
+        r = numbers(np.ones(len(u)) if values is None else values, len(u), "ratings")
+        if len(i) != len(u):
+            raise ValueError(f"there are {len(u)} users, but {len(i)} items.")
+        made = cls(u, i, r, user_names, item_names)
+        if times is not None:
+            times = plain(times, "times")
+            if len(times) != len(u):
+                raise ValueError(f"there are {len(u)} ratings, but {len(times)} times.")
+        if weights is not None:
+            weights = numbers(weights, len(u), "weights").astype(r.dtype)
+            if (weights < 0).any():
+                raise ValueError("weights must not be negative.")
+        made = replace(made, times=times, weights=weights)
+        if weights is not None and not weights.all():
+            made = made[weights > 0]  # a row of weight 0 is no row
+        return merged(made, duplicates)
+
+    @classmethod
+    def from_frame(
+        cls, frame, user="user", item="item", rating="rating", time=None, **how
+    ) -> "Ratings":
+        """From a data frame of pandas, polars or Arrow, or a dict of columns.
+
+        `user`, `item`, `rating` and `time` name the columns; rating=None makes every
+        rating 1. `how` goes to `from_triplets`.
+        """
+        take = columns_of(frame)
+        named = {"user": user, "item": item, "rating": rating, "time": time}
+        u, i, r, t = (
+            None if name is None else take(name, what) for what, name in named.items()
+        )
+        return cls.from_triplets(u, i, r, times=t, **how)
+
+    @classmethod
+    def from_matrix(cls, Y, *, user_names=None, item_names=None) -> "Ratings":
+        """From a dense matrix with NaN where nothing is known, or a sparse one.
+
+        The stored cells of a sparse matrix are known, stored zeros too.
+        """
+        C: Any = None
+        if sp.issparse(Y):
+            C = sp.csr_array(Y) if Y.format != "csr" else Y
+            u = np.repeat(np.arange(C.shape[0], dtype=np.int32), np.diff(C.indptr))
+            i, r = C.indices.astype(np.int32, copy=False), C.data
+        else:
+            Y = np.asarray(Y)
+            if Y.ndim != 2 or Y.dtype.kind not in "fiub":
+                raise ValueError("a rating matrix must be two-dimensional numbers.")
+            known = ~np.isnan(Y) if Y.dtype.kind == "f" else np.ones(Y.shape, bool)
+            u, i = (c.astype(np.int32) for c in np.nonzero(known))
+            r = Y[known]
+        r = numbers(r, len(u), "ratings")
+        users, way = checked_names(user_names, Y.shape[0], "user_names")
+        u = u if way is None else way[u]
+        items, way = checked_names(item_names, Y.shape[1], "item_names")
+        i = i if way is None else way[i]
+        made = cls(u, i, r, users, items)
+        unnamed = user_names is None and item_names is None
+        if sp.issparse(Y) and unnamed and C.has_canonical_format:  # sorted already
+            rows = np.arange(len(r), dtype=np.int32 if len(r) < 2**31 else np.int64)
+            cells = (rows, i, C.indptr)
+            made.__dict__["order"] = sp.csr_array(cells, shape=C.shape)
+            return made
+        return merged(made, "error")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_users, n_items)."""
+        return len(self.user_names), len(self.item_names)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self):
+        n_users, n_items = self.shape
+        known = 100 * len(self) / max(n_users * n_items, 1)
+        return (
+            f"Ratings(n_users={n_users}, n_items={n_items}, n={len(self)}, "
+            f"known={known:.3g}%)"
+        )
+
+    def __getitem__(self, rows) -> "Ratings":
+        """Some of the ratings, with all the names."""
+        cut = lambda a: None if a is None else a[rows]
+        names = ("users", "items", "values", "times", "weights")
+        return replace(self, **{name: cut(getattr(self, name)) for name in names})
+
+    @property
+    def T(self) -> "Ratings":
+        """Users and items exchanged."""
+        return replace(
+            self,
+            users=self.items,
+            items=self.users,
+            user_names=self.item_names,
+            item_names=self.user_names,
+        )
+
+    @cached_property
+    def order(self) -> sp.csr_array:
+        """Row numbers of the ratings sorted by user, then item, as a sparse matrix."""
+        return sorted_cells(self.users, self.items, self.shape)
+
+    @cached_property
+    def csr(self) -> sp.csr_array:
+        """The values by user, then item: a sparse matrix of shape `shape`."""
+        return filled(self.order, self.values)
+
+    @cached_property
+    def csr_weights(self) -> np.ndarray | None:
+        """The weights in the order of `csr`."""
+        return None if self.weights is None else self.weights[self.order.data]
+
+    @cached_property
+    def user_counts(self) -> np.ndarray:
+        """Ratings of each user."""
+        return np.bincount(self.users, minlength=self.shape[0])
+
+    @cached_property
+    def item_counts(self) -> np.ndarray:
+        """Ratings of each item."""
+        return np.bincount(self.items, minlength=self.shape[1])
+
+    @cached_property
+    def mean(self) -> float:
+        """The weighted mean of the ratings; 0 if there are none."""
+        if not len(self):
+            return 0.0
+        return float(np.average(self.values.astype(np.float64), weights=self.weights))
+
+    def to_triplets(self):
+        """(user names, item names, values), row by row as given."""
+        return self.user_names[self.users], self.item_names[self.items], self.values
+
+    def pairs(self) -> np.ndarray:
+        """(n, 2) user and item names: X for scikit-learn, with `values` as y."""
+        u, i, _ = self.to_triplets()
+        if (u.dtype.kind == "U") != (i.dtype.kind == "U"):
+            u, i = u.astype(object), i.astype(object)
+        return np.column_stack([u, i])
+
+    def to_matrix(self) -> np.ndarray:
+        """The dense matrix, NaN where nothing is known."""
+        out = np.full(self.shape, np.nan, self.values.dtype)
+        out[self.users, self.items] = self.values
+        return out
+
+    def to_frame(self, backend="pandas") -> Any:
+        """Columns user, item, rating (and time) as a data frame of that library."""
+        import narwhals as nw
+
+        u, i, r = self.to_triplets()
+        columns = {"user": u, "item": i, "rating": r}
+        if self.times is not None:
+            columns["time"] = self.times
+        return nw.from_dict(columns, backend=backend).to_native()
+
+    def with_names(self, *, users=None, items=None) -> "Ratings":
+        """The same ratings in wider lists of names (users or items without ratings)."""
+        out = self
+        if users is not None:
+            at = found(users, self.user_names, "users")
+            out = replace(out, users=at[self.users], user_names=np.asarray(users))
+        if items is not None:
+            at = found(items, self.item_names, "items")
+            out = replace(out, items=at[self.items], item_names=np.asarray(items))
+        return out
+
+
+def found(names, labels, what):
+    at = find(np.asarray(names), labels, what)
+    if (at < 0).any():
+        raise ValueError(f"a name among the {what} is missing from the new list.")
+    return at
+
+
+def sorted_cells(users, items, shape) -> sp.csr_array:
+    """Row numbers 0 .. n-1 by user, then item, equal cells in their order."""
+    n = len(users)
+    at = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
+    C = sp.coo_array((at, (items, users)), shape=shape[::-1])
+    C.has_canonical_format = True  # equal cells are not to be added up
+    by_item = C.tocsr()
+    return sp.csr_array(by_item.T.tocsr())
+
+
+def filled(order, values) -> sp.csr_array:
+    """The same sparse pattern with values[order]."""
+    parts = (values[order.data], order.indices, order.indptr)
+    return sp.csr_array(parts, shape=order.shape)
+
+
+def merged(ratings, rule) -> Ratings:
+    """One row for every cell, by the rule of the module text."""
+    if rule not in DUPLICATES:
+        known = ", ".join(map(repr, DUPLICATES))
+        raise ValueError(f"duplicates must be one of {known}, got {rule!r}.")
+    order = ratings.order
+    at, cells = order.data, order.indices
+    new = np.ones(len(at), bool)
+    new[1:] = cells[1:] != cells[:-1]
+    new[order.indptr[:-1][order.indptr[:-1] < len(at)]] = True
+    if new.all():
+        return ratings
+    if rule == "error":
+        j = at[np.flatnonzero(~new)[0]]
+        u, i = ratings.users[j], ratings.items[j]
+        raise ValueError(
+            f"user {ratings.user_names[u]} rated item {ratings.item_names[i]} more "
+            "than once: choose a rule for duplicates."
+        )
+    starts = np.flatnonzero(new)
+    keep, values, weights = pick(ratings, at, starts, rule)
+    times = ratings.times
+    if times is not None:
+        times = np.maximum.reduceat(times[at], starts)
+    place = np.argsort(at[starts], kind="stable")  # where the first row stood
+    cut = lambda a: None if a is None else a[place]
+    return replace(
+        ratings,
+        users=ratings.users[keep][place],
+        items=ratings.items[keep][place],
+        values=values[place],
+        times=cut(times),
+        weights=cut(weights),
+    )
+
+
+def pick(ratings, at, starts, rule):
+    """(a row of each cell, its value, its weight) by the rule."""
+    r, w = ratings.values[at], ratings.weights
+    keep = at[starts]
+    if rule == "mean":
+        w = np.ones_like(r) if w is None else w[at]
+        weights = np.add.reduceat(w, starts)
+        values = np.add.reduceat(w * r, starts) / weights
+        same = np.maximum.reduceat(r, starts) == np.minimum.reduceat(r, starts)
+        return keep, np.where(same, r[starts], values).astype(r.dtype), weights
+    if rule in ("sum", "max"):
+        add = np.add if rule == "sum" else np.maximum
+        return keep, add.reduceat(r, starts), None if w is None else w[keep]
+    ends = np.r_[starts[1:], len(at)]
+    if ratings.times is not None:
+        group = np.repeat(np.arange(len(starts)), ends - starts)
+        at = at[np.lexsort((ratings.times[at], group))]  # stable within equal times
+    keep = at[ends - 1] if rule == "last" else at[starts]
+    return keep, ratings.values[keep], None if w is None else w[keep]

@@ -1,0 +1,185 @@
+"""Co-training: two classifiers that see different columns label rows for each other.
+
+The columns come in two views. In each round a classifier is fitted on each view to the
+rows that have a label, and each gives its label to the k rows it is surest of, among
+those without one. What is certain in one view is often news in the other: where the
+views say things that are independent given the class, the rows one adds are to the
+other like rows drawn at random. If both want the same row, the surer one has its way.
+
+Rows without a label become fewer in each round, so it ends. Two views that are the same
+columns with the same classifier agree in everything: that is self-training with
+criterion "k_best". For new rows the answers of both are multiplied:
+
+    P(y | x) ~ P_1(y | x_1) P_2(y | x_2)                                          (1)
+
+Cost      2 n_iter fits and predictions
+Shapes    X (n, d)   views two lists of columns   y (n,)
+Refs      [Blum1998]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ..core.iterate import iterate
+from ..core.numerics import softmax
+from ..params import Count, ParameterError, Verbosity
+from ..typing import Fittable, Words
+from .labels import AbstractFewLabels, probabilities
+
+TINY = 1e-12  # least probability that is multiplied
+
+
+class State(NamedTuple):
+    """What one round hands to the next."""
+
+    objective: float  # share of the rows without a label
+    codes: np.ndarray  # place in `classes`, -1 without a label
+    when: np.ndarray  # the round that labelled a row: 0 known, -1 never
+    changed: int = -1
+
+
+def chosen(P, Q, free, k):
+    """Rows that either view labels, and their codes; the surer one if both do."""
+    rows = np.flatnonzero(free)
+    code = np.full(len(P), -1)
+    sure = np.zeros(len(P))
+    for A in (P, Q):
+        best = A.max(axis=1)
+        order = rows[np.argsort(-best[rows], kind="stable")[:k]]
+        better = order[(code[order] < 0) | (best[order] > sure[order])]
+        code[better], sure[better] = A.argmax(axis=1)[better], best[better]
+    return code
+
+
+@dataclass(eq=False, repr=False)
+class CoTraining(AbstractFewLabels):
+    """Two classifiers on two views of the columns label rows for each other.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        For the first view; None is `LogisticRegression()`.
+    second : classifier or None, default=None
+        For the second view; None is the same as for the first.
+    views : pair of lists of columns, or None, default=None
+        Columns of each view; they may overlap. None is the first and the second half
+        of the columns, and all of them twice if there is one.
+    k_best : int, default=10
+        Rows that each classifier labels in a round.
+    max_iter : int, default=30
+        Most rounds.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    estimators_ : list of two classifiers
+    views_ : list of two arrays of columns
+    classes_ : array
+        The known labels.
+    transduction_ : array of shape (n,)
+        Labels of the training rows; those that got none hold -1 or the empty text.
+    labeled_iter_ : array of shape (n,)
+        The round that labelled a row: 0 if it was known, -1 if none did.
+    n_iter_, history_
+        Rounds; the share of rows without a label after each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.semi_supervised import CoTraining
+    >>> X = np.array([[0, 1], [1, 0], [2, 2], [8, 9], [9, 8], [10, 10]]) / 2
+    >>> CoTraining(k_best=1).fit(X, [0, -1, -1, -1, -1, 1]).transduction_
+    array([0, 0, 0, 1, 1, 1])
+    """
+
+    estimator: Fittable | None = None
+    _: KW_ONLY
+    second: Fittable | None = None
+    views: Words | None = None
+    k_best: Count = 10
+    max_iter: Count = 30
+    verbose: Verbosity = 0
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit both classifiers, round after round.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,)
+            Labels; -1, or the empty text, where there is none.
+        sample_weight : array of shape (n,), optional
+            Handed to the classifiers.
+        """
+        X, codes, w = self._start(X, y, sample_weight)
+        self.views_ = self._columns(X.shape[1])
+        parts = [X[:, view] for view in self.views_]
+        pair = [
+            self._learner(),
+            self._learner() if self.second is None else self.second,
+        ]
+        fit = lambda codes: [
+            self._fit_rows(clone(m), Z, codes, w) for m, Z in zip(pair, parts)
+        ]
+
+        def step(state):
+            models = fit(state.codes)
+            P, Q = (probabilities(m, Z, self.classes_) for m, Z in zip(models, parts))
+            given = chosen(P, Q, state.codes < 0, self.k_best)
+            new = np.where(given >= 0, given, state.codes)
+            when = np.where(given >= 0, state.when.max() + 1, state.when)
+            changed = int(np.count_nonzero(given >= 0))
+            return State(float(np.mean(new < 0)), new, when, changed)
+
+        start = State(float(np.mean(codes < 0)), codes, np.where(codes < 0, -1, 0))
+        change = lambda old, new: 0.0 if new.objective == 0 else 1.0
+        most = self.max_iter if (codes < 0).any() else 0
+
+        def run(task):
+            done = iterate(
+                step, start, max_iter=most, tol=0.0, change=change, task=task
+            )
+            over = done.reason == "max_iter"  # to run out of rounds is one way to end
+            return done._replace(reason="rounds") if over else done
+
+        state = self._drive(run, total=most).state
+        self.estimators_: list[Any] = fit(state.codes)
+        self.labeled_iter_ = state.when
+        self.transduction_ = self._named(state.codes)
+        return self
+
+    def _columns(self, d):
+        """The two lists of columns, checked."""
+        if self.views is None:
+            half = max(d // 2, 1)
+            return [np.arange(half), np.arange(half, d) if d > 1 else np.arange(1)]
+        if len(self.views) != 2:
+            raise ParameterError(f"views must be two lists, got {len(self.views)}.")
+        views = [np.atleast_1d(np.asarray(v)) for v in self.views]
+        for view in views:
+            whole = view.dtype.kind in "iu" and view.ndim == 1 and len(view)
+            if not whole or view.min() < 0 or view.max() >= d:
+                raise ParameterError(
+                    f"views must hold column numbers from 0 to {d - 1}, got {view}."
+                )
+        return views
+
+    def predict_proba(self, X):
+        """Eq. (1): (n, K)."""
+        check_is_fitted(self)
+        X = self._rows(X)
+        L = 0.0
+        for model, view in zip(self.estimators_, self.views_):
+            P = probabilities(model, X[:, view], self.classes_)
+            L = L + np.log(np.maximum(P, TINY))
+        return softmax(L, axis=1)
+
+    def predict(self, X):
+        """The likeliest class of each row."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]

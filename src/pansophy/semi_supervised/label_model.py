@@ -1,0 +1,246 @@
+"""Label model: votes of unreliable labellers, weighed by how often each is right.
+
+Labeller j votes L_ij for row i, one of K classes, or abstains. With a hidden class y_i,
+votes independent given it, and abstaining no hint at the class,
+
+    P(L_i, y) = p_y prod_{j votes} C_j[y, L_ij]                                  (1)
+
+    E   r_iy ~ P(L_i, y)                                                         (2)
+    M   p_y ~ sum_i r_iy,   C_j[y, k] ~ sum_{i: L_ij = k} r_iy + a               (3)
+
+is EM, and never lowers the likelihood (with a, Dirichlet counts, its product with the
+prior). Nobody has to know a true label: labellers that agree more often than chance
+give each other away. With confusion="accuracy" a labeller is right with probability
+a_j whatever the class and errs evenly, K - 1 times fewer numbers to learn:
+
+    C_j[y, k] = a_j if k = y else (1 - a_j) / (K - 1)                            (4)
+
+The model cannot tell labellers that are mostly right from ones that are mostly wrong;
+the start is the majority of the votes, which takes them to be right more often than
+not. Perfect labellers are found to be so, and r is then their vote.
+
+Cost      O(n m K) a turn; memory O(n K) of a block
+Shapes    L (n, m)   r (n, K)   C (m, K, K)   p (K,)
+Refs      [Dawid1979]; [Ratner2016] labelling functions
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from ..base import Density, Estimator
+from ..core.em import em
+from ..core.numerics import logsumexp, softmax
+from ..core.rows import Rows
+from ..params import Natural, NonNegative, Positive, Verbosity
+
+ABSTAIN = -1
+TINY = 1e-300  # least probability whose logarithm is taken
+
+
+class Params(NamedTuple):
+    """theta: shares of the classes and what labellers say for each."""
+
+    p: np.ndarray
+    C: np.ndarray
+
+
+class Stats(NamedTuple):
+    """Expected counts: of classes, and of votes by labeller, class and vote."""
+
+    classes: np.ndarray
+    votes: np.ndarray
+
+
+def joint(V, theta):
+    """Eq. (1) in logarithms: (n, K); V holds codes, -1 where a labeller abstains."""
+    L = np.tile(np.log(np.maximum(theta.p, TINY)), (len(V), 1))
+    C = np.log(np.maximum(theta.C, TINY))
+    for j in range(V.shape[1]):
+        spoke = V[:, j] >= 0
+        L[spoke] += C[j][:, V[spoke, j]].T
+    return L
+
+
+def counts(V, w, r) -> Stats:
+    """Sums of eq. (3) over some rows."""
+    m, K = V.shape[1], r.shape[1]
+    r = r if w is None else r * w[:, None]
+    votes = np.zeros((m, K, K))
+    for j in range(m):
+        spoke = V[:, j] >= 0
+        for y in range(K):
+            votes[j, y] = np.bincount(V[spoke, j], r[spoke, y], K)
+    return Stats(r.sum(axis=0), votes)
+
+
+def maximise(stats: Stats, a, tied) -> Params:
+    """Eq. (3), or (4) if `tied`."""
+    K = len(stats.classes)
+    p = stats.classes / stats.classes.sum()
+    if not tied:
+        C = stats.votes + a
+        return Params(p, C / C.sum(axis=2, keepdims=True))
+    right = np.trace(stats.votes, axis1=1, axis2=2) + a
+    total = stats.votes.sum(axis=(1, 2)) + K * a
+    acc = right / total
+    off = (1 - acc) / max(K - 1, 1)
+    C = off[:, None, None] + (acc - off)[:, None, None] * np.eye(K)
+    return Params(p, C)
+
+
+def log_prior(theta: Params, a, tied):
+    """What the Dirichlet counts of eq. (3) add to the log-likelihood."""
+    if a == 0:
+        return 0.0
+    L = np.log(np.maximum(theta.C, TINY))
+    if not tied:
+        return a * L.sum()
+    K = len(theta.p)
+    right = np.trace(L, axis1=1, axis2=2) / K
+    wrong = L[:, 0, 1] if K > 1 else 0.0
+    return a * float(np.sum(right + (K - 1) * wrong))
+
+
+def majority(V, K):
+    """Shares of the votes of each row; even where nobody votes: (n, K)."""
+    r = np.zeros((len(V), K))
+    for j in range(V.shape[1]):
+        spoke = np.flatnonzero(V[:, j] >= 0)
+        r[spoke, V[spoke, j]] += 1
+    total = r.sum(axis=1, keepdims=True)
+    return np.where(total > 0, r / np.maximum(total, 1), 1 / K)
+
+
+@dataclass(eq=False, repr=False)
+class LabelModel(Density, Estimator):
+    """Weighs the votes of unreliable labellers by EM, without true labels.
+
+    Parameters
+    ----------
+    confusion : {"full", "accuracy"}, default="full"
+        Eq. (3): each labeller has a table of its errors; or eq. (4): one accuracy.
+    prior : float, default=1.0
+        a, votes that each cell of the tables is taken to have had before.
+    tol : float, default=1e-6
+        Stop when a turn changes the mean log-likelihood by no more than this.
+    max_iter : int, default=200
+        Most turns.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+        The votes that there are, less -1.
+    class_prior_ : array of shape (K,)
+        p.
+    confusion_ : array of shape (m, K, K)
+        C: row by true class, column by vote.
+    accuracies_ : array of shape (m,)
+        How often each labeller is right when it votes.
+    coverage_ : array of shape (m,)
+        How often each labeller votes.
+    n_iter_, history_, converged_
+        How the turns went.
+
+    Examples
+    --------
+    >>> from pansophy.semi_supervised import LabelModel
+    >>> votes = [[0, 0, 1], [1, 1, 1], [0, 0, -1], [1, 1, 0], [0, 0, 0], [1, 1, 1]]
+    >>> model = LabelModel(prior=0.1).fit(votes)
+    >>> model.predict(votes), model.accuracies_.round(1)
+    (array([0, 1, 0, 1, 0, 1]), array([1. , 1. , 0.6]))
+    """
+
+    confusion: Literal["full", "accuracy"] = "full"
+    _: KW_ONLY
+    prior: NonNegative = 1.0
+    tol: Positive = 1e-6
+    max_iter: Natural = 200
+    verbose: Verbosity = 0
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn how reliable the labellers are.
+
+        Parameters
+        ----------
+        X : array of shape (n, m) of whole numbers
+            L: the vote of each labeller for each row, -1 where it abstains.
+        y : None
+            Not used.
+        sample_weight : array of shape (n,), optional
+            A weight of 3 counts as three copies of the row.
+        """
+        X, w = self._begin(X, sample_weight=sample_weight)
+        L = whole(X)
+        self.classes_ = np.unique(L[L != ABSTAIN])
+        if len(self.classes_) == 0:
+            raise ValueError("every labeller abstains on every row.")
+        V, K, tied = self._codes(L), len(self.classes_), self.confusion == "accuracy"
+        table = Rows(V, w)
+        start = table.sum(lambda v, w: counts(v, w, majority(v, K)))
+        theta = maximise(start, max(self.prior, 1e-3), tied)
+
+        def expect(theta):
+            def part(v, w):
+                J = joint(v, theta)
+                total = logsumexp(J, axis=1)
+                loglik = total.sum() if w is None else w @ total
+                return counts(v, w, softmax(J, axis=1)), float(loglik)
+
+            return table.sum(part)
+
+        run = lambda task: em(
+            expect, lambda stats: maximise(stats, self.prior, tied), theta,
+            n=float(len(V) if w is None else w.sum()),
+            log_prior=lambda t: log_prior(t, self.prior, tied),
+            max_iter=self.max_iter, tol=self.tol, task=task,
+        )  # fmt: skip
+        theta = self._drive(run, total=self.max_iter, X=X).state.params
+        self.class_prior_, self.confusion_ = theta
+        diagonal = np.diagonal(theta.C, axis1=1, axis2=2)
+        self.accuracies_ = diagonal @ theta.p
+        self.coverage_ = np.average(V >= 0, axis=0, weights=w)
+        return self
+
+    def _codes(self, L):
+        """Votes as places among the classes; unknown ones count as abstaining."""
+        at = np.minimum(np.searchsorted(self.classes_, L), len(self.classes_) - 1)
+        return np.where(self.classes_[at] == L, at, ABSTAIN)
+
+    def _joint(self, X):
+        V = self._codes(whole(self._ready(X)))
+        theta = Params(self.class_prior_, self.confusion_)
+        return Rows(V).map(lambda v: joint(v, theta))
+
+    def predict_proba(self, X):
+        """Eq. (2): P(y | votes), (n, K)."""
+        return softmax(self._joint(X), axis=1)
+
+    def predict(self, X):
+        """The likeliest class of each row."""
+        best = self._joint(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def score_samples(self, X):
+        """log P of the votes of each row."""
+        return logsumexp(self._joint(X), axis=1)
+
+    def score(self, X, y=None):
+        """Mean log P of the votes."""
+        return float(np.mean(self.score_samples(X)))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        return tags
+
+
+def whole(X):
+    """Votes as whole numbers; anything else is refused."""
+    L = np.rint(X).astype(np.int64)
+    if not np.array_equal(L, X):
+        raise ValueError("votes must be whole numbers, -1 to abstain.")
+    return L

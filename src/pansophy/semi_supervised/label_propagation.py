@@ -1,0 +1,361 @@
+"""Labels that spread over a graph of rows: harmonic functions and their soft form.
+
+W holds how alike rows are (>= 0, symmetric), D its row sums, Y the known labels as rows
+of 0 and 1 (rows without one are 0).
+
+Propagation keeps the known labels and makes every other row the mean of its
+neighbours; that is the least energy, and a walk that ends at the first labelled row:
+
+    E(F) = 1/2 sum_ij W_ij |F_i - F_j|^2,    F_l = Y_l                           (1)
+    F_u = (D - W)_uu^-1 W_ul Y_l,            F_i = sum_j W_ij F_j / D_i          (2)
+
+Spreading trusts labels less, so that wrong ones are voted down. With
+S = D^-1/2 W D^-1/2, W without its diagonal,
+
+    F = (1 - a) (I - a S)^-1 Y,  the least of
+    1/4 sum_ij W_ij |F_i / D_i^1/2 - F_j / D_j^1/2|^2 + (1/a - 1)/2 |F - Y|^2    (3)
+
+(2) is solved by conjugate gradients, whose objective never rises, instead of by taking
+means until they stand still: that takes as many turns as labels need to travel, and
+1e-3 per turn is not 1e-3 from the end. (3) is summed in turns, F = a S F + (1 - a) Y:
+far from a label F is tiny, only its proportions count, and sums of numbers above zero
+keep these; it ends when no proportion changes by more than `tol`. Rows that no label
+can reach get the shares of the known labels.
+
+A new row is the mean of the training rows weighted by how alike they are to it.
+
+"knn" joins a row to its nearest and to those it is nearest to, so that W is
+symmetric and (1) holds. Its memory is O(n k); "rbf" needs the n by n matrix, of which
+blocks are made again in each turn where it would not fit in `FIT` bytes.
+
+Cost      turns times the edges of W times the classes
+Shapes    W (n, n)   F, Y (n, K)
+Refs      [Zhu2003] eqs. (1), (2); [Zhou2004] eq. (3)
+"""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..base import Classifier, Estimator
+from ..core import rows, threads
+from ..core.iterate import Result, iterate
+from ..core.labels import class_codes, known_labels
+from ..distances.search import build, k_nearest
+from ..graphs import connected_components, knn_graph
+from ..kernels import RBF
+from ..optim import conjugate_gradient
+from ..params import Count, Jobs, NonNegative, OpenFraction
+
+FIT = 1 << 29  # bytes of a kernel matrix that is kept
+
+
+class Graph(NamedTuple):
+    """A symmetric W as what it does."""
+
+    product: Callable  # F -> W F
+    degrees: np.ndarray  # D
+    reached: Callable  # mask of rows -> mask of rows joined to them
+
+
+def sparse_graph(W) -> Graph:
+    """Of a CSR matrix."""
+
+    def reached(mask):
+        component = connected_components(W)[1]
+        return np.isin(component, np.unique(component[mask]))
+
+    return Graph(lambda F: W @ F, np.asarray(W.sum(axis=1)).ravel(), reached)
+
+
+def kernel_graph(X, kernel, *, loops) -> Graph:
+    """Of a kernel on rows; `loops`: whether a row is its own neighbour."""
+    n = X.shape[0]
+    block = max(1, min(n, (1 << 24) // (8 * n)))
+    cuts = [slice(i, min(i + block, n)) for i in range(0, n, block)]
+
+    def part(cut):
+        K = np.array(kernel(X[cut], X), float)
+        if K.shape != (cut.stop - cut.start, n) or K.min() < 0:
+            raise ValueError("kernel must give n by n numbers of at least 0.")
+        if not loops:
+            K[np.arange(len(K)), np.arange(cut.start, cut.stop)] = 0.0
+        return K
+
+    kept = None
+    if 8 * n * n <= FIT:
+        kept = np.concatenate(list(threads.run((lambda c=c: part(c)) for c in cuts)))
+
+    def product(F):
+        if kept is not None:
+            return kept @ F
+        tasks = ((lambda c=c: part(c) @ F) for c in cuts)
+        return np.concatenate(list(threads.run(tasks, blas=True)))
+
+    def reached(mask):
+        while True:  # most often once: a kernel joins all rows at once
+            wider = mask | (product(mask[:, None] * 1.0)[:, 0] > 0)
+            if np.array_equal(wider, mask):
+                return mask
+            mask = wider
+
+    return Graph(product, product(np.ones((n, 1)))[:, 0], reached)
+
+
+def shares(F, prior):
+    """Rows that sum to 1; `prior` where a row holds nothing."""
+    total = F.sum(axis=1, keepdims=True)
+    return np.where(total > 0, F / np.where(total > 0, total, 1.0), prior)
+
+
+def solve(product, B, start, *, max_iter, tol, task):
+    """A G = B for a positive definite A by conjugate gradients, from `start`."""
+
+    def f(G):
+        R = product(G) - B
+        return float(np.sum(G * (R - B)) / 2), R
+
+    return conjugate_gradient(
+        f, start, product=product, max_iter=max_iter, tol=tol, task=task
+    )
+
+
+def harmonic(W: Graph, Y, known, *, max_iter, tol, task):
+    """Eq. (2), with G = D^1/2 F so that the matrix is near the identity."""
+    free = ~known
+    root = np.sqrt(W.degrees)
+    root[root == 0] = 1.0
+    spread = lambda G: W.product(G / root[:, None]) / root[:, None]
+    B = spread(np.where(known[:, None], Y * root[:, None], 0.0))[free]
+
+    def product(G):
+        full = np.zeros_like(Y)
+        full[free] = G
+        return G - spread(full)[free]
+
+    run = solve(product, B, np.zeros_like(B), max_iter=max_iter, tol=tol, task=task)
+    F = Y.copy()
+    F[free] = run.state.position / root[free, None]
+    return run, F
+
+
+class Turn(NamedTuple):
+    """What one turn of eq. (3) hands to the next."""
+
+    objective: float  # 1/2 F'(I - a S) F - (1 - a) F'Y, one part of it one turn old
+    position: np.ndarray  # F
+
+
+def smoothed(W: Graph, Y, alpha, *, max_iter, tol, task):
+    """Eq. (3)."""
+    root = np.sqrt(W.degrees)[:, None]
+    root[root == 0] = 1.0
+    B = (1 - alpha) * Y
+
+    def turn(s):
+        F = s.position
+        new = alpha * W.product(F / root) / root + B
+        return Turn(float(np.sum(F * (F - new - B)) / 2), new)
+
+    def change(old, new):
+        a, b = (shares(s.position, 0.0) for s in (old, new))
+        return float(np.max(np.abs(a - b)))
+
+    how: dict = {"max_iter": max_iter, "tol": tol, "task": task}
+    run = iterate(turn, Turn(np.inf, B), change=change, **how)
+    return run, run.state.position
+
+
+class AbstractLabelGraph(Classifier, Estimator):
+    """Labels over a graph: the graph, the labels, new rows."""
+
+    kernel: Any
+    gamma: float
+    n_neighbors: int
+    max_iter: int
+    tol: float
+    n_jobs: Any
+    loops = True  # whether a row is its own neighbour
+
+    def _solved(self, W, Y, known, task) -> Result:
+        """F as the position of the last state."""
+        raise TypeError(f"{type(self).__name__} does not say how to solve for F.")
+
+    def fit(self, X, y):
+        """Spread the labels.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,)
+            Labels; -1, or the empty text, where there is none.
+        """
+        X, y, _ = self._begin(X, y, y_kind="class")
+        known = known_labels(y)
+        if not known.any():
+            raise ValueError("y holds no label at all: at least one must be known.")
+        self.classes_, codes = class_codes(np.asarray(y)[known])
+        Y = np.zeros((len(y), len(self.classes_)))
+        Y[np.flatnonzero(known), codes] = 1.0
+        prior = Y[known].mean(axis=0)
+        with threads.limited(self.n_jobs):
+            W = self._graph(X)
+            lost = ~W.reached(known) if known.sum() < len(y) else np.zeros(len(y), bool)
+            run = lambda task: self._solved(W, Y, known, task)
+            F = self._drive(run, total=self.max_iter, X=X).state.position
+        F = np.where(lost[:, None], prior, np.maximum(F, 0.0))
+        self.X_ = X
+        self.label_distributions_ = shares(F, prior)
+        self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
+        return self
+
+    def _graph(self, X) -> Graph:
+        if self.kernel == "knn":
+            k = min(self.n_neighbors, len(X)) - 1
+            if k == 0:
+                return sparse_graph(sp.csr_array((len(X), len(X))))
+            W = knn_graph(X, k, mode="connectivity", symmetric="either")
+            return sparse_graph(W)
+        return kernel_graph(X, self._alike(), loops=self.loops)
+
+    def _alike(self):
+        return self.kernel if callable(self.kernel) else RBF(gamma=self.gamma)
+
+    def predict_proba(self, X):
+        """Means of the training rows' labels, weighted by likeness: (n, K)."""
+        X = self._ready(X)
+        F, prior = self.label_distributions_, self.label_distributions_.mean(axis=0)
+        if self.kernel == "knn":
+            k = min(self.n_neighbors, len(self.X_))
+            near = k_nearest(build(self.X_), X, k)[1]
+            return F[near].mean(axis=1)
+        alike = self._alike()
+        part = lambda X: shares(np.asarray(alike(X, self.X_), float) @ F, prior)
+        return rows.Rows(X, block=max(1, (1 << 24) // (8 * len(F)))).map(part)
+
+    def predict(self, X):
+        """The class of each row."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+
+@dataclass(eq=False, repr=False)
+class LabelPropagation(AbstractLabelGraph):
+    """Labels spread over a graph of rows, the known ones kept: eqs. (1) and (2).
+
+    Parameters
+    ----------
+    kernel : {"rbf", "knn"} or function, default="rbf"
+        How alike rows are; a function of X and Z gives numbers of at least 0.
+    gamma : float, default=20
+        Of "rbf": exp(-gamma |x - z|^2).
+    n_neighbors : int, default=7
+        Of "knn", the row itself counted.
+    max_iter : int, default=1000
+        Most turns of conjugate gradients.
+    tol : float, default=1e-3
+        Largest entry of the gradient at which they stop; 1e-10 makes every row the
+        mean of its neighbours to about as many digits.
+    n_jobs : int or None
+        Threads.
+
+    Attributes
+    ----------
+    X_ : array of shape (n, d)
+        The training rows.
+    classes_ : array of shape (K,)
+        The known labels.
+    label_distributions_ : array of shape (n, K)
+        F, rows summing to 1.
+    transduction_ : array of shape (n,)
+        The likeliest label of each training row.
+    n_iter_ : int
+        Turns.
+    history_ : dict of arrays
+        "objective" by turn.
+
+    Examples
+    --------
+    >>> from pansophy.semi_supervised import LabelPropagation
+    >>> X = [[0.0], [1.0], [2.0], [8.0], [9.0], [10.0]]
+    >>> model = LabelPropagation("knn", n_neighbors=2).fit(X, [0, -1, -1, -1, -1, 1])
+    >>> model.transduction_
+    array([0, 0, 0, 1, 1, 1])
+    """
+
+    kernel: Literal["knn", "rbf"] | Callable = "rbf"
+    _: KW_ONLY
+    gamma: NonNegative = 20
+    n_neighbors: Count = 7
+    max_iter: Count = 1000
+    tol: NonNegative = 1e-3
+    n_jobs: Jobs = None
+
+    def _solved(self, W, Y, known, task):
+        how = {"max_iter": self.max_iter, "tol": self.tol, "task": task}
+        run, F = harmonic(W, Y, known, **how)
+        return run._replace(state=run.state._replace(position=F))
+
+
+@dataclass(eq=False, repr=False)
+class LabelSpreading(AbstractLabelGraph):
+    """Labels spread over a graph of rows, known ones open to correction: eq. (3).
+
+    Parameters
+    ----------
+    kernel : {"rbf", "knn"} or function, default="rbf"
+        How alike rows are; a function of X and Z gives numbers of at least 0.
+    gamma : float, default=20
+        Of "rbf": exp(-gamma |x - z|^2).
+    n_neighbors : int, default=7
+        Of "knn", the row itself counted.
+    alpha : float, default=0.2
+        a: how much a row listens to its neighbours rather than to its own label,
+        between 0 and 1.
+    max_iter : int, default=30
+        Most turns.
+    tol : float, default=1e-3
+        Largest change of a row's proportions at which they end.
+    n_jobs : int or None
+        Threads.
+
+    Attributes
+    ----------
+    X_ : array of shape (n, d)
+        The training rows.
+    classes_ : array of shape (K,)
+        The known labels.
+    label_distributions_ : array of shape (n, K)
+        F, rows made to sum to 1.
+    transduction_ : array of shape (n,)
+        The likeliest label of each training row.
+    n_iter_ : int
+        Turns.
+    history_ : dict of arrays
+        "objective" by turn.
+
+    Examples
+    --------
+    >>> from pansophy.semi_supervised import LabelSpreading
+    >>> X = [[0.0], [0.3], [0.6], [8.0], [8.2], [8.5]]
+    >>> LabelSpreading().fit(X, [0, -1, -1, -1, -1, 1]).transduction_
+    array([0, 0, 0, 1, 1, 1])
+    """
+
+    kernel: Literal["knn", "rbf"] | Callable = "rbf"
+    _: KW_ONLY
+    gamma: NonNegative = 20
+    n_neighbors: Count = 7
+    alpha: OpenFraction = 0.2
+    max_iter: Count = 30
+    tol: NonNegative = 1e-3
+    n_jobs: Jobs = None
+    loops = False
+
+    def _solved(self, W, Y, known, task):
+        how = {"max_iter": self.max_iter, "tol": self.tol, "task": task}
+        run, F = smoothed(W, Y, self.alpha, **how)
+        return run._replace(state=run.state._replace(position=F))

@@ -1,0 +1,81 @@
+"""What classifiers with few labels share: which rows have one, and fits on these."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import has_fit_parameter
+
+from ..base import Classifier, Estimator
+from ..core.labels import class_codes, known_labels
+from ..linear_model import LogisticRegression
+
+
+def has(name):
+    """Whether the classifier inside, fitted or not, has a method."""
+
+    def check(self):
+        inner = getattr(self, "estimator_", None) or self._learner()
+        getattr(inner, name)
+        return True
+
+    return check
+
+
+def probabilities(model, X, classes):
+    """P(k | x) over all classes, of a model that may lack some."""
+    P = np.asarray(model.predict_proba(X), float)
+    full = np.zeros((P.shape[0], len(classes)))
+    full[:, np.searchsorted(classes, model.classes_)] = P
+    return full
+
+
+class AbstractFewLabels(Classifier, Estimator):
+    """Checks, codes for labels, and fits to the rows that have one."""
+
+    estimator: Any
+
+    def _learner(self):
+        return LogisticRegression() if self.estimator is None else self.estimator
+
+    def _start(self, X, y, sample_weight, accept_sparse: Any = "csr"):
+        """Rows, the code of each label (-1 without one) and weights; sets classes_."""
+        X, y, w = self._begin(
+            X, y, sample_weight, y_kind="class", accept_sparse=accept_sparse
+        )
+        known = known_labels(y)
+        if not known.any():
+            raise ValueError("y holds no label at all: at least one must be known.")
+        codes = np.full(len(y), -1)
+        self.classes_, codes[known] = class_codes(np.asarray(y)[known])
+        return X, codes, w
+
+    def _named(self, codes):
+        """Labels of codes, those without one as they came."""
+        names = self.classes_
+        out = np.empty(len(codes), names.dtype if names.dtype.kind != "u" else int)
+        out[:] = names[np.maximum(codes, 0)]
+        out[codes < 0] = "" if names.dtype.kind in "USO" else -1
+        return out
+
+    def _fit_rows(self, model, X, codes, w):
+        """The model fitted to the rows that have a code."""
+        rows = np.flatnonzero(codes >= 0)
+        extra = {}
+        if w is not None:
+            if not has_fit_parameter(model, "sample_weight"):
+                raise ValueError(
+                    f"{type(model).__name__} takes no sample_weight: leave it out."
+                )
+            extra["sample_weight"] = w[rows]
+        part = X if len(rows) == X.shape[0] else X[rows]
+        return model.fit(part, self.classes_[codes[rows]], **extra)
+
+    def _rows(self, X):
+        return self._ready(X, accept_sparse="csr")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = self._learner()
+        if hasattr(inner, "__sklearn_tags__"):
+            tags.input_tags.sparse = inner.__sklearn_tags__().input_tags.sparse
+        return tags

@@ -1,0 +1,138 @@
+"""K-means that has been told some labels: seeds for the centres, or fixed for good.
+
+    J(C, z) = sum_i w_i |x_i - c_{z_i}|^2                                       (1)
+
+as in `pansophy.cluster.KMeans`, with one cluster for each class and the start
+
+    c_j = mean of the rows known to be of class j                               (2)
+
+"seeded" goes on as k-means does, and may change its mind about a known row (labels that
+may be wrong). "constrained" minimises (1) over the z that agree with what is known:
+a known row stays in its class, and counts towards the mean of that class in every turn.
+Neither half of a turn raises J in either form.
+
+With every row known the answer is the nearest class mean; with one row known for each
+class it is k-means from those rows.
+
+Time O(n k d) a turn. Memory O(n) beyond X.
+
+Shapes    X (n, d)   C (k, d)   z, y, w (n,)
+Refs      [Basu2002]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..base import Classifier, Estimator
+from ..cluster.kmeans import held_cells, lloyd
+from ..cluster.turns import nearest, spread
+from ..core.labels import class_codes, known_labels
+from ..distances import euclidean
+from ..params import Count, NonNegative, Verbosity
+
+
+def class_means(X, w, z, k, m):
+    """Eq. (2): the mean of the rows of each class; m is a point amid them."""
+    cells = held_cells(X, w, z, k, m)
+    return m + cells.sums / cells.mass[:, None]
+
+
+def turns(X, w, z, k, *, keep, m, **how):
+    """K-means turns from the means of the classes; z is -1 where none is known.
+
+    With `keep`, known rows are held: of no weight where rows choose their cell, and
+    added to the cell that they belong to.
+    """
+    told = (z >= 0) & (w > 0)
+    held = X[told], w[told], z[told]
+    C = class_means(*held, k, m)
+    if not keep:
+        return lloyd(X, w, C, m=m, **how)
+    run = lloyd(X, np.where(told, 0, w), C, m=m, held=held, **how)
+    labels = np.where(told, z, run.state.labels)
+    return run._replace(state=run.state._replace(labels=labels))
+
+
+@dataclass(eq=False, repr=False)
+class SeededKMeans(Classifier, Estimator):
+    """K-means with some labels given; the module text gives the method.
+
+    Parameters
+    ----------
+    mode : "constrained" or "seeded"
+        Whether known labels are kept, or only say where to start.
+    max_iter : int
+        Most turns.
+    tol : float
+        Stop when the squared shift of the centres is at most this times the mean
+        variance of the columns; 0 goes on until no label changes.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_ : array of shape (k,)
+        The classes, one cluster each.
+    cluster_centers_ : array of shape (k, d)
+        C.
+    transduction_ : array of shape (n,)
+        The class given to each row of `fit`.
+    labels_ : array of shape (n,)
+        The same as positions in `classes_`.
+    inertia_ : float
+        J of eq. (1).
+    n_iter_, history_, converged_, interrupted_
+        How the run went; "objective", "shift" and "moved" in each turn.
+
+    Examples
+    --------
+    >>> from pansophy.semi_supervised import SeededKMeans
+    >>> X = [[0.0], [1.0], [2.0], [8.0], [9.0], [10.0]]
+    >>> y = ["low", "", "", "", "", "high"]
+    >>> SeededKMeans().fit(X, y).predict([[3.0], [7.0]]).tolist()
+    ['low', 'high']
+    """
+
+    mode: Literal["constrained", "seeded"] = "constrained"
+    _: KW_ONLY
+    max_iter: Count = 300
+    tol: NonNegative = 0.0
+    verbose: Verbosity = 0
+
+    def fit(self, X, y, sample_weight=None):
+        """Find the centres.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,)
+            Classes; -1 (for text, the empty text) where not known.
+        sample_weight : array of length n or None
+            Row weights; k is the same as k equal rows.
+        """
+        X, y, w = self._begin(X, y, sample_weight, y_kind="class", order="C")
+        w = np.ones(len(X), X.dtype) if w is None else w
+        told, z = known_labels(y) & (w > 0), np.full(len(X), -1)
+        if not told.any():
+            raise ValueError("y tells no class at all: at least one row must be known.")
+        self.classes_, z[told] = class_codes(y[told])
+        m, variance = spread(X, w)
+        keep, limit = self.mode == "constrained", self.tol * variance
+        how = {"max_iter": self.max_iter, "tol": limit, "m": m, "keep": keep}
+        run = lambda task: turns(X, w, z, len(self.classes_), task=task, **how)
+        state = self._drive(run, total=self.max_iter, X=X, y=y).state
+        self.cluster_centers_ = state.centers.astype(X.dtype)
+        self.labels_, self.inertia_ = state.labels, state.objective
+        self.transduction_ = self.classes_[self.labels_]
+        return self
+
+    def predict(self, X):
+        """The class whose centre is nearest."""
+        X = self._ready(X, order="C")
+        return self.classes_[nearest(X, self.cluster_centers_.astype(np.float64))]
+
+    def distances(self, X):
+        """The distance from each row to each centre."""
+        return euclidean(self._ready(X, order="C"), self.cluster_centers_)

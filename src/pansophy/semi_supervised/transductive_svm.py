@@ -1,0 +1,211 @@
+"""Transductive support vector machine: a boundary where rows are few.
+
+For labels y = -1, 1 on l rows and u rows without one, f(x) = w.x + b,
+
+    J = |w|^2 / 2 + C sum_l c_i max(0, 1 - y_i f(x_i))^2
+                  + C' sum_u c_i exp(-3 f(x_i)^2)                                (1)
+
+The last term is high where f is near 0, so it pushes the boundary away from unlabelled
+rows, into the gaps between clusters. It is not convex. So C' grows from C'/2^k in
+steps, each starting from the answer before (continuation), the first one from the
+supervised machine. To put all rows on one side would be a cheap way to keep away from
+them; it is ruled out by
+
+    mean_u f(x_i) = m                                                            (2)
+
+with m = 2 r - 1, r being the share of the class among the labelled rows, or given.
+(2) is linear: with rows relative to the mean of the unlabelled ones it says b = m. With
+C' = 0 the answer is `LinearSVC`, (2) included nowhere.
+
+More than two classes: one machine for each against the rest, the largest f wins.
+Linear in x: put `KernelPCA` or random features before it for curved boundaries.
+
+Cost      steps times those of L-BFGS, O(n d) each
+Shapes    X (n, d)   w (d,)   y (n,)   -1 (or the empty text) for no label
+Refs      [Joachims1999] the problem; [Chapelle2005] eq. (1)
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.iterate import iterate
+from ..core.progress import SILENT
+from ..optim import lbfgs
+from ..params import Count, Fraction, NonNegative, Positive, Verbosity
+from ..svm import LinearSVC
+from .labels import AbstractFewLabels
+
+SHARP = 3.0  # of eq. (1)
+
+
+class State(NamedTuple):
+    """The boundary at one weight of the unlabelled rows."""
+
+    objective: float  # J at the last weight
+    w: np.ndarray
+    weight: float  # C'
+
+
+def risk(w, b, X, y, c, Z, e, C, weight):
+    """Eq. (1) and its gradient in w; Z are the unlabelled rows, e their weights."""
+    gap = np.maximum(0.0, 1.0 - y * (X @ w + b))
+    g = Z @ w + b
+    bump = e * np.exp(-SHARP * g * g)
+    J = w @ w / 2 + C * c @ (gap * gap) + weight * bump.sum()
+    slope = w - 2 * C * (X.T @ (c * gap * y))
+    return J, slope - 2 * SHARP * weight * (Z.T @ (bump * g))
+
+
+def separate(X, y, c, Z, e, w, b, *, C, weight, steps, tol, max_iter, task=SILENT):
+    """Continuation on C', from w; b stays as eq. (2) has it."""
+
+    def step(state):
+        weight_now = weight * 2.0 ** (-steps + 1 + counted[0])
+        counted[0] += 1
+        f = lambda w: risk(w, b, X, y, c, Z, e, C, weight_now)
+        found = lbfgs(f, state.w, max_iter=max_iter, tol=tol).state.position
+        last = risk(found, b, X, y, c, Z, e, C, weight)[0]
+        return State(float(last), found, weight_now)
+
+    counted = [0]
+    start = State(float(risk(w, b, X, y, c, Z, e, C, weight)[0]), w, 0.0)
+    change = lambda old, new: 0.0 if new.weight >= weight else 1.0
+    run = iterate(
+        step,
+        start,
+        max_iter=steps,
+        tol=0.0,
+        change=change,
+        watch=("weight",),
+        task=task,
+    )
+    return run
+
+
+@dataclass(eq=False, repr=False)
+class TransductiveSVM(AbstractFewLabels):
+    """Linear support vector machine that keeps away from unlabelled rows.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of a labelled row inside the margin.
+    unlabeled_weight : float, default=0.1
+        C', the cost of an unlabelled row near the boundary; 0 is `LinearSVC`.
+    balance : float or None, default=None
+        Share of the second class among the unlabelled rows (two classes only); None
+        takes that of the labelled rows.
+    steps : int, default=8
+        Weights from small to C' that lead to the answer.
+    tol : float, default=1e-5
+        Largest entry of the gradient at which a step ends.
+    max_iter : int, default=500
+        Most iterations of a step.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_ : array
+        The known labels.
+    coef_ : array of shape (1, d) or (K, d)
+    intercept_ : array of shape (1,) or (K,)
+    transduction_ : array of shape (n,)
+        The labels of the training rows, known or predicted.
+    n_iter_, history_
+        Steps taken; J at C' and the weight after each.
+
+    Examples
+    --------
+    >>> from pansophy.semi_supervised import TransductiveSVM
+    >>> X = [[0.0], [4.0], [5.0], [8.0], [8.5], [9.0]]
+    >>> model = TransductiveSVM().fit(X, [0, -1, -1, -1, -1, 1])
+    >>> model.transduction_.tolist()  # halfway between the labels is 4.5
+    [0, 0, 0, 1, 1, 1]
+    """
+
+    C: Positive = 1.0
+    _: KW_ONLY
+    unlabeled_weight: NonNegative = 0.1
+    balance: Fraction | None = None
+    steps: Count = 8
+    tol: NonNegative = 1e-5
+    max_iter: Count = 500
+    verbose: Verbosity = 0
+    estimator = None  # the supervised machine is built in
+
+    def _learner(self):
+        return LinearSVC(C=self.C)
+
+    def fit(self, X, y, sample_weight=None):
+        """Find the boundary.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,)
+            Labels; -1, or the empty text, where there is none.
+        sample_weight : array of shape (n,), optional
+            Weight of each row's cost.
+        """
+        X, codes, w = self._start(X, y, sample_weight, accept_sparse=False)
+        X = np.asarray(X, float)
+        if len(self.classes_) < 2:
+            raise ValueError("y must hold at least 2 classes, got 1 class.")
+        w = np.ones(len(codes)) if w is None else w
+        machine = self._fit_rows(self._learner(), X, codes, w)
+        coef, bias = machine.coef_.copy(), np.array(machine.intercept_, float)
+        free = codes < 0
+        if self.unlabeled_weight > 0 and np.any(w[free] > 0):
+            coef, bias = self._move(X, codes, w, coef)
+        else:
+            self.n_iter_, self.history_ = 0, {}
+        self.coef_, self.intercept_ = coef, bias.reshape(-1)
+        labels = self._named(codes)
+        if free.any():
+            labels[free] = self.predict(X[free])
+        self.transduction_ = labels
+        return self
+
+    def _move(self, X, codes, w, coef):
+        """Each boundary moved by continuation."""
+        free = codes < 0
+        e, middle = w[free], np.average(X[free], axis=0, weights=w[free])
+        Z, told = X[free] - middle, ~free & (w > 0)
+        new, bias = coef.copy(), np.empty(len(coef))
+        how: dict[str, Any] = {
+            "C": self.C,
+            "weight": self.unlabeled_weight,
+            "steps": self.steps,
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+        }
+        for k in range(len(coef)):
+            positive = codes[told] == (k if len(coef) > 1 else 1)
+            y = np.where(positive, 1.0, -1.0)
+            r = np.average(positive, weights=w[told])
+            if self.balance is not None and len(coef) == 1:
+                r = self.balance
+            given = (X[told] - middle, y, w[told], Z, e, coef[k], 2 * r - 1)
+            run = lambda task, g=given: separate(*g, task=task, **how)
+            new[k] = self._drive(run, total=self.steps).state.w
+            bias[k] = 2 * r - 1 - new[k] @ middle
+        return new, bias
+
+    def decision_function(self, X):
+        """f(x): (n,), or (n, K)."""
+        X = self._ready(X)
+        f = X @ self.coef_.T + self.intercept_
+        return f[:, 0] if f.shape[1] == 1 else f
+
+    def predict(self, X):
+        """The class of each row."""
+        f = self.decision_function(X)
+        return self.classes_[(f > 0).astype(int) if f.ndim == 1 else f.argmax(axis=1)]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags

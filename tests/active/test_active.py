@@ -1,0 +1,187 @@
+"""Active learning: what is asked for, that it is asked once, that it pays."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_moons
+
+from pansophy import active
+from pansophy.active import (
+    ExpectedEntropyReduction,
+    QueryByCommittee,
+    RandomSampler,
+    UncertaintySampler,
+    learn,
+)
+from pansophy.linear_model import LogisticRegression
+from pansophy.naive_bayes import GaussianNB
+from pansophy.params import ParameterError
+
+SAMPLERS = [
+    RandomSampler(),
+    UncertaintySampler(),
+    UncertaintySampler("margin"),
+    UncertaintySampler("entropy", beta=1.0),
+    QueryByCommittee(3),
+    QueryByCommittee(3, measure="divergence"),
+    ExpectedEntropyReduction(candidates=5),
+    ExpectedEntropyReduction("least_confidence", candidates=5),
+]
+
+
+def pool(n=80, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return X, (X[:, 0] + 0.5 * X[:, 1] > 0.3).astype(int), rng
+
+
+def fitted(X, y, known):
+    return LogisticRegression().fit(X[known], y[known])
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
+def test_no_row_is_asked_for_twice(sampler):
+    X, y, _ = pool(30)
+    report = learn(GaussianNB(), X, y, budget=25, sampler=sampler, batch=4,
+                   random_state=0)  # fmt: skip
+    assert len(set(report.asked.tolist())) == len(report.asked) == 25
+    np.testing.assert_array_equal(report.labels, y[report.asked])
+    assert report.reason == "budget"
+    again = learn(GaussianNB(), X, y, budget=25, sampler=sampler, batch=4,
+                  random_state=0)  # fmt: skip
+    np.testing.assert_array_equal(report.asked, again.asked)
+
+
+def test_uncertainty_picks_the_row_nearest_to_a_half():
+    X, y, rng = pool()
+    known = np.zeros(len(y), bool)
+    known[:10] = True
+    model = fitted(X, y, known)
+    p = model.predict_proba(X)[:, 1]
+    free = np.flatnonzero(~known)
+    best = free[np.argmin(np.abs(0.5 - p[free]))]
+    for measure in ("least_confidence", "margin", "entropy"):
+        got = UncertaintySampler(measure).query(model, X, known, y, rng)
+        assert got.tolist() == [best]
+
+
+def test_expected_reduction_is_that_of_enumeration():
+    X, y, rng = pool(20)
+    known = np.zeros(20, bool)
+    known[:6] = True
+    model = fitted(X, y, known)
+    P = model.predict_proba(X)
+    left = {}
+    for i in np.flatnonzero(~known):
+        rest = [j for j in np.flatnonzero(~known) if j != i]
+        total = 0.0
+        for k, label in enumerate(model.classes_):
+            at = [*np.flatnonzero(known), i]
+            labels = [*y[known], label]
+            Q = clone(model).fit(X[at], labels).predict_proba(X[rest])
+            total += P[i, k] * np.mean(-np.sum(Q * np.log(Q), axis=1))
+        left[i] = total
+    got = ExpectedEntropyReduction().query(model, X, known, y, rng)
+    assert got.tolist() == [min(left, key=left.__getitem__)]
+
+
+def test_measures_by_hand():
+    P = np.array([[0.5, 0.3, 0.2], [0.9, 0.1, 0.0]])
+    np.testing.assert_allclose(active.least_confidence(P), [0.5, 0.1])
+    np.testing.assert_allclose(active.margin(P), [-0.2, -0.8])
+    np.testing.assert_allclose(
+        active.entropy(P), [1.0296530140645737, 0.3250829733914482]
+    )
+
+
+def test_crowded_rows_are_worth_more():
+    X = np.vstack((np.random.default_rng(0).normal(size=(30, 2)), [[50.0, 50.0]]))
+    density = active.crowding(X)
+    assert density.argmin() == 30
+    model = LogisticRegression().fit([[0.0, 0.0], [1.0, 1.0]], [0, 1])
+    known = np.zeros(31, bool)
+    heavy = UncertaintySampler(beta=5.0)
+    got = heavy.query(model, X, known, np.zeros(31), np.random.default_rng(0), k=31)
+    assert got[-1] == 30
+
+
+def test_choosing_beats_chance():
+    X, y = make_moons(400, noise=0.1, random_state=0)
+    X = np.column_stack(
+        (X, X[:, 0] ** 2, X[:, 0] ** 3, X[:, 1] ** 2, X[:, 0] * X[:, 1])
+    )
+    score = {"chosen": [], "chance": []}
+    for seed in range(5):
+        for name, sampler in (
+            ("chosen", UncertaintySampler()),
+            ("chance", RandomSampler()),
+        ):
+            model = LogisticRegression(C=100.0)
+            report = learn(model, X, y, budget=30, sampler=sampler, test=(X, y),
+                           random_state=seed)  # fmt: skip
+            score[name].append(report.scores[-1])
+    assert np.mean(score["chosen"]) > np.mean(score["chance"]) + 0.005
+
+
+def test_the_start_looks_far_and_wide():
+    X = np.array([[0.0], [0.1], [0.2], [9.0], [5.0]])
+    y = np.array([0, 0, 0, 1, 0])
+    report = learn(LogisticRegression(), X, y, budget=3)
+    # nearest to the mean (2.86), then the farthest, until two classes are known
+    assert report.asked[:2].tolist() == [4, 0] or report.asked[1] == 0
+    assert set(report.labels) == {0, 1}
+    assert active.farthest(X, [0], 2).tolist() == [3, 4]
+
+
+def test_one_class_only_is_said():
+    X = np.arange(5.0)[:, None]
+    with pytest.raises(ValueError, match="larger budget"):
+        learn(LogisticRegression(), X, np.zeros(5, int), budget=3)
+
+
+def test_an_oracle_that_is_asked():
+    X, y, _ = pool(40)
+    seen = []
+
+    def oracle(rows):
+        seen.extend(rows.tolist())
+        return y[rows]
+
+    report = learn(LogisticRegression(), X, oracle, budget=12, start=[0, 1, 2, 3])
+    assert seen == report.asked.tolist()
+    assert seen[:4] == [0, 1, 2, 3]
+    assert np.isnan(report.scores).all()
+    assert "12 labels" in str(report)
+
+
+def test_the_pool_can_run_out():
+    X, y, _ = pool(10)
+    report = learn(LogisticRegression(), X, y, budget=50)
+    assert report.reason == "pool"
+    assert sorted(report.asked.tolist()) == list(range(10))
+
+
+def test_bad_input():
+    X, y, _ = pool(10)
+    with pytest.raises(ValueError, match="labels for 10 rows"):
+        learn(LogisticRegression(), X, y[:3])
+    with pytest.raises(ValueError, match="budget"):
+        learn(LogisticRegression(), X, y, budget=1)
+    with pytest.raises(ValueError, match="row numbers"):
+        learn(LogisticRegression(), X, y, start=[0, 0])
+    with pytest.raises(ParameterError, match="measure"):
+        learn(LogisticRegression(), X, y, sampler=UncertaintySampler("loudness"))
+
+
+def test_the_curve_is_drawn():
+    from pansophy import plot
+
+    X, y, _ = pool(30)
+    reports = {
+        name: learn(LogisticRegression(), X, y, budget=10, sampler=s, test=(X, y))
+        for name, s in (("unsure", UncertaintySampler()), ("chance", RandomSampler()))
+    }
+    ax = plot.label_curve(reports)
+    assert len(ax.lines) == 2
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), reports["unsure"].n_labels)
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), reports["unsure"].scores)

@@ -1,0 +1,185 @@
+"""Isomap, locally linear embedding, Laplacian eigenmaps: parity, paths, curves."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn import manifold as peer
+from sklearn.datasets import make_s_curve, make_swiss_roll
+
+from pansophy.manifold import (
+    ClassicalMDS,
+    Isomap,
+    LocallyLinearEmbedding,
+    SpectralEmbedding,
+    locally_linear_embedding,
+    shortest_paths,
+    spectral_embedding,
+)
+from tests.oracles import manifold as oracle
+
+
+def same_up_to_turns(A, B, room=1e-6):
+    """Two embeddings that differ by a turn, a reflection and a common scale only."""
+    A, B = A - A.mean(axis=0), B - B.mean(axis=0)
+    A, B = A / np.linalg.norm(A), B / np.linalg.norm(B)
+    return 1 - np.linalg.svd(A.T @ B)[1].sum() < room
+
+
+@pytest.fixture(scope="module")
+def roll():
+    X, t = make_swiss_roll(500, random_state=0)
+    return X, t
+
+
+def arc_length(t):
+    """Along the spiral (t cos t, t sin t)."""
+    return 0.5 * (t * np.sqrt(1 + t * t) + np.arcsinh(t))
+
+
+def test_shortest_paths_equal_the_oracle():
+    rng = np.random.default_rng(0)
+    W = np.where(rng.random((25, 25)) < 0.15, rng.random((25, 25)), np.inf)
+    W = np.minimum(W, W.T)
+    np.fill_diagonal(W, np.inf)
+    i, j = np.nonzero(np.isfinite(W))
+    G = sp.csr_array((W[i, j], (i, j)), shape=W.shape)
+    np.testing.assert_allclose(shortest_paths(G), oracle.shortest_paths(W))
+    np.testing.assert_allclose(shortest_paths(G, method="FW"), oracle.shortest_paths(W))
+
+
+def test_edges_of_length_zero_are_edges():
+    G = sp.csr_array((np.array([0.0, 2.0]), ([0, 1], [1, 2])), shape=(3, 3))
+    np.testing.assert_array_equal(shortest_paths(G)[0], [0, 0, 2])
+
+
+def test_isomap_of_the_complete_graph_is_classical_scaling_is_pca():
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    Y = Isomap(n_neighbors=39).fit_transform(X)
+    np.testing.assert_allclose(Y, ClassicalMDS().fit_transform(X), atol=1e-8)
+    centred = X - X.mean(axis=0)
+    U, S, _ = np.linalg.svd(centred, full_matrices=False)
+    np.testing.assert_allclose(np.abs(Y), np.abs(U[:, :2] * S[:2]), atol=1e-8)
+
+
+def test_isomap_unrolls_the_swiss_roll(roll):
+    X, t = roll
+    Y = Isomap(n_neighbors=8).fit_transform(X)
+    assert abs(np.corrcoef(Y[:, 0], arc_length(t))[0, 1]) > 0.95
+
+
+@pytest.mark.parametrize(
+    "how", [{"n_neighbors": 7}, {"n_neighbors": None, "radius": 6}]
+)
+def test_isomap_equals_scikit_learn(roll, how):
+    X, _ = roll
+    ours, theirs = Isomap(**how).fit(X), peer.Isomap(**how).fit(X)
+    np.testing.assert_allclose(ours.dist_matrix_, theirs.dist_matrix_, rtol=1e-9)
+    assert same_up_to_turns(ours.embedding_, theirs.embedding_)
+    new = X[:40] + 0.05
+    np.testing.assert_allclose(
+        np.abs(ours.transform(new)), np.abs(theirs.transform(new)), rtol=1e-5, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        ours.reconstruction_error(), theirs.reconstruction_error(), rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("solver", ["auto", "arpack", "dense"])
+def test_isomap_solvers_agree(roll, solver):
+    X, _ = roll
+    Y = Isomap(n_neighbors=8, eigen_solver=solver).fit_transform(X)
+    assert same_up_to_turns(Y, Isomap(n_neighbors=8).fit_transform(X))
+
+
+def test_isomap_joins_pieces_with_a_warning():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2)) + 50.0 * (np.arange(40) % 2)[:, None]
+    with pytest.warns(UserWarning, match="2 pieces"):
+        model = Isomap(n_neighbors=4).fit(X)
+    assert np.isfinite(model.dist_matrix_).all()
+    sides = model.embedding_[:, 0] > 0
+    assert len(set(sides[::2])) == 1
+    assert sides[0] != sides[1]
+
+
+def test_isomap_refuses(roll):
+    X, _ = roll
+    with pytest.raises(ValueError, match="n_neighbors or radius"):
+        Isomap(radius=1.0).fit(X)
+    with pytest.raises(ValueError, match="n_neighbors=5"):
+        Isomap().fit(X[:4])
+
+
+@pytest.mark.parametrize("method", ["standard", "modified", "ltsa"])
+@pytest.mark.parametrize("solver", ["dense", "arpack"])
+def test_locally_linear_equals_scikit_learn(roll, method, solver):
+    X, _ = roll
+    how = {"n_neighbors": 10, "method": method, "eigen_solver": solver}
+    how["random_state"] = 0
+    ours = LocallyLinearEmbedding(**how).fit(X)
+    theirs = peer.LocallyLinearEmbedding(**how).fit(X)
+    assert same_up_to_turns(ours.embedding_, theirs.embedding_, 1e-5)
+    np.testing.assert_allclose(
+        ours.reconstruction_error_, theirs.reconstruction_error_, rtol=1e-3, atol=1e-10
+    )
+
+
+@pytest.mark.parametrize("method", ["standard", "modified", "ltsa", "hessian"])
+def test_locally_linear_unrolls(method):
+    X, t = make_s_curve(800, random_state=0)
+    model = LocallyLinearEmbedding(n_neighbors=12, method=method).fit(X)
+    score = max(abs(np.corrcoef(y, t)[0, 1]) for y in model.embedding_.T)
+    assert score > 0.9
+    np.testing.assert_allclose(model.embedding_.T @ model.embedding_, np.eye(2),
+                               atol=1e-6)  # fmt: skip
+    np.testing.assert_allclose(model.embedding_.sum(axis=0), 0, atol=1e-4)
+    again, error = locally_linear_embedding(
+        X, n_neighbors=12, n_components=2, method=method
+    )
+    np.testing.assert_allclose(np.abs(again), np.abs(model.embedding_), atol=1e-5)
+    assert error == pytest.approx(model.reconstruction_error_, rel=1e-3)
+
+
+def test_locally_linear_places_rows_where_they_are(roll):
+    X, _ = roll
+    model = LocallyLinearEmbedding(n_neighbors=10).fit(X)
+    np.testing.assert_allclose(
+        model.transform(X[:50]), model.embedding_[:50], atol=2e-2
+    )
+
+
+def test_locally_linear_refuses(roll):
+    X, _ = roll
+    with pytest.raises(ValueError, match="columns"):
+        LocallyLinearEmbedding(n_components=4).fit(X)
+    with pytest.raises(ValueError, match="hessian"):
+        LocallyLinearEmbedding(method="hessian").fit(X)
+    with pytest.raises(ValueError, match="n_samples = 4"):
+        LocallyLinearEmbedding().fit(X[:4])
+
+
+@pytest.mark.parametrize(
+    "how", [{"n_neighbors": 10}, {"affinity": "rbf", "gamma": 0.05}]
+)
+def test_spectral_embedding_equals_scikit_learn(roll, how):
+    X, _ = roll
+    ours = SpectralEmbedding(random_state=0, **how).fit(X)
+    theirs = peer.SpectralEmbedding(random_state=0, **how).fit(X)
+    np.testing.assert_allclose(
+        np.abs(ours.embedding_), np.abs(theirs.embedding_), rtol=1e-4, atol=1e-7
+    )
+
+
+def test_spectral_embedding_of_given_weights(roll):
+    X, _ = roll
+    W = SpectralEmbedding(n_neighbors=10).fit(X).affinity_matrix_
+    Y = SpectralEmbedding(n_neighbors=10, random_state=0).fit_transform(X)
+    given = SpectralEmbedding(affinity="precomputed", random_state=0).fit_transform(W)
+    np.testing.assert_allclose(given, Y, atol=1e-10)
+    made = SpectralEmbedding(affinity=lambda X: W, random_state=0).fit_transform(X)
+    np.testing.assert_allclose(made, Y, atol=1e-10)
+    np.testing.assert_allclose(
+        spectral_embedding(W, n_components=2, random_state=0), Y, atol=1e-10
+    )
+    with pytest.raises(ValueError, match="negative"):
+        SpectralEmbedding(affinity="precomputed").fit(-np.ones((5, 5)))

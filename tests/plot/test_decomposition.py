@@ -1,0 +1,51 @@
+"""Scree and biplot: the right bars, marks, points, arrows and names."""
+
+import numpy as np
+import pytest
+
+from pansophy import plot
+from pansophy.decomposition import PCA
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).normal(size=(40, 5)) * [5, 3, 1, 1, 0.5]
+
+
+def test_scree(X):
+    model = PCA().fit(X)
+    ax = plot.scree(model, target=0.9)
+    heights = [bar.get_height() for bar in ax.patches]
+    np.testing.assert_allclose(heights, model.explained_variance_ratio_)
+    total = np.cumsum(model.explained_variance_ratio_)
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), total)
+    star = ax.lines[-1]
+    k = int(np.argmax(total >= 0.9))
+    assert star.get_xdata()[0] == k + 1 == PCA(0.9).fit(X).n_components_
+    assert star.get_ydata()[0] == pytest.approx(total[k])
+    assert plot.scree([0.5, 0.3], ax=ax) is ax
+    with pytest.raises(ValueError, match="target"):
+        plot.scree(model, target=2)
+    with pytest.raises(ValueError, match="no component"):
+        plot.scree([])
+
+
+def test_biplot(X):
+    model = PCA().fit(X)
+    labels = np.arange(40) % 2
+    ax = plot.biplot(model, X, names=list("abcde"), labels=labels, limit=3)
+    points = np.concatenate([c.get_offsets() for c in ax.collections])
+    Z = model.transform(X)[:, :2]
+    np.testing.assert_allclose(np.sort(points[:, 0]), np.sort(Z[:, 0]))
+    words = [t.get_text() for t in ax.texts if t.get_text()]
+    assert words == ["a", "b", "c"] or set(words) <= set("abcde")
+    assert words[0] == "a" and len(words) == 3
+    share = 100 * model.explained_variance_ratio_[0]
+    assert ax.get_xlabel() == f"component 1 ({share:.0f} %)"
+    assert (
+        plot.biplot(model, X, components=(1, 2)).get_ylabel().startswith("component 3")
+    )
+    with pytest.raises(ValueError, match="two of 0 to 4"):
+        plot.biplot(model, X, components=(0, 5))
+    with pytest.raises(ValueError, match="5 columns but 2 names"):
+        plot.biplot(model, X, names=["a", "b"])

@@ -1,0 +1,146 @@
+"""Measures of rankings, splits in time, and the report made of both."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import ndcg_score
+from sklearn.model_selection import cross_val_score
+
+from pansophy.datasets import make_ratings
+from pansophy.recommend import (
+    ALS,
+    BiasModel,
+    LeaveLastOut,
+    Ratings,
+    TemporalSplit,
+    average_precision_at_k,
+    coverage_at_k,
+    evaluate,
+    hit_rate_at_k,
+    leave_last_out,
+    ndcg_at_k,
+    precision_at_k,
+    recall_at_k,
+    reciprocal_rank_at_k,
+    temporal_split,
+)
+
+
+def test_worked_numbers():
+    relevant, ranked = [{"a", "b", "c"}], [["a", "x", "b", "y"]]
+    assert precision_at_k(relevant, ranked, 4) == 0.5
+    assert precision_at_k(relevant, ranked, 10) == 0.2  # k is the k asked for
+    assert recall_at_k(relevant, ranked, 4) == pytest.approx(2 / 3)
+    assert average_precision_at_k(relevant, ranked, 4) == pytest.approx((1 + 2 / 3) / 3)
+    assert average_precision_at_k(relevant, ranked, 2) == pytest.approx(1 / 2)
+    best = 1 + 1 / np.log2(3) + 1 / 2
+    assert ndcg_at_k(relevant, ranked, 4) == pytest.approx((1 + 1 / 2) / best)
+    assert hit_rate_at_k([{"b"}, {"z"}], ranked * 2, 4) == 0.5
+    assert reciprocal_rank_at_k([{"b"}, {"z"}], ranked * 2, 4) == pytest.approx(1 / 6)
+    assert coverage_at_k([["a", "b"], ["a", None]], 4, k=2) == 0.5
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 8))
+def test_ndcg_is_scikit_learns(seed, k):
+    rng = np.random.default_rng(seed)
+    gains, scores = rng.integers(0, 4, (5, 8)), rng.normal(size=(5, 8))
+    gains[:, 0] = 1
+    ranked = np.argsort(-scores, axis=1)
+    relevant = [dict(enumerate(g.tolist())) for g in gains]
+    right = ndcg_score(gains, scores, k=k)
+    assert ndcg_at_k(relevant, ranked.tolist(), k) == pytest.approx(right)
+
+
+def test_users_without_anything_relevant_do_not_count():
+    each = precision_at_k([{"a"}, set()], [["a"], ["a"]], 1, average=False)
+    assert each[0] == 1 and np.isnan(each[1])
+    assert precision_at_k([{"a"}, set()], [["a"], ["a"]], 1) == 1.0
+    assert np.isnan(precision_at_k([set()], [["a"]], 1))
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        recall_at_k([{"a"}], [["a"]], 0)
+    with pytest.raises(ValueError, match="cannot have"):
+        recall_at_k([{"a"}], [], 1)
+
+
+@pytest.mark.parametrize("threshold", [None, 4.0])
+def test_the_report_is_made_of_the_measures(threshold):
+    R = Ratings.from_frame(make_ratings(60, 40, 900), time="time")
+    train, test = temporal_split(R)
+    model = ALS(3, random_state=0).fit(train)
+    report = evaluate(model, test, k=7, threshold=threshold)
+    good = test if threshold is None else test[test.values >= threshold]
+    users = np.unique(good.users)
+    relevant = [set(good.items[good.users == u].tolist()) for u in users]
+    ranked = model.recommend(R.user_names[users], 7).names.tolist()
+    assert report.n_users == len(users) and report.k == 7
+    for name, f in [("precision", precision_at_k), ("recall", recall_at_k),
+                    ("ndcg", ndcg_at_k), ("average_precision", average_precision_at_k),
+                    ("hit_rate", hit_rate_at_k),
+                    ("reciprocal_rank", reciprocal_rank_at_k)]:  # fmt: skip
+        names = [set(R.item_names[list(r)].tolist()) for r in relevant]
+        assert getattr(report, name) == pytest.approx(f(names, ranked, 7)), name
+    assert report.coverage == pytest.approx(coverage_at_k(ranked, 40, 7))
+    error = model.predict(test) - test.values
+    assert report.rmse == pytest.approx(np.sqrt((error**2).mean()))
+    assert "ndcg" in str(report) and f"{len(users)} users" in str(report)
+
+
+def test_strangers_in_the_test_part():
+    train = Ratings.from_triplets([1, 1, 2], [10, 11, 10], [5, 4, 3.0])
+    test = Ratings.from_triplets([9, 1], [10, 99], [5, 5.0])  # a new user, a new item
+    report = evaluate(BiasModel().fit(train), test, k=2)
+    assert report.recall == pytest.approx(0.5)  # 10 for user 9; 99 can't be found
+    implicit = ALS(2, implicit=True, random_state=0).fit(train)
+    assert np.isnan(evaluate(implicit, test, k=2).rmse)
+    with pytest.raises(ValueError, match="no test rating is relevant"):
+        evaluate(implicit, test, threshold=100)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 3))
+def test_nothing_is_learned_from_the_future(seed, n):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 6, (60, 2))
+    times = rng.integers(0, 40, 60)
+    for train, test in TemporalSplit(n).split(X, groups=times):
+        assert len(train) and len(test)
+        assert times[train].max() < times[test].min()
+    ((train, test),) = LeaveLastOut(n).split(X, groups=times)
+    assert sorted([*train, *test]) == list(range(60))
+    for u in np.unique(X[:, 0]):
+        own = X[:, 0] == u
+        late = np.intersect1d(test, np.flatnonzero(own))
+        early = np.intersect1d(train, np.flatnonzero(own))
+        assert len(late) == (n if own.sum() > n else 0)
+        if len(late):
+            assert times[early].max() <= times[late].min()
+
+
+def test_cross_validation_in_time():
+    R = Ratings.from_frame(make_ratings(60, 40, 900), time="time")
+    for cv in (TemporalSplit(3), LeaveLastOut(2)):
+        scores = cross_val_score(
+            BiasModel(), R.pairs(), R.values, groups=R.times, cv=cv
+        )
+        assert len(scores) == cv.get_n_splits() and (scores > -0.5).all()
+    train, test = next(LeaveLastOut(2).split(R))
+    a, b = leave_last_out(R, 2)
+    np.testing.assert_array_equal(R[train].values, a.values)
+    np.testing.assert_array_equal(R[test].values, b.values)
+
+
+def test_splits_refuse():
+    R = Ratings.from_triplets([1, 2], [1, 2], [1, 2])
+    with pytest.raises(ValueError, match="times are needed"):
+        temporal_split(R)
+    timed = Ratings.from_triplets([1, 2], [1, 2], [1, 2], times=[1, 1])
+    with pytest.raises(ValueError, match="test_size must be"):
+        temporal_split(timed, 2)
+    with pytest.raises(ValueError, match="same time"):
+        next(TemporalSplit(1).split(timed))
+    with pytest.raises(ValueError, match="need 4 rows"):
+        next(TemporalSplit(3).split(timed))
+    with pytest.raises(ValueError, match="no user has more"):
+        next(LeaveLastOut().split(timed))

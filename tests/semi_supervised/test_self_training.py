@@ -1,0 +1,142 @@
+"""Self-training, features from all rows, co-training: what few labels become."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.semi_supervised import SelfTrainingClassifier as Peer
+
+from pansophy.decomposition import PCA
+from pansophy.linear_model import LogisticRegression
+from pansophy.naive_bayes import GaussianNB
+from pansophy.params import ParameterError
+from pansophy.semi_supervised import (
+    CoTraining,
+    FeatureThenClassify,
+    SelfTrainingClassifier,
+)
+
+
+def few(n=120, known=6, seed=0, centers=3, std=1.5):
+    X, y = make_blobs(n, 4, centers=centers, cluster_std=std, random_state=seed)
+    part = y.copy()
+    rng = np.random.default_rng(seed)
+    keep = np.concatenate(
+        [
+            rng.choice(np.flatnonzero(y == c), known, replace=False)
+            for c in range(centers)
+        ]
+    )
+    part[np.setdiff1d(np.arange(n), keep)] = -1
+    return X, y, part
+
+
+@pytest.mark.parametrize("criterion", ["threshold", "k_best"])
+def test_rounds_equal_those_of_scikit_learn(criterion):
+    X, _, y = few(std=4.0)
+    options = {"criterion": criterion, "k_best": 7, "max_iter": 6, "threshold": 0.9}
+    mine = SelfTrainingClassifier(GaussianNB(), **options).fit(X, y)
+    peer = Peer(GaussianNB(), **options).fit(X, y)
+    np.testing.assert_array_equal(mine.transduction_, peer.transduction_)
+    np.testing.assert_array_equal(mine.labeled_iter_, peer.labeled_iter_)
+    assert mine.n_iter_ == peer.n_iter_
+    assert mine.termination_condition_ == peer.termination_condition_
+    np.testing.assert_allclose(mine.predict_proba(X), peer.predict_proba(X))
+
+
+def test_all_labels_known_is_the_supervised_fit():
+    X, y, _ = few()
+    model = SelfTrainingClassifier(LogisticRegression()).fit(X, y)
+    np.testing.assert_array_equal(
+        model.estimator_.coef_, LogisticRegression().fit(X, y).coef_
+    )
+    assert model.n_iter_ == 0
+    assert model.termination_condition_ == "all_labeled"
+
+
+def test_revised_labels_end_when_they_stand_still():
+    X, truth, y = few(std=2.5)
+    model = SelfTrainingClassifier(GaussianNB(), revise=True, max_iter=None).fit(X, y)
+    assert model.termination_condition_ == "no_change"
+    known = y >= 0
+    np.testing.assert_array_equal(model.transduction_[known], truth[known])
+    # a fixed point: fitting to these labels gives these labels
+    sure = model.predict_proba(X).max(axis=1) > 0.75
+    given = model.transduction_ >= 0
+    np.testing.assert_array_equal(given, sure | known)
+    guess = model.predict(X)
+    np.testing.assert_array_equal(
+        model.transduction_[given & ~known], guess[given & ~known]
+    )
+
+
+def test_rows_without_label_only_become_fewer():
+    X, _, y = few(std=3.0)
+    model = SelfTrainingClassifier(GaussianNB(), max_iter=20).fit(X, y)
+    assert np.all(np.diff(model.history_["objective"]) <= 0)
+
+
+def test_text_labels_and_weights():
+    X, _, y = few()
+    names = np.array(["", "a", "b", "c"])[y + 1]
+    w = np.where(np.arange(len(y)) % 2, 1.0, 2.0)
+    plain = SelfTrainingClassifier(GaussianNB()).fit(X, y, sample_weight=w)
+    text = SelfTrainingClassifier(GaussianNB()).fit(X, names, sample_weight=w)
+    np.testing.assert_array_equal(
+        text.transduction_, np.array(["", "a", "b", "c"])[plain.transduction_ + 1]
+    )
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="no label at all"):
+        SelfTrainingClassifier().fit([[0.0], [1.0]], [-1, -1])
+    with pytest.raises(ParameterError, match="threshold"):
+        SelfTrainingClassifier(threshold=1.0).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_unlabelled_rows_enter_only_the_reducer():
+    X, _, y = few(n=200, known=10)
+    model = FeatureThenClassify(PCA(2), estimator=LogisticRegression()).fit(X, y)
+    reducer, known = PCA(2).fit(X), y >= 0
+    np.testing.assert_allclose(model.transformer_.components_, reducer.components_)
+    by_hand = LogisticRegression().fit(reducer.transform(X[known]), y[known])
+    np.testing.assert_allclose(model.estimator_.coef_, by_hand.coef_, rtol=1e-10)
+    np.testing.assert_array_equal(model.transduction_[known], y[known])
+
+
+def test_identical_views_are_self_training():
+    X, _, y = few(n=100)
+    both = [[0, 1, 2, 3], [0, 1, 2, 3]]
+    mine = CoTraining(GaussianNB(), views=both, k_best=5, max_iter=8).fit(X, y)
+    alone = SelfTrainingClassifier(
+        GaussianNB(), criterion="k_best", k_best=5, max_iter=8
+    ).fit(X, y)
+    np.testing.assert_array_equal(mine.transduction_, alone.transduction_)
+    np.testing.assert_array_equal(mine.labeled_iter_, alone.labeled_iter_)
+    np.testing.assert_array_equal(mine.predict(X), alone.predict(X))
+
+
+def test_two_views_beat_one_on_independent_views():
+    rng = np.random.default_rng(3)
+    gained = []
+    for _ in range(5):
+        y = rng.integers(0, 2, 400)
+        # given the class, each view says its own thing
+        A = rng.normal(size=(400, 5)) + 0.9 * (2 * y[:, None] - 1)
+        B = rng.normal(size=(400, 5)) + 0.9 * (2 * y[:, None] - 1)
+        part = np.full(400, -1)
+        for c in range(2):
+            part[np.flatnonzero(y == c)[:5]] = c
+        X = np.hstack((A, B))
+        views = [list(range(5)), list(range(5, 10))]
+        pair = CoTraining(views=views, k_best=5, max_iter=60).fit(X, part)
+        one = LogisticRegression().fit(A[part >= 0], part[part >= 0])
+        gained.append((pair.predict(X) == y).mean() - (one.predict(A) == y).mean())
+    assert np.mean(gained) > 0.02
+
+
+def test_views_are_checked():
+    X, _, y = few()
+    with pytest.raises(ParameterError, match="views"):
+        CoTraining(views=[[0], [9]]).fit(X, y)
+    with pytest.raises(ParameterError, match="two lists"):
+        CoTraining(views=[[0]]).fit(X, y)
