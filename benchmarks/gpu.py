@@ -1,10 +1,10 @@
-"""Closed-form and gradient methods on a CUDA device against the same on its CPU.
+"""Methods that take tensors on a CUDA device against the same on its CPU.
 
     python -m benchmarks.gpu            writes benchmarks/gpu.md
 
 Each case is fitted to a NumPy array and to the same rows as a CUDA tensor, several
-times in turn; the ratio is that of the medians, the difference that of coefficients or
-means relative to the largest of them.
+times in turn; the ratio is that of the medians, the difference that of coefficients,
+means, components or objectives relative to the largest of them.
 """
 
 import platform
@@ -15,6 +15,10 @@ from pathlib import Path
 import numpy as np
 
 ROUNDS = 5
+PARAMETERS = (
+    "coef_", "theta_", "cluster_centers_", "means_", "components_", "eigenvalues_",
+    "kl_divergence_",
+)  # fmt: skip
 
 
 def numbers(n, d, dtype):
@@ -39,6 +43,43 @@ def classes(k):
     return make
 
 
+def groups(k):
+    """Rows around k centres."""
+
+    def make(n, d, dtype):
+        rng = np.random.default_rng(0)
+        z = rng.integers(0, k, n)
+        X = 3 * rng.standard_normal((k, d))[z] + rng.standard_normal((n, d))
+        return X.astype(dtype), z
+
+    return make
+
+
+def directions(n, d, dtype):
+    """Rows whose columns vary less and less."""
+    rng = np.random.default_rng(0)
+    X = (
+        rng.standard_normal((n, d), dtype=dtype)
+        * np.arange(1, d + 1, dtype=dtype) ** -1
+    )
+    return X, np.zeros(n)
+
+
+def starting(make, k, **how):
+    """An estimator that starts from the first k rows of `groups(k)`."""
+    from pansophy.cluster import KMeans
+
+    def build(X):
+        C = np.asarray(X[:k].cpu() if hasattr(X, "cpu") else X[:k])
+        if make is KMeans:
+            return make(k, init=C, **how)
+        eye = np.stack([np.eye(C.shape[1])] * k)
+        given = {"weights_init": np.full(k, 1 / k), "precisions_init": eye}
+        return make(k, means_init=C, **given, **how)
+
+    return build
+
+
 def linear(name, **how):
     from pansophy import linear_model
 
@@ -46,8 +87,13 @@ def linear(name, **how):
 
 
 def cases():
-    """(name, maker, data, n, d, dtype, attribute to compare)."""
+    """(name, maker, data, n, d, dtype)."""
     from pansophy import discriminant_analysis as da
+    from pansophy.cluster import KMeans
+    from pansophy.decomposition import PCA, KernelPCA
+    from pansophy.kernels import RBF
+    from pansophy.manifold import TSNE
+    from pansophy.mixture import GaussianMixture
     from pansophy.naive_bayes import GaussianNB
     from pansophy.svm import LinearSVC
 
@@ -73,12 +119,53 @@ def cases():
         ("QDA", da.QuadraticDiscriminantAnalysis, classes(5), rows, 50, f4),
         ("GaussianNB", GaussianNB, classes(5), rows, 50, f4),
         ("LinearSVC", lambda: LinearSVC(dual=False), classes(2), 500_000, 100, f8),
+        (
+            "KMeans, k=64, 20 turns",
+            starting(KMeans, 64, max_iter=20, tol=0.0),
+            groups(64),
+            rows,
+            32,
+            f4,
+        ),
+        (
+            "GaussianMixture, k=16, 20 turns",
+            starting(GaussianMixture, 16, max_iter=20, tol=0.0),
+            groups(16),
+            1_000_000,
+            16,
+            f4,
+        ),
+        ("PCA, 20 of 100", lambda: PCA(20), directions, rows, 100, f4),
+        (
+            "PCA, randomised, 20 of 2000",
+            lambda: PCA(20, svd_solver="randomized", random_state=0),
+            directions,
+            100_000,
+            2000,
+            f4,
+        ),
+        (
+            "KernelPCA, 10 of 8000",
+            lambda: KernelPCA(10, kernel=RBF(5.0)),
+            groups(10),
+            8000,
+            50,
+            f4,
+        ),
+        (
+            "TSNE, exact, 500 turns",
+            lambda: TSNE(method="exact", max_iter=500, init="random", random_state=0),
+            groups(10),
+            3000,
+            50,
+            f4,
+        ),
     ]  # fmt: skip
 
 
 def parameters(model):
-    """Coefficients or means as one NumPy vector."""
-    for name in ("coef_", "theta_", "means_"):
+    """Coefficients, means, components or an objective as one NumPy vector."""
+    for name in PARAMETERS:
         if hasattr(model, name):
             value = getattr(model, name)
             value = value.cpu() if hasattr(value, "cpu") else value
@@ -86,9 +173,15 @@ def parameters(model):
     raise AttributeError("nothing to compare")
 
 
+def built(make, X):
+    """A fresh estimator, by a maker that may want to see the rows."""
+    return make(X) if getattr(make, "__name__", "") == "build" else make()
+
+
 def timed(make, X, y, wait):
+    model = built(make, X)
     begun = time.perf_counter()
-    model = make().fit(X, y)
+    model.fit(X, y)
     wait()
     return time.perf_counter() - begun, parameters(model)
 
@@ -100,7 +193,7 @@ def measure(case):
     X, y = data(n, d, dtype)
     Xg, yg = torch.as_tensor(X).cuda(), torch.as_tensor(y).cuda()
     for a, b in ((X, y), (Xg, yg)):  # compile and warm up
-        make().fit(a[:2000], b[:2000])
+        built(make, a).fit(a[:2000], b[:2000])
     cpu, gpu = [], []
     for _ in range(ROUNDS):
         seconds, ours = timed(make, X, y, lambda: None)

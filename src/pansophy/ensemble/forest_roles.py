@@ -28,12 +28,11 @@ from ..tree.abstract import (
     Signs,
     TwoOrMore,
     begin,
-    check_signs,
     weights_of,
 )
-from ..tree.criteria import KINDS, Criterion
 from ..tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ..tree.extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
+from ..tree.roles import target_of_classes, target_of_numbers
 from ..typing import Seed
 from . import forest_spread as spread
 from .abstract_forest import AbstractForest
@@ -93,18 +92,10 @@ class AbstractForestClassifier(Classifier, AbstractSupervisedForest):
         weigh = lambda y: self._weigh(y, sample_weight)
         X, y = begin(self, X, y, "labels", weigh)
         w = weigh(y)
-        Y = y[:, None] if y.ndim == 1 else y
-        pairs = [np.unique(column, return_inverse=True) for column in Y.T]
-        counts = tuple(len(classes) for classes, _ in pairs)
-        one = len(pairs) == 1
-        self._same_targets(counts)
-        self.n_outputs_ = len(pairs)
-        self.classes_ = pairs[0][0] if one else [classes for classes, _ in pairs]
-        self.n_classes_: Any = counts[0] if one else list(counts)
-        signs = check_signs(self.monotonic_cst, X.shape[1], len(pairs), counts[0])
-        codes = np.stack([code for _, code in pairs], axis=1).astype(float)
-        criterion = Criterion(KINDS[self.criterion], len(pairs), counts)
-        return self._grow(X, codes, w, criterion, signs)
+        target = target_of_classes(self, y, X.shape[1], self._same_targets)
+        if self.n_outputs_ > 1:
+            self.n_classes_: Any = list(self.n_classes_)
+        return self._grow(X, target.Y, w, target.criterion, target.signs)
 
     def _weigh(self, y, sample_weight):
         """Row weights times the factors of their classes, or None."""
@@ -203,25 +194,17 @@ class AbstractForestRegressor(Regressor, AbstractSupervisedForest):
         """Grow the forest for the numbers y, one column or several."""
         weigh = lambda y: weights_of(sample_weight, len(y))
         X, y = begin(self, X, y, "numbers", weigh)
-        Y = np.asarray(y[:, None] if y.ndim == 1 else y, float)
-        w = weigh(Y)
-        if self.criterion == "poisson":
-            sums = Y.sum(axis=0) if w is None else w @ Y
-            if np.any(Y < 0) or np.any(sums <= 0):
-                raise ValueError(
-                    "criterion='poisson' needs y without negative values and with a "
-                    "positive sum in every column."
-                )
+        w = weigh(y)
+        target = target_of_numbers(self, y, w, X.shape[1], self._same_targets)
+        return self._grow(X, target.Y, w, target.criterion, target.signs)
+
+    def _same_targets(self, outputs):
         kept = self.warm_start and hasattr(self, "forest_")
-        if kept and self.n_outputs_ != Y.shape[1]:
+        if kept and self.n_outputs_ != outputs:
             raise ValueError(
-                f"y has {Y.shape[1]} outputs, but warm_start keeps a forest for "
+                f"y has {outputs} outputs, but warm_start keeps a forest for "
                 f"{self.n_outputs_}."
             )
-        self.n_outputs_ = Y.shape[1]
-        signs = check_signs(self.monotonic_cst, X.shape[1], self.n_outputs_)
-        criterion = Criterion(KINDS[self.criterion], self.n_outputs_)
-        return self._grow(X, Y, w, criterion, signs)
 
     def predict(self, X, return_std=False):
         """Mean over the trees, (n,) or (n, outputs).

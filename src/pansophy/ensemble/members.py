@@ -160,8 +160,12 @@ class TreeTable:
         classes = isinstance(model, DecisionTreeClassifier)
         self.X, y = begin(model, X, y, "labels" if classes else "numbers")
         self.factor = class_weights(model, y, None) if classes else None
-        prepare = target_of_classes if classes else target_of_numbers
-        self.Y, self.criterion, self.signs = prepare(model, y, self.X.shape[1])
+        d = self.X.shape[1]
+        self.Y, self.criterion, self.signs = (
+            target_of_classes(model, y, d)
+            if classes
+            else target_of_numbers(model, y, None, d)
+        )
         self.columns = columns(self.X, None, model.max_bins)
         self.params = model.get_params(deep=False)
         self.screen: Any = None if in_turn else False  # made when it is first of use

@@ -82,11 +82,15 @@ class Target(NamedTuple):
     signs: np.ndarray | None  # (d,) monotone constraints
 
 
-def target_of_classes(model, y, d) -> Target:
-    """Codes of the classes y, X having d columns; sets what the model says of them."""
+def target_of_classes(model, y, d, accept=lambda counts: None) -> Target:
+    """Codes of the classes y, X having d columns; sets what the model says of them.
+
+    `accept` may refuse the numbers of classes before anything is set.
+    """
     Y = y[:, None] if y.ndim == 1 else y
     pairs = [np.unique(column, return_inverse=True) for column in Y.T]
     counts = tuple(len(classes) for classes, _ in pairs)
+    accept(counts)
     model.n_outputs_, one = len(pairs), len(pairs) == 1
     model.classes_ = pairs[0][0] if one else [classes for classes, _ in pairs]
     model.n_classes_ = counts[0] if one else np.array(counts)
@@ -95,9 +99,16 @@ def target_of_classes(model, y, d) -> Target:
     return Target(codes, Criterion(KINDS[model.criterion], len(pairs), counts), signs)
 
 
-def target_of_numbers(model, y, d) -> Target:
-    """The same for the numbers y."""
+def target_of_numbers(model, y, w, d, accept=lambda outputs: None) -> Target:
+    """The same for the numbers y with weights w."""
     Y = np.asarray(y[:, None] if y.ndim == 1 else y, float)
+    sums = Y.sum(axis=0) if w is None else w @ Y
+    if model.criterion == "poisson" and (np.any(Y < 0) or np.any(sums <= 0)):
+        raise ValueError(
+            "criterion='poisson' needs y without negative values and with a positive "
+            "sum in every column."
+        )
+    accept(Y.shape[1])
     model.n_outputs_ = Y.shape[1]
     signs = check_signs(model.monotonic_cst, d, model.n_outputs_)
     criterion = Criterion(KINDS[model.criterion], model.n_outputs_)
@@ -132,14 +143,8 @@ class AbstractTreeRegressor(Regressor, AbstractDecisionTree):
         """Grow the tree for the numbers y, one column or several."""
         weigh = lambda y: weights_of(sample_weight, len(y))
         X, y = begin(self, X, y, "numbers", weigh)
-        Y, criterion, signs = target_of_numbers(self, y, X.shape[1])
-        w = weigh(Y)
-        sums = Y.sum(axis=0) if w is None else w @ Y
-        if self.criterion == "poisson" and (np.any(Y < 0) or np.any(sums <= 0)):
-            raise ValueError(
-                "criterion='poisson' needs y without negative values and with a "
-                "positive sum in every column."
-            )
+        w = weigh(y)
+        Y, criterion, signs = target_of_numbers(self, y, w, X.shape[1])
         fit = fit_standard if criterion.kind in (GAUSS, JOINT) else fit_tree
         self.tree_ = fit(self, X, Y, w, criterion, signs)
         return self
