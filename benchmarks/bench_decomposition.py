@@ -135,7 +135,8 @@ def nmf_sklearn(payload):
 
 def nmf_left(payload, model):
     X, _ = payload
-    return model.reconstruction_err_ / float(np.linalg.norm(X))
+    values = getattr(X, "data", X) if hasattr(X, "nnz") else X
+    return model.reconstruction_err_ / float(np.linalg.norm(values))
 
 
 def kl_ours(payload):
@@ -299,6 +300,17 @@ CASES = [
         quality=nmf_left,
         tolerance=1e-3,
         target=1.2,
+    ),
+    Case(
+        name="nmf_sparse",
+        what="20 parts of sparse word counts",
+        sizes=[(1_000, 500, 20), (5_000, 1_000, 20), (20_000, 3_000, 20)],
+        data=counts,
+        ours=nmf_ours,
+        peers={"sklearn": nmf_sklearn},
+        quality=nmf_left,
+        tolerance=1e-3,
+        target=1.0,
     ),
     Case(
         name="nmf_kullback_leibler",

@@ -90,6 +90,32 @@ def hdbscan_sklearn(payload):
     return HDBSCAN(min_cluster_size=25, copy=True, n_jobs=2).fit(payload[0]).labels_
 
 
+def overlapping(size):
+    """Rows of 10 normals that run into each other, and a radius by a quantile."""
+    n, d, share = size
+    rng = np.random.default_rng(0)
+    X = 5 * rng.normal(size=(n, d)) + rng.uniform(-10, 10, (10, d))[np.arange(n) % 10]
+    a, b = rng.integers(0, n, (2, 20_000))
+    return X, float(np.quantile(np.linalg.norm(X[a] - X[b], axis=1), share))
+
+
+def optics_ours(payload):
+    from pansophy.cluster import OPTICS
+
+    return OPTICS(min_samples=10).fit(payload[0]).reachability_
+
+
+def optics_sklearn(payload):
+    from sklearn.cluster import OPTICS
+
+    return OPTICS(min_samples=10, n_jobs=2).fit(payload[0]).reachability_
+
+
+def mean_reach(payload, reach):
+    """Mean reachability: the same walk has the same."""
+    return float(np.mean(reach[np.isfinite(reach)]))
+
+
 def linkage_case(method, sizes, target, *, sklearn=True):
     peers = {"scipy": scipy_by(method)}
     if sklearn:
@@ -133,6 +159,28 @@ CASES = [
         quality=noise,
         tolerance=1e-3,
         target=3.0,
+    ),
+    Case(
+        name="dbscan_overlap",
+        what="DBSCAN, fifty columns, clusters that overlap, min_samples=10",
+        sizes=[(2_000, 50, 0.02), (8_000, 50, 0.02), (20_000, 50, 0.02)],
+        data=overlapping,
+        ours=dbscan_ours,
+        peers={"sklearn": dbscan_sklearn, "sklearnex": dbscan_sklearnex},
+        quality=noise,
+        tolerance=1e-3,
+        target=3.0,
+    ),
+    Case(
+        name="optics",
+        what="OPTICS, three columns, min_samples=10",
+        sizes=[(500, 3, 0), (2_000, 3, 0), (5_000, 3, 0)],
+        data=spots,
+        ours=optics_ours,
+        peers={"sklearn": optics_sklearn},
+        quality=mean_reach,
+        tolerance=1e-9,
+        target=5.0,
     ),
     Case(
         name="hdbscan",

@@ -185,3 +185,24 @@ def test_the_curve_is_drawn():
     assert len(ax.lines) == 2
     np.testing.assert_array_equal(ax.lines[0].get_xdata(), reports["unsure"].n_labels)
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), reports["unsure"].scores)
+
+
+def test_a_committee_may_be_of_ensembles():
+    from sklearn.ensemble import RandomForestClassifier
+
+    X, y, _ = pool()
+    committee = QueryByCommittee(2, estimator=RandomForestClassifier(3, random_state=0))
+    model = LogisticRegression()
+    report = learn(model, X, y, budget=6, sampler=committee, random_state=0)
+    assert len(set(report.asked.tolist())) == 6
+
+
+def test_frames_are_scored_without_complaint_and_an_empty_start_is_refused():
+    import pandas as pd
+
+    X, y, _ = pool()
+    table = pd.DataFrame(X, columns=["a", "b"])
+    report = learn(LogisticRegression(), table, y, budget=6, test=(table, y))
+    assert np.isfinite(report.scores).all()
+    with pytest.raises(ValueError, match="start must hold"):
+        learn(LogisticRegression(), X, y, start=[])

@@ -283,3 +283,12 @@ def test_dendrogram_draws_every_merge():
     assert flat.get_yticklabels()[0].get_text() in "abcdefghijkl"
     with pytest.raises(ValueError, match="merges"):
         plot.dendrogram(np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("method", ["single", "complete", "average", "ward"])
+@pytest.mark.parametrize("scale", [1e-200, 1e150, np.float32(1e30)])
+def test_any_scale(method, scale):
+    X = np.random.default_rng(0).normal(size=(20, 2)).astype(type(scale))
+    Z, scaled = linkage_matrix(X, method), linkage_matrix(X * scale, method)
+    assert_array_equal(scaled[:, [0, 1, 3]], Z[:, [0, 1, 3]])
+    assert_allclose(scaled[:, 2] / float(scale), Z[:, 2], rtol=1e-5)

@@ -186,11 +186,14 @@ def test_rows_left_out_could_not_have_changed(dtype, tight):
 
 
 def test_bounds_rest_while_they_do_not_pay():
-    X = np.random.default_rng(0).normal(size=(3000, 2))
-    turns = Dense(X, np.ones(3000), 3)
+    X = np.random.default_rng(0).normal(size=(3000, 16))
+    turns = Dense(X, np.ones(3000), 8)
     assert turns.rest == 1
     turns._judge(3000, 0)
     assert turns.rest == 2
     assert turns.pause == 4
     assert turns._keep() == 0
     assert Dense(np.zeros((10, 50)), np.ones(10), 50).rest == 0
+    few, many = Dense(X[:, :2], np.ones(3000), 3), Dense(X, np.ones(3000), 1500)
+    assert (few.keep, len(few.u)) == (False, 0)
+    assert many.keep

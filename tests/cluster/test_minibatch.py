@@ -72,11 +72,11 @@ def test_as_good_as_sklearns(init):
     X = blobs(20_000, 6, 12, gap=4.0)
     how = {"init": "k-means++" if init == "farthest" else init, "n_init": 3}
     fit = lambda cls, s, **how: cls(12, random_state=s, **how).fit(X)
-    theirs = [fit(peer.MiniBatchKMeans, s, **how).inertia_ for s in range(6)]
+    theirs = [fit(peer.MiniBatchKMeans, s, **how).inertia_ for s in range(10)]
     how["init"] = init
-    ours = [fit(MiniBatchKMeans, s, **how).inertia_ for s in range(6)]
-    spread = np.hypot(np.std(ours), np.std(theirs)) / np.sqrt(6)
-    assert np.mean(ours) <= 1.02 * np.mean(theirs) + 3 * spread
+    ours = [fit(MiniBatchKMeans, s, **how).inertia_ for s in range(10)]
+    spread = np.hypot(np.std(ours), np.std(theirs)) / np.sqrt(10)
+    assert np.mean(ours) <= np.mean(theirs) + 2 * spread
     ours = fit(MiniBatchKMeans, 0, **how)
     assert ours.inertia_ == pytest.approx(-ours.score(X))
     np.testing.assert_array_equal(ours.labels_, ours.predict(X))

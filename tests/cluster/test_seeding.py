@@ -7,6 +7,7 @@ from scipy import sparse
 
 from pansophy.cluster import KMeans, kmeans_plusplus, seed
 from pansophy.cluster import _kmeans as loops
+from pansophy.cluster import _tiles as tiles
 from pansophy.cluster.seeding import choose, ranks
 from pansophy.core.rows import Rows
 from tests.oracles import kmeans as oracle
@@ -110,26 +111,28 @@ def test_draw_is_a_look_up_in_the_running_sum():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("d", "k"), [(1, 1), (3, 5), (8, 4), (13, 30)])
+@pytest.mark.parametrize(("d", "k"), [(1, 1), (3, 5), (8, 4), (13, 30), (129, 33)])
 @pytest.mark.parametrize("listed", [False, True])
-def test_tile_matches_the_oracle(dtype, d, k, listed):
+@pytest.mark.parametrize("both", [False, True])
+def test_nearest_of_a_tile_matches_the_oracle(dtype, d, k, listed, both):
+    """Few columns, some, and many: three ways to the same nearest centres."""
     from pansophy.cluster.turns import shape_of
 
-    rng = np.random.default_rng(0)
-    X, C = rng.normal(size=(loops.LANES, d)).astype(dtype), rng.normal(size=(k, d))
-    C = C.astype(dtype).astype(float)
-    shape = shape_of(C, C, np.zeros(d), dtype)
-    T = np.zeros((shape.A.shape[1], loops.STRIDE), dtype)
-    norm, best, second = (np.empty(loops.LANES, dtype) for _ in range(3))
-    z = np.empty(loops.LANES, np.int32)
-    loops.gather(X, shape.m, np.arange(loops.LANES), loops.LANES, listed, T, norm)
-    loops.tile(T, shape.A, shape.c2, np.empty((4, loops.LANES), dtype), best, second, z)
-    X = X.astype(float)
-    label, first, *rest = oracle.two_nearest(X, C) if k > 1 else (np.zeros(256), None)
+    rng, n = np.random.default_rng(0), tiles.LANES
+    X, C = rng.normal(size=(n + 40, d)).astype(dtype), rng.normal(size=(k, d))
+    C, at = C.astype(dtype).astype(float), 40 + np.arange(n)
+    shape = shape_of(C, C, np.full(d, 0.25), dtype)
+    desk = tiles.desk(k, d, dtype)
+    _, _, best, second, norm, _, rows, z = desk
+    rows[:n] = rng.permutation(at) if listed else at
+    tiles.look(X, shape.m, n, listed, both, shape.A, shape.c2, desk)
+    X = X[rows[:n]].astype(float)
+    label, first, *rest = oracle.two_nearest(X, C) if k > 1 else (np.zeros(n), None)
     np.testing.assert_array_equal(z, label)
-    np.testing.assert_allclose(norm, (X**2).sum(axis=1), rtol=1e-5)
-    if k > 1:
-        tol = 1e-4 if dtype == np.float32 else 1e-10
+    if both:
+        np.testing.assert_allclose(norm, ((X - 0.25) ** 2).sum(axis=1), rtol=1e-5)
+    if both and k > 1:
+        tol = 1e-3 if dtype == np.float32 else 1e-10
         np.testing.assert_allclose(best + norm, first, atol=tol)
         np.testing.assert_allclose(second + norm, rest[0], atol=tol)
 

@@ -23,7 +23,7 @@ SUPERVISED = those(lambda tags: tags.target_tags.required)
 NUMERIC = those(lambda tags: not tags.input_tags.categorical)
 
 ANSWERS = ("predict", "score_samples", "transform")  # others have labels_ only
-INDUCTIVE = [p for p in ESTIMATORS if any(hasattr(p.values[0], m) for m in ANSWERS)]
+INDUCTIVE = [p for p in ESTIMATORS if any(hasattr(p.values[0](), m) for m in ANSWERS)]
 INFINITE = {"HDBSCAN": "gives rows with infinite entries a label of their own"}
 
 # what an error may be, and the words one of which it must contain
@@ -63,7 +63,10 @@ def answer(model, X):
                 warnings.simplefilter("ignore")
                 out = getattr(model, method)(X)
                 return out.toarray() if sp.issparse(out) else np.asarray(out)
-    return np.asarray(model.labels_)
+    for fitted in ("labels_", "negative_outlier_factor_", "embedding_"):
+        if hasattr(model, fitted):
+            return np.asarray(getattr(model, fitted))
+    raise AssertionError(f"{type(model).__name__} says nothing about X.")
 
 
 def defined(model, X):

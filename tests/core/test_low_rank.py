@@ -61,13 +61,45 @@ def test_a_slow_spectrum_is_followed_closely(shape, rng):
     s = 1 / np.sqrt(1 + np.arange(500.0))
     A = (Q * s) @ P.T
     found = truncated_svd(A, 10, np.random.default_rng(0))
-    np.testing.assert_allclose(found.S, s[:10], rtol=1e-3)
+    np.testing.assert_allclose(found.S, s[:10], rtol=1e-8)
     more = truncated_svd(A, 10, np.random.default_rng(0), n_iter=12)
     np.testing.assert_allclose(more.S, s[:10], rtol=1e-10)
     right = truncated_svd(A, 10, np.random.default_rng(0), left=False)
     assert (right.U is None) is (shape[0] > shape[1])
     np.testing.assert_allclose(right.S, found.S, rtol=1e-10)
     np.testing.assert_allclose(np.abs(np.sum(right.Vt * found.Vt, axis=1)), 1)
+
+
+POWER = {"sqrt": 0.5, "fourth root": 0.25, "one": 1.0, "flat": 0.0}
+
+
+@pytest.mark.parametrize("power", POWER.values(), ids=POWER)
+@pytest.mark.parametrize("k", [4, 25], ids=["few", "many"])
+def test_no_spectrum_is_worse_off_than_with_subspace_iteration(power, k, rng):
+    randomized_svd = pytest.importorskip("sklearn.utils.extmath").randomized_svd
+    if power:
+        Q, P = (np.linalg.qr(rng.standard_normal((s, 200)))[0] for s in (260, 200))
+        A = (Q * (1 + np.arange(200.0)) ** -power) @ P.T
+    else:
+        A = rng.standard_normal((260, 200))
+    best = np.sum(np.linalg.svd(A)[1][:k] ** 2)
+    missed = lambda Vt: 1 - np.sum((A @ Vt.T) ** 2) / best
+    ours = missed(truncated_svd(A, k, np.random.default_rng(0)).Vt)
+    assert ours <= missed(randomized_svd(A, k, random_state=0)[2]) + 1e-12
+
+
+def test_powers_end_when_they_tell_nothing_new(monkeypatch):
+    X = low(400, 300, 6, offset=0.0)
+    calls = []
+    square = Product.square
+    monkeypatch.setattr(
+        Product, "square", lambda self, V: calls.append(1) or square(self, V)
+    )
+    truncated_svd(X, 6, np.random.default_rng(0), n_iter=8)
+    assert len(calls) <= 2
+    calls.clear()
+    truncated_svd(X, 6, np.random.default_rng(0), n_iter=8, tol=0.0)
+    assert len(calls) == 9
 
 
 def test_tables_on_disk(tmp_path):

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn import manifold as peer
 from sklearn.datasets import make_s_curve, make_swiss_roll
 
@@ -11,6 +13,7 @@ from pansophy.manifold import (
     Isomap,
     LocallyLinearEmbedding,
     SpectralEmbedding,
+    _paths,
     locally_linear_embedding,
     shortest_paths,
     spectral_embedding,
@@ -183,3 +186,36 @@ def test_spectral_embedding_of_given_weights(roll):
     )
     with pytest.raises(ValueError, match="negative"):
         SpectralEmbedding(affinity="precomputed").fit(-np.ones((5, 5)))
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), spread=st.sampled_from([0.1, 1.0, 8.0]))
+def test_buckets_and_heap_agree_to_the_last_bit(seed, spread):
+    rng = np.random.default_rng(seed)
+    n = 40
+    W = sp.random_array((n, n), density=0.08, rng=rng, format="csr")
+    W.data = np.exp(spread * rng.normal(size=W.nnz))
+    W = sp.csr_array(W.maximum(W.T))
+    graph = (W.indptr.astype(np.int64), W.indices.astype(np.int32), W.data)
+    heap, ring = np.empty((n, n)), np.empty((n, n))
+    _paths.dijkstra(*graph, 0, n, heap)
+    width = np.quantile(W.data, 0.25)
+    count = int(W.data.max() / width) + 3
+    if count < 10**6:
+        done = _paths.buckets(*graph, width, count, 0, n, ring)
+        np.testing.assert_array_equal(ring[:done], heap[:done])
+    np.testing.assert_array_equal(shortest_paths(W), heap)
+
+
+def test_buckets_give_up_where_they_do_not_suit():
+    """All distances in one bucket, and many short steps better than few long ones."""
+    n = 60
+    x = np.random.default_rng(0).uniform(size=n)
+    G = sp.csr_array(np.abs(x[:, None] - x) ** 3)
+    graph = (G.indptr.astype(np.int64), G.indices.astype(np.int32), G.data)
+    D, known = np.empty((n, n)), np.empty((n, n))
+    done = _paths.buckets(*graph, 10.0, 3, 0, n, D)
+    _paths.dijkstra(*graph, 0, n, known)
+    assert done < n
+    np.testing.assert_array_equal(D[:done], known[:done])
+    np.testing.assert_array_equal(shortest_paths(G), known)

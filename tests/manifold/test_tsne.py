@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pansophy.manifold import TSNE, repulsion, trustworthiness
+from pansophy.manifold import TSNE, placing, repulsion, trustworthiness
 from pansophy.manifold.affinity import conditional, joint_dense, joint_sparse
 from pansophy.manifold.descent import Plan, array_steps, compiled_steps, gradient
 from pansophy.manifold.neighbours import nearest_rows
@@ -268,3 +268,77 @@ def test_odd_data():
         TSNE(4, method="barnes_hut").fit(rng.normal(size=(40, 5)))
     with pytest.raises(ValueError, match="init"):
         TSNE(metric="precomputed").fit(np.zeros((40, 40)))
+
+
+def kl_at(z, p, rows, Y, a):
+    """KL of a place on a fixed map but for sum p log p, as the equation reads."""
+    w = (1 + ((Y - z) ** 2).sum(axis=1) / a) ** (-(a + 1) / 2)
+    return -np.sum(p * np.log(w[rows] / w.sum()))
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4])
+def test_new_rows_land_at_a_minimum(m):
+    rng = np.random.default_rng(m)
+    Y, a = 5.0 * rng.normal(size=(80, m)), max(m - 1, 1)
+    D = np.sort(rng.uniform(1.0, 9.0, size=(6, 16)), axis=1)
+    rows = np.array([np.argsort(((Y - y) ** 2).sum(axis=1))[:16] for y in Y[:6]])
+    Z, value = placing.place(D, rows, np.ascontiguousarray(Y.T), a, 5.0)
+    P = conditional(D, 5.0)
+    for i in range(6):
+        here = kl_at(Z[i], P[i], rows[i], Y, a)
+        assert value[i] == pytest.approx(here, rel=1e-9)
+        starts = [kl_at(Y[j], P[i], rows[i], Y, a) for j in rows[i]]
+        pulls = [
+            P[i] @ np.log1p(((Y[rows[i]] - Y[j]) ** 2).sum(axis=1) / a) for j in rows[i]
+        ]
+        assert here <= starts[int(np.argmin(pulls))]
+        for step in 0.05 * np.concatenate([np.eye(m), -np.eye(m)]):
+            assert kl_at(Z[i] + step, P[i], rows[i], Y, a) > here - 1e-5
+
+
+def test_new_rows_join_their_blob():
+    X, labels = blobs(150)
+    new = np.arange(len(X)) % 5 == 0
+    how = {"perplexity": 10.0, "random_state": 0}
+    model = TSNE(**how).fit(X[~new])
+    kept = model.embedding_.copy()
+    Z = model.place(X[new])
+    np.testing.assert_array_equal(model.embedding_, kept)
+    near = np.argmin(((Z[:, None] - kept[None]) ** 2).sum(axis=2), axis=1)
+    np.testing.assert_array_equal(labels[~new][near], labels[new])
+    np.testing.assert_array_equal(model.place(X[new][3:4])[0], Z[3])
+    one = TSNE(n_jobs=1, **how).fit(X[~new])
+    np.testing.assert_array_equal(one.place(X[new]), Z)
+    np.testing.assert_array_equal(model.place(sp.csr_array(X[new])), Z)
+    sparse = TSNE(**how).fit(sp.csr_array(X[~new]))
+    Z = sparse.place(X[new])
+    np.testing.assert_array_equal(sparse.place(sp.csr_array(X[new])), Z)
+
+    def far(A, B):
+        return np.sqrt(((A[:, None] - B[None]) ** 2).sum(axis=2))
+
+    given = TSNE(metric="precomputed", init="random", **how)
+    given.fit(far(X[~new], X[~new]))
+    Z = given.place(far(X[new], X[~new]))
+    near = np.argmin(((Z[:, None] - given.embedding_[None]) ** 2).sum(axis=2), axis=1)
+    np.testing.assert_array_equal(labels[~new][near], labels[new])
+    with pytest.raises(ValueError, match="perplexity"):
+        model.place(X[new], perplexity=0.5)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("method", ["auto", "fft", "exact", "barnes_hut"])
+def test_very_few_rows(n, method):
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    model = TSNE(perplexity=1.0, max_iter=250, method=method, random_state=0).fit(X)
+    assert np.isfinite(model.embedding_).all()
+    assert np.isfinite(model.place(X)).all()
+
+
+@pytest.mark.parametrize("scale", [1e-25, 1e25])
+def test_float32_whose_squares_do_not_fit(scale):
+    X = (blobs(60)[0] * scale).astype(np.float32)
+    model = TSNE(perplexity=10.0, max_iter=300, random_state=0).fit(X)
+    assert model.embedding_.dtype == np.float32
+    assert trustworthiness(X.astype(np.float64) / scale, model.embedding_) > 0.7
+    assert np.isfinite(model.place(X[:3])).all()

@@ -206,3 +206,20 @@ def test_matching_recovers_a_permutation(shape, rng):
         reorder(model, [0, 0, 1, 2])
     with pytest.raises(ValueError, match="differ"):
         match_components(model, fit(GaussianMixture(2, random_state=0), X))
+
+
+def test_densities_for_labels_that_are_objects(rng):
+    X, y = classes(rng)
+    names = np.array(["a", "b", "c"], dtype=object)[y]
+    densities = {name: GaussianMixture(random_state=0) for name in "abc"}
+    assert fit(MixtureClassifier(densities), X, names).score(X, names) > 0.8
+    with pytest.raises(ValueError, match="every row of class 'c' has sample_weight 0"):
+        MixtureClassifier().fit(X, names, sample_weight=(y < 2) * 1.0)
+
+
+def test_only_plain_mixtures_are_reordered(rng):
+    from pansophy.mixture import BayesianGaussianMixture, reorder
+
+    model = BayesianGaussianMixture(n_components=2, max_iter=500).fit(classes(rng)[0])
+    with pytest.raises(TypeError, match="reorder takes a GaussianMixture"):
+        reorder(model, [1, 0])

@@ -166,3 +166,17 @@ def test_bad_parameters_are_named(params, match, rng):
     with pytest.raises(ValueError, match="n_samples"):
         fit(Mixture(2, family=MIXED), X).sample(0)
     assert module.positions(slice(0, 2), 3, None).tolist() == [0, 1]
+
+
+def test_samples_of_a_model_fitted_to_a_frame(rng):
+    import pandas as pd
+
+    from pansophy.mixture import BayesianGaussianMixture
+
+    X = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"])
+    for model in (GaussianMixture(), BayesianGaussianMixture(), Mixture()):
+        model.fit(X)
+        assert model.sample(3)[0].shape == (3, 2)
+        for bad in (0, 2.5, "3"):
+            with pytest.raises(ValueError, match="n_samples must be a whole number"):
+                model.sample(bad)

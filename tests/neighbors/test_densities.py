@@ -165,3 +165,10 @@ def test_a_constant_column():
     model = HistogramDensity(4).fit([[1.0, 0.0], [1.0, 2.0]])
     assert model.edges_[0].tolist() == [0.5, 1.5]
     assert np.isfinite(model.score_samples([[1.0, 1.9]])).all()
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_bins_where_few_numbers_lie_between_two_rows(joint):
+    for X in (np.array([[1e16], [1e16 + 2], [1e16 + 4]]), np.full((3, 2), 1e17)):
+        model = HistogramDensity(joint=joint).fit(X)
+        assert np.isfinite(model.score_samples(X)).all()

@@ -207,3 +207,52 @@ def test_checks_of_scikit_learn():
     # has no role, so that the common battery does not see it
     results = check_estimator(NearestNeighbors(), on_fail="raise")
     assert len(results) > 30
+
+
+def test_a_row_that_does_not_find_itself_is_not_counted_as_found():
+    D = np.abs(rows(12, 12)) + 1
+    ours = NearestNeighbors(metric="precomputed").fit(D).radius_neighbors(radius=1.5)
+    peer = theirs.NearestNeighbors(metric="precomputed").fit(D)
+    for a, b in zip(ours[1], peer.radius_neighbors(radius=1.5)[1], strict=True):
+        assert set(a) == set(b)
+
+
+def test_radius_neighbours_of_sparse_rows_themselves():
+    X = sparse.random(30, 8, 0.4, format="csr", random_state=0)
+    ours = NearestNeighbors().fit(X).radius_neighbors(radius=0.9)[1]
+    peer = theirs.NearestNeighbors().fit(X).radius_neighbors(radius=0.9)[1]
+    for a, b in zip(ours, peer, strict=True):
+        assert set(a) == set(b)
+
+
+def test_what_a_metric_does_not_take_is_refused():
+    X = rows(20, 3)
+    with pytest.raises(ParameterError, match="holds 'q', which the metric euclidean"):
+        NearestNeighbors(metric="euclidean", metric_params={"q": 1}).fit(X)
+    with pytest.raises(ParameterError, match="must give V for the metric seuclidean"):
+        NearestNeighbors(metric="seuclidean").fit(X)
+    with pytest.raises(ParameterError, match="for sparse rows, got 'chebyshev'"):
+        NearestNeighbors(metric="chebyshev").fit(sparse.csr_matrix(X))
+
+
+def test_metrics_by_other_names_and_of_truths():
+    X = rows(20, 3)
+    V = np.cov(X.T)
+    ask = lambda metric, A=X, **extra: (
+        NearestNeighbors(metric=metric, metric_params=extra or None).fit(A).kneighbors()
+    )
+    for a, b in (
+        (ask("pearson"), ask("correlation")),
+        (ask("mahalanobis", V=V), ask("mahalanobis", VI=np.linalg.inv(V))),
+    ):
+        np.testing.assert_allclose(a[0], b[0])
+        np.testing.assert_array_equal(a[1], b[1])
+    peer = theirs.NearestNeighbors(metric="jaccard").fit(X > 0)
+    np.testing.assert_allclose(ask("jaccard", X > 0)[0], peer.kneighbors()[0])
+
+
+def test_sparse_queries_of_dense_rows():
+    X, Q = rows(30, 3), rows(5, 3, 1)
+    model = NearestNeighbors().fit(X)
+    for a, b in zip(model.kneighbors(sparse.csr_matrix(Q)), model.kneighbors(Q)):
+        np.testing.assert_array_equal(a, b)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pansophy.core import threads
 from pansophy.datasets import make_ratings
 from pansophy.recommend import ALS, Ratings
+from pansophy.recommend import _als as loops
 from pansophy.recommend.als import Side, half, sides
 from pansophy.recommend.bias import offsets
 from tests.oracles import recommend as slow
@@ -211,3 +212,22 @@ def test_same_factors_as_implicit_from_the_same_start():
         V, _ = half(items, U, V, 0)
     assert isinstance(users, Side)
     np.testing.assert_allclose(U, theirs.user_factors, atol=2e-3)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 16, 33])
+@pytest.mark.parametrize("count", [1, 3, 4, 5, 9, 21])
+def test_rows_taken_four_at_a_time_are_the_plain_sums(k, count):
+    rng = np.random.default_rng(k + 100 * count)
+    V, x = rng.normal(size=(30, k)), rng.normal(size=k)
+    a, t = rng.uniform(size=count + 2), rng.normal(size=count + 2)
+    at = rng.integers(0, 30, count + 2).astype(np.int32)  # one before, one after
+    rows, own = V[at[1:-1]], slice(1, count + 1)
+    for G in (V.T @ V, np.empty((0, k))):
+        A = 0.3 * np.eye(k) + rows.T @ (a[own, None] * rows) + (G if len(G) else 0)
+        b, q = rows.T @ t[own], np.empty(k)
+        args = (1, count + 1, at, a, t, V, G, 0.3)
+        loops.product(*args, x, q, False)
+        np.testing.assert_allclose(q, A @ x, rtol=1e-10, atol=1e-10)
+        value = loops.product(*args, x, q, True)
+        np.testing.assert_allclose(q, A @ x - b, rtol=1e-10, atol=1e-10)
+        assert value == pytest.approx(b @ x, rel=1e-10, abs=1e-10)

@@ -1,9 +1,12 @@
 """Measures of rankings, splits in time, and the report made of both."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import ndcg_score
 from sklearn.model_selection import cross_val_score
 
@@ -144,3 +147,40 @@ def test_splits_refuse():
         next(TemporalSplit(3).split(timed))
     with pytest.raises(ValueError, match="no user has more"):
         next(LeaveLastOut().split(timed))
+    with pytest.raises(ValueError, match="same time"):
+        temporal_split(timed)
+    with pytest.raises(ValueError, match="2 ratings are needed"):
+        temporal_split(timed[:0])
+    for n, error in ((0, ValueError), (1.5, TypeError)):
+        for call in (leave_last_out, lambda R, n: next(LeaveLastOut(n).split(R)),
+                     lambda R, n: next(TemporalSplit(n).split(R))):  # fmt: skip
+            with pytest.raises(error, match="must be"):
+                call(timed, n)
+
+
+def test_measures_of_odd_rankings():
+    twice = [["a", "a", "b"]]  # an item counts at its first place only
+    assert recall_at_k([{"a"}], twice, 2) == ndcg_at_k([{"a"}], twice, 2) == 1
+    assert precision_at_k([{"a"}], twice, 2) == 0.5
+    assert np.isnan(ndcg_at_k([], [])) and np.isnan(ndcg_at_k([set()], [["a"]]))
+    with pytest.raises(ValueError, match="n_items must be at least 1"):
+        coverage_at_k(twice, 0)
+    with pytest.raises(TypeError, match="k must be a whole number"):
+        recall_at_k([{"a"}], twice, 1.5)
+
+
+def test_evaluate_refuses_and_weighs():
+    R = Ratings.from_frame(make_ratings(30, 20, 200), time="time")
+    with pytest.raises(NotFittedError):
+        evaluate(BiasModel(), R)
+    model = BiasModel().fit(R)
+    with pytest.raises(ValueError, match="nothing to evaluate"):
+        evaluate(model, R[:0])
+    with pytest.raises(TypeError, match="k must be a whole number"):
+        evaluate(model, R, k=2.5)
+    w = np.arange(1.0, 201)
+    heavy = evaluate(model, replace(R, weights=w), k=100, exclude_seen=False)
+    error = model.predict(R) - R.values
+    assert heavy.rmse == pytest.approx(np.sqrt(np.average(error**2, weights=w)))
+    assert heavy.mae == pytest.approx(np.average(np.abs(error), weights=w))
+    assert heavy.recall == 1 and heavy.coverage == 1  # k above the number of items

@@ -89,6 +89,18 @@ def test_duplicates(rule, value, weight):
     assert timed.times.tolist() == [9, 1]
 
 
+def test_weights_of_duplicates():
+    cells = (["a", "b", "a"], ["x", "x", "x"], [1.0, 4.0, 5.0])
+    made = lambda rule: Ratings.from_triplets(
+        *cells, weights=[2.0, 3.0, 1.0], duplicates=rule
+    )
+    assert made("sum").values.tolist() == [7.0, 12.0]  # as if rows were repeated
+    assert made("sum").weights is None
+    assert made("max").values.tolist() == [5.0, 4.0]
+    assert made("max").weights.tolist() == [1.0, 3.0]  # of the row that was kept
+    assert made("mean").unweighted().weights is None
+
+
 def test_duplicates_can_be_refused():
     with pytest.raises(ValueError, match="user a rated item x more than once"):
         Ratings.from_triplets(["a", "a"], ["x", "x"], [1, 2], duplicates="error")
@@ -139,6 +151,13 @@ def test_bad_names_and_values():
         Ratings.from_triplets([1.0, NAN], [1, 2], [1, 2])
     with pytest.raises(ValueError, match="users contain NaN or nothing"):
         Ratings.from_triplets(["a", None], [1, 2], [1, 2])
+    with pytest.raises(TypeError, match="users must be all numbers or all text"):
+        BiasModel().fit([[3, 1], ["a", 2]], [1, 2])  # not 3 as the text "3"
+    with pytest.raises(ValueError, match="ratings are too large"):
+        Ratings.from_triplets([1, 2], [1, 2], [1e300, 2])
+    with pytest.raises(TypeError, match="users are dates in this model, got numbers"):
+        days = np.array(["2020-01-01", "2020-01-02"], "M8[D]")
+        BiasModel().fit(Ratings.from_triplets(days, [1, 2], [3, 4])).recommend(1)
     with pytest.raises(ValueError, match="ratings contain NaN"):
         Ratings.from_triplets([1, 2], [1, 2], [1, NAN])
     with pytest.raises(ValueError, match="ratings must be numbers"):
@@ -163,7 +182,8 @@ def test_what_fit_takes():
     three = as_ratings([["a", 1, 3.0], ["b", 2, 4.0]])
     frame = as_ratings(pd.DataFrame({"who": ["a", "b"], "what": [1, 2]}), y)
     table = as_ratings(pl.DataFrame({"u": ["a", "b"], "i": [1, 2], "r": y}))
-    for other in (three, frame, table):
+    arrow = as_ratings(pa.table({"u": ["a", "b"], "i": [1, 2], "r": y}))
+    for other in (three, frame, table, arrow):
         np.testing.assert_array_equal(other.to_matrix(), pairs.to_matrix())
         assert other.item_names.dtype.kind in "iu"
     assert as_ratings(pairs) is pairs

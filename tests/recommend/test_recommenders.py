@@ -2,17 +2,19 @@
 
 import inspect
 import warnings
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from pansophy import persist, recommend
-from pansophy.base import Estimator
+from pansophy.base import Estimator, InterruptedFitWarning
 from pansophy.datasets import make_ratings
 from pansophy.params import rules_of
 from pansophy.recommend import (
@@ -26,6 +28,9 @@ from pansophy.recommend import (
     SGDFactorization,
     SVDRecommender,
     UserKNN,
+    als,
+    bias,
+    sgd,
 )
 
 FEATURES = np.random.default_rng(0).normal(size=(40, 4))
@@ -249,6 +254,125 @@ def test_clipping_and_bad_input(model, ratings):
         model.predict(np.ones((3, 4)))
     with pytest.raises(ValueError, match="n must be at least 1"):
         model.recommend(0, 0)
+
+
+WEIGHTED = [m for m in MODELS if "sample_weight" in inspect.signature(m.fit).parameters]
+
+
+@pytest.mark.parametrize("model", WEIGHTED, ids=ids)
+def test_weights_are_repetition_or_refused(model, ratings):
+    X, y = ratings.pairs(), ratings.values
+    w = np.random.default_rng(1).integers(0, 4, len(y))
+    w[:2] = 2
+    model = clone(model)
+    if isinstance(model, HybridRecommender):
+        with pytest.raises(ValueError, match="cannot use weights"):
+            model.fit(X, y, sample_weight=w)
+        model = HybridRecommender([BiasModel(), ALS(2, random_state=0)])
+    a = clone(model).fit(X, y, sample_weight=w)
+    b = clone(model).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    np.testing.assert_allclose(a.predict(X), b.predict(X), atol=1e-8)
+    plain = clone(model).fit(X[w > 0], y[w > 0])
+    assert np.abs(a.predict(X) - plain.predict(X)).max() > 1e-6  # they do count
+
+
+@pytest.mark.parametrize("model", [m for m in MODELS if m not in WEIGHTED], ids=ids)
+def test_models_without_weights_refuse_them(model, ratings):
+    model, X, y = clone(model), ratings.pairs(), ratings.values
+    with pytest.raises(TypeError, match="sample_weight"):
+        model.fit(X, y, sample_weight=np.ones(len(y)))
+    twice = Ratings.from_triplets([1, 1, 2], [1, 1, 2], [1.0, 3.0, 2.0])
+    with pytest.raises(ValueError, match=f"{type(model).__name__} cannot use weights"):
+        model.fit(twice)
+    model.fit(twice.unweighted())
+    with pytest.raises(ValueError, match="cannot use weights"):
+        model.fold_in([[1, 1]], [2.0], sample_weight=[2.0])
+    a = clone(model).fit(np.r_[X, X[:50]], np.r_[y, y[:50]])  # averaged, counted once
+    assert a.ratings_.weights is None
+    np.testing.assert_array_equal(a.predict(X), clone(model).fit(X, y).predict(X))
+
+
+@every
+@pytest.mark.parametrize("y", [[3.0] * 6, [0.0] * 6, [-1.0, -2, 3, -4, 5, -1]], ids=str)
+def test_equal_zero_and_negative_ratings(model, y):
+    X = [["a", "x"], ["a", "y"], ["b", "x"], ["b", "z"], ["c", "y"], ["c", "z"]]
+    if isinstance(model, ContentRecommender):
+        model = ContentRecommender(np.eye(3), items=["x", "y", "z"])
+    slow = isinstance(model, SGDFactorization)  # its random start fades by l h a step
+    with warnings.catch_warnings():
+        if slow:
+            warnings.simplefilter("ignore", ConvergenceWarning)
+        model = clone(model).fit(X, y)
+    full = model.complete()
+    assert np.isfinite(full).all()
+    if len(set(y)) == 1 and not getattr(model, "implicit", False):
+        np.testing.assert_allclose(full, y[0], atol=0.05 if slow else 1e-3)
+    assert model.recommend("a", 1000).names.tolist() == ["z"]
+
+
+@every
+def test_large_numbers_as_names_and_equal_scores(model):
+    big = 2**62
+    if isinstance(model, ContentRecommender):
+        model = ContentRecommender(np.ones((3, 1)), items=[-big, 5, big])
+    X = np.array([[big, -big], [big + 1, -big], [-big, 5], [-big, big]])
+    model = clone(model).fit(X, [3.0, 3.0, 3.0, 3.0])
+    assert model.users_.tolist() == [-big, big, big + 1]
+    names = model.recommend(big, 5).names.tolist()
+    random = isinstance(model, SGDFactorization)  # which has no ties
+    assert (sorted(names) if random else names) == [5, big]  # ties: lower code first
+
+
+@every
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_threads_change_nothing(model, ratings, threads, monkeypatch):
+    monkeypatch.setattr(als, "PIECE", 256)  # so that there are many pieces
+    monkeypatch.setattr(sgd, "LARGE", 100)
+    right = clone(model).fit(ratings).complete()
+    monkeypatch.setenv("OMP_NUM_THREADS", threads)
+    np.testing.assert_array_equal(clone(model).fit(ratings).complete(), right)
+
+
+def interrupted_at(count, function):
+    """The function, stopped by Ctrl-C at its count-th call."""
+    calls = []
+
+    def stopped(*args, **how):
+        calls.append(1)
+        if len(calls) == count:
+            raise KeyboardInterrupt
+        return function(*args, **how)
+
+    return stopped
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_an_interrupted_fit_is_a_model(ratings, monkeypatch, count):
+    monkeypatch.setattr(als, "half", interrupted_at(count, als.half))
+    with pytest.warns(InterruptedFitWarning):
+        model = ALS(3, random_state=0).fit(ratings)
+    assert model.interrupted_ and np.isfinite(model.complete()).all()
+    monkeypatch.setattr(bias, "solve", interrupted_at(3, bias.solve))
+    with pytest.raises(KeyboardInterrupt):  # in the offsets: nothing is fitted yet
+        ALS(3, random_state=0).fit(ratings)
+
+
+def test_counts_and_weights_are_asked_for_clearly(ratings):
+    model = ALS(2, random_state=0).fit(ratings)
+    for call in (model.recommend, model.similar_items):
+        with pytest.raises(TypeError, match=r"n must be a whole number, got 2\.5"):
+            call(ratings.item_names[0], 2.5)
+        with pytest.raises(ValueError, match="n must be at least 1"):
+            call(ratings.item_names[0], 0)
+    assert len(model.similar_items(ratings.item_names[0], 10**6).names) == 39
+    w = np.random.default_rng(0).uniform(0.5, 2, len(ratings))
+    heavy = replace(ratings, weights=w)
+    right = r2_score(ratings.values, model.predict(ratings), sample_weight=w)
+    assert model.score(heavy) == pytest.approx(right)
+    with pytest.raises(ValueError, match="have weights"):
+        model.fit(heavy, sample_weight=w)
+    with pytest.raises(ValueError, match="hold the values and weights"):
+        model.score(heavy, sample_weight=w)
 
 
 def test_grid_search(ratings):

@@ -163,3 +163,14 @@ def test_bad_labels_are_named(rng):
         GaussianMixtureClassifier(classes=[1, 1]).fit(X, y)
     with pytest.raises(ValueError, match="2 classes"):
         GaussianMixtureClassifier().fit(X, np.zeros(30))
+
+
+def test_empty_text_is_no_label(rng):
+    X, y = blobs(rng)
+    few = hide(y, rng, 0.8)
+    names = np.array(["a", "b", ""])  # -1 takes the last
+    number, text = GaussianMixtureClassifier(), GaussianMixtureClassifier()
+    fit(number, X, few)
+    fit(text, X, names[few])
+    assert text.classes_.tolist() == ["a", "b"]
+    assert np.array_equal(names[number.transduction_], text.transduction_)

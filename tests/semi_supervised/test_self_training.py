@@ -140,3 +140,32 @@ def test_views_are_checked():
         CoTraining(views=[[0], [9]]).fit(X, y)
     with pytest.raises(ParameterError, match="two lists"):
         CoTraining(views=[[0]]).fit(X, y)
+
+
+def test_minus_one_among_text_says_that_there_is_no_label():
+    X = np.arange(12.0)[:, None]
+    y = np.array(["a", "a", *[-1] * 8, "b", "b"], dtype=object)
+    for model in (SelfTrainingClassifier(), CoTraining()):
+        model.fit(X, y)
+        assert model.classes_.tolist() == ["a", "b"]
+        assert model.predict([[0.0], [11.0]]).tolist() == ["a", "b"]
+        assert (model.fit(X, y.tolist()).classes_ == ["a", "b"]).all()
+
+
+def test_missing_values_reach_a_classifier_that_takes_them():
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    X, _, y = few()
+    X = X.copy()
+    X[0, 0] = np.nan
+    inner = HistGradientBoostingClassifier(max_iter=3)
+    assert SelfTrainingClassifier(inner).fit(X, y).predict(X).shape == (len(X),)
+    with pytest.raises(ValueError, match="NaN"):
+        SelfTrainingClassifier().fit(X, y)
+
+
+def test_rounds_are_counted_where_labels_are_thrown_away():
+    X, _, y = few(std=4.0)
+    model = SelfTrainingClassifier(revise=True, threshold=0.6).fit(X, y)
+    assert model.labeled_iter_.max() <= model.n_iter_
+    assert ((model.labeled_iter_ < 0) == (model.transduction_ == -1)).all()

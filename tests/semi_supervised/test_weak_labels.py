@@ -222,3 +222,31 @@ def test_signatures_as_an_array_and_their_checks():
         AttributeClassifier({"a": [0], "b": [1]}).fit(X, y)
     with pytest.raises(ParameterError, match="from 0 to 1"):
         AttributeClassifier({"a": [0], "b": [1], "c": [2]}).fit(X, y)
+
+
+@pytest.mark.parametrize("confusion", ["full", "accuracy"])
+def test_a_labeller_that_never_votes_is_taken_to_guess(confusion):
+    votes = np.array([[0, 0, -1], [1, 1, -1], [0, 0, -1], [1, 0, -1], [2, 2, -1]])
+    model = LabelModel(confusion, prior=0.0).fit(votes)
+    assert np.isfinite(model.predict_proba(votes)).all()
+    assert np.allclose(model.confusion_[2], 1 / 3)
+
+
+def test_a_balance_is_refused_for_three_classes():
+    X, y = np.arange(9.0)[:, None], [0, -1, 0, 1, -1, 1, 2, -1, 2]
+    with pytest.raises(ParameterError, match="balance is for two classes"):
+        TransductiveSVM(balance=0.3).fit(X, y)
+
+
+def test_bags_must_be_as_many_as_rows():
+    X, bags = np.array([[0.0], [5.0], [0.1], [0.2]]), [0, 0, 1, 1]
+    model = MultipleInstance().fit(X, [1, 1, 0, 0], groups=bags)
+    with pytest.raises(ValueError, match="groups must hold 4 bags"):
+        model.predict_bags(X, [0, 1])
+
+
+def test_classes_without_an_array_of_signatures_are_refused():
+    X, y = np.arange(4.0)[:, None], [0, 0, 1, 1]
+    for signatures in (None, {0: [0, 1], 1: [1, 0]}):
+        with pytest.raises(ParameterError, match="classes names the rows"):
+            AttributeClassifier(signatures, classes=[0, 1]).fit(X, y)

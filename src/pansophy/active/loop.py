@@ -138,6 +138,7 @@ def learn(
         raise ValueError(f"X must be a table with rows, got shape {X.shape}.")
     if budget < 2 or batch < 1:
         raise ValueError("budget must be at least 2 and batch at least 1.")
+    test = None if test is None else (np.asarray(test[0]), test[1])
     ask, rng = asker(oracle, X), rng_from(random_state)
     sampler, n = sampler or UncertaintySampler(), len(X)
     most = min(budget, n)
@@ -186,7 +187,8 @@ def begin(X, ask, most, start):
     labels: list = []
     if start is not None:
         asked = [int(i) for i in np.asarray(start).ravel()]
-        if len(set(asked)) < len(asked) or min(asked) < 0 or max(asked) >= len(X):
+        inside = all(0 <= i < len(X) for i in asked)
+        if not asked or not inside or len(set(asked)) < len(asked):
             raise ValueError("start must hold different row numbers of X.")
         labels = ask(np.asarray(asked)).tolist()
     while len(set(labels)) < 2:

@@ -192,7 +192,8 @@ class QueryByCommittee(Sampler):
 
     def score(self, model, X, known, y, rng):
         """Disagreement of the members."""
-        rows, base = np.flatnonzero(known), self.estimator or model
+        rows = np.flatnonzero(known)
+        base = model if self.estimator is None else self.estimator
         classes = np.unique(y[rows])
         answers = []
         for _ in range(self.size):

@@ -17,6 +17,7 @@ from .kmedians import KMedians
 from .kmedoids import KMedoids
 from .linkage import cophenetic, cut, leaf_order, linkage_matrix
 from .minibatch import MiniBatchKMeans
+from .optics import OPTICS
 from .partition import Partition
 from .seeding import kmeans_plusplus, seed
 from .som import SelfOrganizingMap
@@ -42,6 +43,7 @@ __all__ = [
     "KMedoids",
     "KernelKMeans",
     "MiniBatchKMeans",
+    "OPTICS",
     "Partition",
     "Picture",
     "Rate",

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from ..graphs._spanning import CHUNK, EUCLIDEAN, add_columns, root
+from ..graphs._spanning import root
 
 
 @njit(cache=True, nogil=True)
@@ -202,47 +202,3 @@ def first_of_lists(rows, indptr, indices, core, labels):
             if core[j] and (best < 0 or labels[j] < best):
                 best = labels[j]
         labels[rows[k]] = best
-
-
-@njit(cache=True, nogil=True)
-def leaf_lists(XT, order, lo, hi, levels, limit, first, last):
-    """Neighbours of the rows of some leaves of a k-d tree: (rows, indptr, indices).
-
-    Leaves whose boxes are out of reach are left out, the others compared row by row.
-    """
-    d, n = XT.shape
-    leaves, level = 1 << levels, (1 << levels) - 1
-    start, stop = (n * first) >> levels, (n * last) >> levels
-    indptr = np.zeros(stop - start + 1, np.int64)
-    indices, used = np.empty(64 * (stop - start) + CHUNK, np.int64), 0
-    t, x, close = np.empty(CHUNK), np.empty(d), np.empty(leaves, np.int64)
-    for leaf in range(first, last):
-        count = 0
-        for other in range(leaves):
-            if gap(lo, hi, level + leaf, level + other) <= limit:
-                close[count] = other
-                count += 1
-        for i in range((n * leaf) >> levels, (n * (leaf + 1)) >> levels):
-            x[:] = XT[:, i]
-            for other in close[:count]:
-                begin, end = (n * other) >> levels, (n * (other + 1)) >> levels
-                add_columns(XT, x, begin, end, EUCLIDEAN, 2.0, t)
-                if used + end - begin > len(indices):
-                    more = np.empty(len(indices), np.int64)
-                    indices = np.concatenate((indices, more))
-                for j in range(end - begin):
-                    indices[used] = order[begin + j]
-                    used += t[j] <= limit
-            indptr[i - start + 1] = used
-    return order[start:stop], indptr, indices[:used].copy()
-
-
-@njit(cache=True, nogil=True)
-def reachable(lo, hi, levels, limit, step):
-    """The share of pairs of leaves in reach of each other, every step-th leaf asked."""
-    leaves, level, count, asked = 1 << levels, (1 << levels) - 1, 0, 0
-    for leaf in range(0, leaves, step):
-        asked += 1
-        for other in range(leaves):
-            count += gap(lo, hi, level + leaf, level + other) <= limit
-    return count / (asked * leaves)

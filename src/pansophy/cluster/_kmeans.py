@@ -1,122 +1,11 @@
-"""Compiled loops of k-means. Letters as in `kmeans.py`; no checks, no threads.
-
-The work horse is `tile`: LANES rows, transposed so that a row is a SIMD lane, meet
-all centres, four centres and four features at a time. That keeps the multipliers in
-registers, needs no reduction across lanes, and finds the nearest and the second
-nearest centre in the same sweep.
-"""
+"""Compiled loops of k-means. Letters as in `kmeans.py`; no checks, no threads."""
 
 import math
 
 import numpy as np
 from numba import njit
 
-LANES = 256
-STRIDE = LANES + 16  # a power of two would put all lanes of a row into one cache set
-FAST = {"contract", "reassoc", "nsz", "arcp"}
-
-
-def desk(d4, dtype):
-    """Room for `turn` and `assign` to work in (made here, it need not be compiled)."""
-    T, D = np.zeros((d4, STRIDE), dtype), np.empty((4, LANES), dtype)
-    best, second, norm, bar = np.empty((4, LANES), dtype)
-    rows, near = np.zeros(2 * LANES, np.int64), np.empty(LANES, np.int32)
-    return T, D, best, second, norm, bar, rows, near
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def least(v, j, best, second, label):
-    """The two smallest values seen and the label of the smallest, after v."""
-    less = v < best
-    high = best if less else v
-    return (
-        v if less else best,
-        high if high < second else second,
-        j if less else label,
-    )
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def tile(T, A, c2, D, best, second, z):
-    """Smallest and second smallest of c2_j + A_j.x over j, for each lane x of T.
-
-    Shapes    T (d4, STRIDE)   A (k4, d4)   c2 (k4,)   D (4, LANES) scratch
-    where d4, k4 are d, k rounded up to a multiple of 4; c2 is inf in the padding.
-    """
-    d4, k4 = T.shape[0], A.shape[0]
-    for r in range(LANES):
-        best[r] = np.inf
-        second[r] = np.inf
-        z[r] = 0
-    for j in range(0, k4, 4):
-        for q in range(4):
-            for r in range(LANES):
-                D[q, r] = c2[j + q]
-        for f in range(0, d4, 4):
-            a0, a1, a2, a3 = A[j, f], A[j, f + 1], A[j, f + 2], A[j, f + 3]
-            b0, b1, b2, b3 = (
-                A[j + 1, f],
-                A[j + 1, f + 1],
-                A[j + 1, f + 2],
-                A[j + 1, f + 3],
-            )
-            g0, g1, g2, g3 = (
-                A[j + 2, f],
-                A[j + 2, f + 1],
-                A[j + 2, f + 2],
-                A[j + 2, f + 3],
-            )
-            h0, h1, h2, h3 = (
-                A[j + 3, f],
-                A[j + 3, f + 1],
-                A[j + 3, f + 2],
-                A[j + 3, f + 3],
-            )
-            for r in range(LANES):
-                x0, x1, x2, x3 = T[f, r], T[f + 1, r], T[f + 2, r], T[f + 3, r]
-                D[0, r] += a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3
-                D[1, r] += b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
-                D[2, r] += g0 * x0 + g1 * x1 + g2 * x2 + g3 * x3
-                D[3, r] += h0 * x0 + h1 * x1 + h2 * x2 + h3 * x3
-        j0, j1, j2, j3 = np.int32(j), np.int32(j + 1), np.int32(j + 2), np.int32(j + 3)
-        for r in range(LANES):
-            b, s, y = least(D[0, r], j0, best[r], second[r], z[r])
-            b, s, y = least(D[1, r], j1, b, s, y)
-            b, s, y = least(D[2, r], j2, b, s, y)
-            best[r], second[r], z[r] = least(D[3, r], j3, b, s, y)
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def gather(X, m, rows, count, listed, T, norm):
-    """Rows of X less m into the lanes of T, and their squared norms.
-
-    `rows` are their numbers if `listed`; else they follow rows[0]. The norms come
-    first: they read a row from end to end, which brings it near for the rest.
-    """
-    d, start = X.shape[1], rows[0]
-    for r in range(count):
-        x = X[rows[r] if listed else start + r]
-        total = m.dtype.type(0)
-        for f in range(d):
-            v = x[f] - m[f]
-            total += v * v
-        norm[r] = total
-    whole = d // 4 * 4
-    for f in range(0, whole, 4):
-        m0, m1, m2, m3 = m[f], m[f + 1], m[f + 2], m[f + 3]
-        if listed:
-            for r in range(count):
-                x = X[rows[r]]
-                T[f, r], T[f + 1, r] = x[f] - m0, x[f + 1] - m1
-                T[f + 2, r], T[f + 3, r] = x[f + 2] - m2, x[f + 3] - m3
-        else:
-            for r in range(count):
-                T[f, r], T[f + 1, r] = X[start + r, f] - m0, X[start + r, f + 1] - m1
-                T[f + 2, r] = X[start + r, f + 2] - m2
-                T[f + 3, r] = X[start + r, f + 3] - m3
-    for f in range(whole, d):
-        for r in range(count):
-            T[f, r] = X[rows[r] if listed else start + r, f] - m[f]
+from ._tiles import FAST, LANES, look
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -213,9 +102,9 @@ def turn(X, w, z, u, low, keep, tight, m, C, A, c2, p, s, drop, S, M, Q, N, desk
     many of those the way to the own centre alone would have cleared them.
     """
     d, n = C.shape[1], X.shape[0]
-    T, D, best, second, norm, _, rows, near = desk
+    _, _, best, second, norm, _, rows, near = desk
     # Rounding must never let a bound lie: `up` and `down` outgrow what one addition
-    # loses, and `e` bounds the error of the dot products in `tile`.
+    # loses, and `e` bounds the error of the dot products in `look`.
     up, down, e, widest = 1 + 2 * eps, 1 - 2 * eps, (d + 8) * eps, np.max(c2[: len(C)])
     moved, suspect, spared, count = 0, 0, 0, 0
     for start in range(0, n, LANES):
@@ -233,8 +122,7 @@ def turn(X, w, z, u, low, keep, tight, m, C, A, c2, p, s, drop, S, M, Q, N, desk
             count = stop - start
         while count >= LANES or (stop == n and count > 0):
             size = min(count, LANES)
-            gather(X, m, rows, size, keep == 2, T, norm)
-            tile(T, A, c2, D, best, second, near)
+            look(X, m, size, keep == 2, keep > 0, A, c2, desk)
             if keep:
                 for r in range(size):
                     i = rows[r]
@@ -244,7 +132,7 @@ def turn(X, w, z, u, low, keep, tight, m, C, A, c2, p, s, drop, S, M, Q, N, desk
                         spared += 1
                     u[i] = own
                     low[i] = math.sqrt(max(second[r] + norm[r] - slack, 0)) * down
-            moved += relabel(X, w, z, m, rows, near, norm, size, S, M, Q, N)
+            moved += relabel(X, w, z, m, rows, near, size, S, M, Q, N)
             count -= size
             for r in range(count):
                 rows[r] = rows[r + size]
@@ -252,7 +140,7 @@ def turn(X, w, z, u, low, keep, tight, m, C, A, c2, p, s, drop, S, M, Q, N, desk
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def relabel(X, w, z, m, rows, near, norm, count, S, M, Q, N):
+def relabel(X, w, z, m, rows, near, count, S, M, Q, N):
     """Give `rows` the labels `near`: out of one cell, into another."""
     moved = 0
     for r in range(count):
@@ -265,10 +153,13 @@ def relabel(X, w, z, m, rows, near, norm, count, S, M, Q, N):
         if wi > 0:
             for side in range(2 if old >= 0 else 1):
                 j, wi = (old, -wi) if side else (new, wi)
+                norm = m.dtype.type(0)
                 for f in range(X.shape[1]):
-                    S[j, f] += wi * (X[i, f] - m[f])
+                    v = X[i, f] - m[f]
+                    S[j, f] += wi * v
+                    norm += v * v
                 M[j] += wi
-                Q[j] += wi * norm[r]
+                Q[j] += wi * norm
                 N[j] += -1 if side else 1
     return moved
 
@@ -276,13 +167,12 @@ def relabel(X, w, z, m, rows, near, norm, count, S, M, Q, N):
 @njit(cache=True, nogil=True, fastmath=FAST)
 def assign(X, m, A, c2, z, desk):
     """The nearest centre of each row, computed as in `turn`."""
-    T, D, best, second, norm, _, rows, near = desk
+    rows, near = desk[6], desk[7]
     for start in range(0, X.shape[0], LANES):
         count = min(LANES, X.shape[0] - start)
         for r in range(count):
             rows[r] = start + r
-        gather(X, m, rows, count, False, T, norm)
-        tile(T, A, c2, D, best, second, near)
+        look(X, m, count, False, False, A, c2, desk)
         for r in range(count):
             z[start + r] = near[r]
 

@@ -77,7 +77,7 @@ def grow(model, X):
     if full == "auto":
         full = k is None or k < max(100, 0.02 * n)
     full = full or graph is None or model.linkage == "single"
-    merges = n - 1 if full else n - k
+    merges = n - 1 if full or k is None else n - k
     build = check_memory(model.memory).cache(tree_of_rows)
     tree = build(X, graph, model.linkage, model.metric, merges)
     model.children_, model.distances_, model.n_connected_components_ = tree

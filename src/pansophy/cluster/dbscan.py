@@ -12,13 +12,12 @@ and how they are grouped does not depend on the order of rows.
 *Few columns* (at most three, euclidean): rows are sorted into cells of diagonal eps.
 A cell's rows are all neighbours of each other, so a full cell is all core, and a cell
 with core rows belongs to one cluster; only pairs of cells within reach that are not
-joined yet are compared, and counting stops as soon as there are enough. *Otherwise*
-neighbours come in blocks from `distances.search`, or, for many columns when clusters
-are far apart, from the leaves of a k-d tree that are in reach of each other. The rows
-of a block that turn out core are joined with the core rows seen so far; a pair is
-seen from both ends, so none is missed. The lists of rows that are not core, at most
-min_samples - 1 long without weights, are kept for (3), and looked up again should
-they be too many.
+joined yet are compared, and counting stops as soon as there are enough. *Many*
+columns: the same with tiles of products, in `dbscan_tiles.py`. *Otherwise* neighbours
+come in blocks from `distances.search`. The rows of a block that turn out core are
+joined with the core rows seen so far; a pair is seen from both ends, so none is
+missed. The lists of rows that are not core, at most min_samples - 1 long without
+weights, are kept for (3), and looked up again should they be too many.
 
 Cost      grid: O(n) cells and comparisons for a bounded density; else one neighbour
           search. Memory O(n) plus a block, never the neighbours of all rows at once
@@ -41,13 +40,12 @@ from ..core import threads
 from ..distances import search
 from ..params import Count, Jobs, NonNegative, Positive
 from . import _dbscan as loops
+from .dbscan_tiles import by_tiles
 
 CELLS = 3  # columns up to which cells are used
 FINE = 2.0**20  # most cells along an axis: beyond it rounding could misplace rows
 KEPT = 1 << 25  # entries of lists kept for border rows
 BLOCK = 1 << 23  # distances of a block computed at once
-SPREAD = 15  # columns above which boxes of leaves may say that clusters are far
-LEAF, SHARE = 64, 0.3  # rows of such a leaf; most pairs of leaves in reach
 FAST = {"euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "minkowski"}
 
 
@@ -74,7 +72,9 @@ def dbscan_labels(X, eps, enough, w=None, *, blocks=None):
     if blocks is None:
         if fits_grid(X, eps):
             return by_cells(X, eps, enough, w)
-        blocks = euclidean_blocks(X, eps)
+        if not search.few_columns(*X.shape):
+            return by_tiles(X, eps, enough, w)
+        blocks = partial(search_blocks, search.build(X), X, eps)
     return by_lists(blocks, X.shape[0], enough, w)
 
 
@@ -189,28 +189,6 @@ def search_blocks(index, X, eps, rows):
     asked = None if rows is None else X[rows]
     for cut, indptr, indices, _ in search.within(index, asked, eps):
         yield numbers[cut], indptr, indices
-
-
-def euclidean_blocks(X, eps):
-    """Leaves of a tree where most are out of reach of each other, else a search."""
-    limit = float(eps) ** 2
-    if X.shape[1] > SPREAD:
-        tree = search.plant(X.astype(np.float64), LEAF)
-        step = max(1, (1 << tree.levels) // 32)
-        if loops.reachable(tree.lo, tree.hi, tree.levels, limit, step) < SHARE:
-            return partial(leaf_blocks, tree, X, eps)
-    return partial(search_blocks, search.build(X), X, eps)
-
-
-def leaf_blocks(tree, X, eps, rows):
-    """Neighbours of all rows from a tree by its leaves; of some from a search."""
-    if rows is not None:
-        yield from search_blocks(search.build(X), X, eps, rows)
-        return
-    leaves = 1 << tree.levels
-    fixed = (*tree, float(eps) ** 2)
-    cuts = [(a, min(a + 8, leaves)) for a in range(0, leaves, 8)]
-    yield from threads.run(partial(loops.leaf_lists, *fixed, *cut) for cut in cuts)
 
 
 def matrix_blocks(X, eps, metric, params, rows):
@@ -341,10 +319,8 @@ class DBSCAN(Clusterer, Estimator):
         euclidean = self.metric in ("euclidean", "l2") or (
             self.metric == "minkowski" and p == 2
         )
-        if euclidean and self.algorithm == "auto" and fits_grid(X, self.eps):
-            return None
         if euclidean and self.algorithm == "auto":
-            return euclidean_blocks(X, self.eps)
+            return None
         method = self.algorithm.replace("ball", "kd")
         leaf = {"leaf_size": self.leaf_size}
         index = search.build(X, metric=self.metric, p=p, method=method, **leaf)

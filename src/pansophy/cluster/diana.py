@@ -137,7 +137,8 @@ class Diana(Clusterer, Estimator):
         self.n_clusters_ = len(splits) + 1
         self.linkage_matrix_ = None
         if len(splits) == n - 1:  # the last splits are the first merges
-            self.linkage_matrix_ = tree_of(*splits[::-1].T, heights[::-1], n)
+            left, right = splits[::-1].T
+            self.linkage_matrix_ = tree_of(left, right, heights[::-1], n)
         return self
 
     def fit_predict(self, X, y=None):

@@ -27,7 +27,7 @@ from its own centre, which can only lower J. Stopping is scikit-learn's: no labe
 changed, or the squared shift of all centres is at most tol times the mean variance of
 the columns. The value of J reported at the end is summed from differences, not (3).
 Bounds cost some time themselves, so they are used when the shape, and how many rows
-they cleared last, say that they pay.
+they cleared last, say that they pay. Many columns and centres meet in matrix products.
 
 Variants in the same turns. metric="cosine" clusters directions: rows are scaled to
 length 1 and so are the means, the best centres on the sphere; J = 2 sum_i w_i (1 -
@@ -124,7 +124,7 @@ def lloyd(
     """
     turns = turns_over(X, w, len(C), keep=keep)
     m = rounded(spread(X, w)[0] if m is None else m, X)
-    fixed = None if held is None else held_cells(*held, len(C), m)
+    fixed: Any = None if held is None else held_cells(held, len(C), m)
 
     def turn(state):
         z, cells = turns.turn(state.centers, state.before, m)
@@ -154,8 +154,8 @@ def lloyd(
     return run._replace(state=last)
 
 
-def held_cells(X, w, z, k, m):
-    """Eq. (2) of rows whose labels are given."""
+def held_cells(held, k, m):
+    """Eq. (2) of rows whose labels are given: (X, w, z)."""
 
     def stats(X, w, z):
         V, w = X - m, w.astype(np.float64)
@@ -163,7 +163,7 @@ def held_cells(X, w, z, k, m):
         N = np.bincount(z[w > 0], minlength=k)
         return Cells(hot @ V, hot @ np.ones(len(z)), hot @ squares(V), N, 0)
 
-    return rows.Rows(X, w, z).sum(stats)
+    return rows.Rows(*held).sum(stats)
 
 
 def squares(V):

@@ -84,6 +84,7 @@ def linkage_matrix(X, method="ward", *, metric="euclidean"):
         return np.empty((0, 4))
     if method == "ward" and metric not in ("precomputed", *EUCLIDEAN):
         raise ValueError(f"ward needs the euclidean metric, got {metric!r}.")
+    X, scale = squarable(X) if metric in OURS - {"cosine"} else (X, 1.0)
     merges = tuple(np.empty(n - 1, t) for t in (np.int64, np.int64, np.float64))
     if method == "single":
         merges = single(X, metric)
@@ -97,7 +98,17 @@ def linkage_matrix(X, method="ward", *, metric="euclidean"):
         loops.chain_matrix(D, UPDATES[method], *merges)
         if squared:
             merges = (*merges[:2], np.sqrt(np.maximum(merges[2], 0.0)))
-    return tree_of(*merges, n)
+    left, right, height = merges
+    return tree_of(left, right, height / scale, n)
+
+
+def squarable(X):
+    """X and 1, or X times a power of 2 and that, if squares would leave the floats."""
+    top, safe = float(np.abs(X).max(initial=0.0)), np.finfo(X.dtype).max ** 0.3
+    if top == 0 or 1 / safe <= top <= safe:
+        return X, 1.0
+    scale = 2.0 ** -round(np.log2(top))
+    return X * X.dtype.type(scale), scale
 
 
 def single(X, metric):

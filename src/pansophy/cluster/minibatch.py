@@ -18,7 +18,8 @@ end instead), and watches the smoothed cost per row of the batches,
 It stops when that has not improved for `max_no_improvement` steps, when the squared
 shift of the centres falls to tol times the mean variance, or after max_iter passes'
 worth of batches. A centre with less than reassignment_ratio of the largest v_j is
-moved to a row of the batch now and then, so that none starves.
+moved to a row of the batch, so that none starves; there is a look after every 10 k rows
+or, while a centre has met no row at all, after every batch.
 
 Time O(b k d) a step. Memory O(b d + k d) beyond X, plus the labels if asked for.
 
@@ -40,9 +41,16 @@ from ..core.random import rng_from
 from ..params import Count, Flag, NonNegative, Verbosity
 from ..typing import Seed
 from .starts import CHECKS, Init, enough, is_drawn, start, starts, weights
-from .turns import assigned, cost, distances, nearest, origin, spread, stored
-
-from .turns import turns_over  # isort: skip
+from .turns import (
+    assigned,
+    cost,
+    distances,
+    nearest,
+    origin,
+    spread,
+    stored,
+    turns_over,
+)
 
 
 class State(NamedTuple):
@@ -197,7 +205,8 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         feed = batches(X, w, size, rng)
 
         def step(state):
-            return self._step(state, *next(feed), rate, rng)
+            X, w = next(feed)
+            return self._step(state, X, w, rate, rng)
 
         def change(old, new):
             patience = self.max_no_improvement
@@ -236,17 +245,24 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             X = self._ready(X, **CHECKS)
             w = weights(X, check_weights(sample_weight, X))
             C, v = self._centers(), self.counts_
-        v = np.zeros(len(C)) if v is None else v
-        C, v, self.labels_, self.inertia_ = absorb(X, w, C, v)
-        self.cluster_centers_, self.counts_ = stored(C, X), v
+        before = np.zeros(len(C)) if v is None else v
+        C, v, self.labels_, self.inertia_ = absorb(X, w, C, before)
         self.n_steps_ += 1
+        if self._due(before, self.n_steps_, X.shape[0]):
+            rng = rng_from(self.random_state)
+            C, v = revive(X, w, C, v, self.reassignment_ratio, rng)
+        self.cluster_centers_, self.counts_ = stored(C, X), v
         return self
+
+    def _due(self, mass, steps, size):
+        """Whether to look for starving centres: every 10 k rows, or if one has none."""
+        every = -(-10 * self.n_clusters // size)
+        return self.reassignment_ratio > 0 and (steps % every == 0 or mass.min() == 0)
 
     def _step(self, state, X, w, rate, rng):
         C, v, _, J = absorb(X, w, state.centers, state.mass)
-        ratio = self.reassignment_ratio
-        if ratio and state.steps % 10 == 9:
-            C, v = revive(X, w, C, v, ratio, rng)
+        if self._due(state.mass, state.steps + 1, X.shape[0]):
+            C, v = revive(X, w, C, v, self.reassignment_ratio, rng)
         a = J / float(arrays.namespace(w).sum(w))
         if np.isfinite(state.objective):
             a = state.objective + (a - state.objective) * rate

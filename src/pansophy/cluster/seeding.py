@@ -38,14 +38,16 @@ from ..core import arrays, rows
 from ..core.random import rng_from
 from ..params import ParameterError
 from . import _kmeans as loops
-from ._kmeans import LANES
+from ._tiles import FEW, LANES, is_wide
 
 SAMPLE_BYTES = 1 << 24  # of a table on disk, for its seeds
 
 
 def row_cost(d: int, k: int) -> float:
     """Nanoseconds, roughly, that a row takes to be compared with k centres."""
-    return 5 + d * (0.4 + k / 40)
+    if d <= FEW:
+        return 3 + k / 4
+    return 5 + d * (0.4 + k / (45 if is_wide(k, d) else 40))
 
 
 def block_rows(d: int, k: int = 16, n: int = 1 << 40) -> int:

@@ -65,7 +65,7 @@ def discretize(E, rng, *, max_iter=30, n_starts=30):
         for j in range(1, c):
             seen += np.abs(E @ R[:, j - 1])
             R[:, j] = E[np.argmin(seen)]
-        last = -np.inf
+        last, z = -np.inf, np.zeros(n, np.int64)
         for _ in range(max_iter):
             z = (E @ R).argmax(axis=1)
             M = np.stack([np.bincount(z, v, c) for v in E.T], axis=1)

@@ -6,14 +6,20 @@ array mathematics. Both keep the labels z, and answer `turn` with z and the sums
 (2). Centres are float64 NumPy arrays on the host, k by d, whatever holds the rows.
 """
 
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from ..core import arrays, rows
+from ..core import arrays, rows, threads
 from . import _kmeans as loops
+from ._tiles import desk, is_wide, padded
 from .seeding import block_rows, plain_rows, row_cost
+
+# Nanoseconds of `row_cost` below which bounds are not kept, and above which they are
+# not laid aside: to look at all of them takes little of a turn then.
+CHEAP, DEAR = 12, 400
 
 
 class Cells(NamedTuple):
@@ -40,7 +46,7 @@ class Shape(NamedTuple):
 
 def blank(k, d, dtype) -> Shape:
     """Room for a `Shape`."""
-    A = np.zeros((-(-k // 4) * 4, -(-d // 4) * 4), dtype)
+    A = np.zeros(padded(k, d), dtype)
     c2 = np.full(len(A), np.inf, dtype)
     p, s, drop = np.empty((3, k), dtype)
     return Shape(np.empty(d, dtype), np.empty((k, d), dtype), A, c2, p, s, drop)
@@ -48,10 +54,16 @@ def blank(k, d, dtype) -> Shape:
 
 def shape_of(C, before, m, dtype, keep=True, into=None) -> Shape:
     """Prepare one turn; `before` are the centres that the bounds belong to."""
-    shape = into or blank(*C.shape, dtype)
+    shape = into or blank(len(C), C.shape[1], dtype)
     shape.m[:] = m
     loops.prepare(C, before, m, keep, *shape[1:], np.finfo(dtype).eps)
     return shape
+
+
+def lone_products(k, d):
+    """BLAS on one thread while rows meet centres in products, also in a lone block."""
+    wide = is_wide(k, d) and threads.free() > 1
+    return threads.single_blas() if wide else nullcontext()
 
 
 class Dense:
@@ -64,6 +76,9 @@ class Dense:
 
     def __init__(self, X, w, k, *, keep=None):
         n, d = X.shape
+        cost = row_cost(d, k)
+        if keep is None and not CHEAP <= cost <= DEAR:
+            keep = cost > DEAR
         self.dtype, self.keep = X.dtype, keep
         self.z = np.full(n, -1, np.int32)
         self.u, self.low = np.empty((2, 0 if keep is False else n), X.dtype)
@@ -71,9 +86,8 @@ class Dense:
         self.R = rows.rows(X, w, self.z, *aligned, block=block_rows(d, k, n))
         self.shape, self.spare = blank(k, d, X.dtype), []
         self.cells, self.tight = self._cells(), False
-        # Nanoseconds to look at a row and all centres, and what share of such rows
-        # the bounds, or only the way to the own centre, must spare to be worth it.
-        cost = row_cost(d, k)
+        # What share of rows the bounds, or only the way to the own centre, must spare
+        # to be worth it.
         self.most = max(0.0, cost - 5) / (cost + 5) if k > 1 else 0.0
         self.least = (5 + d / 8) / cost
         soon = keep or self.most > 0.8
@@ -88,7 +102,9 @@ class Dense:
         try:
             return self.spare.pop()
         except IndexError:
-            return self._cells(), loops.desk(self.shape.A.shape[1], self.dtype)
+            return self._cells(), desk(
+                len(self.shape.C), self.shape.C.shape[1], self.dtype
+            )
 
     def turn(self, C, before, m):
         """Labels for centres C; only rows that eq. (4) cannot clear are looked at."""
@@ -98,19 +114,20 @@ class Dense:
         eps, tight, nothing = np.finfo(self.dtype).eps, self.tight, self.u[:0]
 
         def stats(X, w, z, u, low):
-            room = cells, desk = self._room()
+            room = cells, table = self._room()
             bounds = (nothing, nothing) if u is None else (u, low)
-            how = (keep, tight, *shape, *cells, desk, eps)
+            how = (keep, tight, *shape, *cells, table, eps)
             return room, loops.turn(X, w, z, *bounds, *how)
 
         tally = np.zeros(3, np.int64)
-        for room, seen in self.R.each(stats, blas=False):
-            tally += seen
-            if seen[0]:
-                for whole, part in zip(self.cells, room[0], strict=True):
-                    whole += part
-                    part[...] = 0
-            self.spare.append(room)
+        with lone_products(*C.shape):
+            for room, seen in self.R.each(stats, blas=False):
+                tally += seen
+                if seen[0]:
+                    for whole, part in zip(self.cells, room[0], strict=True):
+                        whole += part
+                        part[...] = 0
+                self.spare.append(room)
         moved, suspect, spared = tally.tolist()
         if keep == 2:
             self._judge(suspect, spared)
@@ -267,12 +284,13 @@ def nearest(X, C):
     z = np.empty(X.shape[0], np.int32)
 
     def step(X, z):
-        desk = loops.desk(shape.A.shape[1], X.dtype)
-        loops.assign(X, shape.m, shape.A, shape.c2, z, desk)
+        table = desk(len(C), C.shape[1], X.dtype)
+        loops.assign(X, shape.m, shape.A, shape.c2, z, table)
 
     block = block_rows(X.shape[1], len(C), X.shape[0])
-    for _ in rows.rows(X, z, block=block).each(step, blas=False):
-        pass
+    with lone_products(*C.shape):
+        for _ in rows.rows(X, z, block=block).each(step, blas=False):
+            pass
     return z
 
 

@@ -107,7 +107,7 @@ OTHER_JOB = {
     "covariance": "measures how columns vary together; it does not predict a target",
     "decomposition": "makes columns; it does not predict a target",
     "manifold": "draws maps of rows; it does not predict a target",
-    "semi_supervised": "learns from rows without labels as well; here every row has one",
+    "semi_supervised": "learns from rows without labels too; here every row has one",
     "active": "asks for labels; here every row has one",
     "recommend": "predicts ratings of users for items",
     "mixture": "models how rows are distributed; it does not predict a target",

@@ -40,7 +40,7 @@ def class_codes(y, X=None, classes=None):
 
 
 def known_labels(y):
-    """Which labels are known: -1 says that a number is not, empty text that text is not.
+    """Which labels are known: a number unless it is -1, a text unless it is empty.
 
     Examples
     --------

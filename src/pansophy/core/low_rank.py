@@ -14,16 +14,22 @@ every power costs the same products as keeping only the last, as subspace iterat
 does, and reaches the accuracy of about q^2 of its rounds. Each new block is
 orthogonalised against all before, twice; a column that vanishes (the space is
 exhausted, or the rank is small) is replaced by a random one, so the basis stays
-orthonormal. If (2) would fill the shorter side the whole side is taken, and the answer
-is exact. One last product and a thin SVD give U and S at full accuracy rather than by
-square roots of eigenvalues.
+orthonormal. Powers end early once the k Ritz pairs (t_j, y_j) have settled, judged by
+the share of S_1^2 + ... + S_k^2 that may still be missing,
+
+    sum_j |C y_j - t_j y_j|^2  <=  tol (t_k - t_k+1) (t_1 + ... + t_k),          (3)
+
+which an easy spectrum meets after two or three and a slow one, its gap small, never
+(five powers then miss no more than seven of subspace iteration). If (2) would fill the
+shorter side the whole side is taken, and the answer is exact. One last product and a
+thin SVD give U and S at full accuracy rather than by square roots of eigenvalues.
 
 A is never formed: centring is a rank-one term of each product, so a sparse X stays
 sparse and a dense one is not copied. C V is one fused pass over blocks of rows, on
 threads (dense, sparse, a table on disk) or on the device of a tensor. Signs follow
 `flip`, so equal seeds give equal answers whatever the number of threads.
 
-Cost      q + 2 passes of 4 n d b, b^2 q^2 min(n, d); memory (q + 2) b min(n, d)
+Cost      at most q + 2 passes of 4 n d b, b^2 q^2 min(n, d); memory (q + 2) b min(n, d)
 Shapes    X (n, d)   m (d,)   U (n, k)   S (k,)   Vt (k, d)
 Refs      [Halko2011]; [Musco2015] why powers are kept; [GolubVanLoan2013] 10.3.6
 """
@@ -73,18 +79,24 @@ class Product:
         self.X, self.m = X, m
         self.like = X if is_foreign(X) else np.empty(0, X.dtype)
         self.wide = n < d
-        self.data = rows(X, block=block_of(X, n, d))
+        self.data: Any = None if sp.issparse(X) else rows(X, block=block_of(X, n, d))
+        self.parts = parts(X) if sp.issparse(X) else []
 
     def times(self, V):
         """A V, (n, b)."""
-        Y = self.X @ V if is_foreign(V) else self.data.map(lambda x: x @ V)
+        if self.parts:
+            Y = np.concatenate(over(self.parts, lambda x, cut: x @ V))
+        else:
+            Y = self.X @ V if is_foreign(V) else self.data.map(lambda x: x @ V)
         return Y if self.m is None else Y - self.m @ V
 
     def back(self, U):
         """A^T U, (d, b)."""
-        if isinstance(self.X, DatasetRows) or (sp.issparse(self.X) and not self.wide):
+        if self.parts and not self.wide:
+            Y: Any = sum(over(self.parts, lambda x, cut: x.T @ U[cut]))
+        elif isinstance(self.X, DatasetRows):
             Y = self.data.with_aligned(U).sum(lambda x, u: x.T @ u)
-        elif is_foreign(U) or sp.issparse(self.X):
+        elif is_foreign(U) or self.parts:
             Y = self.X.T @ U
         else:
             n, d = self.shape
@@ -96,7 +108,7 @@ class Product:
     def square(self, V):
         """C V: A^T A V, or A A^T V if A is wide."""
         if self.wide:
-            dense = not sp.issparse(self.X) and not isinstance(self.X, DatasetRows)
+            dense = not self.parts and not isinstance(self.X, DatasetRows)
             return self.columns(V) if dense else self.times(self.back(V))
         xp, m = namespace(V), self.m
         c = None if m is None else m @ V
@@ -105,7 +117,13 @@ class Product:
             y = x @ V if c is None else x @ V - c
             return x.T @ y if m is None else (x.T @ y, xp.sum(y, axis=0))
 
-        out = self.data.sum(stats)
+        if self.parts:
+            found = over(self.parts, lambda x, cut: stats(x))
+            out: Any = (
+                sum(found) if m is None else [sum(f) for f in zip(*found, strict=True)]
+            )
+        else:
+            out = self.data.sum(stats)
         return out if m is None else out[0] - m[:, None] * out[1]
 
     def columns(self, V):
@@ -124,27 +142,46 @@ class Product:
         return out if m is None else out[0] - out[1]
 
 
+def parts(X):
+    """Blocks of rows of a CSR matrix, which share its memory, each with its slice."""
+    n, d = X.shape
+    size, found = max(1, -(-n // PARTS)), []
+    for i in range(0, n, size):
+        cut = slice(i, min(i + size, n))
+        ends = X.indptr[cut.start : cut.stop + 1]
+        held = slice(int(ends[0]), int(ends[-1]))
+        stored = (X.data[held], X.indices[held], ends - ends[0])
+        found.append((sp.csr_array(stored, shape=(cut.stop - i, d)), cut))
+    return found
+
+
+def over(pieces, function):
+    """function(block, slice) of each of `parts`, on threads, in order."""
+    return list(threads.run((lambda x=x, c=c: function(x, c)) for x, c in pieces))
+
+
 def block_of(X, n, d):
     """Rows per block: little enough for a cache, one pass for a device."""
     if is_foreign(X) or isinstance(X, DatasetRows):
         return None
-    if sp.issparse(X):
-        return max(1, -(-n // PARTS))
     return max(64, min(BLOCK_BYTES // (X.dtype.itemsize * max(d, 1)), n))
 
 
-def basis(A: Product, b, q, rng):
-    """Orthonormal V (s, .) of eq. (2) and C V, s the shorter side of A."""
+def basis(A: Product, k, b, q, rng, tol):
+    """Orthonormal V (s, .) of eq. (2), C V, s the shorter side of A; and their Ritz."""
     xp, s = namespace(A.like), min(A.shape)
     draw = lambda k: asarray(rng.standard_normal((s, k)), like=A.like)
     if b * (q + 1) >= s:
         V = asarray(np.eye(s), like=A.like)
-        return V, A.square(V)
+        C = A.square(V)
+        return V, C, ritz(V, C)
     small = 1e3 * float(xp.finfo(A.like.dtype).eps)
     Q = xp.linalg.qr(draw(b))[0]
     V, C = Q, A.square(Q)
-    size, last = float(xp.max(xp.abs(C))), C
+    size, last, pairs = float(xp.max(xp.abs(C))), C, ritz(V, C)
     for _ in range(q):
+        if settled(V, C, pairs, k, tol):
+            break
         Q, R = xp.linalg.qr(clear(last, V))
         weak = xp.abs(xp.linalg.diagonal(R)) <= small * size
         if bool(xp.any(weak)):
@@ -154,7 +191,27 @@ def basis(A: Product, b, q, rng):
             Q = tidy(clear(Q, V))[0]
         last = A.square(Q)
         V, C = xp.concat([V, Q], axis=1), xp.concat([C, last], axis=1)
-    return V, C
+        pairs = ritz(V, C)
+    return V, C, pairs
+
+
+def ritz(V, C):
+    """Rayleigh-Ritz: values, falling, and their vectors in the basis V."""
+    xp = namespace(V)
+    T = xp.matrix_transpose(V) @ C
+    values, E = xp.linalg.eigh(0.5 * (T + xp.matrix_transpose(T)))
+    return xp.flip(values, axis=0), xp.flip(E, axis=1)
+
+
+def settled(V, C, pairs, k, tol):
+    """Eq. (3)."""
+    xp = namespace(V)
+    values, E = pairs[0], pairs[1][:, :k]
+    if tol == 0 or int(values.shape[0]) <= k:
+        return False
+    rest = C @ E - (V @ E) * values[:k]
+    room = (float(values[k - 1]) - float(values[k])) * float(xp.sum(values[:k]))
+    return float(xp.sum(rest * rest)) <= tol * max(room, 0.0)
 
 
 def clear(W, V):
@@ -163,7 +220,7 @@ def clear(W, V):
 
 
 def truncated_svd(
-    X, k, rng, *, center=None, n_iter="auto", oversample=10, left=True
+    X, k, rng, *, center=None, n_iter="auto", oversample=10, tol=None, left=True
 ) -> SVD:
     """The k leading triples of X - 1 center^T, eq. (1).
 
@@ -175,9 +232,12 @@ def truncated_svd(
     center : array of shape (d,), optional
         m, in X's library. None leaves the rows where they are.
     n_iter : "auto" or int
-        q of eq. (2); "auto" is 3, or 2 for k of a tenth of the shorter side or more.
+        Most powers q of eq. (2); "auto" is 5, or 4 for k of a tenth of the shorter
+        side or more.
     oversample : int
         p, columns beyond k.
+    tol : float, optional
+        Of eq. (3); 0 takes every power. None is 1e-12, or 1e-7 in single precision.
     left : bool
         Whether U is wanted. Without it a pass is saved, and singular values below
         S_1 sqrt(eps) have no digits.
@@ -192,23 +252,22 @@ def truncated_svd(
     if not 1 <= k <= min(n, d):
         raise ValueError(f"k must be from 1 to {min(n, d)}, got {k}.")
     if n_iter == "auto":
-        n_iter = 3 if k < 0.1 * min(n, d) else 2
+        n_iter = 5 if k < 0.1 * min(n, d) else 4
     A = Product(X, center)
+    if tol is None:
+        tol = 1e-12 if float(namespace(A.like).finfo(A.like.dtype).eps) < 1e-8 else 1e-7
     # one thread for what is thin: products run on threads of ours, block by block
     with nullcontext() if is_foreign(A.like) else threads.single_blas():
-        return found(A, k, min(k + oversample, n, d), n_iter, rng, left)
+        return found(A, k, min(k + oversample, n, d), n_iter, rng, tol, left)
 
 
-def found(A, k, b, q, rng, left) -> SVD:
+def found(A, k, b, q, rng, tol, left) -> SVD:
     """Rayleigh-Ritz in the basis of eq. (2), then U and S by one more product."""
-    V, C = basis(A, b, q, rng)
+    V, _, (values, E) = basis(A, k, b, q, rng, tol)
     xp = namespace(V)
-    T = xp.matrix_transpose(V) @ C
-    values, E = xp.linalg.eigh(0.5 * (T + xp.matrix_transpose(T)))
-    E = xp.flip(E, axis=1)[:, :k]
-    Q = V @ E  # (s, k)
+    Q = V @ E[:, :k]  # (s, k)
     if not left and not A.wide:
-        values = xp.flip(values, axis=0)[:k]
+        values = values[:k]
         S = xp.sqrt(xp.where(values > 0, values, xp.zeros_like(values)))
         return SVD(None, S, flip(None, xp.matrix_transpose(Q))[1])
     if A.wide:

@@ -374,7 +374,7 @@ class EllipticEnvelope(OneClass, AbstractCovariance):
         """-1 for outliers and 1 for the others."""
         return np.where(self.decision_function(X) < 0, -1, 1)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X, y, sample_weight=None):  # pyrefly: ignore
         """The share of rows whose flags are right."""
         from sklearn.metrics import accuracy_score
 

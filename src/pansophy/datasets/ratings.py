@@ -4,6 +4,8 @@ import numpy as np
 
 from ..core.random import rng_from
 
+BLOCK = 20_000  # pairs of rows that are multiplied at a time
+
 
 def make_ratings(
     n_users=943,
@@ -58,13 +60,13 @@ def make_ratings(
     busy = rng.lognormal(0, 1.0, n_users)
     popular = rng.lognormal(0, 1.4, n_items) * np.exp(0.8 * c)
     u, i = cells(n_users, n_items, n_ratings, busy, popular, P, Q, rng)
-    taste = np.concatenate(
-        [
-            np.einsum("jk,jk->j", P[u[s : s + 100_000]], Q[i[s : s + 100_000]])
-            for s in range(0, n_ratings, 100_000)
-        ]
+    stars = (
+        3.5
+        + b[u]
+        + c[i]
+        + products(P, Q, u, i)
+        + noise * rng.standard_normal(n_ratings)
     )
-    stars = 3.5 + b[u] + c[i] + taste + noise * rng.standard_normal(n_ratings)
     if implicit:
         rating = 1.0 + rng.poisson(np.exp(np.clip(stars - 3.5, -3, 3)))
     else:
@@ -74,23 +76,34 @@ def make_ratings(
 
 
 def cells(n, m, wanted, busy, popular, P, Q, rng):
-    """Distinct cells, drawn by activity and popularity, liked ones more often."""
-    row = np.cumsum(busy / busy.sum())
-    column = np.cumsum(popular / popular.sum())
+    """Distinct cells, drawn by activity and popularity, liked ones more often.
+
+    About half of what is drawn is kept. Shuffled multinomial counts are the same as
+    single draws, and there is nothing to look up for each of them.
+    """
+    busy, popular = busy / busy.sum(), popular / popular.sum()
     have = np.empty(0, np.int64)
     while len(have) < wanted:
-        draw = int(1.5 * (wanted - len(have))) + 100
-        u = np.minimum(np.searchsorted(row, rng.random(draw)), n - 1)
-        i = np.minimum(np.searchsorted(column, rng.random(draw)), m - 1)
+        draw = int(2.2 * (wanted - len(have))) + 100
         if len(have) > 0.9 * wanted or 4 * wanted > n * m:  # fill up with any cells
             u, i = rng.integers(0, n, draw), rng.integers(0, m, draw)
-        keep = np.empty(draw, bool)
-        for s in range(0, draw, 100_000):
-            cut = slice(s, s + 100_000)
-            like = np.einsum("jk,jk->j", P[u[cut]], Q[i[cut]])
-            keep[cut] = rng.random(len(like)) < 1 / (1 + np.exp(-like))
+        else:
+            u = np.repeat(np.arange(n), rng.multinomial(draw, busy))
+            i = np.repeat(np.arange(m, dtype=np.int32), rng.multinomial(draw, popular))
+            rng.shuffle(i)
+        like = products(P, Q, u, i)
+        keep = rng.random(draw) * (1 + np.exp(-like)) < 1
         key = u[keep] * np.int64(m) + i[keep]
-        have = np.sort(np.concatenate([have, key]))
+        have = np.concatenate([have, key])
+        have.sort()
         have = have[np.r_[True, have[1:] != have[:-1]]]
-    have = rng.permutation(have)[:wanted]
-    return have // m, have % m
+    rng.shuffle(have)
+    u = have[:wanted] // m
+    return u, have[:wanted] - u * m
+
+
+def products(P, Q, u, i):
+    """P_u . Q_i for aligned codes, in blocks that stay in the cache."""
+    cuts = [slice(s, s + BLOCK) for s in range(0, len(u), BLOCK)]
+    parts = [np.einsum("jk,jk->j", P[u[cut]], Q[i[cut]]) for cut in cuts]
+    return np.concatenate(parts)

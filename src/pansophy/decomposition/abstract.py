@@ -88,11 +88,11 @@ class AbstractPCA(PrefixedOutput, Transformer, Estimator, ABC):
     mean_: Any
     noise_variance_: Any
     n_components_: int
-    n_samples_: int
+    n_samples_: Any
     whiten: bool
 
     @abstractmethod
-    def fit(self, X, y=None):
+    def fit(self, X, y=None) -> Any:
         """Find the axes."""
 
     def _axes(self):

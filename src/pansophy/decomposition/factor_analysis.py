@@ -42,7 +42,7 @@ from ..core.random import rng_from
 from ..params import Count, Flag, Natural, NonNegative
 from ..typing import Matrix, Numbers, Seed
 from .factors import Factors, covariance, draw, fill, fit_missing, posterior, precision
-from .moments import center, refuse_huge
+from .moments import center, only_arrays, refuse_huge
 from .probabilistic_pca import HOLES
 
 
@@ -182,6 +182,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
             Not used.
         """
         X, _ = self._begin(X, ensure_min_samples=2, **HOLES)
+        only_arrays(X, "FactorAnalysis")
         n, d = X.shape
         k = self.n_components or d
         if k > d:

@@ -23,7 +23,7 @@ Refs      [Hyvarinen2000]
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -39,7 +39,7 @@ from ..core.rows import rows
 from ..params import Count, Flag, ParameterError, Positive
 from ..typing import Matrix, Seed
 from .abstract import project
-from .moments import center, moments, refuse_holes, refuse_huge
+from .moments import center, moments, only_arrays, refuse_holes, refuse_huge
 from .pca import by_svd
 
 BLOCK_BYTES = 1 << 19
@@ -103,7 +103,8 @@ def parallel(Z, g, W, *, max_iter, tol, task=SILENT):
 
 def deflation(Z, g, W, *, max_iter, tol, task=SILENT):
     """One row of W after another; an iteration here is a turn of the current row."""
-    found, result, most = np.zeros((0, W.shape[1]), W.dtype), None, 0
+    found, most = np.zeros((0, W.shape[1]), W.dtype), 0
+    result: Any = None
     for w in W:
 
         def turn(state, found=found):
@@ -204,9 +205,11 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
 
     def _run(self, X):
         X, _ = self._begin(X, ensure_min_samples=2)
+        only_arrays(X, "FastICA")
         g = self._contrast()
         n, d = X.shape
         refuse_huge(float(center(X).scatter), "FastICA")
+        m: Any = None
         if self.whiten:
             k = min(self.n_components or min(n, d), n, d)
             m, K = self._whitening(X, k)
@@ -217,7 +220,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
                     "n_components of FastICA is the number of columns if "
                     f"whiten=False, got {self.n_components}."
                 )
-            k, m, K, Z = d, None, None, X
+            k, K, Z = d, None, X
         W0 = self._start(k, X.dtype)
         solve = parallel if self.algorithm == "parallel" else deflation
         options = {"max_iter": self.max_iter, "tol": self.tol}
@@ -229,7 +232,8 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
         W = result.state.W
         S = Z @ W.T
         if self.whiten == "unit-variance":
-            W = W / np.std(S, axis=0, keepdims=True).T
+            size = np.std(S, axis=0, keepdims=True).T
+            W = W / np.where(size > 0, size, 1)  # rows may not differ at all
         elif K is not None:  # as scikit-learn: variance 1 / n
             W = W / np.sqrt(n)
         B = W if K is None else W @ K
@@ -273,7 +277,8 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
             with few_threads(d):
                 values, E = scipy.linalg.eigh(S, check_finite=False)
             V, squares = E[:, ::-1].T[:k], np.maximum(values[::-1][:k], 0.0)
-        least = 10 * np.finfo(float).eps * max(float(squares[0]), 1e-300)
+        least = 10 * np.finfo(float).eps * float(squares[0])
+        least = least if least > 1e-280 else 1.0  # rows that do not differ
         V = flip(None, V)[1]
         return m, V * np.sqrt(n / np.maximum(squares, least))[:, None]
 

@@ -169,7 +169,7 @@ class IncrementalPCA(AbstractPCA):
         self.noise_variance_ = float(variance[k:].mean()) if cut else 0.0
 
     @property
-    def n_samples_(self):
+    def n_samples_(self):  # pyrefly: ignore[bad-override]
         """Rows seen."""
         return self.n_samples_seen_
 

@@ -36,6 +36,7 @@ from ..core.random import rng_from, spawn
 from ..core.rows import rows
 from ..params import Count, NonNegative
 from ..typing import Seed
+from .moments import only_arrays
 from .nmf import descend
 
 
@@ -193,6 +194,7 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
     def fit_transform(self, X, y=None):
         """Find B, and the codes of the same rows."""
         X, _ = self._begin(X)
+        only_arrays(X, "MatrixFactorization")
         dtype, X = X.dtype, X.astype(np.float64)
         k, limit = self.n_components, min(X.shape)
         if self.constraint == "one_hot":

@@ -98,6 +98,13 @@ def center(X) -> Moments:
     return Moments(n, m, trace)
 
 
+def only_arrays(X, name):
+    """Tensors and tables are refused where a method reads NumPy arrays alone."""
+    if is_foreign(X) or isinstance(X, DatasetRows):
+        kind = "a table on disk" if isinstance(X, DatasetRows) else "a tensor"
+        raise TypeError(f"{name} takes X in memory as a NumPy array, got {kind}.")
+
+
 def refuse_huge(square, name, limit=np.inf):
     """A sum of squares that overflows leaves nothing to decompose."""
     if not square < limit:

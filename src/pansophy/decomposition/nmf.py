@@ -20,7 +20,7 @@ first sweeps, relative to the first turn, for "cd"; by the fall of sqrt(2 D), re
 to the start, for "mu".
 
 Cost      4 n d k a turn (stored entries in place of n d), plus (n + d) k^2 a sweep
-Memory    (n + d) k beyond X; a sparse X is also held by columns
+Memory    (n + d) k beyond X
 Shapes    X (n, d)   W (n, k)   H (k, d)   C (n, k)   G (k, k)
 Refs      [LeeSeung1999]; [Cichocki2009] coordinates; [Gillis2012] several sweeps
 """
@@ -44,6 +44,7 @@ from ..params import Verbosity as Verbose
 from ..typing import Seed
 from . import nmf_multiply as mu
 from .abstract import SPARSE
+from .moments import only_arrays
 from .nmf_start import start
 
 MOST = 6  # sweeps of a row for one product, at most
@@ -57,6 +58,7 @@ class State(NamedTuple):
     H: np.ndarray  # H^T, (d, k)
     objective: float  # J
     violation: float = np.inf  # of the first sweeps ("cd"), or sqrt(2 D) ("mu")
+    rounding: float = 0.0  # what a violation of "cd" may be by rounding alone
 
 
 class Strength(NamedTuple):
@@ -100,7 +102,7 @@ class Data(NamedTuple):
     """X by its products."""
 
     X: Any
-    Xt: Any  # X^T by rows, if sparse
+    product: Product
     power: float  # |X|^2
 
     def sweeps(self, W):
@@ -110,28 +112,30 @@ class Data(NamedTuple):
 
     def times(self, H):
         """X H^T for H^T (d, k)."""
-        return Product(self.X).times(H)
+        return self.product.times(H)
 
     def back(self, W):
         """X^T W."""
-        return self.X.T @ W if self.Xt is None else Product(self.Xt).times(W)
+        return self.product.back(W) if sp.issparse(self.X) else self.X.T @ W
 
 
 def prepared(X) -> Data:
     values = X.data if sp.issparse(X) else X.ravel(order="K")
     power = float(np.vdot(values, values))
-    return Data(X, X.T.tocsr() if sp.issparse(X) else None, power)
+    return Data(X, Product(X), power)
 
 
 def cd_turn(state, data, s: Strength, draw) -> State:
     """W given H, then H given W."""
     W, H = state.W, state.H
     a, b = data.sweeps(W), data.sweeps(H)
-    W, met = descend(W, H.T @ H, data.times(H), s.l1_W, s.l2_W, draw(), most=a)
+    C = data.times(H)
+    W, met = descend(W, H.T @ H, C, s.l1_W, s.l2_W, draw(), most=a)
     A, G = data.back(W), W.T @ W
     H, more = descend(H, G, A, s.l1_H, s.l2_H, draw(), most=b)
     D = 0.5 * data.power - float(np.vdot(A, H)) + 0.5 * float(np.vdot(G, H.T @ H))
-    return State(W, H, max(D, 0.0) + penalty(W, H, s), met + more)
+    rounding = float(np.finfo(W.dtype).eps) * (float(C.sum()) + float(A.sum()))
+    return State(W, H, max(D, 0.0) + penalty(W, H, s), met + more, rounding)
 
 
 def mu_turn(state, X, s: Strength, b) -> State:
@@ -152,6 +156,8 @@ def factorize(X, W, H, s, b, solver, rng, *, max_iter, tol, shuffle, task=SILENT
     def relative(old, new):
         first.append(new.violation)
         if solver == "cd":
+            if tol > 0 and new.violation <= new.rounding:
+                return 0.0
             size = max(first[0], 1e-8 * data.power)  # a start may be perfect
             return new.violation / size if size > 0 else 0.0
         if len(first) == 1:
@@ -262,6 +268,7 @@ class NMF(PrefixedOutput, Transformer, Estimator):
         W : array of shape (n, k)
         """
         X, _ = self._begin(X, **SPARSE)
+        only_arrays(X, "NMF")
         X, b = self._checked(X)
         rng = rng_from(self.random_state)
         W0, H0 = self._start(X, W, H, rng)
@@ -321,7 +328,8 @@ class NMF(PrefixedOutput, Transformer, Estimator):
         """X as CSR if sparse, nonnegative, and beta."""
         X = X.tocsr() if sp.issparse(X) else X
         check_non_negative(X, "NMF (input X)")
-        b = LOSSES.get(self.beta_loss, self.beta_loss)
+        loss: Any = self.beta_loss
+        b = LOSSES.get(loss, loss)
         if self.solver == "cd" and b != 2:
             raise ParameterError(
                 f"beta_loss={self.beta_loss!r} of NMF needs solver='mu'."

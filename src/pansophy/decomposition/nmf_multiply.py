@@ -63,6 +63,13 @@ def parts(x, w, H, b):
 
 def total(X, W, H, b):
     """Sum of eq. (1) over X and W H^T."""
+    if b == 2 and sp.issparse(X):
+        power = 0.5 * float(np.sum(X.data.astype(float) ** 2))
+        W, H = W.astype(float), H.astype(float)
+        grams = 0.5 * float(np.vdot(W.T @ W, H.T @ H))
+        D = power - float(np.vdot(X @ H, W)) + grams
+        if 1e-6 * power < D:  # else too few digits are left
+            return D
     return rows(X, W).sum(lambda x, w: parts(x, w, H, b)[2])
 
 

@@ -22,7 +22,7 @@ Solvers, all without a centred copy of X:
 fewest axes whose share of the variance is above it; "mle" chooses k by the evidence of
 [Minka2001]. Each axis has its largest entry positive.
 
-Cost      n d^2 (covariance), n d min(n, d) (full), 12 n d (k + p) (randomized)
+Cost      n d^2 (covariance), n d min(n, d) (full), 12 to 24 n d (k + p) (randomized)
 Memory    beyond X: d^2, or n^2 if wide; (k + p) min(n, d) for randomized
 Shapes    X (n, d)   m (d,)   V (k, d)   l (k,)
 Refs      [Pearson1901]; [Jolliffe2002]; [Minka2001]; [Halko2011]
@@ -46,7 +46,7 @@ from ..core.spectral import from_dual, products
 from ..params import Count, Flag, Natural, NonNegative, OpenFraction, ParameterError
 from ..typing import Seed
 from .abstract import SPARSE, AbstractPCA, is_table
-from .moments import center, like_of, moments, refuse_holes
+from .moments import center, like_of, moments, refuse_holes, refuse_huge
 
 WEAK = 1e-5  # S_j / S_1 below which products of rows no longer give an axis
 
@@ -66,6 +66,7 @@ def by_covariance(X, k, name) -> Axes:
     refuse_holes(X, m, name)
     xp, d = namespace(S), int(S.shape[0])
     total = float(xp.sum(xp.linalg.diagonal(S)))
+    refuse_huge(total, name)
     if is_foreign(S):
         values, E = xp.linalg.eigh(S)
         values = to_numpy(values)
@@ -81,8 +82,9 @@ def by_covariance(X, k, name) -> Axes:
 def by_svd(X, name) -> Axes:
     """Eq. (2) exactly, by a triangle (tall) or by products of rows (wide)."""
     n, d = X.shape
-    m = center(X).mean
+    _, m, total = center(X)
     refuse_holes(X, m, name)
+    refuse_huge(total, name)
     if n >= d:
         xp = namespace(like_of(X))
         device = {"device": X.device} if is_foreign(X) else {}
@@ -108,8 +110,9 @@ def by_lanczos(X, k, rng, name, *, solver, n_iter, oversample, tol) -> Axes:
     """The k leading axes, randomized or by ARPACK."""
     _, m, total = center(X)
     refuse_holes(X, m, name)
+    refuse_huge(total, name)
     c = asarray(m, like=like_of(X))
-    if solver == "randomized":
+    if solver == "randomized" or total == 0:  # ARPACK needs something to start on
         how = {"n_iter": n_iter, "oversample": oversample}
         S, Vt = truncated_svd(X, k, rng, center=c, left=False, **how)[1:]
         return Axes(m, Vt, to_numpy(S).astype(float) ** 2, total)
@@ -179,7 +182,7 @@ class PCA(AbstractPCA):
     tol : float, default=0.0
         Tolerance of "arpack".
     iterated_power : int or "auto", default="auto"
-        Powers kept by "randomized".
+        Most powers kept by "randomized".
     n_oversamples : int, default=10
         Random columns of "randomized" beyond k.
     power_iteration_normalizer : {"auto", "QR"}, default="auto"

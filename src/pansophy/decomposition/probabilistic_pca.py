@@ -33,10 +33,21 @@ from ..core.low_rank import Product, flip
 from ..core.numerics import LOG_2PI
 from ..core.progress import SILENT
 from ..core.random import rng_from
+from ..core.rows import rows
 from ..params import Count, NonNegative, ParameterError
 from ..typing import Seed
-from .factors import Factors, covariance, draw, fill, fit_missing, posterior, precision
-from .moments import center
+from .abstract import is_table
+from .factors import (
+    ELEMENTS,
+    Factors,
+    covariance,
+    draw,
+    fill,
+    fit_missing,
+    posterior,
+    precision,
+)
+from .moments import center, only_arrays, refuse_huge
 from .pca import PCA
 
 HOLES = {"ensure_all_finite": "allow-nan"}
@@ -89,6 +100,7 @@ def by_turns(X, k, rng, *, max_iter, tol, task=SILENT):
     """EM from a random start; S W^T only by products with the rows."""
     n, m, scatter = center(X)
     d, trace = int(X.shape[1]), scatter / n
+    refuse_huge(trace, "ProbabilisticPCA", 1e200)
     A = Product(X, m.astype(X.dtype))
 
     def square(W):
@@ -96,7 +108,7 @@ def by_turns(X, k, rng, *, max_iter, tol, task=SILENT):
         out = A.back(A.times(P)) if A.wide else A.square(P)
         return out.T.astype(float) / n
 
-    scale = max(trace / d, 1e-300)
+    scale = trace / d if trace / d > 1e-280 else 1.0  # rows that do not differ
     start = rng.standard_normal((k, d)) * np.sqrt(scale / k)
     return m, iterate(
         lambda s: turn(s, square, trace, d, 1e-12 * scale),
@@ -163,19 +175,22 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            NaN marks a missing value.
+        X : array of shape (n, d), or path of a Parquet file
+            NaN marks a missing value (not in a file).
         y : None
             Not used.
         """
         X, _ = self._begin(X, ensure_min_samples=2, **HOLES)
+        table = is_table(X)
+        if not table or self.method == "em":
+            only_arrays(X, f"ProbabilisticPCA with method={self.method!r}")
         k = self.n_components or max(min(X.shape) - 1, 1)
         if k > min(X.shape):
             raise ValueError(
                 f"n_components={k} must be at most min(n_samples, n_features)="
                 f"{min(X.shape)}."
             )
-        holes = bool(np.isnan(X).any())
+        holes = not table and bool(np.isnan(X).any())
         if holes and self.method == "closed_form":
             raise ParameterError(
                 "method='closed_form' of ProbabilisticPCA needs rows without missing "
@@ -234,10 +249,17 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
         psi = np.full(d, max(self.noise_variance_, 1e-300))
         return Factors(double(self.components_), double(self.mean_), psi)
 
+    def _each(self, X, which):
+        """One part of `posterior`, block by block."""
+        p = self._params()
+        block = max(64, ELEMENTS // (len(p.W) + 1) ** 2)
+        read = lambda x: posterior(x.astype(float), p)[which]
+        return rows(X, block=None if is_table(X) else block).map(read)
+
     def transform(self, X):
         """E[z | x] of each row; missing values are integrated out."""
         X = self._ready(X, **HOLES)
-        return posterior(X.astype(float), self._params())[0].astype(X.dtype)
+        return self._each(X, 0).astype(X.dtype)
 
     def fit_transform(self, X, y=None):
         """`fit`, then `transform` of the same rows."""
@@ -255,7 +277,7 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
     def score_samples(self, X):
         """log p(x) of each row, of what was seen of it."""
         X = self._ready(X, **HOLES)
-        return posterior(X.astype(float), self._params())[2]
+        return self._each(X, 2)
 
     def score(self, X, y=None):
         """The mean of `score_samples`."""

@@ -28,7 +28,7 @@ from ..params import Count, Natural, NonNegative, ParameterError
 from ..typing import Seed
 from .abstract import SPARSE
 from .moments import center as center_of_rows
-from .moments import like_of
+from .moments import like_of, refuse_huge
 
 
 def svd(X, k=None, *, center=False, random_state=None):
@@ -76,7 +76,7 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
         k, at most the number of columns.
     algorithm : {"randomized", "arpack"}, default="randomized"
     n_iter : int, default=5
-        Powers kept by "randomized".
+        Most powers kept by "randomized", which stops once they tell nothing new.
     n_oversamples : int, default=10
         Random columns beyond k.
     power_iteration_normalizer : {"auto", "QR"}, default="auto"
@@ -129,6 +129,8 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
                 f"n_components({k}) must be <= min(n_samples, n_features)={limit}."
             )
         rng = rng_from(self.random_state)
+        total = center_of_rows(X).scatter / X.shape[0]
+        refuse_huge(total, "TruncatedSVD")
         if self.algorithm == "randomized":
             how = {"n_iter": self.n_iter, "oversample": self.n_oversamples}
             U, S, Vt = truncated_svd(X, k, rng, **how)
@@ -139,7 +141,6 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
         put = lambda a: asarray(a, like=like_of(X))
         self.components_, self.singular_values_ = Vt, S
         self.explained_variance_ = xp.var(Z, axis=0)
-        total = center_of_rows(X).scatter / X.shape[0]
         share = to_numpy(self.explained_variance_) / (total if total > 0 else 1.0)
         self.explained_variance_ratio_ = put(share)
         return Z

@@ -57,7 +57,8 @@ def gather(S, first, own, room, k, limit, used, values, rows):
             if not below(line, start, stop, top):
                 continue
             if count + STEP > size:
-                spare[:count] = mine[:count]
+                for t in range(count):
+                    spare[t] = mine[t]
                 top = kth(spare, count, k - 1) + room[i]
                 kept = 0
                 for t in range(count):
@@ -77,10 +78,11 @@ def gather(S, first, own, room, k, limit, used, values, rows):
 @njit(cache=True, nogil=True)
 def settle(X, Q, room, used, values, rows, D, J):
     """The lists of the k nearest from the rows gathered, by distances from x - q."""
-    k = D.shape[1]
+    k, spare = D.shape[1], np.empty(values.shape[1], values.dtype)
     for i in range(len(Q)):
         count = used[i]
-        spare = values[i, :count].copy()
+        for t in range(count):
+            spare[t] = values[i, t]
         top = kth(spare, count, k - 1) + room[i]
         for t in range(count):
             if values[i, t] <= top:

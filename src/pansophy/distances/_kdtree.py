@@ -1,13 +1,14 @@
-"""Compiled loops of `search`: growing a k-d tree and walking it with groups of rows.
+"""Compiled loops of `search`: growing a k-d tree, and distances in it.
 
 The tree is complete and balanced: node j of level l holds the places
 
     (n j) >> l   up to   (n (j + 1)) >> l                                       (1)
 
 of the rows in tree order, so a node needs no pointers, only its box (lo, hi), at
-(1 << l) - 1 + j. Rows are kept by columns, XT (d, n), so that the distances from one
-query to all rows of a leaf are a few vector instructions per column. Distances are
-reduced: without the last root, which changes no order.
+(1 << l) - 1 + j. Rows are kept by columns, XT (d, n + WIDE), so that the distances
+from one query to all rows of a leaf are a few vector instructions per column; the last
+columns are filling, which lets every vector be whole. Distances are reduced: without
+the last root, which changes no order.
 
 `kind` is 2 for sums of squares, 1 for sums of absolute values, 0 for their maximum
 and 3 for sums of p-th powers.
@@ -16,27 +17,27 @@ and 3 for sums of p-th powers.
 import numpy as np
 from numba import njit
 
-from ._lists import SMALL, collect, cut_back, grown, place_pairs, take_near
-
 FAST = {"contract", "nsz", "arcp"}
+WIDE = 8  # rows taken at once; XT has so many columns more than rows
 
 
 @njit(cache=True, nogil=True)
-def split_level(X, order, level, first, last):
-    """Put the nodes first to last of a level around their medians, in place."""
+def split(X, order, level, j, levels):
+    """Put node j of a level, and all below it, around their medians, in place."""
     n, d = X.shape
-    for j in range(first, last):
-        start, stop = (n * j) >> level, (n * (j + 1)) >> level
-        middle = (n * (2 * j + 1)) >> (level + 1)
-        axis, widest = 0, -1.0
-        for c in range(d):
-            low = high = X[start, c]
-            for i in range(start + 1, stop):
-                low, high = min(low, X[i, c]), max(high, X[i, c])
-            if high - low > widest:
-                axis, widest = c, high - low
-        if widest > 0:
-            select(X, order, start, stop - 1, middle, axis)
+    for depth in range(level, levels):
+        for node in range(j << (depth - level), (j + 1) << (depth - level)):
+            start, stop = (n * node) >> depth, (n * (node + 1)) >> depth
+            middle = (n * (2 * node + 1)) >> (depth + 1)
+            axis, widest = 0, -1.0
+            for c in range(d):
+                low = high = X[start, c]
+                for i in range(start + 1, stop):
+                    low, high = min(low, X[i, c]), max(high, X[i, c])
+                if high - low > widest:
+                    axis, widest = c, high - low
+            if widest > 0:
+                select(X, order, start, stop - 1, middle, axis)
 
 
 @njit(cache=True, nogil=True)
@@ -66,9 +67,9 @@ def select(X, order, low, high, k, axis):
 
 
 @njit(cache=True, nogil=True)
-def boxes(XT, levels):
+def boxes(XT, n, levels):
     """(lo, hi) of every node, leaves first."""
-    d, n = XT.shape
+    d = len(XT)
     leaves = 1 << levels
     lo, hi = (
         np.empty((2 * leaves - 1, d), XT.dtype),
@@ -102,18 +103,6 @@ def joined(total, gap, kind, p):
 
 
 @njit(cache=True, nogil=True)
-def between(alo, ahi, blo, bhi, kind, p):
-    """The least distance between two boxes, and the squared one of their middles."""
-    total, apart, zero = alo[0] * 0, alo[0] * 0, alo[0] * 0
-    for c in range(len(alo)):
-        gap = max(max(blo[c] - ahi[c], alo[c] - bhi[c]), zero)
-        total = joined(total, gap, kind, p)
-        move = blo[c] + bhi[c] - alo[c] - ahi[c]
-        apart += move * move
-    return total, apart
-
-
-@njit(cache=True, nogil=True)
 def to_box(QT, i, lo, hi, kind, p):
     """The least distance from query i to a box."""
     total, zero = lo[0] * 0, lo[0] * 0
@@ -134,176 +123,61 @@ def beyond(QT, i, lo, hi, kind, p):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def to_rows(XT, start, stop, QT, q, kind, p, out):
-    """out = reduced distances from query q to the rows start to stop."""
-    m = stop - start
-    for c in range(len(XT)):
-        x, value = XT[c, start:stop], QT[c, q]
-        if c == 0:
-            for i in range(m):
-                out[i] = 0
-        if kind == 2:
-            for i in range(m):
-                out[i] += (x[i] - value) * (x[i] - value)
-        elif kind == 1:
-            for i in range(m):
-                out[i] += abs(x[i] - value)
-        elif kind == 0:
-            for i in range(m):
-                out[i] = max(out[i], abs(x[i] - value))
-        else:
-            for i in range(m):
-                out[i] += abs(x[i] - value) ** p
+def to_rows(XT, low, m, QT, q, kind, p, out):
+    """out = reduced distances from query q to the m rows from place low.
 
-
-@njit(cache=True, nogil=True)
-def children(glo, ghi, node, lo, hi, kind, p):
-    """The nearer and the farther child of a node, with their distances."""
-    a, b = 2 * node + 1, 2 * node + 2
-    near, middle_a = between(glo, ghi, lo[a], hi[a], kind, p)
-    far, middle_b = between(glo, ghi, lo[b], hi[b], kind, p)
-    if far < near or (far == near and middle_b < middle_a):
-        return b, a, far, near
-    return a, b, near, far
-
-
-@njit(cache=True, nogil=True)
-def k_nearest(tree, XT, order, lo, hi, levels, queries, first, last, k, same, room):
-    """The k nearest rows of the queries in leaves first to last of the query tree.
-
-    tree is (kind, p); queries is (QT, qorder, qlo, qhi, qlevels). Returns lists in
-    the tree order of the queries. A node is left out if no query of the group can
-    have a row of it in its list; `room` covers the rounding of that comparison.
+    Whole vectors of WIDE rows are taken, so out has up to WIDE - 1 entries more.
     """
-    kind, p = tree
-    QT, qorder, qlo, qhi, qlevels = queries
-    n, m = XT.shape[1], QT.shape[1]
-    leaves, qleaves = 1 << levels, 1 << qlevels
-    base, leaf = (m * first) >> qlevels, n // leaves + 1
-    total = ((m * last) >> qlevels) - base
-    D = np.full((total, k), np.inf, XT.dtype)
-    J = np.full((total, k), n, np.int64)
-    buffer = np.empty(leaf, XT.dtype)
-    nodes = np.empty(2 * levels + 2, np.int64)
-    bounds = np.empty(2 * levels + 2, XT.dtype)
-    long = k > SMALL
-    group, size = (m // qleaves + 1, 3 * k + leaf) if long else (1, 1)
-    V, R = np.empty((group, size), XT.dtype), np.empty((group, size), np.int64)
-    used, limits = np.empty(group, np.int64), np.empty(group, XT.dtype)
-    spare = np.empty(size, XT.dtype)
-    for g in range(first, last):
-        start, stop = (m * g) >> qlevels, (m * (g + 1)) >> qlevels
-        glo, ghi = qlo[qleaves - 1 + g], qhi[qleaves - 1 + g]
-        used[:], limits[:] = 0, np.inf
-        worst = limits[0]
-        top = 1
-        nodes[0], bounds[0] = 0, 0
-        while top:
-            top -= 1
-            node = nodes[top]
-            if bounds[top] > worst * room:
-                continue
-            if node < leaves - 1:
-                a, b, near, far = children(glo, ghi, node, lo, hi, kind, p)
-                nodes[top], bounds[top] = b, far
-                nodes[top + 1], bounds[top + 1] = a, near
-                top += 2
-                continue
-            j = node - (leaves - 1)
-            low, high = (n * j) >> levels, (n * (j + 1)) >> levels
-            worst = D.dtype.type(0)
-            for q in range(start, stop):
-                i, t = q - base, q - start
-                limit = limits[t] if long else D[i, k - 1]
-                if to_box(QT, q, lo[node], hi[node], kind, p) <= limit * room:
-                    to_rows(XT, low, high, QT, q, kind, p, buffer)
-                    own = qorder[q] if same else -1
-                    if long:
-                        used[t], limit = collect(
-                            buffer, high - low, order, low, own,
-                            V[t], R[t], used[t], limit, k, spare,
-                        )  # fmt: skip
-                        limits[t] = limit
-                    else:
-                        take_near(buffer, high - low, order, low, own, D[i], J[i])
-                        limit = D[i, k - 1]
-                worst = max(worst, limit)
-        if long:
-            for t in range(stop - start):
-                count, _ = cut_back(V[t], R[t], used[t], k, spare)
-                i = start - base + t
-                place_pairs(V[t], R[t], count, D[i], J[i])
-    return D, J
+    d, first = len(XT), 0
+    if kind == 2 and d > 2:  # three columns at once spare the way to memory and back
+        first = 3
+        a, b, c = QT[0, q], QT[1, q], QT[2, q]
+        for s in range(0, m, WIDE):
+            for t in range(s, s + WIDE):
+                x, y, z = XT[0, low + t] - a, XT[1, low + t] - b, XT[2, low + t] - c
+                out[t] = x * x + y * y + z * z
+    else:
+        for s in range(0, m, WIDE):
+            for t in range(s, s + WIDE):
+                out[t] = 0
+    for c in range(first, d):
+        value = QT[c, q]
+        for s in range(0, m, WIDE):
+            for t in range(s, s + WIDE):
+                out[t] = joined(out[t], abs(XT[c, low + t] - value), kind, p)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def from_box(QT, start, m, lo, hi, node, kind, p, out):
+    """out = the least distances from m queries to the box of a node, as `to_rows`."""
+    zero = QT[0, 0] * 0
+    for c in range(len(QT)):
+        low, high = lo[node, c], hi[node, c]
+        for s in range(0, m, WIDE):
+            for t in range(s, s + WIDE):
+                value = QT[c, start + t]
+                gap = max(max(low - value, value - high), zero)
+                out[t] = joined(out[t] if c > 0 else zero, gap, kind, p)
 
 
 @njit(cache=True, nogil=True)
-def within(tree, XT, order, lo, hi, levels, QT, first, last, r):
-    """Rows within reduced distance r of the queries first to last, as CSR parts."""
-    kind, p = tree
-    n, leaves = XT.shape[1], 1 << levels
-    buffer = np.empty(n // leaves + 1, XT.dtype)
-    nodes = np.empty(2 * levels + 2, np.int64)
-    ends = np.zeros(last - first + 1, np.int64)
-    room, used = 64 + 16 * (last - first), 0
-    rows, found = np.empty(room, np.int64), np.empty(room, XT.dtype)
-    for q in range(first, last):
-        top = 1
-        nodes[0] = 0
-        while top:
-            top -= 1
-            node = nodes[top]
-            if to_box(QT, q, lo[node], hi[node], kind, p) > r[q]:
-                continue
-            if node < leaves - 1:
-                nodes[top], nodes[top + 1] = 2 * node + 2, 2 * node + 1
-                top += 2
-                continue
-            j = node - (leaves - 1)
-            low, high = (n * j) >> levels, (n * (j + 1)) >> levels
-            to_rows(XT, low, high, QT, q, kind, p, buffer)
-            if used + high - low > room:
-                room = 2 * room + high - low
-                rows, found = grown(rows, room), grown(found, room)
-            for i in range(high - low):
-                rows[used], found[used] = order[low + i], buffer[i]
-                used += buffer[i] <= r[q]
-        ends[q - first + 1] = used
-    return ends, rows[:used].copy(), found[:used].copy()
+def between(alo, ahi, a, blo, bhi, b, kind, p):
+    """The least distance of two boxes, and the squared one of their middles."""
+    zero = alo[0, 0] * 0
+    total, apart = zero, zero
+    for c in range(alo.shape[1]):
+        gap = max(max(blo[b, c] - ahi[a, c], alo[a, c] - bhi[b, c]), zero)
+        total = joined(total, gap, kind, p)
+        move = blo[b, c] + bhi[b, c] - alo[a, c] - ahi[a, c]
+        apart += move * move
+    return total, apart
 
 
 @njit(cache=True, nogil=True)
-def count_within(tree, XT, w, W, lo, hi, levels, QT, first, last, r):
-    """Weight within reduced distance r of the queries first to last.
-
-    w (n,) are weights in tree order and W (n + 1,) their sums up to each place, so a
-    node that lies inside counts at once.
-    """
-    kind, p = tree
-    n, leaves = XT.shape[1], 1 << levels
-    buffer = np.empty(n // leaves + 1, XT.dtype)
-    nodes = np.empty(2 * levels + 2, np.int64)
-    out = np.zeros(last - first, W.dtype)
-    for q in range(first, last):
-        top = 1
-        nodes[0] = 0
-        while top:
-            top -= 1
-            node = nodes[top]
-            if to_box(QT, q, lo[node], hi[node], kind, p) > r[q]:
-                continue
-            level = 0
-            while (2 << level) - 1 <= node:
-                level += 1
-            j = node - ((1 << level) - 1)
-            low, high = (n * j) >> level, (n * (j + 1)) >> level
-            if beyond(QT, q, lo[node], hi[node], kind, p) < r[q]:
-                out[q - first] += W[high] - W[low]
-            elif node < leaves - 1:
-                nodes[top], nodes[top + 1] = 2 * node + 2, 2 * node + 1
-                top += 2
-            else:
-                to_rows(XT, low, high, QT, q, kind, p, buffer)
-                for i in range(high - low):
-                    if buffer[i] <= r[q]:
-                        out[q - first] += w[low + i]
-    return out
+def across(alo, ahi, a, blo, bhi, b, kind, p):
+    """The largest distance of two boxes."""
+    total = alo[0, 0] * 0
+    for c in range(alo.shape[1]):
+        gap = max(bhi[b, c] - alo[a, c], ahi[a, c] - blo[b, c])
+        total = joined(total, gap, kind, p)
+    return total

@@ -1,7 +1,8 @@
 """Compiled lists of the k nearest rows, by distance and then by row number.
 
 Short lists are kept sorted and take one row at a time (`push`). Long ones gather rows
-up to a limit and are cut back to the k smallest when full (`collect`).
+up to a limit and are cut back to the k smallest when full (`cut_back`). The lists of
+a group of queries are the rows of V (values) and R (row numbers).
 """
 
 import numpy as np
@@ -47,18 +48,9 @@ def push(D, J, value, row):
 @njit(cache=True, nogil=True)
 def sort_lists(D, J):
     """Sort each list by distance, equal ones by row number."""
-    for r in range(len(D)):
-        if len(D[r]) <= SMALL:
-            continue
-        order = np.argsort(D[r])
-        d, i = D[r][order], J[r][order]
-        start = 0
-        for t in range(1, len(d) + 1):
-            if t == len(d) or d[t] != d[start]:
-                if t - start > 1:
-                    i[start:t].sort()
-                start = t
-        D[r], J[r] = d, i
+    if D.shape[1] > SMALL:
+        for r in range(len(D)):
+            sort_pairs(D, J, r, D.shape[1])
 
 
 @njit(cache=True, nogil=True)
@@ -93,79 +85,80 @@ def kth(values, count, k):
 
 
 @njit(cache=True, nogil=True)
-def take_near(buffer, m, order, start, own, D, J):
-    """Push those of m rows that are nearer than the last of a list."""
-    last = len(D) - 1
-    for i in range(m):
-        if buffer[i] <= D[last]:
-            row = order[start + i]
-            if row != own and (buffer[i] < D[last] or row < J[last]):
-                push(D, J, buffer[i], row)
+def insert(V, R, t, k, value, row):
+    """Put a row into the ascending list t if it is among its k nearest."""
+    at = k - 1
+    if V[t, at] < value or (V[t, at] == value and R[t, at] < row):
+        return
+    while at > 0 and (
+        V[t, at - 1] > value or (V[t, at - 1] == value and R[t, at - 1] > row)
+    ):
+        V[t, at], R[t, at] = V[t, at - 1], R[t, at - 1]
+        at -= 1
+    V[t, at], R[t, at] = value, row
 
 
 @njit(cache=True, nogil=True)
-def sort_pairs(V, R, count):
-    """Sort the first entries by value, equal ones by row number (Shell's way)."""
-    for gap in (132, 57, 23, 10, 4, 1):
+def sort_pairs(V, R, t, count):
+    """Sort list t by value, equal ones by row number (Shell's way)."""
+    gap = 1
+    while gap * 9 // 4 < count:
+        gap = gap * 9 // 4 + 1
+    while gap > 0:
         for i in range(gap, count):
-            value, row, j = V[i], R[i], i
+            value, row, j = V[t, i], R[t, i], i
             while j >= gap and (
-                V[j - gap] > value or (V[j - gap] == value and R[j - gap] > row)
+                V[t, j - gap] > value
+                or (V[t, j - gap] == value and R[t, j - gap] > row)
             ):
-                V[j], R[j] = V[j - gap], R[j - gap]
+                V[t, j], R[t, j] = V[t, j - gap], R[t, j - gap]
                 j -= gap
-            V[j], R[j] = value, row
+            V[t, j], R[t, j] = value, row
+        gap = max(gap * 4 // 9, 1) if gap > 1 else 0
 
 
 @njit(cache=True, nogil=True)
-def place_pairs(V, R, count, D, J):
-    """Write the len(D) smallest pairs in order, each at the number of smaller ones."""
+def place_pairs(V, R, t, count, D, J, q):
+    """Write the nearest of list t in order, each at the number of smaller ones."""
+    k = D.shape[1]
     if count > RANKED:
-        sort_pairs(V, R, count)
-        D[:], J[:] = V[: len(D)], R[: len(D)]
+        sort_pairs(V, R, t, count)
+        for i in range(k):
+            D[q, i], J[q, i] = V[t, i], R[t, i]
         return
     for i in range(count):
-        value, row, rank, same = V[i], R[i], 0, 0
+        value, row, rank, same = V[t, i], R[t, i], 0, 0
         for j in range(count):
-            rank += V[j] < value
-            same += V[j] == value
+            rank += V[t, j] < value
+            same += V[t, j] == value
         if same > 1:
             for j in range(count):
-                rank += (V[j] == value) & (R[j] < row)
-        if rank < len(D):
-            D[rank], J[rank] = value, row
+                rank += (V[t, j] == value) & (R[t, j] < row)
+        if rank < k:
+            D[q, rank], J[q, rank] = value, row
 
 
 @njit(cache=True, nogil=True)
-def cut_back(V, R, count, k, spare):
-    """Keep of a list what may be among its k smallest; (how many, the k-th value)."""
-    spare[:count] = V[:count]
+def cut_back(V, R, t, count, k, spare):
+    """Keep of list t what may be among its k smallest; (how many, the k-th value)."""
+    for i in range(count):
+        spare[i] = V[t, i]
     limit = kth(spare, count, k - 1)
     kept = 0
     for i in range(count):
-        V[kept], R[kept] = V[i], R[i]
-        kept += V[kept] <= limit
+        value, row = V[t, i], R[t, i]
+        V[t, kept], R[t, kept] = value, row
+        kept += value <= limit
     if kept > k + k // 4:  # many rows at the k-th distance: the lower ones stay
-        sort_pairs(V, R, kept)
+        sort_pairs(V, R, t, kept)
         kept = k
     return kept, limit
 
 
 @njit(cache=True, nogil=True)
-def collect(buffer, m, order, start, own, V, R, count, limit, k, spare):
-    """Put those of m rows that are near enough into a long list, cut back when full."""
-    if count + m > len(V):
-        count, limit = cut_back(V, R, count, k, spare)
-    for i in range(m):
-        V[count], R[count] = buffer[i], order[start + i]
-        count += (buffer[i] <= limit) & (R[count] != own)
-    if limit == np.inf and count >= k + k // 2:
-        count, limit = cut_back(V, R, count, k, spare)
-    return count, limit
-
-
-@njit(cache=True, nogil=True)
 def grown(a, room):
+    """A copy with room for more."""
     out = np.empty(room, a.dtype)
-    out[: len(a)] = a
+    for i in range(len(a)):
+        out[i] = a[i]
     return out

@@ -37,17 +37,16 @@ from scipy import sparse
 
 from ..core import threads
 from ..core.arrays import asarray, is_foreign, namespace, to_numpy
-from . import _brute, _kdtree, _lists
+from . import _brute, _lists, trees
 from .dense import cuts, floats, unit_rows
 from .tiles import QUERIES, ROWS, Tiles, tile_nearest, tile_pairs, tiled
-from .trees import Tree, plant
+from .trees import LEAF, Tree, plant
 
 KINDS = {"euclidean": 2, "l2": 2, "sqeuclidean": 2, "squared_euclidean": 2}
 KINDS |= {"cosine": 2, "manhattan": 1, "cityblock": 1, "l1": 1, "chebyshev": 0}
 KINDS |= {"minkowski": 3}
 SQUARES = ("sqeuclidean", "squared_euclidean")
 FEW, MANY = 6, 15  # columns: a tree is always faster, and never
-LEAF = 32  # rows of a leaf at most
 
 
 class Index(NamedTuple):
@@ -167,7 +166,8 @@ def k_nearest(index: Index, Q, k: int):
     if index.kind < 0:
         return any_nearest(index, Q, own, k)
     if index.tree is not None:
-        D, J = tree_nearest(index, None if same else Q, k)
+        how = (index.kind, index.p)
+        D, J = trees.nearest(how, index.tree, None if same else Q, k)
     else:
         D, J = tile_nearest(index, Q, own, k)
     return finished(D, index), J
@@ -214,36 +214,6 @@ def reduced(r, index, m):
     return np.ascontiguousarray(r, index.X.dtype)
 
 
-def tree_nearest(index, Q, k):
-    """Lists by a walk of the tree, one task for each few leaves of queries."""
-    tree = index.tree
-    asked = tree if Q is None else plant(Q, LEAF)
-    m, leaves = len(asked.order), 1 << asked.levels
-    D, J = np.empty((m, k), index.X.dtype), np.empty((m, k), np.int64)
-    room = index.X.dtype.type(1 + 4 * (index.X.shape[1] + 2) * np.finfo(D.dtype).eps)
-    step = max(1, 512 // LEAF)
-
-    def find(first, last):
-        d, i = _kdtree.k_nearest(
-            (index.kind, index.p),
-            *tree,
-            tuple(asked),
-            first,
-            last,
-            k,
-            Q is None,
-            room,
-        )
-        start = (m * first) >> asked.levels
-        place = asked.order[start : start + len(d)]
-        D[place], J[place] = d, i
-
-    tasks = (lambda a=a: find(a, min(a + step, leaves)) for a in range(0, leaves, step))
-    for _ in threads.run(tasks):
-        pass
-    return D, J
-
-
 def any_nearest(index, Q, own, k):
     """Lists for a metric known only as a function, tile by tile of its matrix."""
     m = int(Q.shape[0])
@@ -279,42 +249,58 @@ def tile_of(index, Q, X):
     return pairwise(Q, X, metric=index.metric, **options)
 
 
-def within(index: Index, Q, r, *, block=4096) -> Iterator[tuple]:
+def within(index: Index, Q, r, *, block=4096, ordered=True) -> Iterator[tuple]:
     """All rows within r of every query, eq. (2), a block of queries at a time.
 
     Yields (rows, indptr, indices, distances): a slice of the queries, and for query
     number i of the slice the row numbers indices[indptr[i]:indptr[i + 1]], in no set
     order, with their distances. With Q None every row of the index is asked for and
     is a neighbour of itself. r is a number, or one for each query.
+
+    With `ordered` False the blocks may be arrays of query numbers instead, near ones
+    together, which is faster in a tree.
     """
-    index, Q = compared(index, Q)
+    same, (index, Q) = Q is None, compared(index, Q)
     m = int(Q.shape[0])
     radius = reduced(r, index, m) if index.kind >= 0 else np.broadcast_to(r, (m,))
-    QT = np.ascontiguousarray(Q.T) if index.tree is not None else None
+    if index.tree is not None and not ordered:
+        how = (index.kind, index.p)
+        asked = None if same else Q
+        for part in trees.near_lists(how, index.tree, asked, radius, block):
+            yield *part[:3], finished(part[3], index)
+        return
+    find = tile_lists if index.tree is None else tree_lists
+    find = any_lists if index.kind < 0 else find
+    tasks = ((lambda c=c: (c, *find(index, Q[c], radius[c]))) for c in cuts(m, block))
+    yield from threads.run(tasks, blas=index.tiles is not None)
 
-    def find(cut):
-        if index.tree is not None:
-            tree = index.tree
-            ends, rows, far = _kdtree.within(
-                (index.kind, index.p), *tree, QT, cut.start, cut.stop, radius
-            )
-            return cut, ends, rows, finished(far, index)
-        pairs = [] if index.kind < 0 else tile_pairs(index, Q[cut], radius[cut])
-        if index.kind < 0:
-            T = to_numpy(tile_of(index, Q[cut], index.X))
-            who, rows = np.nonzero(radius[cut][:, None] >= T)
-            pairs = [(who, rows, T[who, rows])]
-        who, rows, far = (np.concatenate(part) for part in zip(*pairs, strict=True))
-        order = np.argsort(who, kind="stable")
-        ends = np.zeros(cut.stop - cut.start + 1, np.int64)
-        np.cumsum(np.bincount(who, minlength=len(ends) - 1), out=ends[1:])
-        far = far[order]
-        far = finished(far, index) if index.kind >= 0 else far
-        return cut, ends, rows[order], far
 
-    yield from threads.run(
-        ((lambda c=c: find(c)) for c in cuts(m, block)), blas=index.tiles is not None
-    )
+def tree_lists(index, Q, r):
+    """(ends, rows, distances) by walks of the tree."""
+    ends, rows, far = trees.lists((index.kind, index.p), index.tree, Q, r)
+    return ends, rows, finished(far, index)
+
+
+def tile_lists(index, Q, r):
+    """The same by tiles of matrix products."""
+    pairs = zip(*tile_pairs(index, Q, r), strict=True)
+    who, rows, far = (np.concatenate(part) for part in pairs)
+    order = np.argsort(who, kind="stable")
+    return ends_of(who, len(Q)), rows[order], finished(far[order], index)
+
+
+def any_lists(index, Q, r):
+    """The same for a metric known only as a function."""
+    T = to_numpy(tile_of(index, Q, index.X))
+    who, rows = np.nonzero(r[:, None] >= T)
+    return ends_of(who, int(Q.shape[0])), rows, T[who, rows]
+
+
+def ends_of(who, m):
+    """Where the list of each of m queries ends: (m + 1,)."""
+    ends = np.zeros(m + 1, np.int64)
+    np.cumsum(np.bincount(who, minlength=m), out=ends[1:])
+    return ends
 
 
 def count_within(index: Index, Q, r, w=None):
@@ -326,40 +312,14 @@ def count_within(index: Index, Q, r, w=None):
     out = np.zeros(m, np.int64 if w is None else np.float64)
     asked_by, rows = compared(index, Q)
     if asked_by.tree is not None:
-        return tree_counts(index, rows, r, w, out)
+        how, asked = (index.kind, index.p), None if Q is None else rows
+        return trees.counts(how, index.tree, asked, reduced(r, index, m), w, out)
     for cut, ends, rows, _ in within(index, Q, r, block=512):
         if w is None:
             out[cut] = np.diff(ends)
         else:
             who = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
             out[cut] = np.bincount(who, w[rows], len(ends) - 1)
-    return out
-
-
-def tree_counts(index, Q, r, w, out):
-    tree, m = index.tree, len(Q)
-    w = np.ones(index.n, np.int64) if w is None else np.asarray(w, np.float64)
-    w = w[tree.order]
-    W = np.concatenate([w[:1] * 0, np.cumsum(w)])
-    QT, radius = np.ascontiguousarray(Q.T), reduced(r, index, m)
-
-    def find(cut):
-        out[cut] = _kdtree.count_within(
-            (index.kind, index.p),
-            tree.XT,
-            w,
-            W,
-            tree.lo,
-            tree.hi,
-            tree.levels,
-            QT,
-            cut.start,
-            cut.stop,
-            radius,
-        )
-
-    for _ in threads.run((lambda c=c: find(c)) for c in cuts(m, 2048)):
-        pass
     return out
 
 

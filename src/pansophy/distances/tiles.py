@@ -23,6 +23,7 @@ from ..core import threads
 from . import _brute, _lists
 from .dense import cuts
 
+LARGE = 1e18  # its square is near the largest number of float32
 QUERIES, ROWS = 256, 1024  # a tile of products: a megabyte in float32
 
 
@@ -34,9 +35,14 @@ class Tiles(NamedTuple):
     longest: float  # the largest |x|
 
 
-def tiled(X, dtype=np.float32) -> Tiles:
-    """The parts of brute force that do not depend on the queries."""
+def tiled(X, dtype=None) -> Tiles:
+    """The parts of brute force that do not depend on the queries.
+
+    Without a dtype they are in float32, if that can hold the squares.
+    """
     n, d = X.shape
+    if dtype is None:
+        dtype = np.float32 if np.ptp(X, axis=0).max() < LARGE / d else X.dtype
     center, rows, longest = X.mean(axis=0), np.empty((n, d + 1), dtype), 0.0
     for cut in cuts(n, ROWS):
         A = X[cut] - center
@@ -85,13 +91,17 @@ def tile_nearest(index, Q, own, k):
 def gathered(index, Q, own, D, J):
     """Fill the lists of a block of queries."""
     tiles, (b, k) = index.tiles, D.shape
+    if tiles.rows.dtype != np.float32:
+        computed(index, Q, own, D, J)
+        return
     ask = asked(tiles, Q)
     limit, used = np.full(b, np.inf, np.float32), np.zeros(b, np.int64)
     size = 2 * k + 4 * _brute.STEP
     values, rows = np.empty((b, size), np.float32), np.empty((b, size), np.int64)
-    S = np.empty((b, min(ROWS, index.n)), np.float32)
+    S = np.empty(b * min(ROWS, index.n), np.float32)
     for cut in cuts(index.n, ROWS):
-        T = S[:, : cut.stop - cut.start]
+        m = cut.stop - cut.start
+        T = S[: b * m].reshape(b, m)
         np.matmul(ask.rows, tiles.rows[cut].T, out=T)
         if not _brute.gather(T, cut.start, own, ask.room, k, limit, used, values, rows):
             computed(index, Q, own, D, J)

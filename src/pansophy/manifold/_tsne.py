@@ -233,27 +233,26 @@ def hand(board, indptr, indices, p, Y, a, width, A, F, parts):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def misfit(indptr, indices, p, Y, a, lo, hi):
-    """sum over neighbours of p_ij log(p_ij / q_ij), with q_ij not yet over Z."""
-    m, half, total = Y.shape[0], 0.5 * (a + 1), 0.0
+    """-sum over neighbours of p_ij log q_ij, with q_ij not yet over Z."""
+    m, total = Y.shape[0], 0.0
     for i in range(lo, hi):
         for e in range(indptr[i], indptr[i + 1]):
-            if p[e] > 0:
-                s = 0.0
-                for c in range(m):
-                    s += (Y[c, i] - Y[c, indices[e]]) ** 2
-                total += p[e] * (math.log(p[e]) + half * math.log1p(s / a))
-    return total
+            s = 0.0
+            for c in range(m):
+                s += (Y[c, i] - Y[c, indices[e]]) ** 2
+            total += p[e] * math.log1p(s / a)
+    return 0.5 * (a + 1) * total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def misfit_all(P, Y, a, lo, hi):
     """`misfit` when every pair has a p_ij."""
-    m, half, total = Y.shape[0], 0.5 * (a + 1), 0.0
+    m, total = Y.shape[0], 0.0
     for i in range(lo, hi):
         for j in range(P.shape[1]):
-            if P[i, j] > 0 and i != j:
+            if P[i, j] > 0:
                 s = 0.0
                 for c in range(m):
                     s += (Y[c, i] - Y[c, j]) ** 2
-                total += P[i, j] * (math.log(P[i, j]) + half * math.log1p(s / a))
-    return total
+                total += P[i, j] * math.log1p(s / a)
+    return 0.5 * (a + 1) * total

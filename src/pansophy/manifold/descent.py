@@ -21,6 +21,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import xlogy
 
 from ..core import arrays, crew, threads
 from ..core.iterate import Result, iterate
@@ -72,16 +73,22 @@ def forces(P, Y, a, repel):
     return A, F, sum(parts[:pushes])
 
 
-def divergence(P, Y, a, Z):
-    """KL of eq. (1)."""
+def known_part(P):
+    """sum_ij p_ij log p_ij and sum_ij p_ij: what of KL no map changes."""
+    p = (P.data if isinstance(P, Pairs) else P).ravel().astype(np.float64)
+    return float(np.sum(xlogy(p, p))), float(np.sum(p))
+
+
+def divergence(P, Y, a, Z, known=None):
+    """KL of eq. (1); `known` is `known_part(P)`, for who asks again and again."""
     cuts = pieces(Y.shape[1])
     if isinstance(P, Pairs):
         part = lambda c: _tsne.misfit(P.indptr, P.indices, P.data, Y, a, *c)
-        mass = float(P.data.sum(dtype=np.float64))
     else:
         part = lambda c: _tsne.misfit_all(P, Y, a, *c)
-        mass = float(P.sum(dtype=np.float64))
-    return sum(threads.run([lambda c=c: part(c) for c in cuts])) + mass * math.log(Z)
+    alone, mass = known or known_part(P)
+    rest = sum(threads.run([lambda c=c: part(c) for c in cuts]))
+    return alone + rest + mass * math.log(Z)
 
 
 def gradient(P, Y, a, repel):
@@ -103,17 +110,20 @@ def compiled_steps(P, a, repel, plan):
 
     Where the push is direct all steps are taken in one compiled call.
     """
-    c = 2 * (a + 1) / a
+    c, known = 2 * (a + 1) / a, known_part(P)
 
     def run(Y, U, G, first, last):
         e, momentum, rate = schedule(first, plan, Y.shape[1])
+        norm = 0.0
         if isinstance(P, Pairs) and repel(Y)[2]:
             norm = direct_steps(P, Y, U, G, a, (c, e, rate, momentum), last - first)
         else:
             for _ in range(first, last):
                 A, F, Z = forces(P, Y, a, repel)
                 norm = _tsne.advance(Y, U, G, A, F, c * e, c / Z, rate, momentum)
-        return Y, U, G, math.sqrt(norm), divergence(P, Y, a, forces(P, Y, a, repel)[2])
+        tasks = repel(Y)[1]
+        Z = sum(threads.run(tasks))
+        return Y, U, G, math.sqrt(norm), divergence(P, Y, a, Z, known)
 
     return run
 

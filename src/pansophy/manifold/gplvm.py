@@ -60,7 +60,7 @@ def slope_in_places(kernel, Z, G):
         return np.zeros_like(Z)
     if isinstance(kernel, Sum):
         parts = (kernel.left, kernel.right)
-        return sum(slope_in_places(k, Z, G) for k in parts)
+        return np.sum([slope_in_places(k, Z, G) for k in parts], axis=0)
     if isinstance(kernel, Product):
         left = slope_in_places(kernel.left, Z, G * kernel.right.block(Z, Z))
         return left + slope_in_places(kernel.right, Z, G * kernel.left.block(Z, Z))

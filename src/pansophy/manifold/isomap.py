@@ -13,7 +13,8 @@ principal components. A new row q reaches row i through one of its own neighbour
 
 and lands at U_m^T L_m^(-1/2) b, b the products that (1) would give for g.
 
-Paths come from Dijkstra's algorithm, sources shared by threads. A graph in pieces is
+Paths come from Dijkstra's algorithm, with buckets of distances in place of a heap where
+edges are of like lengths; threads share the sources. A graph in pieces is
 made whole with the shortest link between every two of them, with a warning.
 
 Cost      O(n (e + n) log n) for e edges; memory O(n^2), for G
@@ -37,7 +38,7 @@ from ..graphs import connected_components, symmetrised
 from ..params import Count, Jobs, NonNegative, Positive
 from . import _paths
 from .classical import centred, check_room, leading, scaled
-from .neighbours import Search, nearest_to, neighbour_graph
+from .neighbours import Search, nearest_to, neighbour_graph, roomy
 from .repulsion import pieces
 
 
@@ -52,12 +53,29 @@ def shortest_paths(G, *, method="auto"):
     G = symmetrised(G, "either")
     n = G.shape[0]
     D = np.empty((n, n))
-    graph = (G.indptr.astype(np.int64), G.indices.astype(np.int64), G.data)
-    graph = (*graph[:2], graph[2].astype(np.float64))
-    tasks = [lambda c=c: _paths.dijkstra(*graph, *c, D) for c in pieces(n, 32)]
-    for _ in threads.run(tasks):
+    graph = (G.indptr.astype(np.int64), G.indices.astype(np.int32))
+    graph = (*graph, G.data.astype(np.float64))
+    ring = widths(graph[2])
+
+    def paths(lo, hi):
+        if ring is not None:
+            lo = _paths.buckets(*graph, *ring, lo, hi, D)
+        if lo < hi:
+            _paths.dijkstra(*graph, lo, hi, D)
+
+    for _ in threads.run([lambda c=c: paths(*c) for c in pieces(n, 32)]):
         pass
     return D
+
+
+def widths(length):
+    """(width, number) of buckets for edges like these; None if they are too uneven."""
+    if len(length) == 0:
+        return None
+    width, longest = float(np.quantile(length, 0.25)), float(np.max(length))
+    if not 0 < longest < 200 * width:
+        return None
+    return width, int(longest / width) + 3
 
 
 def joined(G, X, search):
@@ -166,8 +184,9 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
         X, _ = self._begin(X, accept_sparse="csr", ensure_min_samples=2)
-        n = X.shape[0]
+        n, kind = X.shape[0], X.dtype if X.dtype == np.float32 else np.float64
         self._check_use(n)
+        X = roomy(X)
         with threads.limited(self.n_jobs):
             search = self._search()
             graph = neighbour_graph(X, self.n_neighbors, self.radius, search)
@@ -175,12 +194,11 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
             B, means = centred(G**2)
             how = {"tol": self.tol, "max_iter": self.max_iter}
             values, U = leading(B, self.n_components, solver=self.eigen_solver, **how)
-        kind = X.dtype if X.dtype == np.float32 else np.float64
         self.dist_matrix_ = G.astype(kind, copy=False)
         self.embedding_ = scaled(values, U).astype(kind, copy=False)
         self.eigenvalues_ = values
         self._rows, self._vectors, self._means = X, U, means
-        self._energy = float(np.sum(B * B))
+        self._energy = float(np.vdot(B, B))
         return self
 
     def fit_transform(self, X, y=None):

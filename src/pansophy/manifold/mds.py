@@ -152,11 +152,14 @@ def smacof(
     init = "random" if init is None else init
     if not isinstance(init, str):
         n_components = np.shape(init)[1]
+    how: dict = {
+        "init": init if isinstance(init, str) else "random",
+        "normalized_stress": normalized_stress,
+    }
     model = MDS(
         n_components, metric_mds=metric, n_init=n_init, n_jobs=n_jobs, eps=eps,
         max_iter=max_iter, verbose=verbose, random_state=random_state,
-        metric="precomputed", normalized_stress=normalized_stress,
-        init=init if isinstance(init, str) else "random",
+        metric="precomputed", **how,
     )  # fmt: skip
     model.fit(dissimilarities, init=None if isinstance(init, str) else init)
     found = (model.embedding_, model.stress_)

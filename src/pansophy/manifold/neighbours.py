@@ -27,7 +27,7 @@ class Search(NamedTuple):
         known = isinstance(self.metric, str) and self.metric in KINDS
         return known and not self.metric_params and not sparse.issparse(X)
 
-    def index(self, X):
+    def indexed(self, X):
         method = "kd_tree" if self.method == "ball_tree" else self.method
         how = {"metric": self.metric, "p": self.p, "method": method}
         return build(np.ascontiguousarray(X), **how)
@@ -40,21 +40,33 @@ class Search(NamedTuple):
         return NearestNeighbors(n_neighbors=k, radius=radius, **how)
 
 
+def roomy(X):
+    """X in float64 if it is an array of float32 whose squares float32 cannot hold."""
+    if not isinstance(X, np.ndarray) or X.dtype != np.float32:
+        return X
+    size = float(np.max(np.abs(X)))
+    return X if size == 0 or 1e-15 < size < 1e15 else X.astype(np.float64)
+
+
 def nearest_rows(X, k, search=Search()):
     """Distances and row numbers (n, k) of the k rows nearest to each, itself left out.
 
     With metric="precomputed" X holds distances; a sparse X holds those that matter.
     """
     if search.ours(X):
-        return k_nearest(search.index(X), None, k)
+        return k_nearest(search.indexed(X), None, k)
     D, rows = search.theirs(k).fit(X).kneighbors()
     return np.ascontiguousarray(D), rows
 
 
 def nearest_to(Q, X, k, search=Search()):
     """Distances and row numbers (m, k) of the k rows of X nearest to each of Q."""
-    if search.ours(X) and not sparse.issparse(Q):
-        return k_nearest(search.index(X), Q, k)
+    if sparse.issparse(Q) and not sparse.issparse(X):
+        Q = Q.toarray()
+    if search.ours(X):
+        return k_nearest(search.indexed(X), Q, k)
+    if sparse.issparse(X) and not sparse.issparse(Q):
+        Q = sparse.csr_array(Q)
     return search.theirs(k).fit(X).kneighbors(Q)
 
 
@@ -65,7 +77,7 @@ def neighbour_graph(X, k, radius, search=Search()):
         if k is None:
             return sparse.csr_array(model.radius_neighbors_graph(mode="distance"))
         return sparse.csr_array(model.kneighbors_graph(mode="distance"))
-    index = search.index(X)
+    index = search.indexed(X)
     if k is None:
         return radius_graph(X, radius, index=index)
     return knn_graph(X, k, index=index)

@@ -39,13 +39,16 @@ from ..core import arrays, threads
 from ..core.low_rank import truncated_svd
 from ..core.random import rng_from
 from ..distances import squared_euclidean
+from ..distances.search import nearest_columns
 from ..params import Count, Fraction, Jobs, NonNegative, Positive, Verbosity, number
 from ..typing import Matrix, Seed
 from . import repulsion
 from .affinity import joint_dense, joint_sparse
 from .descent import Plan, array_steps, compiled_steps, descend
-from .neighbours import Search, nearest_rows
+from .neighbours import Search, nearest_rows, nearest_to, roomy
+from .placing import place
 
+SMALL = 200  # points up to which there is nothing to gain from a grid
 FEW = 2500  # points up to which direct sums are taken in three dimensions and more
 
 Exaggeration = Annotated[float, number("a number of at least 1", 1)]
@@ -83,8 +86,9 @@ def repeller(method, m, a, angle):
             many = partial(repulsion.tree, a=a, angle=angle)
             return lambda Y: few(Y) if Y.shape[1] <= FEW else many(Y)
         return partial(repulsion.tree, a=a, angle=angle)
-    if method == "fft":
-        return partial(repulsion.grid, workers=workers)
+    if method == "fft":  # a grid errs by more than the sum over very few points
+        grid = partial(repulsion.grid, workers=workers)
+        return lambda Y: repulsion.direct(Y) if Y.shape[1] <= SMALL else grid(Y)
     return partial(repulsion.cheapest, workers=workers)
 
 
@@ -184,6 +188,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         y : None
             Not used.
         """
+        X, _ = self._begin(X, accept_sparse="csr", ensure_min_samples=2)
         with threads.limited(self.n_jobs):
             self._fit(X)
         return self
@@ -193,9 +198,8 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         return self.fit(X).embedding_
 
     def _fit(self, X):
-        accept = {"accept_sparse": "csr", "ensure_min_samples": 2}
-        X, _ = self._begin(X, **accept)
         self._check_use(X)
+        X = roomy(X)
         n, m = int(X.shape[0]), self.n_components
         self.perplexity_ = self._perplexity(n)
         start = self._start(X, n, m)
@@ -226,6 +230,46 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         rate = max(n / 4 / self.early_exaggeration, 50.0)
         self.learning_rate_ = rate if self.learning_rate == "auto" else plan.rate
         self._rows = X if self.metric != "precomputed" else None
+
+    def place(self, X, *, perplexity=5.0):
+        """Where new rows land on the map, which stays as it is (`placing.py`).
+
+        Parameters
+        ----------
+        X : array, CSR matrix or tensor of shape (r, d), or (r, n) distances
+            Each row is placed on its own.
+        perplexity : float, default=5.0
+            How many rows of the data a new one is near to in effect, at most the
+            perplexity of the map.
+
+        Returns
+        -------
+        places : array of shape (r, m)
+        """
+        if not perplexity >= 1:
+            raise ValueError(f"perplexity must be at least 1, got {perplexity}.")
+        X = self._ready(X, accept_sparse="csr")
+        Y = arrays.to_numpy(self.embedding_)
+        n, m = Y.shape
+        perplexity = min(perplexity, self.perplexity_)
+        k = min(n, int(3 * perplexity + 1))
+        with threads.limited(self.n_jobs):
+            if self.metric == "precomputed":
+                if sparse.issparse(X):
+                    raise TypeError("distances of new rows must not be sparse.")
+                D, near = nearest_columns(X, k)
+            else:
+                rows = self._rows
+                if arrays.is_foreign(X):
+                    X, rows = arrays.to_numpy(X), arrays.to_numpy(rows)
+                D, near = nearest_to(X, rows, k, self._search())
+            if (D < 0).any():
+                raise ValueError("a distance is negative: the metric is not one.")
+            columns = np.ascontiguousarray(Y.T)
+            Z, _ = place(D * D, near, columns, max(m - 1, 1), perplexity)
+        if arrays.is_foreign(self.embedding_):
+            return arrays.asarray(Z, like=self.embedding_)
+        return Z.astype(Y.dtype)
 
     def _affinities(self, X):
         """P for arrays: over all pairs for method="exact", else over neighbours."""

@@ -13,6 +13,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..base import Density, Estimator
 from ..core import arrays
@@ -303,7 +304,7 @@ class BayesianGaussianMixture(Density, Estimator):
 
     def sample(self, n_samples=1):
         """Draw rows and the components they come from, grouped by component."""
-        self._ready(self.means_)
+        check_is_fitted(self)
         q = self._posterior()
         rng = rng_from(self.random_state)
         return draws(mean_weights(q), q.normal, n_samples, rng, self.means_)

@@ -180,6 +180,8 @@ def reorder(model, order=None):
     """
     from copy import deepcopy
 
+    if not isinstance(model, GaussianMixture):  # sticks and posteriors have an order
+        raise TypeError(f"reorder takes a GaussianMixture, got {type(model).__name__}.")
     means = arrays.to_numpy(model.means_)
     order = np.lexsort(means.T[::-1]) if order is None else np.asarray(order)
     if sorted(order.tolist()) != list(range(len(means))):

@@ -101,9 +101,11 @@ class MixtureClassifier(Classifier, Estimator):
         self.classes_, codes = class_codes(y, X)
         codes = arrays.to_numpy(codes)
         mass = np.bincount(codes, None if w is None else arrays.to_numpy(w))
-        if (mass == 0).any() or len(mass) < 2:
-            found = int((mass > 0).sum())
-            raise ValueError(f"a classifier needs 2 classes, got {found} class.")
+        if len(mass) < 2:
+            raise ValueError("a classifier needs 2 classes, got 1 class.")
+        if (mass == 0).any():
+            label = arrays.to_numpy(self.classes_).tolist()[int(mass.argmin())]
+            raise ValueError(f"every row of class {label!r} has sample_weight 0.")
         self.class_prior_ = self._priors(mass)
         xp = arrays.namespace(X)
         self.estimators_ = []
@@ -119,7 +121,7 @@ class MixtureClassifier(Classifier, Estimator):
             return GaussianMixture()
         if not isinstance(self.estimator, dict):
             return self.estimator
-        label = arrays.to_numpy(self.classes_)[c].item()
+        label = arrays.to_numpy(self.classes_).tolist()[c]
         if label not in self.estimator:
             raise ParameterError(f"estimator has no density for class {label!r}.")
         return self.estimator[label]

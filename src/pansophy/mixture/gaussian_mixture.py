@@ -29,6 +29,7 @@ from typing import Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from ..base import Density, Estimator
 from ..core import arrays
@@ -328,7 +329,7 @@ class GaussianMixture(Density, Estimator):
 
     def sample(self, n_samples=1):
         """Draw rows and the components they come from, grouped by component."""
-        self._ready(self.means_)
+        check_is_fitted(self)
         p = self._params()
         rng = rng_from(self.random_state)
         return draws(p.weights, p.normal, n_samples, rng, self.means_)

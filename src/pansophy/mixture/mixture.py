@@ -9,8 +9,8 @@ within a component. Every family learns from sums over rows, so a turn of EM is
     M   w_j = N_j / n,  theta_g = from_stats(sum_i r_ij s_g(x_i))                (3)
 
 and never lowers the likelihood. With one group of Normals it is `GaussianMixture`
-(which is faster, and takes missing values). A start is the M-step of random
-memberships drawn from a Dirichlet, or k rows that differ and those closest to them.
+(which is faster, and takes missing values). A start is the M-step of memberships
+drawn from a Dirichlet, or of the groups of k-means with a fifth spread over all.
 
 A table on disk or on a device is taken in blocks. Time O(n k) times the columns.
 
@@ -22,6 +22,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..base import Density, Estimator
 from ..core import arrays
@@ -36,6 +37,7 @@ from ..distributions.normal import Normal
 from ..params import Count, Natural, NonNegative, ParameterError, Rule, Verbosity
 from ..typing import Seed
 from .starts import start_labels
+from .steps import check_draws
 
 NAMES = tuple(FAMILIES)
 
@@ -189,7 +191,7 @@ class Mixture(Density, Estimator):
         "normal", "bernoulli", "poisson", "categorical", "multinomial", "gamma",
         "beta", "dirichlet", or any distribution of `pansophy.distributions` as an
         example of its form. A list gives each group of columns (numbers, names or a
-        slice) a family of its own.
+        slice) a family of its own; columns it does not name are left out.
     tol : float, default=1e-3
         Stop when a turn changes the mean log-likelihood by no more than this.
     reg_covar : float, default=1e-6
@@ -322,9 +324,8 @@ class Mixture(Density, Estimator):
 
     def sample(self, n_samples=1):
         """Draw rows and the components they come from, grouped by component."""
-        self._ready(np.zeros((1, self.n_features_in_)))
-        if n_samples < 1:
-            raise ValueError(f"n_samples must be at least 1, got {n_samples}.")
+        check_is_fitted(self)
+        check_draws(n_samples)
         rng = rng_from(self.random_state)
         z = np.repeat(
             np.arange(len(self.weights_)), rng.multinomial(n_samples, self.weights_)

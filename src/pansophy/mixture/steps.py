@@ -27,6 +27,7 @@ Shapes    X (n, d)   r (n, k)   w (k,)   m (k, d)   S by shape   y (n,)   owner 
 Refs      [Dempster1977]; [McLachlan2000]; [Murphy2012] section 11.4; [LittleRubin2002]
 """
 
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -318,10 +319,15 @@ def fitted(p: Params, X) -> dict:
     return found
 
 
+def check_draws(n):
+    """Refuse a number of rows to draw that is none."""
+    if not isinstance(n, Integral) or n < 1:
+        raise ValueError(f"n_samples must be a whole number of at least 1, got {n!r}.")
+
+
 def draws(weights, normal: Normal, n, rng, like):
     """n rows drawn from a mixture and their components, in the library of `like`."""
-    if n < 1:
-        raise ValueError(f"n_samples must be at least 1, got {n}.")
+    check_draws(n)
     counts = rng.multinomial(n, weights / weights.sum())
     z = np.repeat(np.arange(len(weights)), counts)
     rows = normal.draw(z, rng)

@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ..distances._kdtree import beyond, to_box, to_rows
+from ..distances._kdtree import WIDE, beyond, to_box, to_rows
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}
 FAR = 40.0  # exp(-40) of the nearest row's share is below rounding
@@ -89,14 +89,15 @@ def sums(metric, tree, w, W, QT, first, last, h, shape, shifts, atol, rtol):
     """sum_i w_i K(d(q, x_i) / h) exp(shift_q) for the queries first to last.
 
     A node counts as a whole, at the middle of the kernel's values at its nearest and
-    farthest point, if these differ by no more than the tolerance allows a row: then
+    farthest point, if the most that may be wrong by (`wrong`, with what earlier nodes
+    took) is within the tolerance for the share of weight seen so far (`seen`): then
     all nodes together err by at most atol exp(shift) + rtol sum. `sure` is at most
-    the sum: what has been added, and the least that the waiting nodes hold.
+    the sum: what is known, and the least that the other nodes hold.
     """
     kind, p = metric
     XT, lo, hi, levels = tree
-    n, leaves = XT.shape[1], 1 << levels
-    buffer = np.empty(n // leaves + 1, XT.dtype)
+    n, leaves = len(w), 1 << levels
+    buffer = np.empty(n // leaves + 1 + WIDE, XT.dtype)
     nodes = np.empty(2 * levels + 2, np.int64)
     least = np.empty(2 * levels + 2)
     most = np.empty(2 * levels + 2)
@@ -111,7 +112,8 @@ def sums(metric, tree, w, W, QT, first, last, h, shape, shifts, atol, rtol):
             kernel(near / h, shape, shift),
         )
         sure = least[0] * W[n]
-        allowed = 2 * atol * math.exp(shift) / W[n] if atol > 0 else 0.0
+        allowed = atol * math.exp(shift) if atol > 0 else 0.0
+        wrong, seen = 0.0, 0.0
         while top:
             top -= 1
             node, small, large = nodes[top], least[top], most[top]
@@ -121,16 +123,18 @@ def sums(metric, tree, w, W, QT, first, last, h, shape, shifts, atol, rtol):
             j = node - ((1 << level) - 1)
             low, high = (n * j) >> level, (n * (j + 1)) >> level
             mass = W[high] - W[low]
-            if large - small <= allowed + 2 * rtol * sure / W[n]:
+            error = wrong + mass * (large - small) / 2
+            if error <= (allowed + rtol * sure) * (seen + mass) / W[n]:
                 total += mass * (small + large) / 2
-                sure += mass * (large - small) / 2
+                wrong, seen = error, seen + mass
                 continue
             sure -= mass * small
             if node >= leaves - 1:
-                to_rows(XT, low, high, QT, q, kind, p, buffer)
+                to_rows(XT, low, high - low, QT, q, kind, p, buffer)
                 part = leaf_sum(buffer, w, low, high - low, h, shape, shift, kind, p)
                 total += part
                 sure += part
+                seen += mass
                 continue
             middle = (n * (2 * j + 1)) >> (level + 1)
             for child in (2 * node + 1, 2 * node + 2):

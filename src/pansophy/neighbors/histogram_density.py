@@ -16,6 +16,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..base import Density, Estimator
 from ..core.numerics import safe_log
@@ -38,9 +39,10 @@ def number_of_bins(bins, n) -> int:
 def edges_of(x, b, strategy, w=None):
     """Edges of b bins of one column; fewer where quantiles coincide."""
     if x.min() == x.max():
-        return np.array([x[0] - 0.5, x[0] + 0.5])
-    if strategy == "uniform":
-        return np.linspace(x.min(), x.max(), b + 1)
+        half = max(0.5, np.spacing(np.abs(x[0])))
+        return np.array([x[0] - half, x[0] + half])
+    if strategy == "uniform":  # fewer where no number lies between two edges
+        return np.unique(np.linspace(x.min(), x.max(), b + 1))
     inner = np.linspace(0, 1, b + 1)[1:-1]
     cuts = np.quantile(x, inner, weights=w, method="inverted_cdf")
     return np.unique(np.concatenate([[x.min()], cuts, [x.max()]]))
@@ -144,6 +146,7 @@ class HistogramDensity(Density, Estimator):
 
     def sample(self, n_samples=1, random_state=None):
         """Draw rows from the density: (n_samples, d)."""
+        check_is_fitted(self)
         rng = rng_from(random_state)
         if not self.joint:
             draws = [h.sample(n_samples, rng) for h in self.histograms_]

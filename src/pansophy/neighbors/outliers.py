@@ -142,6 +142,10 @@ class LocalOutlierFactor(OneClass, Estimator):
         X, _ = self._begin(X, ensure_min_samples=2, **rows.checks(self))
         rows.store(self, X)
         D, J = neighbours_of_fit(self)
+        if not np.isfinite(D).all():
+            raise ValueError(
+                "distances between rows of X overflow: X is too large, scale it down."
+            )
         self._reach = D[:, -1].copy()
         self._lrd = densities(D, J, self._reach)
         self.negative_outlier_factor_ = -(self._lrd[J] / self._lrd[:, None]).mean(

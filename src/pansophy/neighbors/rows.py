@@ -22,12 +22,17 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
-from sklearn.metrics.pairwise import PAIRED_DISTANCES, PAIRWISE_DISTANCE_FUNCTIONS
+from sklearn.metrics.pairwise import (
+    PAIRED_DISTANCES,
+    PAIRWISE_BOOLEAN_FUNCTIONS,
+    PAIRWISE_DISTANCE_FUNCTIONS,
+)
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import threads
 from ..core.arrays import namespace
 from ..distances import METRICS, search
+from ..distances._walks import restored
 from ..kernels import AbstractKernel
 from ..params import ParameterError, Rule
 
@@ -35,6 +40,8 @@ Power = Annotated[float, Rule("a number of at least 1, or inf", lambda v: v >= 1
 OTHERS = {"braycurtis", "canberra", "correlation", "dice", "hamming", "jaccard"}
 OTHERS |= {"rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "yule"}
 OTHERS |= set(PAIRWISE_DISTANCE_FUNCTIONS) | set(PAIRED_DISTANCES)
+SPARSE = set(PAIRWISE_DISTANCE_FUNCTIONS) - {"haversine", "nan_euclidean"}
+SPARSE -= {"precomputed"}
 NAMES = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
 
 
@@ -58,6 +65,13 @@ def kernel_distance(kernel, X, Z=None):
 def effective(model) -> tuple[Any, dict]:
     """The metric meant by the parameters, and its own parameters."""
     metric, extra = model.metric, dict(model.metric_params or {})
+    allowed = {"p", "w"} if metric == "minkowski" else set()
+    quick = isinstance(metric, str) and metric in search.KINDS
+    if quick and not set(extra) <= allowed:
+        raise ParameterError(
+            f"metric_params of {type(model).__name__} holds "
+            f"{min(set(extra) - allowed)!r}, which the metric {metric} does not take."
+        )
     if metric == "minkowski":
         p = extra.pop("p", getattr(model, "p", 2))
         if p in NAMES and "w" not in extra:
@@ -69,10 +83,11 @@ def effective(model) -> tuple[Any, dict]:
             f"{', '.join(sorted(set(METRICS) | OTHERS))}, a function of two rows or a "
             f"kernel, got {metric!r}."
         )
-    if metric == "mahalanobis" and not {"V", "VI"} & set(extra):
+    needed = {"mahalanobis": {"V", "VI"}, "seuclidean": {"V"}}.get(metric, set())
+    if needed and not needed & set(extra):
         raise ParameterError(
-            f"metric_params of {type(model).__name__} must give V or VI for the metric "
-            "mahalanobis."
+            f"metric_params of {type(model).__name__} must give "
+            f"{' or '.join(sorted(needed))} for the metric {metric}."
         )
     return metric, extra
 
@@ -82,9 +97,18 @@ def as_function(metric, extra):
     if isinstance(metric, AbstractKernel):
         return lambda Q, X: kernel_distance(metric, Q, X)
     finite = "allow-nan" if metric == "nan_euclidean" else True
-    return lambda Q, X: np.ascontiguousarray(
-        pairwise_distances(Q, X, metric=metric, ensure_all_finite=finite, **extra)
-    )
+    kind = bool if metric in PAIRWISE_BOOLEAN_FUNCTIONS else None
+    metric = "correlation" if metric == "pearson" else metric
+    if metric == "mahalanobis" and "VI" not in extra:
+        extra = {"VI": np.linalg.inv(extra["V"])}
+
+    def distances(Q, X):
+        Q, X = (A if kind is None else A.astype(kind) for A in (Q, X))
+        return np.ascontiguousarray(
+            pairwise_distances(Q, X, metric=metric, ensure_all_finite=finite, **extra)
+        )
+
+    return distances
 
 
 def index_of(model):
@@ -95,6 +119,11 @@ def index_of(model):
         return None
     method = "kd_tree" if model.algorithm == "ball_tree" else model.algorithm
     quick = isinstance(metric, str) and metric in search.KINDS and "w" not in extra
+    if sparse.issparse(X) and isinstance(metric, str) and metric not in SPARSE:
+        raise ParameterError(
+            f"metric of {type(model).__name__} must be one of "
+            f"{', '.join(sorted(SPARSE))} for sparse rows, got {metric!r}."
+        )
     if sparse.issparse(X) or not quick:
         if method == "kd_tree":
             raise ParameterError(
@@ -161,7 +190,11 @@ def nearest(model, X, k):
 def queries(model, X):
     """Queries checked against the fitted rows."""
     check_is_fitted(model)
-    return None if X is None else model._ready(X, **checks(model))
+    if X is None:
+        return None
+    X = model._ready(X, **checks(model))
+    both = sparse.issparse(X) and not sparse.issparse(model._fit_X)
+    return X.toarray() if both else X
 
 
 def kneighbors(model, X=None, n_neighbors=None, return_distance=True):
@@ -194,7 +227,7 @@ def around(model, X, radius):
     """Eq. (2) as (indptr, indices, distances); without X no row finds itself."""
     X = queries(model, X)
     r = model.radius if radius is None else radius
-    if not isinstance(r, numbers.Real) or not r >= 0:
+    if not isinstance(r, numbers.Real) or not float(r) >= 0:
         raise ValueError(f"radius must be a number of at least 0, got {r!r}.")
     parts = []
     with threads.limited(model.n_jobs):
@@ -204,17 +237,20 @@ def around(model, X, radius):
             ends = np.append(0, np.cumsum(np.bincount(who, minlength=len(D))))
             parts.append((slice(0, len(D)), ends, rows, D[who, rows]))
         else:
-            parts.extend(search.within(model._index, X, r))
-    counts = np.concatenate([np.diff(ends) for _, ends, _, _ in parts])
+            parts.extend(search.within(model._index, X, r, ordered=False))
+    m = model.n_samples_fit_ if X is None else int(X.shape[0])
+    who = np.concatenate([np.arange(m)[part[0]] for part in parts])
+    counts = np.concatenate([np.diff(part[1]) for part in parts])
     rows, far = (np.concatenate([part[t] for part in parts]) for t in (2, 3))
-    who = np.repeat(np.arange(len(counts)), counts)
-    if X is None:
-        other = rows != who
-        rows, far, who = rows[other], far[other], who[other]
-        counts = counts - 1
-    order = np.lexsort((rows, who))
     ends = np.append(0, np.cumsum(counts))
-    return ends, rows[order], far[order]
+    if X is None:  # a row may be missing from its own list if the metric is given
+        other = rows != np.repeat(who, counts)
+        ends = np.append(0, np.cumsum(other))[ends]
+        rows, far = rows[other], far[other]
+    ends, rows, far = restored(who, ends, rows, far)
+    lists = sparse.csr_array((far, rows, ends), (m, model.n_samples_fit_))
+    lists.sort_indices()
+    return lists.indptr, lists.indices.astype(np.int64, copy=False), lists.data
 
 
 def radius_neighbors(

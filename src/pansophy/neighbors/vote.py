@@ -79,7 +79,8 @@ def local_vote(X, alpha, Q, h, y=None):
     """
     a = np.asarray(alpha, float)
     a = a if y is None else a * np.asarray(y, float)
-    return search.count_within(search.build(np.asarray(X, float)), Q, 2 * h, a)
+    index = search.build(np.asarray(X, float))
+    return search.count_within(index, np.asarray(Q, float), 2 * h, a)
 
 
 @dataclass(eq=False, repr=False)

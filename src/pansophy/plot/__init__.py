@@ -18,6 +18,7 @@ from .impurity import impurity
 from .label_curve import label_curve
 from .losses import losses
 from .paths import regularization_path, validation_curve
+from .reachability import reachability
 from .scree import scree
 from .search import search_points
 from .shap import shap_bar, shap_beeswarm
@@ -40,6 +41,7 @@ __all__ = [
     "label_curve",
     "losses",
     "predictive_band",
+    "reachability",
     "regularization_path",
     "scree",
     "search_points",

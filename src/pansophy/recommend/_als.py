@@ -6,22 +6,28 @@ For row u with ratings j in its part of (indptr, indices),
                                    b = sum_j t_j v_j
 
 where G is a (k, k) matrix, or has no rows if it is 0. Both loops return the sum of the
-values reached in double precision, -1/2 x.(b + residual): the part of the objective
+values reached, -1/2 x.(b + residual), in double precision: the part of the objective
 that depends on these rows. A row without ratings is 0.
 """
 
 import numpy as np
 from numba import njit
 
+from ..core._memory import touch
+
 FAST = {"contract", "reassoc", "nsz", "arcp"}
+AHEAD = 8  # ratings between the one in hand and the one asked for
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def descend(first, last, indptr, indices, a, t, V, G, c, U, steps):
-    """At most `steps` conjugate-gradient steps a row, from the U given."""
+    """At most `steps` conjugate-gradient steps a row, from the U given.
+
+    A step of length h along p, which is r plus earlier ones, lowers the value by
+    h r.r / 2.
+    """
     k = V.shape[1]
-    b, r = np.empty(k, V.dtype), np.empty(k, V.dtype)
-    p, q = np.empty(k, V.dtype), np.empty(k, V.dtype)
+    r, p, q = np.empty(k, V.dtype), np.empty(k, V.dtype), np.empty(k, V.dtype)
     zero = V.dtype.type(0)
     total = 0.0
     for u in range(first, last):
@@ -30,21 +36,23 @@ def descend(first, last, indptr, indices, a, t, V, G, c, U, steps):
         if begin == end:
             x[:] = zero
             continue
-        residual(begin, end, indices, a, t, V, G, c[u], x, b, r)
+        value = product(begin, end, indices, a, t, V, G, c[u], x, q, True)
         size = zero
         for f in range(k):
-            p[f] = r[f]
+            r[f] = p[f] = -q[f]
             size += r[f] * r[f]
+            value += np.float64(x[f]) * np.float64(r[f])
         for _ in range(steps):
             if not size > 1e-30:
                 break
-            product(begin, end, indices, a, V, G, c[u], p, q)
+            product(begin, end, indices, a, t, V, G, c[u], p, q, False)
             bend = zero
             for f in range(k):
                 bend += p[f] * q[f]
             if not bend > 0:
                 break
             step = size / bend
+            value += np.float64(step) * np.float64(size)
             new = zero
             for f in range(k):
                 x[f] += step * p[f]
@@ -54,53 +62,58 @@ def descend(first, last, indptr, indices, a, t, V, G, c, U, steps):
             size = new
             for f in range(k):
                 p[f] = r[f] + step * p[f]
-        value = 0.0
-        for f in range(k):
-            value += np.float64(x[f]) * np.float64(b[f] + r[f])
         total -= 0.5 * value
     return total
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def product(begin, end, indices, a, V, G, c, p, q):
-    """q = A p."""
-    k = len(p)
+def product(begin, end, indices, a, t, V, G, c, x, q, start):
+    """q = A x, or with `start` A x - b; returns b.x then.
+
+    Four rows at a time, so that x and q are read and written a quarter as often, while
+    the rows after next are on their way from memory. Where fewer are left the last one
+    is taken again with weight 0.
+    """
+    k, zero, value = len(x), V.dtype.type(0), 0.0
+    line = 64 // V.itemsize
     for f in range(k):
-        q[f] = c * p[f]
-    for e in range(len(G)):
-        s, g = p[e], G[e]
+        q[f] = c * x[f]
+    for j in range(0, len(G), 4):
+        j1, j2, j3 = min(j + 1, k - 1), min(j + 2, k - 1), min(j + 3, k - 1)
+        s0, s1 = x[j], x[j1] if j1 > j else zero
+        s2, s3 = x[j2] if j2 > j1 else zero, x[j3] if j3 > j2 else zero
+        add(q, s0, s1, s2, s3, G[j], G[j1], G[j2], G[j3])
+    for j in range(begin, end, 4):
+        for e in range(j + AHEAD, min(end, j + AHEAD + 4)):
+            for f in range(0, k, line):
+                touch(V, np.int64(indices[e]) * k + f)
+        j1, j2, j3 = min(j + 1, end - 1), min(j + 2, end - 1), min(j + 3, end - 1)
+        v0, v1, v2, v3 = V[indices[j]], V[indices[j1]], V[indices[j2]], V[indices[j3]]
+        s0, s1, s2, s3 = zero, zero, zero, zero
         for f in range(k):
-            q[f] += s * g[f]
-    for j in range(begin, end):
-        v = V[indices[j]]
-        s = p[0] * v[0]
-        for f in range(1, k):
-            s += p[f] * v[f]
-        s *= a[j]
-        for f in range(k):
-            q[f] += s * v[f]
+            s0 += x[f] * v0[f]
+            s1 += x[f] * v1[f]
+            s2 += x[f] * v2[f]
+            s3 += x[f] * v3[f]
+        d1, d2, d3 = j1 > j, j2 > j1, j3 > j2
+        if start:
+            value += np.float64(s0 * t[j]) + np.float64(s1 * t[j1] if d1 else zero)
+            value += np.float64(s2 * t[j2] if d2 else zero)
+            value += np.float64(s3 * t[j3] if d3 else zero)
+            s0, s1 = a[j] * s0 - t[j], a[j1] * s1 - t[j1]
+            s2, s3 = a[j2] * s2 - t[j2], a[j3] * s3 - t[j3]
+        else:
+            s0, s1, s2, s3 = a[j] * s0, a[j1] * s1, a[j2] * s2, a[j3] * s3
+        s1, s2, s3 = s1 if d1 else zero, s2 if d2 else zero, s3 if d3 else zero
+        add(q, s0, s1, s2, s3, v0, v1, v2, v3)
+    return value
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def residual(begin, end, indices, a, t, V, G, c, x, b, r):
-    """b and r = b - A x, in one pass over the ratings."""
-    k = len(x)
-    for f in range(k):
-        b[f] = 0
-        r[f] = -c * x[f]
-    for e in range(len(G)):
-        s, g = x[e], G[e]
-        for f in range(k):
-            r[f] -= s * g[f]
-    for j in range(begin, end):
-        v = V[indices[j]]
-        s = x[0] * v[0]
-        for f in range(1, k):
-            s += x[f] * v[f]
-        s = t[j] - a[j] * s
-        for f in range(k):
-            r[f] += s * v[f]
-            b[f] += t[j] * v[f]
+def add(q, s0, s1, s2, s3, v0, v1, v2, v3):
+    """q += s0 v0 + s1 v1 + s2 v2 + s3 v3."""
+    for f in range(len(q)):
+        q[f] += s0 * v0[f] + s1 * v1[f] + s2 * v2[f] + s3 * v3[f]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

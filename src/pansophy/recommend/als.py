@@ -49,6 +49,7 @@ from ..typing import Seed
 from . import _als as loops
 from .base import AbstractFactors
 from .bias import Center, Offsets, new_users, offsets
+from .ratings import filled
 
 PIECE = 1 << 18  # multiplications of a piece of work, at least
 SMALL = 16  # up to so many factors exact solves are the quicker ones
@@ -76,25 +77,37 @@ class State(NamedTuple):
 
 def sides(ratings, off: Offsets, reg, *, implicit=False, alpha=1.0, scale=False):
     """(users, items, constant): eq. (3) from both sides; J of U = V = 0."""
-    order, w = ratings.order, ratings.weights
-    r = ratings.values
-    if implicit:
-        a = np.asarray(alpha * np.abs(r if w is None else w * r), r.dtype)
-        t = np.where(r > 0, 1 + a, 0).astype(r.dtype)
-        constant = 0.5 * float(t.sum(dtype=np.float64))
-    else:
-        e = r - off.at(ratings.users, ratings.items)
-        a = np.ones_like(r) if w is None else w.astype(r.dtype)
-        t = np.asarray(a * e, r.dtype)
-        constant = 0.5 * float(np.einsum("i,i,i", a, e, e, dtype=np.float64))
-    made = []
-    for codes, pattern in ((ratings.users, order), (ratings.items, order.T.tocsr())):
-        n = pattern.shape[0]
-        s = np.bincount(codes, weights=w, minlength=n) if scale else np.ones(n)
+    r, w = ratings.values, ratings.weights
+    if not implicit:
+        r = (r - off.at(ratings.users, ratings.items)).astype(r.dtype)
+    table = filled(ratings.order, r)
+    mass = None if w is None else filled(ratings.order, w.astype(r.dtype, copy=False))
+    made, constant = [], 0.0
+    for turned in (False, True):
+        if turned:  # values are carried along: to look them up would be slower
+            table = table.T.tocsr()
+            mass = None if mass is None else mass.T.tocsr()
+        a, t = weighed(table.data, None if mass is None else mass.data, implicit, alpha)
+        if not turned:
+            squares = t if implicit else t * table.data
+            constant = 0.5 * float(squares.sum(dtype=np.float64))
+        s = np.ones(table.shape[0])
+        if scale:
+            s = np.bincount(ratings.items if turned else ratings.users, w, len(s))
         c = (reg * s).astype(r.dtype)
-        at = pattern.data
-        made.append(Side(pattern.indptr, pattern.indices, a[at], t[at], c, implicit))
+        made.append(Side(table.indptr, table.indices, a, t, c, implicit))
     return made[0], made[1], constant
+
+
+def weighed(r, w, implicit, alpha):
+    """a and t of eq. (3) for ratings (explicit: less offsets) and weights."""
+    if not implicit:
+        return (np.ones_like(r), r) if w is None else (w, w * r)
+    a = np.abs(r)
+    a *= r.dtype.type(alpha)
+    if w is not None:
+        a *= w
+    return a, (a + r.dtype.type(1)) * (r > 0)
 
 
 def half(side: Side, V, U, steps):
@@ -122,7 +135,7 @@ def penalty(side, U):
     return 0.5 * float(np.einsum("i,ij,ij", side.c, U, U, dtype=np.float64))
 
 
-def alternate(users, items, constant, U, V, steps, **how):
+def sweeps(users, items, constant, U, V, steps, **how):
     """Sweeps from U and V until J settles: a `core.iterate.Result` of `State`."""
 
     def sweep(state):
@@ -225,7 +238,7 @@ class ALS(AbstractFactors):
 
         def run(i, task=SILENT):
             U, V = self._start(ratings, rng)
-            return alternate(*problem, U, V, self._steps(), task=task, **how)
+            return sweeps(*problem, U, V, self._steps(), task=task, **how)
 
         total = self.max_iter if self.n_init == 1 else self.n_init
         go = lambda task: best_of(self.n_init, run, task=task)

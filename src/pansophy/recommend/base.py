@@ -30,10 +30,11 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
+from ..distances.dense import unit_rows
 from ..params import check_params
 from .inputs import as_ratings, split_columns
-from .names import find
-from .ranking import best, unit_rows
+from .names import counted, find
+from .ranking import best
 from .ratings import Ratings
 
 
@@ -62,13 +63,30 @@ class Recommender:
         tags.input_tags.sparse = True
         return tags
 
-    def _begin_ratings(self, X, y, sample_weight) -> Ratings:
+    def _begin_ratings(self, X, y, sample_weight=None) -> Ratings:
         """Check parameters, then ratings."""
         check_params(self)
-        ratings = as_ratings(X, y, sample_weight)
+        ratings = self._taken(X, y, sample_weight)
         if not len(ratings):
             raise ValueError(f"{type(self).__name__} needs at least one rating (row).")
         return ratings
+
+    def _uses_weights(self) -> bool:
+        """Whether ratings may have weights."""
+        return True
+
+    def _taken(self, X, y, sample_weight) -> Ratings:
+        """What was given as ratings; weights are used or refused."""
+        ratings = as_ratings(X, y, sample_weight)
+        if self._uses_weights():
+            return ratings
+        given = X.weights if isinstance(X, Ratings) else None
+        if sample_weight is not None or given is not None:
+            raise ValueError(
+                f"{type(self).__name__} cannot use weights, which merged duplicates "
+                "have too: leave them out, say by ratings.unweighted()."
+            )
+        return ratings.unweighted()
 
     def _remember(self, ratings):
         """What a fit knows: the users and the items, how often rated, the scale."""
@@ -134,8 +152,11 @@ class Recommender:
         return self._scores(u)
 
     def score(self, X, y=None, sample_weight=None):
-        """R^2 of the predictions; y is None if X is `Ratings`."""
-        y = X.values if isinstance(X, Ratings) else y
+        """R^2 of the predictions; y is None if X is `Ratings`, which hold weights."""
+        if isinstance(X, Ratings):
+            if y is not None or sample_weight is not None:
+                raise ValueError("Ratings hold the values and weights themselves.")
+            y, sample_weight = X.values, X.weights
         return r2_score(y, self.predict(X), sample_weight=sample_weight)
 
     def recommend(self, users, n=10, *, exclude_seen=True, items=None) -> Ranking:
@@ -161,11 +182,9 @@ class Recommender:
             allowed = np.zeros(len(self.items_), bool)
             at = find(self.items_, items, "items")
             allowed[at[at >= 0]] = True
-        if n < 1:
-            raise ValueError(f"n must be at least 1, got {n}.")
         counts = self.ratings_.user_counts
         strange = (u < 0) | (counts[u] == 0) if len(counts) else u < 0
-        n = min(int(n), len(self.items_))
+        n = min(counted(n, "n"), len(self.items_))
         codes, scores = best(self._scores, u, len(self.items_), n, seen, allowed)
         if strange.any():
             codes[strange], scores[strange] = self._popular(n, allowed)
@@ -193,7 +212,7 @@ class Recommender:
         if (at < 0).any():
             stranger = np.atleast_1d(wanted)[at < 0][0]
             raise ValueError(f"{stranger!r} is not among the {side} of this model.")
-        codes, scores = self._alike(side, at, min(int(n), len(names) - 1))
+        codes, scores = self._alike(side, at, min(counted(n, "n"), len(names) - 1))
         return named(names, codes, scores, one=np.ndim(wanted) == 0)
 
     def fold_in(self, X, y=None, sample_weight=None):
@@ -204,7 +223,7 @@ class Recommender:
         X, y : as in `fit`.
         """
         check_is_fitted(self)
-        ratings = as_ratings(X, y, sample_weight)
+        ratings = self._taken(X, y, sample_weight)
         known = find(self.items_, ratings.item_names, "items")
         rows = known[ratings.items] >= 0
         cut = lambda a: None if a is None else a[rows]
@@ -289,6 +308,6 @@ class AbstractFactors(Recommender, Estimator):
         F = self.item_factors_ if side == "items" else self.user_factors_
         if not F.shape[1]:
             return super()._alike(side, codes, n)
-        F = unit_rows(F)
+        F, _ = unit_rows(F, 0.0)
         own = sp.eye_array(len(F), dtype=np.int8, format="csr")
         return best(lambda at: F[at] @ F.T, codes, len(F), n, own, None)

@@ -108,14 +108,15 @@ def offsets(ratings: Ratings, kind: str, reg: float = 5.0) -> Offsets:
     n, m = ratings.shape
     mean = 0.0 if kind == "none" else ratings.mean
     b, c, w = np.zeros(n), np.zeros(m), ratings.weights
-    e = ratings.values.astype(np.float64) - mean
     if kind == "user":
-        b = solve(e, w, ratings.users, n, 0.0)
+        b = solve(ratings.values.astype(np.float64) - mean, w, ratings.users, n, 0.0)
     elif kind == "item":
-        c = solve(e, w, ratings.items, m, 0.0)
+        c = solve(ratings.values.astype(np.float64) - mean, w, ratings.items, m, 0.0)
     elif kind == "biases":
-        state = fit_biases(ratings, reg, reg, max_iter=50, tol=1e-10).state
-        b, c = state.b, state.c
+        run = fit_biases(ratings, reg, reg, max_iter=50, tol=1e-10)
+        if run.interrupted:  # what builds on this has not begun
+            raise KeyboardInterrupt
+        b, c = run.state.b, run.state.c
     return Offsets(mean, b, c)
 
 

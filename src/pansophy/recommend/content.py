@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..distances.dense import unit_rows
 from ..params import Flag, NonNegative
 from ..typing import Matrix, Words
 from .als import half, sides
 from .base import AbstractFactors
 from .bias import Center, new_users, offsets
 from .names import checked_names
-from .ranking import unit_rows
 
 WIDEST = 5000  # features, since a profile costs d^3
 
@@ -39,12 +39,12 @@ def described(features, items, dtype):
     """(Z, names): unit rows in the order of the sorted names."""
     Z: Any = features.toarray() if sp.issparse(features) else features
     Z = np.asarray(Z)
-    if Z.ndim != 2 or Z.dtype.kind not in "fiub":
+    if Z.ndim != 2 or not Z.size or Z.dtype.kind not in "fiub":
         raise ValueError("features of ContentRecommender must be a matrix of numbers.")
     if not np.isfinite(Z).all():
         raise ValueError("features of ContentRecommender contain NaN or infinity.")
     names, way = checked_names(items, len(Z), "items of ContentRecommender")
-    Z = unit_rows(Z.astype(dtype))
+    Z, _ = unit_rows(Z.astype(dtype), 0.0)
     if way is None:
         return Z, names
     out = np.empty_like(Z)

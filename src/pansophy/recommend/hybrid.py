@@ -107,14 +107,21 @@ class HybridRecommender(Recommender, Estimator):
     def fit(self, X, y=None, sample_weight=None):
         """Fit every part; `Recommender` says what X and y may be."""
         ratings = self._begin_ratings(X, y, sample_weight)
-        given = self.recommenders
-        parts = [ALS(8, random_state=0), ItemKNN()] if given is None else list(given)
+        parts = self._parts()
         a = self._shares(parts)
         fitted = [clone(part).fit(ratings) for part in parts]
         items = union([part.items_ for part in fitted])
         self.recommenders_, self.weights_ = fitted, a
         self._remember(ratings.with_names(items=items))
         return self
+
+    def _parts(self):
+        given = self.recommenders
+        return [ALS(8, random_state=0), ItemKNN()] if given is None else list(given)
+
+    def _uses_weights(self):
+        members = [p for p in self._parts() if isinstance(p, Recommender)]
+        return all(part._uses_weights() for part in members)
 
     def _shares(self, parts):
         name = "recommenders of HybridRecommender"

@@ -19,6 +19,8 @@ def as_ratings(X, y=None, sample_weight=None) -> Ratings:
             raise ValueError("y must be None when X is Ratings: they hold the values.")
         if sample_weight is None:
             return X
+        if X.weights is not None:
+            raise ValueError("sample_weight must be None: the Ratings have weights.")
         u, i, r = X.to_triplets()
         made = Ratings.from_triplets(u, i, r, times=X.times, weights=sample_weight)
         return made.with_names(users=X.user_names, items=X.item_names)
@@ -37,16 +39,14 @@ def as_ratings(X, y=None, sample_weight=None) -> Ratings:
             "ratings goes through Ratings.from_matrix."
         )
     values = columns[2] if y is None else y
-    return Ratings.from_triplets(*columns[:2], values, weights=sample_weight)
+    return Ratings.from_triplets(columns[0], columns[1], values, weights=sample_weight)
 
 
 def split_columns(X) -> list:
     """The columns of an array, list of rows or data frame."""
     if hasattr(X, "columns") or isinstance(X, dict):
-        take = columns_of(X)
-        return [
-            take(name, "ratings") for name in (X if isinstance(X, dict) else X.columns)
-        ]
+        take, names = columns_of(X)
+        return [take(name, "ratings") for name in names]
     rows = X if hasattr(X, "dtype") else list_of_rows(X)
     rows = np.asarray(rows)
     if rows.ndim != 2:
@@ -59,7 +59,7 @@ def split_columns(X) -> list:
 def list_of_rows(X):
     """A list of rows that may mix numbers and text, as an array that keeps them so."""
     rows = [tuple(row) for row in X]
-    if any(isinstance(value, str) for row in rows[:1] for value in row):
+    if any(isinstance(value, str) for row in rows for value in row):
         out = np.empty((len(rows), len(rows[0])), object)
         out[:] = rows
         return out

@@ -13,7 +13,8 @@ i_1, ..., i_k the first k items of a ranking; rel_j is 1 if i_j is in R.
 
 and over users the mean of these, without the users for whom R is empty: for them
 nothing can be right. The k in (1) is the k asked for, even if fewer items were ranked.
-(4) is linear in the gains, as scikit-learn's `ndcg_score` is. Over all users
+An item that is ranked twice counts at its first place. (4) is linear in the gains, as
+scikit-learn's `ndcg_score` is. Over all users
 
     coverage     = share of the catalogue that is among anyone's first k         (7)
 
@@ -26,9 +27,10 @@ Refs      [Jarvelin2002] (4); [Krichene2020] why no samples
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from .inputs import as_ratings
-from .names import find
+from .names import counted, find
 
 
 class Hits(NamedTuple):
@@ -63,8 +65,7 @@ class Report(NamedTuple):
 
 def looked_up(relevant, ranked, k) -> Hits:
     """Hits from names: collections (or dicts of gains) and lists."""
-    if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}.")
+    k = counted(k, "k")
     if len(relevant) != len(ranked):
         raise ValueError(f"{len(relevant)} users cannot have {len(ranked)} rankings.")
     m = len(ranked)
@@ -73,7 +74,9 @@ def looked_up(relevant, ranked, k) -> Hits:
         good = good if isinstance(good, dict) else dict.fromkeys(good, 1.0)
         good = {i: g for i, g in good.items() if g > 0}
         first = list(listed)[:k]
-        gains[row, : len(first)] = [good.get(i, 0.0) for i in first]
+        again = [i in first[:j] for j, i in enumerate(first)]
+        own = [0.0 if a else good.get(i, 0.0) for i, a in zip(first, again)]
+        gains[row, : len(first)] = own
         top = sorted(good.values(), reverse=True)[:k]
         ideal[row, : len(top)], n[row] = top, len(good)
     return Hits(gains, n, ideal)
@@ -200,7 +203,7 @@ def reciprocal_rank_at_k(relevant, ranked, k=10, *, average=True):
 def coverage_at_k(ranked, n_items, k=10) -> float:
     """Eq. (7): the share of n_items items that is among anyone's first k."""
     seen = {i for listed in ranked for i in list(listed)[:k] if i is not None}
-    return len(seen) / n_items
+    return len(seen) / counted(n_items, "n_items")
 
 
 def hits_of(model, test, k, exclude_seen):
@@ -241,7 +244,7 @@ def evaluate(model, test, k=10, *, threshold=None, exclude_seen=True) -> Report:
     -------
     Report
         Users without a relevant item do not count in the rankings. rmse and mae are
-        of all test ratings, NaN for a model of implicit feedback.
+        of all test ratings, by their weights, NaN for a model of implicit feedback.
 
     Examples
     --------
@@ -253,7 +256,8 @@ def evaluate(model, test, k=10, *, threshold=None, exclude_seen=True) -> Report:
     >>> 0 < report.ndcg < 1 and 0 < report.rmse < 1.2
     True
     """
-    test = as_ratings(test)
+    check_is_fitted(model)
+    k, test = counted(k, "k"), as_ratings(test)
     good = test if threshold is None else test[test.values >= threshold]
     if not len(good):
         raise ValueError("no test rating is relevant: nothing to evaluate.")
@@ -261,10 +265,21 @@ def evaluate(model, test, k=10, *, threshold=None, exclude_seen=True) -> Report:
     error = np.array([np.nan])
     if not getattr(model, "implicit", False):
         error = model.predict(test) - test.values
-    means = [
-        averaged(f(hits), True)
-        for f in (precision, recall, average_precision, ndcg, hit, reciprocal)
-    ]
+    mean = lambda f: averaged(f(hits), True)
     coverage = len(np.unique(codes[codes >= 0])) / max(len(model.items_), 1)
-    rmse, mae = np.sqrt(np.mean(error**2)), np.mean(np.abs(error))
-    return Report(k, len(hits.gains), *means, coverage, float(rmse), float(mae))
+    w = test.weights if len(error) == len(test) else None
+    rmse = np.sqrt(np.average(error**2, weights=w))
+    mae = np.average(np.abs(error), weights=w)
+    return Report(
+        k=k,
+        n_users=len(hits.gains),
+        precision=mean(precision),
+        recall=mean(recall),
+        average_precision=mean(average_precision),
+        ndcg=mean(ndcg),
+        hit_rate=mean(hit),
+        reciprocal_rank=mean(reciprocal),
+        coverage=coverage,
+        rmse=float(rmse),
+        mae=float(mae),
+    )

@@ -5,8 +5,23 @@ whole numbers that are not spread out is counted; anything else goes through Arr
 dictionary encoding, which hashes.
 """
 
+from operator import index
+
 import numpy as np
 import pyarrow as pa
+
+KINDS = {"U": "text", "M": "dates"}
+
+
+def counted(n, what) -> int:
+    """A whole number of at least 1."""
+    try:
+        n = index(n)
+    except TypeError:
+        raise TypeError(f"{what} must be a whole number, got {n!r}.") from None
+    if n < 1:
+        raise ValueError(f"{what} must be at least 1, got {n}.")
+    return n
 
 
 def plain(labels, what="names"):
@@ -88,8 +103,8 @@ def find(names, labels, what="names"):
     a = plain(labels, what)
     if not len(a) or not len(names):
         return np.full(len(a), -1, np.int32)
-    if (a.dtype.kind == "U") != (names.dtype.kind == "U"):
-        here, there = ("text" if x.dtype.kind == "U" else "numbers" for x in (a, names))
+    here, there = (KINDS.get(x.dtype.kind, "numbers") for x in (a, names))
+    if here != there:
         raise TypeError(f"{what} are {there} in this model, got {here}.")
     at = np.minimum(np.searchsorted(names, a), len(names) - 1)
     return np.where(names[at] == a, at, -1).astype(np.int32)
@@ -123,11 +138,14 @@ def numbers(values, n, what) -> np.ndarray:
         raise ValueError(f"{what} must have length {n}, got shape {r.shape}.")
     if not np.isfinite(r).all():
         raise ValueError(f"{what} contain NaN or infinity.")
+    most = float(np.abs(r).max(initial=0))
+    if most and most > np.sqrt(np.finfo(r.dtype).max / n):
+        raise ValueError(f"{what} are too large: the sum of their squares overflows.")
     return r
 
 
 def columns_of(frame):
-    """name, what -> that column of a data frame or dict."""
+    """(name, what -> that column, all names) of a data frame or dict."""
     if not isinstance(frame, dict):
         import narwhals as nw
 
@@ -138,12 +156,14 @@ def columns_of(frame):
                 f"a {type(frame).__name__} is not a data frame or dict of columns."
             ) from error
 
+    names = list(frame) if isinstance(frame, dict) else frame.columns
+
     def take(name, what):
-        if name not in (frame if isinstance(frame, dict) else frame.columns):
+        if name not in names:
             raise ValueError(f"there is no column {name!r} for the {what}.")
         column = frame[name]
         if isinstance(frame, dict):
             return column
         return column.to_arrow() if column.dtype == nw.String else column.to_numpy()
 
-    return take
+    return take, names

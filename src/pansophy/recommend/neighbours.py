@@ -23,8 +23,10 @@ it is the mean of the item. With `implicit`, where ratings
 are counts, f_ai = sum_b sim_ab r_bi: a score, not a rating.
 
 For each row only its `pool` most similar rows are kept, so memory is O(n pool) and the
-k of (5) are chosen among them; pool >= n - 1 is (5) to the letter. Weights of ratings
-are not looked at.
+k of (5) are chosen among them; pool >= n - 1 is (5) to the letter.
+
+A cell is one opinion, however often it was given: duplicates are averaged and count
+once. Ratings with weights are refused.
 
 Cost      similarities: sum over items of (its ratings)^2; a prediction: pool log n
 Shapes    neighbors, similarities (n, pool)
@@ -56,14 +58,14 @@ def means_by_row(ratings, mean=None) -> np.ndarray:
     return mean + solve(rest, None, ratings.users, ratings.shape[0], 0.0)
 
 
-def left_over(ratings, row_means=0.0, column_means=0.0):
-    """The sorted ratings less the means."""
-    taken = 0.0
-    if np.ndim(row_means):
-        taken = row_means[ratings.users]
-    elif np.ndim(column_means):
-        taken = column_means[ratings.items]
-    return filled(ratings.order, ratings.values - taken)
+def left_over(ratings, row_means=None, column_means=None):
+    """The sorted ratings less the means of their rows or columns."""
+    rest = ratings.values
+    if row_means is not None:
+        rest = rest - row_means[ratings.users]
+    elif column_means is not None:
+        rest = rest - column_means[ratings.items]
+    return filled(ratings.order, rest)
 
 
 def prepared(ratings, metric, columns):
@@ -111,6 +113,9 @@ def neighbours(query: Ratings, train: Ratings, metric, pool, shrinkage, min_over
 
 class AbstractNeighbours(Recommender, Estimator):
     """Eq. (5) for rows that are users or items; members say which."""
+
+    def _uses_weights(self):
+        return False
 
     def _pooled(self, query, train):
         how = (self.metric, self.pool, self.shrinkage, self.min_overlap)
@@ -194,9 +199,9 @@ class UserKNN(AbstractNeighbours):
     implicit: Flag = False
     clip: Flag = False
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None):
         """Compare the users; `Recommender` says what X and y may be."""
-        ratings = self._begin_ratings(X, y, sample_weight)
+        ratings = self._begin_ratings(X, y)
         self._pooled(ratings, ratings)
         self.train_, self.user_means_ = ratings, self._means(ratings)
         self.item_means_ = self._means(ratings.T)
@@ -277,9 +282,9 @@ class ItemKNN(AbstractNeighbours):
     implicit: Flag = False
     clip: Flag = False
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None):
         """Compare the items; `Recommender` says what X and y may be."""
-        ratings = self._begin_ratings(X, y, sample_weight)
+        ratings = self._begin_ratings(X, y)
         side = ratings.T
         self._pooled(side, side)
         self.item_means_, self.user_means_ = self._means(side), self._means(ratings)

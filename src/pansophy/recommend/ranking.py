@@ -54,9 +54,3 @@ def hide(S, rows, seen):
         return
     shift = np.repeat(begin - np.r_[0, np.cumsum(sizes)[:-1]], sizes)
     S[np.repeat(known, sizes), seen.indices[np.arange(total) + shift]] = -np.inf
-
-
-def unit_rows(F):
-    """Rows of length 1; a row of zeros stays."""
-    size = np.sqrt(np.einsum("ij,ij->i", F, F))
-    return F / np.where(size > 0, size, 1)[:, None]

@@ -8,9 +8,9 @@ this package sums over the known cells D only.
 Duplicates. Two rows for one cell are merged, in the place of the first:
 
     "mean"   the weighted mean of the values, and the sum of the weights (default)
-    "sum"    the sum of the values: counts of plays or purchases
+    "sum"    the weighted sum of the values, without weights: counts of plays
     "last", "first"   the row with the latest (earliest) time, else the last (first)
-    "max"    the largest value
+    "max"    the row with the largest value, of equal ones the last
     "error"  refused
 
 "mean" loses nothing: sum_j w_j (r_j - f)^2 over the rows of a cell differs by a
@@ -107,7 +107,7 @@ class Ratings:
         `user`, `item`, `rating` and `time` name the columns; rating=None makes every
         rating 1. `how` goes to `from_triplets`.
         """
-        take = columns_of(frame)
+        take, _ = columns_of(frame)
         named = {"user": user, "item": item, "rating": rating, "time": time}
         u, i, r, t = (
             None if name is None else take(name, what) for what, name in named.items()
@@ -190,11 +190,6 @@ class Ratings:
         return filled(self.order, self.values)
 
     @cached_property
-    def csr_weights(self) -> np.ndarray | None:
-        """The weights in the order of `csr`."""
-        return None if self.weights is None else self.weights[self.order.data]
-
-    @cached_property
     def user_counts(self) -> np.ndarray:
         """Ratings of each user."""
         return np.bincount(self.users, minlength=self.shape[0])
@@ -238,6 +233,10 @@ class Ratings:
             columns["time"] = self.times
         return nw.from_dict(columns, backend=backend).to_native()
 
+    def unweighted(self) -> "Ratings":
+        """The same ratings, each counting once."""
+        return self if self.weights is None else replace(self, weights=None)
+
     def with_names(self, *, users=None, items=None) -> "Ratings":
         """The same ratings in wider lists of names (users or items without ratings)."""
         out = self
@@ -278,6 +277,9 @@ def merged(ratings, rule) -> Ratings:
     if rule not in DUPLICATES:
         known = ", ".join(map(repr, DUPLICATES))
         raise ValueError(f"duplicates must be one of {known}, got {rule!r}.")
+    if rule == "sum" and ratings.weights is not None:  # as if the rows were repeated
+        values = ratings.values * ratings.weights
+        ratings = replace(ratings, values=values, weights=None)
     order = ratings.order
     at, cells = order.data, order.indices
     new = np.ones(len(at), bool)
@@ -319,12 +321,13 @@ def pick(ratings, at, starts, rule):
         values = np.add.reduceat(w * r, starts) / weights
         same = np.maximum.reduceat(r, starts) == np.minimum.reduceat(r, starts)
         return keep, np.where(same, r[starts], values).astype(r.dtype), weights
-    if rule in ("sum", "max"):
-        add = np.add if rule == "sum" else np.maximum
-        return keep, add.reduceat(r, starts), None if w is None else w[keep]
+    if rule == "sum":
+        return keep, np.add.reduceat(r, starts), None
     ends = np.r_[starts[1:], len(at)]
-    if ratings.times is not None:
+    rank = r if rule == "max" else ratings.times
+    if rank is not None:
+        rank = r if rule == "max" else rank[at]
         group = np.repeat(np.arange(len(starts)), ends - starts)
-        at = at[np.lexsort((ratings.times[at], group))]  # stable within equal times
-    keep = at[ends - 1] if rule == "last" else at[starts]
+        at = at[np.lexsort((rank, group))]  # stable within equal times
+    keep = at[starts] if rule == "first" else at[ends - 1]
     return keep, ratings.values[keep], None if w is None else w[keep]

@@ -71,7 +71,7 @@ def baskets(X):
         C.eliminate_zeros()
         return C, np.arange(C.shape[1])
     if hasattr(X, "columns"):
-        take, names = columns_of(X), list(X.columns)
+        take, names = columns_of(X)
         table = np.column_stack([np.asarray(take(c, "items")) for c in names])
         return held(table), plain(names)
     if hasattr(X, "dtype"):

@@ -106,7 +106,8 @@ def descent(ratings, start, rng, *, m, reg, rate, decay, biased, **how):
                 pass
         return State(b, c, U, V, state.t + 1, value(b, c, U, V))
 
-    return iterate(round_, State(*start, 0, value(*start)), **how)
+    b, c, U, V = start
+    return iterate(round_, State(b, c, U, V, 0, value(b, c, U, V)), **how)
 
 
 @dataclass(eq=False, repr=False)

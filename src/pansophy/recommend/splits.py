@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .inputs import split_columns
-from .names import coded, plain
+from .names import coded, counted, plain
 from .ratings import Ratings
 
 
@@ -71,7 +71,11 @@ def temporal_split(ratings, test_size=0.2) -> tuple[Ratings, Ratings]:
     if not 0 < test_size < 1:
         raise ValueError(f"test_size must be between 0 and 1, got {test_size}.")
     times = times_of(ratings, None)
+    if len(times) < 2:
+        raise ValueError(f"2 ratings are needed to be split, got {len(times)}.")
     late = times >= moment(times, round((1 - test_size) * len(times)))
+    if late.all():
+        raise ValueError("too many ratings have the same time to be split.")
     return ratings[~late], ratings[late]
 
 
@@ -88,7 +92,7 @@ def leave_last_out(ratings, n=1) -> tuple[Ratings, Ratings]:
     >>> train.to_triplets()[0].tolist(), test.to_triplets()[0].tolist()
     ([1, 2], [1])
     """
-    late = last_rows(ratings.users, times_of(ratings, None), n)
+    late = last_rows(ratings.users, times_of(ratings, None), counted(n, "n"))
     return ratings[~late], ratings[late]
 
 
@@ -122,7 +126,7 @@ class TemporalSplit:
     def split(self, X, y=None, groups: Any = None):
         """Yield (train, test) row numbers; groups are the times."""
         times = times_of(X, groups)
-        n, parts = len(times), self.n_splits + 1
+        n, parts = len(times), counted(self.n_splits, "n_splits") + 1
         if n < parts:
             raise ValueError(f"{self.n_splits} splits need {parts} rows, got {n}.")
         cuts = [moment(times, j * n // parts) for j in range(1, parts)]
@@ -159,7 +163,7 @@ class LeaveLastOut:
 
     def split(self, X, y=None, groups: Any = None):
         """Yield (train, test) row numbers; groups are the times."""
-        late = last_rows(users_of(X), times_of(X, groups), self.n)
+        late = last_rows(users_of(X), times_of(X, groups), counted(self.n, "n"))
         if not late.any():
             raise ValueError(f"no user has more than n={self.n} rows.")
         yield np.flatnonzero(~late), np.flatnonzero(late)

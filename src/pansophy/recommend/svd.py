@@ -15,7 +15,8 @@ This is latent semantic analysis: read documents for users and words for items, 
 factors are topics. It differs from principal components in that A is not centred by
 column and that (3) rescales, so distances between rows are not kept. Zero is a good
 guess for a cell only after the offsets are off, and users with few ratings are drawn to
-their offset. A new user with row a has U = a V / S.
+their offset. A new user with row a has U = a V / S. The cut of (2) has no weights:
+ratings with weights are refused, duplicates are averaged and count once.
 
 Cost and memory: those of a truncated SVD of a sparse matrix; A is never dense.
 
@@ -86,12 +87,12 @@ class SVDRecommender(AbstractFactors):
     clip: Flag = False
     random_state: Seed = None
 
-    def fit(self, X, y=None, sample_weight=None):
-        """Decompose the ratings; `Recommender` says what X and y may be.
+    def _uses_weights(self):
+        return False
 
-        Weights enter the offsets only: a decomposition has none.
-        """
-        ratings = self._begin_ratings(X, y, sample_weight)
+    def fit(self, X, y=None):
+        """Decompose the ratings; `Recommender` says what X and y may be."""
+        ratings = self._begin_ratings(X, y)
         off = offsets(ratings, self.center, self.bias_reg)
         k = min(self.n_factors, *ratings.shape)
         A, rng = residuals(ratings, off), rng_from(self.random_state)

@@ -86,12 +86,16 @@ class AttributeClassifier(AbstractFewLabels):
         sample_weight : array of shape (n,), optional
             Handed to the classifiers.
         """
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class", accept_sparse="csr")
+        X, y, w = self._begin(
+            X, y, sample_weight, y_kind="class", accept_sparse="csr",
+            ensure_all_finite=self._finite(),
+        )  # fmt: skip
         seen = np.unique(y)
         self.classes_, self.signatures_ = self._table(seen)
         lost = np.setdiff1d(seen, self.classes_)
         if len(lost):
-            raise ValueError(f"signatures has none for class {lost[0]!r} of y.")
+            label = lost.tolist()[0]
+            raise ValueError(f"signatures has none for class {label!r} of y.")
         if len(self.classes_) < 2:
             raise ValueError("a classifier needs 2 classes, got 1 class.")
         S = self.signatures_
@@ -119,6 +123,10 @@ class AttributeClassifier(AbstractFewLabels):
     def _table(self, seen):
         """Classes in order, and their signatures."""
         S = self.signatures
+        if self.classes is not None and (S is None or isinstance(S, dict)):
+            raise ParameterError(
+                "classes names the rows of an array of signatures, and there is none."
+            )
         if S is None:
             return seen, np.eye(len(seen))
         if isinstance(S, dict):

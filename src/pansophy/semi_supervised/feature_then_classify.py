@@ -109,7 +109,9 @@ class FeatureThenClassify(AbstractFewLabels):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        inner = self.transformer
-        sparse = inner is not None and hasattr(inner, "__sklearn_tags__")
-        tags.input_tags.sparse &= sparse and inner.__sklearn_tags__().input_tags.sparse
+        inner, takes = self.transformer, None
+        if inner is not None and hasattr(inner, "__sklearn_tags__"):
+            takes = inner.__sklearn_tags__().input_tags
+        tags.input_tags.sparse &= takes is not None and takes.sparse
+        tags.input_tags.allow_nan = takes is not None and takes.allow_nan
         return tags

@@ -25,6 +25,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..base import Classifier, Estimator
 from ..core import arrays
@@ -38,6 +39,7 @@ from ..mixture.starts import given
 from ..mixture.steps import Params, Table, draws, fitted, mapped, run, spread, tabled
 from ..params import Count, Flag, Natural, NonNegative, ParameterError, Verbosity
 from ..typing import Matrix, Seed, Words
+from .labels import told
 
 
 def split_labels(y, X, classes=None):
@@ -189,7 +191,7 @@ class GaussianMixtureClassifier(Classifier, Estimator):
         self : GaussianMixtureClassifier
         """
         X, y, w = self._begin(
-            X, y, sample_weight, y_kind="class", ensure_all_finite="allow-nan"
+            X, told(y), sample_weight, y_kind="class", ensure_all_finite="allow-nan"
         )
         self.classes_, codes = split_labels(y, X, self.classes)
         c = len(self.classes_)
@@ -285,7 +287,7 @@ class GaussianMixtureClassifier(Classifier, Estimator):
 
     def sample(self, n_samples=1):
         """Draw rows and their classes."""
-        self._ready(self.means_)
+        check_is_fitted(self)
         p = self._params()
         rng = rng_from(self.random_state)
         X, z = draws(p.weights, p.normal, n_samples, rng, self.means_)

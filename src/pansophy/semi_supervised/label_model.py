@@ -81,10 +81,12 @@ def maximise(stats: Stats, a, tied) -> Params:
     p = stats.classes / stats.classes.sum()
     if not tied:
         C = stats.votes + a
-        return Params(p, C / C.sum(axis=2, keepdims=True))
+        total = C.sum(axis=2, keepdims=True)
+        seen = total > 0  # with a = 0 a labeller may never have met a class
+        return Params(p, np.where(seen, C, 1 / K) / np.where(seen, total, 1))
     right = np.trace(stats.votes, axis1=1, axis2=2) + a
     total = stats.votes.sum(axis=(1, 2)) + K * a
-    acc = right / total
+    acc = np.where(total > 0, right, 1 / K) / np.where(total > 0, total, 1)
     off = (1 - acc) / max(K - 1, 1)
     C = off[:, None, None] + (acc - off)[:, None, None] * np.eye(K)
     return Params(p, C)

@@ -49,6 +49,7 @@ from ..graphs import connected_components, knn_graph
 from ..kernels import RBF
 from ..optim import conjugate_gradient
 from ..params import Count, Jobs, NonNegative, OpenFraction
+from .labels import told
 
 FIT = 1 << 29  # bytes of a kernel matrix that is kept
 
@@ -90,9 +91,8 @@ def kernel_graph(X, kernel, *, loops) -> Graph:
         kept = np.concatenate(list(threads.run((lambda c=c: part(c)) for c in cuts)))
 
     def product(F):
-        if kept is not None:
-            return kept @ F
-        tasks = ((lambda c=c: part(c) @ F) for c in cuts)
+        rows_of = part if kept is None else kept.__getitem__
+        tasks = ((lambda c=c: rows_of(c) @ F) for c in cuts)
         return np.concatenate(list(threads.run(tasks, blas=True)))
 
     def reached(mask):
@@ -193,7 +193,7 @@ class AbstractLabelGraph(Classifier, Estimator):
         y : array of shape (n,)
             Labels; -1, or the empty text, where there is none.
         """
-        X, y, _ = self._begin(X, y, y_kind="class")
+        X, y, _ = self._begin(X, told(y), y_kind="class")
         known = known_labels(y)
         if not known.any():
             raise ValueError("y holds no label at all: at least one must be known.")
@@ -205,7 +205,8 @@ class AbstractLabelGraph(Classifier, Estimator):
             W = self._graph(X)
             lost = ~W.reached(known) if known.sum() < len(y) else np.zeros(len(y), bool)
             run = lambda task: self._solved(W, Y, known, task)
-            F = self._drive(run, total=self.max_iter, X=X).state.position
+            with threads.single_blas():  # sums in one order, whatever the threads
+                F = self._drive(run, total=self.max_iter, X=X).state.position
         F = np.where(lost[:, None], prior, np.maximum(F, 0.0))
         self.X_ = X
         self.label_distributions_ = shares(F, prior)

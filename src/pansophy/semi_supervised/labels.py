@@ -1,5 +1,6 @@
 """What classifiers with few labels share: which rows have one, and fits on these."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ def has(name):
     """Whether the classifier inside, fitted or not, has a method."""
 
     def check(self):
-        inner = getattr(self, "estimator_", None) or self._learner()
-        getattr(inner, name)
+        fitted = getattr(self, "estimator_", None)
+        getattr(self._learner() if fitted is None else fitted, name)
         return True
 
     return check
@@ -29,6 +30,25 @@ def probabilities(model, X, classes):
     return full
 
 
+def told(y):
+    """Labels; a -1 among text, scikit-learn's way to say none, as the empty text.
+
+    Examples
+    --------
+    >>> from pansophy.semi_supervised.labels import told
+    >>> told(["a", -1, "b"])
+    ['a', '', 'b']
+    """
+    listed = isinstance(y, (list, tuple))
+    if not listed and getattr(getattr(y, "dtype", None), "kind", "") != "O":
+        return y
+    values = list(y)
+    if not any(isinstance(v, str) for v in values):
+        return y
+    values = ["" if isinstance(v, Integral) and v == -1 else v for v in values]
+    return values if listed else np.array(values, dtype=object)
+
+
 class AbstractFewLabels(Classifier, Estimator):
     """Checks, codes for labels, and fits to the rows that have one."""
 
@@ -40,8 +60,9 @@ class AbstractFewLabels(Classifier, Estimator):
     def _start(self, X, y, sample_weight, accept_sparse: Any = "csr"):
         """Rows, the code of each label (-1 without one) and weights; sets classes_."""
         X, y, w = self._begin(
-            X, y, sample_weight, y_kind="class", accept_sparse=accept_sparse
-        )
+            X, told(y), sample_weight, y_kind="class", accept_sparse=accept_sparse,
+            ensure_all_finite=self._finite(),
+        )  # fmt: skip
         known = known_labels(y)
         if not known.any():
             raise ValueError("y holds no label at all: at least one must be known.")
@@ -70,12 +91,18 @@ class AbstractFewLabels(Classifier, Estimator):
         part = X if len(rows) == X.shape[0] else X[rows]
         return model.fit(part, self.classes_[codes[rows]], **extra)
 
+    def _finite(self):
+        """Whether values may be missing: where the classifier inside takes that."""
+        return "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True
+
     def _rows(self, X):
-        return self._ready(X, accept_sparse="csr")
+        return self._ready(X, accept_sparse="csr", ensure_all_finite=self._finite())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         inner = self._learner()
         if hasattr(inner, "__sklearn_tags__"):
-            tags.input_tags.sparse = inner.__sklearn_tags__().input_tags.sparse
+            takes = inner.__sklearn_tags__().input_tags
+            tags.input_tags.sparse = takes.sparse
+            tags.input_tags.allow_nan = takes.allow_nan
         return tags

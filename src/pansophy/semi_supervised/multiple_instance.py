@@ -107,7 +107,10 @@ class MultipleInstance(AbstractFewLabels):
         groups : array of shape (n,), optional
             The bag of each row; None makes each row a bag.
         """
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class", accept_sparse="csr")
+        X, y, w = self._begin(
+            X, y, sample_weight, y_kind="class", accept_sparse="csr",
+            ensure_all_finite=self._finite(),
+        )  # fmt: skip
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("y must hold at least 2 classes, got 1 class.")
@@ -163,6 +166,8 @@ class MultipleInstance(AbstractFewLabels):
         check_is_fitted(self)
         P = probabilities(self.estimator_, self._rows(X), self.classes_)
         names, bag = np.unique(np.asarray(groups), return_inverse=True)
+        if bag.shape != (len(P),):
+            raise ValueError(f"groups must hold {len(P)} bags, got {bag.shape}.")
         top = P[highest(P[:, 1:].max(axis=1), bag, len(names))]
         kind = 1 + top[:, 1:].argmax(axis=1)
         rather = top[np.arange(len(top)), kind] > top[:, 0]

@@ -35,7 +35,7 @@ from ..params import Count, NonNegative, Verbosity
 
 def class_means(X, w, z, k, m):
     """Eq. (2): the mean of the rows of each class; m is a point amid them."""
-    cells = held_cells(X, w, z, k, m)
+    cells = held_cells((X, w, z), k, m)
     return m + cells.sums / cells.mass[:, None]
 
 

@@ -42,6 +42,7 @@ class State(NamedTuple):
     when: np.ndarray  # the round that labelled a row: 0 known, -1 never
     model: Any = None
     changed: int = -1  # labels given or changed
+    rounds: int = 0
 
 
 def surest(best, free, threshold, criterion, k_best):
@@ -137,11 +138,10 @@ class SelfTrainingClassifier(AbstractFewLabels):
             new = np.where(free, -1, state.codes)
             new[pick] = guess[pick]
             changed = int(np.count_nonzero(new != state.codes))
-            round_ = state.when.max() + 1 if changed else 0
-            when = np.where(
-                new < 0, -1, np.where(new != state.codes, round_, state.when)
-            )
-            return State(float(np.mean(new < 0)), new, when, model, changed)
+            turn = state.rounds + 1
+            when = np.where(new == state.codes, state.when, turn)
+            when = np.where(new < 0, -1, when)
+            return State(float(np.mean(new < 0)), new, when, model, changed, turn)
 
         def change(old, new):
             done = not np.any(new.codes < 0) and not self.revise

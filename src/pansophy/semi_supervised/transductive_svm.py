@@ -33,7 +33,14 @@ import numpy as np
 from ..core.iterate import iterate
 from ..core.progress import SILENT
 from ..optim import lbfgs
-from ..params import Count, Fraction, NonNegative, Positive, Verbosity
+from ..params import (
+    Count,
+    Fraction,
+    NonNegative,
+    ParameterError,
+    Positive,
+    Verbosity,
+)
 from ..svm import LinearSVC
 from .labels import AbstractFewLabels
 
@@ -154,6 +161,10 @@ class TransductiveSVM(AbstractFewLabels):
         X = np.asarray(X, float)
         if len(self.classes_) < 2:
             raise ValueError("y must hold at least 2 classes, got 1 class.")
+        if self.balance is not None and len(self.classes_) > 2:
+            raise ParameterError(
+                f"balance is for two classes, and y holds {len(self.classes_)}."
+            )
         w = np.ones(len(codes)) if w is None else w
         machine = self._fit_rows(self._learner(), X, codes, w)
         coef, bias = machine.coef_.copy(), np.array(machine.intercept_, float)
@@ -186,7 +197,7 @@ class TransductiveSVM(AbstractFewLabels):
             positive = codes[told] == (k if len(coef) > 1 else 1)
             y = np.where(positive, 1.0, -1.0)
             r = np.average(positive, weights=w[told])
-            if self.balance is not None and len(coef) == 1:
+            if self.balance is not None:
                 r = self.balance
             given = (X[told] - middle, y, w[told], Z, e, coef[k], 2 * r - 1)
             run = lambda task, g=given: separate(*g, task=task, **how)

@@ -24,6 +24,7 @@ from numba import njit
 
 from ._absolute import middle
 from ._frontier import pop, push
+from ._hist import less
 from ._layout import (
     B_CODE,
     B_FOUND,
@@ -221,14 +222,6 @@ def prepare(P, N, S, member, C, free, draw):
                 draw_one(key, perm, f, m)
                 use[perm[f]] = 1
     return rows
-
-
-@njit(**INNER)
-def less(H, G):
-    """H -= G."""
-    for b in range(H.shape[0]):
-        for k in range(H.shape[1]):
-            H[b, k] -= G[b, k]
 
 
 @njit(**LOOP)

@@ -211,7 +211,7 @@ def sizes(table, kind):
             size *= w[cut]
         return np.array([np.sum(size), np.sum(w[cut])])
 
-    size, mass = sum(in_blocks(block, len(y)))
+    size, mass = np.sum(list(in_blocks(block, len(y))), axis=0)
     return float(size), float(mass)
 
 

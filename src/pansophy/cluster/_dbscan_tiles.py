@@ -1,0 +1,210 @@
+"""Compiled loops of `dbscan_tiles.py`: what products say, and what they leave open."""
+
+import numpy as np
+from numba import njit
+
+from ..graphs._spanning import root
+from ._dbscan import near
+
+STEP = 64  # entries of a tile looked at together
+ROOM = 1 + 1e-12  # of distances of boxes, for rounding
+
+
+@njit(cache=True, nogil=True)
+def gaps(low, high, lo, hi):
+    """Squared distances from one box to many."""
+    out = np.empty(len(lo))
+    for u in range(len(lo)):
+        total = 0.0
+        for c in range(len(low)):
+            g = max(max(low[c] - hi[u, c], lo[u, c] - high[c]), 0.0)
+            total += g * g
+        out[u] = total
+    return out
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+def in_reach(P, rows, lo, hi, limit):
+    """Those of the rows that are within the radius of a box."""
+    out, count = np.empty(len(rows), np.int64), 0
+    for i in rows:
+        x, total = P[i], 0.0
+        for c in range(len(lo)):
+            g, h = lo[c] - x[c], x[c] - hi[c]
+            g = g if g > h else h
+            g = g if g > 0.0 else 0.0
+            total += g * g
+        out[count] = i
+        count += not (total > limit * ROOM)
+    return out[:count]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+def along(P, rows, g):
+    """Products of rows with a direction, and the largest sum of absolute terms."""
+    out, top = np.empty(len(rows)), 0.0
+    for k in range(len(rows)):
+        x, total, size = P[rows[k]], 0.0, 0.0
+        for c in range(len(g)):
+            total += x[c] * g[c]
+            size += abs(x[c] * g[c])
+        out[k] = total
+        top = max(top, size)
+    return out, top
+
+
+@njit(cache=True, nogil=True)
+def facing(P, a, b, start, stop, limit):
+    """Which rows of a and of b may be within reach, seen along a line."""
+    g, size = stop - start, 0.0
+    for c in range(len(g)):
+        size += g[c] * g[c]
+    (p, most), (q, more) = along(P, a, g), along(P, b, g)
+    last, first = -np.inf, np.inf
+    for v in p:
+        last = max(last, v)
+    for v in q:
+        first = min(first, v)
+    far = np.sqrt(limit * size) * ROOM + 1e-15 * len(g) * (most + more)
+    return ~(first - p > far), ~(q - last > far)
+
+
+@njit(cache=True, nogil=True)
+def surely(line, limit):
+    """How many entries are at most the limit."""
+    count = 0
+    for j in range(len(line)):
+        count += line[j] <= limit
+    return count
+
+
+@njit(cache=True, nogil=True)
+def perhaps(line, start, stop, limit):
+    """Whether any entry is not above the limit; one that is not a number may be."""
+    found = np.int32(0)
+    a = line[start:stop]
+    for j in range(stop - start):
+        found |= np.int32(not (a[j] > limit))
+    return found != 0
+
+
+@njit(cache=True, nogil=True)
+def found(i, j, w, total, held, lists):
+    """Row j is within reach of row i."""
+    total[i] += w[j] if len(w) else 1.0
+    if held[i] < lists.shape[1]:
+        lists[i, held[i]] = j
+    held[i] += 1
+
+
+@njit(cache=True, nogil=True)
+def count_near(S, sure, a, b, both, P, limit, enough, w, total, held, lists):
+    """Neighbours, among rows b, of those rows a that lack some; if both, vice versa.
+
+    S are products, at most sure[0] for rows in reach and above sure[1] for others.
+    """
+    m, lacking = len(b), 0
+    for j in b:
+        lacking += both and total[j] < enough
+    for r in range(len(a)):
+        i, line, low, high = a[r], S[r], sure[0, r], sure[1, r]
+        mine = total[i] < enough
+        if mine and len(w) == 0 and total[i] + surely(line, low) >= enough:
+            total[i], mine = enough, False
+        if not (mine or lacking):
+            continue
+        for start in range(0, m, STEP):
+            stop = min(start + STEP, m)
+            if not perhaps(line, start, stop, high):
+                continue
+            for k in range(start, stop):
+                j = b[k]
+                theirs = both and total[j] < enough
+                if line[k] > high or not (mine or theirs):
+                    continue
+                if line[k] <= low or near(P, i, j, limit):
+                    if mine:
+                        found(i, j, w, total, held, lists)
+                    if theirs:
+                        found(j, i, w, total, held, lists)
+                        lacking -= total[j] >= enough
+
+
+@njit(cache=True, nogil=True)
+def join_near(S, sure, P, a, b, limit, names):
+    """Pairs of rows (of a, of b) within reach that join pieces, as (pairs, 2).
+
+    names are the numbers of the pieces of the rows of a, then of b.
+    """
+    count, m = S.shape
+    up = np.arange(names.max() + 1)
+    pairs, used = np.empty((len(up), 2), np.int64), 0
+    for i in range(count):
+        line, low, high = S[i], sure[0, i], sure[1, i]
+        u = root(up, names[i])
+        for start in range(0, m, STEP):
+            stop = min(start + STEP, m)
+            if not perhaps(line, start, stop, high):
+                continue
+            for j in range(start, stop):
+                if line[j] > high:
+                    continue
+                v = root(up, names[count + j])
+                if u != v and (line[j] <= low or near(P, a[i], b[j], limit)):
+                    pairs[used, 0], pairs[used, 1] = a[i], b[j]
+                    used += 1
+                    up[max(u, v)] = min(u, v)
+                    u = min(u, v)
+    return pairs[:used]
+
+
+@njit(cache=True, nogil=True)
+def lowest_near(S, sure, P, rows, others, limit, labels, found):
+    """The lowest label of a core row in reach, or what was found before."""
+    for i in range(len(rows)):
+        for j in range(len(others)):
+            name = labels[others[j]]
+            if S[i, j] > sure[1, i] or (0 <= found[i] <= name):
+                continue
+            if S[i, j] <= sure[0, i] or near(P, rows[i], others[j], limit):
+                found[i] = name
+
+
+@njit(cache=True, nogil=True)
+def lowest_listed(rows, held, lists, core, labels):
+    """The lowest label of a core row in the list of each row."""
+    for i in rows:
+        best = -1
+        for j in lists[i, : held[i]]:
+            if core[j] and (best < 0 or labels[j] < best):
+                best = labels[j]
+        labels[i] = best
+
+
+@njit(cache=True, nogil=True)
+def unite(pairs, parent):
+    """Union of the two rows of each pair."""
+    for e in range(len(pairs)):
+        u, v = root(parent, pairs[e, 0]), root(parent, pairs[e, 1])
+        parent[max(u, v)] = min(u, v)
+
+
+@njit(cache=True, nogil=True)
+def roots(parent, rows):
+    """The representatives of rows; paths are made shorter."""
+    out = np.empty(len(rows), np.int64)
+    for k in range(len(rows)):
+        out[k] = root(parent, rows[k])
+    return out
+
+
+@njit(cache=True, nogil=True)
+def tops(parent, rows):
+    """The same without writing, for threads."""
+    out = np.empty(len(rows), np.int64)
+    for k in range(len(rows)):
+        i = rows[k]
+        while parent[i] != i:
+            i = parent[i]
+        out[k] = i
+    return out

@@ -1,0 +1,61 @@
+"""Compiled loops of `optics.py`: the walk to the nearest row not visited yet."""
+
+import numpy as np
+from numba import njit
+
+from ..graphs._spanning import CHUNK, FAST, add_columns
+
+SAME = 1 + 1e-12  # two ways to compute one distance differ by less
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def reach(t, own, limit, best, came, source):
+    """Eq. (2) for a chunk of rows, where it is less than before; the least of best."""
+    low, same = np.inf, own * SAME
+    for j in range(len(best)):
+        v = own if t[j] <= same else t[j]
+        nearer = (v < best[j]) & (t[j] <= limit)
+        best[j] = v if nearer else best[j]
+        came[j] = source if nearer else came[j]
+    for j in range(len(best)):
+        low = min(low, best[j])
+    return low
+
+
+@njit(cache=True, nogil=True)
+def nearest(best, ids, low, a, b, at):
+    """The place of least best, of equals that with the lowest row number."""
+    for j in range(a, b):
+        if best[j] == low and (best[at] != low or ids[j] < ids[at]):
+            at = j
+    return at
+
+
+@njit(cache=True, nogil=True)
+def walk(XT, core, kind, p, limit, order, height, source):
+    """Rows in the order of eq. (3), their reachabilities and where they came from.
+
+    XT is used up: the rows not visited yet are kept together.
+    """
+    d, n = XT.shape
+    ids, best, came = np.arange(n), np.full(n, np.inf), np.full(n, -1)
+    t, x, at, m = np.empty(CHUNK), np.empty(d), 0, n
+    for step in range(n):
+        row = ids[at]
+        order[step], height[row], source[row] = row, best[at], came[at]
+        m -= 1  # the last row takes its place
+        for c in range(d):
+            x[c] = XT[c, at]
+            XT[c, at] = XT[c, m]
+        ids[at], best[at], came[at] = ids[m], best[m], came[m]
+        low, at = np.inf, 0
+        for a in range(0, m, CHUNK):
+            b = min(a + CHUNK, m)
+            if core[row] < np.inf:
+                add_columns(XT, x, a, b, kind, p, t)
+                least = reach(t, core[row], limit, best[a:b], came[a:b], row)
+            else:
+                least = best[a:b].min()
+            if least <= low:
+                low = least
+                at = nearest(best, ids, low, a, b, at)

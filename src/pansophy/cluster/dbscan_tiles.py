@@ -1,0 +1,278 @@
+"""DBSCAN for many columns: tiles of rows by matrix products, most of them left out.
+
+Rows are put in an order in which TILE of them in turn lie together, around HUBS of
+them, and products about the middle of a tile, in float32, say of most pairs whether
+they are within eps; `distances/tiles.py` says how far such a product may be off, and
+only pairs that are that close to eps are computed from their differences.
+
+*Core rows.* Tiles are compared with those next to them in that order first, and a row
+that has enough neighbours is asked no further; what others find is written down.
+*Clusters.* Core rows are first joined with a few of them, spread over all. Pieces so
+found make tiles of their own: two tiles of one piece are not compared, nor two whose
+boxes are out of reach, and of others only rows of different pieces. Each comparison
+is reduced to the few joins it makes. *Border rows* look at what was written down.
+
+Cost      at most n^2 / 2 products for the clusters and n times the rows that aren't
+          core; memory O(n d) and one tile for each thread
+Shapes    X (n, d)   w (n,)   labels (n,)
+Refs      [Ester1996]
+"""
+
+from functools import partial
+from itertools import pairwise
+from threading import local
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core import threads
+from ..distances.tiles import asked, tiled
+from . import _dbscan_tiles as loops
+from ._dbscan import gap
+
+TILE = 512  # rows of a tile
+SMALL = 64  # rows from which a piece has tiles of its own
+PIVOTS = 256  # core rows that all the others are joined with first
+HUBS = 64  # rows that the others are gathered around
+LISTED = 64  # most neighbours written down for a row
+own = local()  # memory for products, kept by each thread
+
+
+class Parts(NamedTuple):
+    """Rows cut into tiles."""
+
+    P: np.ndarray  # (n, d) in the order of the tiles
+    ends: np.ndarray  # (t + 1,)
+    lo: np.ndarray  # (t, d), the box of each tile
+    hi: np.ndarray
+    tiles: list  # what products need of each
+
+    @property
+    def size(self):
+        return len(self.tiles)
+
+    def rows(self, t):
+        return np.arange(self.ends[t], self.ends[t + 1])
+
+
+def parted(P, ends) -> Parts:
+    lo = np.minimum.reduceat(P, ends[:-1], axis=0)
+    hi = np.maximum.reduceat(P, ends[:-1], axis=0)
+    return Parts(P, ends, lo, hi, [tiled(P[a:b]) for a, b in pairwise(ends)])
+
+
+def facing(P, a, b, tile, start, limit):
+    """Rows of a and b that may be within reach of the others, and the tile of b.
+
+    Along the line from `start` to the middle of the tile no pair is farther apart
+    than it is; the first row of b on that line and the last of a leave out the rest.
+    """
+    keep, kept = loops.facing(P, a, b, start, tile.center, limit)
+    if kept.all():
+        return a[keep], b, tile
+    return a[keep], b[kept], tile._replace(rows=tile.rows[kept])
+
+
+def products(tile, Q, limit):
+    """The tile of products of some rows, and what they are surely below and above."""
+    ask = asked(tile, Q)
+    m, k = len(Q), len(tile.rows)
+    if not hasattr(own, "room"):
+        own.room = np.empty(TILE * TILE, np.float32)
+    S = own.room[: m * k].reshape(m, k)
+    np.matmul(ask.rows, tile.rows.T, out=S)
+    half = np.empty((2, m), np.float32)
+    half[0] = (limit - ask.norms - ask.room) / 2
+    half[1] = (limit - ask.norms + ask.room) / 2
+    return S, half
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def by_tiles(X, eps, enough, w):
+    """(labels, core) by eqs (1) to (3) of `dbscan.py`."""
+    n = len(X)
+    scale = 2.0 ** -np.round(np.log2(float(eps)))  # exact, and eps is about 1
+    limit = (float(eps) * scale) ** 2
+    order = gathered(X * scale)
+    P = np.ascontiguousarray(X[order], np.float64) * scale
+    v = np.empty(0) if w is None else np.ascontiguousarray(w[order], np.float64)
+    parts = parted(P, np.append(np.arange(0, n, TILE), n))
+    size = int(max(1, min(np.ceil(enough), LISTED, n)))
+    with threads.single_blas():
+        total, held, lists = count(parts, limit, enough, v, size)
+    core = total >= enough
+    parent = np.arange(n)
+    join(P, core, limit, parent)
+    labels = named(parent, core, order)
+    rest = np.flatnonzero(~core & (held > 0))
+    listed = rest[held[rest] <= size]
+    loops.lowest_listed(listed, held, lists, core, labels)
+    unlisted = rest[held[rest] > size]
+    if len(unlisted):
+        reach(P, core, labels, unlisted, limit)
+    back = np.empty(n, np.int64)
+    back[order] = np.arange(n)
+    return labels[back], core[back]
+
+
+def gathered(X):
+    """Rows in an order that puts those of the same nearest of HUBS rows together."""
+    hubs, nearest = tiled(X[:: max(1, len(X) // HUBS)]), []
+    for cut in range(0, len(X), TILE):
+        S = hubs.rows @ asked(hubs, X[cut : cut + TILE]).rows.T
+        nearest.append(np.argmin(S, axis=0))
+    return np.argsort(np.concatenate(nearest), kind="stable")
+
+
+def count(parts, limit, enough, w, size):
+    """Weight within reach of each row, as far as it matters, and neighbours.
+
+    Rows with total below `enough` have their first `size` neighbours in lists. A pair
+    of tiles serves the rows of both; those run at once share no tile. As soon as that
+    is less work, the rows that lack some are gathered and start anew.
+    """
+    n, tiles = len(parts.P), parts.size
+    total, held = np.zeros(n), np.zeros(n, np.int64)
+    lists = np.empty((n, size), np.int64)
+    out = limit, float(enough), w, total, held, lists
+    for away in range(tiles):
+        lacking = np.flatnonzero(total < enough)
+        if len(lacking) / n * tiles**2 < (tiles - away) ** 2 / 2:
+            total[lacking] = held[lacking] = 0
+            cuts = [lacking[a : a + TILE] for a in range(0, len(lacking), TILE)]
+            done(partial(count_rows, parts, cut, *out) for cut in cuts)
+            break
+        above = np.arange(away, tiles)
+        turn = above // max(away, 1) % 2
+        for pairs in (above[turn == 1], above[turn == 0]) if away else (above,):
+            done(partial(count_pair, parts, t, t - away, *out) for t in pairs)
+    return total, held, lists
+
+
+def done(tasks):
+    for _ in threads.run(tasks):
+        pass
+
+
+def count_pair(parts, t, u, limit, enough, w, total, held, lists):
+    """Neighbours of the rows of two tiles that do not have enough yet."""
+    if gap(parts.lo, parts.hi, t, u) > limit * loops.ROOM:
+        return
+    P, a, b = parts.P, parts.rows(t), parts.rows(u)
+    lack = (total[a] < enough).any(), t != u and (total[b] < enough).any()
+    if not any(lack):
+        return
+    if lack == (False, True):
+        t, u, a, b = u, t, b, a
+    if not all(lack):
+        a = a[total[a] < enough]
+    a = loops.in_reach(P, a, parts.lo[u], parts.hi[u], limit)
+    a, b, tile = facing(P, a, b, parts.tiles[u], parts.tiles[t].center, limit)
+    if len(a) and len(b):
+        S, sure = products(tile, P[a], limit)
+        rest = P, limit, enough, w, total, held, lists
+        loops.count_near(S, sure, a, b, all(lack), *rest)
+
+
+def count_rows(parts, rows, limit, enough, w, total, held, lists):
+    """Neighbours of some rows, the nearest tiles first."""
+    P, lo, hi = parts.P, parts.lo, parts.hi
+    gap = loops.gaps(P[rows].min(axis=0), P[rows].max(axis=0), lo, hi)
+    near = np.flatnonzero(~(gap > limit * loops.ROOM))
+    for u in near[np.argsort(gap[near], kind="stable")]:
+        left = loops.in_reach(P, rows, lo[u], hi[u], limit)
+        if len(left):
+            S, sure = products(parts.tiles[u], P[left], limit)
+            rest = P, limit, enough, w, total, held, lists
+            loops.count_near(S, sure, left, parts.rows(u), False, *rest)
+            rows = rows[total[rows] < enough]
+
+
+def join(P, core, limit, parent):
+    """Union of the core rows within reach of each other."""
+    rows = np.flatnonzero(core)
+    if len(rows) < 2:
+        return
+    step = max(1, len(rows) // PIVOTS)
+    few = rows[::step]
+    pivot = tiled(P[few])
+    cuts = [rows[a : a + TILE] for a in range(0, len(rows), TILE)]
+    tasks = (partial(joins, P, cut, few, pivot, limit, parent) for cut in cuts)
+    for pairs in threads.run(tasks, blas=True):
+        loops.unite(pairs, parent)
+    piece = loops.roots(parent, rows)
+    order = np.argsort(piece, kind="stable")
+    rows, piece = rows[order], piece[order]
+    parts = parted(P[rows], ends_of(piece))
+    for pairs in threads.run(pending(parts, P, rows, limit, parent), blas=True):
+        loops.unite(pairs, parent)
+
+
+def ends_of(piece):
+    """Cuts of sorted rows: at every large piece, and at TILE rows at most."""
+    starts = np.flatnonzero(np.diff(piece, prepend=-1))
+    sizes = np.diff(np.append(starts, len(piece)))
+    ends = [0]
+    for a, size in zip(starts.tolist(), sizes.tolist(), strict=True):
+        if (size >= SMALL or a - ends[-1] >= TILE - SMALL) and a > ends[-1]:
+            ends.append(a)
+        while a + size - ends[-1] > TILE:
+            ends.append(ends[-1] + TILE)
+        if size >= SMALL:
+            ends.append(a + size)
+    return np.unique([*ends, len(piece)])
+
+
+def pending(parts, P, rows, limit, parent):
+    """Comparisons of tiles in reach of each other that are not one piece by then."""
+    for t in range(parts.size):
+        gap = loops.gaps(parts.lo[t], parts.hi[t], parts.lo, parts.hi)
+        for u in np.flatnonzero(~(gap[: t + 1] > limit * loops.ROOM)):
+            a, b = rows[parts.rows(t)], rows[parts.rows(u)]
+            mine, others = loops.roots(parent, a), loops.roots(parent, b)
+            if (others == others[0]).all():
+                a = a[mine != others[0]]
+            a = loops.in_reach(P, a, parts.lo[u], parts.hi[u], limit)
+            start = parts.tiles[t].center
+            a, b, tile = facing(P, a, b, parts.tiles[u], start, limit)
+            if len(a) and len(b):
+                yield partial(joins, P, a, b, tile, limit, parent)
+
+
+def joins(P, a, b, tile, limit, parent):
+    """Pairs of rows (of a, of b) that join pieces, none twice."""
+    names = np.concatenate([loops.tops(parent, a), loops.tops(parent, b)])
+    names = np.unique(names, return_inverse=True)[1]
+    S, sure = products(tile, P[a], limit)
+    return loops.join_near(S, sure, P, a, b, limit, names)
+
+
+def named(parent, core, order):
+    """Numbers of clusters by their first rows, -1 for rows that are not core."""
+    labels, rows = np.full(len(core), -1), np.flatnonzero(core)
+    if len(rows):
+        _, z = np.unique(loops.roots(parent, rows), return_inverse=True)
+        first = np.full(z.max() + 1, len(core))
+        np.minimum.at(first, z, order[rows])
+        labels[rows] = np.argsort(np.argsort(first))[z]
+    return labels
+
+
+def reach(P, core, labels, rows, limit):
+    """The lowest cluster in reach of rows whose neighbours were not written down."""
+    inside = np.flatnonzero(core)
+    cuts = [inside[a : a + TILE] for a in range(0, len(inside), TILE)]
+    found = labels[rows]
+
+    def look(a, tiles):
+        for cut, tile in zip(cuts, tiles, strict=True):
+            S, sure = products(tile, P[rows[a : a + TILE]], limit)
+            loops.lowest_near(
+                S, sure, P, rows[a : a + TILE], cut, limit, labels, found[a : a + TILE]
+            )
+
+    tiles = [tiled(P[cut]) for cut in cuts]
+    tasks = (partial(look, a, tiles) for a in range(0, len(rows), TILE))
+    for _ in threads.run(tasks, blas=True):
+        pass
+    labels[rows] = found

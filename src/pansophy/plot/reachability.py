@@ -1,0 +1,44 @@
+"""The reachability plot of OPTICS: valleys are clusters."""
+
+import numpy as np
+
+from .axes import axes
+
+
+def reachability(model, *, eps=None, ax=None):
+    """How far each row was from those before it, in the order of the walk.
+
+    Parameters
+    ----------
+    model : a fitted `pansophy.cluster.OPTICS`
+    eps : float, optional
+        Where to draw a cut.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from pansophy import plot
+    >>> from pansophy.cluster import OPTICS
+    >>> X = [[1, 2], [2, 5], [3, 6], [8, 7], [8, 8], [7, 3]]
+    >>> len(plot.reachability(OPTICS(min_samples=2).fit(X)).collections)
+    2
+    """
+    r, labels = model.reachability_[model.ordering_], model.labels_[model.ordering_]
+    ax, place = axes(ax), np.arange(len(r))
+    finite = r[np.isfinite(r)]
+    top = 1.08 * finite.max() if len(finite) and finite.max() > 0 else 1.0
+    high = np.minimum(r, top)  # rows out of reach of all before go up to the edge
+    for c in np.unique(labels):
+        own, color = labels == c, "0.6" if c < 0 else f"C{c % 10}"
+        ax.vlines(place[own], 0.0, high[own], colors=color, lw=max(0.4, 300 / len(r)))
+    if eps is not None:
+        ax.axhline(eps, ls="--", lw=0.9, color="k")
+    ax.set(xlim=(-0.7, len(r) - 0.3), ylim=(0.0, top))
+    ax.set(xlabel="place in the walk", ylabel="reachability")
+    for edge in ("top", "right"):
+        ax.spines[edge].set_visible(False)
+    return ax
