@@ -444,6 +444,13 @@ def answer(model, X):
         if hasattr(model, method):
             found = getattr(model, method)(X)
             return found.toarray() if sp.issparse(found) else np.asarray(found)
+    for name in (
+        "labels_",
+        "embedding_",
+        "negative_outlier_factor_",
+    ):  # of training rows
+        if hasattr(model, name):
+            return np.asarray(getattr(model, name))
     raise AssertionError(f"{model} answers nothing")
 
 

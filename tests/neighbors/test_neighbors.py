@@ -108,7 +108,11 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def metric_name(options):
+    return str(options.get("metric", "plain"))[:12]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=metric_name)
 def test_questions_of_scikit_learn(options):
     X, Q = rows(80, 3), rows(11, 3, 1)
     a = NearestNeighbors(radius=0.9, **options).fit(X)

@@ -168,21 +168,24 @@ def block_of(X, n, d):
 
 
 def basis(A: Product, k, b, q, rng, tol):
-    """Orthonormal V (s, .) of eq. (2), C V, s the shorter side of A; and their Ritz."""
+    """Orthonormal V (s, .) of eq. (2), s the shorter side of A; and its Ritz pairs.
+
+    Of C V only T = V^T C V is kept, and of a new block's part in T only what is new.
+    """
     xp, s = namespace(A.like), min(A.shape)
     draw = lambda k: asarray(rng.standard_normal((s, k)), like=A.like)
     if b * (q + 1) >= s:
         V = asarray(np.eye(s), like=A.like)
-        C = A.square(V)
-        return V, C, ritz(V, C)
+        return V, ritz(A.square(V))
     small = 1e3 * float(xp.finfo(A.like.dtype).eps)
-    Q = xp.linalg.qr(draw(b))[0]
-    V, C = Q, A.square(Q)
-    size, last, pairs = float(xp.max(xp.abs(C))), C, ritz(V, C)
+    V = xp.linalg.qr(draw(b))[0]
+    last = A.square(V)
+    T = xp.matrix_transpose(V) @ last
+    size, pairs = float(xp.max(xp.abs(last))), ritz(T)
     for _ in range(q):
-        if settled(V, C, pairs, k, tol):
-            break
         Q, R = xp.linalg.qr(clear(last, V))
+        if settled(R, pairs, k, tol):
+            break
         weak = xp.abs(xp.linalg.diagonal(R)) <= small * size
         if bool(xp.any(weak)):
             Q = xp.linalg.qr(clear(xp.where(weak[None, :], draw(b), Q), V))[0]
@@ -190,26 +193,28 @@ def basis(A: Product, k, b, q, rng, tol):
         else:
             Q = tidy(clear(Q, V))[0]
         last = A.square(Q)
-        V, C = xp.concat([V, Q], axis=1), xp.concat([C, last], axis=1)
-        pairs = ritz(V, C)
-    return V, C, pairs
+        side = xp.matrix_transpose(V) @ last
+        V = xp.concat([V, Q], axis=1)
+        below = [xp.matrix_transpose(side), xp.matrix_transpose(Q) @ last]
+        T = xp.concat([xp.concat([T, side], axis=1), xp.concat(below, axis=1)])
+        pairs = ritz(T)
+    return V, pairs
 
 
-def ritz(V, C):
+def ritz(T):
     """Rayleigh-Ritz: values, falling, and their vectors in the basis V."""
-    xp = namespace(V)
-    T = xp.matrix_transpose(V) @ C
+    xp = namespace(T)
     values, E = xp.linalg.eigh(0.5 * (T + xp.matrix_transpose(T)))
     return xp.flip(values, axis=0), xp.flip(E, axis=1)
 
 
-def settled(V, C, pairs, k, tol):
-    """Eq. (3)."""
-    xp = namespace(V)
-    values, E = pairs[0], pairs[1][:, :k]
+def settled(R, pairs, k, tol):
+    """Eq. (3); C V = V T but in the last block, where it is V T + Q R."""
+    xp = namespace(R)
+    values, E = pairs
     if tol == 0 or int(values.shape[0]) <= k:
         return False
-    rest = C @ E - (V @ E) * values[:k]
+    rest = R @ E[-int(R.shape[0]) :, :k]
     room = (float(values[k - 1]) - float(values[k])) * float(xp.sum(values[:k]))
     return float(xp.sum(rest * rest)) <= tol * max(room, 0.0)
 
@@ -263,7 +268,7 @@ def truncated_svd(
 
 def found(A, k, b, q, rng, tol, left) -> SVD:
     """Rayleigh-Ritz in the basis of eq. (2), then U and S by one more product."""
-    V, _, (values, E) = basis(A, k, b, q, rng, tol)
+    V, (values, E) = basis(A, k, b, q, rng, tol)
     xp = namespace(V)
     Q = V @ E[:, :k]  # (s, k)
     if not left and not A.wide:

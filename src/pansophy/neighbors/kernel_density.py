@@ -172,7 +172,7 @@ class KernelDensity(Density, Estimator):
     >>> from pansophy.neighbors import KernelDensity
     >>> model = KernelDensity(bandwidth=0.5).fit([[0.0], [1.0]])
     >>> model.score_samples([[0.0], [9.0]]).round(4)
-    array([  -0.7918, -128.919 ])
+    array([  -0.792 , -128.9189])
     """
 
     _: KW_ONLY

@@ -255,8 +255,10 @@ def is_cached(cls, name) -> bool:
 
 @cache
 def may_hold(cls, name) -> bool:
-    """Whether `name` is data of an object: an identifier that hides no method."""
+    """Whether `name` is data of an object: a field, or one that hides no method."""
     if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
         return False
+    if dataclasses.is_dataclass(cls) and name in cls.__dataclass_fields__:
+        return True  # a parameter whose default is a function looks like a method
     held = inspect.getattr_static(cls, name, None)
     return isinstance(held, MemberDescriptorType) or not hasattr(held, "__get__")
