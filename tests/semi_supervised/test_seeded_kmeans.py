@@ -117,3 +117,9 @@ def test_float32_and_an_offset(rng):
 def test_no_label_at_all_is_refused(rng):
     with pytest.raises(ValueError, match="no class at all"):
         SeededKMeans().fit(rng.normal(size=(5, 2)), np.full(5, -1))
+
+
+def test_text_with_minus_one_for_no_label():
+    X = [[0.0], [1.0], [8.0], [9.0]]
+    said = SeededKMeans().fit(X, np.array(["low", -1, -1, "high"], dtype=object))
+    assert said.transduction_.tolist() == ["low", "low", "high", "high"]

@@ -15,11 +15,9 @@ from typing import Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Density, Estimator
 from ..core import arrays
 from ..core.em import em
 from ..core.iterate import best_of
-from ..core.numerics import logsumexp, softmax
 from ..core.random import rng_from, spawn
 from ..core.rows import is_dataset
 from ..distributions.normal import Normal
@@ -33,6 +31,7 @@ from ..params import (
     Verbosity,
 )
 from ..typing import Matrix, Seed, Words
+from .abstract_mixture import AbstractMixture
 from .starts import found_start
 from .steps import Params, checked_scale, draws, mapped, spread, tabled, vector
 from .variational import (
@@ -48,7 +47,7 @@ from .variational import (
 
 
 @dataclass(eq=False, repr=False)
-class BayesianGaussianMixture(Density, Estimator):
+class BayesianGaussianMixture(AbstractMixture):
     """Gaussian mixture with priors, fitted by variational inference.
 
     Parameters
@@ -281,26 +280,6 @@ class BayesianGaussianMixture(Density, Estimator):
         X = self._ready(X, ensure_all_finite="allow-nan")
         q = self._posterior()
         return mapped(X, Params(mean_weights(q), q.normal), function, offsets(q))
-
-    def score_samples(self, X):
-        """log of the sum of eq. (1) over components, for each row."""
-        return self._map(X, lambda L: logsumexp(L, axis=1))
-
-    def score(self, X, y=None):
-        """Mean of `score_samples`."""
-        return float(arrays.to_numpy(self.score_samples(X)).mean())
-
-    def predict_proba(self, X):
-        """Responsibilities, eq. (1): (n, k)."""
-        return self._map(X, lambda L: softmax(L, axis=1))
-
-    def predict(self, X):
-        """The component of highest responsibility for each row."""
-        return self._map(X, lambda L: arrays.namespace(L).argmax(L, axis=1))
-
-    def fit_predict(self, X, y=None, sample_weight=None):
-        """`fit`, then `predict` for the same rows."""
-        return self.fit(X, sample_weight=sample_weight).predict(X)
 
     def sample(self, n_samples=1):
         """Draw rows and the components they come from, grouped by component."""

@@ -31,10 +31,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Density, Estimator
 from ..core import arrays
 from ..core.iterate import best_of
-from ..core.numerics import logsumexp, softmax
 from ..core.random import rng_from, spawn
 from ..core.rows import is_dataset
 from ..distributions.covariance import SHAPES, factor_analysis
@@ -51,6 +49,7 @@ from ..params import (
     number,
 )
 from ..typing import Matrix, Seed, Words
+from .abstract_mixture import AbstractMixture
 from .starts import found_start, given
 from .steps import Params, draws, fitted, mapped, modes, prior_of, run, tabled, traced
 
@@ -68,7 +67,7 @@ def collapsed(p: Params, floor: float) -> list[int]:
 
 
 @dataclass(eq=False, repr=False)
-class GaussianMixture(Density, Estimator):
+class GaussianMixture(AbstractMixture):
     """Gaussian mixture model, fitted by EM.
 
     Parameters
@@ -306,26 +305,6 @@ class GaussianMixture(Density, Estimator):
     def _map(self, X, function):
         X = self._ready(X, ensure_all_finite="allow-nan")
         return mapped(X, self._params(), function)
-
-    def score_samples(self, X):
-        """log p(x_i) of each row, eq. (1)."""
-        return self._map(X, lambda L: logsumexp(L, axis=1))
-
-    def score(self, X, y=None):
-        """Mean log-likelihood of the rows."""
-        return float(arrays.to_numpy(self.score_samples(X)).mean())
-
-    def predict_proba(self, X):
-        """Responsibilities, eq. (2): (n, k)."""
-        return self._map(X, lambda L: softmax(L, axis=1))
-
-    def predict(self, X):
-        """The component of highest responsibility for each row."""
-        return self._map(X, lambda L: arrays.namespace(L).argmax(L, axis=1))
-
-    def fit_predict(self, X, y=None, sample_weight=None):
-        """`fit`, then `predict` for the same rows."""
-        return self.fit(X, sample_weight=sample_weight).predict(X)
 
     def sample(self, n_samples=1):
         """Draw rows and the components they come from, grouped by component."""

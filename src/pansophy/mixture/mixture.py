@@ -24,11 +24,10 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Density, Estimator
 from ..core import arrays
 from ..core.em import em
 from ..core.iterate import best_of
-from ..core.numerics import logsumexp, safe_log, softmax
+from ..core.numerics import safe_log
 from ..core.random import rng_from, spawn
 from ..core.rows import rows
 from ..distributions.densities import FAMILIES
@@ -36,6 +35,7 @@ from ..distributions.natural import memberships
 from ..distributions.normal import Normal
 from ..params import Count, Natural, NonNegative, ParameterError, Rule, Verbosity
 from ..typing import Seed
+from .abstract_mixture import AbstractMixture
 from .starts import start_labels
 from .steps import check_draws
 
@@ -180,7 +180,7 @@ def starting(data, X, k, groups, method, floor, rng) -> Params:
 
 
 @dataclass(eq=False, repr=False)
-class Mixture(Density, Estimator):
+class Mixture(AbstractMixture):
     """Mixture of distributions of any family, fitted by EM.
 
     Parameters
@@ -301,26 +301,6 @@ class Mixture(Density, Estimator):
         X = self._ready(X)
         p = Params(self.weights_, tuple(Group(*g) for g in self.components_))
         return rows(X).map(lambda Xb: function(joint(Xb, p)))
-
-    def score_samples(self, X):
-        """log p(x_i) of each row, eq. (1)."""
-        return self._map(X, lambda L: logsumexp(L, axis=1))
-
-    def score(self, X, y=None):
-        """Mean log-likelihood of the rows."""
-        return float(arrays.to_numpy(self.score_samples(X)).mean())
-
-    def predict_proba(self, X):
-        """Responsibilities, eq. (2): (n, k)."""
-        return self._map(X, lambda L: softmax(L, axis=1))
-
-    def predict(self, X):
-        """The component of highest responsibility for each row."""
-        return self._map(X, lambda L: arrays.namespace(L).argmax(L, axis=1))
-
-    def fit_predict(self, X, y=None, sample_weight=None):
-        """`fit`, then `predict` for the same rows."""
-        return self.fit(X, sample_weight=sample_weight).predict(X)
 
     def sample(self, n_samples=1):
         """Draw rows and the components they come from, grouped by component."""

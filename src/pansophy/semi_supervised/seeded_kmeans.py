@@ -31,6 +31,7 @@ from ..cluster.turns import nearest, spread
 from ..core.labels import class_codes, known_labels
 from ..distances import euclidean
 from ..params import Count, NonNegative, Verbosity
+from .labels import told
 
 
 def class_means(X, w, z, k, m):
@@ -112,12 +113,12 @@ class SeededKMeans(Classifier, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class", order="C")
+        X, y, w = self._begin(X, told(y), sample_weight, y_kind="class", order="C")
         w = np.ones(len(X), X.dtype) if w is None else w
-        told, z = known_labels(y) & (w > 0), np.full(len(X), -1)
-        if not told.any():
+        given, z = known_labels(y) & (w > 0), np.full(len(X), -1)
+        if not given.any():
             raise ValueError("y tells no class at all: at least one row must be known.")
-        self.classes_, z[told] = class_codes(y[told])
+        self.classes_, z[given] = class_codes(y[given])
         m, variance = spread(X, w)
         keep, limit = self.mode == "constrained", self.tol * variance
         how = {"max_iter": self.max_iter, "tol": limit, "m": m, "keep": keep}
