@@ -1,0 +1,1 @@
+"""Networks of variables: Bayesian networks, Markov fields, factor graphs."""

@@ -1,0 +1,1 @@
+"""Signals as sums of waves, and the convolutions they make cheap."""
