@@ -17,13 +17,16 @@ from .growth import growth_curve
 from .impurity import impurity
 from .label_curve import label_curve
 from .losses import losses
+from .partial_sums import partial_sums
 from .paths import regularization_path, validation_curve
+from .poles import poles
 from .reachability import reachability
 from .scree import scree
 from .search import search_points
 from .shap import shap_bar, shap_beeswarm
 from .silhouette import silhouette
 from .som import som
+from .state_diagram import state_diagram
 from .tree import tree
 from .voronoi import voronoi
 
@@ -40,6 +43,8 @@ __all__ = [
     "impurity",
     "label_curve",
     "losses",
+    "partial_sums",
+    "poles",
     "predictive_band",
     "reachability",
     "regularization_path",
@@ -49,6 +54,7 @@ __all__ = [
     "shap_beeswarm",
     "som",
     "silhouette",
+    "state_diagram",
     "tree",
     "validation_curve",
     "voronoi",

@@ -1,0 +1,152 @@
+"""Fourier series and transforms, changes of basis, convolution: worked numbers."""
+
+import numpy as np
+import pytest
+import scipy.ndimage
+import scipy.signal
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pansophy import plot, signal
+
+
+def ramp(x):
+    return np.where(x >= 0, x, 0.0)
+
+
+def test_worked_ramp():
+    s = signal.fourier_series(ramp, 4, breaks=[0])
+    n = np.arange(1, 5)
+    np.testing.assert_allclose(s.a[0], np.pi / 2)
+    np.testing.assert_allclose(s.a[1:], ((-1.0) ** n - 1) / (np.pi * n**2), atol=1e-14)
+    np.testing.assert_allclose(s.b, (-1.0) ** (n + 1) / n)
+    c = [np.pi / 4, -0.318310 - 0.5j, 0.25j, -0.035368 - 0.166667j, 0.125j]
+    np.testing.assert_allclose(s.c[4:], c, atol=5e-7)
+    np.testing.assert_allclose(s.c[:4], np.conj(s.c[:4:-1]))
+    assert s.power == pytest.approx(np.pi**2 / 6)
+    far = signal.fourier_series(ramp, 800, breaks=[0])
+    assert far.parseval == pytest.approx(np.pi**2 / 6, rel=2e-3)
+    assert far(np.pi / 2) == pytest.approx(np.pi / 2, abs=2e-3)
+
+
+def test_even_odd_and_nearer_with_every_term():
+    even = signal.fourier_series(np.abs, 6, breaks=[0])
+    odd = signal.fourier_series(np.sign, 6, breaks=[0])
+    np.testing.assert_allclose(even.b, 0, atol=1e-14)
+    np.testing.assert_allclose(odd.a, 0, atol=1e-14)
+    left = [odd.power - (np.abs(odd.c[6 - n : 7 + n]) ** 2).sum() for n in range(7)]
+    assert (np.diff(left) <= 1e-14).all() and min(left) >= 0
+
+
+def test_samples_and_functions_agree():
+    f = lambda x: 1 + np.cos(x) - 0.5 * np.sin(3 * x)
+    x = -np.pi + 2 * np.pi * np.arange(32) / 32
+    a, b = signal.fourier_series(f, 5), signal.fourier_series(f(x), 5)
+    np.testing.assert_allclose(a.c, b.c, atol=1e-13)
+    np.testing.assert_allclose(a(x), f(x), atol=1e-12)
+    with pytest.raises(ValueError, match="samples"):
+        signal.fourier_series(f(x), 16)
+    with pytest.raises(ValueError, match="not finite"):
+        signal.fourier_series(lambda x: np.full_like(x, np.inf), 3)
+
+
+def test_pulse_both_ways():
+    pulse = lambda t: np.where(np.abs(t) <= 0.5, 1.0, 0.0)
+    w = np.array([0, 1, np.pi, 2 * np.pi])
+    F = signal.fourier_transform(pulse, w, bounds=(-0.5, 0.5))
+    np.testing.assert_allclose(F, [1, 0.958851, 0.636620, 0], atol=5e-7)
+    X = signal.fourier_transform(
+        pulse, w / (2 * np.pi), bounds=(-0.5, 0.5), convention="cycles"
+    )
+    np.testing.assert_allclose(X, F, atol=1e-12)
+
+
+@pytest.mark.parametrize("convention", ["angular", "cycles"])
+def test_there_and_back(convention):
+    f = lambda t: np.exp(-((t - 0.3) ** 2))
+    how = {"convention": convention, "bounds": (-12, 12)}
+    F = lambda w: signal.fourier_transform(f, w, **how)
+    t = np.linspace(-1, 2, 7)
+    back = signal.inverse_fourier_transform(F, t, **how)
+    np.testing.assert_allclose(back, f(t), atol=1e-12)
+
+
+def test_dft_is_the_fast_one_and_a_change_of_basis():
+    x = np.random.default_rng(0).normal(size=24)
+    np.testing.assert_allclose(signal.dft(x), signal.fft(x), atol=1e-12)
+    np.testing.assert_allclose(signal.ifft(signal.fft(x)), x, atol=1e-14)
+    np.testing.assert_allclose(signal.fft(x), np.fft.fft(x), atol=1e-12)
+    waves = np.conj(signal.dft_matrix(24)) / 24
+    np.testing.assert_allclose(signal.change_basis(x, waves), signal.fft(x), atol=1e-9)
+    B = np.array([[1, 1], [1, -1]])
+    np.testing.assert_allclose(signal.change_basis([3, 1], B), [2, 1])
+    back = signal.change_basis(signal.change_basis([[3, 1], [0, 5]], B), np.eye(2), B)
+    np.testing.assert_allclose(back, [[3, 1], [0, 5]])
+    with pytest.raises(ValueError, match="depend on each other"):
+        signal.change_basis([1, 1], [[1, 2], [1, 2]])
+
+
+def test_trapezoids():
+    assert signal.trapezoid(lambda x: 3 * x - 1, -1, 4, 1) == pytest.approx(17.5)
+    errors = [abs(signal.trapezoid(np.exp, 0, 1, n) - np.e + 1) for n in (10, 20)]
+    assert errors[0] / errors[1] == pytest.approx(4, rel=0.01)
+
+
+def test_worked_convolutions():
+    found = signal.convolve([1, 2, 3], [0, 1, 0.5])
+    np.testing.assert_allclose(found, [0, 1, 2.5, 4, 1.5])
+    image, w = [[1, 2, 0], [0, 1, 3], [4, 0, 1]], [[1, 0], [2, -1]]
+    np.testing.assert_array_equal(signal.correlate(image, w), [[0, 1], [8, 0]])
+    found = signal.convolve(image, w, "valid")
+    np.testing.assert_array_equal(found, [[4, 1], [2, 6]])
+    with pytest.raises(ValueError, match="fit into"):
+        signal.correlate([1, 2], [1, 2, 3])
+    with pytest.raises(ValueError, match="same number of dimensions"):
+        signal.convolve([1, 2], [[1]])
+
+
+@given(st.integers(0, 10**6), st.integers(1, 3))
+@settings(max_examples=20, deadline=None)
+def test_convolution_is_a_product(seed, d):
+    rng = np.random.default_rng(seed)
+    x, w, v = (rng.normal(size=rng.integers(1, 6, size=d)) for _ in range(3))
+    conv = signal.convolve
+    np.testing.assert_allclose(conv(x, w), conv(w, x), atol=1e-12)
+    np.testing.assert_allclose(conv(conv(x, w), v), conv(x, conv(w, v)), atol=1e-11)
+    turned = w[(slice(None, None, -1),) * d]
+    np.testing.assert_allclose(
+        signal.correlate(x, w, "full"), conv(x, turned), atol=1e-12
+    )
+    if d == 1:
+        np.testing.assert_allclose(signal.fft_convolve(x, w), conv(x, w), atol=1e-12)
+
+
+def test_filters_find_a_pattern():
+    rows = ["100001", "010010", "001100", "100010", "010010", "001010"]
+    image = np.array([[int(v) for v in row] for row in rows])
+    w = 2 * np.eye(3, dtype=int) - 1
+    response = [[3, -1, -3, -1], [-3, 1, 0, -3], [-3, -3, 0, 1], [3, -2, -2, -1]]
+    np.testing.assert_array_equal(signal.filter_image(image, w), response)
+    places, top = signal.detect_pattern(image, w)
+    assert (places.tolist(), top) == ([[0, 0], [3, 0]], 3)
+    wide = signal.filter_image(image, w, stride=3)
+    np.testing.assert_array_equal(wide, [[3, -1], [3, -1]])
+    delta = np.zeros((3, 3))
+    delta[1, 1] = 1
+    same = signal.filter_image(image, delta, padding="same")
+    np.testing.assert_array_equal(same, image)
+    mean = signal.filter_image(np.full((5, 5), 7.0), np.full((3, 3), 1 / 9))
+    np.testing.assert_allclose(mean, 7)
+    rng = np.random.default_rng(0)
+    color, w = rng.normal(size=(6, 7, 3)), rng.normal(size=(3, 3))
+    found = signal.filter_image(color, w, padding="same")
+    peer = scipy.ndimage.correlate(color, w[:, :, None], mode="constant")
+    np.testing.assert_allclose(found, peer, atol=1e-12)
+
+
+def test_partial_sums_are_drawn():
+    s = signal.fourier_series(np.sign, 5, breaks=[0])
+    ax = plot.partial_sums(s, np.sign, orders=(1, 5))
+    np.testing.assert_allclose(
+        ax.lines[2].get_ydata(), s(ax.lines[2].get_xdata()), atol=1e-12
+    )

@@ -1,0 +1,335 @@
+"""Non-linear, particle and switching filters: Kalman's where both are right, grids and
+enumeration where they are not."""
+
+import functools
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pansophy
+from pansophy.core.filtering import Filter, bayes_filter, bayes_smoother
+from pansophy.params import ParameterError
+from pansophy.state_space import (
+    ExtendedKalmanFilter,
+    ParticleFilter,
+    SwitchingKalmanFilter,
+    UnscentedKalmanFilter,
+)
+from pansophy.state_space.linear_gaussian import Belief, Kalman, Model
+from pansophy.state_space.nonlinear import GaussianFilter
+from pansophy.state_space.particle import Particles
+from pansophy.state_space.switching import SwitchingFilter
+
+
+def linear_model(seed, k=2, p=2):
+    rng = np.random.default_rng(seed)
+    spd = lambda d: (lambda a: a @ a.T / d + 0.2 * np.eye(d))(rng.normal(size=(d, d)))
+    F = rng.normal(size=(k, k)) * 0.5
+    return Model(
+        F,
+        spd(k),
+        rng.normal(size=(p, k)),
+        spd(p),
+        rng.normal(size=k),
+        np.zeros(p),
+        rng.normal(size=k),
+        spd(k),
+    )
+
+
+def kalman(model, X, smooth):
+    member = Kalman(model)
+    run = bayes_filter(member, Belief(model.m, model.P), X)
+    found = bayes_smoother(member, run) if smooth else run.filtered
+    return (
+        np.array([b.mean for b in found]),
+        np.array([b.cov for b in found]),
+        run.loglik,
+    )
+
+
+WAYS = {
+    "extended": (ExtendedKalmanFilter, {}),
+    "iterated": (ExtendedKalmanFilter, {"n_updates": 3}),
+    "unscented": (UnscentedKalmanFilter, {"alpha": 0.5, "beta": 2.0, "kappa": 1.0}),
+    "cubature": (UnscentedKalmanFilter, {}),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@given(st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 3))
+@settings(max_examples=10, deadline=None)
+def test_linear_chains_are_kalman_filtered(way, seed, k, p):
+    cls, how = WAYS[way]
+    m = linear_model(seed, k, p)
+    X = np.random.default_rng(seed).normal(size=(9, p))
+    X[3], X[5, 0] = np.nan, np.nan
+    model = cls(
+        lambda z: m.F @ z + m.c,
+        lambda z: m.H @ z,
+        initial_state_mean=m.m,
+        initial_state_covariance=m.P,
+        transition_covariance=m.Q,
+        observation_covariance=m.R,
+        **how,
+    )
+    for smooth, run in ((False, model.filter), (True, model.smooth)):
+        mean, cov, loglik = kalman(m, X, smooth)
+        found = run(X)
+        np.testing.assert_allclose(found.means, mean, atol=1e-6)
+        np.testing.assert_allclose(found.covariances, cov, atol=1e-6)
+        assert found.loglik == pytest.approx(loglik, abs=1e-6)
+
+
+def test_all_are_members_of_the_driver():
+    assert all(isinstance(m, type) for m in (GaussianFilter, Particles))
+    for member in (GaussianFilter, Particles, SwitchingFilter, Kalman):
+        assert issubclass(member, Filter)
+
+
+def grid_filter(x, f, q, h, r, z):
+    """Beliefs of a chain in one dimension on a fine grid: the slow truth."""
+    normal = lambda e, s: np.exp(-0.5 * (e / s) ** 2) / s
+    move = normal(z[None, :] - f(z)[:, None], q)
+    move /= move.sum(axis=1, keepdims=True)
+    p, means, loglik = normal(z - 1.0, 0.5), [], 0.0
+    p /= p.sum()
+    for t, v in enumerate(x):
+        p = p @ move if t else p
+        p = p * normal(v - h(z), r) / np.sqrt(2 * np.pi)
+        loglik += np.log(p.sum())
+        p /= p.sum()
+        means.append(p @ z)
+    return np.array(means), loglik
+
+
+@functools.cache
+def bent_chain():
+    f, h = (lambda z: 0.9 * z + np.sin(z)), (lambda z: z + 0.1 * z**2)
+    rng, z, x = np.random.default_rng(4), 1.0, []
+    for _ in range(40):
+        x.append(h(z) + 0.3 * rng.normal())
+        z = f(z) + 0.3 * rng.normal()
+    truth = grid_filter(x, f, 0.3, h, 0.3, np.linspace(-8, 8, 1601))
+    return f, h, np.array(x), truth
+
+
+def test_bent_chain_against_a_grid():
+    f, h, x, (mean, loglik) = bent_chain()
+    given = {"initial_state_mean": [1.0], "initial_state_covariance": 0.25}
+    given |= {"transition_covariance": 0.09, "observation_covariance": 0.09}
+    for cls in (ExtendedKalmanFilter, UnscentedKalmanFilter):
+        found = cls(f, h, **given).filter(x)
+        assert np.abs(found.means[:, 0] - mean).mean() < 0.03
+        assert found.loglik == pytest.approx(loglik, abs=1.5)
+        low, high = found.interval(0.95)
+        assert (low < high).all()
+    jacobian = {
+        "transition_jacobian": lambda z: np.diag(0.9 + np.cos(z)),
+        "observe_jacobian": lambda z: np.diag(1 + 0.2 * z),
+    }
+    a = ExtendedKalmanFilter(f, h, **given).filter(x)
+    b = ExtendedKalmanFilter(f, h, **given, **jacobian).filter(x)
+    np.testing.assert_allclose(a.means, b.means, atol=1e-7)
+
+
+def particle_chain(m=4000, **more):
+    f, h, x, truth = bent_chain()
+    model = ParticleFilter(
+        lambda rng, z, t: f(z) + 0.3 * rng.normal(size=z.shape),
+        lambda v, z, t: -0.5 * ((v - h(z[:, 0])) / 0.3) ** 2 - np.log(0.3 * 2.5066283),
+        lambda rng, m: 1 + 0.5 * rng.normal(size=(m, 1)),
+        n_particles=m,
+        random_state=0,
+        **more,
+    )
+    return model, x, truth
+
+
+@pytest.mark.parametrize(
+    "scheme", ["systematic", "stratified", "residual", "multinomial"]
+)
+def test_particles_against_a_grid(scheme):
+    model, x, (mean, loglik) = particle_chain(resampling=scheme)
+    found = model.filter(x)
+    assert np.abs(found.means[:, 0] - mean).mean() < 0.01
+    assert found.loglik == pytest.approx(loglik, abs=0.5)
+    assert (found.sizes <= 4000).all() and found.sizes.min() > 100
+    again = particle_chain(resampling=scheme)[0].filter(x)
+    np.testing.assert_array_equal(again.means, found.means)
+    low, high = found.quantile(0.05), found.quantile(0.95)
+    assert (low < found.means).all() and (found.means < high).all()
+
+
+def test_evidence_is_unbiased():
+    _, x, (_, loglik) = particle_chain()
+    parts = []
+    for seed in range(40):
+        model, _, _ = particle_chain(200)
+        model.random_state = seed
+        parts.append(np.exp(model.score(x) - loglik))
+    error = np.std(parts) / np.sqrt(len(parts))
+    assert abs(np.mean(parts) - 1) < 3.5 * error
+
+
+def test_particles_smooth_like_kalman():
+    m = linear_model(3, 1, 1)
+    X = np.random.default_rng(0).normal(size=(12, 1))
+    X[4] = np.nan
+    F, Q, H, R, c = m.F[0, 0], m.Q[0, 0], m.H[0, 0], m.R[0, 0], m.c[0]
+    log_normal = lambda e, s: -0.5 * (e**2 / s + np.log(2 * np.pi * s))
+    model = ParticleFilter(
+        lambda rng, z, t: F * z + c + np.sqrt(Q) * rng.normal(size=z.shape),
+        lambda x, z, t: log_normal(x[0] - H * z[:, 0], R),
+        lambda rng, n: m.m + np.sqrt(m.P[0]) * rng.normal(size=(n, 1)),
+        log_transition=lambda new, old, t: log_normal(new - F * old - c, Q)[:, 0],
+        n_particles=800,
+        random_state=1,
+    )
+    mean, cov, _ = kalman(m, X, smooth=True)
+    found = model.smooth(X)
+    np.testing.assert_allclose(found.means, mean, atol=0.15)
+    np.testing.assert_allclose(found.covariances, cov, rtol=0.35)
+    guided = ParticleFilter(
+        model.transition,
+        model.log_likelihood,
+        model.initial,
+        proposal=lambda rng, z, x, t: best_move(rng, z, x, F, Q, H, R, c),
+        n_particles=800,
+        random_state=1,
+    ).filter(X)
+    blind = model.filter(X)
+    assert guided.sizes.mean() > blind.sizes.mean()
+    assert guided.loglik == pytest.approx(kalman(m, X, False)[2], abs=0.3)
+    with pytest.raises(ValueError, match="log_transition"):
+        ParticleFilter(model.transition, model.log_likelihood, model.initial).smooth(X)
+
+
+def best_move(rng, z, x, F, Q, H, R, c):
+    """Draw from p(z' | z, x): the weights become p(x | z)."""
+    S = H * H * Q + R
+    K = Q * H / S
+    mean = F * z + c + K * (x - H * (F * z + c))
+    var = Q - K * H * Q
+    new = mean + np.sqrt(var) * rng.normal(size=z.shape)
+    log = lambda e, s: (-0.5 * (e**2 / s + np.log(2 * np.pi * s)))[:, 0]
+    return new, log(new - F * z - c, Q) - log(new - mean, var)
+
+
+def switching_example(**more):
+    model = SwitchingKalmanFilter(
+        2,
+        transition_matrices=[[[0.9]], [[-0.5]]],
+        transition_covariance=[[[0.1]], [[1.0]]],
+        observation_covariance=[[[0.2]], [[0.5]]],
+        observation_matrices=[[1.0]],
+        initial_state_mean=[0.3],
+        initial_state_covariance=[[1.0]],
+        regime_matrix=[[0.8, 0.2], [0.3, 0.7]],
+        **more,
+    )
+    return model
+
+
+def enumerated(X):
+    """Exact regimes given all rows, and the log-likelihood, by all K^n paths."""
+    A, F, Q, R = [[0.8, 0.2], [0.3, 0.7]], [0.9, -0.5], [0.1, 1.0], [0.2, 0.5]
+    n, total, at = len(X), 0.0, np.zeros((len(X), 2))
+    for path in itertools.product((0, 1), repeat=n):
+        weight = 0.5 * np.prod([A[i][j] for i, j in itertools.pairwise(path)])
+        step = lambda values, path=path: np.take(values, path)[:, None, None]
+        zero = np.zeros(1)
+        m = Model(
+            step(F), step(Q), np.ones((1, 1)), step(R), zero, zero,
+            np.array([0.3]), np.ones((1, 1)),
+        )  # fmt: skip
+        weight *= np.exp(kalman(m, X, False)[2])
+        total += weight
+        at[np.arange(n), path] += weight
+    return at / total, np.log(total)
+
+
+def test_two_rows_are_exact_and_more_are_near():
+    X = np.array([[0.4], [-0.3], [0.9], [1.1], [-0.2], [0.1]])
+    model = switching_example()
+    regimes, loglik = enumerated(X[:2])
+    assert model.score(X[:2]) == pytest.approx(loglik, abs=1e-12)
+    np.testing.assert_allclose(model.filter(X[:2]).regimes[-1], regimes[-1])
+    regimes, loglik = enumerated(X)
+    assert model.score(X) == pytest.approx(loglik, abs=0.02)
+    np.testing.assert_allclose(model.predict_proba(X), regimes, atol=0.05)
+
+
+def test_one_regime_is_kalman():
+    m = linear_model(5)
+    X = np.random.default_rng(1).normal(size=(15, 2))
+    X[4], X[7, 1] = np.nan, np.nan
+    model = SwitchingKalmanFilter(
+        1,
+        transition_matrices=m.F,
+        transition_offsets=m.c,
+        transition_covariance=m.Q,
+        observation_matrices=m.H,
+        observation_covariance=m.R,
+        initial_state_mean=m.m,
+        initial_state_covariance=m.P,
+    )
+    for smooth, run in ((False, model.filter), (True, model.smooth)):
+        mean, cov, loglik = kalman(m, X, smooth)
+        found = run(X)
+        np.testing.assert_allclose(found.means, mean, atol=1e-9)
+        np.testing.assert_allclose(found.covariances, cov, atol=1e-9)
+        assert found.loglik == pytest.approx(loglik)
+
+
+def test_switching_is_learned(tmp_path):
+    truth = SwitchingKalmanFilter(
+        2,
+        transition_covariance=[[[0.01]], [[4.0]]],
+        observation_covariance=[[0.05]],
+        initial_state_mean=[0.0],
+        initial_state_covariance=[[1.0]],
+        regime_matrix=[[0.97, 0.03], [0.03, 0.97]],
+    )
+    X, _, s = truth.sample(300, random_state=2)
+    model = SwitchingKalmanFilter(2, n_iter=20, tol=3e-3).fit(X)
+    share = (model.predict(X) == s).mean()
+    assert max(share, 1 - share) > 0.85
+    assert model.log_likelihood_ > truth.score(X) - 12
+    assert np.linalg.eigvalsh(model.transition_covariance_).min() > 0
+    np.testing.assert_allclose(model.regime_matrix_.sum(axis=1), 1)
+    pansophy.save(model, tmp_path / "switching.pansophy")
+    again = pansophy.load(tmp_path / "switching.pansophy")
+    assert again.score(X) == model.score(X)
+    both = SwitchingKalmanFilter(2, n_iter=2, tol=1e9).fit([X[:200], X[200:]])
+    assert np.isfinite(both.log_likelihood_)
+
+
+def test_bad_input():
+    ok = {"initial_state_mean": [0.0]}
+    with pytest.raises(ValueError, match="transition_covariance must be positive"):
+        ExtendedKalmanFilter(
+            np.sin, np.sin, transition_covariance=[[-1.0]], **ok
+        ).filter([1.0])
+    with pytest.raises(ValueError, match="observe must give 1 number"):
+        UnscentedKalmanFilter(np.sin, lambda z: np.ones(2), **ok).filter([1.0])
+    with pytest.raises(ValueError, match="not finite at step 1"):
+        ExtendedKalmanFilter(lambda z: z * np.nan, np.sin, **ok).filter([1.0, 2.0])
+    with pytest.raises(ParameterError, match="n_updates"):
+        ExtendedKalmanFilter(np.sin, np.sin, n_updates=0, **ok).filter([1.0])
+    model, x, _ = particle_chain(50)
+    with pytest.raises(ValueError, match="no particle can have given row 1"):
+        never = lambda x, z, t: np.full(len(z), -np.inf if t else 0.0)
+        ParticleFilter(model.transition, never, model.initial).filter(x)
+    with pytest.raises(ValueError, match="initial must give"):
+        none = lambda rng, m: np.zeros(m)
+        ParticleFilter(model.transition, model.log_likelihood, none).filter(x)
+    with pytest.raises(ValueError, match="regime_matrix must sum"):
+        SwitchingKalmanFilter(2, regime_matrix=[[1, 1], [0, 1]]).fit([1.0, 2.0])
+    with pytest.raises(ValueError, match="covariance Q must be positive"):
+        SwitchingKalmanFilter(2, transition_covariance=[[-1.0]]).fit([1.0, 2.0])
+    with pytest.raises(ValueError, match="has length 0"):
+        SwitchingKalmanFilter(2).fit([1.0, 2.0, 4.0], [3, 0])
