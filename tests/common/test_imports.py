@@ -69,6 +69,7 @@ EXCEPTIONS = {
     ("graphical", "state_space"): "a hidden chain is a network, a chain field a chain",
     ("graphical", "naive_bayes"): "a tree beside naive Bayes",
     ("graphical", "linear_model"): "a field of one site is logistic regression",
+    ("sampling", "optim"): "variational bounds are climbed, modes are searched",
     ("ensemble", "tree"): "forests and boosters grow trees",
     ("ensemble", "linear_model"): "gates and final estimators are linear models",
 }

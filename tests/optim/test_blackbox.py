@@ -115,7 +115,7 @@ def test_mixed_spaces(name):
 
 
 def test_cold_annealing_is_greedy():
-    from pansophy.optim.annealing import leeway
+    from pansophy.core.acceptance import leeway
 
     rng = np.random.default_rng(0)
     assert np.all(leeway(0.0, 9, rng) == 0) and np.all(leeway(1e-300, 9, rng) < 1e-290)

@@ -5,7 +5,7 @@ import pytest
 
 from pansophy.params import ParameterError
 from pansophy.sampling import Independent, Metropolis, RandomWalk, sample
-from pansophy.sampling.metropolis import takes_batch
+from pansophy.sampling.targets import takes_batch
 
 
 def normal(x):

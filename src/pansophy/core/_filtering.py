@@ -1,10 +1,23 @@
-"""Compiled discrete loops: scaled and logarithmic forward-backward, Viterbi.
+"""Compiled loops of hidden chains: scaled forward-backward.
 
 Every loop takes the likelihoods as a `table` (v, k) and an `index` (n,): step t has
 likelihoods table[index[t]]. For symbols the table has one row per symbol, for any
-other emission one row per step; expected counts come back in the same form. Many
-sequences stand one after the other, `ends` (s,) says where each ends. The number of
-states k is padded to a multiple of 8 by the caller, with states that cannot be.
+other emission one row per step. Many sequences stand one after the other, `ends` (s,)
+says where each ends. The number of states k is padded to a multiple of 8 by the
+caller, with states that cannot be.
+
+Forward and backward are one recursion. With a_t the forward message and v_t = L_t b_t
+the backward one, each with the likelihood of its own step,
+
+    a_t = L_t (a_t-1 A),      v_t = L_t (v_t+1 A')                               (1)
+
+so `sweep` runs either, by a direction and a matrix. Whoever comes second meets the
+rows the other has stored: with q_t = a_t-1 A before its likelihood, and u = q_t . v_t,
+
+    p(z_t | x) = q_t v_t / u,     p(z_t-1, z_t | x) = a_t-1 A v_t / u            (2)
+
+whatever the scales of a and v. Rows are divided by the sum of the row before, which
+is known while the product with A is still under way.
 """
 
 import math
@@ -12,7 +25,10 @@ import math
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
+FAST = {"contract", "nsz"}  # sums are written out: left to the compiler, their order
+# would depend on where the arrays lie
+GAP = 64  # between small arrays: closer ones are taken for overlapping, and slow
+TINY = 1e-280  # messages that meet in less than this have lost their digits
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, inline="always")
@@ -35,289 +51,278 @@ def row_times(a, A, out):
             out[j] = low + high if i == 0 else out[j] + (low + high)
 
 
-@njit(cache=True, nogil=True, fastmath={"nsz"}, inline="always")
-def row_best(a, A, out):
-    """out_j = max_i a_i + A_ij, in the same manner."""
-    k = A.shape[0]
-    for i in range(0, k, 8):
-        a0, a1, a2, a3 = a[i], a[i + 1], a[i + 2], a[i + 3]
-        a4, a5, a6, a7 = a[i + 4], a[i + 5], a[i + 6], a[i + 7]
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def largest(row):
+    """The largest entry of a row of 8, 16, ... entries; 0 if it is not finite."""
+    a, b, c, d = row[0], row[1], row[2], row[3]
+    for j in range(4, len(row), 4):
+        a, b = max(a, row[j]), max(b, row[j + 1])
+        c, d = max(c, row[j + 2]), max(d, row[j + 3])
+    high = max(max(a, b), max(c, d))
+    return high if -math.inf < high < math.inf else 0.0
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
+def exp_rows(log_table, out, top):
+    """out = exp(log_table - top) with top the largest of each row; padding gets 0.
+
+    A polynomial after taking out powers of 2, within two units of the last place;
+    unlike calls of exp it is done for several numbers at once.
+    """
+    k, wide = log_table.shape[1], out.shape[1]
+    power = np.zeros(wide, np.int64)
+    two = power.view(np.float64)
+    for t in range(log_table.shape[0]):
+        x, row = log_table[t], out[t]
         for j in range(k):
-            low = max(
-                max(a0 + A[i, j], a1 + A[i + 1, j]),
-                max(a2 + A[i + 2, j], a3 + A[i + 3, j]),
-            )
-            high = max(
-                max(a4 + A[i + 4, j], a5 + A[i + 5, j]),
-                max(a6 + A[i + 6, j], a7 + A[i + 7, j]),
-            )
-            top = max(low, high)
-            out[j] = top if i == 0 else max(out[j], top)
+            row[j] = x[j]
+        for j in range(k, wide):
+            row[j] = -math.inf
+        high = top[t] = largest(row)
+        for j in range(wide):
+            y = row[j] - high
+            z = y if y > -708.0 else -708.0
+            n = math.floor(z * 1.4426950408889634 + 0.5)
+            r = z - n * 6.93147180369123816490e-01
+            r -= n * 1.90821492927058770002e-10
+            p = 1.6059043836821613e-10 * r + 2.08767569878681e-09
+            p = p * r + 2.505210838544172e-08
+            p = p * r + 2.755731922398589e-07
+            p = p * r + 2.7557319223985893e-06
+            p = p * r + 2.48015873015873e-05
+            p = p * r + 0.0001984126984126984
+            p = p * r + 0.001388888888888889
+            p = p * r + 0.008333333333333333
+            p = p * r + 0.041666666666666664
+            p = p * r + 0.16666666666666666
+            p = p * r + 0.5
+            p = p * r + 1.0
+            p = p * r + 1.0
+            row[j] = p if y > -708.0 else 0.0
+            power[j] = (np.int64(n) + 1023) << 52
+        for j in range(wide):
+            row[j] *= two[j]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, inline="always")
+def times8(a, A, weight, scale, out):
+    """out = (a A) weight scale for k = 8, in registers."""
+    a0, a1, a2, a3 = a[0], a[1], a[2], a[3]
+    a4, a5, a6, a7 = a[4], a[5], a[6], a[7]
+    for j in range(8):
+        low = (a0 * A[0, j] + a1 * A[1, j]) + (a2 * A[2, j] + a3 * A[3, j])
+        high = (a4 * A[4, j] + a5 * A[5, j]) + (a6 * A[6, j] + a7 * A[7, j])
+        out[j] = (low + high) * (weight[j] * scale)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, inline="always")
+def dot(a, b):
+    """sum_j a_j b_j in eight chains, for a multiple of 8."""
+    s0, s1, s2, s3 = a[0] * b[0], a[1] * b[1], a[2] * b[2], a[3] * b[3]
+    s4, s5, s6, s7 = a[4] * b[4], a[5] * b[5], a[6] * b[6], a[7] * b[7]
+    for j in range(8, len(a), 8):
+        s0 += a[j] * b[j]
+        s1 += a[j + 1] * b[j + 1]
+        s2 += a[j + 2] * b[j + 2]
+        s3 += a[j + 3] * b[j + 3]
+        s4 += a[j + 4] * b[j + 4]
+        s5 += a[j + 5] * b[j + 5]
+        s6 += a[j + 6] * b[j + 6]
+        s7 += a[j + 7] * b[j + 7]
+    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def forward(start, A, table, index, alpha, scale):
-    """Filtered beliefs alpha (n, k) and their scales; returns log p.
+def sweep(first, M, table, top, index, t, step, count, out):
+    """Eq. (1) over `count` steps from t in direction `step`; returns log p.
 
-    Where a step has probability 0 the belief stays zero and log p is -inf.
+    Begins with `first` in place of the product. Where the sum of a row is 0 log p
+    is -inf and the rows from there on are not set.
     """
-    n, k = alpha.shape
-    loglik = 0.0
-    for t in range(n):
-        row, L = alpha[t], table[index[t]]
-        if t == 0:
-            for j in range(k):
-                row[j] = start[j]
+    k, ones = M.shape[0], np.ones(M.shape[0])
+    N = np.empty((k, k + GAP))
+    N[:, :k] = M
+    loglik, product, total = 0.0, 1.0, 1.0
+    for s in range(count):
+        x = index[t]
+        row, L, inverse = out[t], table[x], 1.0 / total
+        if s > 0 and k == 8:
+            times8(out[t - step], N, L, inverse, row)
         else:
-            row_times(alpha[t - 1], A, row)
-        total = 0.0
-        for j in range(k):
-            row[j] *= L[j]
-            total += row[j]
-        scale[t] = total
-        if total > 0.0:
-            inverse = 1.0 / total
-            for j in range(k):
-                row[j] *= inverse
-            loglik += math.log(total)
-        else:
-            return -math.inf
-    return loglik
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def backward(AT, table, index, scale, beta, V, n):
-    """Scaled beta (n, k) and V_t = L_t beta_t / scale_t, of which pairs are made."""
-    k = AT.shape[0]
-    for j in range(k):
-        beta[n - 1, j] = 1.0
-    for t in range(n - 1, -1, -1):
-        L, b, v = table[index[t]], beta[t], V[t]
-        inverse = 1.0 / scale[t]
-        for j in range(k):
-            v[j] = L[j] * b[j] * inverse
-        if t > 0:
-            row_times(v, AT, beta[t - 1])
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def tally(alpha, beta, index, counts, n):
-    """counts[index[t]] += posterior of step t, eq. (5) of `filtering`."""
-    k = alpha.shape[1]
-    for t in range(n):
-        a, b, c = alpha[t], beta[t], counts[index[t]]
-        for j in range(k):
-            c[j] += a[j] * b[j]
-
-
-@njit(cache=True, nogil=True)
-def expected(start, A, table, index, ends, longest, counts):
-    """Expected starts (k,), transitions (k, k), counts (v, k) and log p of sequences.
-
-    All in one pass over the steps: a sequence is in cache while it is summed up.
-    """
-    k = A.shape[0]
-    AT = np.ascontiguousarray(A.T)
-    alpha, beta = np.empty((longest, k)), np.empty((longest, k))
-    V, scale = np.empty((longest, k)), np.empty(longest)
-    first, pairs, part = np.zeros(k), np.zeros((k, k)), np.empty((k, k))
-    loglik, begin = 0.0, 0
-    for end in ends:
-        n = end - begin
-        x = index[begin:end]
-        value = forward(start, A, table, x, alpha[:n], scale)
-        loglik += value
-        if value > -math.inf:
-            backward(AT, table, x, scale, beta, V, n)
-            tally(alpha, beta, x, counts, n)
-            for j in range(k):
-                first[j] += alpha[0, j] * beta[0, j]
-            if n > 1:
-                np.dot(alpha[: n - 1].T, V[1:n], part)
-                pairs += part
-        begin = end
-    return first, pairs * A, loglik
-
-
-@njit(cache=True, nogil=True)
-def posteriors(start, A, table, index, ends, longest, out):
-    """Posterior of the state at every step into out (n, k); log p of each sequence."""
-    k = A.shape[0]
-    AT = np.ascontiguousarray(A.T)
-    alpha, beta = np.empty((longest, k)), np.empty((longest, k))
-    V, scale = np.empty((longest, k)), np.empty(longest)
-    logliks, begin = np.empty(len(ends)), 0
-    for s, end in enumerate(ends):
-        n = end - begin
-        x = index[begin:end]
-        logliks[s] = forward(start, A, table, x, alpha[:n], scale)
-        if logliks[s] > -math.inf:
-            backward(AT, table, x, scale, beta, V, n)
-            for t in range(n):
-                for j in range(k):
-                    out[begin + t, j] = alpha[t, j] * beta[t, j]
-        else:
-            out[begin:end] = 0.0
-        begin = end
-    return logliks
-
-
-@njit(cache=True, nogil=True)
-def beliefs(start, A, table, index, ends, longest, out):
-    """Filtered beliefs into out (n, k); log p of each sequence."""
-    scale = np.empty(longest)
-    logliks, begin = np.empty(len(ends)), 0
-    for s, end in enumerate(ends):
-        x = index[begin:end]
-        logliks[s] = forward(start, A, table, x, out[begin:end], scale)
-        begin = end
-    return logliks
-
-
-@njit(cache=True, nogil=True, fastmath={"nsz"})
-def climb(log_start, log_A, log_table, x, delta):
-    """Best scores of paths that end in each state at each step."""
-    k = log_A.shape[0]
-    for j in range(k):
-        delta[0, j] = log_start[j] + log_table[x[0], j]
-    for t in range(1, len(x)):
-        new, L = delta[t], log_table[x[t]]
-        row_best(delta[t - 1], log_A, new)
-        for j in range(k):
-            new[j] += L[j]
-
-
-@njit(cache=True, nogil=True, fastmath={"nsz"}, inline="always")
-def first_best(a, b):
-    """The first i with the largest a_i + b_i; four chains, k a multiple of 4."""
-    i0, i1, i2, i3 = 0, 1, 2, 3
-    v0, v1, v2, v3 = a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]
-    for i in range(4, len(a), 4):
-        w0, w1, w2, w3 = a[i], a[i + 1], a[i + 2], a[i + 3]
-        w0, w1, w2, w3 = w0 + b[i], w1 + b[i + 1], w2 + b[i + 2], w3 + b[i + 3]
-        i0, v0 = (i, w0) if w0 > v0 else (i0, v0)
-        i1, v1 = (i + 1, w1) if w1 > v1 else (i1, v1)
-        i2, v2 = (i + 2, w2) if w2 > v2 else (i2, v2)
-        i3, v3 = (i + 3, w3) if w3 > v3 else (i3, v3)
-    if v1 > v0 or (v1 == v0 and i1 < i0):
-        i0, v0 = i1, v1
-    if v3 > v2 or (v3 == v2 and i3 < i2):
-        i2, v2 = i3, v3
-    return i2 if v2 > v0 or (v2 == v0 and i2 < i0) else i0
-
-
-@njit(cache=True, nogil=True, fastmath={"nsz"})
-def descend(log_AT, delta, n, path):
-    """The path that leads to the best last score, which is returned."""
-    z = 0
-    for j in range(1, delta.shape[1]):
-        if delta[n - 1, j] > delta[n - 1, z]:
-            z = j
-    score = delta[n - 1, z]
-    path[n - 1] = z
-    for t in range(n - 2, -1, -1):
-        z = first_best(delta[t], log_AT[z])
-        path[t] = z
-    return score
-
-
-@njit(cache=True, nogil=True)
-def best_paths(log_start, log_A, log_table, index, ends, longest, path):
-    """Viterbi: the likeliest path of every sequence; their log-probabilities.
-
-    Only the best scores are kept on the way up; on the way down the predecessor of
-    the one state chosen is found again, k numbers a step.
-    """
-    log_AT, delta = np.ascontiguousarray(log_A.T), np.empty((longest, log_A.shape[0]))
-    scores, begin = np.empty(len(ends)), 0
-    for s, end in enumerate(ends):
-        climb(log_start, log_A, log_table, index[begin:end], delta)
-        scores[s] = descend(log_AT, delta, end - begin, path[begin:end])
-        begin = end
-    return scores
-
-
-@njit(cache=True, nogil=True)
-def log_sum(a):
-    """log sum exp(a)."""
-    top = -math.inf
-    for value in a:
-        top = max(top, value)
-    if top == -math.inf:
-        return top
-    total = 0.0
-    for value in a:
-        total += math.exp(value - top)
-    return top + math.log(total)
-
-
-@njit(cache=True, nogil=True)
-def log_pass(log_start, log_A, log_table, index, alpha, beta):
-    """Forward and backward of one sequence in logarithms; returns log p."""
-    n, k = alpha.shape
-    work = np.empty(k)
-    for t in range(n):
-        for j in range(k):
-            if t == 0:
-                value = log_start[j]
+            if s == 0:
+                row[:] = first
             else:
-                for i in range(k):
-                    work[i] = alpha[t - 1, i] + log_A[i, j]
-                value = log_sum(work)
-            alpha[t, j] = value + log_table[index[t], j]
-    beta[n - 1] = 0.0
-    for t in range(n - 2, -1, -1):
-        for i in range(k):
+                row_times(out[t - step], M, row)
             for j in range(k):
-                work[j] = log_A[i, j] + log_table[index[t + 1], j] + beta[t + 1, j]
-            beta[t, i] = log_sum(work)
-    return log_sum(alpha[n - 1])
+                row[j] *= L[j] * inverse
+        total = dot(row, ones)
+        if not total > TINY:
+            return -math.inf
+        loglik += top[x]
+        product *= total
+        if product < 1e-20:  # a logarithm now and then, not at every step
+            loglik += math.log(product)
+            product = 1.0
+        t += step
+    return loglik + math.log(product)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, inline="always")
+def add_pairs(P, stored, t, step, pairs):
+    """pairs += sum over eight steps of P_c (outer) stored[t + c step]."""
+    k = pairs.shape[0]
+    v0, v1 = stored[t], stored[t + step]
+    v2, v3 = stored[t + 2 * step], stored[t + 3 * step]
+    v4, v5 = stored[t + 4 * step], stored[t + 5 * step]
+    v6, v7 = stored[t + 6 * step], stored[t + 7 * step]
+    for i in range(k):
+        p0, p1, p2, p3 = P[0, i], P[1, i], P[2, i], P[3, i]
+        p4, p5, p6, p7 = P[4, i], P[5, i], P[6, i], P[7, i]
+        row = pairs[i]
+        for j in range(k):
+            low = (p0 * v0[j] + p1 * v1[j]) + (p2 * v2[j] + p3 * v3[j])
+            high = (p4 * v4[j] + p5 * v5[j]) + (p6 * v6[j] + p7 * v7[j])
+            row[j] += low + high
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def dot_pairs(P, V, pairs, k):
+    """pairs[:k, :k] += P[:k] V[:k]', with steps along the rows: for few states."""
+    a = np.empty(8)
+    for i in range(k):
+        for j in range(k):
+            p, v = P[i], V[j]
+            for c in range(8):
+                a[c] = p[c] * v[c]
+            for b in range(8, P.shape[1], 8):
+                for c in range(8):
+                    a[c] += p[b + c] * v[b + c]
+            low, high = (a[0] + a[1]) + (a[2] + a[3]), (a[4] + a[5]) + (a[6] + a[7])
+            pairs[i, j] += low + high
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def meet(before, begins, M, table, top, index, t, step, count, stored, each, counts,
+         pairs, edge):  # fmt: skip
+    """The second pass, eq. (2), over rows stored by the first; returns log p.
+
+    `before` is the message before the first step, or, if it `begins`, what stands for
+    its product with M, and then there is no pair. Posteriors are added to the rows
+    counts[index[t]], or if `each` put into counts[t]; `pairs` (k, k), without the
+    factor M, may be empty; `edge` gets the posterior of the last step. Returns NaN
+    where the messages meet in (almost) nothing.
+    """
+    k, width, small = M.shape[0], counts.shape[1], M.shape[0] == 8
+    block = 64 if small else 8  # steps whose pairs are added up together
+    P = np.zeros((8, block) if small else (block, k))
+    V = np.zeros((8, block if small else 0))
+    N, work, ones = np.empty((k, k + GAP)), np.empty((2, k + GAP)), np.ones(k)
+    u, pred = work[0, :k], work[1, :k]
+    N[:, :k], u[:], pred[:] = M, before, before
+    loglik, product, total = 0.0, 1.0, 1.0 if begins else dot(u, ones)
+    waiting, since = 0, t
+    for s in range(count):
+        x, other = index[t], stored[t]
+        L, row = table[x], counts[t if each else x]
+        bare = begins and s == 0
+        if small and not bare:
+            times8(u, N, ones, 1.0, pred)
+        elif not bare:
+            row_times(u, M, pred)
+        joint = dot(pred, other)
+        share = 1.0 / joint
+        if pairs.shape[0] > 0 and not bare:
+            if small:
+                for j in range(width):
+                    P[j, waiting] = u[j] * share
+                    V[j, waiting] = other[j]
+            else:
+                since = t if waiting == 0 else since
+                p = P[waiting]
+                for j in range(k):
+                    p[j] = u[j] * share
+            waiting += 1
+            if waiting == block:
+                if small:
+                    dot_pairs(P, V, pairs, width)
+                else:
+                    add_pairs(P, stored, since, step, pairs)
+                waiting = 0
+        if each:
+            for j in range(width):
+                row[j] = pred[j] * other[j] * share
+        else:
+            for j in range(width):
+                row[j] += pred[j] * other[j] * share
+        if s == count - 1:
+            edge[:] = pred * other * share
+        inverse = 1.0 / total
+        for j in range(k):
+            u[j] = pred[j] * (L[j] * inverse)
+        total = dot(u, ones)
+        if not (total > TINY and joint > TINY):
+            return math.nan
+        loglik += top[x]
+        product *= total
+        if product < 1e-20:
+            loglik += math.log(product)
+            product = 1.0
+        t += step
+    if small:
+        P[:, waiting:] = 0.0
+        dot_pairs(P, V, pairs, width)
+    else:
+        for c in range(waiting):
+            pairs += np.outer(P[c], stored[since + c * step])
+    return loglik + math.log(product)
 
 
 @njit(cache=True, nogil=True)
-def expected_log(log_start, log_A, log_table, index, ends, longest, counts):
-    """`expected` in logarithms: for probabilities below the range of numbers."""
-    k = log_A.shape[0]
-    alpha, beta = np.empty((longest, k)), np.empty((longest, k))
-    first, pairs = np.zeros(k), np.zeros((k, k))
-    loglik, begin = 0.0, 0
+def expected(start, A, table, top, index, ends, each, counts, pairs, logliks):
+    """Both passes of many sequences: posteriors into counts, pairs, log p of each.
+
+    Pairs come as (to, from). Returns expected starts (k,) and whether all was well:
+    False as soon as a sequence is impossible, or its messages lose their digits.
+    """
+    k, longest, begin = A.shape[0], 0, 0
     for end in ends:
-        n = end - begin
-        x = index[begin:end]
-        value = log_pass(log_start, log_A, log_table, x, alpha[:n], beta[:n])
-        loglik += value
-        for t in range(n if value > -math.inf else 0):
-            for i in range(k):
-                p = math.exp(alpha[t, i] + beta[t, i] - value)
-                counts[x[t], i] += p
-                if t == 0:
-                    first[i] += p
-                for j in range(k if t + 1 < n else 0):
-                    pairs[i, j] += math.exp(
-                        alpha[t, i]
-                        + log_A[i, j]
-                        + log_table[x[t + 1], j]
-                        + beta[t + 1, j]
-                        - value
-                    )
+        longest = max(longest, end - begin)
         begin = end
-    return first, pairs, loglik
+    AT, stored = np.ascontiguousarray(A.T), np.empty((longest, k))
+    ones, edge, first, begin = np.ones(k), np.empty(k), np.zeros(k), 0
+    for s, end in enumerate(ends):
+        n = end - begin
+        x, out = index[begin:end], counts[begin:end] if each else counts
+        logliks[s] = sweep(start, A, table, top, x, 0, 1, n, stored)
+        if logliks[s] == -math.inf:
+            return first, False
+        back = meet(ones, True, AT, table, top, x, n - 1, -1, n, stored, each, out,
+                    pairs, edge)  # fmt: skip
+        if math.isnan(back):
+            return first, False
+        first += edge
+        begin = end
+    return first, True
 
 
 @njit(cache=True, nogil=True)
-def posteriors_log(log_start, log_A, log_table, index, ends, longest, out):
-    """`posteriors` in logarithms."""
-    k = log_A.shape[0]
-    alpha, beta = np.empty((longest, k)), np.empty((longest, k))
-    logliks, begin = np.empty(len(ends)), 0
+def beliefs(start, A, table, top, index, ends, out, logliks):
+    """Filtered beliefs into out (n, k), unless it is empty; log p of each sequence."""
+    k, longest, begin = A.shape[0], 0, 0
+    for end in ends:
+        longest = max(longest, end - begin)
+        begin = end
+    stored, ones, begin = np.empty((longest, k)), np.ones(k), 0
     for s, end in enumerate(ends):
         n = end - begin
         x = index[begin:end]
-        value = log_pass(log_start, log_A, log_table, x, alpha[:n], beta[:n])
-        logliks[s] = value
-        for t in range(n):
-            for j in range(k):
-                p = math.exp(alpha[t, j] + beta[t, j] - value)
-                out[begin + t, j] = p if value > -math.inf else 0.0
+        logliks[s] = sweep(start, A, table, top, x, 0, 1, n, stored)
+        if logliks[s] == -math.inf:
+            return False
+        for t in range(n if out.shape[0] else 0):
+            row = out[begin + t]
+            share = 1.0 / dot(stored[t], ones)
+            for j in range(out.shape[1]):
+                row[j] = stored[t, j] * share
         begin = end
-    return logliks
+    return True

@@ -181,3 +181,35 @@ def turn(X, w, weighted, codes, owner, labelled, hard, c, s, rotate, W, kind, co
         np.dot(F, R, part)
         S += part
     return S, loglik
+
+
+@njit(cache=True, nogil=True)
+def densities(X, c, s, rotate, W, kind, coef, out):
+    """Log-densities out (n, k) of rows X under natural parameters coef (k, m)."""
+    n, d = X.shape
+    k, m = coef.shape
+    F, V, L = np.empty((m, BLOCK)), np.empty((d, BLOCK)), np.empty((k, BLOCK))
+    for start in range(0, n, BLOCK):
+        rows = min(BLOCK, n - start)
+        fill(X[start : start + rows], c, s, rotate, W, kind, V, F)
+        np.dot(coef, F, L)
+        for i in range(rows):
+            for j in range(k):
+                out[start + i, j] = L[j, i]
+
+
+@njit(cache=True, nogil=True)
+def collect(X, R, c, s, rotate, W, kind, m):
+    """Sums (m, k) of the features of rows X times their weights R (n, k)."""
+    n, d = X.shape
+    k = R.shape[1]
+    F, V, P = np.empty((m, BLOCK)), np.empty((d, BLOCK)), np.zeros((BLOCK, k))
+    S, part = np.zeros((m, k)), np.empty((m, k))
+    for start in range(0, n, BLOCK):
+        rows = min(BLOCK, n - start)
+        fill(X[start : start + rows], c, s, rotate, W, kind, V, F)
+        P[:rows] = R[start : start + rows]
+        P[rows:] = 0.0
+        np.dot(F, P, part)
+        S += part
+    return S

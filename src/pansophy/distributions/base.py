@@ -80,6 +80,20 @@ def over_coordinates(log_density, X, *params):
     return xp.sum(log_density(X, *params), axis=-1)
 
 
+def counted_logs(X, P):
+    """sum_v x_v log p_v for counts X (n, m) and P (k, m), 0 log 0 = 0: (n, k).
+
+    A matrix product, and another for what cannot be where an entry of P is 0.
+    """
+    xp = arrays.namespace(P)
+    never = P == 0
+    L = xp.matmul(X, xp.log(xp.where(never, xp.ones_like(P), P)).T)
+    if not bool(xp.any(never)):
+        return L
+    ruled_out = xp.matmul(X, xp.astype(never, P.dtype).T) > 0
+    return xp.where(ruled_out, xp.full_like(L, -xp.inf), L)
+
+
 def along(weight, total):
     """The weight of each component, () or (k,), against totals (d,) or (k, d).
 

@@ -16,7 +16,16 @@ import numpy as np
 
 from ..core import arrays
 from ..core.numerics import safe_divide, safe_log, xlogy
-from .base import Sums, checked, events, floats, gammaln, total_weight, weighted_sum
+from .base import (
+    Sums,
+    checked,
+    counted_logs,
+    events,
+    floats,
+    gammaln,
+    total_weight,
+    weighted_sum,
+)
 
 
 def simplex(prob, what):
@@ -199,15 +208,22 @@ class Multinomial:
     def variance(self):
         return self.trials * self.prob * (1 - self.prob)
 
+    @property
+    def free(self) -> int:
+        """Number of free parameters."""
+        k = 1 if self.single else self.prob.shape[0]
+        return k * (self.prob.shape[-1] - 1)
+
     def log_prob(self, X):
         """Eq. (2): (n,) or (n, k)."""
         X = arrays.asarray(events(X, int(self.prob.shape[-1])), like=self.prob)
         checked(X >= 0, "counts must not be negative.")
         xp = arrays.namespace(X)
         ways = gammaln(xp.sum(X, axis=1) + 1) - xp.sum(gammaln(X + 1), axis=1)
-        P = self.prob if self.single else self.prob[:, None, :]
-        likely = xp.sum(xlogy(X + 0 * P, P + 0 * X), axis=-1)
-        return ways + likely if self.single else ways[:, None] + likely.T
+        if not self.single:
+            return ways[:, None] + counted_logs(X, self.prob)
+        P = self.prob
+        return ways + xp.sum(xlogy(X + 0 * P, P + 0 * X), axis=-1)
 
     def sample(self, n: int, rng: np.random.Generator):
         """n draws: (n, m), or (n, k, m) for a batch."""

@@ -24,6 +24,7 @@ from .base import (
     Sums,
     along,
     checked,
+    counted_logs,
     events,
     floats,
     gammaln,
@@ -233,6 +234,11 @@ class Poisson:
 
     def log_prob(self, X):
         """Eq. (3): (n,) or (n, k)."""
+        if self.rate.ndim == 2:
+            X = arrays.asarray(events(X, int(self.rate.shape[1])), like=self.rate)
+            total = arrays.namespace(X).sum
+            known = total(self.rate, axis=1) + total(gammaln(X + 1), axis=1)[:, None]
+            return counted_logs(X, self.rate) - known
         one = lambda x, r: xlogy(x + 0 * r, r + 0 * x) - r - gammaln(x + 1)
         return over_coordinates(one, X, self.rate)
 

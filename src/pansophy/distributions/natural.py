@@ -36,12 +36,14 @@ import numpy as np
 
 from ..core import arrays
 from ..core.numerics import LOG_2PI, logsumexp, safe_divide
+from ..core.rows import Rows
 from .covariance import SHAPES
 from .normal import Moments, Normal, moments
 
 ERROR = 1e-9  # of a log-density, the most that a caller should allow
 KINDS = {"tied": 0, "spherical": 1, "diag": 2, "full": 3, "low_rank": 3}
 LINEAR, SPHERE, SQUARES, PRODUCTS = range(4)
+ROWS = 1 << 14  # rows that a thread takes at a time, where weights come along
 
 
 class Frame(NamedTuple):
@@ -204,6 +206,35 @@ def expect(rows, frame: Frame, B, owner=None, hard=False):
     """Eq. (2) over rows aligned with weights and labels: S (m, k), log-likelihood."""
     part = lambda X, w=None, y=None: expect_block(X, w, y, frame, B, owner, hard)
     return rows.sum(part, blas=True)
+
+
+def log_densities(X, frame: Frame, B):
+    """Eq. (1) of NumPy rows: (n, k), without q; blocks of rows on threads."""
+    from . import _natural as loops
+
+    out = np.empty((len(X), len(B)))
+    W = np.ascontiguousarray(frame.W.T)
+    how = (frame.c, frame.s, frame.rotated, W, frame.kind)
+    part = lambda X, out: loops.densities(np.ascontiguousarray(X), *how, B, out)
+    for _ in Rows(X, out, block=ROWS).each(part):
+        pass
+    return out
+
+
+def weighted_features(X, R, frame: Frame):
+    """Eq. (2) of NumPy rows under given weights R (n, k): S (m, k)."""
+    from . import _natural as loops
+
+    d = len(frame.c)
+    m = (
+        1
+        + d
+        + {LINEAR: 0, SPHERE: 1, SQUARES: d, PRODUCTS: d * (d + 1) // 2}[frame.kind]
+    )
+    W = np.ascontiguousarray(frame.W.T)
+    how = (frame.c, frame.s, frame.rotated, W, frame.kind, m)
+    part = lambda X, R: loops.collect(np.ascontiguousarray(X), R, *how)
+    return Rows(X, R, block=ROWS).sum(part)
 
 
 def moments_of(S, frame: Frame, shape: str) -> Moments:

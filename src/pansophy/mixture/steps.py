@@ -38,6 +38,9 @@ from ..core.rows import Rows, is_dataset, rows
 from ..distributions import natural
 from ..distributions.covariance import ALL_SHAPES, SHAPES, factor_analysis
 from ..distributions.missing import expected_moments, observed_log_prob, seen_moments
+from ..distributions.modes import NormalPrior
+from ..distributions.modes import log_prior as normal_log_prior
+from ..distributions.modes import modes as normal_modes
 from ..distributions.normal import Moments, Normal
 from ..params import ParameterError
 from .starts import to_numpy
@@ -164,23 +167,19 @@ def expect(t: Table, p: Params, log_w=None, owner=None, hard=False):
     return to_numpy(stats), loglik
 
 
+def on_normals(prior: Prior, shape: str, k: int, d: int) -> NormalPrior:
+    """What the prior adds to scatters and numbers of rows, eq. (4)."""
+    extra = 0.0 if prior.kappa == 0 else 1.0
+    if prior.psi is not None:
+        more = 2 if shape in ("diag", "spherical") else d + 1
+        parts = {"tied": k, "spherical": d}.get(shape, 1)
+        extra = extra + (prior.v + more) / parts
+    return NormalPrior(prior.m0, prior.kappa, prior.psi, extra)
+
+
 def modes(stats: Moments, prior: Prior = FLAT) -> tuple[Any, Any]:
     """Means of eq. (3) and covariances of eq. (4)."""
-    m, part = stats, SHAPES[stats.shape]
-    N, (k, d) = m.weight + EPS, m.mean.shape
-    mean, S = m.mean, m.scatter
-    extra = np.zeros(k)
-    if prior.kappa > 0:
-        D = m.mean - prior.m0
-        S = S + part.outer(D, prior.kappa * m.weight / (prior.kappa + m.weight))
-        mean = prior.m0 + D * (m.weight / (prior.kappa + m.weight))[:, None]
-        extra = extra + 1
-    if prior.psi is not None:
-        S = S + prior.psi
-        more = {"full": d + 1, "tied": d + 1, "diag": 2, "spherical": 2}[stats.shape]
-        parts = {"tied": k, "spherical": d}.get(stats.shape, 1)
-        extra = extra + (prior.v + more) / parts
-    return mean, part.estimate(S, N + extra, d)
+    return normal_modes(stats, on_normals(prior, stats.shape, *stats.mean.shape))
 
 
 def maximise(stats: Moments, old: Params, floor=0.0, prior: Prior = FLAT) -> Params:
@@ -203,22 +202,9 @@ def maximise(stats: Moments, old: Params, floor=0.0, prior: Prior = FLAT) -> Par
 
 def log_prior(p: Params, prior: Prior) -> float:
     """log of the prior density at p, less what does not depend on p."""
-    q, (k, d) = p.normal, p.normal.mean.shape
     out = (prior.a - 1) * np.log(p.weights).sum()
-    half = np.broadcast_to(q.half_log_det, (k,))  # log det P = -log det S / 2
-    if prior.kappa > 0:
-        m0 = np.broadcast_to(prior.m0, (1, d))
-        away = q.part.distance(m0, q.mean, q.factor)[0]
-        out += half.sum() - 0.5 * prior.kappa * away.sum()
-    if prior.psi is None:
-        return float(out)
-    P, psi = q.factor, np.asarray(prior.psi)
-    if q.shape in ("diag", "spherical"):
-        return float(out + ((prior.v + 2) * np.log(P) - 0.5 * P * P * psi).sum())
-    P = P[None] if q.shape == "tied" else P
-    inside = (P * (psi @ P)).sum(axis=(1, 2))
-    logs = half[: len(P)]
-    return float(out + ((prior.v + d + 1) * logs - 0.5 * inside).sum())
+    pull = on_normals(prior, p.normal.shape, *p.normal.mean.shape)
+    return float(out) + normal_log_prior(p.normal, pull)
 
 
 def run(

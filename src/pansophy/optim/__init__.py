@@ -45,6 +45,7 @@ from .methods import METHODS
 from .minimize import minimize, multi_start
 from .mistakes import mistake_driven, until_clean
 from .newton import newton, newton_cg
+from .orthant import orthant_lbfgs
 from .proximal import fista, projected_gradient, proximal_gradient
 from .quadratic import quadratic_program
 from .schedules import check_schedule
@@ -142,6 +143,7 @@ __all__ = [
     "numeric_gradient",
     "numeric_hessian",
     "numeric_jacobian",
+    "orthant_lbfgs",
     "particle_swarm",
     "projected_gradient",
     "proximal_gradient",

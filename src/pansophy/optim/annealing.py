@@ -4,7 +4,9 @@ At temperature T a proposal y of the present point x is taken with probability
 
     min(1, exp(-(f(y) - f(x)) / T))                                              (1)
 
-which for T -> 0 takes what is not worse: greedy search. T falls from round to round;
+which for T -> 0 takes what is not worse: greedy search. It is the rule of Metropolis
+for the density exp(-f / T), and the part that decides is the one that chains of
+`sampling` use, `core.acceptance`. T falls from round to round;
 the size of the proposals follows how often they are taken (longer above 0.4, shorter
 below), so that the end of a run is a fine local search. Several chains may run side by
 side, evaluated together when f is vectorised. In a round each chain makes `moves`
@@ -18,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.acceptance import leeway, passes
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT, Task
 from ..core.random import rng_from
@@ -124,7 +127,7 @@ def simulated_annealing(
             else:
                 V = reflect(U + scale[:, None] * far[i])
             w = values(V)
-            taken = w <= v + room[i]  # eq. (1)
+            taken = passes(-w, -v, room[i])  # eq. (1)
             U[taken], v[taken] = V[taken], w[taken]
             pace = np.where(taken, UP, DOWN)
             scale = np.minimum(scale * (pace if not whole else pace ** sized[i]), 1.0)
@@ -142,8 +145,3 @@ def simulated_annealing(
     watch = ("temperature", "evaluations")
     how = {"max_iter": max_iter, "tol": tol, "change": size, "watch": watch}
     return iterate(step, start, task=task, **how)
-
-
-def leeway(T, shape, rng):
-    """How much worse a proposal may be: eq. (1) says so with probability exp(-./T)."""
-    return T * rng.standard_exponential(shape)

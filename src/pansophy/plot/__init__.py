@@ -5,6 +5,7 @@ and gives the axes back.
 """
 
 from ..linear_model.predictive import plot_band as predictive_band
+from .autocorrelation import autocorrelation
 from .biplot import biplot
 from .boundary import decision_boundary
 from .dbscan import dbscan
@@ -13,24 +14,37 @@ from .descent import descent_path
 from .elbow import elbow
 from .ellipses import covariance_ellipses
 from .embedding import embedding
+from .envelope import envelope
+from .graph import graph
+from .grid import grid
 from .growth import growth_curve
 from .impurity import impurity
+from .kalman import kalman
 from .label_curve import label_curve
 from .losses import losses
 from .partial_sums import partial_sums
+from .messages import messages
 from .paths import regularization_path, validation_curve
 from .poles import poles
+from .rank import rank
 from .reachability import reachability
+from .regimes import regimes
 from .scree import scree
 from .search import search_points
 from .shap import shap_bar, shap_beeswarm
 from .silhouette import silhouette
 from .som import som
 from .state_diagram import state_diagram
+from .trace import trace
 from .tree import tree
+from .trellis import trellis
 from .voronoi import voronoi
 
 __all__ = [
+    "autocorrelation",
+    "envelope",
+    "rank",
+    "trace",
     "biplot",
     "covariance_ellipses",
     "dbscan",
@@ -39,14 +53,19 @@ __all__ = [
     "descent_path",
     "embedding",
     "elbow",
+    "graph",
+    "grid",
     "growth_curve",
     "impurity",
+    "kalman",
     "label_curve",
     "losses",
+    "messages",
     "partial_sums",
     "poles",
     "predictive_band",
     "reachability",
+    "regimes",
     "regularization_path",
     "scree",
     "search_points",
@@ -56,6 +75,7 @@ __all__ = [
     "silhouette",
     "state_diagram",
     "tree",
+    "trellis",
     "validation_curve",
     "voronoi",
 ]

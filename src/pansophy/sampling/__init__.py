@@ -1,6 +1,18 @@
 """Markov chains and what they tell: samplers, their driver, diagnostics."""
 
+from .adaptive_rejection import adaptive_rejection
+from .advi import ADVI
+from .ancestral import ancestral
+from .densities import (
+    banana,
+    eight_schools,
+    funnel,
+    linear_density,
+    logistic_density,
+    normal_density,
+)
 from .diagnostics import (
+    bfmi,
     diagnose,
     ess_bulk,
     ess_mean,
@@ -11,10 +23,50 @@ from .diagnostics import (
 )
 from .draws import Draws
 from .driver import sample
+from .elbo import elbo, likelihood_gain
+from .gibbs import ErgodicityWarning, Gibbs
+from .hmc import HMC, leapfrog
+from .importance import importance, pareto_smooth
+from .inverse import inverse_transform
+from .langevin import MALA, Langevin, StochasticLangevin
+from .laplace import laplace
+from .mean_field import MeanField, Updates
 from .metropolis import Metropolis
+from .monte_carlo import monte_carlo
+from .nested import NestedSampling
+from .nuts import NUTS
 from .proposals import Independent, RandomWalk
+from .rejection import EnvelopeError, rejection
+from .resampling import resample
+from .slice_sampler import Slice
+from .smc import SMC
+from .targets import gradient_error, target
+from .tempering import ParallelTempering
+from .transforms import interval, positive, real, simplex, transformed
 
 __all__ = [
+    "transformed",
+    "simplex",
+    "real",
+    "positive",
+    "interval",
+    "bfmi",
+    "ParallelTempering",
+    "Slice",
+    "StochasticLangevin",
+    "Langevin",
+    "MALA",
+    "target",
+    "normal_density",
+    "logistic_density",
+    "linear_density",
+    "leapfrog",
+    "gradient_error",
+    "funnel",
+    "eight_schools",
+    "banana",
+    "NUTS",
+    "HMC",
     "Draws",
     "Independent",
     "Metropolis",
@@ -26,5 +78,24 @@ __all__ = [
     "mcse_mean",
     "mcse_sd",
     "r_hat",
+    "ADVI",
+    "adaptive_rejection",
+    "ancestral",
+    "elbo",
+    "likelihood_gain",
+    "ErgodicityWarning",
+    "Gibbs",
+    "importance",
+    "pareto_smooth",
+    "inverse_transform",
+    "laplace",
+    "MeanField",
+    "Updates",
+    "monte_carlo",
+    "NestedSampling",
+    "EnvelopeError",
+    "rejection",
+    "SMC",
+    "resample",
     "sample",
 ]

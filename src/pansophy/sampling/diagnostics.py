@@ -192,6 +192,20 @@ def mcse_sd(x):
     return each(x, error)
 
 
+def bfmi(energy):
+    """How well momenta explore energies: E (E_t - E_(t-1))^2 / Var E, by chain.
+
+    Near 1 or above is good; below 0.3 a chain of HMC or NUTS moves through the energies
+    of its target too slowly [Betancourt2016]. Takes `draws.info["energy"]` (m, n).
+    """
+    energy = np.asarray(energy, dtype=float)
+    if energy.ndim != 2 or energy.shape[1] < 4:
+        raise ValueError(f"energy must have shape (chains, draws), got {energy.shape}.")
+    spread = energy.var(axis=1)
+    moves = (np.diff(energy, axis=1) ** 2).mean(axis=1)
+    return np.divide(moves, spread, out=np.full(len(energy), np.nan), where=spread > 0)
+
+
 def diagnose(x, names=None) -> Summary:
     """Table of moments, quantiles, MCSE, R-hat and effective sizes by parameter.
 

@@ -6,10 +6,16 @@ A sampler (`typing.Sampler`) moves m chains at once:
     step(rng, state) -> state, info      info: fields of shape (m,)
     adapt(state, info, tuning, left) -> state, tuning      if it learns in warm-up
 
-Everything a step needs is in its state, the tuned sizes too, and `adapt` is called
-in warm-up only, so the kept draws come from one fixed chain. Ctrl-C keeps the draws
-there are and marks them; `sample(draws, n)` goes on from where a run stands, and n
-draws and then k more are the same as n + k at once.
+or, quicker, many steps at a time, with arrays (m, n, ...) of all fields:
+
+    steps(rng, state, n) -> state, trace                   the same as n steps
+    warm(rng, state, n, tuning, left) -> state, trace, tuning       if it learns
+
+Everything a step needs is in its state, the tuned sizes too, and `adapt` and `warm`
+are called in warm-up only, so the kept draws come from one fixed chain. How many
+steps are taken at a time must not matter: random numbers are drawn step by step.
+Ctrl-C keeps the draws there are and marks them; `sample(draws, n)` goes on from where
+a run stands, and n draws and then k more are the same as n + k at once.
 """
 
 import copy
@@ -20,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..base import Estimator, InterruptedFitWarning
-from ..core.progress import watched
+from ..core.progress import SILENT, watched
 from ..core.random import rng_from
 from ..params import brief
 from .draws import Draws, Run
@@ -157,15 +163,15 @@ class Store:
     def __init__(self, n):
         self.n, self.kept, self.arrays = n, 0, {}
 
-    def keep(self, state, info):
-        values = {"position": state.position, "log_prob": state.log_prob}
-        values |= info._asdict()
+    def keep(self, trace):
+        """Add draws: name -> (m, k, ...)."""
+        k = trace["log_prob"].shape[1]
         if not self.arrays:
-            for name, v in values.items():
-                self.arrays[name] = np.empty((self.n, *v.shape), v.dtype)
-        for name, v in values.items():
-            self.arrays[name][self.kept] = v
-        self.kept += 1
+            for name, v in trace.items():
+                self.arrays[name] = np.empty((len(v), self.n, *v.shape[2:]), v.dtype)
+        for name, v in trace.items():
+            self.arrays[name][:, self.kept : self.kept + k] = v
+        self.kept += k
 
     def cut(self, state):
         """What was kept; a run stopped in warm-up has kept nothing."""
@@ -173,38 +179,117 @@ class Store:
             x = state.position
             empty = np.empty((len(x), 0))
             return {"position": np.empty((len(x), 0, x.shape[1])), "log_prob": empty}
-        cut = lambda a: a[: self.kept].swapaxes(0, 1)  # written draw by draw
-        return {name: cut(a) for name, a in self.arrays.items()}
+        if self.kept == self.n:
+            return self.arrays
+        return {name: a[:, : self.kept].copy() for name, a in self.arrays.items()}
+
+
+def advance(sampler, rng, state, n):
+    """n steps: new state and trace, whichever way the sampler makes steps."""
+    if hasattr(sampler, "steps"):
+        return sampler.steps(rng, state, n)
+    told = []
+    for _ in range(n):
+        state, info = sampler.step(rng, state)
+        told.append(fields(state, info))
+    return state, joint(told)
+
+
+def warm(sampler, rng, state, n, tuning, left):
+    """n steps of warm-up with `left` more to come: new state, trace and tuning."""
+    if hasattr(sampler, "warm"):
+        return sampler.warm(rng, state, n, tuning, left)
+    adapt = getattr(sampler, "adapt", None)
+    if adapt is None:
+        return *advance(sampler, rng, state, n), tuning
+    told = []
+    for i in range(n):
+        state, info = sampler.step(rng, state)
+        told.append(fields(state, info))
+        state, tuning = adapt(state, info, tuning, left + n - 1 - i)
+    return state, joint(told), tuning
+
+
+def fields(state, info):
+    """One step's part of a trace."""
+    return {"position": state.position, "log_prob": state.log_prob} | info._asdict()
+
+
+def joint(told):
+    """A trace of steps one after the other."""
+    if len(told) == 1:
+        return {name: np.asarray(v)[:, None] for name, v in told[0].items()}
+    join = lambda name: np.stack([t[name] for t in told], axis=1)
+    return {name: join(name) for name in told[0]}
+
+
+class Walk:
+    """A run in progress."""
+
+    def __init__(self, run, n_draws):
+        self.run, self.store = run, Store(n_draws)
+        self.total = run.warmup - run.warmed + n_draws * run.thin
+        self.done = 0
+        self.many = hasattr(run.sampler, "steps")
+
+    def go(self, n):
+        """n steps, all at once where the sampler can; what is done stays done."""
+        while n > 0 and self.many:
+            mark = self.run.rng.bit_generator.state
+            try:
+                n -= self.piece(n)
+            except BaseException:
+                self.run.rng.bit_generator.state = mark  # these steps are still to come
+                raise
+        for _ in range(n):
+            self.piece(1)
+
+    def piece(self, k):
+        """At most k steps, all of warm-up or all of draws; how many."""
+        sampler, state, tuning, rng, warmup, warmed, thin = self.run
+        if warmed < warmup:
+            k = min(k, warmup - warmed)
+            left = warmup - warmed - k
+            state, _, tuning = warm(sampler, rng, state, k, tuning, left)
+            warmed += k
+        else:
+            state, trace = advance(sampler, rng, state, k)
+            first = (self.total - self.done - 1) % thin  # the step of the next draw
+            if first < k:
+                if thin > 1:
+                    trace = {name: a[:, first::thin] for name, a in trace.items()}
+                self.store.keep(trace)
+        self.run = self.run._replace(state=state, tuning=tuning, warmed=warmed)
+        self.done += k
+        return k
+
+    def hurry(self):
+        """All steps, in pieces of about a tenth of a second, so that Ctrl-C works."""
+        k = 16
+        while self.done < self.total:
+            begun = time.perf_counter()
+            self.go(min(k, self.total - self.done))
+            taken = time.perf_counter() - begun
+            k = 4 * k if taken < 0.03 else max(1, k // 2) if taken > 0.2 else k
 
 
 def proceed(run, n_draws, names, task) -> Draws:
     """Warm-up as far as it is due, then the draws."""
     begun = time.perf_counter()
-    sampler, state, tuning, rng, warmup, warmed, thin = run
-    adapt = getattr(sampler, "adapt", None)
-    store = Store(n_draws)
-    total = warmup - warmed + n_draws * thin
-    done, reason = 0, "done"
+    walk, reason = Walk(run, n_draws), "done"
     try:
-        for beat in range(BEATS):
+        if walk.many and task is SILENT:
+            walk.hurry()
+        for beat in range(BEATS if walk.done < walk.total else 0):
             child = task.child(f"part {beat}")
-            for i in range(done, total * (beat + 1) // BEATS):
-                state, info = sampler.step(rng, state)
-                if warmed < warmup:
-                    if adapt is not None:
-                        left = warmup - warmed - 1
-                        state, tuning = adapt(state, info, tuning, left)
-                    warmed += 1
-                elif (total - i) % thin == 1 or thin == 1:
-                    store.keep(state, info)
-                done = i + 1
-            if child.end(state) and done < total:
+            walk.go(walk.total * (beat + 1) // BEATS - walk.done)
+            if child.end(walk.run.state) and walk.done < walk.total:
                 reason = "callback"
                 break
     except KeyboardInterrupt:
         reason = "interrupted"
-    run = Run(sampler, state, tuning, copy.deepcopy(rng), warmup, warmed, thin)
-    found = store.cut(state)
+    run = walk.run._replace(rng=copy.deepcopy(walk.run.rng))
+    found = walk.store.cut(run.state)
     seconds = time.perf_counter() - begun
     position, log_prob = found.pop("position"), found.pop("log_prob")
     return Draws(position, log_prob, found, names, reason, seconds, run)
@@ -239,6 +324,14 @@ def check(draws):
     if not np.isfinite(draws.log_prob).all():
         warnings.warn(
             "log_prob is infinite at some draws: the chain cannot leave such a place.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    bad = int(np.sum(draws.info.get("divergent", 0)))
+    if bad:
+        warnings.warn(
+            f"{bad} of {draws.log_prob.size} draws ended in a divergence: the chains "
+            "may not see all of the target. Raise target_accept or reparametrise.",
             RuntimeWarning,
             stacklevel=3,
         )

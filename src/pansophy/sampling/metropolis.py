@@ -32,8 +32,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import Estimator
+from ..core.acceptance import accept, leeway, passes
 from ..params import Flag, OpenFraction, check_params
 from .proposals import RandomWalk, propose
+from .targets import LogProb, target, with_values
 
 
 class State(NamedTuple):
@@ -42,7 +44,7 @@ class State(NamedTuple):
     position: np.ndarray  # x
     log_prob: np.ndarray  # log pi(x)
     proposal: Any  # q, as warm-up has made it
-    batched: bool  # whether log_prob takes all chains at once
+    density: Any  # the target
 
 
 class Info(NamedTuple):
@@ -63,13 +65,6 @@ class Tuning(NamedTuple):
     center: Any = 0.0  # near the mean, so that the sums lose no digits
     total: Any = 0.0
     outer: Any = 0.0
-
-
-def accept(log_ratio):
-    """alpha of eq. (1) from its logarithm; NaN (a density that failed) rejects."""
-    alpha = np.exp(np.minimum(log_ratio, 0.0))
-    alpha[alpha != alpha] = 0.0
-    return alpha
 
 
 def collect(tuning, x, info):
@@ -99,33 +94,15 @@ def learned(tuning):
     return (tuning.moves * S + prior * np.diag(spread)) / (tuning.moves + prior)
 
 
-def takes_batch(log_prob, x) -> bool:
-    """Whether log_prob maps (m, d) to (m,): tried on m != d rows, at least two."""
-    m = max(len(x), 2)
-    m += m == x.shape[1]
-    try:
-        out = np.asarray(log_prob(np.resize(x, (m, x.shape[1]))))
-    except Exception:  # a function of one position may fail in any way on a batch
-        return False
-    return out.shape == (m,)
-
-
-def evaluate(log_prob, x, batched):
-    """log pi at m positions."""
-    if batched:
-        return np.asarray(log_prob(x), dtype=float)
-    return np.array([np.asarray(log_prob(row), dtype=float).item() for row in x])
-
-
 @dataclass(eq=False, repr=False)
 class Metropolis(Estimator):
     """Metropolis-Hastings sampler, to be run by `sample`.
 
     Parameters
     ----------
-    log_prob : function
+    log_prob : function, Distribution, compiled density or Target
         Logarithm of the target density, up to a constant: of positions (m, d), giving
-        (m,), which is quick; or of one position (d,), giving a number.
+        (m,), which is quick; or of one position (d,), giving a number. See `target`.
     proposal : RandomWalk, function or None
         Moves, see `pansophy.sampling.proposals`. None is `RandomWalk()`.
     target_accept : float or None
@@ -145,7 +122,7 @@ class Metropolis(Estimator):
     True
     """
 
-    log_prob: Callable
+    log_prob: LogProb
     _: KW_ONLY
     proposal: Callable | None = None
     target_accept: OpenFraction | None = None
@@ -158,27 +135,19 @@ class Metropolis(Estimator):
         x = np.array(position)
         if isinstance(proposal, RandomWalk):
             x, proposal = x.astype(float), proposal.sized(x.shape[1])
-        batched = self.batched
-        if batched is None:
-            batched = takes_batch(self.log_prob, x)
-        log_prob = evaluate(self.log_prob, x, batched)
-        if log_prob.shape != (len(x),):
-            raise ValueError(
-                f"log_prob must give one number a chain, shape ({len(x)},), got shape "
-                f"{log_prob.shape}."
-            )
-        return State(x, log_prob, proposal, batched)
+        density = with_values(target(self.log_prob, batched=self.batched), x)
+        return State(x, density.value(x), proposal, density)
 
     def step(self, rng, state) -> tuple[State, Info]:
         """One move of every chain, eq. (1)."""
-        x, log_x, proposal, batched = state
+        x, log_x, proposal, density = state
         y, h = propose(proposal, rng, x)
-        log_y = evaluate(self.log_prob, y, batched)
+        log_y = density.value(y)
         alpha = accept(log_y - log_x + h)
-        accepted = rng.random(len(x)) < alpha
+        accepted = passes(log_y + h, log_x, leeway(1.0, len(x), rng))
         position = np.where(accepted[:, None], y, x)
         log_prob = np.where(accepted, log_y, log_x)
-        return State(position, log_prob, proposal, batched), Info(alpha, accepted)
+        return State(position, log_prob, proposal, density), Info(alpha, accepted)
 
     def adapt(self, state, info, tuning, left) -> tuple[State, Tuning | None]:
         """Learn from one step of warm-up with `left` steps to go, eq. (2) and (3)."""

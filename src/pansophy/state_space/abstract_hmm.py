@@ -7,54 +7,49 @@ states emit: five small functions, see `categorical_hmm`.
 Shapes    X (n, d) all sequences one after the other, ends (s,) where each ends
 """
 
+import warnings
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Density, Estimator
-from ..core import arrays
 from ..core.em import em
-from ..core.filtering import Chain, filtered, smooth, viterbi
-from ..core.random import rng_from
-from ..core.rows import is_dataset, rows
-from ..distributions.categorical import pick_rows, simplex
-from .hmm import Params, Priors, Stats, evidence, expect, log_prior, maximise, simulate
+from ..core.filtering import Chain, filtered, log_likelihoods, smooth, viterbi
+from ..core.iterate import best_of
+from ..core.random import rng_from, spawn
+from ..distributions.categorical import Categorical, pick_rows, simplex
+from .decoding import fixed_lag, k_best, pair_marginals
+from .hmm import (
+    Params,
+    Priors,
+    Stats,
+    codes,
+    evidence,
+    expect,
+    log_prior,
+    maximise,
+    simulate,
+    with_stop,
+)
+from .sequences import joined, stacked
+from .topology import allowed, masked
 
 
-def sequence_ends(n: int, lengths) -> np.ndarray:
-    """Where each sequence ends. Lengths must be whole, positive and sum to n.
+class Monitor(NamedTuple):
+    """How a fit went, in the words of hmmlearn."""
 
-    n whole numbers that sum to n are all 1, so any other vector of n entries is not
-    lengths but the y of scikit-learn's conventions, which has no meaning here.
-    """
-    if lengths is None:
-        return np.array([n])
-    values = np.atleast_1d(np.asarray(lengths))
-    if values.ndim == 1 and len(values) == n and not np.all(values == 1):
-        return np.array([n])
-    whole = values.dtype.kind in "iu" and values.ndim == 1 and (values > 0).all()
-    if not whole or values.sum() != n:
-        raise ValueError(
-            f"lengths must be positive whole numbers that sum to the {n} rows of X, "
-            f"got a sum of {values.sum()}."
-        )
-    return np.cumsum(values)
-
-
-def is_list_of_arrays(X) -> bool:
-    listed = isinstance(X, (list, tuple)) and len(X) > 0
-    return listed and all(getattr(x, "ndim", 0) > 0 for x in X)
-
-
-def column(X):
-    """A vector as one column; anything else as it is."""
-    return X[:, None] if hasattr(X, "ndim") and X.ndim == 1 else X
+    converged: bool
+    iter: int
+    history: list  # log-likelihood after each turn
 
 
 class AbstractHMM(Density, Estimator):
     """What every HMM does, whatever it emits. A final class gives the emission."""
+
+    # attribute of the emission -> its letter in `params`, where that is not "e"
+    _letters: ClassVar[dict[str, str]] = {}
 
     @abstractmethod
     def _emission(self) -> Any:
@@ -72,50 +67,75 @@ class AbstractHMM(Density, Estimator):
     def _emission_prior(self, emission) -> Any:
         """The conjugate prior of the emission, or None."""
 
-    def fit(self, X, lengths=None, y=None):
+    def fit(self, X, lengths=None, y=None, *, hard=False, n_init=1, topology=None):
         """Fit by Baum-Welch.
 
         Parameters
         ----------
-        X : array of shape (n, 1) or (n,), or list of arrays
+        X : array of shape (n, d) or (n,), list of arrays, or grouped dataframe
             Observations, sequences one after the other; NaN where one is missing. A
-            list of arrays has one sequence each.
+            list of arrays, or a dataframe after groupby, has one sequence each.
         lengths : array of int, optional
             Length of each sequence; None for a single one.
         y : None
             Ignored, there for scikit-learn's sake.
+        hard : bool, default=False
+            Viterbi training: count along the likeliest paths, not in expectation.
+        n_init : int, default=1
+            Random starts, of which the best is kept.
+        topology : {"ergodic", "left-right"} or matrix of shape (k, k), optional
+            Moves that are allowed. "left-right" starts in the first state, and stays
+            or goes to the next. Zeros of `transmat_` stay zeros anyway.
 
         Returns
         -------
         self : object
         """
         X, ends = self._sequences(X, lengths, reset=True)
-        first = self._first(X)
-        priors = self._priors(first)
+        if n_init < 1:
+            raise ValueError(f"n_init must be at least 1, got {n_init}.")
+        if getattr(self, "stopprob_", None) is not None:
+            raise ValueError(
+                "fit does not learn when to stop: delete stopprob_, or add a state and "
+                "a symbol for the end."
+            )
+        rng = rng_from(self.random_state)
+        rngs = [rng] if n_init == 1 else spawn(rng, n_init)
+        mask = allowed(topology, self.n_components)
+        ordered = isinstance(topology, str) and topology == "left-right"
+        firsts = [masked(self._first(X, rng), mask, ordered) for rng in rngs]
+        priors = self._priors(firsts[0])
         letters, log = self.params, self.implementation == "log"
+        coded = isinstance(firsts[0].emission, Categorical)
+        seen = codes(firsts[0].emission, X) if coded else X
 
         def counted(p):
-            stats, loglik = expect(p, X, ends, log=log)
+            stats, loglik = expect(p, seen, ends, log=log, hard=hard)
             return (stats, p), loglik  # what is not estimated stays as it is
 
-        run = lambda task: em(
+        one = lambda i, task: em(
             counted,
             lambda pair: maximise(pair[0], pair[1], priors, letters),
-            first,
+            firsts[i],
             log_prior=lambda p: log_prior(p, priors, letters),
             max_iter=self.n_iter,
             tol=self.tol,
             task=task,
         )
+        run = lambda task: best_of(n_init, one, task=task)
         snapshot = lambda state: self._attributes(state.params)
         result = self._drive(run, total=self.n_iter, X=X, snapshot=snapshot)
-        for name, value in self._attributes(result.state.params).items():
-            setattr(self, name, value)
+        self._keep(result.state.params)
         self.log_likelihood_ = -result.objective
+        self._tell(result.state.params.emission, result.state.stats[0], len(X))
         return self
 
-    def fit_labeled(self, X, states, lengths=None):
-        """Fit by counting, where the states are known (n,)."""
+    def fit_labeled(self, X, states, lengths=None, *, stop=False):
+        """Fit by counting, where the states are known (n,).
+
+        With `stop`, where sequences end is counted too: `stopprob_` (k,) and the rows
+        of `transmat_` then sum to 1 together.
+        """
         X, ends = self._sequences(X, lengths, reset=True)
         z = np.asarray(states)
         k = self.n_components
@@ -128,7 +148,8 @@ class AbstractHMM(Density, Estimator):
             raise ValueError(
                 f"states must be {len(X)} whole numbers from 0 to {k - 1}."
             )
-        old = Params(np.ones(k), np.ones((k, k)), self._first_emission(X, rng_from(0)))
+        emission = self._first_emission(X, rng_from(0))
+        old = Params(np.full(k, 1 / k), np.full((k, k), 1 / k), emission)
         R = (z[:, None] == np.arange(k)).astype(float)
         inner = np.setdiff1d(np.arange(1, len(z)), ends)  # steps with one before them
         begins = np.concatenate([[0], ends[:-1]])
@@ -138,57 +159,85 @@ class AbstractHMM(Density, Estimator):
             R[inner - 1].T @ R[inner],
             old.emission.stats(X[here], R[here]),
         )
-        p = maximise(stats, old, self._priors(old), "ste")
+        p = maximise(stats, old, self._priors(old), self.params)
+        vars(self).pop("stopprob_", None)
+        if stop:
+            self.stopprob_ = R[ends - 1].sum(0) / np.maximum(R.sum(0), 1)
+            p = p._replace(trans=p.trans * (1 - self.stopprob_)[:, None])
+        self._keep(p)
+        self._tell(p.emission, stats, len(X))
+        return self
+
+    def _keep(self, p: Params):
         for name, value in self._attributes(p).items():
             setattr(self, name, value)
-        return self
+
+    @property
+    def monitor_(self) -> Monitor:
+        """How the fit went, as hmmlearn tells it."""
+        check_is_fitted(self, "history_")
+        history = [-float(v) for v in self.history_["objective"]]
+        return Monitor(self.converged_, self.n_iter_, history)
 
     def _sequences(self, X, lengths, *, reset=False):
         """Checked X (n, d) in floating point, and where the sequences end."""
-        if lengths is None and is_list_of_arrays(X):
-            lengths = [x.shape[0] for x in X]
-            X = np.concatenate([column(arrays.to_numpy(x)) for x in X])
-        X = X if is_dataset(X) else column(X)
+        X, lengths = joined(X, lengths)
         check = {"ensure_all_finite": "allow-nan", "dtype": np.float64}
         if reset:
             X, _ = self._begin(X, **check)
         else:
             X = self._ready(X, **check)
-        X = rows(X).take(np.arange(X.shape[0])) if is_dataset(X) else arrays.to_numpy(X)
+        X, ends = stacked(X, lengths)
         self._check_columns(X, reset)
-        return X, sequence_ends(len(X), lengths)
+        return X, ends
 
     @abstractmethod
     def _check_columns(self, X, fitting):
         """Raise if X cannot be what this model emits."""
 
-    def _first(self, X) -> Params:
+    def _first(self, X, rng) -> Params:
         """Where Baum-Welch begins: drawn by the letters of init_params, else given."""
-        rng, k = rng_from(self.random_state), self.n_components
+        k = self.n_components
         found = {
             "s": ("startprob_", rng.dirichlet(np.ones(k))),
             "t": ("transmat_", rng.dirichlet(np.ones(k), size=k)),
         }
-        emission = self._first_emission(X, rng)
         for letter, (name, value) in found.items():
             if letter in self.init_params:
                 setattr(self, name, value)
-        if "e" in self.init_params:
+        if set(self.init_params) - set("st"):
+            emission = self._first_emission(X, rng)
             for name, value in self._store_emission(emission).items():
-                setattr(self, name, value)
+                if self._letters.get(name, "e") in self.init_params:
+                    setattr(self, name, value)
         return self._params()
 
     def _params(self) -> Params:
         """The parameters as they stand in the attributes, checked."""
         k, given = self.n_components, []
+        stop = getattr(self, "stopprob_", None)
         for name, shape in (("startprob_", (k,)), ("transmat_", (k, k))):
             if not hasattr(self, name):
                 raise ValueError(f"{name} is neither fitted nor set: see init_params.")
-            value = simplex(np.asarray(getattr(self, name), dtype=float), name)
+            value = np.asarray(getattr(self, name), dtype=float)
+            if name == "transmat_" and stop is not None:
+                simplex(np.c_[value, stop], "transmat_ with stopprob_")
+            else:
+                value = simplex(value, name)
             if value.shape != shape:
                 raise ValueError(f"{name} must have shape {shape}, got {value.shape}.")
             given.append(value)
         return Params(given[0], given[1], self._emission())
+
+    def _tell(self, emission, stats, n):
+        """Warn of what the last M-step met: states without rows, floors reached."""
+        notes = list(getattr(emission, "notes", ()))
+        visits = stats.start + stats.trans.sum(axis=0)
+        if not hasattr(emission, "notes") and (visits < 1e-9 * n).any():
+            empty = ", ".join(map(str, np.flatnonzero(visits < 1e-9 * n)))
+            notes.append(f"no step belongs to state {empty}, which keeps what it had.")
+        for note in notes:
+            warnings.warn(f"{type(self).__name__}: {note}", stacklevel=3)
 
     def _priors(self, p: Params) -> Priors:
         prior = self._emission_prior(p.emission)
@@ -203,7 +252,9 @@ class AbstractHMM(Density, Estimator):
         check_is_fitted(self, "startprob_")
         X, ends = self._sequences(X, lengths)
         p = self._params()
-        return Chain(p.start, p.trans), evidence(p.emission, X, ends)
+        seen, stop = evidence(p.emission, X, ends), getattr(self, "stopprob_", None)
+        seen = seen if stop is None else with_stop(seen, stop)
+        return Chain(p.start, p.trans), seen
 
     def score_samples(self, X, lengths=None):
         """Total log-likelihood, and the posterior of the states at every step."""
@@ -212,7 +263,7 @@ class AbstractHMM(Density, Estimator):
 
     def score(self, X, lengths=None):
         """Total log-likelihood of the sequences."""
-        return float(filtered(*self._look(X, lengths))[1].sum())
+        return float(log_likelihoods(*self._look(X, lengths)).sum())
 
     def predict_proba(self, X, lengths=None):
         """Posterior of the states at every step, given whole sequences: (n, k)."""
@@ -222,19 +273,51 @@ class AbstractHMM(Density, Estimator):
         """Belief in the states at every step, given the past only: (n, k)."""
         return filtered(*self._look(X, lengths))[0]
 
-    def decode(self, X, lengths=None, algorithm=None):
-        """Log-probability and states: the likeliest path, or with "map" the likeliest
-        state of every step and the sum of their posteriors."""
-        algorithm = algorithm or self.algorithm
-        if algorithm == "viterbi":
-            path, scores = viterbi(*self._look(X, lengths))
-            return float(scores.sum()), path
-        if algorithm != "map":
+    def smooth(self, X, lengths=None, lag=None):
+        """Posterior of the states at every step (n, k): given whole sequences, or
+        with `lag` given the past and that many steps ahead."""
+        if lag is None:
+            return self.predict_proba(X, lengths)
+        return fixed_lag(*self._look(X, lengths), lag)
+
+    def pair_marginals(self, X, lengths=None):
+        """p(z_t, z_t+1 | x) of the steps that have a next one: (n - s, k, k)."""
+        return pair_marginals(*self._look(X, lengths))
+
+    def decode(self, X, lengths=None, algorithm=None, *, method=None, k=None):
+        """Log-probability and states (n,) of all sequences.
+
+        Parameters
+        ----------
+        X, lengths :
+            As in `fit`.
+        algorithm : {"viterbi", "map"}, optional
+            The likeliest path, or the likeliest state of every step and the sum of
+            their posteriors; None takes the parameter `algorithm`.
+        method : {"viterbi", "posterior"}, optional
+            The same, by its other name.
+        k : int, optional
+            The k likeliest paths of one sequence: log-probabilities (k,) and states
+            (k, n), best first.
+        """
+        names = {"viterbi": "viterbi", "map": "map", "posterior": "map"}
+        asked = method or algorithm or self.algorithm
+        if asked not in names:
             raise ValueError(
-                f'algorithm must be "viterbi" or "map", got {algorithm!r}.'
+                f'algorithm must be "viterbi" or "map" (or "posterior"), got {asked!r}.'
             )
-        G = self.predict_proba(X, lengths)
-        return float(G.max(axis=1).sum()), G.argmax(axis=1)
+        if names[asked] == "map":
+            G = self.predict_proba(X, lengths)
+            return float(G.max(axis=1).sum()), G.argmax(axis=1)
+        chain, seen = self._look(X, lengths)
+        if k is None:
+            path, scores = viterbi(chain, seen)
+            return float(scores.sum()), path
+        if len(seen.ends) > 1:
+            raise ValueError("the k likeliest paths are of one sequence: pass just it.")
+        L = seen.log_table if seen.index is None else seen.log_table[seen.index]
+        paths, scores = k_best(*chain, L, k, log=True)
+        return scores, paths
 
     def predict(self, X, lengths=None):
         """States of the steps, by `algorithm`."""
@@ -250,6 +333,22 @@ class AbstractHMM(Density, Estimator):
         first = None if currstate is None else pick_rows(p.trans, [currstate], rng)[0]
         return simulate(p, n_samples, rng, first)
 
+    def fill(self, X, lengths=None):
+        """X with missing values filled in: the likeliest symbol, or the mean, given
+        everything seen."""
+        G = self.predict_proba(X, lengths)
+        X, _ = self._sequences(X, lengths)
+        emission = self._emission()
+        for name in ("normal", "part"):  # of emissions that wrap a distribution
+            emission = getattr(emission, name, emission)
+        if isinstance(emission, Categorical):
+            guess = (G @ emission.prob).argmax(axis=1)[:, None]
+        elif hasattr(emission, "mean"):
+            guess = G @ np.asarray(emission.mean).reshape(G.shape[1], -1)
+        else:
+            raise TypeError(f"{type(self).__name__} has no one mean to fill in.")
+        return np.where(np.isnan(X), guess, X)
+
     def get_stationary_distribution(self):
         """The distribution of states that the chain leaves as it is."""
         A = self._params().trans
@@ -261,7 +360,9 @@ class AbstractHMM(Density, Estimator):
     def _n_parameters(self) -> int:
         """Free numbers of the letters in `params`."""
         k, p = self.n_components, self.params
-        free = {"s": k - 1, "t": k * (k - 1), "e": self._emission().free}
+        own = self._emission().free
+        own = own if isinstance(own, dict) else {"e": own}
+        free = {"s": k - 1, "t": k * (k - 1), **own}
         return sum(n for letter, n in free.items() if letter in p)
 
     def bic(self, X, lengths=None):

@@ -55,6 +55,20 @@ DRAWN = {
     )
     for kind in ("dense", "sparse")
 }
+IN_TIME = {
+    "check_fit_score_takes_y": "the second argument is `lengths`, as in hmmlearn",
+    "check_n_features_in_after_fitting": "the check gives `score` a y, not `lengths`",
+    "check_methods_sample_order_invariance": "the rows are ordered in time",
+    "check_methods_subset_invariance": "a row's state depends on its neighbours",
+    "check_fit1d": "a vector is a sequence of one column",
+    "check_fit2d_predict1d": "a vector is a sequence of one column",
+}
+FORECASTS = {
+    "check_fit_score_takes_y": "the second argument is `lengths`, as in hmmlearn",
+    "check_methods_sample_order_invariance": "the rows are ordered in time",
+    "check_methods_subset_invariance": "a row's likelihood depends on those before",
+    "check_fit1d": "a vector is a series of one column",
+}
 NO_LABEL = {"check_classifiers_classes": "-1 in y means a row without a label"}
 NO_TURN = {
     "check_non_transformer_estimators_n_iter": (
@@ -105,6 +119,18 @@ EXPECTED: dict[str, dict[str, str]] = {
         "check_sample_weight_equivalence_on_dense_data": FRACTIONS,
         "check_classifiers_one_label_sample_weights": FRACTIONS,
     },
+    "TreeAugmentedNB": {
+        "check_sample_weight_equivalence_on_dense_data": FRACTIONS,
+        "check_classifiers_one_label_sample_weights": FRACTIONS,
+    },
+    "GaussianHMM": IN_TIME,
+    "KalmanFilter": FORECASTS,
+    "StructuralTimeSeries": FORECASTS,
+    "GMMHMM": IN_TIME,
+    "PoissonHMM": IN_TIME,
+    "MultinomialHMM": IN_TIME,
+    "MixedHMM": IN_TIME,
+    "AutoregressiveHMM": IN_TIME,
     "CategoricalHMM": {
         "check_fit_score_takes_y": "the second argument is `lengths`, as in hmmlearn",
         "check_estimator_sparse_array": "the check cannot build a 1-D sparse array",

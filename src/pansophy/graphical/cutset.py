@@ -1,0 +1,137 @@
+"""Cutset conditioning: exact answers on loops by fixing a few variables at a time.
+
+Observing the variables C of a cutset leaves a tree. For each joint state c of C the
+tree gives Z(c) and marginals p(x_v | c); the whole is their mean:
+
+    Z = sum_c Z(c),   p(x_v) = sum_c (Z(c) / Z) p(x_v | c)                         (1)
+
+and the best assignment is the best over c. A cutset is found by taking away leaves
+until only loops are left, then the variable with most factors, and so on.
+
+Cost      (product of the sizes of C) times sum-product
+Refs      [Pearl1988]
+"""
+
+from itertools import product as states_of
+from typing import NamedTuple
+
+import numpy as np
+
+from .factor_graph import FactorGraph, to_factor_graph
+from .limits import impossible
+from .messages import Assignment, max_product, sum_product
+
+LARGEST = 100_000  # joint states of a cutset
+
+
+class Conditioned(NamedTuple):
+    """What the states of a cutset add up to."""
+
+    marginals: dict[str, np.ndarray]
+    log_z: float
+    cutset: tuple[str, ...]
+    weights: np.ndarray  # Z(c) of eq. (1), one axis for each variable of the cutset
+    best: Assignment
+
+    def __getitem__(self, key):
+        return self.marginals[key] if isinstance(key, str) else tuple(self)[key]
+
+
+def find_cutset(graph: FactorGraph) -> list[int]:
+    """Variables that leave a tree when observed, few and small ones first.
+
+    Examples
+    --------
+    >>> from pansophy.graphical import IsingGrid, to_factor_graph
+    >>> from pansophy.graphical.cutset import find_cutset
+    >>> len(find_cutset(to_factor_graph(IsingGrid((2, 2)))))
+    1
+    """
+    scopes = [set(f.variables) for f in graph.factors]
+    at = [{k for k, s in enumerate(scopes) if v in s} for v in range(len(graph.sizes))]
+    found = []
+
+    def drop(v):
+        for k in at[v]:
+            scopes[k].discard(v)
+        at[v] = set()
+
+    while True:
+        changed = True
+        while changed:  # leaves: factors of one variable, variables of one factor
+            changed = False
+            for k, scope in enumerate(scopes):
+                if len(scope) == 1:
+                    at[next(iter(scope))].discard(k)
+                    scopes[k], changed = set(), True
+            for v, near in enumerate(at):
+                if len(near) == 1:
+                    drop(v)
+                    changed = True
+        left = [v for v, near in enumerate(at) if near]
+        if not left:
+            return sorted(found)
+        v = max(left, key=lambda v: (len(at[v]) - 1) / np.log(graph.sizes[v] + 1e-9))
+        found.append(v)
+        drop(v)
+
+
+def cutset_conditioning(model, evidence=None, *, cutset=None) -> Conditioned:
+    """Exact marginals, Z and best assignment of a graph with few loops, eq. (1).
+
+    Parameters
+    ----------
+    model : FactorGraph, BayesianNetwork, MarkovRandomField or grid
+    evidence : dict, optional
+        States seen, by name.
+    cutset : list of names, optional
+        Variables to fix; found if not given.
+
+    Examples
+    --------
+    >>> from pansophy.graphical import MarkovRandomField, cutset_conditioning
+    >>> T = [[2, 1], [1, 2]]
+    >>> edges = {("a", "b"): T, ("b", "c"): T, ("c", "d"): T, ("d", "a"): T}
+    >>> out = cutset_conditioning(MarkovRandomField(edges, {"a": [3, 1]}), cutset=["a"])
+    >>> out.weights.round(6), out.marginals["a"].round(6)
+    (array([123.,  41.]), array([0.75, 0.25]))
+    """
+    graph = to_factor_graph(model)
+    space, evidence = graph.space, dict(evidence or {})
+    seen = {space.names[v] for v in space.codes(evidence)}
+    if cutset is None:
+        chosen = find_cutset(graph.reduced(evidence))
+    else:
+        chosen = list(space.numbers(cutset))
+    names = tuple(space.names[v] for v in chosen if space.names[v] not in seen)
+    numbers = space.numbers(names)
+    shape = tuple(space.sizes[v] for v in numbers)
+    if np.prod(shape, dtype=float) > LARGEST:
+        raise ValueError(
+            f"the cutset {list(names)} has {np.prod(shape, dtype=float):.3g} joint "
+            "states, too many to go through."
+        )
+    logs, parts, best = np.full(shape, -np.inf), [], None
+    for index in states_of(*map(range, shape)):
+        fixed = {v: space.states[v][c] for v, c in zip(numbers, index, strict=True)}
+        known = {**evidence, **{space.names[v]: s for v, s in fixed.items()}}
+        try:
+            b = sum_product(graph, known)
+        except ValueError as error:
+            if "probability 0" not in str(error):
+                raise
+            continue
+        logs[index] = b.log_z
+        parts.append((b.log_z, b))
+        top = max_product(graph, known)
+        if best is None or top.log_value > best.log_value:
+            best = top
+    if best is None:
+        raise ValueError(impossible(evidence))
+    log_z = float(np.logaddexp.reduce(logs, axis=None))
+    share = [np.exp(log - log_z) for log, _ in parts]  # eq. (1)
+    marginals = {
+        name: sum(w * b[name] for w, (_, b) in zip(share, parts, strict=True))
+        for name in space.names
+    }
+    return Conditioned(marginals, log_z, names, np.exp(logs), best)

@@ -1,0 +1,119 @@
+"""Pictures of networks as text: DOT for other programs, SVG that stands by itself.
+
+Shapes    nodes: rounded boxes for discrete variables, ellipses for continuous ones
+"""
+
+import math
+from html import escape
+
+from ..graphs.layered import Layers, layered
+
+LETTER, LINE, PAD, MARGIN = 7.6, 15.0, 12.0, 12.0
+FILLS = {True: "#e8f0fe", False: "#fff3e0"}  # discrete, continuous
+
+
+def quoted(name) -> str:
+    text = str(name).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'
+
+
+def network_dot(model) -> str:
+    """The graph of a network as DOT text."""
+    space = model.space
+    lines = ["digraph network {", "  node [shape=box, style=rounded];"]
+    for i, name in enumerate(space.names):
+        shape = "" if space.is_discrete(i) else " [shape=ellipse]"
+        lines.append(f"  {quoted(name)}{shape};")
+    for i, above in enumerate(model.parents):
+        for p in above:
+            lines.append(f"  {quoted(space.names[p])} -> {quoted(space.names[i])};")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def captions(model, tables: bool = False) -> list[list[str]]:
+    """The lines of text in each box."""
+    space, out = model.space, []
+    marginals = {}
+    if tables and 0 not in space.sizes:
+        engine = model._engine()
+        marginals = {i: engine.posterior((i,), {})[0] for i in range(len(space.names))}
+    for i, name in enumerate(space.names):
+        lines = [str(name)]
+        if i in marginals:
+            states = list(zip(space.states[i], marginals[i], strict=True))[:6]
+            lines += [f"{s} {100 * p:.1f}%" for s, p in states]
+        out.append(lines)
+    return out
+
+
+def page_of(model, lines) -> tuple[Layers, list[float], float]:
+    """The layout of a network, with the widths and the height of its boxes."""
+    widths = [LETTER * max(map(len, box)) + 2 * PAD for box in lines]
+    height = LINE * max((len(box) for box in lines), default=1) + PAD
+    return layered(model.parents, widths, height), widths, height
+
+
+def network_svg(model, *, tables: bool = False) -> str:
+    """The graph of a network as SVG text; `tables` shows every marginal."""
+    lines = captions(model, tables)
+    page, widths, height = page_of(model, lines)
+    wide, high = page.width + 2 * MARGIN, page.height + 2 * MARGIN
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{wide:.0f}" '
+        f'height="{high:.0f}" viewBox="{-MARGIN} {-MARGIN} {wide:.1f} {high:.1f}" '
+        'font-family="system-ui, sans-serif" font-size="13" text-anchor="middle">',
+        f"<title>Bayesian network of {len(widths)} variables</title>",
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" '
+        'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#777"/></marker>'
+        "</defs>",
+    ]
+    for (_, i), points in page.paths.items():
+        drawn = arrow(points, height, widths[i], model.space.is_discrete(i))
+        steps = "L".join(f"{x:.1f} {y:.1f}" for x, y in drawn)
+        parts.append(
+            f'<path d="M{steps}" fill="none" stroke="#777" marker-end="url(#tip)"/>'
+        )
+    for i, box in enumerate(lines):
+        at = float(page.x[i]), float(page.y[i])
+        parts.append(shape(at, widths[i], height, box, model.space.is_discrete(i)))
+    return "\n".join([*parts, "</svg>"])
+
+
+def arrow(points, height, width, boxed=True):
+    """The points of an edge, ended at the border of its child."""
+    (x0, y0), (x1, y1) = points[-2:]
+    dx, dy = x0 - x1, y0 - y1
+    size = math.hypot(dx, dy) or 1.0
+    if boxed:
+        reach = min(
+            width / 2 / abs(dx) if dx else math.inf,
+            height / 2 / abs(dy) if dy else math.inf,
+        )
+    else:
+        reach = 1 / math.hypot(dx / (width / 2), dy / (height / 2))
+    reach = min(reach + 1.5 / size, 1.0)
+    return [*points[:-1], (x1 + dx * reach, y1 + dy * reach)]
+
+
+def shape(at, width, height, lines, boxed):
+    """A box or an ellipse with its lines of text."""
+    x, y = at
+    fill = f'fill="{FILLS[boxed]}" stroke="#555"'
+    if boxed:
+        out = (
+            f'<rect x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" '
+            f'width="{width:.1f}" height="{height:.1f}" rx="8" {fill}/>'
+        )
+    else:
+        out = (
+            f'<ellipse cx="{x:.1f}" cy="{y:.1f}" rx="{width / 2:.1f}" '
+            f'ry="{height / 2:.1f}" {fill}/>'
+        )
+    top = y - LINE * (len(lines) - 1) / 2 + 4
+    for k, line in enumerate(lines):
+        weight = 600 if k == 0 and len(lines) > 1 else 400
+        out += (
+            f'<text x="{x:.1f}" y="{top + LINE * k:.1f}" fill="#222" '
+            f'font-weight="{weight}">{escape(line)}</text>'
+        )
+    return out

@@ -1,0 +1,263 @@
+"""Factor graphs: a product of tables over a few variables each, and what it stands for.
+
+    p(x) = (1 / Z) prod_f phi_f(x_f),   Z = sum_x prod_f phi_f(x_f)                (1)
+
+The graph has a node for every variable and for every factor, with an edge where a
+factor reads a variable. It is the form all other models convert to: a Bayesian network
+has a factor for each table p(x_i | parents), so that Z = 1; a Markov field one for each
+edge, clique and single variable; a grid one for each pixel and pair of neighbours.
+
+The loops of `_messages` and `_gibbs` read the graph as flat arrays, see `Flat`: edges
+are numbered factor after factor, e = first[f] .. first[f + 1], and tables lie one after
+the other.
+
+Shapes    d variables, F factors, E edges, a message over edge e has sizes[variable[e]]
+Refs      [Kschischang2001]
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ..graphs.directed import elimination_order
+from .elimination import eliminate, enumerate_joint
+from .factors import Factor, factor, reduce, rescaled
+from .names import Space
+
+
+class Flat(NamedTuple):
+    """A factor graph as arrays."""
+
+    sizes: np.ndarray  # (d,)
+    start: np.ndarray  # (d + 1,) where the states of a variable begin
+    first: np.ndarray  # (F + 1,) edges of a factor
+    variable: np.ndarray  # (E,) of an edge
+    factor: np.ndarray  # (E,)
+    stride: np.ndarray  # (E,) step in the table when the variable goes up by one
+    message: np.ndarray  # (E + 1,) where the message of an edge begins
+    cell: np.ndarray  # (F + 1,) where the table of a factor begins
+    table: np.ndarray  # values of all tables
+    begin: np.ndarray  # (d + 1,) edges of a variable, in `edges`
+    edges: np.ndarray  # (E,)
+
+
+def flatten(sizes, factors) -> Flat:
+    """The arrays of a graph."""
+    whole = lambda a: np.asarray(a, dtype=np.int64)
+    total = lambda a: np.concatenate([[0], np.cumsum(whole(a), dtype=np.int64)])
+    sizes = whole(sizes)
+    arity = [len(f.variables) for f in factors]
+    variable = whole([v for f in factors for v in f.variables])
+    which = np.repeat(np.arange(len(factors)), arity)
+    stride = whole([s // 8 for f in factors for s in f.values.strides])
+    edges = np.argsort(variable, kind="stable")
+    begin = total(np.bincount(variable, minlength=len(sizes)))
+    tables = [f.values.reshape(-1) for f in factors]
+    table = np.concatenate([np.zeros(0), *tables])
+    return Flat(
+        sizes, total(sizes), total(arity), variable, which, stride,
+        total(sizes[variable]), total([len(t) for t in tables]), table, begin,
+        edges.astype(np.int64),
+    )  # fmt: skip
+
+
+def space_of(variables) -> Space:
+    """A Space from itself, a dict of sizes or states by name, or a list of sizes."""
+    if isinstance(variables, Space):
+        return variables
+    if isinstance(variables, Mapping):
+        many = lambda s: tuple(range(s)) if isinstance(s, (int, np.integer)) else s
+        states = tuple(tuple(many(s)) for s in variables.values())
+        return Space(tuple(variables), states)
+    return Space.of_sizes(variables)
+
+
+def checked(space: Space, item) -> Factor:
+    """A Factor from itself or from (names, table), with its table checked."""
+    if not isinstance(item, Factor):
+        try:
+            names, table = item
+        except (TypeError, ValueError):
+            raise TypeError(
+                "a factor is a Factor or a pair (names, table); no method here can "
+                f"read a {type(item).__name__}."
+            ) from None
+        try:
+            table = np.asarray(table, dtype=float)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"the factor over {names!r} must be a table of numbers, got a "
+                f"{type(table).__name__}."
+            ) from None
+        item = factor(space.numbers(names), table)
+    shown = [space.names[space.number(v)] for v in item.variables]
+    wanted = tuple(space.sizes[v] for v in item.variables)
+    if item.values.shape != wanted:
+        raise ValueError(
+            f"the table over {shown} must have shape {wanted}, got {item.values.shape}."
+        )
+    if not np.isfinite(item.values).all() or (item.values < 0).any():
+        raise ValueError(f"the table over {shown} must hold numbers of at least 0.")
+    return item._replace(values=np.asarray(item.values, dtype=float, order="C"))
+
+
+@dataclass(eq=False, repr=False)
+class FactorGraph:
+    """A product of tables over named variables.
+
+    Parameters
+    ----------
+    variables : Space, dict or list of int
+        Names and states; a dict of sizes or of lists of states by name; or sizes
+        alone, the names then being x0, x1, ...
+    factors : list of Factor or of (names, table)
+        Tables of at least 0, with one axis for each name, in the order of the names.
+
+    Examples
+    --------
+    >>> from pansophy.graphical import FactorGraph, sum_product
+    >>> parts = [("a", [3, 1]), (("a", "b"), [[2, 1], [1, 2]])]
+    >>> graph = FactorGraph({"a": 2, "b": 2}, parts)
+    >>> graph
+    FactorGraph(2 variables, 2 factors, a tree)
+    >>> sum_product(graph)["b"].round(4)
+    array([0.5833, 0.4167])
+    """
+
+    variables: Space
+    factors: list
+
+    def __post_init__(self):
+        self.space = space_of(self.variables)
+        empty = [n for n, s in zip(*self.space, strict=True) if len(s) == 0]
+        if empty:
+            raise ValueError(
+                f"{empty[0]!r} has no states: factor graphs hold discrete variables."
+            )
+        self.factors = [checked(self.space, f) for f in self.factors]
+
+    def __repr__(self):
+        kind = "a tree" if self.is_tree else "with loops"
+        d, n = len(self.sizes), len(self.factors)
+        return f"FactorGraph({d} variables, {n} factors, {kind})"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of states of each variable."""
+        return self.space.sizes
+
+    @cached_property
+    def flat(self) -> Flat:
+        """The graph as arrays."""
+        return flatten(self.sizes, self._steady)
+
+    @cached_property
+    def _steady(self) -> list[Factor]:
+        """The factors as they are, or divided by their largest value if that is far
+        from 1."""
+        out = []
+        for f in self.factors:
+            top = float(f.values.max(initial=0.0))
+            near = abs(f.log_scale) < 200 and (top == 0 or 1e-100 < top < 1e100)
+            values = f.values * math.exp(f.log_scale) if near else f.values
+            out.append(Factor(f.variables, values) if near else rescaled(f))
+        return out
+
+    @cached_property
+    def log_constant(self) -> float:
+        """What tables of `flat` were divided by, as a logarithm."""
+        return float(sum(f.log_scale for f in self._steady))
+
+    @cached_property
+    def is_tree(self) -> bool:
+        """Whether the graph has no loop (it may fall into several trees)."""
+        from ._messages import tree_order
+
+        return bool(tree_order(self.flat, 0)[2])
+
+    def neighbours(self) -> list[set[int]]:
+        """Variables that share a factor with each variable."""
+        out: list[set[int]] = [set() for _ in self.sizes]
+        for f in self.factors:
+            for v in f.variables:
+                out[v] |= set(f.variables) - {v}
+        return out
+
+    def reduced(self, evidence) -> "FactorGraph":
+        """The graph with some variables fixed, which then have no factors."""
+        known = self.space.codes(evidence)
+        return FactorGraph(self.space, [reduce(f, known) for f in self.factors])
+
+    def log_value(self, codes) -> np.ndarray:
+        """log prod_f phi_f of rows of state numbers (n, d)."""
+        x = np.atleast_2d(np.asarray(codes))
+        total = np.zeros(len(x))
+        with np.errstate(divide="ignore"):
+            for f in self.factors:
+                total += np.log(f.values[tuple(x[:, v] for v in f.variables)])
+                total += f.log_scale
+        return total
+
+    def joint(self) -> np.ndarray:
+        """p of eq. (1), written out: one axis a variable."""
+        return enumerate_joint(self).prob
+
+    def log_partition(self) -> float:
+        """log Z, by elimination."""
+        order, _ = elimination_order(self.neighbours(), self.sizes)
+        ones = [Factor((v,), np.ones(s)) for v, s in enumerate(self.sizes)]
+        f = eliminate([*self.factors, *ones], order)
+        with np.errstate(divide="ignore"):
+            return float(np.log(f.values)) + f.log_scale
+
+    def named(self, codes) -> dict:
+        """State of each variable by name, from one row of state numbers."""
+        names, states = self.space
+        rows = zip(names, states, codes, strict=True)
+        return {name: s[int(c)] for name, s, c in rows}
+
+
+def to_factor_graph(model) -> FactorGraph:
+    """The factor graph of a model: the same distribution as a product of tables.
+
+    Parameters
+    ----------
+    model : BayesianNetwork, MarkovRandomField, IsingGrid, PottsGrid or FactorGraph
+
+    Examples
+    --------
+    >>> from pansophy.graphical import IsingGrid, to_factor_graph
+    >>> to_factor_graph(IsingGrid((2, 2), coupling=0.5))
+    FactorGraph(4 variables, 8 factors, with loops)
+    """
+    if isinstance(model, FactorGraph):
+        return model
+    if hasattr(model, "unary") and hasattr(model, "pairs"):
+        return grid_graph(model)
+    if hasattr(model, "factors") and hasattr(model, "space"):
+        return FactorGraph(model.space, list(model.factors()))
+    raise TypeError(
+        f"a factor graph is made of a network, a Markov field or a grid, not of a "
+        f"{type(model).__name__}."
+    )
+
+
+def grid_graph(grid) -> FactorGraph:
+    """A factor for each pixel and each pair of neighbours of a grid."""
+    U, L = grid.unary, grid.pair
+    height, width, q = U.shape
+    names = tuple(f"{i},{j}" for i in range(height) for j in range(width))
+    states = tuple(grid.states)
+    top, table = float(L.max()), np.exp(L - L.max())
+    factors = [
+        Factor((k,), np.exp(u - u.max()), float(u.max()))
+        for k, u in enumerate(U.reshape(-1, q))
+    ]
+    factors += [
+        Factor((int(min(p)), int(max(p))), table, top) for p in grid.pairs.tolist()
+    ]
+    return FactorGraph(Space(names, (states,) * len(names)), factors)

@@ -1,0 +1,237 @@
+"""Junction tree: all marginals of a network or field at once, in two passes.
+
+    p(x) = prod_c T_c(x_c) / prod_S m_S(x_S)                                     (1)
+
+over cliques c and separators S of a triangulated graph. Messages to a root and back
+(eq. (1) of `programs`) leave the ratio (1) as it is and end with
+
+    T_c = p(x_c, e),   m_S = p(x_S, e) = sum of either neighbour                 (2)
+
+the tree is calibrated: neighbours agree on their separators. New evidence is a
+likelihood multiplied into one clique; messages outwards from that clique alone
+restore (2), so entering evidence one piece at a time costs one pass each. On a chain
+the two passes are the forward and the backward recursion.
+
+Cost      memory: cells of all cliques; a pass: that times neighbours
+Shapes    tables: one array a clique
+Refs      [LauritzenSpiegelhalter1988]; [Jensen1990]
+"""
+
+import numpy as np
+
+from ..distributions.tables import JointTable
+from ..graphs.directed import Heuristic
+from . import _cliques as loops
+from .clique_tree import CliqueTree, clique_tree, cost_of, outward, schedule
+from .factors import Factor
+from .limits import MAX_TABLE, impossible, refuse
+from .names import Space
+from .programs import Program
+
+
+class JunctionTree:
+    """A calibrated junction tree: marginals of all variables given evidence.
+
+    Parameters
+    ----------
+    model : BayesianNetwork, MarkovRandomField, FactorGraph or sequence of Factor
+        Anything with `factors()` and `space`, or factors over numbered variables.
+    space : Space, optional
+        Names and states, for plain factors.
+    heuristic : {"min_fill", "min_weight", "min_degree"}, default="min_fill"
+        How the graph is triangulated.
+    max_table : int, default=2**26
+        Refuse to build a clique with more cells.
+
+    Attributes
+    ----------
+    cliques : list of tuples of names
+    separators : list of tuples of names
+        One for each edge.
+    edges : list of pairs
+        Which cliques are neighbours.
+    cost : InferenceCost
+        Known before any table is built.
+    log_evidence : float
+        Log probability of the evidence entered so far (log Z with none).
+
+    Examples
+    --------
+    >>> from pansophy.graphical import JunctionTree, sprinkler
+    >>> tree = JunctionTree(sprinkler())
+    >>> tree.cliques
+    [('cloudy', 'sprinkler', 'rain'), ('sprinkler', 'rain', 'wet')]
+    >>> tree.observe(wet=True).marginal("rain").prob.round(4)
+    array([0.2921, 0.7079])
+    >>> tree.observe(sprinkler=True).marginal("rain").prob.round(4)
+    array([0.6796, 0.3204])
+    """
+
+    def __init__(
+        self,
+        model,
+        space=None,
+        *,
+        heuristic: Heuristic = "min_fill",
+        max_table: int = MAX_TABLE,
+    ):
+        factors = model.factors() if hasattr(model, "factors") else model
+        factors = list(factors() if callable(factors) else factors)
+        space = getattr(model, "space", None) if space is None else space
+        self.space = sized(factors) if space is None else space
+        sizes = self.space.sizes
+        scopes = [f.variables for f in factors]
+        scopes += [(i,) for i in range(len(sizes)) if self.space.is_discrete(i)]
+        self.tree: CliqueTree = clique_tree(scopes, sizes, heuristic=heuristic)
+        self.cost = cost_of(self.tree, sizes, self.space.names, (), heuristic)
+        refuse(self.cost, max_table)
+        self._program = Program(self.tree, factors, sizes)
+        self._homes = np.zeros((len(sizes), 2), np.int64)
+        for v in range(len(sizes)):
+            c = self.tree.holding([v])
+            if c is not None:
+                self._homes[v] = c, self.tree.cliques[c].index(v)
+        self._like_ptr = np.cumsum([0, *sizes]).astype(np.int64)
+        self._roots: dict = {}
+        self.reset()
+
+    @property
+    def cliques(self) -> list[tuple]:
+        return [tuple(self.space.names[v] for v in c) for c in self.tree.cliques]
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        return list(self.tree.edges)
+
+    @property
+    def separators(self) -> list[tuple]:
+        shared = [self.tree.separator(e) for e in range(len(self.tree.edges))]
+        return [tuple(self.space.names[v] for v in s) for s in shared]
+
+    def reset(self) -> "JunctionTree":
+        """Forget all evidence."""
+        self.evidence: dict = {}
+        self._tables: np.ndarray | None = None
+        self._messages = np.empty(0)
+        self._log_z = 0.0
+        return self
+
+    def observe(self, evidence=None, *, likelihood=None, **more) -> "JunctionTree":
+        """Enter evidence on top of what was entered before.
+
+        Parameters
+        ----------
+        evidence : dict, optional
+            States of variables by name; further ones as keywords.
+        likelihood : dict, optional
+            Soft evidence: a non-negative weight for each state of a variable.
+        """
+        codes = self.space.codes({**(evidence or {}), **more})
+        weights = {v: one_hot(c, self.space.sizes[v]) for v, c in codes.items()}
+        weights |= soft(likelihood, self.space)
+        told = {**(evidence or {}), **more}
+        T, _ = self._calibrated()
+        for v, weight in weights.items():
+            share = float(self.marginal(v).prob @ weight)
+            if share == 0.0:
+                raise ValueError(impossible({**self.evidence, **told}))
+            self._enter(T, v, weight)
+            plan = outward(self._inward(int(self._homes[v, 0])))
+            self._program.send(T, self._messages, plan)
+            self._log_z += float(np.log(share))
+        self.evidence |= told
+        return self
+
+    @property
+    def log_evidence(self) -> float:
+        return float(self._calibrated()[1])
+
+    def marginal(self, *variables) -> JointTable:
+        """The joint table of variables that share a clique, given the evidence."""
+        numbers = self.space.numbers(variables)
+        T, _ = self._calibrated()
+        output = self._program.output([tuple(numbers)])
+        out = np.empty(output[1][-1])
+        digit = np.zeros(len(self._program.geometry[1]) + 1, np.int64)
+        loops.read(out, T, *self._program.geometry, *output, digit)
+        shape = [self.space.sizes[v] for v in numbers]
+        return JointTable(out.reshape(shape), [self.space.names[v] for v in numbers])
+
+    def marginals(self) -> dict[str, np.ndarray]:
+        """The distribution of every variable by name, given the evidence."""
+        T, _ = self._calibrated()
+        known = [v for v in range(len(self.space.names)) if self.space.is_discrete(v)]
+        output = self._program.output([(v,) for v in known])
+        out = np.empty(output[1][-1])
+        digit = np.zeros(len(self._program.geometry[1]) + 1, np.int64)
+        loops.read(out, T, *self._program.geometry, *output, digit)
+        ends = output[1]
+        return {
+            self.space.names[v]: out[ends[k] : ends[k + 1]] for k, v in enumerate(known)
+        }
+
+    def beliefs(self) -> list[Factor]:
+        """The normalised table of every clique, eq. (2)."""
+        T, _ = self._calibrated()
+        ptr = self._program.geometry[0]
+        found = []
+        for c, scope in enumerate(self.tree.cliques):
+            table = T[ptr[c] : ptr[c + 1]]
+            shape = [self.space.sizes[v] for v in scope]
+            found.append(Factor(scope, (table / table.sum()).reshape(shape)))
+        return found
+
+    def _calibrated(self) -> tuple[np.ndarray, float]:
+        if self._tables is None:
+            T, M, self._log_z = self._program.calibrated
+            self._tables, self._messages = T.copy(), M.copy()
+        return self._tables, self._log_z
+
+    def _inward(self, root):
+        if root not in self._roots:
+            self._roots[root] = schedule(self.tree, root)
+        return self._roots[root]
+
+    def _enter(self, T, v, weight):
+        like = np.zeros(self._like_ptr[-1])
+        like[self._like_ptr[v] : self._like_ptr[v + 1]] = weight
+        digit = np.zeros(len(self._program.geometry[1]) + 1, np.int64)
+        one = np.array([v], dtype=np.int64)
+        loops.weigh(
+            T, *self._program.geometry, self._homes, like, self._like_ptr, one, digit
+        )
+
+    def __repr__(self):
+        return f"JunctionTree({len(self.tree.cliques)} cliques; {self.cost})"
+
+
+def one_hot(code, size):
+    """1 at the observed state, 0 elsewhere."""
+    out = np.zeros(size)
+    out[code] = 1.0
+    return out
+
+
+def soft(likelihood, space: Space) -> dict[int, np.ndarray]:
+    """Weights of states by variable number, checked."""
+    out = {}
+    for name, weight in (likelihood or {}).items():
+        i = space.number(name)
+        if isinstance(weight, dict):
+            weight = [weight.get(s, 0.0) for s in space.states[i]]
+        weight = np.asarray(weight, dtype=np.float64)
+        if weight.shape != (space.sizes[i],) or not (weight >= 0).all():
+            raise ValueError(
+                f"the likelihood of {name!r} needs {space.sizes[i]} weights of at "
+                f"least 0, got {weight.tolist()}."
+            )
+        out[i] = weight
+    return out
+
+
+def sized(factors) -> Space:
+    """Names and states for plain factors over numbered variables."""
+    sizes: dict[int, int] = {}
+    for f in factors:
+        sizes.update(zip(f.variables, f.values.shape, strict=True))
+    return Space.of_sizes([sizes.get(i, 1) for i in range(max(sizes, default=-1) + 1)])

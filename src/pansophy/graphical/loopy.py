@@ -1,0 +1,215 @@
+"""Loopy belief propagation: the messages of trees, sent on until they settle.
+
+On a graph with loops the equations of `messages` have no end to begin from; they are
+applied again and again, each message normalised, until none changes by more than
+`tol`. A fixed point is a stationary point of the Bethe free energy [Yedidia2005],
+
+    log Z ~ sum_f log Z_f + sum_v log Z_v - sum_{(f, v)} log Z_fv                  (1)
+    Z_v = sum b_v,  Z_f = sum phi_f prod q,  Z_fv = sum q_{v>f} m_{f>v}
+
+exact on trees. Evidence that goes round a loop is counted more than once, so marginals
+tend to be too sure. A share `damping` of the old message is kept, which changes the
+way but not the fixed points.
+
+Schedules     parallel: all at once from the old ones; sequential: each at once in use,
+              there and back along the variables; residual: always the message that
+              would change most [Elidan2006]
+Mean field    b_v(x) ~ exp(sum_f E_{b of the others}[log phi_f]), one variable after
+              the other; its value is a lower bound of log Z                       (2)
+
+Cost      O(E a c) a round
+"""
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ..core.iterate import iterate
+from ._messages import beliefs, incoming, outgoing, residual_sweep, sweep
+from .factor_graph import to_factor_graph
+from .limits import impossible
+from .messages import Beliefs, buffers_of, constant_of, evidence_logs
+from .settle import Settling, moved
+
+
+def check_loopy(damping, max_iter, tol):
+    """One sentence about a setting that makes no sense."""
+    if not 0 <= damping < 1:
+        raise ValueError(f"damping must be at least 0 and below 1, got {damping}.")
+    if max_iter < 1 or tol < 0:
+        raise ValueError("max_iter must be at least 1 and tol at least 0.")
+
+
+def uniform(flat):
+    """Messages that say nothing, normalised."""
+    return -np.log(np.repeat(flat.sizes[flat.variable], np.diff(flat.message)))
+
+
+def loopy_bp(model, evidence=None, *, damping: float = 0.0,
+             schedule: Literal["parallel", "sequential", "residual"] = "sequential",
+             kind: Literal["sum", "max"] = "sum",
+             max_iter: int = 200, tol: float = 1e-8) -> Beliefs:  # fmt: skip
+    """Approximate marginals of any factor graph; exact on trees.
+
+    Parameters
+    ----------
+    model : FactorGraph, BayesianNetwork, MarkovRandomField or grid
+    evidence : dict, optional
+        States seen, by name.
+    damping : float, default=0.0
+        Share of the old message that is kept.
+    schedule : {"parallel", "sequential", "residual"}, default="sequential"
+    kind : {"sum", "max"}, default="sum"
+        Marginals, or max-marginals, whose largest states approximate the best
+        assignment.
+    max_iter : int, default=200
+        Most rounds; a round has as many messages as there are edges.
+    tol : float, default=1e-8
+        Largest change of a message at which it stops.
+
+    Returns
+    -------
+    Beliefs
+        With `run`: whether and how it converged. `log_z` is that of eq. (1).
+
+    Examples
+    --------
+    >>> from pansophy.graphical import MarkovRandomField, loopy_bp
+    >>> T = [[2, 1], [1, 2]]
+    >>> edges = {("a", "b"): T, ("b", "c"): T, ("c", "d"): T, ("d", "a"): T}
+    >>> field = MarkovRandomField(edges, {"a": [3, 1]})
+    >>> b = loopy_bp(field)
+    >>> b["a"].round(6), b.converged
+    (array([0.754644, 0.245356]), True)
+    """
+    check_loopy(damping, max_iter, tol)
+    if schedule not in ("parallel", "sequential", "residual"):
+        raise ValueError(
+            "schedule must be 'parallel', 'sequential' or 'residual', got "
+            f"{schedule!r}."
+        )
+    if kind not in ("sum", "max"):
+        raise ValueError(f"kind must be 'sum' or 'max', got {kind!r}.")
+    graph = to_factor_graph(model)
+    flat, u = graph.flat, evidence_logs(graph, evidence)
+    M, r = uniform(flat), np.ones(len(flat.variable))
+    step = stepper(flat, schedule, int(kind == "max"), M, u, r, damping)
+    run = iterate(step, Settling(M, np.inf), max_iter=max_iter, tol=tol, change=moved)
+    b = beliefs(flat, M, u, r)
+    log_z, top = constant_of(graph), np.maximum.reduceat(b, flat.start[:-1])
+    if np.isfinite(top).all():
+        log_z += bethe(flat, M, u, r, int(kind == "max"))
+    if not (np.isfinite(top).all() and log_z > -np.inf):
+        raise ValueError(impossible(evidence or {}))
+    return Beliefs(graph, flat, M, u, r, log_z, run)
+
+
+def stepper(flat, schedule, kind, M, u, r, damping):
+    """One round of messages in M, as a step for the driver."""
+    buffers, E = buffers_of(flat), len(flat.variable)
+    forward = flat.edges.copy()
+    order = np.concatenate([forward, forward[::-1]])
+    order = np.arange(E) if schedule == "parallel" else order
+    ahead = M.copy()
+    half = 1 << max(1, (max(E, 1) - 1).bit_length())
+    heap, fresh = np.zeros(2 * half), [True]
+
+    def step(state):
+        if schedule == "residual":
+            gap = residual_sweep(
+                flat, kind, M, u, r, damping, ahead, heap, E, fresh[0], buffers
+            )
+            fresh[0] = False
+        else:
+            new = M.copy() if schedule == "parallel" else M
+            gap = sweep(flat, order, kind, M, new, u, r, damping, True, buffers)
+            M[:] = new
+        return Settling(M, float(gap))
+
+    return step
+
+
+def bethe(flat, M, u, r, kind=0) -> float:
+    """The right-hand side of eq. (1)."""
+    w, q, out = buffers_of(flat)
+    combine = np.logaddexp.reduce if kind == 0 else np.max
+    b, total = beliefs(flat, M, u, r), 0.0
+    for v in range(len(flat.sizes)):
+        total += combine(b[flat.start[v] : flat.start[v + 1]])
+    for e, v in enumerate(flat.variable):
+        n, m = flat.sizes[v], M[flat.message[e] : flat.message[e + 1]]
+        outgoing(flat, e, M, u, r, q)
+        back = q[:n].copy()
+        total -= combine(back + m)
+        if e == flat.first[flat.factor[e]]:
+            incoming(flat, e, kind, M, u, r, q, w, out)
+            total += combine(back + out[:n])
+    return float(total)
+
+
+class Field(NamedTuple):
+    """Beliefs of a mean field and minus its bound of log Z."""
+
+    b: Any
+    objective: float
+
+
+def mean_field(model, evidence=None, *, max_iter: int = 200, tol: float = 1e-8):
+    """Marginals of independent variables nearest to the model, and a bound of log Z.
+
+    Parameters
+    ----------
+    model : FactorGraph, MarkovRandomField or grid
+        With factors above 0.
+    evidence : dict, optional
+    max_iter : int, default=200
+    tol : float, default=1e-8
+
+    Returns
+    -------
+    marginals : dict of arrays
+    bound : float
+        At most log Z, eq. (2).
+
+    Examples
+    --------
+    >>> from pansophy.graphical import FactorGraph, mean_field
+    >>> parts = [("a", [3, 1]), (("a", "b"), [[2, 1], [1, 2]])]
+    >>> graph = FactorGraph({"a": 2, "b": 2}, parts)
+    >>> marginals, bound = mean_field(graph)
+    >>> bool(bound <= graph.log_partition())
+    True
+    """
+    graph = to_factor_graph(model)
+    if any((f.values <= 0).any() for f in graph.factors):
+        raise ValueError("a mean field needs factors without zeros.")
+    logs = [(f.variables, np.log(f.values) + f.log_scale) for f in graph.factors]
+    at = [[] for _ in graph.sizes]
+    for k, (scope, _) in enumerate(logs):
+        for v in scope:
+            at[v].append(k)
+    known = graph.space.codes(evidence)
+    b = [np.full(s, 1.0 / s) for s in graph.sizes]
+    for v, code in known.items():
+        b[v] = np.eye(graph.sizes[v])[code]
+
+    def mean(k, b, keep=None):
+        scope, table = logs[k]
+        for v in reversed(scope):
+            if v != keep:
+                table = np.tensordot(table, b[v], axes=(scope.index(v), 0))
+        return table
+
+    def step(state):
+        b = list(state.b)
+        for v in range(len(b)):
+            if v not in known:
+                a = sum((mean(k, b, v) for k in at[v]), np.zeros(graph.sizes[v]))
+                p = np.exp(a - a.max())
+                b[v] = p / p.sum()
+        entropy = -sum(float((p[p > 0] * np.log(p[p > 0])).sum()) for p in b)
+        return Field(b, -(entropy + sum(float(mean(k, b)) for k in range(len(logs)))))
+
+    run = iterate(step, Field(b, np.inf), max_iter=max_iter, tol=tol)
+    names = graph.space.names
+    return dict(zip(names, run.state.b, strict=True)), -run.objective

@@ -1,0 +1,221 @@
+"""Questions to a network, from names to numbers and back.
+
+ask            P(Q | E), exact or by samples
+explanation    argmax_x p(x, E): max-product elimination and a way back
+surgery        p(x | do(x_i = v)): node i loses its parents and takes the value
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from sklearn.base import clone
+
+from ..distributions.normal import Normal
+from . import linear_gaussian
+from .ancestral import ancestral, table_of_rows, weights_of
+from .elimination import enumerate_joint, most_likely_states, query_tree
+from .factors import reduce
+from .inference import Inference
+from .junction_tree import soft
+from .limits import impossible, refuse
+from .nodes import LinearGaussian, Table
+from .posterior import Explanation, NormalMixture, Posterior
+
+METHODS = (
+    "auto", "elimination", "junction_tree", "enumeration", "likelihood_weighting",
+    "gibbs", "loopy",
+)  # fmt: skip
+
+
+def codes_of(model, evidence) -> dict:
+    """Evidence by number: codes of states, values of continuous variables."""
+    space, out = model.space, {}
+    for name, value in (evidence or {}).items():
+        i = space.number(name)
+        if space.is_discrete(i):
+            out[i] = space.code(name, value)
+            continue
+        if not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
+            raise ValueError(
+                f"{name!r} is continuous and needs a number, got {value!r}."
+            )
+        out[i] = float(value)
+    return out
+
+
+def ask(
+    model, engine: Inference, variables, evidence, method, likelihood, order,
+    n_samples, random_state,
+):  # fmt: skip
+    """P(variables | evidence) by one of the methods."""
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+    space = model.space
+    query = space.numbers(variables)
+    if not query or len(set(query)) < len(query):
+        raise ValueError("ask for one variable or more, each once.")
+    seen = codes_of(model, evidence)
+    like = soft(likelihood, space)
+    if order is not None and method not in ("auto", "elimination"):
+        raise ValueError("order is for method='elimination'.")
+    if 0 in space.sizes:
+        return ask_mixed(model, engine, query, seen, evidence, like, method, order)
+    if order is not None:
+        asked = tuple(v for v in query if v not in seen)
+        found, _ = engine.by_order(asked, seen, like, space.numbers(order))
+        held = {v: c for v, c in seen.items() if v in query}
+        table = None if found is None else engine.with_observed(found, query, held)
+    elif method in ("auto", "elimination", "junction_tree"):
+        table, _ = engine.posterior(query, seen, like, method)
+    else:
+        sampled = n_samples, random_state
+        table = WAYS[method](model, query, seen, evidence, like, *sampled)
+    if table is None:
+        raise ValueError(impossible(evidence or {}))
+    return posterior(space, query, table)
+
+
+def posterior(space, query, table) -> Posterior:
+    """A table in names and states."""
+    names = tuple(space.names[v] for v in query)
+    return Posterior(table, names, None, tuple(space.states[v] for v in query))
+
+
+def by_enumeration(model, query, seen, evidence, like, n, random_state):
+    joint = enumerate_joint(model).prob
+    for v, w in like.items():
+        shape = [-1 if i == v else 1 for i in range(joint.ndim)]
+        joint = joint * w.reshape(shape)
+    for v, c in seen.items():
+        hit = np.zeros(joint.shape[v])
+        hit[c] = 1.0
+        joint = joint * hit.reshape([-1 if i == v else 1 for i in range(joint.ndim)])
+    gone = tuple(i for i in range(joint.ndim) if i not in query)
+    left = [i for i in range(joint.ndim) if i in query]
+    table = joint.sum(axis=gone).transpose([left.index(v) for v in query])
+    return table / table.sum() if table.sum() > 0 else None
+
+
+def by_weights(model, query, seen, evidence, like, n, random_state):
+    from ..core.random import rng_from
+
+    seed = model.random_state if random_state is None else random_state
+    A, log_w = ancestral(model, n, rng_from(seed), seen)
+    with np.errstate(divide="ignore"):
+        for v, weight in like.items():
+            log_w = log_w + np.log(weight)[A[:, v].astype(np.int64)]
+    w = weights_of(log_w)
+    return table_of_rows(A, w, query, model.space.sizes) if len(w) else None
+
+
+def by_gibbs(model, query, seen, evidence, like, n, random_state):
+    refuse_soft(like)
+    draws = model.gibbs(n, evidence=evidence, random_state=random_state)
+    rows = np.asarray(draws.codes).reshape(-1, len(model.space.names))
+    w = np.full(len(rows), 1.0 / len(rows))
+    return table_of_rows(rows, w, query, model.space.sizes)
+
+
+def by_loopy(model, query, seen, evidence, like, n, random_state):
+    refuse_soft(like)
+    if len(query) > 1:
+        raise ValueError("loopy propagation answers one variable at a time.")
+    return model.loopy_bp(evidence)[model.space.names[query[0]]]
+
+
+def refuse_soft(like):
+    if like:
+        raise ValueError("likelihood needs an exact method or 'likelihood_weighting'.")
+
+
+WAYS = {
+    "enumeration": by_enumeration,
+    "likelihood_weighting": by_weights,
+    "gibbs": by_gibbs,
+    "loopy": by_loopy,
+}
+
+
+def ask_mixed(model, engine, query, seen, evidence, like, method, order):
+    """The same with continuous nodes about: always exact, see `linear_gaussian`."""
+    space = model.space
+    if method not in ("auto", "elimination") or order is not None or like:
+        raise ValueError(
+            "a network with continuous variables is asked with method='auto' alone."
+        )
+    if len({space.is_discrete(v) for v in query}) > 1:
+        raise ValueError("ask for discrete and for continuous variables separately.")
+    held = [space.names[v] for v in query if v in seen and not space.is_discrete(v)]
+    if held:
+        raise ValueError(f"{held[0]!r} is both asked for and observed.")
+    found, _ = linear_gaussian.answer(model, engine, query, seen)
+    if found is None:
+        raise ValueError(impossible(evidence or {}))
+    if space.is_discrete(query[0]):
+        return posterior(space, query, found)
+    w, mean, cov = found
+    if len(w) == 1:
+        return Normal(mean[0], cov[0])
+    return NormalMixture(w, Normal(mean, cov), tuple(space.names[v] for v in query))
+
+
+def explanation(model, engine: Inference, evidence, variables=None) -> Explanation:
+    """The likeliest joint state of all variables not observed, or of some."""
+    space = model.space
+    seen = codes_of(model, evidence)
+    if 0 in space.sizes:
+        return continuous_explanation(model, engine, seen, evidence, variables)
+    if variables is not None:
+        query = space.numbers(variables)
+        table, _ = engine.posterior(query, seen)
+        if table is None:
+            raise ValueError(impossible(evidence or {}))
+        at = np.unravel_index(int(np.argmax(table)), table.shape)
+        states = {space.names[v]: space.states[v][c] for v, c in zip(query, at)}
+        return Explanation(states, float(np.log(table[at])))
+    left = [reduce(f, seen) for f in engine.factors.values()]
+    tree = query_tree(left, space.sizes, (), (), model.heuristic)
+    refuse(engine._cost(tree, ()), model.max_table)
+    best, top = most_likely_states(left, tree.order)
+    if top == -np.inf:
+        raise ValueError(impossible(evidence or {}))
+    states = {space.names[v]: space.states[v][best[v]] for v in sorted(best)}
+    return Explanation(states, top - engine.log_evidence(seen))
+
+
+def continuous_explanation(model, engine, seen, evidence, variables):
+    """The mode of a Gaussian network: the mean of the other variables."""
+    space = model.space
+    query = [v for v in range(len(space.names)) if v not in seen]
+    query = query if variables is None else list(space.numbers(variables))
+    if any(space.is_discrete(v) for v in query):
+        raise ValueError(
+            "most_likely takes networks that are all discrete, or with every discrete "
+            "variable observed."
+        )
+    found, _ = linear_gaussian.answer(model, engine, tuple(query), seen)
+    if found is None:
+        raise ValueError(impossible(evidence or {}))
+    w, mean, cov = found
+    if len(w) > 1:
+        raise ValueError("observe the discrete variables, or name them all.")
+    normal = Normal(mean[0], cov[0])
+    states = {space.names[v]: float(m) for v, m in zip(query, mean[0], strict=True)}
+    return Explanation(states, float(normal.log_prob(mean)[0]))
+
+
+def surgery(model, setting: Mapping):
+    """A copy of the network in which variables are set: they have no parents."""
+    fixed = codes_of(model, setting)
+    space, parents, nodes = model.space, list(model.parents), list(model.nodes)
+    for v, value in fixed.items():
+        parents[v] = ()
+        if space.is_discrete(v):
+            prob = np.zeros(space.sizes[v])
+            prob[value] = 1.0
+            nodes[v] = Table(prob)
+        else:
+            nodes[v] = LinearGaussian(value, (), 0.0)
+    params = clone(model).get_params()
+    params.pop("edges")
+    return type(model).from_nodes(space, parents, nodes, **params)

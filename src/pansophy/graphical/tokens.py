@@ -1,0 +1,109 @@
+"""Tokens described in words, as rows of a sparse matrix.
+
+A token is a dict of features, or a list of words. A text value makes a yes-or-no
+attribute of the pair (name, value), a number an attribute of that name with that
+value, True is 1, a word of a list an attribute of its own. Attributes are numbered as
+they first appear; those that a fitted model does not know are left out.
+
+Shapes    one row a token, one column an attribute
+"""
+
+from numbers import Real
+
+import numpy as np
+import scipy.sparse
+
+PLAIN = (bool, float, int)
+NUMBER = ""  # the value under which numbers of a name are kept
+
+
+class Vocabulary:
+    """Numbers of attributes, name by name and value by value."""
+
+    def __init__(self, names=(), values=()):
+        self.names, self.values = list(names), list(values)
+        self.number = {}
+        for i, (name, value) in enumerate(zip(self.names, self.values, strict=True)):
+            self.number.setdefault(name, {})[value] = i
+
+    def __len__(self):
+        return len(self.names)
+
+    def add(self, name, value):
+        """Number of a new attribute."""
+        self.names.append(name)
+        self.values.append(value)
+        self.number.setdefault(name, {})[value] = len(self.names) - 1
+        return len(self.names) - 1
+
+    def attributes(self) -> list[str]:
+        """The attributes in words."""
+        return [
+            n if v == NUMBER else f"{n}:{v}" for n, v in zip(self.names, self.values)
+        ]
+
+
+def is_tokens(X) -> bool:
+    """Whether X is a list of sequences of dicts or lists of words."""
+    if not isinstance(X, (list, tuple)) or not len(X):
+        return False
+    for sequence in X:
+        if not isinstance(sequence, (list, tuple)):
+            return False
+        for token in sequence:
+            listed = isinstance(token, (list, tuple, set))
+            words = listed and all(isinstance(v, str) for v in token)
+            return isinstance(token, dict) or (words and len(token) > 0)
+    return False
+
+
+def vectorize(X, vocabulary=None):
+    """CSR matrix of all tokens, where each sequence ends, and the vocabulary.
+
+    Examples
+    --------
+    >>> from pansophy.graphical.tokens import vectorize
+    >>> M, ends, words = vectorize([[{"w": "a", "n": 2}, {"w": "b"}], [["up"]]])
+    >>> M.toarray().tolist(), ends.tolist(), words.attributes()
+    ([[1.0, 2.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]],
+     [2, 3], ['w:a', 'n', 'w:b', 'up'])
+    """
+    grow = vocabulary is None
+    words = Vocabulary() if grow else vocabulary
+    number = words.number
+    indices, data, indptr, ends = [], [], [0], []
+    keep, weigh = indices.append, data.append
+    for sequence in X:
+        if not len(sequence):
+            raise ValueError("a sequence of X is empty: leave it out.")
+        for token in sequence:
+            pairs = (
+                token.items() if isinstance(token, dict) else ((v, 1) for v in token)
+            )
+            for name, value in pairs:
+                if type(value) is str:  # by type first: this line runs for every word
+                    kind, x = value, 1.0
+                elif type(value) in PLAIN or isinstance(value, (Real, np.bool_)):
+                    kind, x = NUMBER, float(value)
+                elif isinstance(value, str):
+                    kind, x = str(value), 1.0
+                else:
+                    raise ValueError(
+                        f"feature {name!r} of a token must be a text, a number or "
+                        f"True or False, got {type(value).__name__}."
+                    )
+                kinds = number.get(name)
+                i = None if kinds is None else kinds.get(kind)
+                if i is None:
+                    if not grow:
+                        continue
+                    i = words.add(name, kind)
+                keep(i)
+                weigh(x)
+            indptr.append(len(indices))
+        ends.append(len(indptr) - 1)
+    shape = (len(indptr) - 1, len(words))
+    M = scipy.sparse.csr_array((data, indices, indptr), shape=shape, dtype=float)
+    if not np.isfinite(M.data).all():
+        raise ValueError("a feature of a token is not a finite number.")
+    return M, np.array(ends), words

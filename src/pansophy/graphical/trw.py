@@ -1,0 +1,170 @@
+"""Tree-reweighted message passing: marginals with an upper bound of log Z.
+
+A field of pairs is written as a mean of trees. An edge f is in a share r_f of the
+spanning trees; by convexity of log Z the mean of their log Z is at least log Z of the
+whole, and the best such bound is a concave problem with one answer:
+
+    log Z <= max_b  <theta, b> + sum_v H(b_v) - sum_f r_f I_f(b)                   (1)
+
+over beliefs that agree with each other on single variables; H is entropy, I_f the
+mutual information of the two ends of edge f. Its solution is a fixed point of messages
+
+    q_{v>f} = u_v prod_g m_{g>v}^{r_g} / m_{f>v},
+    m_{f>v} = sum phi_f^{1/r_f} q                                                  (2)
+
+With all r_f = 1 this is belief propagation, which is exact on trees. The shares here
+are those of a uniformly random spanning tree: r_f is the effective resistance of edge
+f in the graph as a network of unit resistors. Large graphs take a sample of trees.
+
+Refs      [Wainwright2005]; [Kirchhoff1847] resistances
+"""
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import minimum_spanning_tree
+
+from ..core.iterate import iterate
+from ._messages import beliefs, outgoing, sweep
+from .factor_graph import FactorGraph, flatten, to_factor_graph
+from .factors import product
+from .loopy import check_loopy, uniform
+from .messages import Beliefs, buffers_of, evidence_logs
+from .settle import Settling, moved
+
+LARGEST = 1500  # variables for which resistances are computed
+TREES = 200  # spanning trees drawn otherwise
+
+
+def edge_shares(n: int, edges) -> np.ndarray:
+    """r of each edge (m, 2): the share of spanning trees it is in.
+
+    Examples
+    --------
+    >>> from pansophy.graphical.trw import edge_shares
+    >>> edge_shares(3, [(0, 1), (1, 2), (2, 0)]).round(6)
+    array([0.666667, 0.666667, 0.666667])
+    """
+    edges = np.asarray(edges, dtype=int).reshape(-1, 2)
+    i, j = edges.T
+    if n <= LARGEST:
+        L = np.zeros((n, n))
+        np.add.at(L, (i, i), 1.0)
+        np.add.at(L, (j, j), 1.0)
+        np.add.at(L, (i, j), -1.0)
+        np.add.at(L, (j, i), -1.0)
+        G = np.linalg.pinv(L, hermitian=True)
+        return np.clip(G[i, i] + G[j, j] - 2 * G[i, j], 0.0, 1.0)
+    rng, used = np.random.default_rng(0), np.zeros(len(edges))
+    for t in range(TREES):
+        # edges used least so far go first, so that every edge is in some tree
+        weight = 1.0 + used / (t + 1) + rng.random(len(edges))
+        tree = minimum_spanning_tree(coo_array((weight, (i, j)), shape=(n, n)))
+        kept = tree.toarray()[i, j] > 0 if n <= 4000 else tree.tocsr()[i, j] > 0
+        used += np.asarray(kept).ravel()
+    return np.maximum(used, 0.5) / TREES
+
+
+def merged(graph: FactorGraph) -> FactorGraph:
+    """The same graph with one factor for each set of variables, none beyond pairs."""
+    by_scope: dict = {}
+    for f in graph.factors:
+        if len(f.variables) > 2:
+            raise ValueError(
+                "tree-reweighting takes factors of at most two variables, got one of "
+                f"{len(f.variables)}."
+            )
+        if (f.values <= 0).any():
+            raise ValueError("tree-reweighting needs factors without zeros.")
+        by_scope.setdefault(f.variables, []).append(f)
+    return FactorGraph(graph.space, [product(fs) for fs in by_scope.values()])
+
+
+def trw(model, evidence=None, *, damping: float = 0.3, max_iter: int = 1000,
+        tol: float = 1e-9) -> Beliefs:  # fmt: skip
+    """Tree-reweighted marginals; `log_z` is an upper bound of log Z, eq. (1).
+
+    Parameters
+    ----------
+    model : FactorGraph, MarkovRandomField or grid
+        Factors above 0 of one or two variables.
+    evidence : dict, optional
+        States seen, by name.
+    damping : float, default=0.3
+        Share of the old message that is kept.
+    max_iter : int, default=1000
+    tol : float, default=1e-9
+        Largest change of a message at which it stops.
+
+    Examples
+    --------
+    >>> from pansophy.graphical import MarkovRandomField, trw
+    >>> T = [[2, 1], [1, 2]]
+    >>> edges = {("a", "b"): T, ("b", "c"): T, ("c", "d"): T, ("d", "a"): T}
+    >>> field = MarkovRandomField(edges, {"a": [3, 1]})
+    >>> trw(field).log_z > field.log_partition()
+    True
+    """
+    check_loopy(damping, max_iter, tol)
+    graph = merged(to_factor_graph(model).reduced(evidence or {}))
+    pair = [len(f.variables) == 2 for f in graph.factors]
+    ends = [f.variables for f in graph.factors if len(f.variables) == 2]
+    share = np.ones(len(graph.factors))
+    if ends:
+        share[pair] = edge_shares(len(graph.sizes), ends)
+    u = evidence_logs(graph, evidence)
+    powered = [
+        f._replace(values=(f.values / f.values.max()) ** (1.0 / s))
+        for f, s in zip(graph.factors, share, strict=True)
+    ]
+    flat = flatten(graph.sizes, powered)
+    M, r = uniform(flat), share[flat.factor]
+    order = np.concatenate([flat.edges, flat.edges[::-1]])
+    buffers = buffers_of(flat)
+
+    def step(state):
+        gap = sweep(flat, order, 0, M, M, u, r, damping, True, buffers)
+        return Settling(M, float(gap))
+
+    run = iterate(step, Settling(M, np.inf), max_iter=max_iter, tol=tol, change=moved)
+    bound = value(flat, M, u, r, share) + sum(
+        f.log_scale + float(np.log(f.values.max())) for f in graph.factors
+    )
+    return Beliefs(graph, flat, M, u, r, bound, run)
+
+
+def entropy(p) -> float:
+    """H in nats."""
+    p = p[p > 0]
+    return float(-(p * np.log(p)).sum())
+
+
+def normal(logs):
+    p = np.exp(logs - logs.max())
+    return p / p.sum()
+
+
+def value(flat, M, u, r, share) -> float:
+    """The right-hand side of eq. (1) at the beliefs of messages M."""
+    b = np.split(beliefs(flat, M, u, r), flat.start[1:-1])
+    b = [normal(logs) for logs in b]
+    alone = np.ones(len(b))
+    np.add.at(alone, flat.variable, -r)
+    total = sum(a * entropy(p) for a, p in zip(alone, b, strict=True))
+    q = np.empty(max(flat.sizes))
+    for f, s in enumerate(share):
+        logs = np.log(flat.table[flat.cell[f] : flat.cell[f + 1]])
+        scope = range(flat.first[f], flat.first[f + 1])
+        if not len(scope):
+            continue
+        joint = logs.reshape([flat.sizes[flat.variable[e]] for e in scope])
+        for k, e in enumerate(scope):
+            outgoing(flat, e, M, u, r, q)
+            n = flat.sizes[flat.variable[e]]
+            joint = joint + q[:n].reshape(
+                [-1 if j == k else 1 for j in range(len(scope))]
+            )
+        p = normal(joint)
+        live = p > 0
+        total += s * float((p[live] * logs.reshape(p.shape)[live]).sum())
+        total += s * entropy(p.ravel())
+    return float(total)

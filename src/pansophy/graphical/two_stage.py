@@ -1,0 +1,172 @@
+"""Two stages with a variable between them: P(z | x), then P(y | x', z).
+
+A model of y from many columns is cut in two at a quantity z that some columns decide
+and through which alone they act on y: speed, say, between the weather and a crash.
+
+    P(y | x, x') = sum_z P(z | x) P(y | x', z)                                   (1)
+
+Each stage is any classifier and needs its own rows only: those that show x and z, and
+those that show x', z and y; they may be different tables of different lengths. At run
+time z is used where it is known and summed out by (1) where it is not. With tables as
+stages, (1) is what summing z out of the network x -> z -> y <- x' gives. A second stage
+that predicts numbers gives their mean over z; a stage without probabilities is taken
+at its word: its answer has probability 1.
+
+Shapes    x (n, d)   x' (n, d')   z, y (n,)
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+
+from ..core.labels import absent
+from ..naive_bayes.joint_table import JointTableClassifier
+
+
+@dataclass(eq=False)
+class TwoStage:
+    """Classifier (or regressor) through an intermediate variable.
+
+    Parameters
+    ----------
+    first : classifier of z from x; a table of all combinations by default
+    second : classifier or regressor of y from x' and z, likewise
+    encoding : {"code", "one_hot"}, default="code"
+        How z is appended to x': as the place of its label, or as a column of 0 and 1
+        for each label.
+
+    Attributes
+    ----------
+    first_, second_ : fitted stages
+    intermediates_ : array
+        Labels of z.
+    classes_ : array
+        Labels of y, if the second stage is a classifier.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.graphical import TwoStage
+    >>> rng = np.random.default_rng(0)
+    >>> wet, night = rng.integers(0, 2, (2, 4000))
+    >>> fast = rng.random(4000) < 0.8 - 0.6 * wet
+    >>> crash = rng.random(4000) < 0.1 + 0.4 * fast + 0.2 * night
+    >>> model = TwoStage().fit(wet[:, None], night[:, None], fast, crash)
+    >>> model.predict_proba([[1], [0]], [[0], [0]]).round(1)[:, 1]
+    array([0.2, 0.4])
+    """
+
+    first: Any = None
+    second: Any = None
+    encoding: Literal["code", "one_hot"] = "code"
+
+    def fit(self, X_first, X_second, z, y):
+        """Fit both stages on rows that show everything."""
+        return self.fit_first(X_first, z).fit_second(X_second, z, y)
+
+    def fit_first(self, X, z):
+        """Fit P(z | x) on rows that show x and z."""
+        if self.encoding not in ("code", "one_hot"):
+            raise ValueError(
+                f"encoding must be 'code' or 'one_hot', got {self.encoding!r}."
+            )
+        stage = JointTableClassifier() if self.first is None else clone(self.first)
+        self.first_ = stage.fit(X, z)
+        self.intermediates_ = np.asarray(self.first_.classes_)
+        return self
+
+    def fit_second(self, X, z, y):
+        """Fit P(y | x', z) on rows that show x', z and y."""
+        if not hasattr(self, "first_"):
+            raise NotFittedError("fit_first comes first: it learns the labels of z.")
+        stage = JointTableClassifier() if self.second is None else clone(self.second)
+        self.second_ = stage.fit(self._beside(X, self._codes(z, whole=True)), y)
+        if hasattr(self.second_, "classes_"):
+            self.classes_ = self.second_.classes_
+        return self
+
+    def predict_intermediate(self, X_first) -> np.ndarray:
+        """P(z | x): (n, number of labels of z)."""
+        if not hasattr(self, "first_"):
+            raise NotFittedError("this TwoStage has no first stage yet: call fit.")
+        return probabilities(self.first_, X_first, self.intermediates_)
+
+    def predict_proba(self, X_first, X_second, z=None) -> np.ndarray:
+        """P(y | x, x'), eq. (1), or P(y | x', z) in rows that show z.
+
+        X_first may be None if z is given in all rows; a z of None or NaN is missing.
+        """
+        if not is_classifier(self._second()):
+            raise AttributeError("the second stage predicts numbers: use predict.")
+        ask = lambda X: probabilities(self.second_, X, self.classes_)
+        return self._mixed(ask, X_first, X_second, z)
+
+    def predict(self, X_first, X_second, z=None) -> np.ndarray:
+        """The likeliest y, or its mean if the second stage predicts numbers."""
+        if is_classifier(self._second()):
+            p = self.predict_proba(X_first, X_second, z)
+            return np.asarray(self.classes_)[p.argmax(axis=1)]
+        ask = lambda X: np.asarray(self.second_.predict(X), dtype=float)
+        return self._mixed(ask, X_first, X_second, z)
+
+    def score(self, X_first, X_second, y, z=None) -> float:
+        """Share of rows whose y is predicted."""
+        return float(np.mean(self.predict(X_first, X_second, z) == np.asarray(y)))
+
+    def _second(self):
+        if not hasattr(self, "second_"):
+            raise NotFittedError("this TwoStage has no second stage yet: call fit.")
+        return self.second_
+
+    def _mixed(self, ask, X_first, X_second, z):
+        """sum_z P(z) ask(x', z), row by row."""
+        n, k = len(X_second), len(self.intermediates_)
+        W = np.zeros((n, k))
+        codes = np.full(n, -1) if z is None else self._codes(z)
+        known = codes >= 0
+        W[known, codes[known]] = 1.0
+        if not known.all():
+            if X_first is None:
+                raise ValueError("rows without z need X_first to predict it from.")
+            W[~known] = self.predict_intermediate(X_first)[~known]
+        total: Any = 0.0
+        for c in range(k):
+            if W[:, c].any():
+                part = ask(self._beside(X_second, np.full(n, c)))
+                total = total + (W[:, c] * part.T).T
+        return total
+
+    def _codes(self, z, whole=False) -> np.ndarray:
+        """Places of labels among those of z; -1 for missing ones."""
+        place = {v: i for i, v in enumerate(self.intermediates_.tolist())}
+        values = np.asarray(z).tolist()
+        codes = np.array([-1 if absent(v) else place.get(v, -2) for v in values])
+        if (codes == -2).any():
+            new = values[int(np.argmax(codes == -2))]
+            raise ValueError(
+                f"z holds {new!r}, which the first stage has not seen: {list(place)}."
+            )
+        if whole and (codes < 0).any():
+            raise ValueError("z must be known in all rows that a stage learns from.")
+        return codes
+
+    def _beside(self, X, codes) -> np.ndarray:
+        """x' with z appended."""
+        X = np.asarray(X)
+        X = X[:, None] if X.ndim == 1 else X
+        if self.encoding == "code":
+            return np.column_stack([X, codes])
+        return np.column_stack(
+            [X, codes[:, None] == np.arange(len(self.intermediates_))]
+        )
+
+
+def probabilities(stage, X, labels) -> np.ndarray:
+    """predict_proba, or 1 for the answer of a stage that has none."""
+    if hasattr(stage, "predict_proba"):
+        return np.asarray(stage.predict_proba(X))
+    answer = np.asarray(stage.predict(X))
+    return (answer[:, None] == np.asarray(labels)).astype(float)

@@ -1,0 +1,196 @@
+"""Directed acyclic graphs and the triangulation of their moral graphs.
+
+A graph of d nodes is `parents`: for each node the tuple of its parents' numbers.
+
+Moral graph     i - j if one is a parent of the other or they share a child        (1)
+Elimination     taking a node out joins all its neighbours; the node and they     (2)
+                are a clique of the triangulated graph
+Heuristics      the next node to go has the least                                  (3)
+    min_fill        number of edges that (2) adds
+    min_weight      product of the sizes of its neighbours (the table made)
+    min_degree      number of neighbours (min_neighbours is another word for it)
+
+Ties go to the smaller table of (2), then to the smaller number, so that an order is
+always the same. Finding the best order is NP-hard; min_fill is good in practice.
+
+Cost      orders and ancestors O(d + edges); elimination O(d^2 degree^2) at worst
+Refs      [Kahn1962]; [KollerFriedman2009] ch. 9; [Kjaerulff1990] heuristics
+"""
+
+import heapq
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+Parents = Sequence[tuple[int, ...]]
+Heuristic = Literal["min_fill", "min_weight", "min_degree", "min_neighbours"]
+
+
+def children_of(parents: Parents) -> list[list[int]]:
+    """The children of each node, ascending."""
+    children = [[] for _ in parents]
+    for i, above in enumerate(parents):
+        for p in above:
+            children[p].append(i)
+    return children
+
+
+def topological_order(parents: Parents, names=None) -> list[int]:
+    """Nodes with parents before children, smallest numbers first where free.
+
+    A ValueError shows the cycle, by `names` where they are given.
+
+    Examples
+    --------
+    >>> from pansophy.graphs import topological_order
+    >>> topological_order([(2,), (0,), ()])
+    [2, 0, 1]
+    """
+    children = children_of(parents)
+    waiting = [len(set(above)) for above in parents]
+    ready = [i for i, n in enumerate(waiting) if n == 0]
+    order = []
+    while ready:
+        i = heapq.heappop(ready)
+        order.append(i)
+        for c in set(children[i]):
+            waiting[c] -= 1
+            if waiting[c] == 0:
+                heapq.heappush(ready, c)
+    if len(order) < len(parents):
+        path = find_cycle(parents) or []
+        words = [str(i if names is None else names[i]) for i in path]
+        raise ValueError(f"the graph has a cycle: {' -> '.join(words)}.")
+    return order
+
+
+def find_cycle(parents: Parents) -> list[int] | None:
+    """A directed cycle with its first node repeated at the end, or None."""
+    done: set[int] = set()
+    for start in range(len(parents)):
+        path, place = [start], {start: 0}
+        pending = [iter(parents[start])] if start not in done else []
+        while pending:
+            above = next(pending[-1], None)
+            if above is None:
+                done.add(path[-1])
+                del place[path.pop()]
+                pending.pop()
+            elif above in place:
+                loop = path[place[above] :]
+                return [above, *reversed(loop)]
+            elif above not in done:
+                place[above] = len(path)
+                path.append(above)
+                pending.append(iter(parents[above]))
+    return None
+
+
+def ancestors(parents: Parents, nodes: Iterable[int]) -> set[int]:
+    """All nodes above the given ones (a given one only if it is above another)."""
+    return _reached(parents, nodes)
+
+
+def descendants(parents: Parents, nodes: Iterable[int]) -> set[int]:
+    """All nodes below the given ones (a given one only if it is below another)."""
+    return _reached(children_of(parents), nodes)
+
+
+def _reached(following, nodes):
+    nodes = [nodes] if isinstance(nodes, int) else list(nodes)
+    found, todo = set(), [j for i in nodes for j in following[i]]
+    while todo:
+        i = todo.pop()
+        if i not in found:
+            found.add(i)
+            todo.extend(following[i])
+    return found
+
+
+def moral(parents: Parents) -> list[set[int]]:
+    """Neighbours of each node in the moral graph, eq. (1).
+
+    Examples
+    --------
+    >>> from pansophy.graphs import moral
+    >>> moral([(), (), (0, 1)])
+    [{1, 2}, {0, 2}, {0, 1}]
+    """
+    neighbours: list[set[int]] = [set() for _ in parents]
+    for i, above in enumerate(parents):
+        family = {i, *above}
+        for a in family:
+            neighbours[a] |= family - {a}
+    return neighbours
+
+
+def markov_blanket(parents: Parents, i: int) -> set[int]:
+    """Parents, children and the children's other parents of node i."""
+    return moral(parents)[i]
+
+
+def elimination_order(
+    neighbours: Sequence[set[int]],
+    sizes: Sequence[int],
+    heuristic: Heuristic = "min_fill",
+    *,
+    nodes: Iterable[int] | None = None,
+) -> tuple[list[int], list[tuple[int, ...]]]:
+    """An order of elimination by eq. (3), and the clique made at each step, eq. (2).
+
+    Parameters
+    ----------
+    neighbours : list of sets
+        An undirected graph; left as it is.
+    sizes : sequence of int
+        Number of states of each node.
+    heuristic : {"min_fill", "min_weight", "min_degree", "min_neighbours"}
+    nodes : iterable of int, optional
+        Which nodes go (the others stay to the end); all by default.
+
+    Returns
+    -------
+    order : list of int
+    cliques : list of tuples
+        cliques[k] holds order[k] and its neighbours when it goes, ascending.
+    """
+    if heuristic not in ("min_fill", "min_weight", "min_degree", "min_neighbours"):
+        raise ValueError(
+            "heuristic must be 'min_fill', 'min_weight', 'min_degree' or "
+            f"'min_neighbours', got {heuristic!r}."
+        )
+    around = [set(s) for s in neighbours]
+    left = set(range(len(around))) if nodes is None else set(nodes)
+    score = {i: _score(around, sizes, heuristic, i) for i in left}
+    order, cliques = [], []
+    while left:
+        i = min(left, key=score.__getitem__)
+        left.discard(i)
+        ring = around[i]
+        order.append(i)
+        cliques.append(tuple(sorted(ring | {i})))
+        stale = set(ring)
+        for a in ring:
+            new = ring - around[a] - {a}
+            if new and heuristic == "min_fill":
+                for b in new:  # common neighbours of a new edge have less to fill
+                    stale |= around[a] & around[b]
+            around[a] |= new
+            around[a].discard(i)
+        for a in stale & left:
+            score[a] = _score(around, sizes, heuristic, a)
+    return order, cliques
+
+
+def _score(around, sizes, heuristic, i):
+    ring = around[i]
+    weight = 1
+    for a in ring:
+        weight *= sizes[a]
+    if heuristic == "min_weight":
+        first = weight
+    elif heuristic == "min_fill":
+        missing = sum(len(ring) - 1 - len(ring & around[a]) for a in ring)
+        first = missing // 2
+    else:
+        first = len(ring)
+    return first, weight * sizes[i], i

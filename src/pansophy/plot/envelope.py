@@ -1,0 +1,68 @@
+"""A target under its envelope, and what rejection sampling keeps."""
+
+import numpy as np
+
+from .axes import axes
+
+
+def envelope(log_prob, proposal, *, log_k=0.0, bounds, n=400, random_state=0, ax=None):
+    """Density p' under k q, with points uniform under k q, those kept in colour.
+
+    The share of points kept is the acceptance rate Z / k; where p' rises above k q the
+    place is marked in red.
+
+    Parameters
+    ----------
+    log_prob : function
+        log p' of draws of the proposal.
+    proposal : law of one variable
+        As in `pansophy.sampling.rejection`.
+    log_k : float
+    bounds : (low, high)
+        Part of the axis to draw.
+    n : int
+        Number of points.
+    random_state : int, Generator, RandomState or None
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import stats
+    >>> from pansophy import plot
+    >>> hill = lambda x: np.log(6 * x * (1 - x))
+    >>> ax = plot.envelope(
+    ...     hill, stats.uniform(), log_k=np.log(1.5), bounds=(0.01, 0.99)
+    ... )
+    >>> ax.get_legend().get_texts()[-1].get_text()
+    'refused'
+    """
+    from ..core.random import rng_from
+    from ..sampling.laws import as_law, draw, log_density
+
+    ax, q, rng = axes(ax), as_law(proposal), rng_from(random_state)
+    log_q = log_density(q)
+    shaped = draw(q, 2, np.random.default_rng(0)).ndim
+    t = np.linspace(*bounds, 400)
+    grid = t if shaped == 1 else t[:, None]
+    p = np.exp(np.asarray(log_prob(grid), dtype=float).reshape(len(t)))
+    top = np.exp(log_k + log_q(grid))
+    x = draw(q, n, rng)
+    height = rng.random(n) * np.exp(log_k + log_q(x))
+    keep = height <= np.exp(np.asarray(log_prob(x), dtype=float).reshape(n))
+    x = x.reshape(n)
+    ax.plot(t, top, "k", lw=1.2, label="envelope $k\\,q$")
+    ax.plot(t, p, "C0", lw=1.8, label="target $p'$")
+    ax.fill_between(t, p, color="C0", alpha=0.12)
+    above = p > top * (1 + 1e-9)
+    if above.any():
+        ax.fill_between(t, top, p, where=above, color="r", alpha=0.5, label="above")
+    ax.scatter(x[keep], height[keep], s=8, color="C0", label=f"kept: {keep.mean():.2f}")
+    ax.scatter(x[~keep], height[~keep], s=8, color="0.7", label="refused")
+    ax.set(xlim=tuple(bounds), ylim=(0, None), xlabel="x", ylabel="density")
+    ax.legend(fontsize="small")
+    return ax

@@ -1,0 +1,125 @@
+"""What warm-up learns: the step size by dual averaging, the metric in windows.
+
+Step size. With alpha_t the acceptance of step t and alpha* the one wanted,
+
+    h_t = h_(t-1) + (alpha* - alpha_t - h_(t-1)) / (t + 10)                     (1)
+    log eps_t = mu - sqrt(t) / 0.05 h_t                                         (2)
+    log eps = sum of log eps_t with weights falling as t^-0.75                  (3)
+
+Steps are taken with (2), which explores; the draws use (3), which settles. mu is the
+logarithm of ten times the size found by doubling or halving until one leapfrog step
+is accepted with probability near 0.8. Every chain has a step size of its own.
+
+Metric. The covariance of the target is estimated from the positions of all chains in
+windows of 25, 50, 100, ... steps, after 75 steps that find the typical set and before
+50 that settle the step size (for short runs 15, 75 and 10 % of the steps). Each
+window forgets the one before, so a bad start does not last. With N positions in a
+window and S their covariance (or variances)
+
+    inv = N / (N + 5) S + 5 / (N + 5) 1e-3 I                                    (4)
+
+and the step size starts afresh. The positions of all chains are pooled: m chains
+learn from m times as much.
+
+Refs      [Nesterov2009] [Hoffman2014] (1) to (3); [Carpenter2017] windows and (4)
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+FIRST, LAST, WINDOW = 75, 50, 25
+CROSS = np.log(0.8)
+
+
+class Averages(NamedTuple):
+    """Dual averaging by chain, since the metric changed."""
+
+    mu: np.ndarray
+    log_eps: np.ndarray  # eq. (3)
+    h_bar: np.ndarray  # eq. (1)
+    count: np.ndarray  # t of (1) to (3)
+
+
+class Tuning(NamedTuple):
+    """What warm-up remembers between steps."""
+
+    t: int  # warm-up steps taken
+    averages: Averages
+    window: tuple = ()  # positions (m, k, d) of this window, in parts
+
+
+def windows(total) -> tuple[int, list[int]]:
+    """Where the windows of the metric begin, and their ends, in `total` steps."""
+    if total < 20:
+        return total, []
+    first, last = FIRST, LAST
+    if first + WINDOW + last > total:
+        first, last = int(0.15 * total), int(0.1 * total)
+        return first, [total - last]
+    ends, size, at = [], WINDOW, first
+    while at < total - last:
+        if at + 3 * size > total - last:  # no room for another twice as long
+            size = total - last - at
+        at += size
+        ends.append(at)
+        size *= 2
+    return first, ends
+
+
+def begun(eps, t=0) -> Tuning:
+    """A start from step sizes eps (m,), with an empty window."""
+    zero = np.zeros(len(eps))
+    return Tuning(t, Averages(np.log(10 * eps), zero, zero, zero))
+
+
+def learned(window, dense):
+    """inv of eq. (4), (1, d) or (d, d), from the positions of all chains."""
+    x = np.concatenate(window, axis=1)
+    x = x.reshape(-1, x.shape[2])
+    N, d = x.shape
+    e = x - x.mean(axis=0)
+    S = e.T @ e if dense else (e**2).sum(axis=0)[None]
+    unit = np.eye(d) if dense else 1.0
+    inv = (N / max(N - 1, 1) * S + 5e-3 * unit) / (N + 5)
+    return inv if np.isfinite(inv).all() else None
+
+
+def root_of(inv):
+    """A matrix R (or its diagonal) with R R' = inv^-1: momenta are R z."""
+    if len(inv) == 1:
+        return 1 / np.sqrt(inv)
+    L = np.linalg.cholesky(inv)
+    return np.ascontiguousarray(np.linalg.inv(L).T)
+
+
+def velocity(inv, p):
+    """inv p for momenta (m, d)."""
+    return p @ inv if len(inv) == p.shape[1] else p * inv
+
+
+def first_size(rng, value_and_grad, x, log_prob, grad, inv, root, eps):
+    """Step sizes (m,) at which one leapfrog step is accepted about 4 times of 5."""
+    eps = eps.copy()
+    direction = np.zeros(len(x))
+    active = np.arange(len(x))
+    for _ in range(100):
+        z = rng.standard_normal(x.shape)[active]
+        e = eps[active, None]
+        p = z @ root.T if len(root) == x.shape[1] else z * root
+        half = p + 0.5 * e * grad[active]
+        y = x[active] + e * velocity(inv, half)
+        value, slope = value_and_grad(y)
+        after = half + 0.5 * e * slope
+        kinetic = lambda p: 0.5 * (p * velocity(inv, p)).sum(axis=1)
+        gain = value - log_prob[active] + kinetic(p) - kinetic(after)
+        good = gain > CROSS  # False where it is NaN
+        sign = np.where(good, 1.0, -1.0)
+        new = direction[active] == 0
+        direction[active[new]] = sign[new]
+        on = direction[active] == sign
+        active = active[on]
+        eps[active] *= 2.0 ** direction[active]
+        if not active.size or not ((eps > 1e-300) & (eps < 1e300)).all():
+            break
+    return np.clip(eps, 1e-10, 1e7)

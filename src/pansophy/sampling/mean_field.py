@@ -1,0 +1,173 @@
+"""Mean field: the best factorised law of the hidden variables, a factor at a time.
+
+Among laws q(z) = q_1(z_1) ... q_J(z_J), the one nearest to the posterior in
+KL(q || p(z | x)) maximises the evidence lower bound (see `elbo`). With all factors but
+one held, the best is
+
+    log q_j(z_j) = E_{q, all but j} log p(x, z) + const                          (1)
+
+so the bound rises, or stays, with every update, and sweeps over the factors settle. In
+conjugate models (1) stays within known families: only numbers are exchanged. Of a
+Gaussian with precision Lambda the factors come out as
+
+    q_j = N(mu_j, 1 / Lambda_jj)                                                 (2)
+
+whose means are right and whose variances are those of z_j with the rest held fixed,
+less than the marginal variances unless the coordinates are independent.
+
+A model is a NamedTuple or object with
+
+    start() -> dict of factors        by name, distributions or anything else
+    updates: dict of functions        name -> function(q) giving the new factor, (1)
+    bound(q) -> float                 the evidence lower bound
+
+Those of `pansophy.sampling.conjugate` are ready; `Updates` makes one of functions.
+
+Cost      one update of each factor a sweep
+Refs      [Jordan1999]; [Attias1999]; [Blei2017]; [Bishop2006] ch. 10
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..base import Estimator
+from ..core.iterate import iterate, relative_change
+from ..core.progress import watched
+from ..params import Count, NonNegative, check_params
+
+ROUNDING = 1e-9  # share of the bound by which it may fall
+
+
+class Updates(NamedTuple):
+    """A model made of functions: factors to begin with, updates by name, bound."""
+
+    factors: dict[str, Any]
+    updates: dict[str, Callable]
+    bound: Callable
+
+    def start(self):
+        return dict(self.factors)
+
+
+class State(NamedTuple):
+    """What a sweep hands to the next."""
+
+    objective: float  # minus the bound
+    factors: dict
+    bounds: tuple  # after each update of the sweep
+
+
+@dataclass(eq=False, repr=False)
+class Factored:
+    """What `MeanField.run` gives.
+
+    Attributes
+    ----------
+    factors : dict
+        The factors q_j by name.
+    bound : float
+        Evidence lower bound at the end.
+    history : ndarray of shape (sweeps, factors)
+        The bound after every update.
+    n_iter : int
+    reason : str
+    """
+
+    factors: dict[str, Any]
+    bound: float
+    history: np.ndarray
+    n_iter: int
+    reason: str
+
+    def __getitem__(self, name):
+        return self.factors[name]
+
+    @property
+    def converged(self) -> bool:
+        return self.reason == "tolerance"
+
+    def __repr__(self):
+        names = ", ".join(self.factors)
+        return f"factors {names}; bound {self.bound:.6g} after {self.n_iter} sweeps"
+
+
+@dataclass(eq=False, repr=False)
+class MeanField(Estimator):
+    """Variational inference by coordinate ascent over the factors of a model.
+
+    Parameters
+    ----------
+    model : object with start(), updates and bound(q)
+        Such as `conjugate.NormalSample(x)`, or `Updates(factors, updates, bound)`.
+    max_iter : int
+        Most sweeps.
+    tol : float
+        Relative change of the bound in a sweep at which to stop.
+
+    Examples
+    --------
+    A correlated Gaussian: means right, variances 1 / Lambda_jj, too small.
+
+    >>> import numpy as np
+    >>> from pansophy.sampling import MeanField
+    >>> from pansophy.sampling.conjugate import GaussianTarget
+    >>> S = np.array([[1.0, 0.8], [0.8, 1.0]])
+    >>> run = MeanField(GaussianTarget([1.0, 2.0], np.linalg.inv(S))).run()
+    >>> means = np.concatenate([run[name].mean for name in ("z0", "z1")])
+    >>> means.round(4), float(run["z0"].cov[0, 0].round(4))
+    (array([1., 2.]), 0.36)
+    """
+
+    model: Any
+    _: KW_ONLY
+    max_iter: Count = 1000
+    tol: NonNegative = 1e-10
+
+    def run(self, factors=None, *, progress=False) -> Factored:
+        """Sweep over the factors until the bound settles.
+
+        Parameters
+        ----------
+        factors : dict or None
+            Where to begin, for all or some factors; None is the model's own start.
+        progress : bool
+        """
+        check_params(self)
+        model = self.model
+        q = dict(model.start()) | dict(factors or {})
+        names = list(model.updates)
+        if set(names) - set(q):
+            raise ValueError(f"no start for factors {sorted(set(names) - set(q))}.")
+        rows: list = []
+        fell: list = []
+
+        def step(s):
+            q, before, bounds = dict(s.factors), -s.objective, []
+            for name in names:
+                q[name] = model.updates[name](q)
+                bounds.append(float(model.bound(q)))
+                if bounds[-1] < before - ROUNDING * (1 + abs(before)):
+                    fell.append((name, before, bounds[-1]))
+                before = bounds[-1]
+            rows.append(bounds)
+            return State(-before, q, tuple(bounds))
+
+        start = State(-float(model.bound(q)), q, ())
+        how = {"max_iter": self.max_iter, "tol": self.tol, "change": relative_change}
+        go = lambda task: iterate(step, start, task=task, **how)
+        result = watched(self, go, total=self.max_iter, verbose=progress)
+        if fell:
+            name, before, after = fell[0]
+            warnings.warn(
+                f"the bound fell from {before:.10g} to {after:.10g} with the update of "
+                f"{name!r}: that update and the bound are not of one model.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        s = result.state
+        history = np.array(rows[: result.n_iter]).reshape(-1, len(names))
+        return Factored(s.factors, -s.objective, history, result.n_iter, result.reason)

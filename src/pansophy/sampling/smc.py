@@ -1,0 +1,249 @@
+"""Sequential Monte Carlo: particles led from the prior to the posterior by heating.
+
+With prior p(x) and likelihood L(x), particles pass through the densities
+
+    pi_t(x) = p(x) L(x)^beta_t / Z_t,     0 = beta_0 < beta_1 < ... < beta_T = 1    (1)
+
+From one to the next they are weighed by w_i = L(x_i)^(beta_t - beta_t-1), which also
+gives the evidence,
+
+    Z_t / Z_t-1 ~ sum_i W_i w_i,    log Z = sum_t log of it                         (2)
+
+resampled by weight, and moved by steps of a chain that leaves pi_t as it is. beta_t is
+the largest whose weights have an effective size of alpha n, found by halving: the size
+falls as beta rises. Moves are those of Metropolis with a walk shaped like the
+particles, 2.38 / sqrt(d) times the root of their covariance and a scale that follows
+the acceptance rate, or Hamiltonian ones, if the gradients are there; they are repeated
+until the particles have lost the memory of where they were, or `max_moves` times.
+
+Evidence (2) is unbiased but for the choice of beta and walk from the same particles, a
+bias of order 1/n. Particles are free of each other but for common ancestors, so modes
+are found by weight as long as some particle meets each of them.
+
+Cost      n (moves + 1) calls of L a stage, in batches of n
+Shapes    x (n, d)   w (n,)
+Refs      [DelMoral2006]; [Jasra2011] adaptive beta; [Chopin2020] ch. 17
+"""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ..base import Estimator
+from ..core.iterate import iterate
+from ..core.progress import watched
+from ..core.random import rng_from
+from ..params import Count, Flag, OpenFraction, check_params
+from .diagnostics import Summary, diagnose
+from .laws import as_law, draw, log_density
+from .resampling import RESAMPLERS, softmax_weights, weight_size
+from .smc_moves import MOVES, Tempered, finite
+from .targets import LogProb, target, with_gradient, with_values
+
+
+class State(NamedTuple):
+    """What a stage hands to the next."""
+
+    objective: float  # 1 - beta: what is left
+    position: np.ndarray
+    log_prior: np.ndarray
+    log_like: np.ndarray
+    beta: float
+    log_evidence: float
+    scale: float
+    acceptance: float
+    size: float  # effective, before resampling
+    moves: int
+
+
+@dataclass(eq=False, repr=False)
+class Particles:
+    """What `SMC.run` gives: equally weighted draws of the posterior.
+
+    Attributes
+    ----------
+    positions : ndarray of shape (n, d)
+    log_prob : ndarray of shape (n,)
+        log prior + log likelihood.
+    log_evidence : float
+    temperatures : ndarray of shape (stages,)
+        beta after each stage; the last is 1.
+    history : dict of ndarray of shape (stages,)
+        "acceptance", "size" (effective, before resampling), "moves", "log_evidence".
+    """
+
+    positions: np.ndarray
+    log_prob: np.ndarray
+    log_evidence: float
+    temperatures: np.ndarray
+    history: dict[str, np.ndarray]
+    reason: str
+    seconds: float
+
+    def summary(self) -> Summary:
+        """Moments and quantiles; errors as if the particles were independent."""
+        return diagnose(self.positions[None])
+
+    def __repr__(self):
+        n, d = self.positions.shape
+        return (
+            f"{n} particles in {d} dimensions, {len(self.temperatures)} temperatures, "
+            f"log evidence {self.log_evidence:.4f}, {self.seconds:.1f} s\n"
+            + self.summary().table(10)
+        )
+
+
+def next_beta(log_like, beta, alpha) -> float:
+    """The largest beta' <= 1 whose weights have effective size alpha n."""
+    n = len(log_like)
+    size = lambda b: weight_size(softmax_weights((b - beta) * log_like)[0])
+    if size(1.0) >= alpha * n:
+        return 1.0
+    low, high = beta, 1.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if size(middle) >= alpha * n else (low, middle)
+        if high - low <= 1e-6 * high:
+            break
+    return max(low, np.nextafter(beta, 1.0))
+
+
+@dataclass(eq=False, repr=False)
+class SMC(Estimator):
+    """Sequential Monte Carlo sampler from a prior to a posterior.
+
+    Parameters
+    ----------
+    log_likelihood : function or density
+        log L, as `target` takes it: of one position or of all particles at once, in
+        NumPy, torch or Numba.
+    prior : law
+        With `sample` and `log_prob`, or a frozen SciPy law, or a box.
+    n_particles : int
+    ess : float
+        alpha: effective share of the particles that a change of beta may leave.
+    moves : {"metropolis", "hmc"}
+        "hmc" needs gradients of both parts: of log_likelihood as `target` takes them,
+        and of the prior, by `prior_grad`.
+    max_moves : int
+        Most steps of the chain in a stage.
+    memory : float
+        A stage ends when the positions correlate less than this with those at its
+        start, in every coordinate.
+    resampling : {"multinomial", "stratified", "systematic", "residual"}
+    grad, prior_grad : function, True or None
+        Gradients of log_likelihood and of the log prior.
+    batched : bool or None
+        Whether log_likelihood takes all particles at once. None finds out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.distributions import Normal
+    >>> from pansophy.sampling import SMC
+    >>> y = 2.0  # y ~ N(x, 1), x ~ N(0, 4): evidence N(2; 0, 5)
+    >>> run = SMC(lambda x: -0.5 * (y - x[:, 0]) ** 2, Normal(0.0, 4.0)).run(0)
+    >>> log_l0 = -0.5 * np.log(2 * np.pi)
+    >>> bool(abs(run.log_evidence + log_l0 + 2.124) < 0.1)
+    True
+    >>> round(float(run.positions.mean()), 1)
+    1.6
+    """
+
+    log_likelihood: LogProb
+    prior: Any
+    _: KW_ONLY
+    n_particles: Count = 1000
+    ess: OpenFraction = 0.5
+    moves: Literal["metropolis", "hmc"] = "metropolis"
+    max_moves: Count = 30
+    memory: OpenFraction = 0.1
+    resampling: Literal["multinomial", "stratified", "systematic", "residual"] = (
+        "systematic"
+    )
+    grad: Any = None
+    prior_grad: Callable | None = None
+    batched: Flag | None = None
+
+    def run(self, random_state=None, *, max_stages=1000, progress=False) -> Particles:
+        """Lead particles from prior to posterior.
+
+        Parameters
+        ----------
+        random_state : int, Generator, RandomState or None
+        max_stages : int
+        progress : bool
+        """
+        check_params(self)
+        rng = rng_from(random_state)
+        prior = as_law(self.prior)
+        raw = draw(prior, self.n_particles, rng)
+        x = np.asarray(raw, dtype=float).reshape(self.n_particles, -1)
+        f, flat = log_density(prior), raw.ndim == 1
+        log_prior = lambda x: f(x[:, 0] if flat else x)
+        density = with_values(target(self.log_likelihood, self.grad, self.batched), x)
+        L = finite(density.value(x))
+        if self.moves == "hmc":
+            density = with_gradient(density, x)
+        tempered = Tempered(density, log_prior, self.prior_grad)
+        move = lambda x, beta: MOVES[self.moves](tempered, x, beta)
+        start = State(1.0, x, log_prior(x), L, 0.0, 0.0, 1.0, np.nan, np.nan, 0)
+        step = lambda s: self.stage(s, move, rng)
+        watch = ("beta", "acceptance", "size", "moves", "log_evidence")
+        how = {"max_iter": max_stages, "tol": 0.0, "watch": watch}
+        left = lambda old, new: new.objective
+        go = lambda task: iterate(step, start, change=left, task=task, **how)
+        result = watched(self, go, total=None, verbose=progress)
+        s, history = result.state, result.history
+        betas = history.pop("beta")
+        history.pop("objective")
+        log_prob = s.log_prior + s.log_like
+        return Particles(
+            s.position, log_prob, s.log_evidence, betas, history, result.reason,
+            result.seconds,
+        )  # fmt: skip
+
+    def stage(self, s, move, rng) -> State:
+        """Weigh, resample and move, eq. (1) and (2)."""
+        beta = next_beta(s.log_like, s.beta, self.ess)
+        W, log_mean = softmax_weights((beta - s.beta) * s.log_like)
+        n = len(W)
+        copies = RESAMPLERS[self.resampling](W, n, rng)
+        index = np.repeat(np.arange(n), copies)
+        parts = s.position[index], s.log_prior[index], s.log_like[index]
+        x, scale, rate, made = parts[0], s.scale, 0.0, 0
+        overlap = Overlap(x)
+        kernel = move(x, beta)
+        while made < self.max_moves:
+            parts, alpha = kernel(rng, parts, scale)
+            made += 1
+            rate += alpha
+            scale *= np.exp(made**-0.6 * (alpha - kernel.goal))
+            if overlap(parts[0]) < self.memory:
+                break
+        parts = dict(zip(("position", "log_prior", "log_like"), parts, strict=True))
+        return s._replace(
+            **parts,
+            objective=1.0 - beta,
+            beta=beta,
+            log_evidence=s.log_evidence + log_mean,
+            scale=float(scale),
+            acceptance=rate / made,
+            size=weight_size(W),
+            moves=made,
+        )
+
+
+class Overlap:
+    """Largest correlation of a coordinate with what it was."""
+
+    def __init__(self, x):
+        self.a = x - x.mean(axis=0)
+        self.length = np.sqrt(np.einsum("ij,ij->j", self.a, self.a))
+
+    def __call__(self, x) -> float:
+        product = np.einsum("ij,ij->j", self.a, x)  # a has mean zero
+        length = self.length * x.std(axis=0) * np.sqrt(len(x))
+        return float(np.max(product / np.where(length > 0, length, np.inf)))

@@ -1,0 +1,249 @@
+"""Hidden Markov model whose states emit mixtures of Normals.
+
+The model and its fit are those of `hmm`; state j emits
+
+    b_j(x) = sum_l w_jl N(x; m_jl, S_jl),   l = 1..m                             (1)
+
+With g_t(j) the posterior of the state, component l of it has the responsibility
+
+    r_tjl = g_t(j) w_jl N(x_t; m_jl, S_jl) / b_j(x_t)                            (2)
+
+for row t, and the M-step is that of k m Normals under r (`distributions.modes`) and
+w_jl in proportion to sum_t r_tjl + prior - 1. Covariances are taken about the new
+means, as the likelihood asks, so that the objective never falls. (hmmlearn takes them
+about the old ones, and its default priors of spherical covariances count components
+where they mean columns; with neither at work both give the same numbers.)
+
+Priors have hmmlearn's meaning: `means_prior` m_0 and `means_weight` kappa; of full and
+tied covariances an inverse Wishart with scale `covars_prior` and degrees of freedom
+`covars_weight`; of the others an inverse gamma with shape `covars_prior` and scale
+`covars_weight`. None for both says nothing.
+
+"tied" is one covariance for all components of a state, a different one for each state.
+
+Shapes    X (n, d)   w (k, m)   means (k, m, d)   covariances by covariance_type
+Refs      [Rabiner1989]; [GauvainLee1994] priors
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+
+from ..base import Estimator
+from ..distributions.categorical import simplex
+from ..distributions.modes import NormalPrior
+from ..distributions.normal import Normal
+from ..params import Count, NonNegative, Number, Verbosity
+from ..typing import Matrix, Seed, Words
+from .abstract_hmm import AbstractHMM
+from .gaussian_hmm import compact, fitting
+from .mixture_emission import MixturePrior, mixtures
+from .starts import centres, covariance, filled, in_shape, letters, nearest
+
+Letters = Annotated[str, letters("stmcw")]
+
+
+def stored(shape: str, k: int, m: int, d: int) -> tuple:
+    """The shape of `covars_`."""
+    return {
+        "full": (k, m, d, d),
+        "tied": (k, d, d),
+        "diag": (k, m, d),
+        "spherical": (k, m),
+    }[shape]
+
+
+def prior_of(model, k, m, d) -> MixturePrior:
+    """What the parameters of a GMMHMM say."""
+    shape, a, b = model.covariance_type, model.covars_prior, model.covars_weight
+    m0 = fitting(np.asarray(model.means_prior, float), (k, m, d), "means_prior")
+    kappa = fitting(np.asarray(model.means_weight, float), (k, m), "means_weight")
+    psi, extra = None, np.zeros((k, m))
+    if a is not None or b is not None:
+        if shape in ("full", "tied"):
+            own = m if shape == "tied" else 1
+            a = np.asarray(0.0 if a is None else a, float)
+            b = np.asarray(-(own + d + 1.0) if b is None else b, float)
+            a = a * np.eye(d) if a.ndim == 0 else a
+            psi = fitting(a, stored(shape, k, m, d), "covars_prior")
+            b = b[:, None] if shape == "tied" and b.ndim == 1 else b
+            extra = (own + d + 1 + fitting(b, (k, m), "covars_weight")) / own
+        else:
+            width = d if shape == "spherical" else 1
+            a = np.asarray(-(width + 2) / 2 if a is None else a, float)
+            b = np.asarray(0.0 if b is None else b, float)
+            psi = 2 * fitting(b, stored(shape, k, m, d), "covars_weight")
+            extra = 1 + 2 * (fitting(a, (k, m), "covars_prior") + 1) / width
+    alpha = fitting(np.asarray(model.weights_prior, float), (k, m), "weights_prior")
+    return MixturePrior(alpha, NormalPrior(m0, kappa, psi, extra))
+
+
+@dataclass(eq=False, repr=False)
+class GMMHMM(AbstractHMM, Estimator):
+    """Hidden Markov model with mixtures of Normals as emissions, by Baum-Welch.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of states, k.
+    n_mix : int, default=1
+        Components of the mixture of each state, m.
+    min_covar : float, default=1e-3
+        Floor of variances that collapse, at most 1e-8 of the variance of the column
+        unless that is 0. Variances above it are left alone.
+    startprob_prior, transmat_prior : float or array, default=1
+        Dirichlet priors of `startprob_` and of the rows of `transmat_`.
+    weights_prior : float or array, default=1
+        Dirichlet prior of the rows of `weights_`.
+    means_prior, means_weight : float or array, default=0
+        m_0 and kappa: where the means are expected, and how many rows that is worth.
+    covars_prior, covars_weight : float, array or None, default=None
+        Prior of the covariances, see the module text.
+    covariance_type : {"spherical", "diag", "full", "tied"}, default="diag"
+        Shape of the covariances; "tied" is one for each state.
+    algorithm : {"viterbi", "map"}, default="viterbi"
+        What `predict` gives: the likeliest path, or the likeliest state of each step.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the start and of `sample`.
+    n_iter : int, default=10
+        Most turns of Baum-Welch.
+    tol : float, default=1e-2
+        Stop when a turn changes the objective by no more than this.
+    verbose : int, default=0
+        1 shows a progress bar.
+    params : str, default="stmcw"
+        What `fit` estimates: s(tart), t(ransitions), m(eans), c(ovariances), w(eights).
+    init_params : str, default="stmcw"
+        What `fit` sets first: start and transitions at random, means by k-means of
+        the rows and then of each group, covariances at that of all rows, equal
+        weights; the rest is taken from the attributes.
+    implementation : {"scaling", "log"}, default="scaling"
+        Rescaled products, or logarithms throughout: many times slower, for
+        transition probabilities too small to be multiplied.
+
+    Attributes
+    ----------
+    startprob_ : array of shape (k,)
+        Probabilities of the first state.
+    transmat_ : array of shape (k, k)
+        Probabilities of moving from row to column.
+    weights_ : array of shape (k, m)
+        Weights of the components of each state.
+    means_ : array of shape (k, m, d)
+        Means.
+    covars_ : array
+        (k, m) if spherical, (k, m, d) if diagonal, (k, m, d, d) if full, (k, d, d)
+        if tied.
+    log_likelihood_ : float
+        Log-likelihood plus log-prior reached.
+    n_iter_, converged_, history_ : int, bool, dict
+        How the fit went; history_["objective"] is minus the above after each turn.
+    n_features_in_ : int
+        Number of columns of X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.state_space import GMMHMM
+    >>> rng = np.random.default_rng(0)
+    >>> z = np.repeat([0, 1, 0, 1], 50)  # one state has two places, the other one
+    >>> X = np.where(z == 0, rng.choice([-3.0, 3.0], 200), 10.0) + rng.normal(size=200)
+    >>> model = GMMHMM(2, n_mix=2, n_iter=50, random_state=0).fit(X)
+    >>> found = model.predict(X)
+    >>> bool(np.mean(found == z) in (0.0, 1.0))
+    True
+    """
+
+    n_components: Count = 1
+    n_mix: Count = 1
+    min_covar: NonNegative = 1e-3
+    _: KW_ONLY
+    startprob_prior: NonNegative | Matrix | Words = 1.0
+    transmat_prior: NonNegative | Matrix | Words = 1.0
+    weights_prior: NonNegative | Matrix | Words = 1.0
+    means_prior: Number | Matrix | Words = 0.0
+    means_weight: NonNegative | Matrix | Words = 0.0
+    covars_prior: Number | Matrix | Words | None = None
+    covars_weight: Number | Matrix | Words | None = None
+    covariance_type: Literal["spherical", "diag", "full", "tied"] = "diag"
+    algorithm: Literal["viterbi", "map"] = "viterbi"
+    random_state: Seed = None
+    n_iter: Count = 10
+    tol: NonNegative = 1e-2
+    verbose: Verbosity = False
+    params: Letters = "stmcw"
+    init_params: Letters = "stmcw"
+    implementation: Literal["scaling", "log"] = "scaling"
+
+    _letters: ClassVar[dict[str, str]] = {
+        "weights_": "w",
+        "means_": "m",
+        "covars_": "c",
+    }
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _check_columns(self, X, fitting):
+        given = not fitting or "m" not in self.init_params
+        if given and hasattr(self, "means_") and np.ndim(self.means_) == 3:
+            d = np.shape(self.means_)[2]
+            if X.shape[1] != d:
+                raise ValueError(f"means_ has {d} columns, but X has {X.shape[1]}.")
+
+    def _emission(self):
+        k, m, shape = self.n_components, self.n_mix, self.covariance_type
+        for name in ("weights_", "means_", "covars_"):
+            if not hasattr(self, name):
+                raise ValueError(f"{name} is neither fitted nor set: see init_params.")
+        w = simplex(np.asarray(self.weights_, dtype=float), "weights_")
+        M = np.asarray(self.means_, dtype=float)
+        if w.shape != (k, m):
+            raise ValueError(f"weights_ must have shape {(k, m)}, got {w.shape}.")
+        if M.shape[:2] != (k, m) or M.ndim != 3 or not np.isfinite(M).all():
+            raise ValueError(
+                f"means_ must hold finite numbers in shape ({k}, {m}, columns), got "
+                f"{M.shape}."
+            )
+        d = M.shape[2]
+        C = np.asarray(self.covars_, dtype=float)
+        if C.shape != stored(shape, k, m, d):
+            raise ValueError(
+                f"{shape} covars_ must have shape {stored(shape, k, m, d)}, got "
+                f"{C.shape}."
+            )
+        each, count = ("full", k) if shape == "tied" else (shape, k * m)
+        C = compact(C.reshape(count, *C.shape[1 if shape == "tied" else 2 :]), each,
+                    count, d)  # fmt: skip
+        C = np.repeat(C, m, axis=0) if shape == "tied" else C
+        normal = Normal(M.reshape(k * m, d), C, each)
+        return mixtures(w, normal, self.min_covar, shape == "tied")
+
+    def _first_emission(self, X, rng):
+        k, m, shape = self.n_components, self.n_mix, self.covariance_type
+        F, main = filled(X), centres(X, k, rng)
+        z = nearest(F, main)
+        M = np.empty((k * m, X.shape[1]))
+        for j in range(k):
+            own = F[z == j] if (z == j).any() else main[j : j + 1]
+            M[j * m : (j + 1) * m] = centres(own, m, rng)
+        each = "full" if shape == "tied" else shape
+        C = in_shape(covariance(X, self.min_covar), each, k * m)
+        normal = Normal(M, np.array(C), each)
+        return mixtures(np.full((k, m), 1 / m), normal, self.min_covar, shape == "tied")
+
+    def _store_emission(self, emission):
+        (k, m), q = emission.weights.shape, emission.inner.normal
+        C = q.cov.reshape(k, m, *q.cov.shape[1:])
+        return {
+            "weights_": emission.weights,
+            "means_": q.mean.reshape(k, m, q.d),
+            "covars_": C[:, 0] if emission.tied else C,
+        }
+
+    def _emission_prior(self, emission):
+        k, m = emission.weights.shape
+        return prior_of(self, k, m, emission.inner.normal.d)

@@ -1,0 +1,322 @@
+"""Learning the matrices of a linear Gaussian chain: EM and the exact gradient.
+
+With w_t = (z_t-1, 1, u_t), [F c B] are the coefficients of a regression of z_t on
+w_t, and likewise [H d D] one of x_t on (z_t, 1, u_t), so the M-step of EM is least
+squares on expected moments, which the smoother gives [Shumway1982]:
+
+    [F c B] = sum E[z_t w_t'] (sum E[w_t w_t'])^-1,   Q = mean E[q_t q_t']        (1)
+    m = mean E[z_1],   P = mean Cov[z_1] + the spread of E[z_1]
+
+Columns that are not learned are moved to the left side first. While [F c B] stay, q_t
+has the moments of `kalman_passes` (5), without cancellation [Koopman1993]:
+
+    E[q_t q_t'] = Q + Q (r_t r_t' - N_t) Q                                        (2)
+
+Noise of missing entries is a part of what EM does not see: given that of the seen
+ones it is Normal(R_ms R_ss^-1 e_s, R_mm - R_ms R_ss^-1 R_sm).                    (3)
+
+The adjoints r and N are derivatives of log p(x) by the beliefs, so by the chain rule
+
+    d/dQ = sum (r r' - N) / 2,   d/dF = sum r a_t-1' + (r r' - N) F P_t-1         (4)
+    d/dm = r_1,   d/dP = (r_1 r_1' - N_1) / 2,   d/dc = sum r
+
+and by Fisher's identity, from the expected noise,
+
+    d/dH = R^-1 sum E[r_t z_t'],   d/dR = R^-1 (sum E[r_t r_t'] - n R) R^-1 / 2   (5)
+
+with which BFGS maximises the likelihood over Cholesky factors of covariances.
+
+Refs      [Shumway1982]; [Koopman1993]; [KoopmanShephard1992]
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .kalman_parameters import Parameters
+from .kalman_passes import Backward, run_filter, run_smoother
+from .linear_gaussian import at, symmetric
+
+
+def total(table, which):
+    """sum over t of table[which[t]], each row read once."""
+    rows, counts = np.unique(which, return_counts=True)
+    return np.tensordot(counts.astype(float), table[rows], axes=1)
+
+
+def inner(run):
+    """Rows that have one before them in their sequence, but for diffuse ones."""
+    begins = np.concatenate([[0], run.ends[:-1]])
+    first = np.zeros(len(run.mean), bool)
+    first[begins] = True
+    for steps in run.steps:
+        for step in steps:
+            if step.t + 1 < len(first):
+                first[step.t + 1] = True  # its share comes with the diffuse rows
+    return np.flatnonzero(~first)
+
+
+def later(run):
+    """Rows that are not the first of a sequence."""
+    return np.setdiff1d(np.arange(len(run.mean)), np.append(0, run.ends[:-1]))
+
+
+def paired(back: Backward, rows):
+    """N of the rows, P of those before them, and how often each pair occurs."""
+    run = back.forward
+    n = len(run.mean)
+    keys, counts = np.unique(
+        back.turn[rows] * n + run.slot[rows - 1], return_counts=True
+    )
+    return back.N[keys // n], run.cov[keys % n], counts.astype(float)
+
+
+def applied(v, table, which):
+    """v_t' table[which[t]] row by row; rows that share the commonest in one product."""
+    if len(which) == 0:
+        return v
+    rows, counts = np.unique(which, return_counts=True)
+    shared = which == rows[counts.argmax()]
+    out = np.empty_like(v)
+    out[shared] = v[shared] @ table[rows[counts.argmax()]]
+    out[~shared] = np.einsum("ti,tij->tj", v[~shared], table[which[~shared]])
+    return out
+
+
+class Moments(NamedTuple):
+    """Sums over rows; they add."""
+
+    ww: np.ndarray  # E[w w']
+    yw: np.ndarray  # E[y w'], or E[(noise of y) w']
+    yy: np.ndarray  # E[y y'], or of the noise
+    n: float
+
+
+def design(z, u):
+    """(z, 1, u) row by row."""
+    parts = [z, np.ones((len(z), 1))]
+    return np.hstack(parts if u is None else [*parts, u])
+
+
+def transition_moments(back: Backward, u) -> Moments:
+    """The sums of eq. (1) for y = z_t and w = (z_t-1, 1, u_t)."""
+    run, rows = back.forward, later(back.forward)
+    F, Q = run.model.F, run.model.Q
+    k = len(F)
+    w = design(back.mean[rows - 1], None if u is None else u[rows])
+    y = back.mean[rows]
+    plain = np.setdiff1d(inner(run), np.array(list(back.lags), int) + 1)
+    N, P, counts = paired(back, plain)
+    G = F @ P
+    lag = (np.eye(k) - (G @ F.T + Q) @ N) @ G
+    cross = np.tensordot(counts, lag, axes=1)
+    for part in (part for parts in back.diffuse for part in parts):
+        cross = cross + (0.0 if part.lag is None else part.lag)
+    cross = cross + sum(back.lags.values(), np.zeros((k, k)))
+    ww, yw, yy = w.T @ w, y.T @ w, y.T @ y
+    ww[:k, :k] += total(back.cov, back.turn[rows - 1])
+    yw[:, :k] += cross
+    return Moments(ww, yw, yy + total(back.cov, back.turn[rows]), len(rows))
+
+
+def noise_moments(back: Backward, X, u) -> Moments:
+    """Sums of E[w w'], E[r w'], E[r r'] over rows with something seen, eq. (3)."""
+    run = back.forward
+    model = run.model
+    n, p = X.shape
+    gone = np.isnan(X)
+    if gone.any():
+        masks, which = np.unique(gone, axis=0, return_inverse=True)
+    else:
+        masks, which = np.zeros((1, p), bool), np.zeros(n, int)
+    k, z = len(model.m), back.mean
+    e = X - np.einsum("...ij,...j->...i", model.H, z) - model.d
+    w = design(z, u)
+    q = w.shape[1]
+    out = Moments(np.zeros((q, q)), np.zeros((p, q)), np.zeros((p, p)), 0.0)
+    for j, mask in enumerate(masks):
+        s = ~mask
+        if not s.any():
+            continue
+        rows = np.flatnonzero(which.ravel() == j)
+        T, left = imputed(model.R, s, rows)
+        H = model.H[:, s] if model.H.ndim == 3 else model.H[s]
+        ww, V = w[rows].T @ w[rows], total(back.cov, back.turn[rows])
+        ww[:k, :k] += V
+        rw, rr = e[rows][:, s].T @ w[rows], e[rows][:, s].T @ e[rows][:, s]
+        if H.ndim == 2:
+            rw[:, :k] -= H @ V
+            rr = rr + H @ V @ H.T
+        else:
+            HV = H[rows] @ back.cov[back.turn[rows]]
+            rw[:, :k] -= HV.sum(axis=0)
+            rr = rr + (HV @ H[rows].swapaxes(1, 2)).sum(axis=0)
+        part = Moments(ww, T @ rw, T @ rr @ T.T + left, float(len(rows)))
+        out = Moments(*(a + b for a, b in zip(out, part, strict=True)))
+    return out
+
+
+def imputed(R, s, rows):
+    """T with E[r] = T e_s, and the covariance that is left, over the rows; eq. (3)."""
+    T = np.eye(len(s))[:, s]
+    if s.all():
+        return T, 0.0
+    if R.ndim == 3:
+        raise ValueError(
+            "rows with some entries missing cannot be learned from while "
+            "observation_covariance changes with time."
+        )
+    T = np.linalg.lstsq(R[np.ix_(s, s)], R[s])[0].T
+    return T, len(rows) * symmetric(R - T @ R[s])
+
+
+class Stats(NamedTuple):
+    """What an E-step hands on: the smoothed run and its parameters."""
+
+    back: Backward
+    params: Parameters
+    X: np.ndarray
+    u: np.ndarray | None
+
+
+def expect(params: Parameters, X, ends, u=None, steady=True) -> tuple[Stats, float]:
+    """E-step: the smoothed run under params, and log p(x)."""
+    run = run_filter(params.model(len(X), u), X, ends, steady=steady)
+    back = run_smoother(run, keep=True)
+    return Stats(back, params, X, u), float(run.logliks.sum())
+
+
+def regress(old, M: Moments, free, noise=False):
+    """Coefficients over the free columns; the others as in `old` (y, w).
+
+    With `noise` yw holds E[(y - old w) w'], otherwise E[y w'].
+    """
+    left = M.yw if noise else M.yw - old @ M.ww
+    new = old.copy()
+    A = M.ww[np.ix_(free, free)]
+    new[:, free] += np.linalg.lstsq(A, left[:, free].T)[0].T
+    return new
+
+
+def positive(S):
+    """The nearest symmetric positive semi-definite matrix."""
+    S = symmetric(S)
+    w, U = np.linalg.eigh(S)
+    return S if w.min() >= 0 else symmetric((U * np.maximum(w, 0.0)) @ U.T)
+
+
+def maximise(stats: Stats, letters) -> Parameters:
+    """M-step, eq. (1), of the letters given."""
+    back, p = stats.back, stats.params
+    new = dict(zip(p._fields, p, strict=True))
+    k, run = p.F.shape[-1], back.forward
+    moved, seen = [x for x in "FcB" if x in letters], [x for x in "HdD" if x in letters]
+    if moved:
+        M = transition_moments(back, stats.u)
+        old = columns(p.F, p.c, p.B, stats.u)
+        C = regress(old, M, chosen("FcB", moved, old, k))
+        new["F"], new["c"], new["B"] = C[:, :k], C[:, k], spread(C, k, p.B)
+        if "Q" in letters:
+            Q = M.yy - C @ M.yw.T - M.yw @ C.T + C @ M.ww @ C.T
+            new["Q"] = positive(Q / max(M.n, 1))
+    elif "Q" in letters and len(later(run)):
+        rows = later(run)
+        G = back.r[rows].T @ back.r[rows] - total(back.N, back.turn[rows])
+        new["Q"] = positive(p.Q + p.Q @ G @ p.Q / len(rows))
+    if seen or "R" in letters:
+        M = noise_moments(back, stats.X, stats.u)
+        if M.n > 0:
+            step = np.zeros_like(M.yw)
+            if seen:
+                old = columns(p.H, p.d, p.D, stats.u)
+                C = regress(old, M, chosen("HdD", seen, old, k), noise=True)
+                new["H"], new["d"], new["D"] = C[:, :k], C[:, k], spread(C, k, p.D)
+                step = C - old
+            if "R" in letters:
+                R = M.yy - step @ M.yw.T - M.yw @ step.T + step @ M.ww @ step.T
+                new["R"] = positive(R / M.n)
+    first = np.append(0, run.ends[:-1])
+    z = back.mean[first]
+    if "m" in letters:
+        new["m"] = z.mean(axis=0)
+    if "P" in letters:
+        off = z - new["m"]
+        P = back.cov[back.turn[first]].mean(axis=0) + off.T @ off / len(off)
+        new["P"] = positive(P)
+    return Parameters(**new)
+
+
+def columns(A, b, C, u):
+    """[A b C], the coefficients of (z, 1, u)."""
+    return np.hstack([A, b[:, None]] + ([] if u is None else [C]))
+
+
+def chosen(names, wanted, old, k):
+    """The columns of the letters wanted."""
+    kind = np.repeat([0, 1, 2], [k, 1, old.shape[1] - k - 1])
+    return np.flatnonzero(np.isin(kind, [names.index(x) for x in wanted]))
+
+
+def spread(C, k, old):
+    return C[:, k + 1 :] if C.shape[1] > k + 1 else old
+
+
+class Gradient(NamedTuple):
+    """Derivatives of log p(x) by the letters of a model, eq. (4) and (5)."""
+
+    F: np.ndarray
+    Q: np.ndarray
+    H: np.ndarray
+    R: np.ndarray
+    c: np.ndarray
+    d: np.ndarray
+    m: np.ndarray
+    P: np.ndarray
+    B: np.ndarray | None
+    D: np.ndarray | None
+
+
+def by_covariance(back: Backward, rows):
+    """d/dQ of the rows, eq. (4)."""
+    r = back.r[rows]
+    return (r.T @ r - total(back.N, back.turn[rows])) / 2
+
+
+def by_transition(back: Backward):
+    """d/dF of eq. (4), for an F that does not change."""
+    run, some = back.forward, inner(back.forward)
+    F, r = run.model.F, back.r[some]
+    N, P, counts = paired(back, some)
+    G = r.T @ run.mean[some - 1] - np.tensordot(counts, N @ F @ P, axes=1)
+    G = G + r.T @ applied(r @ F, run.cov, run.slot[some - 1])
+    for part in (part for parts in back.diffuse for part in parts):
+        G = G + (0.0 if part.by_F is None else part.by_F)
+    return G
+
+
+def by_noise(back: Backward) -> float:
+    """d/dR where one number is observed: no R^-1, so R may be zero."""
+    return float((back.u**2 - back.D).sum() / 2)
+
+
+def gradient(back: Backward, X, u=None) -> Gradient:
+    """Eq. (4) and (5); by F only where it does not change."""
+    run, rows = back.forward, later(back.forward)
+    model = run.model
+    first = np.append(0, run.ends[:-1])
+    r, k = back.r, len(model.m)
+    GQ, GP = by_covariance(back, rows), by_covariance(back, first)
+    GF = by_transition(back) if model.F.ndim == 2 else np.zeros((k, k))
+    M = noise_moments(back, X, u)
+    Rinv = np.linalg.pinv(at(model.R, 0, 2), hermitian=True)
+    Hw = Rinv @ M.yw
+    GR = Rinv @ (M.yy - M.n * at(model.R, 0, 2)) @ Rinv / 2
+    if X.shape[1] == 1:  # without R^-1: R may be zero
+        GR = np.array([[by_noise(back)]])
+    GB = GD = None
+    if u is not None:
+        GB, GD = r[rows].T @ u[rows], Hw[:, k + 1 :]
+    return Gradient(
+        GF, GQ, Hw[:, :k], GR, r[rows].sum(axis=0), Hw[:, k], r[first].sum(axis=0), GP,
+        GB, GD,
+    )  # fmt: skip

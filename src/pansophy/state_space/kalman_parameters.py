@@ -1,0 +1,186 @@
+"""The matrices of a linear Gaussian chain as users give them: defaults and checks.
+
+An array with a leading time axis has an entry for every row of the data, and may have
+more, for forecasts. Those that lead from row to row (transition matrices, their
+covariances and offsets) may also have one entry less: then entry t leads from row t
+to t + 1, as elsewhere; with as many entries as rows, entry t leads into row t, and the
+first is not used.
+
+Shapes    see `linear_gaussian`
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .linear_gaussian import Model, stationary, symmetric
+
+# public name -> letter, its shape without time, the default
+NAMES = {
+    "transition_matrices": ("F", "kk", "eye"),
+    "observation_matrices": ("H", "pk", "eye"),
+    "transition_covariance": ("Q", "kk", "eye"),
+    "observation_covariance": ("R", "pp", "eye"),
+    "transition_offsets": ("c", "k", "zeros"),
+    "observation_offsets": ("d", "p", "zeros"),
+    "initial_state_mean": ("m", "k", "zeros"),
+    "initial_state_covariance": ("P", "kk", "eye"),
+    "control_matrices": ("B", "kl", "zeros"),
+    "observation_control_matrices": ("D", "pl", "zeros"),
+}
+BY_LETTER = {letter: name for name, (letter, _, _) in NAMES.items()}
+LEADING = "FQc"  # arrays that may have one entry less than there are rows
+TIMELESS = "mPBD"
+
+
+class Parameters(NamedTuple):
+    """All letters, B and D of the control input included."""
+
+    F: np.ndarray
+    Q: np.ndarray
+    H: np.ndarray
+    R: np.ndarray
+    c: np.ndarray
+    d: np.ndarray
+    m: np.ndarray
+    P: np.ndarray
+    B: np.ndarray
+    D: np.ndarray
+    start: str = "known"
+
+    def model(self, n: int, u=None) -> Model:
+        """The model of n rows with control input u (n, l)."""
+        arrays = {x: rows_of(getattr(self, x), n, x) for x in "FQHRcd"}
+        F, Q, H, R, c, d = arrays.values()
+        if u is not None:
+            c, d = c + u @ self.B.T, d + u @ self.D.T
+        m, P, diffuse = self.m, self.P, None
+        if self.start == "diffuse":
+            diffuse, P = np.eye(len(m)), np.zeros_like(P)
+        elif self.start == "stationary":
+            if F.ndim > 2 or Q.ndim > 2:
+                raise ValueError(
+                    'start="stationary" needs transition_matrices and '
+                    "transition_covariance that do not change with time."
+                )
+            m, P = stationary(F, Q, self.c if self.c.ndim == 1 else self.c[0])
+        return Model(F, Q, H, R, c, d, m, P, diffuse)
+
+
+def rows_of(a, n, letter):
+    """The entries of n rows; the array itself where it has no time axis."""
+    if a.ndim == len(NAMES[BY_LETTER[letter]][1]):
+        return a
+    if letter in LEADING and len(a) == n - 1:
+        a = np.concatenate([a[:1], a])
+    if len(a) < n:
+        less = " (or one less)" if letter in LEADING else ""
+        raise ValueError(
+            f"{BY_LETTER[letter]} has {len(a)} entries in time, but X has {n} rows: "
+            f"it needs as many{less}."
+        )
+    return a[:n]
+
+
+def sizes(given: dict, n_state, n_obs, columns):
+    """k, p and l as the arrays, the numbers given and the data say."""
+    found: dict[str, Any] = {"k": n_state, "p": n_obs, "l": None}
+    said = {"k": "n_dim_state", "p": "n_dim_obs"}
+    for name, (letter, shape, _) in NAMES.items():
+        a = given.get(name)
+        if a is None:
+            continue
+        a = np.asarray(a)
+        if a.ndim == 0 and len(shape) == 2:
+            continue  # a number times the identity
+        if a.ndim not in (len(shape), len(shape) + (letter not in TIMELESS)):
+            more = "" if letter in TIMELESS else " (one more with time)"
+            raise ValueError(
+                f"{name} must have {len(shape)} dimensions{more}, got {a.ndim}."
+            )
+        for axis, size in zip(shape, a.shape[-len(shape) :], strict=True):
+            if found[axis] is None:
+                found[axis], said[axis] = size, name
+            elif found[axis] != size:
+                raise ValueError(
+                    f"{name} has shape {a.shape}, but {said[axis]} says that there are "
+                    f"{found[axis]} {WORDS[axis]}."
+                )
+    k, p, m = found["k"], found["p"], found["l"]
+    p = p or columns or k or 1
+    if columns is not None and p != columns:
+        raise ValueError(
+            f"X has {columns} columns, but {said['p']} says that {p} numbers are "
+            "observed in each row."
+        )
+    return k or p, p, m or 0
+
+
+WORDS = {"k": "states", "p": "observed numbers", "l": "control inputs"}
+
+
+def read(given: dict, *, n_state=None, n_obs=None, columns=None, start="known"):
+    """Checked Parameters from arrays by public name; None is the default."""
+    k, p, m = sizes(given, n_state, n_obs, columns)
+    long = {"k": k, "p": p, "l": m}
+    out = {}
+    for name, (letter, shape, default) in NAMES.items():
+        want = tuple(long[axis] for axis in shape)
+        a = given.get(name)
+        if a is None:
+            a = np.eye(*want) if default == "eye" else np.zeros(want)
+        a = np.asarray(a, dtype=float)
+        if a.ndim == 0 and len(shape) == 2:
+            a = a * np.eye(*want)
+        if not np.all(np.isfinite(a)):
+            raise ValueError(f"{name} contains NaN or infinity.")
+        out[letter] = covariance(a, name) if letter in "QRP" else a
+    return Parameters(**out, start=start)
+
+
+def covariance(S, name):
+    """S made exactly symmetric; it must be positive semi-definite but for rounding."""
+    size = np.abs(S).max(initial=0.0)
+    if np.abs(S - S.swapaxes(-1, -2)).max(initial=0.0) > 1e-8 * size:
+        raise ValueError(f"{name} is not a covariance: it is not symmetric.")
+    S = symmetric(S)
+    try:
+        np.linalg.cholesky(S + (1e-8 * size or 1.0) * np.eye(S.shape[-1]))
+    except np.linalg.LinAlgError as error:
+        low = np.linalg.eigvalsh(S).min(initial=0.0)
+        raise ValueError(
+            f"{name} is not positive semi-definite: it has an eigenvalue of {low:.3g}."
+        ) from error
+    return S
+
+
+def guess(given: dict, learned, X, begins, k) -> dict:
+    """Given arrays, and starts from the spread of X for those that are learned.
+
+    Half the variance of a step goes to each noise, the first row to the mean.
+    """
+    out = dict(given)
+    p = X.shape[1]
+    with np.errstate(invalid="ignore"):
+        steps = np.diff(X, axis=0) ** 2
+        count = np.maximum((~np.isnan(steps)).sum(axis=0), 1)
+        step = np.where(np.isnan(steps), 0.0, steps).sum(axis=0) / count / 2
+        x = X - np.where(np.isnan(X), 0.0, X).sum(axis=0) / np.maximum(
+            (~np.isnan(X)).sum(axis=0), 1
+        )
+        spread = np.where(np.isnan(x), 0.0, x**2).sum(axis=0) / len(X)
+    step, spread = np.where(step > 0, step, 1.0), np.where(spread > 0, spread, 1.0)
+    wide = lambda v: v if k == p else np.full(k, v.mean())
+    starts = {
+        "transition_covariance": np.diag(wide(step)),
+        "observation_covariance": np.diag(step),
+        "initial_state_covariance": np.diag(wide(spread)),
+    }
+    if k == p and given.get("observation_matrices") is None:
+        first = X[begins]
+        some = np.where(np.isnan(first), 0.0, first).mean(axis=0)
+        starts["initial_state_mean"] = some
+    for name, value in starts.items():
+        if out.get(name) is None and name in learned:
+            out[name] = value
+    return out

@@ -1,0 +1,200 @@
+"""Hidden Markov model of columns of different kinds.
+
+The model and its fit are those of `hmm`; given the state the columns are independent,
+
+    b_j(x) = prod_a p_a(x_a; theta_ja)                                           (1)
+
+and each has a family of its own: Normals, counts, symbols, yes or no, positive
+numbers. The M-step of every family is its own `from_stats`. What is missing of a row
+drops out of (1). (Columns of Normals are learned together, as one diagonal batch.)
+
+Shapes    X (n, d)
+Refs      [Rabiner1989]; [ZucchiniMacDonald2009]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from ..base import Estimator
+from ..distributions.categorical import Categorical
+from ..distributions.counts import Bernoulli, Poisson
+from ..distributions.normal import Normal
+from ..distributions.priors import Gamma
+from ..params import Count, NonNegative, Rule, Verbosity
+from ..typing import Matrix, Seed, Words
+from .abstract_hmm import AbstractHMM
+from .emissions import Group, PartEmission, ProductEmission
+from .normal_emission import NormalEmission
+from .starts import centres, covariance, filled, letters, nearest
+
+KINDS = ("normal", "poisson", "categorical", "bernoulli", "gamma")
+MUST = {
+    "poisson": ("counts of at least 0", lambda x: x >= 0),
+    "bernoulli": ("0 or 1", lambda x: (x == 0) | (x == 1)),
+    "categorical": ("whole numbers from 0", lambda x: (x >= 0) & (np.floor(x) == x)),
+    "gamma": ("above 0", lambda x: x > 0),
+}
+Kinds = Annotated[
+    Any,
+    Rule(
+        f"one of {', '.join(KINDS)}, or a list with one of them for each column",
+        lambda v: (
+            v in KINDS
+            if isinstance(v, str)
+            else isinstance(v, (list, tuple)) and len(v) > 0 and set(v) <= set(KINDS)
+        ),
+    ),
+]
+Letters = Annotated[str, letters("ste")]
+
+
+def first_part(kind, x, z, k):
+    """A start for one column that is not Normal: groups z, a tenth of them all."""
+    R = 0.9 * (z[:, None] == np.arange(k)) + 0.1 / k
+    if kind == "categorical":
+        part = Categorical(np.full((k, int(x.max()) + 1), 1 / (int(x.max()) + 1)))
+        counts = part.stats(x[:, None], R).total[0] + 0.1
+        return Categorical(counts / counts.sum(axis=1, keepdims=True))
+    mean = (R.T @ x + 0.1 * x.mean()) / (R.sum(axis=0) + 0.1)
+    if kind == "bernoulli":
+        return Bernoulli(np.clip(mean, 0.02, 0.98)[:, None])
+    if kind == "poisson":
+        return Poisson(np.maximum(mean, 1e-3)[:, None])
+    shape = np.full(
+        (k, 1), float(np.clip(mean.mean() ** 2 / max(x.var(), 1e-12), 1, 100))
+    )
+    return Gamma(shape, shape / mean[:, None])
+
+
+@dataclass(eq=False, repr=False)
+class MixedHMM(AbstractHMM, Estimator):
+    """Hidden Markov model of columns of different kinds, fitted by Baum-Welch.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number of states, k.
+    kinds : str or list of str, default="normal"
+        "normal", "poisson", "categorical" (symbols 0, 1, ...), "bernoulli" or "gamma",
+        for every column, or one for each.
+    min_covar : float, default=1e-3
+        Floor of variances of Normals that collapse, at most 1e-8 of the variance of
+        the column unless that is 0.
+    startprob_prior, transmat_prior : float or array, default=1
+        Dirichlet priors of `startprob_` and of the rows of `transmat_`.
+    algorithm : {"viterbi", "map"}, default="viterbi"
+        What `predict` gives: the likeliest path, or the likeliest state of each step.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the start and of `sample`.
+    n_iter : int, default=10
+        Most turns of Baum-Welch.
+    tol : float, default=1e-2
+        Stop when a turn changes the objective by no more than this.
+    verbose : int, default=0
+        1 shows a progress bar.
+    params : str, default="ste"
+        What `fit` estimates: s(tart), t(ransitions), e(missions).
+    init_params : str, default="ste"
+        What `fit` sets first: start and transitions at random, emissions by k-means
+        of the standardised columns; the rest is taken from the attributes.
+    implementation : {"scaling", "log"}, default="scaling"
+        Rescaled products, or logarithms throughout: many times slower, for
+        transition probabilities too small to be multiplied.
+
+    Attributes
+    ----------
+    startprob_ : array of shape (k,)
+        Probabilities of the first state.
+    transmat_ : array of shape (k, k)
+        Probabilities of moving from row to column.
+    emissions_ : list of (columns, distribution)
+        A batch of k distributions for each group of columns.
+    log_likelihood_ : float
+        Log-likelihood plus log-prior reached.
+    n_iter_, converged_, history_ : int, bool, dict
+        How the fit went; history_["objective"] is minus the above after each turn.
+    n_features_in_ : int
+        Number of columns of X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.state_space import MixedHMM
+    >>> X = np.array([[0.1, 3, 0], [-0.2, 2, 0], [0.0, 4, 1], [5.1, 20, 2],
+    ...               [4.9, 22, 2], [5.0, 19, 2], [0.2, 3, 1], [0.1, 2, 0]])
+    >>> kinds = ["normal", "poisson", "categorical"]
+    >>> z = MixedHMM(2, kinds=kinds, random_state=0, n_iter=50).fit(X).predict(X)
+    >>> bool((z[3:6] == z[3]).all() and (z[[0, 1, 2, 6, 7]] != z[3]).all())
+    True
+    """
+
+    n_components: Count = 1
+    kinds: Kinds = "normal"
+    _: KW_ONLY
+    min_covar: NonNegative = 1e-3
+    startprob_prior: NonNegative | Matrix | Words = 1.0
+    transmat_prior: NonNegative | Matrix | Words = 1.0
+    algorithm: Literal["viterbi", "map"] = "viterbi"
+    random_state: Seed = None
+    n_iter: Count = 10
+    tol: NonNegative = 1e-2
+    verbose: Verbosity = False
+    params: Letters = "ste"
+    init_params: Letters = "ste"
+    implementation: Literal["scaling", "log"] = "scaling"
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _kinds(self, d):
+        """One kind for each of d columns."""
+        kinds = [self.kinds] * d if isinstance(self.kinds, str) else list(self.kinds)
+        if len(kinds) != d:
+            raise ValueError(f"kinds names {len(kinds)} columns, but X has {d}.")
+        return kinds
+
+    def _check_columns(self, X, fitting):
+        for a, kind in enumerate(self._kinds(X.shape[1])):
+            says, holds = MUST.get(kind, ("", None))
+            x = X[~np.isnan(X[:, a]), a]
+            if holds is not None and not holds(x).all():
+                raise ValueError(f"column {a} of X is {kind}: values must be {says}.")
+            if fitting and not len(x):
+                raise ValueError(f"column {a} of X has no value that is seen.")
+
+    def _emission(self):
+        if not hasattr(self, "emissions_"):
+            raise ValueError("emissions_ is neither fitted nor set: see init_params.")
+        groups = []
+        for columns, part in self.emissions_:
+            normal = isinstance(part, Normal)
+            own = NormalEmission(part, self.min_covar) if normal else PartEmission(part)
+            groups.append(Group(np.asarray(columns), own))
+        return ProductEmission(tuple(groups))
+
+    def _first_emission(self, X, rng):
+        k, kinds, F = self.n_components, np.array(self._kinds(X.shape[1])), filled(X)
+        scale = np.where(F.std(axis=0) > 0, F.std(axis=0), 1.0)
+        C = centres(F / scale, k, rng)
+        z = nearest(F / scale, C)
+        groups, normal = [], np.flatnonzero(kinds == "normal")
+        if len(normal):
+            V = np.diagonal(covariance(X[:, normal], self.min_covar))
+            q = Normal(C[:, normal] * scale[normal], np.tile(V, (k, 1)), "diag")
+            groups.append(Group(normal, NormalEmission(q, self.min_covar)))
+        for a in np.flatnonzero(kinds != "normal"):
+            seen = ~np.isnan(X[~np.isnan(X).all(axis=1), a])
+            part = first_part(kinds[a], F[seen, a], z[seen], k)
+            groups.append(Group(np.array([a]), PartEmission(part)))
+        return ProductEmission(tuple(groups))
+
+    def _store_emission(self, emission):
+        part = lambda e: e.normal if isinstance(e, NormalEmission) else e.part
+        return {"emissions_": [(g.columns, part(g.emission)) for g in emission.groups]}
+
+    def _emission_prior(self, emission):
+        return None

@@ -1,0 +1,130 @@
+"""Grid fields: logistic regression, gradients, enumeration, a picture with noise."""
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import pansophy
+from pansophy import optim
+from pansophy.graphical import GridCRF
+from pansophy.graphical.grid_crf import Problem, picture, propagate
+
+
+def noisy(seed, size=24, noise=1.0, k=2):
+    rng = np.random.default_rng(seed)
+    y = np.zeros((size, size), int)
+    y[size // 4 : size // 2] = 1
+    y[:, : size // 3] = k - 1
+    return y + noise * rng.normal(size=y.shape), y
+
+
+def test_single_pixels_are_logistic_regression():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 1, 1, 3)), rng.integers(0, 3, (60, 1, 1))
+    model = GridCRF(0.25, tol=1e-9, max_iter=2000).fit(X, y)
+    peer = LogisticRegression(C=2.0, tol=1e-10, max_iter=5000)
+    peer.fit(X[:, 0, 0], y[:, 0, 0])
+    found = np.array(model.predict_proba(X))[:, 0, 0]
+    np.testing.assert_allclose(found, peer.predict_proba(X[:, 0, 0]), atol=1e-5)
+
+
+def problem(pseudo, shapes):
+    rng = np.random.default_rng(1)
+    pictures = [picture(rng.normal(size=(*s, 2)), 0.8) for s in shapes]
+    codes = [rng.integers(0, 3, len(p.X)) for p in pictures]
+    made = Problem(pictures, codes, 3, 0.3, pseudo)
+    return made, 0.5 * rng.normal(size=made.size)
+
+
+def test_pseudo_likelihood_and_its_slope():
+    f, theta = problem(True, [(3, 4), (2, 2)])
+    slope = optim.numeric_gradient(lambda v: f(v)[0], theta)
+    np.testing.assert_allclose(f(theta)[1], slope, atol=1e-6)
+    W, b, v = f.parts(theta)
+    slow = 0.3 * ((W**2).sum() + v @ v)
+    for p, y in zip(f.pictures, f.codes, strict=True):
+        for i in range(len(y)):
+            z = p.X[i] @ W + b
+            for (a, c), near in zip(p.pairs, p.near, strict=True):
+                if i in (a, c):
+                    z[y[c if i == a else a]] += near @ v
+            slow += np.logaddexp.reduce(z) - z[y[i]]
+    assert f(theta)[0] == pytest.approx(slow)
+
+
+def enumerated(p, U, a):
+    """log Z, marginals, agreement of pairs and the best labels by writing all out."""
+    n, k = U.shape
+    every = np.array(list(itertools.product(range(k), repeat=n)))
+    same = every[:, p.pairs[:, 0]] == every[:, p.pairs[:, 1]]
+    score = U[np.arange(n), every].sum(axis=1) + same @ a
+    weight = np.exp(score - score.max())
+    weight /= weight.sum()
+    marginal = np.stack([weight @ (every == v) for v in range(k)], axis=1)
+    log_z = np.logaddexp.reduce(score)
+    return log_z, marginal, weight @ same, every[score.argmax()]
+
+
+def test_one_row_is_exact_and_has_the_right_slope():
+    f, theta = problem(False, [(1, 5), (4, 1)])
+    W, b, v = f.parts(theta)
+    for p in f.pictures:
+        U, a = p.X @ W + b, p.near @ v
+        found = propagate(p, U, a)
+        log_z, marginal, agree, _ = enumerated(p, U, a)
+        assert found.log_z == pytest.approx(log_z, abs=1e-4)
+        np.testing.assert_allclose(found.marginals, marginal, atol=1e-5)
+        np.testing.assert_allclose(found.agree, agree, atol=1e-5)
+    slope = optim.numeric_gradient(lambda v: f(v)[0], theta)
+    np.testing.assert_allclose(f(theta)[1], slope, atol=1e-3)
+
+
+def test_small_picture_by_enumeration():
+    x, y = noisy(2, 20)
+    model = GridCRF(contrast=True, decode="map").fit([x], [y])
+    small = x[8:11, 4:7]
+    p, U, a = next(model._look([small]))
+    log_z, marginal, agree, best = enumerated(p, U, a)
+    np.testing.assert_array_equal(model.predict([small])[0].ravel(), best)
+    found = propagate(p, U, a)
+    np.testing.assert_allclose(found.marginals, marginal, atol=0.05)
+    np.testing.assert_allclose(found.agree, agree, atol=0.05)
+    assert found.log_z == pytest.approx(log_z, abs=0.2)
+
+
+def test_noise_goes_away(tmp_path):
+    train, test = noisy(3), noisy(4)
+    model = GridCRF().fit([train[0]], [train[1]])
+    assert model.coupling_[0] > 0
+    alone = ((test[0] > 0.5) == test[1]).mean()
+    assert model.score([test[0]], [test[1]]) > alone + 0.1
+    pansophy.save(model, tmp_path / "grid.pansophy")
+    again = pansophy.load(tmp_path / "grid.pansophy")
+    np.testing.assert_array_equal(again.predict([test[0]]), model.predict([test[0]]))
+
+
+def test_three_labels_names_and_neighbours_that_differ():
+    x, y = noisy(5, k=3)
+    names = np.array(["sea", "land", "ice"])[y]
+    model = GridCRF().fit([x], [names])
+    assert set(np.unique(model.predict([x])[0])) <= set(names.ravel())
+    board = np.add.outer(np.arange(10), np.arange(10)) % 2
+    rng = np.random.default_rng(0)
+    odd = GridCRF(0.01).fit([board + rng.normal(size=(10, 10))], [board])
+    assert odd.coupling_[0] < 0
+    assert odd.score([board + 0.5 * rng.normal(size=(10, 10))], [board]) > 0.9
+
+
+def test_bad_input():
+    x, y = noisy(6, 8)
+    with pytest.raises(ValueError, match="label for each pixel"):
+        GridCRF().fit([x], [y[:-1]])
+    with pytest.raises(ValueError, match="NaN"):
+        GridCRF().fit([np.full((2, 2), np.nan)], [np.zeros((2, 2))])
+    with pytest.raises(ValueError, match="list of pictures"):
+        GridCRF().fit([[1, 2]], [[0, 1]])
+    model = GridCRF().fit([x], [y])
+    with pytest.raises(ValueError, match="1 numbers a pixel"):
+        model.predict([np.zeros((3, 3, 2))])

@@ -1,0 +1,54 @@
+"""Figures of grids and of messages."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from pansophy import plot
+from pansophy.graphical import (
+    FactorGraph,
+    IsingGrid,
+    MarkovRandomField,
+    loopy_bp,
+    sum_product,
+)
+
+
+@pytest.fixture(autouse=True)
+def close():
+    yield
+    plt.close("all")
+
+
+def test_grid():
+    model = IsingGrid((6, 8), coupling=0.5)
+    x = model.sample(2, random_state=0)
+    one = plot.grid(x[0])
+    np.testing.assert_array_equal(one.images[0].get_array(), x[0])
+    two = plot.grid({"first": x[0], "second": x[1]}, model=model)
+    assert [a.get_title() for a in two] == ["first", "second"]
+    assert two[0].get_xlabel() == f"energy {model.energy(x[0]):.5g}"
+    chances = plot.grid(np.full((2, 2), 0.5))
+    assert chances.images[0].get_clim() == (0.0, 1.0)
+    with pytest.raises(ValueError, match="as many axes"):
+        plot.grid(x, ax=plt.subplots()[1])
+    with pytest.raises(ValueError, match="height, width"):
+        plot.grid(np.ones(3))
+
+
+@pytest.mark.parametrize("loop", [False, True])
+def test_messages(loop):
+    T = [[2, 1], [1, 2]]
+    if loop:
+        edges = {("a", "b"): T, ("b", "c"): T, ("c", "a"): T}
+        out = loopy_bp(MarkovRandomField(edges, {"a": [3, 1]}))
+    else:
+        parts = [(("a", "b"), T), (("b", "c"), T), ("a", [3, 1])]
+        out = sum_product(FactorGraph({"a": 2, "b": 2, "c": 2}, parts))
+    ax = plot.messages(out)
+    assert len(ax.lines) == len(out.messages)  # edges
+    assert len(ax.patches) == 3 + len(out.graph.factors)
+    texts = [t.get_text() for t in ax.texts]
+    a = out["a"]
+    assert f"a\n{a[0]:.2f} {a[1]:.2f}" in texts
+    assert sum(t == "0.75 0.25" for t in texts) >= 1
