@@ -84,6 +84,36 @@ def test_kinked_losses_are_near_scikit_learn(loss):
     np.testing.assert_allclose(a.train_score_[-1], b.train_score_[-1], rtol=0.15)
 
 
+@pytest.mark.parametrize("loss", ["absolute_error", "huber", "quantile"])
+@pytest.mark.parametrize("alpha", [0.25, 0.9])
+def test_weights_are_repeated_rows_for_kinked_losses(loss, alpha):
+    X, y = numbers(40)
+    w = np.random.default_rng(0).integers(0, 4, 40)
+    options = {
+        "loss": loss,
+        "alpha": alpha,
+        "n_estimators": 5,
+        "min_samples_leaf": 0.01,
+    }
+    weighted = Regressor(**options).fit(X, y, w)
+    repeated = Regressor(**options).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    assert weighted.init_.constant_ == repeated.init_.constant_
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-12)
+
+
+def test_start_minimises_the_loss():
+    y = np.array([0.0, 1.0, 2.0, 10.0])
+    start = lambda w, level: (
+        Regressor(loss="quantile", alpha=level, n_estimators=1)
+        .fit(np.zeros((4, 1)), y, w)
+        .init_.constant_.item()
+    )
+    assert start(None, 0.9) == 10.0
+    assert start(None, 0.5) == 1.5  # any point from 1 to 2 is as good
+    assert start([1, 1, 5, 1], 0.5) == 2.0
+    assert start([0.5, 0.5, 2.5, 0.5], 0.25) == 1.5  # 1/4 of 4 is reached at 1
+
+
 def test_first_leaf_of_absolute_error_is_a_median():
     X, y = np.arange(6.0)[:, None], np.array([0.0, 1, 5, 6, 20, 21])
     model = Regressor(

@@ -5,8 +5,11 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
 from pansophy import ensemble
+from pansophy.base import InterruptedFitWarning
+from pansophy.ensemble import bag, isolation_forest, members, rotation_forest
 
 WARM = [
     ensemble.BaggingClassifier(n_estimators=2, random_state=0),
@@ -78,6 +81,53 @@ def test_a_fit_cut_short_leaves_no_model(model, data, monkeypatch):
         model.fit(X, y)
     with pytest.raises(NotFittedError):
         model.predict(X)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ensemble.BaggingClassifier(n_estimators=5, random_state=0, oob_score=True),
+        ensemble.BaggingClassifier(LogisticRegression(), 5, random_state=0),
+        ensemble.BaggingRegressor(n_estimators=5, random_state=0, max_features=0.5),
+        ensemble.RotationForestClassifier(n_estimators=5, random_state=0),
+        ensemble.RotationForestRegressor(n_estimators=5, random_state=0),
+        ensemble.IsolationForest(n_estimators=5, random_state=0, contamination=0.1),
+    ],
+    ids=NAMED["ids"],
+)
+@pytest.mark.filterwarnings("ignore:.*out of the bag")
+def test_an_interrupted_fit_keeps_its_members(model, data, monkeypatch):
+    X, y = data
+    whole, gather = clone(model).fit(X, y), members.gather
+
+    def cut(made, after):
+        for k, member in enumerate(made):
+            if k == after:
+                raise KeyboardInterrupt
+            yield member
+
+    for module in (bag, rotation_forest, isolation_forest):
+        stopped = lambda m, made, *a, **kw: gather(m, cut(made, after), *a, **kw)
+        monkeypatch.setattr(module, "gather", stopped)
+    after = 0
+    with pytest.raises(KeyboardInterrupt):  # nothing to keep
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    after = 2
+    with pytest.warns(InterruptedFitWarning, match="after 2 .*usable"):
+        model.fit(X, y)
+    monkeypatch.undo()
+    short = clone(model).set_params(n_estimators=2).fit(X, y)
+    assert len(model) == len(model.estimators_) == 2
+    np.testing.assert_array_equal(model.predict(X), short.predict(X))
+    if not hasattr(model, "estimators_samples_"):
+        return
+    assert len(model.estimators_samples_) == len(model.estimators_features_) == 2
+    if not getattr(model, "oob_score", False):  # goes on where it stopped
+        model.set_params(warm_start=True).fit(X, y)
+        np.testing.assert_array_equal(model.predict(X), whole.predict(X))
+        assert len(model.estimators_samples_) == 5
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_mixed_rows_samples_and_fit():
     rows = network.sample(3000, random_state=0)
     assert rows.shape == (3000, 5) and np.isclose(rows[:, 2].mean(), 1.0, atol=0.1)
     edges = network.edges
-    fitted = BayesianNetwork(edges, kinds={"x0": "discrete"}).fit(
+    fitted = BayesianNetwork(edges, kinds={"k": "discrete"}).fit(
         dict(zip("kmabc", rows.T, strict=True))
     )
     node = fitted.nodes[3]

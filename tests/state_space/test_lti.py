@@ -173,7 +173,7 @@ def test_vector_autoregression_as_statsmodels():
     ahead = model.forecast(4)
     np.testing.assert_allclose(ahead.mean, peer.forecast(X[-2:], 4))
     scale = peer.sigma_u_mle[0, 0] / peer.sigma_u[0, 0]
-    np.testing.assert_allclose(ahead.covariance, peer.mse(4) * scale)
+    np.testing.assert_allclose(ahead.cov, peer.mse(4) * scale)
     low, high = ahead.interval(0.9)
     assert (low < ahead.mean).all() and (high > ahead.mean).all() and model.is_stable
 

@@ -80,7 +80,7 @@ def test_linear_chains_are_kalman_filtered(way, seed, k, p):
         mean, cov, loglik = kalman(m, X, smooth)
         found = run(X)
         np.testing.assert_allclose(found.means, mean, atol=1e-6)
-        np.testing.assert_allclose(found.covariances, cov, atol=1e-6)
+        np.testing.assert_allclose(found.covs, cov, atol=1e-6)
         assert found.loglik == pytest.approx(loglik, abs=1e-6)
 
 
@@ -192,7 +192,7 @@ def test_particles_smooth_like_kalman():
     mean, cov, _ = kalman(m, X, smooth=True)
     found = model.smooth(X)
     np.testing.assert_allclose(found.means, mean, atol=0.15)
-    np.testing.assert_allclose(found.covariances, cov, rtol=0.35)
+    np.testing.assert_allclose(found.covs, cov, rtol=0.35)
     guided = ParticleFilter(
         model.transition,
         model.log_likelihood,
@@ -281,7 +281,7 @@ def test_one_regime_is_kalman():
         mean, cov, loglik = kalman(m, X, smooth)
         found = run(X)
         np.testing.assert_allclose(found.means, mean, atol=1e-9)
-        np.testing.assert_allclose(found.covariances, cov, atol=1e-9)
+        np.testing.assert_allclose(found.covs, cov, atol=1e-9)
         assert found.loglik == pytest.approx(loglik)
 
 

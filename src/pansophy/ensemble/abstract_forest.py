@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Estimator, InterruptedFitWarning
+from ..base import Estimator
 from ..core import threads
 from ..core.progress import watched
 from ..params import ParameterError
@@ -21,6 +21,7 @@ from ..tree.abstract import (
 from ..tree.packed import cut, join
 from . import forest_spread as spread
 from .forest_growth import grow_all, recipe_of
+from .members import gather
 from .resample import Scheme, member_seeds, rows_to_draw
 
 CHUNK = 16  # trees whose leaves are held for all rows at a time
@@ -66,27 +67,10 @@ class AbstractForest(Estimator):
         self._n_rows = X.shape[0]
         self._forget()
 
-        plants = []
-
-        def run(task):
-            try:
-                for plant in grow_all(recipe, seeds):
-                    child = task.child(f"tree {have + len(plants)}")
-                    plants.append(plant)
-                    if child.end():
-                        break
-            except KeyboardInterrupt:
-                if not have + len(plants):
-                    raise
-                warnings.warn(
-                    f"{type(self).__name__} was interrupted after "
-                    f"{have + len(plants)} trees; the model is usable as it stands.",
-                    InterruptedFitWarning,
-                    stacklevel=6,
-                )
-
+        run = lambda task: gather(self, grow_all(recipe, seeds), task, have=have)
         with threads.limited(self.n_jobs):
-            watched(self, run, total=len(seeds), X=X, y=y, verbose=self.verbose)
+            verbose = self.verbose
+            plants = watched(self, run, total=len(seeds), X=X, y=y, verbose=verbose)
             parts += [plant.part for plant in plants]
             gained += [plant.importance for plant in plants]
             draws = (scheme, seeds[: len(plants)], rows)

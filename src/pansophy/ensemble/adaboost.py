@@ -136,7 +136,7 @@ class AdaBoostClassifier(Classifier, AbstractAdaBoost):
 
     def fit(self, X, y, sample_weight=None):
         """Add members until they are enough, without error, or of no more use."""
-        X, y = self._checked(X, y, "class")
+        X, y = self._checked(X, y, "class", sample_weight)
         self.classes_, self._codes = class_codes(y)
         self.n_classes_ = len(self.classes_)
         template = self._template()
@@ -328,7 +328,7 @@ class AdaBoostRegressor(Regressor, AbstractAdaBoost):
 
     def fit(self, X, y, sample_weight=None):
         """Add members until they are enough, without error, or of no more use."""
-        X, y = self._checked(X, y, "number")
+        X, y = self._checked(X, y, "number", sample_weight)
         return self._fit(X, np.asarray(y, float), sample_weight)
 
     def _default(self):

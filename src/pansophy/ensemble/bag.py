@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -17,11 +16,12 @@ from ..base import Estimator, check_weights
 from ..core import threads
 from ..core.progress import watched
 from ..params import ParameterError
+from . import levels
 from .members import (
     TreeTable,
     fit_member,
     float_rows,
-    in_memory,
+    gather,
     is_plain,
     is_tree,
     mean_of_trees,
@@ -30,12 +30,6 @@ from .members import (
     takes_weights,
 )
 from .resample import Scheme, columns_to_draw, member_seeds, rows_to_draw
-
-CHECKS = {
-    "dtype": None,
-    "accept_sparse": ["csr", "csc"],
-    "ensure_all_finite": False,  # the members say what they allow
-}
 
 
 def available_if_member_has(method):
@@ -54,12 +48,13 @@ def part(X, columns):
     return X if whole else X[:, columns]
 
 
-def fit_drawn(seed, template, scheme, X, y, w, table=None):
+def fit_drawn(seed, template, scheme, X, y, w, table=None, coding=None):
     """The member of a seed, fitted to what it draws, and its columns."""
     columns, counts = scheme.draw(seed)
     counts = None if scheme.all_rows else counts
     some = None if scheme.all_columns else columns
     if table is None:
+        template = template if coding is None else coding.told(template, some)
         return fit_member(template, seed, X, y, some, counts, w), columns
     model, weight = table.copy(seed), counts
     if w is not None:
@@ -89,9 +84,8 @@ class AbstractBag(Estimator):
     def _template(self):
         return self._default() if self.estimator is None else self.estimator
 
-    def _checked(self, X, y, y_kind):
-        X, y, _ = self._begin(in_memory(self, X), y, y_kind=y_kind, **CHECKS)
-        return X.tocsr() if sp.issparse(X) else X, y
+    def _checked(self, X, y, y_kind, w):
+        return levels.begin(self, self._template(), X, y, y_kind, w)
 
     def _fit(self, X, y, sample_weight):
         """Members not yet there, and what lies out of their bags."""
@@ -113,16 +107,15 @@ class AbstractBag(Estimator):
                 stacklevel=3,
             )
             return self
-        if not kept:
-            self.estimators_, self.estimators_features_, self._draws = [], [], []
         self.__dict__.pop("_forest", None)
         self.estimator_ = clone(self._template())
         seeds = member_seeds(self.random_state, self.n_estimators, have)
-        self._draws = [*self._draws, (scheme, seeds)]
-        run = lambda task: self._grow(task, scheme, seeds, X, y, w)
+        made = lambda: self._fitted(scheme, seeds, X, y, w)
+        run = lambda task: gather(self, made(), task, "member", have)
         with threads.limited(self.n_jobs):
-            total = len(seeds)
-            watched(self, run, total=total, X=X, y=y, verbose=self.verbose)
+            verbose = self.verbose
+            pairs = watched(self, run, total=len(seeds), X=X, y=y, verbose=verbose)
+            self._store(pairs, (scheme, seeds[: len(pairs)]), kept)
             _ = self._forest  # packed now: predictions leave the model as it is
             if self.oob_score:
                 self._score_out_of_bag(X, y)
@@ -150,14 +143,14 @@ class AbstractBag(Estimator):
         scheme = Scheme(n, d, rows, columns, self.bootstrap, self.bootstrap_features, p)
         return scheme, None if self.bootstrap else w
 
-    def _grow(self, task, scheme, seeds, X, y, w):
-        """Fit a member per seed, in their order."""
-        for model, columns in self._fitted(scheme, seeds, X, y, w):
-            child = task.child(f"member {len(self.estimators_)}")
-            self.estimators_.append(model)
-            self.estimators_features_.append(columns)
-            if child.end():
-                break
+    def _store(self, pairs, draws, kept):
+        """Members, their columns and how they were drawn, after those that are kept."""
+        if not kept:
+            self.estimators_, self.estimators_features_, self._draws = [], [], []
+        self.estimators_ = [*self.estimators_, *(model for model, _ in pairs)]
+        columns = [columns for _, columns in pairs]
+        self.estimators_features_ = [*self.estimators_features_, *columns]
+        self._draws = [*self._draws, draws]
 
     def _fitted(self, scheme, seeds, X, y, w):
         """(member, columns) one after the other, computed a few at a time."""
@@ -165,7 +158,7 @@ class AbstractBag(Estimator):
         table = TreeTable(template, X, y) if shares_table(template) else None
         if table is not None and not scheme.all_columns and not table.takes_features:
             table = None
-        job = (template, scheme, X, y, w, table)
+        job = (template, scheme, X, y, w, table, getattr(self, "coding_", None))
         if is_tree(template):
             return threads.run((lambda s=s: fit_drawn(s, *job)) for s in seeds)
         pool = Parallel(n_jobs=self.n_jobs, return_as="generator")
@@ -189,8 +182,7 @@ class AbstractBag(Estimator):
             if method == "predict_proba":
                 return mean[:, 0]
             return mean[:, 0, 0] if mean.shape[1] == 1 else mean[:, :, 0]
-        X = self._ready(in_memory(self, X), **CHECKS)
-        X = X.tocsr() if sp.issparse(X) else X
+        X = levels.ready(self, X)
         with threads.limited(self.n_jobs):
             pairs = zip(self.estimators_, self.estimators_features_)
             pool = Parallel(n_jobs=self.n_jobs, return_as="generator")
@@ -238,7 +230,10 @@ class AbstractBag(Estimator):
     def estimators_samples_(self):
         """Rows that each member drew, in ascending order; drawn again when asked."""
         seen = [s.draw(seed)[1] for s, seeds in self._draws for seed in seeds]
-        return [np.repeat(np.arange(len(c)), c) for c in seen[: len(self.estimators_)]]
+        return [np.repeat(np.arange(len(c)), c) for c in seen]
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "estimators_")
 
     def __len__(self):
         return len(self.estimators_)
@@ -256,4 +251,6 @@ class AbstractBag(Estimator):
             inner.sparse,
             inner.allow_nan,
         )
+        words = getattr(self._template(), "categorical_features", None)
+        tags.input_tags.string = words is not None
         return tags

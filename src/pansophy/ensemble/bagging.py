@@ -127,7 +127,7 @@ class BaggingClassifier(Classifier, AbstractBag):
     @goes_on("estimators_")
     def fit(self, X, y, sample_weight=None):
         """Fit the members to draws of the rows of X and their classes y."""
-        X, y = self._checked(X, y, "class")
+        X, y = self._checked(X, y, "class", sample_weight)
         self.classes_, codes = class_codes(y)
         self.n_classes_ = len(self.classes_)
         return self._fit(X, codes, sample_weight)
@@ -238,7 +238,7 @@ class BaggingRegressor(Regressor, AbstractBag):
     @goes_on("estimators_")
     def fit(self, X, y, sample_weight=None):
         """Fit the members to draws of the rows of X and the numbers y."""
-        X, y = self._checked(X, y, "numbers")
+        X, y = self._checked(X, y, "numbers", sample_weight)
         y = column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
         return self._fit(X, y, sample_weight)
 

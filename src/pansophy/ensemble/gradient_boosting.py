@@ -8,9 +8,10 @@ the others tell how much it helped.
     f(x) = start(x) + nu sum_t T_t(x)
 
 The results are scikit-learn's for the same parameters, except: ties between equally
-good splits go to the lowest feature; leaves of "quantile", "absolute_error" and
-"huber" take the quantile midway where the weights reach it exactly; draws of
-`subsample` and `max_features` differ. Missing values are accepted.
+good splits go to the lowest feature; the start and the leaves of "quantile",
+"absolute_error" and "huber" are the value at which the weights reach the level, midway
+to the next where they reach it exactly; draws of `subsample` and `max_features`
+differ. Missing values are accepted.
 
 For more than some ten thousand rows HistGradientBoosting* is the faster choice.
 
@@ -27,6 +28,7 @@ import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from ..base import Classifier, Regressor
+from ..losses.base import weighted_quantile
 from ..params import Count, Flag, NonNegative, OpenFraction, Verbosity
 from ..params import Rule as ParameterRule
 from ..tree.abstract import HalfAtMost, OpenShare, Share, TwoOrMore
@@ -42,7 +44,7 @@ from .abstract_boosting import (
 )
 from .members import goes_on
 from .stages import AbstractStages, Starter
-from .targets import SEVERAL, check_domain
+from .targets import BY_QUANTILE, SEVERAL, check_domain, level_of
 
 Part = Annotated[
     float, ParameterRule("a number above 0, up to 1", lambda v: 0 < v <= 1)
@@ -184,13 +186,15 @@ class GradientBoostingRegressor(Regressor, AbstractStages):
     def _loss_of(self):
         return numeric_loss(self.loss, self.alpha, type(self).__name__)
 
-    def _plain(self):
+    def _plain(self, y, w):
         """The constant that boosting starts from by itself."""
-        if self.loss == "quantile":
-            return DummyRegressor(strategy="quantile", quantile=self.alpha)
-        if self.loss in ("absolute_error", "huber"):
-            return DummyRegressor(strategy="quantile", quantile=0.5)
-        return DummyRegressor(strategy="mean")
+        loss = self._loss_of()
+        if loss.kind not in BY_QUANTILE:
+            return DummyRegressor(strategy="mean")
+        # the quantile of the leaves: unlike an interpolated one it minimises the loss,
+        # and a weight of k moves it as k rows do
+        best = float(weighted_quantile(np.asarray(y, float), w, level_of(loss)[0]))
+        return DummyRegressor(strategy="constant", constant=best)
 
 
 @dataclass(eq=False, repr=False)
@@ -336,6 +340,6 @@ class GradientBoostingClassifier(Classifier, AbstractStages):
     def _loss_of(self):
         return class_loss(self.loss, len(self.classes_), type(self).__name__)
 
-    def _plain(self):
+    def _plain(self, y, w):
         """The constant that boosting starts from by itself."""
         return DummyClassifier(strategy="prior")

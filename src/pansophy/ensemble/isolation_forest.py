@@ -43,7 +43,7 @@ from ..tree.grow import Grower, Limits
 from ..tree.inputs import Inputs
 from ..tree.packed import LEAVES, cut, join, part_of
 from ..typing import Seed
-from .members import goes_on
+from .members import gather, goes_on
 from .resample import Scheme, columns_to_draw, member_seeds
 
 OFTEN = 256  # rows of a tree unless told
@@ -172,21 +172,16 @@ class IsolationForest(OneClass, Estimator):
         scheme = self._scheme(X, w)
         depth = int(np.ceil(np.log2(max(scheme.rows, 2))))
         seeds = member_seeds(self.random_state, self.n_estimators, have)
-        parts = [cut(self.forest_, t) for t in range(have)]
+        old = [cut(self.forest_, t) for t in range(have)]
         self.__dict__.pop("estimators_", None)
-
-        def run(task):
-            grow = lambda s: part_of(isolate(X, s, scheme, depth), LEAVES)
-            for part in threads.run((lambda s=s: grow(s)) for s in seeds):
-                child = task.child(f"tree {len(parts)}")
-                parts.append(part)
-                if child.end():
-                    break
-
+        grow = lambda s: part_of(isolate(X, s, scheme, depth), LEAVES)
+        made = lambda: threads.run((lambda s=s: grow(s)) for s in seeds)
+        run = lambda task: gather(self, made(), task, have=have)
         with threads.limited(self.n_jobs):
-            watched(self, run, total=len(seeds), X=X, verbose=self.verbose)
-        self._draws = [*(self._draws if kept else []), (scheme, seeds)]
-        self.forest_ = join(parts, (1, 1), X.shape[1])
+            parts = watched(self, run, total=len(seeds), X=X, verbose=self.verbose)
+        draws = (scheme, seeds[: len(parts)])
+        self._draws = [*(self._draws if kept else []), draws]
+        self.forest_ = join([*old, *parts], (1, 1), X.shape[1])
         self.offset_ = -0.5
         if self.contamination != "auto":
             self.offset_ = float(

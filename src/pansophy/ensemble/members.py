@@ -12,6 +12,7 @@ Both give the same tree from the same weights and seed, unless columns are binne
 (`max_bins`) or categorical, where bins and codes are learned from all rows.
 """
 
+import warnings
 from dataclasses import fields
 from functools import wraps
 from typing import Any
@@ -21,6 +22,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from ..base import InterruptedFitWarning
 from ..core import arrays
 from ..core.random import rng_from
 from ..core.rows import is_dataset
@@ -239,6 +241,32 @@ def moved(tree, features, d):
     inner = tree.feature >= 0
     place = np.where(inner, features[np.where(inner, tree.feature, 0)], tree.feature)
     return tree._replace(feature=place, n_features=d)
+
+
+def gather(model, made, task, what="tree", have=0) -> list:
+    """The members that `made` yields, until it ends or a callback stops it.
+
+    Ctrl-C keeps those there are, after `have` of an earlier fit, with a warning; it
+    goes through where there are none.
+    """
+    members = []
+    try:
+        for member in made:
+            child = task.child(f"{what} {have + len(members)}")
+            members.append(member)
+            if child.end():
+                break
+    except KeyboardInterrupt:
+        k = have + len(members)
+        if not k:
+            raise
+        warnings.warn(
+            f"{type(model).__name__} was interrupted after {k} {what}"
+            f"{'s' if k > 1 else ''}; the model is usable as it stands.",
+            InterruptedFitWarning,
+            stacklevel=6,
+        )
+    return members
 
 
 def packed(models, columns=None, d=None) -> Forest:

@@ -46,7 +46,7 @@ from ..params import Count, Flag, Jobs, Verbosity, number
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ..typing import Fittable, Seed
 from . import _rotation_forest as loops
-from .members import fit_member, in_memory, probabilities
+from .members import fit_member, gather, in_memory, probabilities
 from .resample import Scheme, bootstrap, member_seeds
 
 AboveZero = Annotated[float, number("a fraction above 0, up to 1", 0, 1, open_low=True)]
@@ -170,18 +170,15 @@ class AbstractRotationForest(Estimator):
             turned = turn.apply(X)
             return fit_member(template, seed, turned, y, None, counts, weight), turn
 
-        def run(task):
-            for model, turn in threads.run((lambda s=s: fit(s)) for s in seeds):
-                child = task.child(f"tree {len(self.estimators_)}")
-                self.estimators_.append(model)
-                self.rotations_.append(turn)
-                if child.end():
-                    break
-
-        self.estimator_, self.estimators_, self.rotations_ = template, [], []
         seeds = member_seeds(self.random_state, self.n_estimators)
+        made = lambda: threads.run((lambda s=s: fit(s)) for s in seeds)
+        run = lambda task: gather(self, made(), task)
         with threads.limited(self.n_jobs):
-            watched(self, run, total=len(seeds), X=X, y=y, verbose=self.verbose)
+            verbose = self.verbose
+            pairs = watched(self, run, total=len(seeds), X=X, y=y, verbose=verbose)
+        self.estimator_ = template
+        self.estimators_ = [model for model, _ in pairs]
+        self.rotations_ = [turn for _, turn in pairs]
         return self
 
     def _turn(self, seed, X, mean, y, K, w) -> Rotation:
@@ -202,6 +199,9 @@ class AbstractRotationForest(Estimator):
         with threads.limited(self.n_jobs):
             answers = threads.run((lambda p=p: ask(*p)) for p in pairs)
             return sum(answers) / len(self.estimators_)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "estimators_")
 
     def __len__(self):
         return len(self.estimators_)

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -21,10 +20,10 @@ from ..base import Estimator, InterruptedFitWarning, check_weights
 from ..core import threads
 from ..core.iterate import iterate
 from ..core.progress import watched
+from . import levels
 from .members import (
     TreeTable,
     float_rows,
-    in_memory,
     is_plain,
     member,
     shares_table,
@@ -33,7 +32,6 @@ from .resample import member_seeds
 
 LEAST = np.finfo(float).eps  # below this a positive weight is not let fall
 LONG = 1 << 21  # values of the table from which a round is shared between threads
-CHECKS = {"dtype": None, "accept_sparse": ["csr", "csc"], "ensure_all_finite": False}
 
 
 class Boost(NamedTuple):
@@ -97,9 +95,8 @@ class AbstractAdaBoost(Estimator):
     def _template(self):
         return self._default() if self.estimator is None else self.estimator
 
-    def _checked(self, X, y, y_kind):
-        X, y, _ = self._begin(in_memory(self, X), y, y_kind=y_kind, **CHECKS)
-        return X.tocsr() if sp.issparse(X) else X, y
+    def _checked(self, X, y, y_kind, w):
+        return levels.begin(self, self._template(), X, y, y_kind, w)
 
     def _fit(self, X, y, sample_weight):
         """Rounds until there are enough members, or none is of use."""
@@ -109,6 +106,8 @@ class AbstractAdaBoost(Estimator):
         self.__dict__.pop("_forest", None)
         self.estimator_ = template = clone(self._template())
         table = TreeTable(template, X, y, True) if shares_table(template) else None
+        coding = getattr(self, "coding_", None)
+        template = template if coding is None else coding.told(template)
         data = Data(X, y, template, table)
         seeds = iter(member_seeds(self.random_state, self.n_estimators))
         step = lambda state: self._round(state, data, next(seeds))
@@ -162,8 +161,7 @@ class AbstractAdaBoost(Estimator):
         check_is_fitted(self)
         if self._forest is not None:
             return float_rows(self, X)
-        X = self._ready(in_memory(self, X), **CHECKS)
-        return X.tocsr() if sp.issparse(X) else X
+        return levels.ready(self, X)
 
     @property
     def feature_importances_(self):
@@ -201,4 +199,6 @@ class AbstractAdaBoost(Estimator):
         inner = get_tags(self._template()).input_tags
         tags.input_tags.sparse = inner.sparse
         tags.input_tags.allow_nan = inner.allow_nan
+        words = getattr(self._template(), "categorical_features", None)
+        tags.input_tags.string = words is not None
         return tags

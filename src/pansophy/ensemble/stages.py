@@ -98,7 +98,7 @@ class AbstractStages(AbstractBoosting):
         if isinstance(self.init, str):
             self.init_ = self.init
             return
-        self.init_ = self._plain() if self.init is None else clone(self.init)
+        self.init_ = self._plain(labels, w) if self.init is None else clone(self.init)
         if w is None:
             self.init_.fit(X, labels)
             return

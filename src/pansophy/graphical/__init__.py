@@ -3,7 +3,6 @@
 from .bayesian_network import BayesianNetwork
 from .bif import parse_bif, read_bif, write_bif
 from .chain_crf import ChainCRF
-from .grid_crf import GridCRF
 from .chow_liu import chow_liu
 from .clique_tree import InferenceCost
 from .coding import decode, encode
@@ -19,6 +18,7 @@ from .factors import Factor
 from .gaussian_bp import GaussianBeliefs, gaussian_bp
 from .gibbs import ErgodicityWarning, GibbsDraws, gibbs
 from .graph_cut import Cut, alpha_expansion, binary_cut, graph_cut
+from .grid_crf import GridCRF
 from .incomplete import fit_em
 from .ising import IsingGrid
 from .junction_tree import JunctionTree

@@ -2,26 +2,11 @@
 
 import numpy as np
 
+from .bayesian_network import BayesianNetwork
 from .climbing import parents_in
 from .counts import Counts
-from .dags import edges_of
-from .names import Space
 from .nodes import LinearGaussian, Table
 from .tables import estimate, families
-
-
-def network_of(space: Space, parents, tables, **params):
-    """A BayesianNetwork of these tables (arrays or nodes)."""
-    from .bayesian_network import BayesianNetwork
-
-    states = {v: list(s) for v, s in zip(*space, strict=True) if s}
-    network = BayesianNetwork(edges_of(parents, space.names), states=states, **params)
-    network.space_ = space
-    network.parents_ = tuple(tuple(int(p) for p in above) for above in parents)
-    network.nodes_ = tuple(Table(t) if isinstance(t, np.ndarray) else t for t in tables)
-    network.n_features_in_ = len(space.names)
-    network.feature_names_in_ = np.array(space.names, dtype=object)
-    return network
 
 
 def tables_of(network):
@@ -39,7 +24,7 @@ def counted_network(
     at = range(len(parents)) if columns is None else columns
     N = [counts.table([at[v] for v in family]) for family in families(parents)]
     tables = estimate(N, prior, equivalent_size)
-    return network_of(
+    return BayesianNetwork.from_nodes(
         space, parents, tables, prior=prior, equivalent_size=equivalent_size
     )
 
@@ -51,7 +36,7 @@ def regressed_network(X, space, parents, weights=None):
         shape = LinearGaussian(0.0, np.zeros(len(above)))
         stats = shape.stats(X[:, j], X[:, list(above)], weights)
         nodes.append(LinearGaussian.from_stats(stats))
-    return network_of(space, parents, nodes, kinds="gaussian")
+    return BayesianNetwork.from_nodes(space, parents, nodes, kinds="gaussian")
 
 
 def reordered(parents, order) -> tuple:

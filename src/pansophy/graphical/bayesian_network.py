@@ -45,7 +45,7 @@ from .limits import MAX_TABLE, impossible
 from .linear_gaussian import joint_normal
 from .names import Space
 from .network_fit import learn
-from .nodes import Node, Table
+from .nodes import Node, Table, as_node
 from .posterior import Explanation, NormalMixture, Parameters, Posterior
 from .separation import Separation, d_separated, markov_blanket
 
@@ -139,7 +139,7 @@ class BayesianNetwork(Density, Estimator):
 
     @classmethod
     def from_nodes(cls, space, parents, nodes, **params) -> "BayesianNetwork":
-        """A network of a `Space`, the parents of each variable, and its node."""
+        """A network of a `Space`, parents, and nodes (an array is a `Table`)."""
         names = space.names
         topological_order(parents, names)
         edges = [(names[p], names[i]) for i, above in enumerate(parents) for p in above]
@@ -149,8 +149,9 @@ class BayesianNetwork(Density, Estimator):
         check_params(network)
         network.space_ = space
         network.parents_ = tuple(tuple(int(p) for p in above) for above in parents)
-        network.nodes_ = tuple(nodes)
+        network.nodes_ = tuple(as_node(value) for value in nodes)
         network.n_features_in_ = len(names)
+        network.feature_names_in_ = np.array(names, dtype=object)
         return network
 
     def fit(self, X, y=None, sample_weight=None):
@@ -192,7 +193,7 @@ class BayesianNetwork(Density, Estimator):
         return topological_order(self.parents)
 
     def _fitted(self):
-        if not hasattr(self, "nodes_"):  # the check itself takes longer than a query
+        if not hasattr(self, "nodes_"):  # the check takes longer than a query
             check_is_fitted(self)
         return self
 

@@ -21,6 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
+from .assembled import tables_of
+from .bayesian_network import BayesianNetwork
 from .names import Space
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -207,9 +209,7 @@ def read_bif(source):
     >>> network.space.names, network.parents
     (('rain', 'wet'), ((), (0,)))
     """
-    from .assembled import network_of
-
-    return network_of(*parse_bif(text_of(source)))
+    return BayesianNetwork.from_nodes(*parse_bif(text_of(source)))
 
 
 def text_of(source) -> str:
@@ -243,8 +243,6 @@ def write_bif(network, path: str | PathLike | None = None, *, name="network") ->
     path : path, optional
     name : str, default="network"
     """
-    from .assembled import tables_of
-
     space, parents, tables = tables_of(network)
     lines = [f"network {quoted(name)} {{\n}}"]
     for variable, states in zip(space.names, space.states, strict=True):

@@ -16,9 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Estimator
 from ..core import threads
 from ..core.filtering import expected_counts, smooth, viterbi
-from ..optim.orthant import orthant_lbfgs
 from ..params import Count, Flag, NonNegative, Verbosity, check_params
-from ..state_space.sequences import joined, sequence_ends, stacked
 from .chain_field import (
     Features,
     Layout,
@@ -147,6 +145,8 @@ class ChainCRF(Estimator):
         return self
 
     def _run(self, F, layout, ends, observed, free):
+        from ..optim.orthant import orthant_lbfgs  # loads when it is wanted
+
         def objective(theta):
             value, g = surprise(theta, F, layout, ends, observed)
             held = self.c2 * free * theta
@@ -195,6 +195,8 @@ class ChainCRF(Estimator):
 
     def _read(self, X, lengths, fitting=False):
         """All tokens as one sparse matrix, and where sequences end."""
+        from ..state_space.sequences import joined, sequence_ends, stacked
+
         if is_tokens(X):
             words = None if fitting else Vocabulary(self.names_, self.values_)
             M, ends, words = vectorize(X, words)

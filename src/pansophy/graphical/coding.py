@@ -142,6 +142,19 @@ def coded(column, known, name):
     return placed(codes, labels, known, name), tuple(known)
 
 
+def is_categorical(column) -> bool:
+    """Whether a column of a frame is declared to hold categories."""
+    kind = getattr(column, "dtype", None)
+    return type(kind).__name__ in ("Categorical", "Enum", "CategoricalDtype")
+
+
+def some_rows(column, kept):
+    """The rows of a column that a mask keeps; categories stay what they are."""
+    if hasattr(column, "filter"):
+        return column.filter(kept.tolist())
+    return (column if isinstance(column, np.ndarray) else flat(column))[kept]
+
+
 def flat(column):
     """A list as an array that keeps its labels: words beside None stay objects."""
     values = np.asarray(column)
@@ -159,8 +172,9 @@ def from_frame(series):
     ):  # fmt: skip
         return series.to_numpy(), None
     native = series.to_native()
-    if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas
-        return ordered(np.asarray(native.cat.codes), list(native.cat.categories))
+    held = getattr(native, "array", None)
+    if hasattr(held, "categories"):  # pandas
+        return ordered(np.asarray(held.codes), held.categories.tolist())
     if hasattr(native, "factorize"):
         codes, labels = native.factorize()
         return ordered(np.asarray(codes), list(labels))

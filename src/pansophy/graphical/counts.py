@@ -20,6 +20,8 @@ Cost      bits: n q m_z / 64 words; index: n; memory n sum_j m_j / 8 bytes
 Shapes    codes (n, d)   bits (sum_j m_j, n / 64)   weights (n,)
 """
 
+import math
+
 import numpy as np
 
 from ..core import threads
@@ -100,10 +102,16 @@ class Counts:
         """N with an axis for each variable, in their order."""
         *base, last = variables
         shape = tuple(int(self.sizes[v]) for v in variables)
-        if self._bits is not None and max(shape) <= PACKED and np.prod(shape) <= WIDE:
+        cells = math.prod(shape)
+        if cells > CELLS:
+            raise ValueError(
+                f"a table of {len(shape)} variables would have {cells:.3g} cells, more "
+                f"than {CELLS:.3g}: use fewer parents, or columns with fewer states."
+            )
+        if self._bits is not None and max(shape) <= PACKED and cells <= WIDE:
             return self._ones(variables, shape)
         index, m = self._index(base), shape[-1]
-        out = np.zeros(int(np.prod(shape)))
+        out = np.zeros(cells)
         loops.count_rows(index, self.columns[last], m, self.w, self.weighted, out)
         return out.reshape(shape)
 

@@ -4,11 +4,16 @@ Shapes    nodes: rounded boxes for discrete variables, ellipses for continuous o
 """
 
 import math
-from html import escape
 
+from ..core.svg import LINE, box, page
 from ..graphs.layered import Layers, layered
 
-LETTER, LINE, PAD, MARGIN = 7.6, 15.0, 12.0, 12.0
+LETTER, PAD = 7.6, 12.0
+TIP = (
+    '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" '
+    'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#777"/></marker>'
+    "</defs>"
+)
 FILLS = {True: "#e8f0fe", False: "#fff3e0"}  # discrete, continuous
 
 
@@ -56,27 +61,20 @@ def page_of(model, lines) -> tuple[Layers, list[float], float]:
 def network_svg(model, *, tables: bool = False) -> str:
     """The graph of a network as SVG text; `tables` shows every marginal."""
     lines = captions(model, tables)
-    page, widths, height = page_of(model, lines)
-    wide, high = page.width + 2 * MARGIN, page.height + 2 * MARGIN
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{wide:.0f}" '
-        f'height="{high:.0f}" viewBox="{-MARGIN} {-MARGIN} {wide:.1f} {high:.1f}" '
-        'font-family="system-ui, sans-serif" font-size="13" text-anchor="middle">',
-        f"<title>Bayesian network of {len(widths)} variables</title>",
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" '
-        'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#777"/></marker>'
-        "</defs>",
-    ]
-    for (_, i), points in page.paths.items():
+    placed, widths, height = page_of(model, lines)
+    parts = [TIP]
+    for (_, i), points in placed.paths.items():
         drawn = arrow(points, height, widths[i], model.space.is_discrete(i))
         steps = "L".join(f"{x:.1f} {y:.1f}" for x, y in drawn)
         parts.append(
             f'<path d="M{steps}" fill="none" stroke="#777" marker-end="url(#tip)"/>'
         )
-    for i, box in enumerate(lines):
-        at = float(page.x[i]), float(page.y[i])
-        parts.append(shape(at, widths[i], height, box, model.space.is_discrete(i)))
-    return "\n".join([*parts, "</svg>"])
+    for i, text in enumerate(lines):
+        boxed = model.space.is_discrete(i)
+        size = widths[i], height, text, FILLS[boxed]
+        parts.append(box(placed.x[i], placed.y[i], *size, oval=not boxed))
+    title = f"Bayesian network of {len(widths)} variables"
+    return page(placed.width, placed.height, title, parts, size=13)
 
 
 def arrow(points, height, width, boxed=True):
@@ -93,27 +91,3 @@ def arrow(points, height, width, boxed=True):
         reach = 1 / math.hypot(dx / (width / 2), dy / (height / 2))
     reach = min(reach + 1.5 / size, 1.0)
     return [*points[:-1], (x1 + dx * reach, y1 + dy * reach)]
-
-
-def shape(at, width, height, lines, boxed):
-    """A box or an ellipse with its lines of text."""
-    x, y = at
-    fill = f'fill="{FILLS[boxed]}" stroke="#555"'
-    if boxed:
-        out = (
-            f'<rect x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" '
-            f'width="{width:.1f}" height="{height:.1f}" rx="8" {fill}/>'
-        )
-    else:
-        out = (
-            f'<ellipse cx="{x:.1f}" cy="{y:.1f}" rx="{width / 2:.1f}" '
-            f'ry="{height / 2:.1f}" {fill}/>'
-        )
-    top = y - LINE * (len(lines) - 1) / 2 + 4
-    for k, line in enumerate(lines):
-        weight = 600 if k == 0 and len(lines) > 1 else 400
-        out += (
-            f'<text x="{x:.1f}" y="{top + LINE * k:.1f}" fill="#222" '
-            f'font-weight="{weight}">{escape(line)}</text>'
-        )
-    return out

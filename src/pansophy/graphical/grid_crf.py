@@ -42,7 +42,6 @@ import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
-from ..optim.orthant import orthant_lbfgs
 from ..params import Count, Flag, NonNegative, Positive, Verbosity, check_params
 from .graph_cut import alpha_expansion
 from .grids import neighbour_pairs
@@ -252,6 +251,8 @@ class GridCRF(Estimator):
         -------
         self : object
         """
+        from ..optim.orthant import orthant_lbfgs  # loads when it is wanted
+
         check_params(self)
         images = as_images(X)
         marks = [np.asarray(v) for v in y]

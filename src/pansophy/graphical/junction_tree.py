@@ -75,7 +75,7 @@ class JunctionTree:
         heuristic: Heuristic = "min_fill",
         max_table: int = MAX_TABLE,
     ):
-        factors = model.factors() if hasattr(model, "factors") else model
+        factors = getattr(model, "factors", model)
         factors = list(factors() if callable(factors) else factors)
         space = getattr(model, "space", None) if space is None else space
         self.space = sized(factors) if space is None else space

@@ -29,7 +29,6 @@ from typing import Any, Literal
 import numpy as np
 
 from ..base import Estimator
-from ..optim import minimize
 from ..params import Count, NonNegative, ParameterError, check_params
 from .coding import encode
 from .factor_graph import FactorGraph
@@ -171,6 +170,8 @@ class MarkovRandomField(Estimator):
         problem = Learning(
             scopes, space.sizes, rows.astype(np.int64), share, self.alpha
         )
+        from ..optim import minimize  # loads when it is wanted
+
         loss = problem.exact if self.method == "exact" else problem.pseudo
         start = np.zeros(problem.start[-1])
         run = minimize(loss, start, "lbfgs", max_iter=self.max_iter, tol=self.tol)

@@ -101,6 +101,16 @@ class Space(_Space):
         return len(self.states[i]) > 0
 
 
+def checked_states(states, name) -> tuple:
+    """The states of a variable as a tuple: one or more, each once."""
+    labels = (states,) if isinstance(states, str) else tuple(states)
+    if not labels or len(set(labels)) < len(labels):
+        raise ValueError(
+            f"the states of {name!r} must be one label or more, each once: {states!r}."
+        )
+    return labels
+
+
 def nearest(word, known, what: str) -> str:
     """The end of a sentence about an unknown word: the nearest one, or all of them."""
     words = {str(k): k for k in known}

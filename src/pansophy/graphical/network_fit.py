@@ -9,9 +9,10 @@ import numpy as np
 
 from ..graphs.directed import topological_order
 from ..params import ParameterError
+from .coding import some_rows, stacked
 from .definitions import Definition
 from .names import Space
-from .network_rows import learned_space, numbers
+from .network_rows import learned
 from .nodes import ConditionalLinear, LinearGaussian, Table
 from .parameters import fit_em, fit_tables
 
@@ -20,18 +21,17 @@ def learn(model, columns: dict, w) -> Definition:
     """Names, parents and nodes of a model fitted to columns with weights w or None."""
     if w is not None and not (w > 0).all():
         kept = w > 0
-        columns = {name: np.asarray(c)[kept] for name, c in columns.items()}
+        columns = {name: some_rows(c, kept) for name, c in columns.items()}
         w = w[kept]
     edges = edge_list(model.edges)
     hidden = hidden_names(edges, columns, model.states)
-    space = learned_space(columns, model.kinds, model.states, hidden)
+    space, rows = learned(columns, model.kinds, model.states, hidden)
     parents = parents_of(edges, space)
-    A = numbers(columns, space)
     nodes: list = [None] * len(space.names)
-    fit_discrete(model, A, space, parents, w, nodes)
+    fit_discrete(model, rows, space, parents, w, nodes)
     for i in range(len(nodes)):
         if not space.is_discrete(i):
-            nodes[i] = fit_continuous(A, i, parents[i], space, w, model.min_variance)
+            nodes[i] = fit_continuous(rows, i, parents[i], space, w, model.min_variance)
     return Definition(space, parents, tuple(nodes))
 
 
@@ -71,7 +71,7 @@ def parents_of(edges, space: Space) -> tuple[tuple[int, ...], ...]:
     return tuple(parents)
 
 
-def fit_discrete(model, A, space: Space, parents, w, nodes) -> None:
+def fit_discrete(model, rows, space: Space, parents, w, nodes) -> None:
     """Tables of the discrete variables, by counts or EM."""
     own = [i for i in range(len(space.names)) if space.is_discrete(i)]
     model.n_iter_ = 1
@@ -80,7 +80,8 @@ def fit_discrete(model, A, space: Space, parents, w, nodes) -> None:
     place = {v: k for k, v in enumerate(own)}
     above = [tuple(place[p] for p in parents[i]) for i in own]
     sizes = tuple(space.sizes[i] for i in own)
-    codes = np.where(np.isnan(A[:, own]), -1, A[:, own]).astype(np.int32)
+    n = len(next(column for column in rows if column is not None))
+    codes = stacked([rows[i] for i in own], [space.states[i] for i in own], n)
     how = {
         "weights": w,
         "prior": model.prior,
@@ -100,15 +101,18 @@ def fit_discrete(model, A, space: Space, parents, w, nodes) -> None:
         nodes[i] = Table(table)
 
 
-def fit_continuous(A, i, above, space: Space, w, floor):
+def fit_continuous(rows, i, above, space: Space, w, floor):
     """The regression of a continuous variable on its parents."""
-    U = A[:, list(above)]
-    seen = ~(np.isnan(A[:, i]) | np.isnan(U).any(axis=1))
+    unseen = np.full(len(rows[i]), -1)  # of a hidden parent
+    held = [unseen if rows[p] is None else rows[p] for p in above]
+    gone = [v < 0 if space.is_discrete(p) else np.isnan(v) for p, v in zip(above, held)]
+    seen = ~np.any([np.isnan(rows[i]), *gone], axis=0)
     if not seen.any():
         raise ValueError(
             f"no row shows {space.names[i]!r} and all its parents: nothing to fit."
         )
-    x, U = A[seen, i], U[seen]
+    U = np.column_stack([np.empty((len(seen), 0)), *held])[seen]
+    x = rows[i][seen]
     w = None if w is None else w[seen]
     places = tuple(k for k, p in enumerate(above) if space.is_discrete(p))
     if not places:

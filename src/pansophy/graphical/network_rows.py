@@ -16,11 +16,14 @@ from collections.abc import Mapping
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from .coding import encode, table_of
+from ..core.labels import absent
+from ..params import ParameterError
+from .coding import coded, encode, is_categorical, table_of
 from .linear_gaussian import answer, joint_normal
-from .names import Space, nearest
+from .names import Space, checked_states, nearest
 
 FEW = 32  # whole numbers with at most so many values are states
+KINDS = ("auto", "discrete", "gaussian")
 
 
 def checked_columns(model, X, *, reset: bool) -> dict:
@@ -97,12 +100,14 @@ def probabilities(model, engine, X, variables=None) -> dict:
 
 def is_number(column) -> bool:
     """Whether a column holds numbers that are no states: fractions, or many values."""
+    if is_categorical(column):
+        return False
     values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
     if values.dtype.kind == "O":
-        try:
-            values = values.astype(np.float64)
-        except (TypeError, ValueError):
+        seen = [v for v in values.tolist() if not absent(v)]
+        if not all(isinstance(v, (int, float, np.number)) for v in seen):
             return False
+        values = np.array(seen, dtype=np.float64)
     if values.dtype.kind not in "iuf":
         return False
     seen = values[np.isfinite(values)]
@@ -110,19 +115,42 @@ def is_number(column) -> bool:
     return not whole or len(np.unique(seen)) > FEW
 
 
-def learned_space(columns, kinds, states, extra=()) -> Space:
-    """Names and states of the columns, and of hidden variables after them."""
-    labels = []
+def learned(columns, kinds, states, extra=()):
+    """Names and states of the columns and of hidden variables after them, and rows.
+
+    A column of rows is codes with -1 where missing, or numbers with NaN; a hidden
+    variable has None.
+    """
+    for told, what in ((states, "states"), (kinds, "kinds")):
+        for name in told if isinstance(told, Mapping) else ():
+            if name not in columns and name not in extra:
+                hint = nearest(name, tuple(columns), "columns")
+                raise ValueError(f"{what} names {name!r}, which is no column{hint}.")
+    labels, rows = [], []
     for name, column in columns.items():
         kind = kinds.get(name, "auto") if isinstance(kinds, Mapping) else kinds
-        if states and name in states:
-            labels.append(tuple(states[name]))
-        elif kind == "gaussian" or (kind == "auto" and is_number(column)):
+        if kind not in KINDS:
+            raise ParameterError(
+                f"kinds of BayesianNetwork must be 'auto', 'discrete' or 'gaussian', "
+                f"got {kind!r} for {name!r}."
+            )
+        known = checked_states(states[name], name) if name in (states or {}) else None
+        if known is None and (
+            kind == "gaussian" or (kind == "auto" and is_number(column))
+        ):
             labels.append(())
-        else:
-            labels.append(encode({name: column})[1].states[0])
-    labels += [tuple(states[name]) for name in extra]
-    return Space((*columns, *extra), tuple(labels))
+            rows.append(reals(column, name))
+            continue
+        codes, found = coded(column, known, name)
+        if not found:
+            raise ValueError(
+                f"column {name!r} is missing in every row (no sample shows it): give "
+                "its states, or leave it out."
+            )
+        labels.append(found)
+        rows.append(codes)
+    labels += [checked_states(states[name], name) for name in extra]
+    return Space((*columns, *extra), tuple(labels)), rows + [None] * len(extra)
 
 
 def numbers(columns: Mapping, space: Space) -> np.ndarray:

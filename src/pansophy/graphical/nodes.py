@@ -259,6 +259,11 @@ class ConditionalLinear:
 Node = Table | LinearGaussian | ConditionalLinear
 
 
+def as_node(value) -> Node:
+    """A node as it is, an array of probabilities as a `Table`."""
+    return Table(value) if isinstance(value, np.ndarray) else value
+
+
 def regression(weight, mean, scatter, floor=0.0):
     """Intercept, coefficients and variance of the last coordinate on the others."""
     S = np.asarray(scatter)

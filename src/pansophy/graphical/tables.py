@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..distributions.categorical import frequencies
-from .counts import Counts
+from .counts import Counts, each
 
 
 def pseudo_counts(shape, prior=None, equivalent_size: float = 10.0) -> float:
@@ -30,8 +30,14 @@ def families(parents) -> list[tuple[int, ...]]:
 
 def family_counts(codes, parents, sizes, weights=None) -> list[np.ndarray]:
     """N of eq. (1) for each node; rows that miss a value of a family are left out."""
-    counts = Counts(codes, sizes, weights)
-    return [counts.table(family) for family in families(parents)]
+    counts, whole = Counts(codes, sizes, weights), families(parents)
+    out: list = [None] * len(whole)
+
+    def one(j):
+        out[j] = counts.table(whole[j])
+
+    each(one, range(len(whole)), counts.n * len(whole))
+    return out
 
 
 def estimate(N, prior=None, equivalent_size=10.0) -> list[np.ndarray]:

@@ -30,7 +30,7 @@ from ..naive_bayes.joint_table import check_symbols
 from ..naive_bayes.tables import refuse_column
 from ..params import Count, Flag, Natural, NonNegative, ParameterError
 from ..typing import Matrix, Numbers
-from .assembled import network_of
+from .bayesian_network import BayesianNetwork
 from .chow_liu import information_matrix, widest_tree
 from .counts import Counts
 from .names import Space
@@ -204,7 +204,7 @@ class TreeAugmentedNB(AbstractBayes):
             for t, above in zip(self.tables_, self.parents_, strict=True)
         ]
         prior = np.exp(arrays.to_numpy(self.class_log_prior_))
-        return network_of(space, (*parents, ()), [*tables, prior])
+        return BayesianNetwork.from_nodes(space, (*parents, ()), [*tables, prior])
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

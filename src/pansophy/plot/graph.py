@@ -1,6 +1,7 @@
 """A Bayesian network, or any directed acyclic graph, as a figure."""
 
-from ..graphical.drawing import FILLS, LINE, arrow, captions, page_of
+from ..core.svg import LINE
+from ..graphical.drawing import FILLS, arrow, captions, page_of
 from ..graphical.separation import graph_of
 from .axes import axes
 

@@ -1,6 +1,7 @@
 """A decision tree as a figure."""
 
-from ..tree.layout import LINE, picture
+from ..core.svg import LINE
+from ..tree.layout import picture
 from .axes import axes
 
 INCH = 90.0  # units of the layout per inch

@@ -81,8 +81,10 @@ def rejection(
     >>> from pansophy.sampling import rejection
     >>> hill = lambda x: np.log(x[:, 0] * (1 - x[:, 0]))  # Z = 1/6, top 1/4
     >>> run = rejection(hill, [(0, 1)], 4000, log_k=np.log(0.25), random_state=0)
-    >>> round(run.acceptance, 2), round(float(run.draws.var()), 3)
-    (0.67, 0.05)
+    >>> bool(abs(run.acceptance - 2 / 3) < 0.02)  # Z / k
+    True
+    >>> bool(abs(run.draws.var() - 0.05) < 0.005)
+    True
     """
     if not isinstance(n, (int, np.integer)) or n < 1:
         raise ValueError(f"n must be a whole number of at least 1, got {n}.")

@@ -13,7 +13,6 @@ Shapes    x (n, ...)   w (m, ...)
 
 import numpy as np
 import scipy.fft
-import scipy.signal
 
 MODES = ("full", "same", "valid")
 
@@ -42,7 +41,9 @@ def convolve(x, w, mode="full"):
     array([0. , 1. , 2.5, 4. , 1.5])
     """
     x, w = both(x, w, mode)
-    return scipy.signal.convolve(x, w, mode=mode)
+    from scipy.signal import convolve  # slow to import
+
+    return convolve(x, w, mode=mode)
 
 
 def correlate(x, w, mode="valid"):
@@ -56,7 +57,9 @@ def correlate(x, w, mode="valid"):
            [8, 0]])
     """
     x, w = both(x, w, mode)
-    return scipy.signal.correlate(x, w, mode=mode)
+    from scipy.signal import correlate
+
+    return correlate(x, w, mode=mode)
 
 
 def fft_convolve(x, w, axis=-1):

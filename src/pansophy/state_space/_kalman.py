@@ -8,9 +8,10 @@ or is that of an earlier sequence, share a row. Matrices are (1, ..) or (n, ..).
 import numpy as np
 from numba import njit
 
+from ..core.numerics import LOG_2PI
+
 FAST = {"contract", "reassoc", "nsz", "arcp"}
 EPS = 2.220446049250313e-16
-LOG_2PI = 1.8378770664093453
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -3,7 +3,8 @@
 import numpy as np
 from numba import njit
 
-LOG_2PI = 1.8378770664093453
+from ..core.numerics import LOG_2PI
+
 TINY = 1e-13  # a pivot below this share of its diagonal is none
 
 

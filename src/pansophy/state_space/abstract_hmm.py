@@ -128,6 +128,7 @@ class AbstractHMM(Density, Estimator):
         self._keep(result.state.params)
         self.log_likelihood_ = -result.objective
         self._tell(result.state.params.emission, result.state.stats[0], len(X))
+        self._finish(X, ends)
         return self
 
     def fit_labeled(self, X, states, lengths=None, *, stop=False):
@@ -166,7 +167,11 @@ class AbstractHMM(Density, Estimator):
             p = p._replace(trans=p.trans * (1 - self.stopprob_)[:, None])
         self._keep(p)
         self._tell(p.emission, stats, len(X))
+        self._finish(X, ends)
         return self
+
+    def _finish(self, X, ends):
+        """What else a final class keeps of its training data: by default nothing."""
 
     def _keep(self, p: Params):
         for name, value in self._attributes(p).items():

@@ -8,7 +8,6 @@ Shapes    X (n, p) all sequences one after the other, ends (s,) where each ends
 """
 
 from abc import abstractmethod
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_array
@@ -17,18 +16,11 @@ from ..base import Density, Estimator
 from ..core import arrays
 from ..core.random import rng_from
 from ..core.rows import is_dataset, rows
-from .kalman_forecast import Forecast, band, deviations, observed
+from .forecast import Beliefs, Forecast, check_level, observed, steps_ahead
 from .kalman_parameters import NAMES, Parameters, read
 from .kalman_passes import Forward, run_filter, run_smoother
 from .linear_gaussian import Belief, Kalman, at, simulate, steady_state
 from .sequences import joined, sequence_ends
-
-
-class Beliefs(NamedTuple):
-    """Normal beliefs in the state of each row."""
-
-    means: np.ndarray  # (n, k)
-    covs: np.ndarray  # (n, k, k)
 
 
 def control_rows(control, n):
@@ -85,18 +77,18 @@ class AbstractKalman(Density, Estimator):
     def filter(self, X, lengths=None, *, control=None):
         """Belief in the state of each row given the rows up to it: means, covs."""
         run = self._run(X, lengths, control)
-        return Beliefs(run.mean, run.covs)
+        return Beliefs(run.mean, run.covs, loglik=run.loglik)
 
     def smooth(self, X, lengths=None, *, control=None):
         """Belief in the state of each row given its whole sequence: means, covs."""
-        back = run_smoother(self._run(X, lengths, control))
-        return Beliefs(back.mean, back.covs)
+        return self.filter_smooth(X, lengths, control=control)[1]
 
     def filter_smooth(self, X, lengths=None, *, control=None):
         """What `filter` and `smooth` give, for the price of the second."""
         run = self._run(X, lengths, control)
         back = run_smoother(run)
-        return Beliefs(run.mean, run.covs), Beliefs(back.mean, back.covs)
+        filtered = Beliefs(run.mean, run.covs, loglik=run.loglik)
+        return filtered, Beliefs(back.mean, back.covs, loglik=run.loglik)
 
     def score_samples(self, X, lengths=None, *, control=None):
         """log p of each row given those before it (n,)."""
@@ -179,8 +171,8 @@ class AbstractKalman(Density, Estimator):
 
         `control` has the inputs of the rows of X and of the n to come.
         """
-        if n < 1:
-            raise ValueError(f"forecast needs at least 1 step, got {n}.")
+        n = steps_ahead(n)
+        check_level(level)
         if X is None and not hasattr(self, "last_state_mean_"):
             raise ValueError("forecast needs X, or a model that was fitted.")
         before = np.empty((0, self._params().H.shape[-2]))
@@ -199,7 +191,7 @@ class AbstractKalman(Density, Estimator):
         last = np.arange(len(rows) - n, len(rows))
         H, R, d = at(model.H, last, 2), at(model.R, last, 2), at(model.d, last, 1)
         mean, S = observed(H, R, d, z, V)
-        return Forecast(mean, S, *band(mean, deviations(S), level), z, V, level)
+        return Forecast(mean, S, level, z, V)
 
     def sample(self, n_timesteps=1, initial_state=None, random_state=None, *,
                control=None):  # fmt: skip

@@ -18,31 +18,16 @@ Refs      [Lutkepohl2005]
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
 from ..core.least_squares import least_squares
 from ..core.random import rng_from
 from ..params import Count, Flag, NonNegative, check_params
+from .forecast import Forecast, check_level, steps_ahead
 from .sequences import stacked
-
-
-class Forecast(NamedTuple):
-    """Means to come, and how sure they are."""
-
-    mean: np.ndarray  # (h, d)
-    covariance: np.ndarray  # (h, d, d)
-
-    def interval(self, level=0.95):
-        """Bounds (h, d) that hold each value with this probability."""
-        half = ndtri(0.5 + level / 2) * np.sqrt(
-            np.diagonal(self.covariance, axis1=1, axis2=2)
-        )
-        return self.mean - half, self.mean + half
 
 
 def lag_matrix(X, ends, p):
@@ -131,13 +116,14 @@ class AutoRegressive(Estimator):
             out[t] += X[t - lag] @ A.T
         return out
 
-    def forecast(self, n, start=None) -> Forecast:
+    def forecast(self, n=1, start=None, *, level=0.95) -> Forecast:
         """Means and covariances of the next n rows, eq. (2).
 
         start : array of at least p rows, optional
             What came before; None goes on from the end of the data fitted.
         """
-        past = self._start(start)
+        n, past = steps_ahead(n), self._start(start)
+        check_level(level)
         p, d = self.order, len(self.intercept_)
         F = self.companion()
         means, covs = np.empty((n, d)), np.empty((n, d, d))
@@ -149,7 +135,7 @@ class AutoRegressive(Estimator):
             V = V + psi @ self.covariance_ @ psi.T
             covs[h] = V
             power = power @ F
-        return Forecast(means, covs)
+        return Forecast(means, covs, level)
 
     def sample(self, n, start=None, random_state=None):
         """n rows drawn from the model."""

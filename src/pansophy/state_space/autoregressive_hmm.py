@@ -24,9 +24,10 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
-from ..core.filtering import Evidence
+from ..core.filtering import Chain, Evidence, filtered
 from ..core.numerics import LOG_2PI
 from ..core.rows import rows
 from ..distributions import natural
@@ -36,9 +37,13 @@ from ..distributions.normal import Moments, Normal
 from ..params import Count, Natural, NonNegative, Verbosity
 from ..typing import Matrix, Seed, Words
 from .abstract_hmm import AbstractHMM
+from .forecast import Forecast, check_level, steps_ahead
 from .gaussian_hmm import compact, covariance_prior
+from .hmm import evidence
 from .normal_emission import EMPTY, NormalEmission, table_of
+from .sequences import stacked
 from .starts import centres, covariance, in_shape, letters
+from .switching import Model, Regimes, forecast
 
 Letters = Annotated[str, letters("stmc")]
 
@@ -207,6 +212,9 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
     covars_ : array
         Covariances of the noise: (k,), (k, d), (k, d, d) or (d, d) by
         covariance_type.
+    last_, last_regimes_ : arrays of shape (p, d) and (k,)
+        Last rows of the training data and belief in the state, where `forecast`
+        goes on.
     log_likelihood_ : float
         Log-likelihood plus log-prior reached.
     n_iter_, converged_, history_ : int, bool, dict
@@ -321,6 +329,46 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
             "coef_": np.ascontiguousarray(np.swapaxes(A, 1, 2)),
             "covars_": q.cov,
         }
+
+    def _finish(self, X, ends):
+        """Where the last sequence ends, from where `forecast` goes on."""
+        X = X[np.append(0, ends)[-2] :]
+        p = self._params()
+        seen = evidence(p.emission, X, np.array([len(X)]))
+        self.last_regimes_ = filtered(Chain(p.start, p.trans), seen)[0][-1]
+        d = X.shape[1] // (self.order + 1)
+        self.last_ = X[-max(self.order, 1) :, :d].copy()
+
+    def forecast(self, n=1, X=None, *, level=0.95) -> Forecast:
+        """What the n rows after X will be, or after the training data.
+
+        Means and covariances are exact, over all paths of the regimes; intervals take
+        them for a normal.
+        """
+        n = steps_ahead(n)
+        check_level(level)
+        if X is None:
+            check_is_fitted(self, "last_")
+            past, prob = self.last_, self.last_regimes_
+        else:
+            prob = self.filter(X)[-1]
+            past = stacked(X)[0][-max(self.order, 1) :]
+        if len(past) < self.order or (self.order and np.isnan(past).any()):
+            raise ValueError(
+                f"a forecast goes on from {self.order} rows without missing values."
+            )
+        k, d, width = self.n_components, past.shape[1], past.size
+        p, F = self._params(), np.tile(np.eye(width, k=-d), (k, 1, 1))
+        q = p.emission.noise.normal
+        F[:, :d] = p.emission.slopes if self.order else 0.0
+        c, Q = np.zeros((k, width)), np.zeros((k, width, width))
+        c[:, :d], Q[:, :d, :d] = q.mean, q.dense
+        H, none = np.tile(np.eye(d, width), (k, 1, 1)), np.zeros((k, d))
+        start = Regimes(prob, np.tile(past[::-1].ravel(), (k, 1)), 0 * Q)
+        R = none[:, :, None] * none[:, None, :]
+        model = Model(p.start, p.trans, F, c, Q, H, none, R, start.mean, start.cov)
+        found = forecast(model, start, n, level)
+        return found._replace(state_mean=None, state_cov=None)  # the same as the rows
 
     def _emission_prior(self, emission):
         q = emission.noise.normal

@@ -35,7 +35,7 @@ import numpy as np
 
 from .kalman_parameters import Parameters
 from .kalman_passes import Backward, run_filter, run_smoother
-from .linear_gaussian import at, symmetric
+from .linear_gaussian import at, positive, symmetric
 
 
 def total(table, which):
@@ -196,13 +196,6 @@ def regress(old, M: Moments, free, noise=False):
     A = M.ww[np.ix_(free, free)]
     new[:, free] += np.linalg.lstsq(A, left[:, free].T)[0].T
     return new
-
-
-def positive(S):
-    """The nearest symmetric positive semi-definite matrix."""
-    S = symmetric(S)
-    w, U = np.linalg.eigh(S)
-    return S if w.min() >= 0 else symmetric((U * np.maximum(w, 0.0)) @ U.T)
 
 
 def maximise(stats: Stats, letters) -> Parameters:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .linear_gaussian import Model, stationary, symmetric
+from .linear_gaussian import Model, covariance, stationary
 
 # public name -> letter, its shape without time, the default
 NAMES = {
@@ -136,22 +136,6 @@ def read(given: dict, *, n_state=None, n_obs=None, columns=None, start="known"):
             raise ValueError(f"{name} contains NaN or infinity.")
         out[letter] = covariance(a, name) if letter in "QRP" else a
     return Parameters(**out, start=start)
-
-
-def covariance(S, name):
-    """S made exactly symmetric; it must be positive semi-definite but for rounding."""
-    size = np.abs(S).max(initial=0.0)
-    if np.abs(S - S.swapaxes(-1, -2)).max(initial=0.0) > 1e-8 * size:
-        raise ValueError(f"{name} is not a covariance: it is not symmetric.")
-    S = symmetric(S)
-    try:
-        np.linalg.cholesky(S + (1e-8 * size or 1.0) * np.eye(S.shape[-1]))
-    except np.linalg.LinAlgError as error:
-        low = np.linalg.eigvalsh(S).min(initial=0.0)
-        raise ValueError(
-            f"{name} is not positive semi-definite: it has an eigenvalue of {low:.3g}."
-        ) from error
-    return S
 
 
 def guess(given: dict, learned, X, begins, k) -> dict:

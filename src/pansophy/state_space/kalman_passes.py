@@ -143,6 +143,10 @@ class Forward(NamedTuple):
         return out
 
     @property
+    def loglik(self) -> float:
+        return float(self.logliks.sum())
+
+    @property
     def standardized(self):
         """Residuals divided by their standard deviation: independent, variance 1."""
         f = np.where(np.isnan(self.residual), np.nan, self.f[self.slot])

@@ -101,6 +101,33 @@ def symmetric(A):
     return (A + A.swapaxes(-1, -2)) / 2
 
 
+def positive(S):
+    """The nearest symmetric positive semi-definite matrix, or a stack of them."""
+    S = symmetric(S)
+    w, U = np.linalg.eigh(S)
+    if w.min(initial=0.0) >= 0:
+        return S
+    return symmetric((U * np.maximum(w, 0.0)[..., None, :]) @ U.swapaxes(-1, -2))
+
+
+def covariance(S, name):
+    """S made exactly symmetric; it must be positive semi-definite but for rounding."""
+    if not np.isfinite(S).all():
+        raise ValueError(f"{name} contains NaN or infinity.")
+    size = np.abs(S).max(initial=0.0)
+    if np.abs(S - S.swapaxes(-1, -2)).max(initial=0.0) > 1e-8 * size:
+        raise ValueError(f"{name} is not a covariance: it is not symmetric.")
+    S = symmetric(S)
+    try:
+        np.linalg.cholesky(S + (1e-8 * size or 1.0) * np.eye(S.shape[-1]))
+    except np.linalg.LinAlgError as error:
+        low = np.linalg.eigvalsh(S).min(initial=0.0)
+        raise ValueError(
+            f"{name} is not positive semi-definite: it has an eigenvalue of {low:.3g}."
+        ) from error
+    return S
+
+
 def log_normal(e, S) -> float:
     """log Normal(e; 0, S)."""
     if len(e) == 0:

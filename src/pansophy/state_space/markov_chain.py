@@ -31,7 +31,6 @@ from ..distributions.categorical import simplex
 from ..params import Count, Flag, NonNegative, check_params
 from ..typing import Seed
 from . import chains
-from ._walk import walk
 from .histories import (
     MOST_CELLS,
     MarkovTest,
@@ -211,6 +210,8 @@ class MarkovChain(Estimator):
         start : label, or sequence of `order` labels, that stands before the path; None
         draws the first states too.
         """
+        from ._walk import walk
+
         P, first, _ = self._given()
         if n is None and not self.stop:
             raise ValueError("n is needed: this chain does not stop by itself.")

@@ -43,15 +43,14 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from ..base import Estimator
 from ..core.filtering import bayes_filter, bayes_smoother
 from ..core.random import rng_from
 from ..params import Count, Flag, NonNegative, Number, Positive, check_params
 from ..typing import Matrix, Words
-from ._normal import condition, gain, root, through, tidy
-from .linear_gaussian import roots, symmetric
+from .forecast import Beliefs
+from .linear_gaussian import covariance, positive, roots
 from .sequences import stacked
 
 STEP = 6e-6  # of a difference, relative to the size of z: near eps^(1/3)
@@ -66,29 +65,16 @@ class Belief(NamedTuple):
     t: int = 0
 
 
-class Beliefs(NamedTuple):
-    """Beliefs at every step."""
-
-    means: np.ndarray  # (n, k)
-    covariances: np.ndarray  # (n, k, k)
-    loglik: float
-
-    def interval(self, level=0.95):
-        """Bounds (n, k) that hold each coordinate with this probability."""
-        sd = np.sqrt(np.diagonal(self.covariances, axis1=1, axis2=2))
-        half = ndtri(0.5 + level / 2) * sd
-        return self.means - half, self.means + half
-
-
 class Linearised(NamedTuple):
     """Moments by eq. (6)."""
 
     def __call__(self, g, jacobian, belief, noise):
+        from ._normal import through
+
         a = belief.mean
         G = differences(g, a) if jacobian is None else jacobian(a)
-        return g(a[None])[0], *through(
-            np.ascontiguousarray(G, float), belief.cov, noise
-        )
+        G = np.ascontiguousarray(G, float)
+        return g(a[None])[0], *through(G, belief.cov, noise)
 
 
 class Sigma(NamedTuple):
@@ -99,6 +85,8 @@ class Sigma(NamedTuple):
     spread: np.ndarray  # of the covariance, v
 
     def __call__(self, g, jacobian, belief, noise):
+        from ._normal import root
+
         away = self.points @ root(belief.cov).T
         Y = g(belief.mean + away)
         mu = self.weights @ Y
@@ -126,13 +114,12 @@ def differences(g, a):
     return ((Y[: len(a)] - Y[len(a) :]) / (2 * h[:, None])).T
 
 
-def settled(P):
+def mended(P):
     """P symmetric, without negative eigenvalues."""
+    from ._normal import tidy
+
     P, good = tidy(P)
-    if good:
-        return P
-    w, U = np.linalg.eigh(P)
-    return (U * np.maximum(w, 0.0)) @ U.T
+    return P if good else positive(P)
 
 
 class GaussianFilter(NamedTuple):
@@ -151,9 +138,11 @@ class GaussianFilter(NamedTuple):
         t = belief.t + 1
         J = None if self.f_jacobian is None else (lambda z: self.f_jacobian(z, t))
         mu, S, C = self.moments(lambda Z: self.f(Z, t), J, belief, self.Q)
-        return Belief(mu, settled(S), C, t)
+        return Belief(mu, mended(S), C, t)
 
     def update(self, belief, x):
+        from ._normal import condition, gain
+
         a, P, cross, t = belief
         gaps, R = np.isnan(x), self.R
         g, J = (lambda Z: self.h(Z, t)), None
@@ -174,26 +163,24 @@ class GaussianFilter(NamedTuple):
                 e = e - gain(P, C) @ (a - at)
             at, cov, found = condition(a, P, C, S, e)
             loglik = loglik if i else found
-        return Belief(at, settled(cov), cross, t), loglik
+        return Belief(at, mended(cov), cross, t), loglik
 
     def reverse(self, filtered, predicted, smoothed):
+        from ._normal import gain
+
         J = gain(predicted.cov, np.ascontiguousarray(predicted.cross.T))
         mean = filtered.mean + J @ (smoothed.mean - predicted.mean)
         cov = filtered.cov + J @ (smoothed.cov - predicted.cov) @ J.T
-        return Belief(mean, settled(cov), filtered.cross, filtered.t)
+        return Belief(mean, mended(cov), filtered.cross, filtered.t)
 
 
-def covariance(value, k, name):
-    """A covariance (k, k) from a matrix, variances (k,) or a number."""
+def square(value, k, name):
+    """A covariance (k, k) from a matrix, variances (k,) or a number, checked."""
     A = np.asarray(value, dtype=float)
     A = A * np.eye(k) if A.ndim == 0 else np.diag(A) if A.ndim == 1 else A
     if A.shape != (k, k):
         raise ValueError(f"{name} must have shape ({k}, {k}), got {np.shape(value)}.")
-    if not np.isfinite(A).all() or np.abs(A - A.T).max() > 1e-8 * np.abs(A).max():
-        raise ValueError(f"{name} must be finite and symmetric.")
-    if np.linalg.eigvalsh(A).min() < -1e-8 * max(np.abs(A).max(), 1e-300):
-        raise ValueError(f"{name} must be positive semi-definite.")
-    return symmetric(A)
+    return covariance(A, name)
 
 
 class AbstractNonlinear(Estimator):
@@ -207,10 +194,10 @@ class AbstractNonlinear(Estimator):
         check_params(self)
         m = np.atleast_1d(np.asarray(self.initial_state_mean, dtype=float))
         k = len(m)
-        P = covariance(self.initial_state_covariance, k, "initial_state_covariance")
-        Q = covariance(self.transition_covariance, k, "transition_covariance")
-        R = covariance(
-            self.observation_covariance, X.shape[1], "observation_covariance"
+        sizes = {"initial_state": k, "transition": k, "observation": X.shape[1]}
+        P, Q, R = (
+            square(getattr(self, f"{name}_covariance"), size, f"{name}_covariance")
+            for name, size in sizes.items()
         )
         if inputs is not None and len(inputs) != len(X):
             raise ValueError(f"inputs must have {len(X)} rows, got {len(inputs)}.")
@@ -240,7 +227,7 @@ class AbstractNonlinear(Estimator):
             means += [b.mean for b in found]
             covs += [b.cov for b in found]
             loglik += run.loglik
-        return Beliefs(np.array(means), np.array(covs), loglik)
+        return Beliefs(np.array(means), np.array(covs), loglik=loglik)
 
     def filter(self, X, lengths=None, inputs=None) -> Beliefs:
         """Belief in the state at every step given the past: means, covariances.

@@ -33,6 +33,7 @@ from ..core.random import rng_from
 from ..params import Count, Fraction, check_params
 from ..sampling.resampling import resample, softmax_weights, weight_size
 from ..typing import Seed
+from .forecast import Beliefs, check_level
 from .sequences import stacked
 
 
@@ -54,14 +55,23 @@ class Cloud(NamedTuple):
         return (E * self.weights[:, None]).T @ E
 
 
-class Clouds(NamedTuple):
-    """What a run of the filter or the smoother gives."""
+class Clouds(Beliefs):
+    """Beliefs with the clouds behind them, and their effective sizes (n,)."""
 
-    means: np.ndarray  # (n, k)
-    covariances: np.ndarray  # (n, k, k)
-    sizes: np.ndarray  # (n,), effective numbers of particles
-    loglik: float
-    clouds: list
+    def __new__(cls, clouds, loglik):
+        means, covs = np.array([c.mean for c in clouds]), [c.cov for c in clouds]
+        self = super().__new__(cls, means, np.array(covs), loglik=loglik)
+        self.clouds = clouds
+        self.sizes = np.array([weight_size(c.weights) for c in clouds])
+        return self
+
+    def __getnewargs__(self):
+        return self.clouds, self.loglik
+
+    def interval(self, level=0.95):
+        """Bounds (n, k) that hold each coordinate with this probability."""
+        check_level(level)
+        return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
 
     def quantile(self, q):
         """Weighted quantiles of each coordinate at every step: (n, k)."""
@@ -224,13 +234,7 @@ class ParticleFilter(Estimator):
             run = bayes_filter(member, prior, rows)
             clouds += bayes_smoother(member, run) if smooth else run.filtered
             loglik += run.loglik
-        return Clouds(
-            np.array([c.mean for c in clouds]),
-            np.array([c.cov for c in clouds]),
-            np.array([weight_size(c.weights) for c in clouds]),
-            loglik,
-            clouds,
-        )
+        return Clouds(clouds, loglik)
 
     def filter(self, X, lengths=None) -> Clouds:
         """Belief in the state at every step given the past."""

@@ -22,7 +22,7 @@ from ..core.rows import is_dataset, rows
 from ..optim import bfgs
 from ..params import Count, Flag, NonNegative, Rule, Verbosity, number
 from .abstract_kalman import control_rows
-from .kalman_forecast import Forecast, band, deviations, observed
+from .forecast import Forecast, band, check_level, observed, steps_ahead
 from .kalman_passes import run_filter, run_smoother
 from .sequences import joined, sequence_ends
 from .structural_parts import (
@@ -295,8 +295,8 @@ class StructuralTimeSeries(Density, Estimator):
         `exog` has the regressors of the rows to come, after those of X if it is given.
         """
         check_is_fitted(self)
-        if n < 1:
-            raise ValueError(f"forecast needs at least 1 step, got {n}.")
+        n = steps_ahead(n)
+        check_level(level)
         before, past = self._last
         if X is not None:
             before, past = self._sequences(X, None)[0], None
@@ -314,9 +314,8 @@ class StructuralTimeSeries(Density, Estimator):
         S = np.zeros((n, len(parts), len(parts)))
         for j, p in enumerate(parts):
             S[:, j, j] = p[1][:, 0, 0]
-        low, high = band(mean, deviations(S), level)
         z, V = np.hstack([p[2] for p in parts]), np.stack([p[3] for p in parts], axis=1)
-        return Forecast(mean, S, low, high, z, V, level)
+        return Forecast(mean, S, level, z, V)
 
     def _n_parameters(self):
         layout = self._layout(self.n_exog_)

@@ -35,8 +35,8 @@ import numpy as np
 from ..core.filtering import bayes_filter, bayes_smoother
 from ..core.numerics import LOG_2PI, safe_divide, safe_log
 from ..distributions.categorical import frequencies
-from .linear_gaussian import symmetric
-from .nonlinear import settled
+from .forecast import Forecast
+from .linear_gaussian import positive, symmetric
 
 
 class Model(NamedTuple):
@@ -142,6 +142,30 @@ class SwitchingFilter(NamedTuple):
         return Regimes(*collapsed(weight, mean, cov, 1), pairs)
 
 
+def last_belief(model, X) -> Regimes:
+    """The filtered belief after the last row of one sequence."""
+    prior = Regimes(model.start, model.m, model.P)
+    return bayes_filter(SwitchingFilter(model), prior, X).filtered[-1]
+
+
+def forecast(model, belief, n, level) -> Forecast:
+    """Moments of the n rows after a belief in regimes and states.
+
+    Eq. (3) keeps the first two moments, so that without observations these are exact.
+    """
+    member, rows = SwitchingFilter(model), []
+    for _ in range(n):
+        prior = member.predict(belief)
+        belief = Regimes(*collapsed(*prior[:3], 0))
+        a, P = belief.mean, belief.cov
+        x = apply(model.H, a) + model.d
+        S = model.H @ P @ transposed(model.H) + model.R
+        seen = collapsed(belief.prob, x, S, 0)[1:]
+        rows.append((*seen, *collapsed(belief.prob, a, P, 0)[1:], belief.prob))
+    mean, cov, z, V, prob = (np.array(column) for column in zip(*rows, strict=True))
+    return Forecast(mean, cov, level, z, V, prob)
+
+
 def expect(model, X, ends):
     """Sums that the M-step needs under smoothed beliefs, and the log-likelihood."""
     member, total, loglik = SwitchingFilter(model), None, 0.0
@@ -200,7 +224,7 @@ def maximise(stats, model, letters, floor):
             some = weight > 1e-9
             M = safe_divide(S, weight[:, None, None] + 0 * S)
             M = M + floor * np.eye(S.shape[-1])
-            new[name] = np.where(some[:, None, None], np.stack([*map(settled, M)]), old)
+            new[name] = np.where(some[:, None, None], positive(M), old)
     return model._replace(**new)
 
 

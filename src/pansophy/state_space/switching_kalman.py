@@ -6,7 +6,7 @@ Refs      [Kim1994]
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +18,8 @@ from ..core.random import rng_from
 from ..distributions.categorical import simplex
 from ..params import Count, NonNegative, Rule, Verbosity, check_params
 from ..typing import Matrix, Seed, Words
-from .linear_gaussian import roots, symmetric
+from .forecast import Beliefs, Forecast, check_level, steps_ahead
+from .linear_gaussian import covariance, roots
 from .sequences import stacked
 from .switching import (
     Model,
@@ -27,20 +28,11 @@ from .switching import (
     apply,
     collapsed,
     expect,
+    forecast,
+    last_belief,
     maximise,
     regimes,
-    transposed,
 )
-
-
-class Beliefs(NamedTuple):
-    """Regimes and states at every step."""
-
-    regimes: np.ndarray  # (n, K)
-    means: np.ndarray  # (n, k), over all regimes
-    covariances: np.ndarray  # (n, k, k)
-    loglik: float
-
 
 Letters = Annotated[
     str,
@@ -85,6 +77,8 @@ class SwitchingKalmanFilter(Estimator):
     Attributes
     ----------
     startprob_, regime_matrix_ : arrays of shape (K,) and (K, K)
+    last_ : Regimes
+        Belief after the last training row, from where `forecast` goes on.
     transition_covariance_, observation_covariance_ : arrays, one for each regime
     log_likelihood_ : float
         Of the parameters kept, under the collapsed beliefs.
@@ -156,15 +150,14 @@ class SwitchingKalmanFilter(Estimator):
             each("initial_state_mean", (k,), m),
             each("initial_state_covariance", (k, k), wide * np.eye(k)),
         )
-        for name in ("Q", "R", "P"):
-            C = getattr(model, name)
-            least = np.linalg.eigvalsh(symmetric(C)).min()
-            if (
-                np.abs(C - transposed(C)).max() > 1e-8
-                or least < -1e-10 * np.abs(C).max()
-            ):
-                raise ValueError(f"covariance {name} must be positive semi-definite.")
-        return model
+        sure = lambda name, letter: covariance(
+            getattr(model, letter), f"{name}_covariance"
+        )
+        return model._replace(
+            Q=sure("transition", "Q"),
+            R=sure("observation", "R"),
+            P=sure("initial_state", "P"),
+        )
 
     def fit(self, X, lengths=None, y=None):
         """Learn the letters of `params` by EM from where the given matrices stand."""
@@ -195,6 +188,7 @@ class SwitchingKalmanFilter(Estimator):
         self.startprob_, self.regime_matrix_ = model.start, model.A
         self.transition_covariance_, self.observation_covariance_ = model.Q, model.R
         self.initial_state_mean_, self.initial_state_covariance_ = model.m, model.P
+        self.last_ = last_belief(model, X[np.append(0, ends)[-2] :])
         return self
 
     def _model(self, X) -> Model:
@@ -228,10 +222,10 @@ class SwitchingKalmanFilter(Estimator):
             loglik += run.loglik
         whole = [collapsed(b.prob, b.mean, b.cov, 0) for b in found]
         return Beliefs(
-            np.array([b.prob for b in found]),
             np.array([a for _, a, _ in whole]),
             np.array([P for _, _, P in whole]),
-            loglik,
+            loglik=loglik,
+            regimes=np.array([b.prob for b in found]),
         )
 
     def filter(self, X, lengths=None) -> Beliefs:
@@ -253,6 +247,23 @@ class SwitchingKalmanFilter(Estimator):
     def score(self, X, lengths=None) -> float:
         """Log-likelihood of the collapsed model."""
         return self.filter(X, lengths).loglik
+
+    def forecast(self, n=1, X=None, *, level=0.95) -> Forecast:
+        """What the n rows after X will be, or after the training data.
+
+        Means and covariances are those of all regimes together; intervals take them
+        for a normal.
+        """
+        n = steps_ahead(n)
+        check_level(level)
+        if X is None:
+            check_is_fitted(self, "last_")
+            model, belief = self._model(np.zeros((1, self.n_features_in_))), self.last_
+        else:
+            X, _ = stacked(X)
+            model = self._model(X)
+            belief = last_belief(model, X)
+        return forecast(model, belief, n, level)
 
     def sample(self, n, random_state=None):
         """Observations (n, p), states (n, k) and regimes (n,)."""

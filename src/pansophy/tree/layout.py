@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.svg import LINE
 from .colors import fills
 from .view import is_multiway, name_classes, tree_of, view
 
-LETTER, LINE, PAD = 7.2, 16.0, 9.0  # width of a letter, height of a line, margins
+LETTER, PAD = 7.2, 9.0  # width of a letter, margins
 GAP, DROP = 16.0, 38.0  # between siblings, between levels
 
 

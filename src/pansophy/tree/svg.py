@@ -2,10 +2,9 @@
 
 from html import escape
 
+from ..core.svg import box, page
 from .export import deliver
-from .layout import LINE, picture
-
-MARGIN = 12
+from .layout import picture
 
 
 def export_svg(
@@ -49,24 +48,16 @@ def export_svg(
     >>> svg[:4], svg.count("<rect")
     ('<svg', 3)
     """
-    page = picture(
+    drawn = picture(
         decision_tree, feature_names, class_names, max_depth, decimals, filled
     )
-    width, height = page.width + 2 * MARGIN, page.height + 2 * MARGIN
-    leaves = sum(1 for b in page.boxes if len(b.lines) == 2)
-    title = title or f"{type(decision_tree).__name__}: {leaves} leaves"
+    leaves = sum(1 for b in drawn.boxes if len(b.lines) == 2)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:.0f}" '
-        f'height="{height:.0f}" viewBox="0 0 {width:.1f} {height:.1f}" '
-        'font-family="system-ui, sans-serif" font-size="12" text-anchor="middle">',
-        f"<title>{escape(title)}</title>",
-        f'<g transform="translate({MARGIN} {MARGIN})">',
-        *(edge(page.boxes[a], page.boxes[b], text) for a, b, text in page.edges),
-        *(box(b) for b in page.boxes),
-        "</g>",
-        "</svg>",
+        *(edge(drawn.boxes[a], drawn.boxes[b], text) for a, b, text in drawn.edges),
+        *(box(b.x, b.y, b.width, b.height, b.lines, b.fill) for b in drawn.boxes),
     ]
-    return deliver("\n".join(parts), out_file)
+    title = title or f"{type(decision_tree).__name__}: {leaves} leaves"
+    return deliver(page(drawn.width, drawn.height, title, parts), out_file)
 
 
 def edge(a, b, text):
@@ -81,19 +72,4 @@ def edge(a, b, text):
         f'<path d="{path}" fill="none" stroke="#999"/>'
         f'<text x="{b.x:.1f}" y="{end - 5:.1f}" font-size="11" fill="#555" '
         f'stroke="#fff" stroke-width="3" paint-order="stroke">{escape(text)}</text>'
-    )
-
-
-def box(b):
-    """A rounded box with its lines of text, the first in bold."""
-    x, y = b.x - b.width / 2, b.y - b.height / 2
-    top = b.y - LINE * (len(b.lines) - 1) / 2 + 4
-    texts = (
-        f'<text x="{b.x:.1f}" y="{top + LINE * i:.1f}" fill="#222" '
-        f'font-weight="{600 - 200 * (i > 0)}">{escape(line)}</text>'
-        for i, line in enumerate(b.lines)
-    )
-    return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{b.width:.1f}" height="{b.height:.1f}" '
-        f'rx="6" fill="{b.fill}" stroke="#666"/>' + "".join(texts)
     )
