@@ -18,6 +18,7 @@ INNER = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
+STRIDE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that a counter meets every number
 LAYERS = 256
 TAIL = 3.654152885361009  # where the tail of the normal begins, for 256 layers
 AREA = 0.00492867323399  # of each layer
@@ -38,13 +39,20 @@ EDGES, HEIGHTS = ziggurat()
 
 
 @njit(**INNER)
-def bits(stream):
-    """64 random bits."""
-    z = stream[0] + np.uint64(0x9E3779B97F4A7C15)
-    stream[0] = z
+def mix(key):
+    """A well-mixed 64-bit number from another."""
+    z = np.uint64(key) + STRIDE
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
+
+
+@njit(**INNER)
+def bits(stream):
+    """64 random bits."""
+    key = stream[0]
+    stream[0] = key + STRIDE
+    return mix(key)
 
 
 @njit(**INNER)

@@ -5,16 +5,7 @@ import math
 import numpy as np
 from numba import njit
 
-
-@njit(cache=True, nogil=True)
-def uniform(state):
-    """A number in [0, 1) from a counter of 64 bits (splitmix64)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return (z >> np.uint64(11)) * 2.0**-53
+from ..core._random import uniform
 
 
 @njit(cache=True, nogil=True)

@@ -245,7 +245,7 @@ class BayesianNetwork(Density, Estimator):
     def predict(self, X):
         """X with every missing value filled in: likeliest state, or mean.
 
-        The table comes back in the kind it came in; columns that it lacks are added.
+        The table comes back in the kind it came in, with all columns of the network.
         """
         return rows.filled(self, self._engine(), X)
 

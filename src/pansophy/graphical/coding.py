@@ -170,7 +170,11 @@ def from_frame(series):
     if not isinstance(series, nw.Series) or kind not in (
         nw.Categorical, nw.Enum, nw.String, nw.Object,
     ):  # fmt: skip
-        return series.to_numpy(), None
+        values = series.to_numpy()
+        if isinstance(kind, nw.dtypes.IntegerType) and values.dtype.kind == "f":
+            codes, labels = numbered(values)  # whole numbers beside missing ones
+            return codes, tuple(int(v) for v in labels)
+        return values, None
     native = series.to_native()
     held = getattr(native, "array", None)
     if hasattr(held, "categories"):  # pandas

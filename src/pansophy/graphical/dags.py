@@ -49,7 +49,8 @@ def parents_of(graph, names) -> tuple[tuple[int, ...], ...]:
             raise ValueError(
                 f"the graph has {len(graph)} nodes, the table {len(names)} columns."
             )
-        above = [tuple(space.number(p) for p in parents) for parents in graph]
+        place = lambda p: p if p in range(len(names)) else space.number(p)
+        above = [tuple(place(p) for p in parents) for parents in graph]
     for j, parents in enumerate(above):
         if len(set(parents)) < len(parents):
             raise ValueError(f"{names[j]!r} has the same parent twice.")

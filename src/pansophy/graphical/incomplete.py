@@ -28,6 +28,7 @@ Refs      [Dempster1977]; [Lauritzen1995]; [KollerFriedman2009] ch. 19
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import xlogy
 
 from ..core.em import em
 from ..core.iterate import Result, best_of
@@ -234,7 +235,7 @@ def fit_em(
     a = [pseudo_counts(c.shape, prior, equivalent_size) for c in fixed]
 
     def expect(tables):
-        loglik = sum(float(xlog(c, t).sum()) for c, t in zip(fixed, tables))
+        loglik = sum(float(xlogy(c, t).sum()) for c, t in zip(fixed, tables))
         stats = [c.copy() for c in fixed]
         for p in patterns:
             beliefs, log_z = posterior(p, tables, sizes)
@@ -246,18 +247,13 @@ def fit_em(
         first = first_tables(fixed, rngs[i]) if tables is None else list(tables)
         return em(
             expect, lambda N: estimate(N, prior, equivalent_size), first, n=max(n, 1.0),
-            log_prior=lambda t: sum(float(xlog(b, x).sum()) for b, x in zip(a, t)),
+            log_prior=lambda t: sum(float(xlogy(b, x).sum()) for b, x in zip(a, t)),
             max_iter=max_iter, tol=tol, task=child,
         )  # fmt: skip
 
     starts = n_init if tables is None else 1
     rngs = spawn(rng_from(random_state), starts)
     return best_of(starts, one, task=task)
-
-
-def xlog(c, t):
-    """c log t with 0 log 0 = 0."""
-    return np.where(np.asarray(c) > 0, c * safe_log(t), 0.0)
 
 
 def first_tables(N, rng) -> list[np.ndarray]:

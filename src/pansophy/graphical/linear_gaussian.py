@@ -25,12 +25,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.numerics import LOG_2PI, safe_log
+from ..core.numerics import safe_log
 from ..distributions.normal import Normal
 from ..graphs.directed import ancestors
 from .clique_tree import InferenceCost
 from .limits import refuse
-from .nodes import LinearGaussian
+from .nodes import LinearGaussian, log_normal
+
+CERTAIN = 1e-13  # share of its variance from which a node counts as known
+CLOSE = 1e-9  # how near a value must be to what is certain
 
 
 class Continuous(NamedTuple):
@@ -91,35 +94,40 @@ def coefficients(node, above, codes, space, k):
 
 
 def conditioned(part: Continuous, evidence):
-    """Means and covariances of the other nodes given some, and the log density of
-    those: (k, m), (k, m, m), (k,)."""
-    b = [j for j, i in enumerate(part.nodes) if i in evidence]
-    a = [j for j, i in enumerate(part.nodes) if i not in evidence]
-    m, S = part.mean, part.cov
-    if not b:
-        return a, m, S, np.zeros(len(m))
-    x = np.array([evidence[part.nodes[j]] for j in b])
-    Sbb = S[:, b][:, :, b]
-    Sab = S[:, a][:, :, b]
-    gap = x - m[:, b]
-    flat = np.linalg.eigvalsh(Sbb)[:, 0] <= 0
-    if flat.any():
-        raise ValueError(
-            "continuous evidence on nodes without any noise of their own fixes what "
-            "its parents must be: leave one of them out."
-        )
-    gain = np.linalg.solve(Sbb, np.swapaxes(Sab, 1, 2))  # (k, b, a)
-    mean = m[:, a] + np.einsum("kba,kb->ka", gain, gap)
-    cov = S[:, a][:, :, a] - Sab @ gain
-    z = np.linalg.solve(Sbb, gap[:, :, None])[:, :, 0]
-    log_det = np.linalg.slogdet(Sbb)[1]
-    log_p = -0.5 * (len(b) * LOG_2PI + log_det + (gap * z).sum(axis=1))
-    return a, mean, cov, log_p
+    """Means and covariances of the other nodes given some, the log density of those,
+    and how many of them were certain anyway: (k, m), (k, m, m), (k,), (k,).
+
+    One observed node after another, parents first: with g = S_j / S_jj,
+    mean += g (x_j - mean_j) and S -= g S_j'. A node whose variance is 0 by then is a
+    point mass: of log density 0 at its place and -inf elsewhere.
+    """
+    m, S = part.mean.copy(), part.cov.copy()
+    log_p, certain = np.zeros(len(m)), np.zeros(len(m), dtype=np.int64)
+    rest = [j for j, i in enumerate(part.nodes) if i not in evidence]
+    for j, i in enumerate(part.nodes):
+        if i not in evidence:
+            continue
+        x, v = evidence[i], S[:, j, j].copy()
+        gap, flat = x - m[:, j], v <= CERTAIN * part.cov[:, j, j]
+        hit = flat & (np.abs(gap) <= CLOSE * (1 + abs(x)))
+        v[flat], gap[hit] = 0.0, 0.0
+        certain += hit
+        log_p += log_normal(gap, v)
+        g = np.where(flat[:, None], 0.0, S[:, j, :] / np.where(flat, 1.0, v)[:, None])
+        m += g * gap[:, None]
+        S -= g[:, :, None] * S[:, j, :][:, None, :]
+    return rest, m[:, rest], S[:, rest][:, :, rest], log_p, certain
 
 
-def weighted(table, log_p, sizes):
-    """Eq. (2): the table over (d, k) with k's likelihoods in, normalised, and log Z."""
-    score = safe_log(table) + log_p.reshape(sizes)
+def weighted(table, log_p, certain, sizes):
+    """Eq. (2): the table over (d, k) with k's likelihoods in, normalised, and log Z.
+
+    A point mass outweighs any density: where configurations differ in how many values
+    they make certain, those with most are left.
+    """
+    score, certain = safe_log(table) + log_p.reshape(sizes), certain.reshape(sizes)
+    most = np.where(score > -np.inf, certain, -1).max()
+    score = np.where(certain == most, score, -np.inf)
     top = score.max()
     if top == -np.inf:
         return None, -np.inf
@@ -143,9 +151,9 @@ def answer(model, engine, query, evidence):
     table, _ = engine.posterior((*others, *normals.given), seen_d)
     if table is None:
         return None, -np.inf
-    rest, mean, cov, log_p = conditioned(normals, seen_c)
+    rest, mean, cov, log_p, certain = conditioned(normals, seen_c)
     sizes = [space.sizes[v] for v in normals.given]
-    table, log_z = weighted(table, log_p, [1] * len(others) + sizes)
+    table, log_z = weighted(table, log_p, certain, [1] * len(others) + sizes)
     if table is None:
         return None, -np.inf
     log_z += engine.log_evidence(seen_d)

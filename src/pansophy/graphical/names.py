@@ -63,6 +63,8 @@ class Space(_Space):
             return self._numbers[name]
         except (KeyError, TypeError):
             whole = isinstance(name, (int, np.integer)) and not isinstance(name, bool)
+            if whole and str(name) in self._numbers:  # a frame with numbers as names
+                return self._numbers[str(name)]
             if whole and 0 <= name < len(self.names):
                 return int(name)
         raise ValueError(

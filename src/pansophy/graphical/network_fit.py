@@ -66,7 +66,8 @@ def parents_of(edges, space: Space) -> tuple[tuple[int, ...], ...]:
                 f"discrete {space.names[j]!r} cannot have the continuous parent "
                 f"{space.names[i]!r}."
             )
-        parents[j] += (i,)
+        if i not in parents[j]:
+            parents[j] += (i,)
     topological_order(parents, space.names)
     return tuple(parents)
 

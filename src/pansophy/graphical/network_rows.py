@@ -38,6 +38,10 @@ def checked_columns(model, X, *, reset: bool) -> dict:
             raise ValueError(
                 "the table has 0 rows or 0 columns: a minimum of 1 is needed."
             )
+        lengths = {len(column): name for name, column in columns.items()}
+        if len(lengths) > 1:
+            told = ", ".join(f"{name!r} has {n}" for n, name in lengths.items())
+            raise ValueError(f"columns need the same number of rows, but {told}.")
         if reset:
             model.n_features_in_ = len(columns)
             model.feature_names_in_ = np.array(names, dtype=object)
@@ -110,8 +114,8 @@ def is_number(column) -> bool:
         values = np.array(seen, dtype=np.float64)
     if values.dtype.kind not in "iuf":
         return False
-    seen = values[np.isfinite(values)]
-    whole = (seen == np.floor(seen)).all()
+    seen = values[~np.isnan(values)]
+    whole = np.isfinite(seen).all() and (seen == np.floor(seen)).all()
     return not whole or len(np.unique(seen)) > FEW
 
 
@@ -218,8 +222,7 @@ def written(columns: dict, like):
 
         frame = nw.from_native(like, eager_only=True, pass_through=True)
         if frame is not like:
-            made = nw.from_dict(columns, backend=frame.implementation)
-            return made.to_native()
+            return framed(columns, frame)
     kinds = {c.dtype.kind for c in columns.values()}
     if "O" in kinds:
         out = np.empty((len(next(iter(columns.values()))), len(columns)), dtype=object)
@@ -227,6 +230,33 @@ def written(columns: dict, like):
             out[:, j] = c
         return out
     return np.column_stack(list(columns.values()))
+
+
+def framed(columns: dict, like):
+    """Columns as a frame with the labels, the types and the index of another one."""
+    import narwhals as nw
+
+    labels = {str(c): c for c in like.columns if str(c) in columns}
+    made = nw.from_dict(columns, backend=like.implementation)
+    made = made.rename({name: c for name, c in labels.items() if name != c})
+    have, want = made.schema, like.schema
+    same = [c for c in labels.values() if same_kind(have[c], want[c])]
+    out, model = made.to_native(), like.to_native()
+    if hasattr(model, "astype"):  # pandas: categories and their order are kept
+        return out.astype({c: model[c].dtype for c in same}).set_index(model.index)
+    return made.with_columns(nw.col(c).cast(want[c]) for c in same).to_native()
+
+
+def same_kind(made, wanted) -> bool:
+    """Whether a column can be given the type it had in another frame."""
+    if wanted.is_integer():
+        return made.is_integer()
+    if wanted.is_numeric():
+        return made.is_numeric()
+    word = type(wanted).__name__
+    if word in ("Categorical", "Enum"):
+        return True
+    return type(made).__name__ == word and word in ("String", "Boolean")
 
 
 def patterns(A):

@@ -22,8 +22,8 @@ from .impurity import impurity
 from .kalman import kalman
 from .label_curve import label_curve
 from .losses import losses
-from .partial_sums import partial_sums
 from .messages import messages
+from .partial_sums import partial_sums
 from .paths import regularization_path, validation_curve
 from .poles import poles
 from .rank import rank

@@ -173,6 +173,19 @@ class Store:
             self.arrays[name][:, self.kept : self.kept + k] = v
         self.kept += k
 
+    def keep_one(self, state, info):
+        """Add one draw; in memory it lies in one piece, which is quick to write."""
+        if not self.arrays:
+            for name, v in fields(state, info).items():
+                a = np.empty((self.n, *np.shape(v)), np.asarray(v).dtype)
+                self.arrays[name] = a.swapaxes(0, 1)
+        at = (slice(None), self.kept)
+        for a, v in zip(
+            self.arrays.values(), (state.position, state.log_prob, *info), strict=True
+        ):
+            a[at] = v
+        self.kept += 1
+
     def cut(self, state):
         """What was kept; a run stopped in warm-up has kept nothing."""
         if not self.arrays:
@@ -210,6 +223,21 @@ def warm(sampler, rng, state, n, tuning, left):
     return state, joint(told), tuning
 
 
+def learner(sampler):
+    """One step of warm-up of which nothing is kept, as (rng, state, tuning, left)."""
+    adapt = getattr(sampler, "adapt", None)
+
+    def learn(rng, state, tuning, left):
+        new, info = sampler.step(rng, state)
+        return (new, tuning) if adapt is None else adapt(new, info, tuning, left)
+
+    def whole(rng, state, tuning, left):
+        state, _, tuning = sampler.warm(rng, state, 1, tuning, left)
+        return state, tuning
+
+    return whole if hasattr(sampler, "warm") else learn
+
+
 def fields(state, info):
     """One step's part of a trace."""
     return {"position": state.position, "log_prob": state.log_prob} | info._asdict()
@@ -234,15 +262,35 @@ class Walk:
 
     def go(self, n):
         """n steps, all at once where the sampler can; what is done stays done."""
-        while n > 0 and self.many:
+        if not self.many:
+            return self.singly(n)
+        while n > 0:
             mark = self.run.rng.bit_generator.state
             try:
                 n -= self.piece(n)
             except BaseException:
                 self.run.rng.bit_generator.state = mark  # these steps are still to come
                 raise
-        for _ in range(n):
-            self.piece(1)
+
+    def singly(self, n):
+        """n steps of a sampler that makes one at a time."""
+        sampler, state, tuning, rng, warmup, warmed, thin = self.run
+        step, learn, done = sampler.step, learner(sampler), self.done
+        try:
+            for done in range(self.done + 1, self.done + n + 1):
+                if warmed < warmup:
+                    state, tuning = learn(rng, state, tuning, warmup - warmed - 1)
+                    warmed += 1
+                    continue
+                state, info = step(rng, state)
+                if (self.total - done) % thin == 0:
+                    self.store.keep_one(state, info)
+        except BaseException:
+            done -= 1  # the step in hand is still to come
+            raise
+        finally:
+            self.run = self.run._replace(state=state, tuning=tuning, warmed=warmed)
+            self.done = done
 
     def piece(self, k):
         """At most k steps, all of warm-up or all of draws; how many."""

@@ -143,8 +143,9 @@ class Metropolis(Estimator):
         x, log_x, proposal, density = state
         y, h = propose(proposal, rng, x)
         log_y = density.value(y)
-        alpha = accept(log_y - log_x + h)
-        accepted = passes(log_y + h, log_x, leeway(1.0, len(x), rng))
+        log_ratio = log_y - log_x + h
+        alpha = accept(log_ratio)
+        accepted = passes(log_ratio, 0.0, leeway(1.0, len(x), rng))
         position = np.where(accepted[:, None], y, x)
         log_prob = np.where(accepted, log_y, log_x)
         return State(position, log_prob, proposal, density), Info(alpha, accepted)

@@ -83,13 +83,14 @@ class Functions:
 
     def value(self, x):
         """log pi (m,) at x (m, d)."""
-        self.settle(x)
-        f = lambda x: self.log_prob(x, *self.data)
+        if self.batched is None or self.dim != x.shape[1]:
+            self.settle(x)
+        f, data = self.log_prob, self.data
         if self.grad is True:
-            f = lambda x: self.log_prob(x, *self.data)[0]
+            f = lambda x, *data: self.log_prob(x, *data)[0]
         if self.batched:
-            return self.shaped(np.asarray(f(x), dtype=float), x)
-        return np.array([one(f(row)) for row in x])
+            return self.shaped(np.asarray(f(x, *data), dtype=float), x)
+        return np.array([one(f(row, *data)) for row in x])
 
     def value_and_grad(self, x):
         """log pi (m,) and its gradient (m, d)."""

@@ -9,6 +9,7 @@ by the node's TOL to be taken, so that rounding never decides between equal spli
 import numpy as np
 from numba import njit
 
+from ..core._random import mix
 from ._absolute import walk_absolute
 from ._layout import (
     B_CODE,
@@ -33,15 +34,6 @@ from ._score import FAST, SLIVER, add, ordered, score
 
 SALT = np.uint64(0xD1B54A32D192ED03)  # keeps draws of values and features apart
 SHORT = 32  # places up to which a walk goes one by one
-
-
-@njit(**INNER)
-def mix(key):
-    """A well-mixed 64-bit number from another (splitmix64)."""
-    z = np.uint64(key) + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
 
 
 @njit(**INNER)
