@@ -111,7 +111,7 @@ def pomegranate_model(p):
         starts=torch.tensor(first["startprob_"]),
         ends=torch.full((p["k"],), 1e-300, dtype=torch.float64),
         max_iter=TURNS,
-        tol=-1.0,
+        tol=1e-12,
     )
 
 

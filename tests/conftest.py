@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import threadpoolctl
 from hypothesis import settings
 
 SOURCE = Path(__file__).parents[1] / "src" / "pansophy"
@@ -26,7 +27,7 @@ def pytest_configure(config):
     """
     if hasattr(config, "workerinput"):
         return  # once, before the workers start
-    newest = max(p.stat().st_mtime for p in SOURCE.rglob("_*.py"))
+    newest = max(p.stat().st_mtime for p in SOURCE.rglob("_[!_]*.py"))
     for cache in SOURCE.rglob("__pycache__/*.nb[ic]"):
         with contextlib.suppress(FileNotFoundError):  # another run was quicker
             if cache.stat().st_mtime < newest:
@@ -34,12 +35,17 @@ def pytest_configure(config):
 
 
 @pytest.fixture(autouse=True, scope="session")
-def one_torch_thread():
-    """Test processes share the cores; torch's threads would only spin."""
+def one_thread_of_others():
+    """Test processes share the cores; threads of torch, OpenMP, BLAS would only spin.
+
+    Our own threads (`core.threads`) are not meant: they run as they do for a user.
+    """
     if importlib.util.find_spec("torch"):
         import torch
 
         torch.set_num_threads(1)
+    with threadpoolctl.threadpool_limits(1):
+        yield
 
 
 @pytest.fixture

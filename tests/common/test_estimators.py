@@ -8,13 +8,13 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from pansophy.base import Estimator
 from pansophy.params import rules_of
-from pansophy.testing import all_estimators, expected_failures, roles
+from pansophy.testing import all_estimators, expected_failures, quick, roles
 
 ESTIMATORS = all_estimators()
 CHECKS = [
     pytest.param(est, check, id=f"{name}-{getattr(check, 'func', check).__name__}")
     for name, cls in ESTIMATORS
-    for est, check in estimator_checks_generator(cls())
+    for est, check in estimator_checks_generator(quick(cls))
 ]
 
 

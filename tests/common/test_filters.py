@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pansophy.core import filtering, threads
+from pansophy.core import chain_work, filtering, lanes, likeliest, threads
 from pansophy.core.filtering import (
     Chain,
     Evidence,
@@ -152,6 +152,50 @@ def test_same_sums_for_any_number_of_threads(rng, monkeypatch):
     for other in got[1:]:
         for a, b in zip(got[0], other, strict=True):
             assert np.array_equal(a, b)
+
+
+def everything(chain, seen):
+    return (*expected_counts(chain, seen), *smooth(chain, seen), *filtered(chain, seen),
+            *viterbi(chain, seen), filtering.log_likelihoods(chain, seen))  # fmt: skip
+
+
+@pytest.mark.parametrize("k", [1, 4, 10])
+def test_sequences_side_by_side_are_as_one_after_the_other(rng, monkeypatch, k):
+    """Lengths of all sorts, one sequence impossible, chains that are not normed."""
+    lengths = [*rng.integers(1, 40, size=70), 1, 300, 2]
+    n, ends = sum(lengths), np.cumsum(lengths)
+    start, trans, L = 3 * rng.random(k), 2 * rng.random((k, k)), rng.random((n, k))
+    L[ends[3] - 1] = 0.0
+    with np.errstate(divide="ignore"):
+        seen = Evidence(np.log(L), None, ends)
+    both = []
+    for few in (0, 16):
+        monkeypatch.setattr(chain_work, "FEW", few)
+        monkeypatch.setattr(likeliest, "FEW", few)
+        both.append(everything(Chain(start, trans), seen))
+    for one, two in zip(*both, strict=True):
+        assert np.allclose(one, two, rtol=1e-10)
+
+
+@pytest.mark.parametrize("sticky", [0.0, 0.9, 1.0])
+def test_a_long_sequence_is_cut_up_if_the_chain_forgets(rng, monkeypatch, sticky):
+    """As from both ends; chains that do not forget are left whole."""
+    k, n = 4, 40_011
+    start, trans, table = random_chain(rng, k, 6)
+    chain = Chain(start, sticky * np.eye(k) + (1 - sticky) * trans)
+    seen = Evidence(np.log(table), rng.integers(6, size=n), np.array([n]))
+    work = chain_work.Work(chain, seen)
+    cut = lanes.long_sequence(work, 0, n, None, paired=True)
+    assert (cut is None) == (sticky == 1)
+    both = [everything(chain, seen)]
+    monkeypatch.setattr(lanes, "STEPS", ())
+    monkeypatch.setattr(likeliest, "STEPS", ())
+    both.append(everything(chain, seen))
+    for i, (one, two) in enumerate(zip(*both, strict=True)):
+        if i != 8:  # paths of symbols may be equally likely
+            assert np.allclose(one, two, rtol=1e-9, atol=1e-12)
+        else:
+            assert np.mean(one != two) < 1e-3
 
 
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 5), skip=st.integers(-1, 4))

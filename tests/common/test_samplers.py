@@ -181,8 +181,13 @@ def test_many_steps_are_single_steps(make, rng):
     assert np.isfinite(steps(sampler, rng, state, 3).position).all()
 
 
-@pytest.mark.filterwarnings("ignore:.*divergence")  # the skew one falls very steeply
-@pytest.mark.parametrize("target", TARGETS)
+# a path of leapfrog steps may diverge where the skew one falls like exp(-exp(-x))
+STEEP = pytest.mark.filterwarnings("ignore:.*divergence")
+
+
+@pytest.mark.parametrize(
+    "target", ["gaussian", pytest.param("skew", marks=STEEP), "two hills"]
+)
 def test_moments(make, target):
     """Means, variances and the covariance within 4.5 standard errors.
 

@@ -97,10 +97,12 @@ def blas_threads():
 
 def test_blas_is_single_threaded_inside(two):
     np.ones((4, 4)) @ np.ones((4, 4))
-    before = blas_threads()
-    for inside in threads.run([blas_threads] * 4, blas=True):
-        assert all(n == 1 for n in inside)
-    assert blas_threads() == before
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        assert before and all(n == 2 for n in before)
+        for inside in threads.run([blas_threads] * 4, blas=True):
+            assert all(n == 1 for n in inside)
+        assert blas_threads() == before
 
 
 def test_limited(monkeypatch):

@@ -323,7 +323,9 @@ def test_partial_dependence_display():
     pytest.importorskip("matplotlib").use("Agg")
     X, y = classes(200, 2)
     model = Classifier(max_iter=5).fit(X, y)
-    shown = PartialDependenceDisplay.from_estimator(model, X, [0, (0, 1)])
+    shown = PartialDependenceDisplay.from_estimator(
+        model, X, [0, (0, 1)], grid_resolution=10
+    )
     assert len(shown.pd_results) == 2
     ax = model.plot()
     assert ax.get_xlabel() == "rounds"

@@ -94,3 +94,42 @@ def test_what_cannot_be_written():
     network = BayesianNetwork.from_tables({"a": LinearGaussian(0.0, [], 1.0)})
     with pytest.raises(ValueError, match="'a' is continuous"):
         write_bif(network)
+
+
+ODD = """network "see http://x" { property by "a // b"; }
+// a comment with { in it
+variable rain{type discrete[2]{no,"yes; sure"};}/* and
+another } */
+variable wet { type discrete [ 2 ] { "x//y", w\u00e4t }; }
+probability(rain){table 0.8 0.2;}// done
+probability ( wet|rain ) { default 0.5, 0.5; ("yes; sure") 2e-1,.8; }
+"""
+
+
+def test_comments_quotes_line_ends_and_encodings(tmp_path):
+    want = read_bif(ODD)
+    assert want.space.states == (("no", "yes; sure"), ("x//y", "w\u00e4t"))
+    assert want.table("wet").tolist() == [[0.5, 0.5], [0.2, 0.8]]
+    path = tmp_path / "odd.bif"
+    for data in (
+        ODD.replace("\n", "\r\n").encode(),
+        ("\ufeff" + ODD).encode(),
+        ODD.encode("latin-1"),
+    ):
+        path.write_bytes(data)
+        assert read_bif(path).space == want.space
+    assert read_bif(write_bif(want)).space == want.space
+
+
+def test_texts_that_contradict_themselves():
+    for text, words in [
+        (ODD.replace("discrete[2]", "discrete[3]"), "lists 2 states, not 3"),
+        (ODD + "probability(rain){table 0.5 0.5;}", "two probability blocks"),
+        (ODD.replace('no,"yes; sure"', "no,no"), "each once"),
+        ("network x { }", "no variable"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            read_bif(text)
+    alike = BayesianNetwork.from_tables({"a": [0.5, 0.5]}, states={"a": ["1", 1]})
+    with pytest.raises(ValueError, match="each once"):
+        write_bif(alike)

@@ -200,8 +200,21 @@ def test_rare_and_unknown_attributes(tmp_path):
 
 def test_bad_input():
     X, y = words(6, many=3)
-    with pytest.raises(ValueError, match="tokens, but y has"):
+    with pytest.raises(ValueError, match="3 sequences, but y has 2"):
         ChainCRF().fit(X, y[:-1])
+    moved = [y[0][:-1], [y[0][-1], *y[1]], *y[2:]]  # as many labels, wrongly cut
+    with pytest.raises(ValueError, match="sequence 0 of X has"):
+        ChainCRF().fit(X, moved)
+    with pytest.raises(ValueError, match="lengths already"):
+        ChainCRF().fit(X, y, lengths=[len(s) for s in X])
+    with pytest.raises(ValueError, match="got the text 'ab'"):
+        ChainCRF().fit([["ab", "c"]], [["u", "v"]])
+    with pytest.raises(ValueError, match="put a single one into a list"):
+        ChainCRF().fit(X[0], y[0])
+    with pytest.raises(ValueError, match="all texts or all numbers"):
+        ChainCRF().fit([[{"a": 1}, {"b": 1}]], [["a", 1]])
+    with pytest.raises(ValueError, match="no sequences"):
+        ChainCRF().fit([], [])
     with pytest.raises(ValueError, match="empty"):
         ChainCRF().fit([*X, []], y)
     with pytest.raises(ValueError, match="feature 'w' of a token"):
@@ -215,3 +228,11 @@ def test_bad_input():
         model.log_likelihood(X, [["zz"] * len(part) for part in y])
     one = ChainCRF().fit(X, [["t0"] * len(part) for part in y])
     assert one.predict(X) == [["t0"] * len(part) for part in y]
+
+
+def test_features_may_have_features():
+    X = [[{"w": {"a": 1, "b": "x", "c": {"d": 2}}, "l": ["p", "q"]}, {"w": "y"}]]
+    model = ChainCRF().fit(X, [["u", "v"]])
+    found = ["w:a", "w:b:x", "w:c:d", "l:p", "l:q", "w:y"]
+    assert model.attributes_ == found
+    assert model.predict(iter(X)) == [["u", "v"]] and model.predict([]) == []

@@ -30,10 +30,8 @@ def some_graph(wide=False):
 
 @pytest.mark.parametrize("small", [None, 0])
 def test_rows_equal_the_slow_ones(small, monkeypatch):
-    import sys
-
     if small is not None:  # conditionals from the factors, not tabulated
-        monkeypatch.setattr(sys.modules["pansophy.graphical.gibbs"], "SMALL", small)
+        monkeypatch.setattr("pansophy.graphical.gibbs_sampling.SMALL", small)
     sizes, factors, graph = some_graph()
     fast = gibbs(graph, 50, evidence={"x1": 2}, burn_in=0, random_state=3).codes[0]
     rng = np.random.default_rng(3)

@@ -177,8 +177,7 @@ def test_sparse(limit, weighted, rng, monkeypatch):
 
 @pytest.mark.parametrize(
     "model",
-    [
-        LinearRegression(),
+    [  # the common battery has the default
         LinearRegression(positive=True),
         LinearRegression(fit_intercept=False, n_jobs=1),
     ],

@@ -146,7 +146,7 @@ def test_digits_where_columns_nearly_agree(rng):
 # --- contracts --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", SOLVERS[:5])
+@pytest.mark.parametrize("solver", NAMED)  # the common battery has the default
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks(solver):
     check_estimator(Ridge(solver=solver), on_fail="raise")

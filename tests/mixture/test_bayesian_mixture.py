@@ -190,3 +190,34 @@ def test_bad_priors_are_named(rng):
     ]:
         with pytest.raises((ParameterError, ValueError), match=match):
             BayesianGaussianMixture(**params).fit(X)
+
+
+@each_shape
+@pytest.mark.parametrize("reg_covar", [0.0, 1e-6])
+def test_dependent_columns_have_an_answer_at_any_scale(shape, reg_covar):
+    rng = np.random.default_rng(0)
+    line = np.outer(rng.normal(size=30), [1.0, 2.0, 3.0])
+    tables = {
+        "line": 1e6 * line,
+        "single precision": (1e4 * line).astype(np.float32),
+        "repeated rows": np.repeat(1e6 * line[:4], 5, axis=0),
+        "constant column": np.column_stack([np.ones(30), 1e8 * line]),
+        "more columns than rows": 1e7 * rng.normal(size=(6, 20)),
+    }
+    for name, X in tables.items():
+        model = BayesianGaussianMixture(
+            n_components=2, covariance_type=shape, reg_covar=reg_covar, random_state=0
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X)
+        assert np.isfinite(model.score_samples(X)).all(), name
+        assert np.isfinite(model.lower_bound_), name
+
+
+def test_rows_that_are_all_the_same_need_reg_covar():
+    for shape in SHAPES:
+        model = BayesianGaussianMixture(covariance_type=shape, reg_covar=0.0)
+        with pytest.raises(ValueError, match="not positive definite"):
+            model.fit(np.ones((9, 2)))
+        assert model.set_params(reg_covar=1e-6).fit(np.ones((9, 2))).converged_

@@ -383,10 +383,11 @@ def test_parquet_larger_than_the_memory_allowed(rng, tmp_path):
                 small = write_parquet(tmp_path / "small.parquet", X)
             out.write_table(pa.table(list(X.T), schema=schema))
     assert path.stat().st_size > 75 * 2**20
-    script = [sys.executable, "-c", textwrap.dedent(LARGE), str(path), str(small)]
-    for room in ("4096", "64"):  # the first run is there to compile: LLVM is large
+    script = [sys.executable, "-c", textwrap.dedent(LARGE)]
+    # the first run is there to compile, on few rows: LLVM is large
+    for words in ((small, small, "4096"), (path, small, "64")):
         run = subprocess.run(
-            [*script, room], capture_output=True, text=True, check=False,
+            [*script, *map(str, words)], capture_output=True, text=True, check=False,
             env={**os.environ, "OMP_NUM_THREADS": "2"},  # stacks of threads count too
         )  # fmt: skip
     assert run.returncode == 0, run.stderr[-2000:]

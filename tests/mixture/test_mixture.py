@@ -180,3 +180,33 @@ def test_samples_of_a_model_fitted_to_a_frame(rng):
         for bad in (0, 2.5, "3"):
             with pytest.raises(ValueError, match="n_samples must be a whole number"):
                 model.sample(bad)
+
+
+@pytest.mark.parametrize(
+    "family, bad, needs",
+    [
+        ("poisson", 4.5, "whole numbers of at least 0"),
+        ("poisson", -1.0, "whole numbers of at least 0"),
+        ("bernoulli", 2.0, "numbers from 0 to 1"),
+        ("multinomial", -1.0, "counts of at least 0"),
+        ("gamma", 0.0, "numbers above 0"),
+        ("beta", 1.0, "between 0 and 1"),
+        ("dirichlet", 0.4, "sum to 1"),
+    ],
+)
+def test_a_value_outside_of_the_family_is_named(family, bad, needs):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.2, 0.8, (30, 1))
+    good = rng.integers(1, 4, (30, 2)).astype(float)
+    if family in ("beta", "dirichlet", "bernoulli"):
+        good = np.hstack([p, 1 - p])
+    wrong = good.copy()
+    wrong[7, 1] = bad
+    model = fit(Mixture(1, family=family), good)
+    for use in (Mixture(1, family=family).fit, model.predict, model.score_samples):
+        with pytest.raises(ValueError, match=f"column . of X holds .*{needs}"):
+            use(wrong)
+    mixed_columns = Mixture(1, family=[([0], "normal"), ([1], family)])
+    if family != "dirichlet":
+        with pytest.raises(ValueError, match=f"column 1 of X holds {bad:g}, but the"):
+            mixed_columns.fit(wrong)

@@ -101,7 +101,7 @@ def gibbs_rows(sizes, factors, free, x, seed, sweeps):
             z = state
             z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
             z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
-            u = ((z ^ (z >> 31)) >> 11) * 2.0**-53
+            u = (((z ^ (z >> 31)) >> 12) + 0.5) * 2.0**-52
             w = np.ones(sizes[v])
             for variables, table in factors:
                 if v in variables:

@@ -91,3 +91,11 @@ def test_too_large_steps_are_told():
     with pytest.warns(match="diverged"):
         model = SGDFactorization(3, learning_rate=50.0, random_state=0).fit(R)
     assert np.isfinite(model.complete()).all()
+
+
+@pytest.mark.parametrize("value", [4.0, 0.1, 0.0])
+def test_equal_ratings_are_learned_at_once(value):
+    r = Ratings.from_matrix(np.full((9, 7), value))
+    model = SGDFactorization(3, random_state=0).fit(r)  # warnings are errors
+    assert model.converged_ and model.objective_ == 0.0
+    np.testing.assert_array_equal(model.complete(), np.full((9, 7), value))

@@ -155,6 +155,8 @@ def test_adaptive_rejection_sees_what_is_not_concave():
     hills = lambda x: np.logaddexp(-0.5 * (x - 3) ** 2, -0.5 * (x + 3) ** 2)
     with pytest.raises(ValueError, match="not concave"):
         adaptive_rejection(hills, 100, init=[-3.5, -1, 1, 3.5], random_state=0)
+    with pytest.raises(ValueError, match="above its tangent"):  # though slopes fall
+        adaptive_rejection(hills, 100, init=[-3.5, 0, 3.5], random_state=0)
     tails = lambda x: -np.log1p(x**2)  # concave in the middle only
     with pytest.raises(EnvelopeError, match="not log-concave"):
         adaptive_rejection(tails, 2000, init=[-0.5, 0.5], random_state=0)

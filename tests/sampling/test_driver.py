@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pansophy.base import InterruptedFitWarning
-from pansophy.sampling import Metropolis, sample
+from pansophy.sampling import ErgodicityWarning, Metropolis, sample
 
 
 def normal(x):
@@ -174,6 +174,14 @@ def test_errors_say_what_is_wrong():
     draws = sample(SAMPLER, 5, init=[0.0], random_state=0)
     with pytest.raises(ValueError, match="chains cannot change"):
         sample(draws, 5, chains=2)
+    for wrong in ("Metropolis", Metropolis):
+        with pytest.raises(TypeError, match="sampler must be one such as"):
+            sample(wrong, 5, init=[0.0])
+    with pytest.raises(ValueError, match="one number a position"):
+        sample(Metropolis(lambda x: x), 5, init=[0.0, 1.0])
+    atom = Metropolis(lambda x: 0.0 if x[0] == 0 else -np.inf)
+    with pytest.warns(ErgodicityWarning, match="never moved in 100 draws"):
+        sample(atom, 100, init=[0.0], warmup=5, random_state=0)
     stuck = Metropolis(lambda x: np.where(x[:, 0] > 0.1, np.inf, 0.0))
     with np.errstate(invalid="ignore"), pytest.warns(RuntimeWarning, match="infinite"):
         sample(stuck, 100, init=[0.0], random_state=0)

@@ -349,3 +349,20 @@ def test_random_numbers_of_the_loops():
         stats.binomtest(int((np.abs(z) > 3.0).sum()), len(z), 0.0026998).pvalue > 1e-4
     )
     assert abs(np.corrcoef(z[:-1], z[1:])[0, 1]) < 0.02
+
+
+def test_hard_walls_do_not_make_paths_endless():
+    """A half normal by HMC: the step size falls at the wall, paths stay below 1024."""
+    half = lambda x: np.where(x[:, 0] < 0, -np.inf, -0.5 * x[:, 0] ** 2)
+    sampler = HMC(half, grad=lambda x: -x, step_size=1e-9)
+    _, trace = sampler.steps(np.random.default_rng(0), sampler.init(np.ones((2, 1))), 1)
+    assert (trace["n_steps"] <= 1.2 * 1023 + 1).all()
+
+
+def test_a_few_steps_of_warm_up_are_safe():
+    normal = lambda x: (-0.5 * (x**2).sum(axis=1), -x)
+    for warmup in (0, 1, 5, 30):
+        draws = sample(
+            NUTS(normal, grad=True), 50, init=[0.0, 0.0], warmup=warmup, random_state=0
+        )  # warnings of divergence are errors here
+        assert 0.5 < draws.positions.var() < 2

@@ -115,10 +115,22 @@ def test_tempering_of_compiled_and_plain_densities_is_one_chain():
     np.testing.assert_allclose(hot.grad, a.state.betas[1] * plain(hot.position)[1])
 
 
+def test_tempering_with_one_temperature_is_the_sampler():
+    f = lambda x: -0.5 * (x**2).sum(axis=-1)
+    how = {"init": [0.0], "warmup": 20, "random_state": 0}
+    one = sample(ParallelTempering(Metropolis(f), n_replicas=1), 20, **how)
+    np.testing.assert_array_equal(
+        one.positions, sample(Metropolis(f), 20, **how).positions
+    )
+
+
 def test_tempering_needs_a_density_to_heat():
     class Own:
         def init(self, position):
             return position
+
+        def step(self, rng, state):
+            raise AssertionError
 
     with pytest.raises(TypeError, match="hold its density"):
         sample(ParallelTempering(Own()), 5, init=[0.0])

@@ -165,3 +165,14 @@ def test_transforms_keep_the_density(rng):
     ):
         with pytest.raises(ValueError, match=words):
             make()
+
+
+def test_transforms_far_out_keep_their_digits():
+    """log |det| of a sigmoid falls like -|u|, and does not become -inf."""
+    flat = transformed(lambda x: 0 * x[..., 0], [simplex(3)], grad=lambda x: 0 * x)
+    density = flat.as_target()
+    for far in (-700.0, 700.0):
+        (value,), (slope,) = density.value_and_grad(np.full((1, 2), far))
+        # three or two factors of exp(-|u|), up to the shift log 2
+        assert value == pytest.approx(-(3 if far > 0 else 2) * 700, abs=2)
+        np.testing.assert_allclose(np.abs(slope), [2, 1] if far > 0 else [1, 1])

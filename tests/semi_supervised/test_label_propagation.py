@@ -147,3 +147,28 @@ def test_a_hundred_thousand_rows():
     model = LabelPropagation("knn", tol=1e-6).fit(X, y)
     assert np.mean(model.transduction_ == truth) > 0.95
     assert sp.issparse(module.knn_graph(X[:100], 3))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "knn"])
+@pytest.mark.parametrize("cls", [LabelPropagation, LabelSpreading])
+def test_sparse_rows_are_the_same_rows(cls, kernel):
+    X, _, y = moons(60)
+    X = np.where(np.abs(X) < 0.05, 0.0, X)
+    dense = cls(kernel).fit(X, y)
+    for kind in (sp.csr_matrix, sp.csc_array, sp.coo_array):
+        model = cls(kernel).fit(kind(X), y)
+        np.testing.assert_allclose(
+            model.label_distributions_, dense.label_distributions_, atol=1e-9
+        )
+        for fitted in (model, dense):
+            for Z in (X, kind(X)):
+                p = fitted.predict_proba(Z)
+                np.testing.assert_allclose(p, dense.predict_proba(X), atol=1e-9)
+
+
+def test_a_kernel_of_the_user_gets_sparse_rows_as_in_scikit_learn():
+    X, _, y = moons(40)
+    kernel = lambda A, B: rbf_kernel(A, B, gamma=5.0)
+    model = LabelPropagation(kernel, tol=1e-10).fit(sp.csr_matrix(X), y)
+    peer = PeerPropagation(kernel, max_iter=10000, tol=1e-10).fit(sp.csr_matrix(X), y)
+    np.testing.assert_array_equal(model.transduction_, peer.transduction_)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from pansophy.core import filtering
+from pansophy.core import chain_work, filtering
 from pansophy.core.filtering import Chain, Evidence
 from pansophy.state_space import (
     CategoricalHMM,
@@ -176,7 +176,7 @@ def test_a_long_sequence_is_worked_from_both_ends(monkeypatch, rng, dense, k):
     seen = Evidence(table, index, np.array([n]))
     results = []
     for long in (1 << 20, 100):
-        monkeypatch.setattr(filtering, "LONG", long)
+        monkeypatch.setattr(chain_work, "LONG", long)
         E = filtering.expected_counts(chain, seen)
         G, logliks = filtering.smooth(chain, seen)
         path, scores = filtering.viterbi(chain, seen)
@@ -190,7 +190,7 @@ def test_a_long_sequence_is_worked_from_both_ends(monkeypatch, rng, dense, k):
 @pytest.mark.parametrize("long", [10, 1000])
 def test_products_too_small_are_done_again_in_logarithms(monkeypatch, long):
     """A chain that must make moves of probability 1e-200, time and again."""
-    monkeypatch.setattr(filtering, "LONG", long)
+    monkeypatch.setattr(chain_work, "LONG", long)
     chain = Chain(np.array([1.0, 0.0]), np.array([[1.0, 1e-200], [1e-200, 1.0]]))
     table = np.array([[0.0, -800.0], [-800.0, 0.0]])
     seen = Evidence(table, np.arange(12) % 2, np.array([12]))

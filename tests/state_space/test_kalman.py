@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pansophy.core import filtering, threads
+from pansophy.core import chain_work, threads
 from pansophy.core.filtering import Filter, bayes_filter, bayes_smoother
 from pansophy.linear_model import RecursiveLeastSquares
 from pansophy.linear_model.recursive import State
@@ -153,7 +153,7 @@ def test_sequences_share_nothing_but_the_matrices(rng, monkeypatch):
     params = made(4, 2, 2)
     X = rng.normal(size=(n, 2))
     X[rng.integers(n, size=20), 0] = np.nan
-    monkeypatch.setattr(filtering, "GROUP", 300)
+    monkeypatch.setattr(chain_work, "GROUP", 300)
     for start in ("known", "diffuse"):
         model = params._replace(start=start).model(n)
         got = []

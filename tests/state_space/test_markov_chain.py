@@ -233,6 +233,10 @@ def test_bad_input():
         chain.fit([[0, 1], []])
     with pytest.raises(ValueError, match="missing"):
         chain.fit([None, None])
+    with pytest.raises(ValueError, match="one kind, got 1 and 'a'"):
+        chain.fit([1, "a", 1])
+    alone = MarkovChain().fit(["a", None, "a"])  # no step from a state to a state
+    assert alone.score(["a"]) == 0.0
     with pytest.raises(ValueError, match="cells"):
         MarkovChain(9).fit(list(range(30)))
     with pytest.raises(ParameterError, match="order of MarkovChain"):

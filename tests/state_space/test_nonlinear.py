@@ -310,7 +310,7 @@ def test_switching_is_learned(tmp_path):
 
 def test_bad_input():
     ok = {"initial_state_mean": [0.0]}
-    with pytest.raises(ValueError, match="transition_covariance must be positive"):
+    with pytest.raises(ValueError, match="transition_covariance is not positive"):
         ExtendedKalmanFilter(
             np.sin, np.sin, transition_covariance=[[-1.0]], **ok
         ).filter([1.0])
@@ -329,7 +329,7 @@ def test_bad_input():
         ParticleFilter(model.transition, model.log_likelihood, none).filter(x)
     with pytest.raises(ValueError, match="regime_matrix must sum"):
         SwitchingKalmanFilter(2, regime_matrix=[[1, 1], [0, 1]]).fit([1.0, 2.0])
-    with pytest.raises(ValueError, match="covariance Q must be positive"):
+    with pytest.raises(ValueError, match="transition_covariance is not"):
         SwitchingKalmanFilter(2, transition_covariance=[[-1.0]]).fit([1.0, 2.0])
     with pytest.raises(ValueError, match="has length 0"):
         SwitchingKalmanFilter(2).fit([1.0, 2.0, 4.0], [3, 0])

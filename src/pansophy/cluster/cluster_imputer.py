@@ -32,6 +32,7 @@ from ..core.random import rng_from
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Seed
 from .seeding import seed
+from .starts import check_scale
 
 
 class State(NamedTuple):
@@ -159,6 +160,7 @@ class ClusterImputer(Transformer, Estimator):
         X, w = self._begin(X, sample_weight=sample_weight, **CHECKS)
         w = np.ones(len(X)) if w is None else w.astype(np.float64)
         kind, X = X.dtype, X.astype(np.float64)
+        check_scale(X)
         B = (~np.isnan(X)).astype(np.float64)
         X = np.where(B > 0, X, 0.0)
         mass = w @ B
@@ -167,9 +169,6 @@ class ClusterImputer(Transformer, Estimator):
             name = getattr(self, "feature_names_in_", range(X.shape[1]))[column]
             raise ValueError(f"no row knows column {name!r}: drop it.")
         mean = (w @ X) / mass
-        with np.errstate(over="ignore"):
-            if not np.isfinite((X * X).sum()):
-                raise ValueError("X holds values too large to square: scale X.")
         k, rng = min(self.n_clusters, len(X)), rng_from(self.random_state)
         X -= mean * B  # a large common offset costs no digits
         zero, how = np.zeros_like(mean), {"max_iter": self.max_iter, "tol": self.tol}

@@ -34,6 +34,7 @@ from ..distances import euclidean, squared_euclidean
 from ..params import Count, NonNegative, Verbosity, number
 from ..typing import Matrix, Seed
 from .seeding import seed
+from .starts import check_scale
 
 AboveOne = Annotated[float, number("a number above 1", 1, open_low=True)]
 
@@ -163,11 +164,9 @@ class FuzzyCMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
                 f"n_samples={len(X)} should be >= n_clusters={self.n_clusters}."
             )
         w = np.ones(len(X), X.dtype) if w is None else w
-        with np.errstate(over="ignore", invalid="ignore"):
-            spread = X - np.average(X, axis=0, weights=w)
-            scale = float(np.average((spread * spread).mean(axis=1), weights=w))
-        if not np.isfinite(scale):
-            raise ValueError("X holds values too large to square: scale X.")
+        check_scale(X)
+        spread = X - np.average(X, axis=0, weights=w)
+        scale = float(np.average((spread * spread).mean(axis=1), weights=w))
         rng = rng_from(self.random_state)
         n_init = self.n_init if isinstance(self.init, str) else 1
         how: dict = {"max_iter": self.max_iter, "tol": self.tol * scale}

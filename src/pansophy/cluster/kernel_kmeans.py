@@ -36,6 +36,7 @@ from ..core.random import rng_from
 from ..params import Count, NonNegative, Number, Positive, Verbosity
 from ..typing import Matrix, Seed
 from .picks import plus_plus
+from .starts import check_scale
 
 LIMIT = 1 << 30  # bytes up to which K is kept
 BLOCK = 1 << 21  # entries of K made at a time where it is not
@@ -281,11 +282,9 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             return FromFunction(self.kernel)
         gamma = self.gamma
         if gamma is None and isinstance(self.kernel, str) and self.kernel != "linear":
-            with np.errstate(over="ignore", invalid="ignore"):
-                V = X - np.average(X, axis=0, weights=w)
-                total = float(np.average((V * V).sum(axis=1), weights=w))
-            if not np.isfinite(total):
-                raise ValueError("X holds values too large for this kernel: scale X.")
+            check_scale(X)
+            V = X - np.average(X, axis=0, weights=w)
+            total = float(np.average((V * V).sum(axis=1), weights=w))
             gamma = 1.0 / total if total > 0 else 1.0
         how = {"degree": self.degree, "coef0": self.coef0}
         return kernels.get(self.kernel, gamma=gamma, **how)

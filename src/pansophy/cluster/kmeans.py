@@ -58,7 +58,7 @@ from ..params import Count, Flag, NonNegative, Verbosity
 from ..typing import Seed
 from . import _kmeans as loops
 from .seeding import seed
-from .starts import CHECKS, Init, enough, start, starts, unit, weights
+from .starts import CHECKS, Init, check_scale, enough, start, starts, unit, weights
 from .turns import (
     Cells,
     cost,
@@ -70,6 +70,8 @@ from .turns import (
     stored,
     turns_over,
 )
+
+TINY = 1e-30  # variances from which on it is looked whether squares are numbers
 
 
 class State(NamedTuple):
@@ -288,6 +290,8 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         enough(X, self.n_clusters)
         rng, round_ = rng_from(self.random_state), self.metric == "cosine"
         m, variance = spread(X, w)
+        if arrays.is_numpy(X) and variance < TINY:
+            check_scale(X)
         warm = self.warm_start and hasattr(self, "cluster_centers_")
         init: Any = self.cluster_centers_ if warm else self.init
         n_init = 1 if warm else starts(init, self.n_init)

@@ -32,6 +32,7 @@ from ..distances import manhattan
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Matrix, Seed
 from .seeding import seed
+from .starts import check_scale
 
 
 class State(NamedTuple):
@@ -171,9 +172,7 @@ class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
                 f"n_samples={len(X)} should be >= n_clusters={self.n_clusters}."
             )
         w = np.ones(len(X), X.dtype) if w is None else w
-        with np.errstate(over="ignore"):
-            if not np.isfinite(np.square(np.ptp(X, axis=0)).sum()):
-                raise ValueError("X holds values too large to cluster: scale X.")
+        check_scale(X)
         rng = rng_from(self.random_state)
         n_init = self.n_init if isinstance(self.init, str) else 1
         how: dict = {"max_iter": self.max_iter, "tol": self.tol}

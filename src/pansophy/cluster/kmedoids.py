@@ -60,7 +60,9 @@ from ..params import Count, Verbosity
 from ..typing import Matrix, Seed
 from . import _kmedoids as loops
 from .picks import plus_plus
+from .starts import check_scale
 
+SQUARES = ("euclidean", "l2", "sqeuclidean")  # metrics made of squares
 LIMIT = 1 << 30  # bytes up to which all distances are kept
 BLOCK = 1 << 22  # distances made at a time where they are not
 
@@ -80,7 +82,7 @@ class Distances:
         self.n, self.X, self.metric = len(X), X, metric
         self.D = X if isinstance(metric, str) and metric == "precomputed" else None
         if self.D is None and self.n * self.n * X.itemsize <= LIMIT:
-            self.D = finite(pairwise(X, X, metric))
+            self.D = finite(X, X, metric)
         self.block = max(1, BLOCK // self.n)
 
     def part(self, who):
@@ -93,7 +95,7 @@ class Distances:
         """(b, n) distances from the rows `who`."""
         if self.D is not None:
             return self.D[who]
-        return finite(pairwise(self.X[who], self.X, self.metric))
+        return finite(self.X[who], self.X, self.metric)
 
     def totals(self, w):
         """sum_i w_i d(x_i, x_c) for every row c."""
@@ -104,8 +106,12 @@ class Distances:
         return np.concatenate(each)
 
 
-def finite(D):
-    if not np.isfinite(D.sum()) and not np.isfinite(D).all():
+def finite(X, Z, metric):
+    """Distances that are numbers."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        D = pairwise(X, Z, metric)
+        whole = np.isfinite(D.sum()) or np.isfinite(D).all()
+    if not whole:
         raise ValueError("X holds values too large to measure distances: scale X.")
     return D
 
@@ -288,6 +294,8 @@ class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}.")
         self._check_kind(X)
+        if isinstance(self.metric, str) and self.metric in SQUARES:
+            check_scale(X)
         w = np.ones(n, X.dtype) if w is None else w
         source = Distances(X, self.metric)
         order = np.flatnonzero(w > 0)

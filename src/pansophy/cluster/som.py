@@ -45,6 +45,7 @@ from ..params import Count, Rule, Verbosity
 from ..typing import Matrix, Seed
 from . import _som as loops
 from .seeding import block_rows, ranks
+from .starts import check_scale
 from .turns import nearest, origin, spread, turns_over
 
 Grid = Annotated[
@@ -183,10 +184,8 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
         """
         X, w = self._begin(X, sample_weight=sample_weight, order="C")
         w = np.ones(len(X), X.dtype) if w is None else w
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean, variance = spread(X, w)
-        if not np.isfinite(variance):
-            raise ValueError("X holds values too large to square: scale X.")
+        check_scale(X)
+        mean = spread(X, w)[0]
         rng = rng_from(self.random_state)
         self.places_ = places(self.shape, self.topology)
         gap = self.places_[:, None, :] - self.places_

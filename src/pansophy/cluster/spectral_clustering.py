@@ -42,6 +42,7 @@ from ..kernels import RBF, AbstractKernel
 from ..params import Count, Jobs, NonNegative, Number, Verbosity
 from ..typing import Seed
 from .kmeans import KMeans
+from .starts import check_scale
 
 Affinity = Literal[
     "rbf", "nearest_neighbors", "precomputed", "precomputed_nearest_neighbors",
@@ -228,8 +229,7 @@ class SpectralClustering(Clusterer, Estimator):
             if how == "precomputed_nearest_neighbors":
                 return symmetrised(nearest_of(X, self.n_neighbors), "mean")
             if how == "rbf" and not sp.issparse(X) and not self.kernel_params:
-                if np.abs(X).max() > 1e150:
-                    raise ValueError("X holds values too large to square: scale X.")
+                check_scale(X, small=False)  # gamma says what is near
                 return RBF(gamma=self.gamma)(X) if self.gamma else np.ones((n, n))
         if isinstance(how, AbstractKernel):
             return checked(how(X.toarray() if sp.issparse(X) else X))

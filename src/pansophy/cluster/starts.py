@@ -39,6 +39,23 @@ def enough(X, k):
         raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={k}.")
 
 
+def check_scale(X, small=True):
+    """Refuse NumPy rows whose squared distances are too large, or `small`, to hold.
+
+    Small enough, that is, for the square of a gap of sqrt(eps) times the widest still
+    to be a normal number. NaN is passed over; rows that are all the same are fine.
+    """
+    low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+    info = np.finfo(X.dtype)
+    with np.errstate(over="ignore"):
+        gap = np.fmax.reduce(high.astype(np.float64) - low, initial=0.0)
+        square = gap * gap * X.shape[1]
+    if not square <= info.max:
+        raise ValueError("X holds values too large to square: scale X.")
+    if small and gap > 0 and square < info.smallest_normal / info.eps:
+        raise ValueError("the rows of X differ by too little to square: scale X.")
+
+
 def unit(X):
     """Rows of length 1, for directions in place of places."""
     if isinstance(X, rows.DatasetRows):

@@ -29,7 +29,7 @@ from ..core.progress import SILENT
 from ..core.random import rng_from
 from ..params import Count, Fraction, NonNegative, Verbosity
 from ..typing import Seed
-from .starts import Init, enough, start, starts, weights
+from .starts import Init, check_scale, enough, start, starts, weights
 from .turns import distances, nearest, spread
 
 
@@ -154,6 +154,7 @@ class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         enough(X, self.n_clusters)
         if self.trim == 1:
             raise ValueError("trim=1 leaves no row to cluster; take less.")
+        check_scale(X)
         rng = rng_from(self.random_state)
         tol = self.tol * spread(X, w.astype(X.dtype))[1]
         n_init = starts(self.init, self.n_init)
@@ -169,14 +170,16 @@ class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         result = self._drive(best, total=total, X=X, snapshot=keep)
         state = result.state
         self.cluster_centers_, self.inertia_ = state.centers, state.objective
-        D = distances(X, state.centers).min(axis=1)
-        self.radius_ = float(D[state.kept > 0].max()) * (1 + 1e-9)
-        self.labels_ = self.predict(X)
+        D = distances(X, state.centers)
+        self.radius_ = float(D.min(axis=1)[state.kept > 0].max()) * (1 + 1e-9)
+        self.labels_ = self._labels(D)
         return self
 
     def predict(self, X):
         """The nearest centre, or -1 for a row farther than `radius_` from all."""
-        D = self.transform(X)
+        return self._labels(self.transform(X))
+
+    def _labels(self, D):
         z = np.argmin(D, axis=1)
         return np.where(D.min(axis=1) <= self.radius_, z, -1)
 

@@ -32,6 +32,7 @@ from ..core.random import rng_from
 from ..params import Count, NonNegative
 from ..typing import Seed
 from .kmeans import KMeans
+from .starts import check_scale
 from .turns import nearest
 
 
@@ -118,6 +119,7 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
             Row weights; k is the same as k equal rows.
         """
         X, w = self._begin(X, sample_weight=sample_weight, order="C")
+        check_scale(X)
         how = {"n_init": self.n_init, "max_iter": self.max_iter, "tol": self.tol}
         how["random_state"] = rng_from(self.random_state)
         model, self.codebook_ = codebook(X, w, self.n_codes, how)

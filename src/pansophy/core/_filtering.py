@@ -31,7 +31,7 @@ GAP = 64  # between small arrays: closer ones are taken for overlapping, and slo
 TINY = 1e-280  # messages that meet in less than this have lost their digits
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, inline="always")
+@njit(cache=True, nogil=True, fastmath=FAST)
 def row_times(a, A, out):
     """out = a A for a (k,), A (k, k), k a multiple of 8.
 
@@ -56,9 +56,12 @@ def largest(row):
     """The largest entry of a row of 8, 16, ... entries; 0 if it is not finite."""
     a, b, c, d = row[0], row[1], row[2], row[3]
     for j in range(4, len(row), 4):
-        a, b = max(a, row[j]), max(b, row[j + 1])
-        c, d = max(c, row[j + 2]), max(d, row[j + 3])
-    high = max(max(a, b), max(c, d))
+        a = a if a > row[j] else row[j]
+        b = b if b > row[j + 1] else row[j + 1]
+        c = c if c > row[j + 2] else row[j + 2]
+        d = d if d > row[j + 3] else row[j + 3]
+    a, c = a if a > b else b, c if c > d else d
+    high = a if a > c else c
     return high if -math.inf < high < math.inf else 0.0
 
 
@@ -104,7 +107,7 @@ def exp_rows(log_table, out, top):
             row[j] *= two[j]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, inline="always")
+@njit(cache=True, nogil=True, fastmath=FAST)
 def times8(a, A, weight, scale, out):
     """out = (a A) weight scale for k = 8, in registers."""
     a0, a1, a2, a3 = a[0], a[1], a[2], a[3]
@@ -115,7 +118,7 @@ def times8(a, A, weight, scale, out):
         out[j] = (low + high) * (weight[j] * scale)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, inline="always")
+@njit(cache=True, nogil=True, fastmath=FAST)
 def dot(a, b):
     """sum_j a_j b_j in eight chains, for a multiple of 8."""
     s0, s1, s2, s3 = a[0] * b[0], a[1] * b[1], a[2] * b[2], a[3] * b[3]
@@ -132,6 +135,17 @@ def dot(a, b):
     return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 
 
+@njit(cache=True, nogil=True)
+def spaced(M):
+    """A copy of M with room behind each row, written out: it compiles in no time."""
+    k = M.shape[0]
+    N = np.empty((k, k + GAP))
+    for i in range(k):
+        for j in range(k):
+            N[i, j] = M[i, j]
+    return N
+
+
 @njit(cache=True, nogil=True, fastmath=FAST)
 def sweep(first, M, table, top, index, t, step, count, out):
     """Eq. (1) over `count` steps from t in direction `step`; returns log p.
@@ -139,9 +153,7 @@ def sweep(first, M, table, top, index, t, step, count, out):
     Begins with `first` in place of the product. Where the sum of a row is 0 log p
     is -inf and the rows from there on are not set.
     """
-    k, ones = M.shape[0], np.ones(M.shape[0])
-    N = np.empty((k, k + GAP))
-    N[:, :k] = M
+    k, ones, N = M.shape[0], np.ones(M.shape[0]), spaced(M)
     loglik, product, total = 0.0, 1.0, 1.0
     for s in range(count):
         x = index[t]
@@ -150,7 +162,8 @@ def sweep(first, M, table, top, index, t, step, count, out):
             times8(out[t - step], N, L, inverse, row)
         else:
             if s == 0:
-                row[:] = first
+                for j in range(k):
+                    row[j] = first[j]
             else:
                 row_times(out[t - step], M, row)
             for j in range(k):
@@ -167,7 +180,7 @@ def sweep(first, M, table, top, index, t, step, count, out):
     return loglik + math.log(product)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, inline="always")
+@njit(cache=True, nogil=True, fastmath=FAST)
 def add_pairs(P, stored, t, step, pairs):
     """pairs += sum over eight steps of P_c (outer) stored[t + c step]."""
     k = pairs.shape[0]
@@ -214,11 +227,12 @@ def meet(before, begins, M, table, top, index, t, step, count, stored, each, cou
     """
     k, width, small = M.shape[0], counts.shape[1], M.shape[0] == 8
     block = 64 if small else 8  # steps whose pairs are added up together
-    P = np.zeros((8, block) if small else (block, k))
+    P = np.zeros((8, block if small else k))
     V = np.zeros((8, block if small else 0))
-    N, work, ones = np.empty((k, k + GAP)), np.empty((2, k + GAP)), np.ones(k)
+    N, work, ones = spaced(M), np.empty((2, k + GAP)), np.ones(k)
     u, pred = work[0, :k], work[1, :k]
-    N[:, :k], u[:], pred[:] = M, before, before
+    for j in range(k):
+        u[j] = pred[j] = before[j]
     loglik, product, total = 0.0, 1.0, 1.0 if begins else dot(u, ones)
     waiting, since = 0, t
     for s in range(count):
@@ -255,7 +269,8 @@ def meet(before, begins, M, table, top, index, t, step, count, stored, each, cou
             for j in range(width):
                 row[j] += pred[j] * other[j] * share
         if s == count - 1:
-            edge[:] = pred * other * share
+            for j in range(k):
+                edge[j] = pred[j] * other[j] * share
         inverse = 1.0 / total
         for j in range(k):
             u[j] = pred[j] * (L[j] * inverse)
@@ -269,11 +284,16 @@ def meet(before, begins, M, table, top, index, t, step, count, stored, each, cou
             product = 1.0
         t += step
     if small:
-        P[:, waiting:] = 0.0
+        for j in range(8):
+            for c in range(waiting, block):
+                P[j, c] = 0.0
         dot_pairs(P, V, pairs, width)
     else:
         for c in range(waiting):
-            pairs += np.outer(P[c], stored[since + c * step])
+            p, other = P[c], stored[since + c * step]
+            for i in range(k):
+                for j in range(k):
+                    pairs[i, j] += p[i] * other[j]
     return loglik + math.log(product)
 
 
@@ -286,9 +306,12 @@ def expected(start, A, table, top, index, ends, each, counts, pairs, logliks):
     """
     k, longest, begin = A.shape[0], 0, 0
     for end in ends:
-        longest = max(longest, end - begin)
+        longest = end - begin if end - begin > longest else longest
         begin = end
-    AT, stored = np.ascontiguousarray(A.T), np.empty((longest, k))
+    AT, stored = np.empty((k, k)), np.empty((longest, k))
+    for i in range(k):
+        for j in range(k):
+            AT[i, j] = A[j, i]
     ones, edge, first, begin = np.ones(k), np.empty(k), np.zeros(k), 0
     for s, end in enumerate(ends):
         n = end - begin
@@ -300,7 +323,8 @@ def expected(start, A, table, top, index, ends, each, counts, pairs, logliks):
                     pairs, edge)  # fmt: skip
         if math.isnan(back):
             return first, False
-        first += edge
+        for j in range(k):
+            first[j] += edge[j]
         begin = end
     return first, True
 
@@ -310,7 +334,7 @@ def beliefs(start, A, table, top, index, ends, out, logliks):
     """Filtered beliefs into out (n, k), unless it is empty; log p of each sequence."""
     k, longest, begin = A.shape[0], 0, 0
     for end in ends:
-        longest = max(longest, end - begin)
+        longest = end - begin if end - begin > longest else longest
         begin = end
     stored, ones, begin = np.empty((longest, k)), np.ones(k), 0
     for s, end in enumerate(ends):

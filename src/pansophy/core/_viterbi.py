@@ -6,11 +6,14 @@ The best score of a path that ends in j at step t, and where it came from:
 
 Only the pointers w are kept, a byte or two each. Run backward over a long sequence
 the same loop gives the best score of what follows, so the two halves can be done at
-the same time and joined at the best state in the middle.
+the same time and joined at the best state in the middle. Sequences of few states go
+side by side, as in `_side_by_side`.
 """
 
 import numpy as np
 from numba import njit
+
+from ._side_by_side import look
 
 
 @njit(cache=True, nogil=True, fastmath={"nsz"}, inline="always")
@@ -89,3 +92,69 @@ def best_paths(log_start, log_A, log_table, index, ends, pointers, path, scores)
         scores[s] = d[z]
         trace(pointers, z, n - 1, 1, n, path[begin:end])
         begin = end
+
+
+@njit(cache=True, nogil=True, fastmath={"nsz"})
+def best_across(d, M, best, arg, where):
+    """best_before in each lane, for d (k, w); pointers (k, w) into `where`."""
+    k, w = d.shape
+    rest = 1 + (k - 1) // 4 * 4
+    for j in range(k):
+        top, p = best[j], where[j]
+        for c in range(w):
+            top[c] = d[0, c] + M[0, j]
+            arg[c] = 0
+        for i in range(1, rest, 4):
+            m0, m1, m2, m3 = M[i, j], M[i + 1, j], M[i + 2, j], M[i + 3, j]
+            d0, d1, d2, d3 = d[i], d[i + 1], d[i + 2], d[i + 3]
+            for c in range(w):
+                v0, v1, v2, v3 = d0[c] + m0, d1[c] + m1, d2[c] + m2, d3[c] + m3
+                g0 = i + 1 if v1 > v0 else i
+                v0 = v1 if v1 > v0 else v0
+                g2 = i + 3 if v3 > v2 else i + 2
+                v2 = v3 if v3 > v2 else v2
+                g0 = g2 if v2 > v0 else g0
+                v0 = v2 if v2 > v0 else v0
+                arg[c] = g0 if v0 > top[c] else arg[c]
+                top[c] = v0 if v0 > top[c] else top[c]
+        for i in range(rest, k):
+            m, row = M[i, j], d[i]
+            for c in range(w):
+                v = row[c] + m
+                arg[c] = i if v > top[c] else arg[c]
+                top[c] = v if v > top[c] else top[c]
+        for c in range(w):
+            p[c] = arg[c]
+
+
+@njit(cache=True, nogil=True, fastmath={"nsz"})
+def climb_side(first, M, table, at, lengths, pointers, d):
+    """Eq. (1) in each lane from `first`: the last scores into d (k, w).
+
+    Pointers of step t go into pointers[t % len(pointers)].
+    """
+    k, w = first.shape
+    seen, best, arg = np.empty((k, w)), np.empty((k, w)), np.zeros(w, np.int64)
+    for j in range(k):
+        for c in range(w):
+            best[j, c] = first[j, c]
+    for t in range(at.shape[0]):
+        if t > 0:
+            best_across(d, M, best, arg, pointers[t % pointers.shape[0]])
+        look(table, at[t], seen)
+        for j in range(k):
+            out, new, L = d[j], best[j], seen[j]
+            for c in range(w):
+                v = new[c] + L[c]
+                out[c] = v if t < lengths[c] else out[c]
+
+
+@njit(cache=True, nogil=True)
+def trace_side(pointers, z, begins, lengths, path):
+    """Follow the pointers of each lane from its last state z (w,)."""
+    for t in range(lengths[0] - 1, -1, -1):
+        for c in range(len(z)):
+            if t < lengths[c]:
+                path[begins[c] + t] = z[c]
+                if t > 0:
+                    z[c] = pointers[t, z[c], c]

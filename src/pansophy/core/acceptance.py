@@ -15,6 +15,10 @@ Refs      [Metropolis1953] [Hastings1970] eq. (1); [Kirkpatrick1983] temperature
 import numpy as np
 
 
+class ErgodicityWarning(UserWarning):
+    """A chain may be unable to reach all of its target."""
+
+
 def accept(log_ratio):
     """alpha of eq. (1) from its logarithm; NaN (a density that failed) rejects."""
     alpha = np.exp(np.minimum(log_ratio, 0.0))

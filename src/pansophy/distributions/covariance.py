@@ -67,7 +67,7 @@ def inverse_factor(C):
 
 def singular(C):
     """The error for covariances that are not positive definite, naming one."""
-    C = np.atleast_3d(arrays.to_numpy(C))
+    C = arrays.to_numpy(C)
     C = C.reshape(-1, *C.shape[-2:])
     values = np.array(
         [np.linalg.eigvalsh(c)[0] if np.isfinite(c).all() else np.nan for c in C]

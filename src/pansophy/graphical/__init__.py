@@ -7,6 +7,7 @@ from .chow_liu import chow_liu
 from .clique_tree import InferenceCost
 from .coding import decode, encode
 from .counts import Counts
+from .cuts import Cut, alpha_expansion, binary_cut, graph_cut
 from .cutset import Conditioned, cutset_conditioning
 from .dags import all_dags
 from .elimination import enumerate_joint
@@ -15,9 +16,8 @@ from .examples import alarm, random_network, sprinkler, student
 from .explain import ExplainingAway, explaining_away
 from .factor_graph import FactorGraph, to_factor_graph
 from .factors import Factor
-from .gaussian_bp import GaussianBeliefs, gaussian_bp
-from .gibbs import ErgodicityWarning, GibbsDraws, gibbs
-from .graph_cut import Cut, alpha_expansion, binary_cut, graph_cut
+from .gaussian_messages import GaussianBeliefs, gaussian_bp
+from .gibbs_sampling import ErgodicityWarning, GibbsDraws, gibbs
 from .grid_crf import GridCRF
 from .incomplete import fit_em
 from .ising import IsingGrid
@@ -45,7 +45,7 @@ from .separation import Separation, d_separated, gate, markov_blanket
 from .structure import StructureSearch
 from .tan import TreeAugmentedNB
 from .templates import to_bayesian_network
-from .trw import trw
+from .tree_reweighted import trw
 from .two_stage import TwoStage
 
 __all__ = [

@@ -37,7 +37,7 @@ from . import network_queries as queries
 from . import network_rows as rows
 from .ancestral import ancestral, resampled, weights_of
 from .clique_tree import InferenceCost
-from .definitions import defined, described
+from .definitions import checked_parts, defined, described
 from .drawing import network_dot, network_svg
 from .factors import Factor, factor
 from .inference import Inference
@@ -45,7 +45,7 @@ from .limits import MAX_TABLE, impossible
 from .linear_gaussian import joint_normal
 from .names import Space
 from .network_fit import learn
-from .nodes import Node, Table, as_node
+from .nodes import Node, Table
 from .posterior import Explanation, NormalMixture, Parameters, Posterior
 from .separation import Separation, d_separated, markov_blanket
 
@@ -140,16 +140,14 @@ class BayesianNetwork(Density, Estimator):
     @classmethod
     def from_nodes(cls, space, parents, nodes, **params) -> "BayesianNetwork":
         """A network of a `Space`, parents, and nodes (an array is a `Table`)."""
+        space, parents, nodes = checked_parts(space, parents, nodes)
         names = space.names
-        topological_order(parents, names)
         edges = [(names[p], names[i]) for i, above in enumerate(parents) for p in above]
         known = {v: list(s) for v, s in zip(*space, strict=True) if s}
         params.setdefault("states", known)
         network = cls(edges, **params)
         check_params(network)
-        network.space_ = space
-        network.parents_ = tuple(tuple(int(p) for p in above) for above in parents)
-        network.nodes_ = tuple(as_node(value) for value in nodes)
+        network.space_, network.parents_, network.nodes_ = space, parents, nodes
         network.n_features_in_ = len(names)
         network.feature_names_in_ = np.array(names, dtype=object)
         return network
@@ -237,10 +235,7 @@ class BayesianNetwork(Density, Estimator):
 
     def probability(self, event: Mapping, given: Mapping | None = None) -> float:
         """P(event | given) for states by name."""
-        base = self.log_prob(given) if given else 0.0
-        if base == -np.inf:
-            raise ValueError(impossible(given))
-        return float(np.exp(self.log_prob({**(given or {}), **event}) - base))
+        return queries.probability(self, event, given)
 
     def predict(self, X):
         """X with every missing value filled in: likeliest state, or mean.
@@ -313,7 +308,7 @@ class BayesianNetwork(Density, Estimator):
 
     def gibbs(self, n_samples: int = 1000, *, evidence=None, **options):
         """Rows by Gibbs sampling; options as in `pansophy.graphical.gibbs`."""
-        from .gibbs import gibbs
+        from .gibbs_sampling import gibbs
 
         return gibbs(self, n_samples, evidence=evidence, **options)
 

@@ -23,11 +23,12 @@ import numpy as np
 
 from .assembled import tables_of
 from .bayesian_network import BayesianNetwork
-from .names import Space
+from .names import Space, checked_states
 
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-TOKEN = re.compile(r'"[^"]*"|[{}()\[\];,|]|[^\s{}()\[\];,|"]+')
-PLAIN = re.compile(r'[^\s{}()\[\];,|"]+')
+COMMENT = r"//[^\n]*|/\*.*?\*/"
+WORD = r'(?:(?!//|/\*)[^\s{}()\[\];,|"])+'
+TOKEN = re.compile(rf'"[^"]*"|{COMMENT}|[{{}}()\[\];,|]|{WORD}', re.DOTALL)
+PLAIN = re.compile(WORD)
 ROUNDING = 1e-2  # how far a row of a file may be from summing to 1
 
 
@@ -35,7 +36,8 @@ class Reader:
     """The words of a text, one after another."""
 
     def __init__(self, text: str):
-        self.words = TOKEN.findall(COMMENT.sub(" ", text))
+        found = TOKEN.findall(text.removeprefix("\ufeff"))
+        self.words = [w for w in found if not w.startswith(("//", "/*"))]
         self.at = 0
 
     def __bool__(self):
@@ -82,8 +84,12 @@ def read_variable(r: Reader):
             kind = r.next()
             if kind != "discrete":
                 raise ValueError(f"variable {name!r} is {kind}: only discrete is read.")
-            r.until("{")
-            states = tuple(r.until("}"))
+            told = [w for w in r.until("{") if w not in "[]"]
+            states = checked_states(r.until("}"), name)
+            if told and told != [str(len(states))]:
+                raise ValueError(
+                    f"variable {name!r} lists {len(states)} states, not {told[0]}."
+                )
             r.until(";")
         else:
             r.until(";")
@@ -170,11 +176,15 @@ def parse_bif(text: str):
             r.until(";")
         else:
             raise ValueError(f"the BIF text has {word!r} where a block should begin.")
+    if not states:
+        raise ValueError("the BIF text has no variable.")
     space = Space(tuple(states), tuple(states.values()))
     parents: list[tuple[int, ...]] = [()] * len(states)
     tables: list = [None] * len(states)
     for own, above, rows in parts:
         j = space.number(own)
+        if tables[j] is not None:
+            raise ValueError(f"variable {own!r} has two probability blocks.")
         parents[j] = tuple(space.number(v) for v in above)
         tables[j] = filled(own, above, rows, space)
     for name, table in zip(space.names, tables, strict=True):
@@ -215,15 +225,23 @@ def read_bif(source):
 def text_of(source) -> str:
     if hasattr(source, "read"):
         data = source.read()
-        return data.decode() if isinstance(data, bytes) else data
+        return decoded(data) if isinstance(data, bytes) else data
     if isinstance(source, str) and "{" in source:
         return source
     path = Path(source)
     if path.suffix == ".gz":
         import gzip
 
-        return gzip.decompress(path.read_bytes()).decode()
-    return path.read_text()
+        return decoded(gzip.decompress(path.read_bytes()))
+    return decoded(path.read_bytes())
+
+
+def decoded(data: bytes) -> str:
+    """Text in UTF-8, or in the Latin alphabet of old files."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
 
 
 def quoted(word) -> str:
@@ -246,6 +264,7 @@ def write_bif(network, path: str | PathLike | None = None, *, name="network") ->
     space, parents, tables = tables_of(network)
     lines = [f"network {quoted(name)} {{\n}}"]
     for variable, states in zip(space.names, space.states, strict=True):
+        checked_states([str(s) for s in states], variable)  # 1 and "1" look alike
         listed = ", ".join(quoted(s) for s in states)
         kind = f"type discrete [ {len(states)} ] {{ {listed} }};"
         lines.append(f"variable {quoted(variable)} {{\n  {kind}\n}}")
@@ -264,5 +283,5 @@ def write_bif(network, path: str | PathLike | None = None, *, name="network") ->
         lines.append("}")
     text = "\n".join(lines) + "\n"
     if path is not None:
-        Path(path).write_text(text)
+        Path(path).write_text(text, encoding="utf-8")
     return text

@@ -27,7 +27,7 @@ from .chain_field import (
     small,
     surprise,
 )
-from .tokens import Vocabulary, is_tokens, vectorize
+from .tokens import Vocabulary, is_tokens, listed, refuse_strange, vectorize
 
 
 @dataclass(eq=False, repr=False)
@@ -119,12 +119,9 @@ class ChainCRF(Estimator):
         self : object
         """
         check_params(self)
+        X = listed(X)
         M, ends = self._read(X, lengths, fitting=True)
-        labels = flat_labels(y)
-        if len(labels) != M.shape[0]:
-            raise ValueError(
-                f"X has {M.shape[0]} tokens, but y has {len(labels)} labels."
-            )
+        labels = matched(y, ends)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         k = len(self.classes_)
         F = features(M, codes, k, self.all_possible_states)
@@ -198,11 +195,14 @@ class ChainCRF(Estimator):
         from ..state_space.sequences import joined, sequence_ends, stacked
 
         if is_tokens(X):
+            if lengths is not None:
+                raise ValueError("a list of sequences has its lengths already.")
             words = None if fitting else Vocabulary(self.names_, self.values_)
             M, ends, words = vectorize(X, words)
             if fitting:
                 M = self._keep_frequent(M, words)
         else:
+            refuse_strange(X)
             if scipy.sparse.issparse(X):
                 M = scipy.sparse.csr_array(X)
                 ends = sequence_ends(M.shape[0], lengths)
@@ -242,12 +242,16 @@ class ChainCRF(Estimator):
 
     def predict(self, X, lengths=None):
         """The likeliest labels of each sequence, in the form of X: lists, or (n,)."""
+        X = listed(X)
+        if isinstance(X, list) and not X:
+            return []
         chain, evidence, _ = self._look(X, lengths)
         labels = self.classes_[viterbi(chain, evidence)[0]]
         return like(labels, evidence.ends, X)
 
     def predict_proba(self, X, lengths=None):
         """Marginal probability of the labels of every token, in the form of X."""
+        X = listed(X)
         chain, evidence, _ = self._look(X, lengths)
         P, _ = smooth(chain, evidence)
         return like(P, evidence.ends, X)
@@ -261,8 +265,8 @@ class ChainCRF(Estimator):
 
     def log_likelihood(self, X, y, lengths=None) -> float:
         """log P(y | x), all sequences together."""
-        chain, evidence, extra = self._look(X, lengths)
-        labels = flat_labels(y)
+        chain, evidence, extra = self._look(listed(X), lengths)
+        labels = matched(y, evidence.ends)
         codes = np.searchsorted(self.classes_, labels)
         codes = np.minimum(codes, len(self.classes_) - 1)
         if (self.classes_[codes] != labels).any():
@@ -275,8 +279,11 @@ class ChainCRF(Estimator):
 
     def score(self, X, y, lengths=None) -> float:
         """Share of tokens with the right label."""
-        found = self.predict(X, lengths)
-        return float(np.mean(flat_labels(found) == flat_labels(y)))
+        X = listed(X)
+        found = flat_labels(self.predict(X, lengths))
+        parts = [len(s) for s in X] if isinstance(X, (list, tuple)) else lengths
+        ends = np.cumsum([len(found)] if parts is None else parts)
+        return float(np.mean(found == matched(y, ends)))
 
     @property
     def attributes_(self) -> list[str]:
@@ -307,11 +314,36 @@ class ChainCRF(Estimator):
 
 def flat_labels(y):
     """Labels one after the other."""
-    if isinstance(y, (list, tuple)) and len(y) and isinstance(y[0], (list, tuple)):
-        return np.array([v for part in y for v in part])
-    if isinstance(y, (list, tuple)) and len(y) and hasattr(y[0], "__array__"):
-        return np.concatenate([np.atleast_1d(part) for part in y])
-    return np.asarray(y)
+    if not is_nested(y):
+        return np.asarray(y)
+    labels = [v for part in y for v in part]
+    if len({isinstance(v, str) for v in labels}) > 1 or None in labels:
+        raise ValueError("labels of y must be all texts or all numbers, none missing.")
+    return np.array(labels)
+
+
+def is_nested(y) -> bool:
+    """Whether y is a list of sequences of labels."""
+    held = isinstance(y, (list, tuple)) and len(y) > 0
+    return held and (isinstance(y[0], (list, tuple)) or np.ndim(y[0]) > 0)
+
+
+def matched(y, ends):
+    """Labels one after the other, if there is one for each token of each sequence."""
+    y = listed(y)
+    labels = flat_labels(y)
+    if is_nested(y):
+        if len(y) != len(ends):
+            raise ValueError(f"X has {len(ends)} sequences, but y has {len(y)}.")
+        pairs = zip(np.diff(ends, prepend=0).tolist(), map(len, y), strict=True)
+        for i, (told, have) in enumerate(pairs):
+            if told != have:
+                raise ValueError(
+                    f"sequence {i} of X has {told} tokens, but y has {have} labels."
+                )
+    if len(labels) != ends[-1]:
+        raise ValueError(f"X has {ends[-1]} tokens, but y has {len(labels)} labels.")
+    return labels
 
 
 def like(values, ends, X):

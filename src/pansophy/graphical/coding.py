@@ -13,6 +13,7 @@ Shapes    codes (n, d)   states d tuples of m_j labels
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -176,7 +177,7 @@ def from_frame(series):
             return codes, tuple(int(v) for v in labels)
         return values, None
     native = series.to_native()
-    held = getattr(native, "array", None)
+    held: Any = getattr(native, "array", None)
     if hasattr(held, "categories"):  # pandas
         return ordered(np.asarray(held.codes), held.categories.tolist())
     if hasattr(native, "factorize"):

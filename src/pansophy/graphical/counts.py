@@ -46,6 +46,28 @@ def each(function, items, work: float):
         pass
 
 
+def checked_codes(codes, sizes) -> np.ndarray:
+    """Codes (n, d) that name a state of each column, or -1; the loops rely on it."""
+    codes = np.asarray(codes)
+    if codes.ndim != 2 or codes.shape[1] != len(sizes):
+        raise ValueError(
+            f"codes need a column for each of {len(sizes)} variables, got shape "
+            f"{codes.shape}."
+        )
+    if codes.dtype.kind not in "iub" and not (codes == np.floor(codes)).all():
+        raise ValueError("codes must be whole numbers, -1 where missing.")
+    if len(codes):
+        low, high = codes.min(axis=0), codes.max(axis=0)
+        bad = np.flatnonzero((low < -1) | (high >= np.asarray(sizes)))
+        if len(bad):
+            j = int(bad[0])
+            raise ValueError(
+                f"codes of column {j} must be from -1 (missing) to {sizes[j] - 1}, got "
+                f"{low[j]} to {high[j]}."
+            )
+    return codes
+
+
 class Counts:
     """Tables of counts of coded rows, eq. (1).
 
@@ -67,7 +89,7 @@ class Counts:
     """
 
     def __init__(self, codes, sizes, weights=None):
-        codes = np.asarray(codes)
+        codes = checked_codes(codes, sizes)
         top = max(sizes, default=0)
         small = np.int8 if top <= 127 else np.int32
         self.columns = np.ascontiguousarray(codes.T, dtype=small)  # (d, n)
@@ -75,6 +97,8 @@ class Counts:
         self.d, self.n = self.columns.shape
         self.weighted = weights is not None
         self.w = np.ones(1) if weights is None else np.asarray(weights, np.float64)
+        if self.weighted and self.w.shape != (self.n,):
+            raise ValueError(f"{self.n} rows need as many weights: {self.w.shape}.")
         self.total = float(self.w.sum()) if self.weighted else float(self.n)
         self.missing = bool(self.n) and bool((self.columns < 0).any())
         self._bits = None

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..distributions.tables import split_key
 from ..graphs.directed import topological_order
-from .names import Space, nearest
-from .nodes import ConditionalLinear, LinearGaussian, Node, Table
+from .names import Space, checked_states, nearest
+from .nodes import ConditionalLinear, LinearGaussian, Node, Table, as_node
 
 CLOSE = 1e-6  # how far from 1 the sum of a row may be
 
@@ -35,6 +35,8 @@ def defined(tables: Mapping[str, Any], states=None) -> Definition:
         own, given = split_key(str(key))
         if own in parsed:
             raise ValueError(f"{own!r} has two tables.")
+        if len(set(given)) < len(given):
+            raise ValueError(f"{own!r} has the same parent twice: {key!r}.")
         parsed[own] = given, value
     names = tuple(parsed)
     place = {v: i for i, v in enumerate(names)}
@@ -53,7 +55,7 @@ def defined(tables: Mapping[str, Any], states=None) -> Definition:
     nodes: list[Any] = [None] * len(names)
     for i in order:
         told = (states or {}).get(names[i])
-        told = None if told is None else tuple(told)
+        told = None if told is None else checked_states(told, names[i])
         above = [len(labels[p]) for p in parents[i]]
         value = parsed[names[i]][1]
         given = [names[p] for p in parents[i]]
@@ -69,20 +71,52 @@ def defined(tables: Mapping[str, Any], states=None) -> Definition:
     return Definition(space, parents, tuple(nodes))
 
 
-def read_table(value, name, given, above, told):
+def checked_parts(space: Space, parents, nodes) -> Definition:
+    """A network of parts made elsewhere, if they fit; the loops rely on it."""
+    names, known = space.names, set(range(len(space.names)))
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise ValueError(f"two variables are called {name!r}: rename one of them.")
+    parents = tuple(tuple(int(p) for p in above) for above in parents)
+    nodes = tuple(as_node(value) for value in nodes)
+    whole = len(names) == len(parents) == len(nodes)
+    if not whole or not all(known.issuperset(above) for above in parents):
+        raise ValueError(
+            f"{len(names)} variables need as many tuples of parents, by number, and as "
+            f"many nodes, got {len(parents)} and {len(nodes)}."
+        )
+    topological_order(parents, names)
+    for i, node in enumerate(nodes):
+        above = [space.sizes[p] for p in parents[i]]
+        given = [names[p] for p in parents[i]]
+        if space.is_discrete(i):
+            value = node.prob if isinstance(node, Table) else node
+            read_table(value, names[i], given, above, space.states[i], compact=False)
+            check_rows(value, i, parents, space)
+        else:
+            checked_gaussian(node, names[i], given, above)
+    return Definition(space, parents, nodes)
+
+
+def read_table(value, name, given, above, told, *, compact=True):
     """A table with its own axis completed, and the states of the variable."""
     if 0 in above:
         continuous = given[above.index(0)]
         raise ValueError(
             f"discrete {name!r} cannot have the continuous parent {continuous!r}."
         )
-    prob = np.asarray(value, dtype=np.float64)
-    if prob.ndim == len(above):  # compact with two states
+    try:
+        prob = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"the table of {name!r} must be an array of numbers, got {value!r}."
+        ) from None
+    if compact and prob.ndim == len(above):  # with two states
         prob = prob[..., None]
         size = 2 if told is None else len(told)
     else:
         size = prob.shape[-1] if told is None and prob.ndim else len(told or ())
-    if prob.shape == (*above, size - 1):
+    if compact and prob.shape == (*above, size - 1):
         prob = np.concatenate([prob, 1 - prob.sum(axis=-1, keepdims=True)], axis=-1)
     if prob.shape != (*above, size):
         shown = f"{name!r} given {', '.join(map(repr, given))}" if given else repr(name)
@@ -112,6 +146,11 @@ def check_rows(prob, i, parents, space: Space) -> None:
 
 def checked_gaussian(node, name, given, above):
     """A continuous node whose shape fits its parents."""
+    if not isinstance(node, (LinearGaussian, ConditionalLinear)):
+        raise ValueError(
+            f"{name!r} has no states and needs a LinearGaussian or ConditionalLinear, "
+            f"got a {type(node).__name__}."
+        )
     places = tuple(j for j, r in enumerate(above) if r > 0)
     if isinstance(node, LinearGaussian):
         if places:

@@ -11,6 +11,7 @@ the effect takes it back. The report has the numbers of (1) and what the graph s
 Refs      [Pearl1988] ch. 2; [Wellman1993]
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,8 +86,9 @@ def explaining_away(network, cause, other, effect, *, state=None) -> ExplainingA
     network : BayesianNetwork
     cause, other : name
         Two discrete variables.
-    effect : dict
-        What is seen, by name: an effect of both, or something below it.
+    effect : dict or name
+        What is seen, by name: an effect of both, or something below it. A name alone
+        is seen in its last state.
     state : label, optional
         State of the cause to follow; its last one by default.
 
@@ -104,8 +106,9 @@ def explaining_away(network, cause, other, effect, *, state=None) -> ExplainingA
     i, j = space.number(cause), space.number(other)
     state = space.states[i][-1] if state is None else state
     space.code(cause, state)
-    effect = dict(effect)
-    both = {}
+    if not isinstance(effect, Mapping):
+        effect = {effect: space.states[space.number(effect)][-1]}
+    effect, both = dict(effect), {}
     for s in space.states[j]:
         seen = {**effect, space.names[j]: s}
         possible = network.log_prob(seen) > -np.inf

@@ -100,6 +100,8 @@ def checked(space: Space, item) -> Factor:
         raise ValueError(
             f"the table over {shown} must have shape {wanted}, got {item.values.shape}."
         )
+    if list(item.variables) != sorted(set(item.variables)):
+        item = factor(item.variables, item.values, item.log_scale)
     if not np.isfinite(item.values).all() or (item.values < 0).any():
         raise ValueError(f"the table over {shown} must hold numbers of at least 0.")
     return item._replace(values=np.asarray(item.values, dtype=float, order="C"))
@@ -133,6 +135,8 @@ class FactorGraph:
 
     def __post_init__(self):
         self.space = space_of(self.variables)
+        if not self.space.names:
+            raise ValueError("a factor graph needs at least one variable.")
         empty = [n for n, s in zip(*self.space, strict=True) if len(s) == 0]
         if empty:
             raise ValueError(

@@ -43,7 +43,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
 from ..params import Count, Flag, NonNegative, Positive, Verbosity, check_params
-from .graph_cut import alpha_expansion
+from .cuts import alpha_expansion
 from .grids import neighbour_pairs
 
 ROUNDS = 100  # of messages, at most

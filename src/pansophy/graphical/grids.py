@@ -15,6 +15,8 @@ Shapes    U (height, width, q)   L (q, q)   a (q, ..., q) with m axes
 Refs      [KramersWannier1941]
 """
 
+from operator import index
+
 import numpy as np
 
 LARGEST = 1 << 20  # joint labels of a row
@@ -94,7 +96,7 @@ def neighbour_pairs(height, width, periodic=False):
 def checked_shape(shape, boundary):
     """(height, width) as two whole numbers, even ones for a grid without borders."""
     try:
-        height, width = (int(n) for n in shape)
+        height, width = (index(n) for n in shape)
     except (TypeError, ValueError):
         raise ValueError(f"shape must be (height, width), got {shape!r}.") from None
     if height < 1 or width < 1:

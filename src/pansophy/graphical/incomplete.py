@@ -234,6 +234,11 @@ def fit_em(
     n = float(len(codes) if weights is None else np.sum(weights))
     a = [pseudo_counts(c.shape, prior, equivalent_size) for c in fixed]
 
+    if tables is not None:
+        have, want = [np.shape(t) for t in tables], [c.shape for c in fixed]
+        if have != want:
+            raise ValueError(f"tables to start from need shapes {want}, got {have}.")
+
     def expect(tables):
         loglik = sum(float(xlogy(c, t).sum()) for c, t in zip(fixed, tables))
         stats = [c.copy() for c in fixed]

@@ -23,7 +23,7 @@ Refs      [Ising1925]; [Geman1984] Gibbs; [Besag1986] ICM; [Besag1975] eq. (3)
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from ..params import Count, Number, check_params
 from ..typing import Matrix, Words
 from ._ising import ising_sweeps, wrap
 from .grids import checked_shape, neighbour_pairs, transfer
-from .settle import Settling, moved
+from .settle import Settling, check_chain, moved
 
 
 def packed(a, dtype):
@@ -165,6 +165,7 @@ class IsingGrid(Estimator):
         random_state=None,
     ):
         """Pictures (n_samples, height, width) of a Gibbs chain, `thin` sweeps apart."""
+        check_chain(n_samples=n_samples, burn_in=burn_in, thin=thin)
         chain = Chain(self, start, random_state)
         chain.run(burn_in, temperature)
         width = checked_shape(self.shape, self.boundary)[1]
@@ -187,6 +188,7 @@ class IsingGrid(Estimator):
             raise ValueError(f"method must be 'exact' or 'gibbs', got {method!r}.")
         if method == "exact":
             return self._exact()[1][..., 1]
+        check_chain(n_samples=n_samples, burn_in=burn_in)
         chain = Chain(self, None, random_state)
         chain.run(burn_in)
         total = np.zeros(chain.x.shape)
@@ -238,12 +240,18 @@ class IsingGrid(Estimator):
 
     def map(self):
         """Picture of the lowest E of all, by `graph_cut`."""
-        from .graph_cut import graph_cut
+        from .cuts import graph_cut
 
         return graph_cut(self).labels
 
     @classmethod
-    def learn(cls, pictures, *, boundary="free", max_iter: Count = 50):
+    def learn(
+        cls,
+        pictures,
+        *,
+        boundary: Literal["free", "periodic"] = "free",
+        max_iter: Count = 50,
+    ):
         """The grid whose coupling and field suit one or many pictures best, eq. (3)."""
         s = np.asarray(pictures)
         s = s[None] if s.ndim == 2 else s
@@ -275,6 +283,10 @@ class Chain:
         self.kind = packed(kind.reshape(h.shape), np.int32)
         if start is None:
             start = 2 * rng.integers(0, 2, h.shape, dtype=np.int8) - 1
+        if np.shape(start) != h.shape:
+            raise ValueError(
+                f"start must be one picture of shape {h.shape}, got {np.shape(start)}."
+            )
         self.x = packed(grid._spins(start), np.int8)
         self.wrapped = grid.boundary == "periodic"
         if self.wrapped:
@@ -283,11 +295,11 @@ class Chain:
         half = self.x.shape[2] - 2
         self.lanes = rng.integers(1, 2**32, (4, half), dtype=np.uint32)
         self.row = np.zeros(half, np.uint32)
-        self.table = None, None
+        self.table: tuple[Any, Any] = (None, None)
 
     def run(self, sweeps: int, T: float = 1.0):
         """Update every spin `sweeps` times."""
-        if T <= 0:
+        if not T > 0:
             raise ValueError(f"temperature must be above 0, got {T}.")
         if self.table[0] != T:
             self.table = T, chances(self.J, self.fields, T)

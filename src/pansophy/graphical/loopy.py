@@ -29,7 +29,7 @@ from ._messages import beliefs, incoming, outgoing, residual_sweep, sweep
 from .factor_graph import to_factor_graph
 from .limits import impossible
 from .messages import Beliefs, buffers_of, constant_of, evidence_logs
-from .settle import Settling, moved
+from .settle import Settling, moved, warn_unsettled
 
 
 def check_loopy(damping, max_iter, tol):
@@ -70,7 +70,8 @@ def loopy_bp(model, evidence=None, *, damping: float = 0.0,
     Returns
     -------
     Beliefs
-        With `run`: whether and how it converged. `log_z` is that of eq. (1).
+        With `run`: whether and how it converged; a ConvergenceWarning tells if it
+        did not. `log_z` is that of eq. (1).
 
     Examples
     --------
@@ -95,6 +96,7 @@ def loopy_bp(model, evidence=None, *, damping: float = 0.0,
     M, r = uniform(flat), np.ones(len(flat.variable))
     step = stepper(flat, schedule, int(kind == "max"), M, u, r, damping)
     run = iterate(step, Settling(M, np.inf), max_iter=max_iter, tol=tol, change=moved)
+    warn_unsettled(run, "loopy_bp", "raise damping or max_iter")
     b = beliefs(flat, M, u, r)
     log_z, top = constant_of(graph), np.maximum.reduceat(b, flat.start[:-1])
     if np.isfinite(top).all():
@@ -180,36 +182,24 @@ def mean_field(model, evidence=None, *, max_iter: int = 200, tol: float = 1e-8):
     >>> bool(bound <= graph.log_partition())
     True
     """
-    graph = to_factor_graph(model)
-    if any((f.values <= 0).any() for f in graph.factors):
-        raise ValueError("a mean field needs factors without zeros.")
-    logs = [(f.variables, np.log(f.values) + f.log_scale) for f in graph.factors]
-    at = [[] for _ in graph.sizes]
-    for k, (scope, _) in enumerate(logs):
-        for v in scope:
-            at[v].append(k)
-    known = graph.space.codes(evidence)
-    b = [np.full(s, 1.0 / s) for s in graph.sizes]
-    for v, code in known.items():
-        b[v] = np.eye(graph.sizes[v])[code]
+    from ..sampling.conjugate import DiscreteField
 
-    def mean(k, b, keep=None):
-        scope, table = logs[k]
-        for v in reversed(scope):
-            if v != keep:
-                table = np.tensordot(table, b[v], axes=(scope.index(v), 0))
-        return table
+    check_loopy(0.0, max_iter, tol)
+    graph = to_factor_graph(model)
+    known = graph.space.codes(evidence)
+    field = DiscreteField(graph.sizes, graph.reduced(evidence or {}).factors)
+    first = field.start()
+    for v, code in known.items():
+        first[f"z{v}"] = np.eye(graph.sizes[v])[code]
+    free = [v for v in range(len(graph.sizes)) if v not in known]
 
     def step(state):
-        b = list(state.b)
-        for v in range(len(b)):
-            if v not in known:
-                a = sum((mean(k, b, v) for k in at[v]), np.zeros(graph.sizes[v]))
-                p = np.exp(a - a.max())
-                b[v] = p / p.sum()
-        entropy = -sum(float((p[p > 0] * np.log(p[p > 0])).sum()) for p in b)
-        return Field(b, -(entropy + sum(float(mean(k, b)) for k in range(len(logs)))))
+        b = dict(state.b)
+        for v in free:
+            b[f"z{v}"] = field.update(b, v)  # eq. (2)
+        return Field(b, -field.bound(b))
 
-    run = iterate(step, Field(b, np.inf), max_iter=max_iter, tol=tol)
+    run = iterate(step, Field(first, np.inf), max_iter=max_iter, tol=tol)
+    warn_unsettled(run, "mean_field", "raise max_iter")
     names = graph.space.names
-    return dict(zip(names, run.state.b, strict=True)), -run.objective
+    return dict(zip(names, run.state.b.values(), strict=True)), -run.objective

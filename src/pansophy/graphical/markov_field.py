@@ -112,7 +112,8 @@ class MarkovRandomField(Estimator):
                 )
             for name, size in zip(names, shape, strict=True):
                 sizes.setdefault(name, size)
-        return FactorGraph({**sizes, **(self.states or {})}, tables)
+        space: Any = {**sizes, **(self.states or {})}
+        return FactorGraph(space, tables)
 
     @property
     def space(self) -> Space:
@@ -186,7 +187,7 @@ class MarkovRandomField(Estimator):
 
     def sample(self, n_samples: int = 1, *, random_state=None, **gibbs_options):
         """Rows of states drawn by Gibbs sampling, as a dict of columns."""
-        from .gibbs import gibbs
+        from .gibbs_sampling import gibbs
 
         graph = self._graph()
         draws = gibbs(graph, n_samples, random_state=random_state, **gibbs_options)

@@ -105,7 +105,7 @@ class Space(_Space):
 
 def checked_states(states, name) -> tuple:
     """The states of a variable as a tuple: one or more, each once."""
-    labels = (states,) if isinstance(states, str) else tuple(states)
+    labels = tuple(states)
     if not labels or len(set(labels)) < len(labels):
         raise ValueError(
             f"the states of {name!r} must be one label or more, each once: {states!r}."

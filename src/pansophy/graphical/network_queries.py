@@ -30,6 +30,11 @@ METHODS = (
 def codes_of(model, evidence) -> dict:
     """Evidence by number: codes of states, values of continuous variables."""
     space, out = model.space, {}
+    if evidence is not None and not isinstance(evidence, Mapping):
+        raise TypeError(
+            "evidence must be a dict of states by name, got a "
+            f"{type(evidence).__name__}."
+        )
     for name, value in (evidence or {}).items():
         i = space.number(name)
         if space.is_discrete(i):
@@ -41,6 +46,17 @@ def codes_of(model, evidence) -> dict:
             )
         out[i] = float(value)
     return out
+
+
+def probability(model, event, given=None) -> float:
+    """P(event | given); 0 where they contradict each other."""
+    held, wanted = codes_of(model, given), codes_of(model, event)
+    base = model.log_prob(given) if given else 0.0
+    if base == -np.inf:
+        raise ValueError(impossible(given))
+    if any(held[v] != wanted[v] for v in held.keys() & wanted.keys()):
+        return 0.0
+    return float(np.exp(model.log_prob({**(given or {}), **event}) - base))
 
 
 def ask(
@@ -71,7 +87,7 @@ def ask(
         sampled = n_samples, random_state
         table = WAYS[method](model, query, seen, evidence, like, *sampled)
     if table is None:
-        raise ValueError(impossible(evidence or {}))
+        raise ValueError(impossible({**(evidence or {}), **(likelihood or {})}))
     return posterior(space, query, table)
 
 

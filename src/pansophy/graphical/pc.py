@@ -26,6 +26,7 @@ Refs      [Spirtes2000]; [ColomboMaathuis2014] stable; [Meek1995]
 """
 
 import math
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 from typing import Literal, NamedTuple
@@ -153,7 +154,7 @@ class PC(Estimator):
         that no graph has these arrows.
     edges_ : list of pairs of names
     network_ : BayesianNetwork or None
-        That graph with fitted tables.
+        That graph with fitted tables; None too where a table would be too large.
     n_iter_, converged_, history_ : int, bool, dict
         Rounds, and how many edges were left after each.
     n_features_in_ : int
@@ -203,14 +204,20 @@ class PC(Estimator):
         self.network_, self.edges_ = None, []
         if self.parents_ is not None:
             self.edges_ = edges_of(self.parents_, space.names)
-            self.network_ = (
-                regressed_network(rows, space, self.parents_, w)
-                if counts is None
-                else counted_network(
-                    counts, space, self.parents_, self.prior, self.equivalent_size
-                )
-            )
+            if counts is None:
+                self.network_ = regressed_network(rows, space, self.parents_, w)
+            else:
+                self.network_ = self._counted(counts, space)
         return self
+
+    def _counted(self, counts, space):
+        """The network of tables, or None where one would be too large."""
+        prior = self.prior, self.equivalent_size
+        try:
+            return counted_network(counts, space, self.parents_, *prior)
+        except ValueError as problem:
+            warnings.warn(f"PC leaves network_ None: {problem}", stacklevel=3)
+            return None
 
     def _rounds(self, tests) -> Skeleton:
         d = tests.d

@@ -22,9 +22,9 @@ from ..core.random import rng_from
 from ..params import Number, check_params
 from ..typing import Matrix
 from ._ising import potts_sweeps
-from .graph_cut import alpha_expansion
+from .cuts import alpha_expansion
 from .grids import checked_shape, neighbour_pairs, transfer
-from .settle import Settling, moved
+from .settle import Settling, check_chain, moved
 
 
 @dataclass(eq=False, repr=False)
@@ -84,7 +84,8 @@ class PottsGrid(Estimator):
     @property
     def pairs(self):
         """Pairs (m, 2) of neighbours, pixels numbered along the rows."""
-        return neighbour_pairs(*self.shape, self.boundary == "periodic")
+        height, width = self.shape
+        return neighbour_pairs(height, width, self.boundary == "periodic")
 
     def _labels(self, x):
         height, width, q = self.unary.shape
@@ -125,6 +126,7 @@ class PottsGrid(Estimator):
         `temperature`: T, or a list of T for the sweeps of the burn-in (the last one
         holds afterwards).
         """
+        check_chain(n_samples=n_samples, burn_in=burn_in, thin=thin)
         U, rng = self.unary, rng_from(random_state)
         height, width, q = U.shape
         if start is None:

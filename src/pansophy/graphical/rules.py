@@ -93,7 +93,10 @@ def parse(text, prob, known) -> Rule:
     left, _, right = str(text).partition("|")
     head, state = term(left, known, text)
     pieces = [p for p in re.split(r",|\band\b", right) if p.strip()]
-    conditions = dict(term(p, known, text) for p in pieces)
+    terms = [term(p, known, text) for p in pieces]
+    conditions = dict(terms)
+    if any(conditions[name] != state for name, state in terms):
+        raise ValueError(f"rule {text!r} asks for two states of one variable.")
     if not isinstance(prob, (int, float)) or not 0 <= prob <= 1:
         raise ValueError(
             f"rule {text!r} needs a probability from 0 to 1, got {prob!r}."

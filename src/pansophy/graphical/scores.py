@@ -122,7 +122,8 @@ class GaussianFamilies:
         B = np.linalg.lstsq(self.S[np.ix_(P, P)], self.S[P], rcond=None)[0]
         left = self.S - self.S[:, P] @ B  # scatter that the parents leave
         own, joint = np.diag(left)[Z], left[y, Z]
-        gain = np.where(own > 1e-10 * np.diag(self.S)[Z], joint**2 / own, 0.0)
+        new = own > 1e-10 * np.diag(self.S)[Z]  # not yet told by the parents
+        gain = np.divide(joint**2, own, out=np.zeros(len(Z)), where=new)
         return self.fitted(left[y, y] - gain, y, len(P) + 1)
 
     def fitted(self, left, y, p):

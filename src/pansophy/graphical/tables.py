@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..distributions.categorical import frequencies
+from ..graphs.directed import topological_order
 from .counts import Counts, each
 
 
@@ -31,6 +32,10 @@ def families(parents) -> list[tuple[int, ...]]:
 def family_counts(codes, parents, sizes, weights=None) -> list[np.ndarray]:
     """N of eq. (1) for each node; rows that miss a value of a family are left out."""
     counts, whole = Counts(codes, sizes, weights), families(parents)
+    known = set(range(counts.d))
+    if len(parents) != counts.d or not all(known.issuperset(f) for f in whole):
+        raise ValueError(f"parents must be {counts.d} tuples of column numbers.")
+    topological_order(parents)
     out: list = [None] * len(whole)
 
     def one(j):

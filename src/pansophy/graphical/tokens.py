@@ -2,8 +2,9 @@
 
 A token is a dict of features, or a list of words. A text value makes a yes-or-no
 attribute of the pair (name, value), a number an attribute of that name with that
-value, True is 1, a word of a list an attribute of its own. Attributes are numbered as
-they first appear; those that a fitted model does not know are left out.
+value, True is 1, a word of a list an attribute of its own. A list or set as a value
+is several texts, a dict as a value has features "name:key". Attributes are numbered
+as they first appear; those that a fitted model does not know are left out.
 
 Shapes    one row a token, one column an attribute
 """
@@ -14,6 +15,7 @@ import numpy as np
 import scipy.sparse
 
 PLAIN = (bool, float, int)
+DEEP = (dict, list, tuple, set, frozenset)
 NUMBER = ""  # the value under which numbers of a name are kept
 
 
@@ -57,6 +59,50 @@ def is_tokens(X) -> bool:
     return False
 
 
+def listed(X):
+    """Sequences as a list, where they are an iterator, or an array of lists."""
+    if hasattr(X, "__next__"):
+        return list(X)
+    held = getattr(getattr(X, "dtype", None), "kind", "") == "O" and X.ndim == 1
+    return X.tolist() if held else X
+
+
+def refuse_strange(X) -> None:
+    """Raise a sentence about a list that holds neither tokens nor arrays."""
+    if not isinstance(X, (list, tuple)):
+        return
+    if not len(X):
+        raise ValueError("X holds no sequences.")
+    if isinstance(X[0], (dict, str)):
+        raise ValueError("X must be a list of sequences: put a single one into a list.")
+    for sequence in X:
+        if isinstance(sequence, (list, tuple)) and not len(sequence):
+            raise ValueError("a sequence of X is empty: leave it out.")
+        if isinstance(sequence, (list, tuple)) and isinstance(sequence[0], str):
+            raise ValueError(
+                "a token must be a dict of features or a list of words, got the text "
+                f"{sequence[0]!r}."
+            )
+
+
+def inner_pairs(token):
+    """Pairs of a token some of whose features have features of their own."""
+    for name, value in token.items():
+        yield from inner(name, value)
+
+
+def inner(name, value):
+    """Pairs of name and plain value of a feature that is a dict, a list or a set."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from inner(f"{name}:{key}", part)
+    elif isinstance(value, DEEP) and all(isinstance(word, str) for word in value):
+        for word in sorted(value):
+            yield name, word
+    else:
+        yield name, value
+
+
 def vectorize(X, vocabulary=None):
     """CSR matrix of all tokens, where each sequence ends, and the vocabulary.
 
@@ -77,9 +123,12 @@ def vectorize(X, vocabulary=None):
         if not len(sequence):
             raise ValueError("a sequence of X is empty: leave it out.")
         for token in sequence:
-            pairs = (
-                token.items() if isinstance(token, dict) else ((v, 1) for v in token)
-            )
+            if isinstance(token, dict):
+                pairs = token.items()
+                if any(isinstance(v, DEEP) for v in token.values()):
+                    pairs = inner_pairs(token)
+            else:
+                pairs = ((v, 1) for v in token)
             for name, value in pairs:
                 if type(value) is str:  # by type first: this line runs for every word
                     kind, x = value, 1.0

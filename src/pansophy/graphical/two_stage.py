@@ -124,6 +124,9 @@ class TwoStage:
     def _mixed(self, ask, X_first, X_second, z):
         """sum_z P(z) ask(x', z), row by row."""
         n, k = len(X_second), len(self.intermediates_)
+        for rows in (X_first, z):
+            if rows is not None and len(rows) != n:
+                raise ValueError(f"X_second has {n} rows, but another has {len(rows)}.")
         W = np.zeros((n, k))
         codes = np.full(n, -1) if z is None else self._codes(z)
         known = codes >= 0
@@ -157,6 +160,8 @@ class TwoStage:
         """x' with z appended."""
         X = np.asarray(X)
         X = X[:, None] if X.ndim == 1 else X
+        if len(X) != len(codes):
+            raise ValueError(f"X_second has {len(X)} rows, but z has {len(codes)}.")
         if self.encoding == "code":
             return np.column_stack([X, codes])
         return np.column_stack(

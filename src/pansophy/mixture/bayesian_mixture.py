@@ -42,8 +42,20 @@ from .variational import (
     maximise,
     mean_weights,
     offsets,
+    over,
     turn,
 )
+
+
+def rounding(C, dtype) -> float:
+    """A variance that sums over rows of covariance C cannot tell from 0.
+
+    Where columns are constant or depend on one another the covariances, and the prior
+    taken from the rows, are singular but for errors of this size, of either sign.
+    """
+    kind = np.float32 if "float32" in str(dtype) else np.float64
+    variance = np.diagonal(C) if C.ndim == 2 else C
+    return 4 * np.size(variance) * float(np.finfo(kind).eps * np.mean(variance))
 
 
 @dataclass(eq=False, repr=False)
@@ -179,7 +191,7 @@ class BayesianGaussianMixture(AbstractMixture):
                 f"{self.n_components}, n_samples = {X.shape[0]}"
             )
         t = tabled(X, w, self.covariance_type)
-        prior = self._prior(t)
+        prior = self._prior(t, X.dtype)
         result = self._run(t, w, X, prior)
         for name, value in {
             **described(prior), **attributes(result.state.params, X)
@@ -189,7 +201,7 @@ class BayesianGaussianMixture(AbstractMixture):
         self.lower_bounds_ = [-float(v) for v in result.history["objective"]]
         return self
 
-    def _prior(self, t) -> Prior:
+    def _prior(self, t, dtype=np.float64) -> Prior:
         """The prior asked for, with defaults from the rows."""
         d, shape = t.rows.d, self.covariance_type
         m, C = spread(t, shape)
@@ -206,7 +218,7 @@ class BayesianGaussianMixture(AbstractMixture):
             1.0 / self.n_components if a is None else a,
             m if m0 is None else m0,
             1.0 if beta0 is None else beta0,
-            C if psi is None else psi,
+            C + over(d * rounding(C, dtype), shape, d) if psi is None else psi,
             d if v0 is None else v0,
         )
 
@@ -216,17 +228,18 @@ class BayesianGaussianMixture(AbstractMixture):
         n_init = 1 if warm else self.n_init
         rngs = spawn(rng_from(self.random_state), n_init)
         k, shape = self.n_components, self.covariance_type
+        floor = max(self.reg_covar, rounding(spread(t, shape)[1], X.dtype))
 
         def first(i):
             if warm:
                 return self._posterior()
             guess = found_start(X, t, w, k, shape, self.init_params, rngs[i])
-            return maximise(guess, prior, self.reg_covar)
+            return maximise(guess, prior, floor)
 
         def one(i, task):
             result = em(
-                self._told(lambda q: turn(t, q, prior, self.reg_covar)),
-                lambda stats: maximise(stats, prior, self.reg_covar),
+                self._told(lambda q: turn(t, q, prior, floor)),
+                lambda stats: maximise(stats, prior, floor),
                 first(i),
                 max_iter=self.max_iter,
                 tol=self.tol,

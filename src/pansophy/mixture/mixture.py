@@ -38,6 +38,7 @@ from ..typing import Seed
 from .abstract_mixture import AbstractMixture
 from .starts import start_labels
 from .steps import check_draws
+from .support import check_support
 
 NAMES = tuple(FAMILIES)
 
@@ -191,7 +192,8 @@ class Mixture(AbstractMixture):
         "normal", "bernoulli", "poisson", "categorical", "multinomial", "gamma",
         "beta", "dirichlet", or any distribution of `pansophy.distributions` as an
         example of its form. A list gives each group of columns (numbers, names or a
-        slice) a family of its own; columns it does not name are left out.
+        slice) a family of its own; columns it does not name are left out. Values
+        that a family cannot hold (4.5 for "poisson") are refused.
     tol : float, default=1e-3
         Stop when a turn changes the mean log-likelihood by no more than this.
     reg_covar : float, default=1e-6
@@ -272,6 +274,7 @@ class Mixture(AbstractMixture):
         total = float(X.shape[0] if w is None else arrays.namespace(w).sum(w))
         names = getattr(self, "feature_names_in_", None)
         groups = forms(self.family, data, names)
+        check_support(data, groups, names)
         rngs = spawn(rng_from(self.random_state), self.n_init)
 
         def one(i, task):
@@ -300,6 +303,7 @@ class Mixture(AbstractMixture):
         """function(log-joint) for each block of rows, put together."""
         X = self._ready(X)
         p = Params(self.weights_, tuple(Group(*g) for g in self.components_))
+        check_support(rows(X), p.groups, getattr(self, "feature_names_in_", None))
         return rows(X).map(lambda Xb: function(joint(Xb, p)))
 
     def sample(self, n_samples=1):

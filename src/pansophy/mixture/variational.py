@@ -86,7 +86,7 @@ def maximise(stats: Moments, prior: Prior, floor: float) -> Posterior:
 def over(x, shape, d):
     """x times the identity, in the storage of a shape."""
     if shape == "diag":
-        return x[:, None]
+        return np.asarray(x)[..., None]
     if shape == "spherical":
         return x
     return np.multiply.outer(x, np.eye(d))

@@ -5,28 +5,28 @@ and gives the axes back.
 """
 
 from ..linear_model.predictive import plot_band as predictive_band
-from .autocorrelation import autocorrelation
 from .biplot import biplot
 from .boundary import decision_boundary
+from .correlogram import autocorrelation
 from .dbscan import dbscan
 from .dendrogram import dendrogram
 from .descent import descent_path
 from .elbow import elbow
 from .ellipses import covariance_ellipses
 from .embedding import embedding
-from .envelope import envelope
+from .envelopes import envelope
 from .graph import graph
-from .grid import grid
 from .growth import growth_curve
 from .impurity import impurity
 from .kalman import kalman
 from .label_curve import label_curve
 from .losses import losses
-from .messages import messages
+from .message_passing import messages
 from .partial_sums import partial_sums
 from .paths import regularization_path, validation_curve
+from .pictures import grid
 from .poles import poles
-from .rank import rank
+from .ranks import rank
 from .reachability import reachability
 from .regimes import regimes
 from .scree import scree
@@ -35,7 +35,7 @@ from .shap import shap_bar, shap_beeswarm
 from .silhouette import silhouette
 from .som import som
 from .state_diagram import state_diagram
-from .trace import trace
+from .traces import trace
 from .tree import tree
 from .trellis import trellis
 from .voronoi import voronoi

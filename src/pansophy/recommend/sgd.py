@@ -182,6 +182,10 @@ class SGDFactorization(AbstractFactors):
         if self.center == "global":
             m = ratings.mean
         start = self._start(ratings, rng)
+        r = ratings.values
+        if self.center == "global" and len(r) and np.all(r == r[0]):
+            # nothing is left to explain: the least J, 0, is at factors of 0
+            m, start = float(r[0]), tuple(np.zeros_like(a) for a in start)
         how = {"m": m, "reg": self.reg, "rate": self.learning_rate}
         how |= {"decay": self.decay, "biased": self.biases}
         how |= {"max_iter": self.max_iter, "tol": self.tol}

@@ -1,8 +1,7 @@
 """Markov chains and what they tell: samplers, their driver, diagnostics."""
 
-from .adaptive_rejection import adaptive_rejection
 from .advi import ADVI
-from .ancestral import ancestral
+from .ancestral_sampling import ancestral
 from .densities import (
     banana,
     eight_schools,
@@ -23,23 +22,24 @@ from .diagnostics import (
 )
 from .draws import Draws
 from .driver import sample
-from .elbo import elbo, likelihood_gain
+from .evidence_bound import elbo, likelihood_gain
 from .gibbs import ErgodicityWarning, Gibbs
 from .hmc import HMC, leapfrog
-from .importance import importance, pareto_smooth
+from .importance_sampling import importance, pareto_smooth
+from .integration import monte_carlo
 from .inverse import inverse_transform
 from .langevin import MALA, Langevin, StochasticLangevin
-from .laplace import laplace
+from .laplace_approximation import laplace
 from .mean_field import MeanField, Updates
 from .metropolis import Metropolis
-from .monte_carlo import monte_carlo
 from .nested import NestedSampling
 from .nuts import NUTS
 from .proposals import Independent, RandomWalk
-from .rejection import EnvelopeError, rejection
+from .rejection_sampling import EnvelopeError, rejection
 from .resampling import resample
 from .slice_sampler import Slice
 from .smc import SMC
+from .tangent_rejection import adaptive_rejection
 from .targets import gradient_error, target
 from .tempering import ParallelTempering
 from .transforms import interval, positive, real, simplex, transformed

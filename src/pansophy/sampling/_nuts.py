@@ -46,6 +46,7 @@ NUTS, HMC, UNADJUSTED = range(3)
 INFO = ("acceptance", "accepted", "divergent", "n_steps", "depth", "energy")
 GREATEST = 600.0  # of H0 - H, before exp
 WORST = 1000.0  # rise of H that is called a divergence
+LONGEST = 1023.0  # leapfrog steps of a path of given length, as many as NUTS may take
 
 
 @njit(**LOOP)
@@ -117,10 +118,10 @@ def start(stream, V, F, N, inv, root):
         return
     steps = float(N[PATH_STEPS])
     if steps == 0:
-        steps = F[LENGTH] / F[EPS]
+        steps = min(F[LENGTH] / F[EPS], LONGEST)
     if F[JITTER] > 0:
         steps *= 1.0 + F[JITTER] * (2.0 * uniform(stream) - 1.0)
-    N[PATH] = max(1, int(min(steps, 1e6) + 0.5))
+    N[PATH] = max(1, int(steps + 0.5))
 
 
 @njit(**LOOP)

@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 FIRST, LAST, WINDOW = 75, 50, 25
+FEW = 10  # steps before which (3) is still far from settled
 CROSS = np.log(0.8)
 
 
@@ -71,6 +72,14 @@ def begun(eps, t=0) -> Tuning:
     """A start from step sizes eps (m,), with an empty window."""
     zero = np.zeros(len(eps))
     return Tuning(t, Averages(np.log(10 * eps), zero, zero, zero))
+
+
+def settled(averages):
+    """Step sizes (m,) for the draws: (3), held back after a few steps only."""
+    log_eps, careful = averages.log_eps, averages.mu - np.log(20)
+    log_eps = np.where(averages.count > 0, log_eps, careful)
+    few = averages.count < FEW
+    return np.exp(np.where(few, np.minimum(log_eps, careful), log_eps))
 
 
 def learned(window, dense):

@@ -42,6 +42,7 @@ from ..core.progress import watched
 from ..core.random import rng_from
 from ..distributions import Normal
 from ..params import Count, Flag, Positive, check_params
+from .driver import warn_unfinished
 from .targets import LogProb, target, with_gradient
 
 ROUND = 50  # steps of Adam between looks at the bound
@@ -226,6 +227,7 @@ class ADVI(Estimator):
         go = lambda task: solve(self, density, family, theta, rng, task)
         result = watched(self, go, total=None, verbose=progress)
         s = result.state
+        warn_unfinished(result.reason, "max_iter", "the bound has not settled")
         theta = s.position if self.solver == "fixed" else s.mean if s.count else s.theta
         e = rng.standard_normal((FINAL, len(m)))
         terms = density.value(family.at(theta, e)) - family.log_q(theta, e)

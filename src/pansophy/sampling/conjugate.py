@@ -264,7 +264,11 @@ class DiscreteField:
     @cached_property
     def touching(self):
         """Factors of each variable."""
-        return [[f for f in self.logs if v in f[0]] for v in range(len(self.sizes))]
+        out: list[list] = [[] for _ in self.sizes]
+        for f in self.logs:
+            for v in f[0]:
+                out[v].append(f)
+        return out
 
     def start(self):
         return {f"z{v}": np.full(k, 1.0 / k) for v, k in enumerate(self.sizes)}

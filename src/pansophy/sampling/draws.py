@@ -76,7 +76,9 @@ class Draws:
 
     def __repr__(self):
         m, n, d = self.positions.shape
-        head = f"{n} draws of {m} chains in {d} dimensions, {self.seconds:.1f} s"
+        many = lambda n, word: f"{n} {word}" + "s" * (n != 1)
+        head = f"{many(n, 'draw')} of {many(m, 'chain')} in {many(d, 'dimension')}"
+        head += f", {self.seconds:.1f} s"
         if not np.isnan(self.acceptance).all():
             head += f", acceptance {self.acceptance.mean():.2f}"
         if self.interrupted:

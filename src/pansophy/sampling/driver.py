@@ -24,12 +24,16 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from ..base import Estimator, InterruptedFitWarning
+from ..core.acceptance import ErgodicityWarning
 from ..core.progress import SILENT, watched
 from ..core.random import rng_from
 from ..params import brief
+from ..typing import Sampler
 from .draws import Draws, Run
+from .walk import Walk
 
 BEATS = 100  # how often a run reports
 
@@ -124,8 +128,18 @@ def sample(
     return draws
 
 
+def check_sampler(sampler):
+    """Raise where this cannot move chains."""
+    if isinstance(sampler, type) or not isinstance(sampler, Sampler):
+        raise TypeError(
+            "sampler must be one such as Metropolis(log_prob), with init and step, "
+            f"got {brief(sampler)}."
+        )
+
+
 def begin(sampler, init, chains, warmup, thin, rng) -> Run:
     """Check the arguments and put the chains at their starts."""
+    check_sampler(sampler)
     for name, value, least in (
         ("chains", chains, 1),
         ("warmup", warmup, 0),
@@ -155,170 +169,6 @@ def begin(sampler, init, chains, warmup, thin, rng) -> Run:
         )
     warmup = 1000 if warmup is None else int(warmup)
     return Run(sampler, state, None, rng, warmup, 0, int(thin or 1))
-
-
-class Store:
-    """Arrays for the draws to come, made when the first one shows their shapes."""
-
-    def __init__(self, n):
-        self.n, self.kept, self.arrays = n, 0, {}
-
-    def keep(self, trace):
-        """Add draws: name -> (m, k, ...)."""
-        k = trace["log_prob"].shape[1]
-        if not self.arrays:
-            for name, v in trace.items():
-                self.arrays[name] = np.empty((len(v), self.n, *v.shape[2:]), v.dtype)
-        for name, v in trace.items():
-            self.arrays[name][:, self.kept : self.kept + k] = v
-        self.kept += k
-
-    def keep_one(self, state, info):
-        """Add one draw; in memory it lies in one piece, which is quick to write."""
-        if not self.arrays:
-            for name, v in fields(state, info).items():
-                a = np.empty((self.n, *np.shape(v)), np.asarray(v).dtype)
-                self.arrays[name] = a.swapaxes(0, 1)
-        at = (slice(None), self.kept)
-        for a, v in zip(
-            self.arrays.values(), (state.position, state.log_prob, *info), strict=True
-        ):
-            a[at] = v
-        self.kept += 1
-
-    def cut(self, state):
-        """What was kept; a run stopped in warm-up has kept nothing."""
-        if not self.arrays:
-            x = state.position
-            empty = np.empty((len(x), 0))
-            return {"position": np.empty((len(x), 0, x.shape[1])), "log_prob": empty}
-        if self.kept == self.n:
-            return self.arrays
-        return {name: a[:, : self.kept].copy() for name, a in self.arrays.items()}
-
-
-def advance(sampler, rng, state, n):
-    """n steps: new state and trace, whichever way the sampler makes steps."""
-    if hasattr(sampler, "steps"):
-        return sampler.steps(rng, state, n)
-    told = []
-    for _ in range(n):
-        state, info = sampler.step(rng, state)
-        told.append(fields(state, info))
-    return state, joint(told)
-
-
-def warm(sampler, rng, state, n, tuning, left):
-    """n steps of warm-up with `left` more to come: new state, trace and tuning."""
-    if hasattr(sampler, "warm"):
-        return sampler.warm(rng, state, n, tuning, left)
-    adapt = getattr(sampler, "adapt", None)
-    if adapt is None:
-        return *advance(sampler, rng, state, n), tuning
-    told = []
-    for i in range(n):
-        state, info = sampler.step(rng, state)
-        told.append(fields(state, info))
-        state, tuning = adapt(state, info, tuning, left + n - 1 - i)
-    return state, joint(told), tuning
-
-
-def learner(sampler):
-    """One step of warm-up of which nothing is kept, as (rng, state, tuning, left)."""
-    adapt = getattr(sampler, "adapt", None)
-
-    def learn(rng, state, tuning, left):
-        new, info = sampler.step(rng, state)
-        return (new, tuning) if adapt is None else adapt(new, info, tuning, left)
-
-    def whole(rng, state, tuning, left):
-        state, _, tuning = sampler.warm(rng, state, 1, tuning, left)
-        return state, tuning
-
-    return whole if hasattr(sampler, "warm") else learn
-
-
-def fields(state, info):
-    """One step's part of a trace."""
-    return {"position": state.position, "log_prob": state.log_prob} | info._asdict()
-
-
-def joint(told):
-    """A trace of steps one after the other."""
-    if len(told) == 1:
-        return {name: np.asarray(v)[:, None] for name, v in told[0].items()}
-    join = lambda name: np.stack([t[name] for t in told], axis=1)
-    return {name: join(name) for name in told[0]}
-
-
-class Walk:
-    """A run in progress."""
-
-    def __init__(self, run, n_draws):
-        self.run, self.store = run, Store(n_draws)
-        self.total = run.warmup - run.warmed + n_draws * run.thin
-        self.done = 0
-        self.many = hasattr(run.sampler, "steps")
-
-    def go(self, n):
-        """n steps, all at once where the sampler can; what is done stays done."""
-        if not self.many:
-            return self.singly(n)
-        while n > 0:
-            mark = self.run.rng.bit_generator.state
-            try:
-                n -= self.piece(n)
-            except BaseException:
-                self.run.rng.bit_generator.state = mark  # these steps are still to come
-                raise
-
-    def singly(self, n):
-        """n steps of a sampler that makes one at a time."""
-        sampler, state, tuning, rng, warmup, warmed, thin = self.run
-        step, learn, done = sampler.step, learner(sampler), self.done
-        try:
-            for done in range(self.done + 1, self.done + n + 1):
-                if warmed < warmup:
-                    state, tuning = learn(rng, state, tuning, warmup - warmed - 1)
-                    warmed += 1
-                    continue
-                state, info = step(rng, state)
-                if (self.total - done) % thin == 0:
-                    self.store.keep_one(state, info)
-        except BaseException:
-            done -= 1  # the step in hand is still to come
-            raise
-        finally:
-            self.run = self.run._replace(state=state, tuning=tuning, warmed=warmed)
-            self.done = done
-
-    def piece(self, k):
-        """At most k steps, all of warm-up or all of draws; how many."""
-        sampler, state, tuning, rng, warmup, warmed, thin = self.run
-        if warmed < warmup:
-            k = min(k, warmup - warmed)
-            left = warmup - warmed - k
-            state, _, tuning = warm(sampler, rng, state, k, tuning, left)
-            warmed += k
-        else:
-            state, trace = advance(sampler, rng, state, k)
-            first = (self.total - self.done - 1) % thin  # the step of the next draw
-            if first < k:
-                if thin > 1:
-                    trace = {name: a[:, first::thin] for name, a in trace.items()}
-                self.store.keep(trace)
-        self.run = self.run._replace(state=state, tuning=tuning, warmed=warmed)
-        self.done += k
-        return k
-
-    def hurry(self):
-        """All steps, in pieces of about a tenth of a second, so that Ctrl-C works."""
-        k = 16
-        while self.done < self.total:
-            begun = time.perf_counter()
-            self.go(min(k, self.total - self.done))
-            taken = time.perf_counter() - begun
-            k = 4 * k if taken < 0.03 else max(1, k // 2) if taken > 0.2 else k
 
 
 def proceed(run, n_draws, names, task) -> Draws:
@@ -360,6 +210,27 @@ def joined(a, b) -> Draws:
     )
 
 
+def warn_unfinished(reason, limit, why):
+    """Warn of a search that was stopped before its end."""
+    told = {
+        "max_iter": f"{limit} was reached before the end: {why}; raise {limit}.",
+        "diverged": f"the run met numbers that are not finite and stopped: {why}.",
+        "interrupted": f"the run was interrupted before its end: {why}.",
+    }
+    if reason in told:
+        hand = reason == "interrupted"
+        kind = InterruptedFitWarning if hand else ConvergenceWarning
+        warnings.warn(told[reason], kind, stacklevel=3)
+
+
+def motionless(x, least=100):
+    """Numbers of the chains of x (m, n, d) that stay at one place for n >= least."""
+    if x.shape[1] < least:
+        return np.empty(0, int)
+    rows = np.flatnonzero((x[:, 0] == x[:, -1]).all(axis=1))
+    return rows[(x[rows] == x[rows, :1]).all(axis=(1, 2))]
+
+
 def check(draws):
     """Warn of what a user should know before using the draws."""
     n = draws.positions.shape[1]
@@ -373,6 +244,13 @@ def check(draws):
         warnings.warn(
             "log_prob is infinite at some draws: the chain cannot leave such a place.",
             RuntimeWarning,
+            stacklevel=3,
+        )
+    elif (still := motionless(draws.positions)).size:
+        warnings.warn(
+            f"chains {brief(still.tolist())} never moved in {n} draws: no step was "
+            "accepted, or there is nowhere to go.",
+            ErgodicityWarning,
             stacklevel=3,
         )
     bad = int(np.sum(draws.info.get("divergent", 0)))

@@ -25,12 +25,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..base import Estimator
+from ..core.acceptance import ErgodicityWarning
 from ..params import Flag, check_params
 from .targets import LogProb, target
-
-
-class ErgodicityWarning(UserWarning):
-    """A chain may be unable to reach all of its target."""
 
 
 class State(NamedTuple):

@@ -191,8 +191,8 @@ def warm_up(rng, state, path, n, tuning, left, metric):
                 state = state._replace(inverse=inv, root=adaptation.root_of(inv))
             state = sized(rng, state, again=True)
             tuning = adaptation.begun(state.step_size, stop)
-    if left == 0 and tuning.averages.count.any():
-        state = state._replace(step_size=np.exp(tuning.averages.log_eps))
+    if left == 0:
+        state = state._replace(step_size=adaptation.settled(tuning.averages))
     join = lambda key: np.concatenate([told[key] for told in traces], axis=1)
     return state, {key: join(key) for key in traces[0]}, tuning
 
@@ -237,7 +237,10 @@ class AbstractHamiltonian(Estimator):
 
     def steps(self, rng, state, n) -> tuple[State, dict]:
         """n steps of every chain, the same as `step` n times."""
-        return travel(rng, sized(rng, state), self._path(), n)[:2]
+        if np.isnan(state.step_size).any():  # no warm-up: half of what is found
+            state = sized(rng, state)
+            state = state._replace(step_size=0.5 * state.step_size)
+        return travel(rng, state, self._path(), n)[:2]
 
     def warm(self, rng, state, n, tuning, left) -> tuple[State, dict, Any]:
         """n steps that tune the sampler, with `left` more to come."""
@@ -274,6 +277,7 @@ class HMC(AbstractHamiltonian):
     length : float
         Length eps L of a path, in units of the metric. pi / 2 makes the end of a path
         nearly free of its start when the target is a normal of the metric's shape.
+        Where eps has become very small a path stops at 1023 steps.
     n_steps : int or None
         Number L of leapfrog steps, in place of `length`.
     jitter : float

@@ -38,6 +38,7 @@ from ..base import Estimator
 from ..core.iterate import iterate, relative_change
 from ..core.progress import watched
 from ..params import Count, NonNegative, check_params
+from .driver import warn_unfinished
 
 ROUNDING = 1e-9  # share of the bound by which it may fall
 
@@ -139,7 +140,8 @@ class MeanField(Estimator):
         check_params(self)
         model = self.model
         q = dict(model.start()) | dict(factors or {})
-        names = list(model.updates)
+        updates = dict(model.updates)
+        names = list(updates)
         if set(names) - set(q):
             raise ValueError(f"no start for factors {sorted(set(names) - set(q))}.")
         rows: list = []
@@ -148,7 +150,7 @@ class MeanField(Estimator):
         def step(s):
             q, before, bounds = dict(s.factors), -s.objective, []
             for name in names:
-                q[name] = model.updates[name](q)
+                q[name] = updates[name](q)
                 bounds.append(float(model.bound(q)))
                 if bounds[-1] < before - ROUNDING * (1 + abs(before)):
                     fell.append((name, before, bounds[-1]))
@@ -168,6 +170,8 @@ class MeanField(Estimator):
                 RuntimeWarning,
                 stacklevel=2,
             )
+        else:
+            warn_unfinished(result.reason, "max_iter", "the bound has not settled")
         s = result.state
         history = np.array(rows[: result.n_iter]).reshape(-1, len(names))
         return Factored(s.factors, -s.objective, history, result.n_iter, result.reason)

@@ -13,8 +13,9 @@ law of the largest of m uniform numbers,
 Of n points the k lowest are taken out together, m = n, n-1, ..., n-k+1 one after the
 other, and k new ones are drawn above the new level by k chains at once, which begin at
 survivors, already uniform there. With k = n/4 the error is 8 % above that of k = 1 and
-all calls of the likelihood come in batches. Points taken out stand for the volume
-between their neighbours,
+all calls of the likelihood come in batches. Points on a plateau of the likelihood go
+together, since those left on it would not be above the level. Points taken out stand
+for the volume between their neighbours,
 
     Z ~ sum_i L_i dX_i,  dX_i = (X_i-1 - X_i+1) / 2,  posterior p_i = L_i dX_i / Z (3)
 
@@ -26,7 +27,7 @@ times, the likelihoods kept.
 Cost      n H rounds / k of `moves` constrained moves, a few calls of L each
 Shapes    u, x (n, d): points of the unit cube and their places in the prior
 Refs      [Skilling2006]; [Henderson2014] k at a time; [Handley2015] slices;
-          [Neal2003] windows that shrink
+          [Neal2003] windows that shrink; [Fowlie2021] plateaus
 """
 
 from dataclasses import KW_ONLY, dataclass
@@ -40,6 +41,7 @@ from ..core.progress import watched
 from ..core.random import rng_from
 from ..params import Count, Flag, OpenFraction, check_params
 from .diagnostics import Summary, diagnose
+from .driver import warn_unfinished
 from .laws import as_law, cube
 from .nested_moves import MOVES, Within
 from .resampling import resample, softmax_weights, weight_size
@@ -231,7 +233,8 @@ class NestedSampling(Estimator):
         how = {"max_iter": max_rounds, "tol": 0.0, "change": left}
         go = lambda task: iterate(step, start, task=task, watch=("log_z",), **how)
         result = watched(self, go, total=None, verbose=progress)
-        return self.collected(result, dead[: result.n_iter], k, rng)
+        warn_unfinished(result.reason, "max_rounds", "live points still hold evidence")
+        return self.collected(result, dead[: result.n_iter], rng)
 
     def map_of_cube(self):
         """Dimension of the prior and its map from the unit cube."""
@@ -255,16 +258,16 @@ class NestedSampling(Estimator):
         """Take out the k lowest and draw k new ones above them, eq. (2)."""
         n = len(s.u)
         order = np.argsort(s.log_like, kind="stable")
-        low, high = order[:k], order[k:]
-        level = s.log_like[low[-1]]
-        alive = high[s.log_like[high] > level]
-        if not alive.size:  # a flat top: nothing lies above
+        level = s.log_like[order[k - 1]]
+        k = int((s.log_like <= level).sum())  # a plateau is taken out whole
+        if k == n:  # a flat top: nothing lies above
             return s._replace(objective=-1e300)
+        low, high = order[:k], order[k:]
         share = 1.0 / shrinkage(n, k)
         log_x = s.log_x - np.cumsum(share)
         terms = s.log_like[low] + log_x + np.log(np.expm1(share))  # X_i-1 - X_i
         log_z = np.logaddexp(s.log_z, np.logaddexp.reduce(terms))
-        begin = rng.choice(alive, k, replace=k > len(alive))
+        begin = rng.choice(high, k, replace=k > len(high))
         scale, (u, x, L), calls = move(rng, s, begin, level)
         u, x, L = (
             np.concatenate([old[high], new])
@@ -275,7 +278,7 @@ class NestedSampling(Estimator):
         dead.append((s.x[low], s.log_like[low]))
         return State(left, u, x, L, float(log_x[-1]), log_z, scale, s.calls + calls)
 
-    def collected(self, result, dead, k, rng) -> Nested:
+    def collected(self, result, dead, rng) -> Nested:
         """All points with their volumes, those still alive at the end."""
         s = result.state
         n = len(s.u)
@@ -283,7 +286,8 @@ class NestedSampling(Estimator):
         dead = [block for block in dead if len(block[0])]
         x = np.concatenate([*(block[0] for block in dead), s.x[order]])
         L = np.concatenate([*(block[1] for block in dead), s.log_like[order]])
-        m = np.concatenate([*(shrinkage(n, k) for _ in dead), shrinkage(n, n)])
+        sizes = [len(block[0]) for block in dead]
+        m = np.concatenate([*(shrinkage(n, k) for k in sizes), shrinkage(n, n)])
         log_x = -np.cumsum(1.0 / m)
         log_z, p, H = evidence(L, log_x)
         error = evidence_error(L, m, rng)

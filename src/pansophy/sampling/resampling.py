@@ -28,6 +28,8 @@ import numpy as np
 
 from ..core.random import rng_from
 
+FEW = 0.01  # effective share of the particles below which weights are degenerate
+
 
 def softmax_weights(log_weights):
     """Weights that sum to one and the log of the mean weight, eq. (5)."""

@@ -25,6 +25,7 @@ Shapes    x (n, d)   w (n,)
 Refs      [DelMoral2006]; [Jasra2011] adaptive beta; [Chopin2020] ch. 17
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
@@ -37,8 +38,9 @@ from ..core.progress import watched
 from ..core.random import rng_from
 from ..params import Count, Flag, OpenFraction, check_params
 from .diagnostics import Summary, diagnose
+from .driver import warn_unfinished
 from .laws import as_law, draw, log_density
-from .resampling import RESAMPLERS, softmax_weights, weight_size
+from .resampling import FEW, RESAMPLERS, softmax_weights, weight_size
 from .smc_moves import MOVES, Tempered, finite
 from .targets import LogProb, target, with_gradient, with_values
 
@@ -92,6 +94,18 @@ class Particles:
             f"{n} particles in {d} dimensions, {len(self.temperatures)} temperatures, "
             f"log evidence {self.log_evidence:.4f}, {self.seconds:.1f} s\n"
             + self.summary().table(10)
+        )
+
+
+def warn_of_few(sizes, n):
+    """Warn of a stage that hung on a handful of particles."""
+    if sizes.size and (least := sizes.min()) < max(FEW * n, min(2.0, n)):
+        warnings.warn(
+            f"in one stage {n} particles were worth {least:.1f}, so the evidence is "
+            "not to be trusted: the likelihood is zero nearly everywhere, take more "
+            "particles or a closer prior.",
+            RuntimeWarning,
+            stacklevel=3,
         )
 
 
@@ -199,6 +213,8 @@ class SMC(Estimator):
         s, history = result.state, result.history
         betas = history.pop("beta")
         history.pop("objective")
+        warn_unfinished(result.reason, "max_stages", "beta has not come to 1")
+        warn_of_few(history["size"], self.n_particles)
         log_prob = s.log_prior + s.log_like
         return Particles(
             s.position, log_prob, s.log_evidence, betas, history, result.reason,

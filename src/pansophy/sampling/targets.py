@@ -56,7 +56,12 @@ def takes_batch(log_prob, x) -> bool:
 
 def one(value) -> float:
     """A number from whatever holds one."""
-    return np.asarray(value, dtype=float).item()
+    value = np.asarray(value, dtype=float)
+    if value.size != 1:
+        raise ValueError(
+            f"log_prob must give one number a position, got shape {value.shape}."
+        )
+    return value.item()
 
 
 @dataclass(eq=False)

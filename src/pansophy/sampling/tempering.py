@@ -26,7 +26,8 @@ import numpy as np
 
 from ..base import Estimator
 from ..params import Count, OpenFraction, check_params
-from . import driver
+from . import walk
+from .driver import check_sampler
 
 
 class Tempered(NamedTuple):
@@ -107,6 +108,8 @@ def exchange(rng, replicas, betas, turn):
 
 def respaced(betas, chances, gain):
     """Betas whose gaps follow how often their pairs exchange; the ends stay."""
+    if len(betas) == 1:
+        return betas
     gaps = np.log(betas[:-1] / betas[1:])
     total = gaps.sum()
     for k, a in chances.items():
@@ -150,6 +153,7 @@ class ParallelTempering(Estimator):
     def init(self, position) -> State:
         """All replicas at the positions (m, d)."""
         check_params(self)
+        check_sampler(self.sampler)
         first = self.sampler.init(position)
         if not hasattr(first, "density"):
             raise TypeError(
@@ -163,7 +167,7 @@ class ParallelTempering(Estimator):
     def step(self, rng, state) -> tuple[State, Info]:
         """Steps of all replicas, then exchanges."""
         moved = [
-            driver.advance(self.sampler, rng, r, self.n_steps) for r in state.replicas
+            walk.advance(self.sampler, rng, r, self.n_steps) for r in state.replicas
         ]
         return self._exchange(rng, state, moved)[:2]
 
@@ -175,7 +179,7 @@ class ParallelTempering(Estimator):
             rest = (left + n - 1 - i) * self.n_steps
             moved = []
             for k, r in enumerate(state.replicas):
-                r, trace, tuning[k] = driver.warm(
+                r, trace, tuning[k] = walk.warm(
                     self.sampler, rng, r, self.n_steps, tuning[k], rest
                 )
                 moved.append((r, trace))
@@ -185,8 +189,8 @@ class ParallelTempering(Estimator):
             pairs = zip(state.replicas, betas, state.betas, strict=True)
             replicas = tuple(scaled(r, new, old) for r, new, old in pairs)
             state = state._replace(replicas=replicas, betas=betas)
-            told.append(driver.fields(state, info))
-        return state, driver.joint(told), tuning
+            told.append(walk.fields(state, info))
+        return state, walk.joint(told), tuning
 
     def _exchange(self, rng, state, moved):
         replicas, chances = exchange(rng, [r for r, _ in moved], state.betas, state.t)

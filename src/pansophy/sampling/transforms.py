@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.arrays import is_torch, namespace
+from ..core.numerics import log1pexp, sigmoid
 from .targets import target
 
 
@@ -69,20 +70,14 @@ def simplex(size) -> Part:
     return Part("simplex", size)
 
 
-def sigmoid(xp, u):
-    return 1 / (1 + xp.exp(-u))
-
-
 def breaks(xp, u):
-    """Shares z and rests r of stick breaking, (..., k - 1) each."""
+    """Of stick breaking: z, r (..., k - 1), what is left, and log of z (1 - z) r."""
     k = u.shape[-1] + 1
-    shift = xp.asarray(np.log(np.arange(k - 1, 0, -1)), dtype=u.dtype)
-    z = sigmoid(xp, u - shift)
-    rest, rests = xp.ones_like(u[..., 0]), []
-    for i in range(k - 1):
-        rests.append(rest)
-        rest = rest * (1 - z[..., i])
-    return z, xp.stack(rests, axis=-1), rest
+    v = u - xp.asarray(np.log(np.arange(k - 1, 0, -1)), dtype=u.dtype)
+    z, log_less = sigmoid(v), -log1pexp(v)  # and log(1 - z), which does not underflow
+    log_left = xp.cumulative_sum(log_less, axis=-1)
+    log_r = xp.concat([xp.zeros_like(v[..., :1]), log_left[..., :-1]], axis=-1)
+    return z, xp.exp(log_r), xp.exp(log_left[..., -1]), log_less + log_r - log1pexp(-v)
 
 
 def forward(part, u):
@@ -93,14 +88,11 @@ def forward(part, u):
     if part.kind == "positive":
         return xp.exp(u), xp.sum(u, axis=-1)
     if part.kind == "interval":
-        s, width = sigmoid(xp, u), part.high - part.low
-        # log s (1 - s) = -|u| - 2 log(1 + exp(-|u|)), which does not underflow
-        a = xp.abs(u)
-        log = np.log(width) - a - 2 * xp.log1p(xp.exp(-a))
-        return part.low + width * s, xp.sum(log, axis=-1)
-    z, r, last = breaks(xp, u)
-    x = xp.concat([r * z, last[..., None]], axis=-1)
-    return x, xp.sum(xp.log(z) + xp.log1p(-z) + xp.log(r), axis=-1)
+        width = part.high - part.low
+        log = np.log(width) - log1pexp(u) - log1pexp(-u)
+        return part.low + width * sigmoid(u), xp.sum(log, axis=-1)
+    z, r, last, log = breaks(xp, u)
+    return xp.concat([r * z, last[..., None]], axis=-1), xp.sum(log, axis=-1)
 
 
 def backward(part, u, g):
@@ -109,10 +101,10 @@ def backward(part, u, g):
         return g
     if part.kind == "positive":
         return g * np.exp(u) + 1
-    s = sigmoid(np, u)
+    s = sigmoid(u)
     if part.kind == "interval":
         return g * (part.high - part.low) * s * (1 - s) + 1 - 2 * s
-    z, r, last = breaks(np, u)
+    z, r, last, _ = breaks(namespace(u), u)
     k = part.size
     x = np.concatenate([r * z, last[..., None]], axis=-1)
     # a larger z_i takes from all later parts: d x_j / d u_i = -z_i x_j for j > i

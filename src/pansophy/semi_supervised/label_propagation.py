@@ -35,10 +35,13 @@ Refs      [Zhu2003] eqs. (1), (2); [Zhou2004] eq. (3)
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.neighbors import NearestNeighbors
 
 from ..base import Classifier, Estimator
 from ..core import rows, threads
@@ -189,11 +192,11 @@ class AbstractLabelGraph(Classifier, Estimator):
 
         Parameters
         ----------
-        X : array of shape (n, d)
+        X : array or sparse matrix of shape (n, d)
         y : array of shape (n,)
             Labels; -1, or the empty text, where there is none.
         """
-        X, y, _ = self._begin(X, told(y), y_kind="class")
+        X, y, _ = self._begin(X, told(y), y_kind="class", accept_sparse="csr")
         known = known_labels(y)
         if not known.any():
             raise ValueError("y holds no label at all: at least one must be known.")
@@ -215,25 +218,41 @@ class AbstractLabelGraph(Classifier, Estimator):
 
     def _graph(self, X) -> Graph:
         if self.kernel == "knn":
-            k = min(self.n_neighbors, len(X)) - 1
+            n = X.shape[0]
+            k = min(self.n_neighbors, n) - 1
             if k == 0:
-                return sparse_graph(sp.csr_array((len(X), len(X))))
+                return sparse_graph(sp.csr_array((n, n)))
+            if sp.issparse(X):
+                W = NearestNeighbors(n_neighbors=k).fit(X).kneighbors_graph()
+                return sparse_graph(sp.csr_array(W.maximum(W.T)))
             W = knn_graph(X, k, mode="connectivity", symmetric="either")
             return sparse_graph(W)
-        return kernel_graph(X, self._alike(), loops=self.loops)
+        return kernel_graph(X, self._alike(X), loops=self.loops)
 
-    def _alike(self):
-        return self.kernel if callable(self.kernel) else RBF(gamma=self.gamma)
+    def _alike(self, X):
+        if callable(self.kernel):
+            return self.kernel
+        if sp.issparse(X):
+            return partial(rbf_kernel, gamma=self.gamma)
+        return RBF(gamma=self.gamma)
+
+    def _nearest(self, X):
+        """The training rows nearest to each row."""
+        k = min(self.n_neighbors, self.X_.shape[0])
+        if sp.issparse(X):
+            index = NearestNeighbors(n_neighbors=k).fit(self.X_)
+            return index.kneighbors(X, return_distance=False)
+        return k_nearest(build(self.X_), X, k)[1]
 
     def predict_proba(self, X):
         """Means of the training rows' labels, weighted by likeness: (n, K)."""
-        X = self._ready(X)
+        X = self._ready(X, accept_sparse="csr")
+        if sp.issparse(self.X_) or sp.issparse(X):  # the kind of the training rows
+            X = sp.csr_array(X) if sp.issparse(self.X_) else X.toarray()
         F, prior = self.label_distributions_, self.label_distributions_.mean(axis=0)
         if self.kernel == "knn":
-            k = min(self.n_neighbors, len(self.X_))
-            near = k_nearest(build(self.X_), X, k)[1]
-            return F[near].mean(axis=1)
-        alike = self._alike()
+            return F[self._nearest(X)].mean(axis=1)
+        alike = self._alike(X)
         part = lambda X: shares(np.asarray(alike(X, self.X_), float) @ F, prior)
         return rows.Rows(X, block=max(1, (1 << 24) // (8 * len(F)))).map(part)
 
@@ -241,6 +260,11 @@ class AbstractLabelGraph(Classifier, Estimator):
         """The class of each row."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 @dataclass(eq=False, repr=False)
@@ -265,7 +289,7 @@ class LabelPropagation(AbstractLabelGraph):
 
     Attributes
     ----------
-    X_ : array of shape (n, d)
+    X_ : array or CSR matrix of shape (n, d)
         The training rows.
     classes_ : array of shape (K,)
         The known labels.
@@ -325,7 +349,7 @@ class LabelSpreading(AbstractLabelGraph):
 
     Attributes
     ----------
-    X_ : array of shape (n, d)
+    X_ : array or CSR matrix of shape (n, d)
         The training rows.
     classes_ : array of shape (K,)
         The known labels.

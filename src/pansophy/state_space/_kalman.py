@@ -3,56 +3,34 @@
 The letters and equations are those of `kalman_passes`. Beliefs are stored once: row
 slot[t] of P, K, f holds what step t needs, so that steps whose covariance has settled,
 or is that of an earlier sequence, share a row. Matrices are (1, ..) or (n, ..).
+
+Arithmetic is done in `room` and `line`, matrices and vectors in which k is filled up
+with zeros to w, a multiple of four: see `core._fours`.
 """
 
 import numpy as np
 from numba import njit
 
+from ..core._fours import add, add_both, inner, mirror, product, times
 from ..core.numerics import LOG_2PI
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
+FAST = {"contract", "nsz", "arcp"}
 EPS = 2.220446049250313e-16
+LOSS = 1e3  # a variance that falls by this factor loses digits in eq. (7)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def product(A, S, out):
-    """out = A S, four rows of S at a time; zeros of A cost little."""
-    k = len(S)
-    for i in range(k):
-        for j in range(k):
-            out[i, j] = 0.0
-        whole = k - k % 4
-        for q in range(0, whole, 4):
-            a, b, c, d = A[i, q], A[i, q + 1], A[i, q + 2], A[i, q + 3]
-            if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
-                for j in range(k):
-                    out[i, j] += (a * S[q, j] + b * S[q + 1, j]) + (
-                        c * S[q + 2, j] + d * S[q + 3, j]
-                    )
-        for q in range(whole, k):
-            a = A[i, q]
-            if a != 0.0:
-                for j in range(k):
-                    out[i, j] += a * S[q, j]
+@njit(cache=True, nogil=True)
+def put(a, out):
+    """out = a, as far as a goes; cheaper to compile than a slice."""
+    for i in range(min(len(a), len(out))):
+        out[i] = a[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def sandwich(A, S, W, T, out):
-    """out = A S A' for symmetric S; W and T are room."""
-    product(A, S, W)
-    for i in range(len(S)):
-        for j in range(len(S)):
-            T[j, i] = W[i, j]
-    product(A, T, out)
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def symmetric(S):
-    for i in range(len(S)):
-        for j in range(i):
-            mean = 0.5 * (S[i, j] + S[j, i])
-            S[i, j] = mean
-            S[j, i] = mean
+@njit(cache=True, nogil=True)
+def put2(A, out):
+    for i in range(min(len(A), len(out))):
+        for j in range(min(len(A), len(out))):
+            out[i, j] = A[i, j]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -83,57 +61,40 @@ def settled(now, before, calm):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def gains(x, H, r, P, K, f, log_f, ph, w):
-    """Update P by a row of x, Joseph's form, one number after the other.
+def gains(x, H, r, P, K, f, ph, g):
+    """Update P by a row of x, Joseph's form, one number after the other; log det.
 
     f is -1 where x is missing and 0 where it was known before it was seen.
     """
-    k = len(P)
+    w, log_f, size = len(P), 0.0, 1.0
     for i in range(len(x)):
         f[i] = -1.0
         if np.isnan(x[i]):
             continue
-        scale, s = r[i], r[i]
-        for j in range(k):
-            ph[j] = 0.0
+        scale = r[i]
+        for j in range(w):
+            g[j] = 0.0
             scale += H[i, j] * H[i, j] * abs(P[j, j])
-        for q in range(k):
-            g = H[i, q]
-            if g != 0.0:
-                for j in range(k):
-                    ph[j] += g * P[q, j]
-        for j in range(k):
-            s += H[i, j] * ph[j]
+        times(P, H[i], g, ph)
+        s = r[i] + inner(H, i * w, ph, 0, w)
         if s <= 8 * EPS * scale:
             f[i] = 0.0
             continue
         f[i] = s
-        log_f[i] = np.log(s)
-        for j in range(k):
-            K[i, j] = ph[j] / s
-        for j in range(k):  # row j of (I - K h') P (I - K h')' + r K K', and mirrored
-            t = -r[i] * K[i, j]
-            for q in range(k):
-                w[q] = P[j, q] - K[i, j] * ph[q]
-                t += w[q] * H[i, q]
-            for q in range(j + 1):
-                P[j, q] = w[q] - t * K[i, q]
-            for q in range(j):
-                P[q, j] = P[j, q]
-
-
-@njit(cache=True, nogil=True)
-def put(a, out):
-    """out = a, cheaper to compile than a slice."""
-    for i in range(len(a)):
-        out[i] = a[i]
-
-
-@njit(cache=True, nogil=True)
-def put2(A, out):
-    for i in range(len(A)):
-        for j in range(len(A)):
-            out[i, j] = A[i, j]
+        if not 1e-150 < size * s < 1e150:
+            log_f, size = log_f + np.log(size), 1.0
+        size *= s
+        inverse = 1.0 / s
+        for j in range(w):
+            K[i, j] = ph[j] * inverse
+            g[j] = -r[i] * K[i, j]
+        for j in range(w):  # W = P (I - h K')
+            add(-ph[j], K, i * w, P, j * w, w)
+        times(P, H[i], g, ph)  # h'W - r K'
+        for j in range(w):  # (I - K h') W + r K K'
+            add(-K[i, j], ph, 0, P, j * w, w)
+    mirror(P)
+    return log_f + np.log(size)
 
 
 @njit(cache=True, nogil=True)
@@ -148,29 +109,26 @@ def same(A, B):
 @njit(cache=True, nogil=True, fastmath=FAST)
 def seen(x, H, K, f, log_f, a, v):
     """Move the mean a by a row of x; its log-likelihood."""
-    loglik = 0.0
+    loglik = -0.5 * log_f
     for i in range(len(x)):
         v[i] = np.nan
         if f[i] < 0.0:
             continue
-        e = x[i]
-        for j in range(len(a)):
-            e -= H[i, j] * a[j]
+        e = x[i] - inner(H, i * len(a), a, 0, len(a))
         v[i] = e
         if f[i] == 0.0:
             if abs(e) > 1e-7 * (1.0 + abs(x[i])):
                 loglik = -np.inf
             continue
-        for j in range(len(a)):
-            a[j] += K[i, j] * e
-        loglik -= 0.5 * (LOG_2PI + log_f[i] + e * e / f[i])
+        add(e, K, i * len(a), a, 0, len(a))
+        loglik -= 0.5 * (LOG_2PI + e * e / f[i])
     return loglik
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def forward(
     x, begins, ends, a0, P0, F, Q, c, H, r, pattern, whole, m, P, K, f, log_f, v, ll,
-    slot,
+    slot, room, line,
 ):  # fmt: skip
     """Eq. (1) to (4) for each sequence; `whole` marks rows that may share covariances.
 
@@ -178,22 +136,28 @@ def forward(
     """
     k = m.shape[1]
     tF, tQ, tc = int(len(F) > 1), int(len(Q) > 1), int(len(c) > 1)
-    a, b, ph = np.empty(k), np.empty(k), np.empty(k)
-    W, T = np.empty((k, k)), np.empty((k, k))
-    leader, lead, lead_s, own = -1, 0, 0, 0
+    rows = np.empty(line.shape[1], np.int64)
+    FT, W, C, zero = room[2], room[3], room[4], room[5]
+    a, b, ph, g = line[0], line[1], line[2], line[3]
+    leader, lead, lead_s, own, held, now = -1, 0, 0, 0, -1, 0
+    for i in range(k):
+        for j in range(k):
+            FT[j, i], C[i, j] = F[0, i, j], Q[0, i, j]
     for s in range(len(ends)):
         begin, end = begins[s], ends[s]
         following = leader >= 0 and same(P0[s], P0[lead_s])
         complete, still, before, calm = True, False, 1.0, 0
         for t in range(begin, end):
+            if tF:
+                for i in range(k):
+                    for j in range(k):
+                        FT[j, i] = F[t, i, j]
             if t == begin:
                 put(a0[s], a)
             else:
-                for i in range(k):
-                    b[i] = c[tc * t, i]
-                    for j in range(k):
-                        b[i] += F[tF * t, i, j] * a[j]
-                put(b, a)
+                put(c[tc * t], b)
+                times(FT, a, b, ph)
+                put(ph, a)
             h = pattern[t]
             complete = complete and whole[t]
             following = following and whole[t] and t - begin < lead
@@ -205,18 +169,24 @@ def forward(
                 own += 1
                 slot[t] = t
                 if t == begin:
-                    put2(P0[s], P[t])
+                    put2(P0[s], room[now])
                 else:
-                    sandwich(F[tF * t], P[slot[t - 1]], W, T, P[t])
-                    for i in range(k):
-                        for j in range(k):
-                            P[t, i, j] += Q[tQ * t, i, j]
-                gains(x[t], H[h], r[h], P[t], K[t], f[t], log_f[t], ph, b)
+                    if held != slot[t - 1]:
+                        put2(P[slot[t - 1]], room[now])
+                    if tQ:
+                        put2(Q[t], C)
+                    product(room[now], FT, zero, 1.0, False, rows, W)
+                    now = 1 - now
+                    product(W, FT, C, 1.0, True, rows, room[now])
+                    mirror(room[now])
+                held = t
+                log_f[t] = gains(x[t], H[h], r[h], room[now], K[t], f[t], ph, g)
+                put2(room[now], P[t])
                 still = False
                 if whole[t] and t > begin and whole[t - 1]:
-                    now = change(P[t], P[slot[t - 1]], b)
-                    still, calm = settled(now, before, calm)
-                    before = now
+                    moved = change(room[now], room[1 - now], b)
+                    still, calm = settled(moved, before, calm)
+                    before = moved
             q = slot[t]
             ll[t] = seen(x[t], H[h], K[q], f[q], log_f[q], a, v[t])
             put(a, m[t])
@@ -226,33 +196,26 @@ def forward(
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def unseen(H, K, f, v, d, rr, N, g, u, D, still):
+def unseen(H, K, f, v, d, rr, N, g, y, zero, u, D, still):
     """The adjoint (r, N) of the belief before a row of x from that after it."""
-    k = len(rr)
+    w = len(rr)
     for i in range(len(f) - 1, -1, -1):
         if f[i] <= 0.0:
             u[i], d[i] = 0.0, 0.0
             continue
-        e = v[i] / f[i]
-        for j in range(k):
-            e -= K[i, j] * rr[j]
+        e = v[i] / f[i] - inner(K, i * w, rr, 0, w)
         u[i] = e
-        for j in range(k):
-            rr[j] += H[i, j] * e
+        add(e, H, i * w, rr, 0, w)
         if still:
             d[i] = D[i]
             continue
-        s = 1.0 / f[i]
-        for j in range(k):
-            g[j] = 0.0
-            for q in range(k):
-                g[j] += N[j, q] * K[i, q]
-        for j in range(k):
-            s += K[i, j] * g[j]
+        times(N, K[i], zero, g)
+        s = 1.0 / f[i] + inner(K, i * w, g, 0, w)
         d[i] = s
-        for j in range(k):
-            for q in range(k):
-                N[j, q] += s * H[i, j] * H[i, q] - H[i, j] * g[q] - g[j] * H[i, q]
+        for j in range(w):
+            y[j] = s * H[i, j] - g[j]
+        for j in range(w):
+            add_both(H[i, j], y, 0, -g[j], H, i * w, N, j * w, w)
 
 
 @njit(cache=True, nogil=True)
@@ -266,26 +229,27 @@ def alike(slot, a, b, length):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def backward(
-    begins, ends, FT, H, pattern, m, P, K, f, v, slot, keep, z, V, r, N, u, D,
-    turn, r0, N0,
+    begins, ends, F, H, pattern, m, P, K, f, v, slot, keep, z, V, r, N, u, D,
+    turn, r0, N0, room, line,
 ):  # fmt: skip
     """Eq. (5) to (8): smoothed z, V; the adjoints r, N, u, D, where `keep`.
 
     Row turn[t] of V, N and D belongs to step t. r0, N0: at the start of sequences.
+    Returns in how many rows of V a variance falls by a factor of LOSS.
     """
     k = m.shape[1]
-    tF = int(len(FT) > 1)
-    rr, b, g = np.empty(k), np.empty(k), np.empty(k)
-    W, T, S, M = np.empty((k, k)), np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
-    leader, lead, lead_s = -1, -1, 0
+    tF = int(len(F) > 1)
+    rows = np.empty(line.shape[1], np.int64)
+    FF, W, S, B, zero = room[2], room[3], room[4], room[5], room[6]
+    rr, b, g, y, none = line[0], line[1], line[2], line[3], line[4]
+    leader, lead, lead_s, held, now, lossy = -1, -1, 0, -1, 0, 0
+    put2(F[0], FF)
     for s in range(len(ends)):
         begin, end = begins[s], ends[s]
         follows = lead == end - begin and alike(slot, begin, leader, lead)
         still, before, calm = follows, 1.0, 0
-        for i in range(k):
-            rr[i] = 0.0
-            for j in range(k):
-                M[i, j] = 0.0
+        put(none, rr)
+        put2(zero, room[now])
         for t in range(end - 1, begin - 1, -1):
             q = slot[t]
             same_here = t < end - 1 and q == slot[t + 1]
@@ -294,41 +258,51 @@ def backward(
             else:
                 still = still and same_here
                 turn[t] = turn[t + 1] if still else t
+            if held != q:
+                put2(P[q], B)
+                held = q
             if t < end - 1:
-                for i in range(k):
-                    b[i] = 0.0
-                    for j in range(k):
-                        b[i] += FT[tF * (t + 1), i, j] * rr[j]
+                if tF:
+                    put2(F[t + 1], FF)
+                times(FF, rr, none, b)
                 put(b, rr)
-            for i in range(k):
-                z[t, i] = m[t, i]
-                for j in range(k):
-                    z[t, i] += P[q, i, j] * rr[j]
+            put(m[t], b)
+            times(B, rr, b, g)
+            put(g, z[t])
             if not still:
                 if t < end - 1:
-                    put2(M, S)
-                    sandwich(FT[tF * (t + 1)], S, W, T, M)
-                    sandwich(P[q], M, W, T, V[t])
+                    product(room[now], FF, zero, 1.0, False, rows, W)
+                    now = 1 - now
+                    product(W, FF, zero, 1.0, True, rows, room[now])
+                    mirror(room[now])
+                    product(room[now], B, zero, 1.0, False, rows, W)
+                    product(W, B, B, -1.0, True, rows, S)
+                    mirror(S)
+                else:
+                    put2(B, S)
+                put2(S, V[t])
+                lost = False
                 for i in range(k):
-                    for j in range(k):
-                        V[t, i, j] = P[q, i, j] - (V[t, i, j] if t < end - 1 else 0.0)
                     V[t, i, i] = max(V[t, i, i], 0.0)
-                symmetric(V[t])
-            w = t if keep else 0
-            o = turn[t] if keep else 0
-            unseen(H[pattern[t]], K[q], f[q], v[t], D[w], rr, M, g, u[w], D[o], still)
+                    lost = lost or B[i, i] > LOSS * V[t, i, i]
+                lossy += lost
+            w, o = (t, turn[t]) if keep else (0, 0)
+            unseen(
+                H[pattern[t]], K[q], f[q], v[t], D[w], rr, room[now], g, y, none, u[w],
+                D[o], still,
+            )  # fmt: skip
             if keep:
                 put(rr, r[t])
             if not still:
-                symmetric(M)
+                mirror(room[now])
                 if keep:
-                    put2(M, N[t])
+                    put2(room[now], N[t])
                 if same_here:
-                    now = change(M, S, b)
-                    still, calm = settled(now, before, calm)
-                    before = now
-                put2(M, S)
+                    moved = change(room[now], room[1 - now], b)
+                    still, calm = settled(moved, before, calm)
+                    before = moved
         put(rr, r0[s])
-        put2(N0[lead_s] if follows else M, N0[s])
+        put2(N0[lead_s] if follows else room[now], N0[s])
         if not follows:
             leader, lead, lead_s = begin, end - begin, s
+    return lossy

@@ -161,7 +161,8 @@ class AbstractHMM(Density, Estimator):
             old.emission.stats(X[here], R[here]),
         )
         p = maximise(stats, old, self._priors(old), self.params)
-        vars(self).pop("stopprob_", None)
+        if hasattr(self, "stopprob_"):
+            del self.stopprob_
         if stop:
             self.stopprob_ = R[ends - 1].sum(0) / np.maximum(R.sum(0), 1)
             p = p._replace(trans=p.trans * (1 - self.stopprob_)[:, None])
@@ -193,6 +194,8 @@ class AbstractHMM(Density, Estimator):
         else:
             X = self._ready(X, **check)
         X, ends = stacked(X, lengths)
+        if reset and (gone := np.isnan(X).all(axis=0)).any():
+            raise ValueError(f"column {gone.argmax()} of X has no value that is seen.")
         self._check_columns(X, reset)
         return X, ends
 

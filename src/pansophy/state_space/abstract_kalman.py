@@ -23,7 +23,7 @@ from .linear_gaussian import Belief, Kalman, at, simulate, steady_state
 from .sequences import joined, sequence_ends
 
 
-def control_rows(control, n):
+def control_rows(control, n, name="control"):
     """A control input (n, l), or None."""
     if control is None:
         return None
@@ -31,10 +31,19 @@ def control_rows(control, n):
     u = u[:, None] if u.ndim == 1 else u
     if u.ndim != 2 or len(u) != n or not np.isfinite(u).all():
         raise ValueError(
-            f"control must have a row of finite numbers for each of the {n} rows, got "
+            f"{name} must have a row of finite numbers for each of the {n} rows, got "
             f"shape {u.shape}."
         )
     return u
+
+
+def one_row(x, model):
+    """One observation (p,), NaN where it is masked."""
+    x = np.ma.filled(np.ma.asarray(x, dtype=float), np.nan).reshape(-1)
+    p = model.H.shape[-2]
+    if len(x) != p or np.isinf(x).any():
+        raise ValueError(f"an observation has {p} finite numbers or NaN, got {x}.")
+    return x
 
 
 class AbstractKalman(Density, Estimator):
@@ -126,7 +135,7 @@ class AbstractKalman(Density, Estimator):
         start = Belief(model.m, model.P) if belief is None else step.predict(belief)
         if x is None:
             return start
-        return step.update(start, np.atleast_1d(np.asarray(x, dtype=float)))[0]
+        return step.update(start, one_row(x, model))[0]
 
     def filter_update(
         self,
@@ -161,9 +170,8 @@ class AbstractKalman(Density, Estimator):
             np.asarray(filtered_state_covariance, dtype=float),
         )
         new = Kalman(model).predict(belief)
-        if observation is not None:
-            x = np.ma.filled(np.ma.asarray(observation, dtype=float), np.nan)
-            new, _ = Kalman(model).update(new, np.atleast_1d(x))
+        if observation is not None and observation is not np.ma.masked:
+            new, _ = Kalman(model).update(new, one_row(observation, model))
         return Beliefs(new.mean, new.cov)
 
     def forecast(self, n=1, X=None, *, level=0.95, control=None) -> Forecast:

@@ -73,7 +73,13 @@ def coded(x, states=None):
     there = np.ones(len(x), bool)
     if x.dtype.kind in "Of":
         there = np.array([not absent(v) for v in x.tolist()], dtype=bool)
-    seen = np.asarray(x[there].tolist())
+    seen = np.asarray(held := x[there].tolist())
+    if seen.dtype.kind in "US" and x.dtype.kind == "O":
+        other = [v for v in held if isinstance(v, str) != isinstance(held[0], str)]
+        if other:
+            raise ValueError(
+                f"states must be of one kind, got {held[0]!r} and {other[0]!r}."
+            )
     states = np.unique(seen) if states is None else states
     place = np.minimum(np.searchsorted(states, seen), max(len(states) - 1, 0))
     if len(seen) and (wrong := states[place] != seen).any():

@@ -256,7 +256,10 @@ class KalmanFilter(AbstractKalman, Estimator):
         return vector.unpack(result.state.position)[0]
 
     def em(self, X, y=None, n_iter=10, em_vars=None):
-        """Exactly n_iter turns of EM from where the matrices stand."""
+        """Exactly n_iter turns of EM from where the matrices stand.
+
+        What is learned is in `transition_matrices_` and so on, with an underscore.
+        """
         X, ends = self._sequences(X, None, reset=not hasattr(self, "n_features_in_"))
         params = self._params(X.shape[1])
         letters = self._letters(None)

@@ -43,7 +43,7 @@ from ..core.filtering import groups
 from . import diffuse
 from .linear_gaussian import Model, at, symmetric
 
-LOSS = 1e3  # a variance that falls by this factor loses digits in eq. (7)
+PIECE = 1 << 22  # bytes copied by a task
 
 
 class Seen(NamedTuple):
@@ -76,13 +76,15 @@ def prepare(model: Model, X, steady=True) -> Seen:
     gone = np.isnan(x)
     H, R = model.H, model.R
     varies = H.ndim == 3 or R.ndim == 3
-    whole = ~gone.any(axis=1) & (steady and model.constant)
+    steady = steady and model.constant
+    whole = ~gone.any(axis=1) if steady and gone.any() else np.full(n, steady)
     pattern = np.arange(n) if varies else np.zeros(n, np.int64)
     if not np.any(R * (1 - np.eye(p))):
         g = n if varies else 1
         r = np.broadcast_to(np.diagonal(R, axis1=-2, axis2=-1), (g, p))
         H = np.broadcast_to(H, (g, p, k))
-        return Seen(x, *map(contiguous, (H, r)), pattern, whole, np.zeros(n))
+        H, r = contiguous(H), contiguous(r)
+        return Seen(x, H, r, pattern, whole, np.zeros(n))
     if varies:
         masks = gone
     elif gone.any():
@@ -117,6 +119,27 @@ def stack(a, ndim):
     return contiguous(a if a.ndim > ndim else a[None])
 
 
+def fours(a):
+    """The last axis filled up with zeros to a multiple of 4."""
+    short = -a.shape[-1] % 4
+    return np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, short)]) if short else a
+
+
+def each(table, which):
+    """table[which]; pieces on threads, since new memory costs more than the copy."""
+    out = np.empty((len(which), *table.shape[1:]))
+    m = max(PIECE // table[:1].nbytes, 1)
+    take = lambda i: np.take(table, which[i : i + m], 0, out[i : i + m], "clip")
+    list(threads.run(lambda i=i: take(i) for i in range(0, len(which), m)))
+    return out
+
+
+def workplace(k):
+    """Zeroed matrices and vectors for the loops, and a list of rows."""
+    w = k + -k % 4
+    return np.zeros((7, w, w)), np.zeros((5, w))
+
+
 class Forward(NamedTuple):
     """Filtered beliefs of every row; the covariance of row t is cov[slot[t]]."""
 
@@ -126,7 +149,7 @@ class Forward(NamedTuple):
     ends: np.ndarray
     mean: np.ndarray
     cov: np.ndarray
-    gain: np.ndarray  # K (n, p, k), by slot
+    gain: np.ndarray  # K (n, p, k or more), by slot
     f: np.ndarray  # (n, p), by slot; -1 where missing
     residual: np.ndarray  # e (n, p)
     logliks: np.ndarray  # (n,)
@@ -137,7 +160,7 @@ class Forward(NamedTuple):
     @property
     def covs(self):
         """Covariances of every row, with infinite variances in diffuse directions."""
-        out = self.cov[self.slot]
+        out = each(self.cov, self.slot)
         for step in (step for steps in self.steps for step in steps):
             out[step.t] = diffuse.with_infinite(step.B, np.diag(step.A) > 0)
         return out
@@ -163,8 +186,10 @@ def run_filter(model: Model, X, ends, *, steady=True) -> Forward:
     seen = prepare(model, X, steady)
     begins = np.concatenate([[0], ends[:-1]]).astype(np.int64)
     ends = np.asarray(ends, np.int64)
-    mean, cov, gain = np.empty((n, k)), np.empty((n, k, k)), np.empty((n, p, k))
-    f, log_f, residual = np.empty((n, p)), np.empty((n, p)), np.empty((n, p))
+    mean, cov = np.empty((n, k)), np.empty((n, k, k))
+    H = fours(seen.H)
+    gain = np.empty((n, *H.shape[1:]))
+    f, log_f, residual = np.empty((n, p)), np.empty(n), np.empty((n, p))
     logliks, slot = np.empty(n), np.arange(n)
     a0 = np.array(np.broadcast_to(model.m, (s, k)), order="C")
     P0 = np.array(np.broadcast_to(model.P, (s, k, k)), order="C")
@@ -184,9 +209,9 @@ def run_filter(model: Model, X, ends, *, steady=True) -> Forward:
         local = np.arange(len(slot[rows]))
         own = loops.forward(
             seen.x[rows], begins[ss] - base, stops, a0[ss], P0[ss], cut(F, rows),
-            cut(Q, rows), cut(c, rows), seen.H, seen.r, seen.pattern[rows],
+            cut(Q, rows), cut(c, rows), H, seen.r, seen.pattern[rows],
             seen.whole[rows], mean[rows], cov[rows], gain[rows], f[rows], log_f[rows],
-            residual[rows], logliks[rows], local,
+            residual[rows], logliks[rows], local, *workplace(k),
         )  # fmt: skip
         slot[rows] = local + base
         return own
@@ -224,7 +249,7 @@ class Backward(NamedTuple):
     @property
     def covs(self):
         """Cov[z_t | x] of every row."""
-        return self.cov[self.turn]
+        return each(self.cov, self.turn)
 
 
 def run_smoother(run: Forward, *, keep=False) -> Backward:
@@ -237,23 +262,24 @@ def run_smoother(run: Forward, *, keep=False) -> Backward:
     mean, cov, turn = np.empty((n, k)), np.empty((n, k, k)), np.arange(n)
     r, N, u, D = (np.empty((m, *shape)) for shape in ((k,), (k, k), (p,), (p,)))
     r0, N0 = np.empty((s, k)), np.empty((s, k, k))
-    FT = contiguous(stack(run.model.F, 2).swapaxes(1, 2))
+    F, H = stack(run.model.F, 2), fours(run.seen.H)
     seen = run.seen
 
     def task(base, stops, first):
         rows, ss = slice(base, base + int(stops[-1])), slice(first, first + len(stops))
         local = np.arange(len(turn[rows]))
         kept = [a[rows] if keep else np.empty_like(a) for a in (r, N, u, D)]
-        loops.backward(
-            run.begins[ss] - base, stops, FT[rows] if len(FT) > 1 else FT, seen.H,
+        lossy = loops.backward(
+            run.begins[ss] - base, stops, F[rows] if len(F) > 1 else F, H,
             seen.pattern[rows], run.mean[rows], run.cov[rows], run.gain[rows],
             run.f[rows], run.residual[rows], run.slot[rows] - base, keep, mean[rows],
-            cov[rows], *kept, local, r0[ss], N0[ss],
+            cov[rows], *kept, local, r0[ss], N0[ss], *workplace(k),
         )  # fmt: skip
         turn[rows] = local + base
+        return lossy
 
-    list(threads.run(tasks(task, run.ends)))
-    lags = mend(run, mean, cov, turn)
+    lossy = sum(threads.run(tasks(task, run.ends)))
+    lags = mend(run, mean, cov, turn) if lossy else {}
     backs = []
     for q, steps in enumerate(run.steps):
         back = diffuse.smoothed(run.model, steps, r0[q], N0[q], run.ends[q])
@@ -274,13 +300,13 @@ def mend(run: Forward, mean, cov, turn):
 
     Changes mean and cov in place, backwards; gives Cov[z_t+1, z_t | x] of the rows.
     """
+    from ._kalman import LOSS
+
     vague = [step.t for steps in run.steps for step in steps]  # rows of `diffuse`
     own = np.setdiff1d(np.flatnonzero(turn == np.arange(len(turn))), vague)
-    before = np.diagonal(run.cov[run.slot[own]], axis1=1, axis2=2)
-    after = np.diagonal(cov[own], axis1=1, axis2=2)
+    before = np.diagonal(run.cov, axis1=1, axis2=2)[run.slot[own]]
+    after = np.diagonal(cov, axis1=1, axis2=2)[own]
     lossy = own[(before > LOSS * after).any(axis=1)]
-    if len(lossy) == 0:
-        return {}
     rows = np.setdiff1d(np.flatnonzero(np.isin(turn, lossy)), run.ends - 1)[::-1]
     first = turn[rows] == rows  # before those that share their covariances
     lags = {}

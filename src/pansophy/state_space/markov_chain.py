@@ -192,7 +192,7 @@ class MarkovChain(Estimator):
         c = contexts(codes, np.arange(len(codes)), begins[owner], p, k)
         ok = (c >= 0) & (codes >= 0)
         steps = safe_log(P[c[ok], codes[ok]])
-        out = np.bincount(owner[ok], steps, minlength=len(ends))
+        out = np.bincount(owner[ok], steps, minlength=len(ends)).astype(float)
         first = contexts(codes, np.minimum(begins + p, ends), begins, p, k)
         out += np.where(first >= 0, safe_log(start[first]), 0.0)
         if self.stop:

@@ -163,8 +163,6 @@ class MixedHMM(AbstractHMM, Estimator):
             x = X[~np.isnan(X[:, a]), a]
             if holds is not None and not holds(x).all():
                 raise ValueError(f"column {a} of X is {kind}: values must be {says}.")
-            if fitting and not len(x):
-                raise ValueError(f"column {a} of X has no value that is seen.")
 
     def _emission(self):
         if not hasattr(self, "emissions_"):

@@ -154,8 +154,9 @@ class GaussianFilter(NamedTuple):
                 return belief, 0.0
             x, R = x[here], np.ascontiguousarray(R[here][:, here])
             g = lambda Z: self.h(Z, t)[:, here]
-            J = J and (lambda z: self.h_jacobian(z, t)[here])
-        at, loglik = a, 0.0
+            if (whole := J) is not None:
+                J = lambda z: whole(z)[here]
+        at, cov, loglik = a, P, 0.0
         for i in range(self.n_iter):
             mu, S, C = self.moments(g, J, belief._replace(mean=at), R)
             e = x - mu
@@ -187,7 +188,7 @@ class AbstractNonlinear(Estimator):
     """What the filters of non-linear chains share; a final class gives the moments."""
 
     @abstractmethod
-    def _moments(self, k):
+    def _moments(self, k) -> Any:
         """The way to eq. (3) for k states."""
 
     def _member(self, X, inputs):
@@ -333,7 +334,7 @@ class ExtendedKalmanFilter(AbstractNonlinear):
     n_updates: Count = 1
     batched: Flag = False
 
-    def _moments(self, k):
+    def _moments(self, k) -> Any:
         return Linearised()
 
 
@@ -382,5 +383,5 @@ class UnscentedKalmanFilter(AbstractNonlinear):
     kappa: Number = 0.0
     batched: Flag = False
 
-    def _moments(self, k):
+    def _moments(self, k) -> Any:
         return unscented(k, self.alpha, self.beta, self.kappa)

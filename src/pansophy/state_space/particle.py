@@ -58,6 +58,9 @@ class Cloud(NamedTuple):
 class Clouds(Beliefs):
     """Beliefs with the clouds behind them, and their effective sizes (n,)."""
 
+    clouds: list
+    sizes: np.ndarray
+
     def __new__(cls, clouds, loglik):
         means, covs = np.array([c.mean for c in clouds]), [c.cov for c in clouds]
         self = super().__new__(cls, means, np.array(covs), loglik=loglik)

@@ -32,9 +32,16 @@ def stacked(X, lengths=None) -> tuple[np.ndarray, np.ndarray]:
     if is_dataset(X):
         table = rows(X)
         X = table.take(np.arange(table.n))
-    X = np.asarray(column(arrays.to_numpy(X)), dtype=float)
+    X = np.asarray(column(arrays.to_numpy(X)))
     if X.ndim != 2:
         raise ValueError(f"sequences have rows and columns, got {X.ndim} dimensions.")
+    if X.dtype.kind == "c":
+        raise ValueError("sequences hold real numbers, got complex ones.")
+    X = X.astype(float, copy=False)
+    if X.size == 0:
+        raise ValueError(f"X has no values: its shape is {X.shape}.")
+    if np.isinf(X).any():
+        raise ValueError("X contains infinity; NaN stands for a missing value.")
     return X, sequence_ends(len(X), lengths)
 
 
@@ -53,7 +60,7 @@ def joined(X, lengths=None):
     if is_list_of_arrays(X):
         if lengths is not None and len(np.atleast_1d(lengths)) != sum(map(len, X)):
             refuse_both(lengths, "list of sequences")
-        X = [column(arrays.to_numpy(x)) for x in X]
+        X = [arrays.to_numpy(column(x)) for x in X]
         counts = [x.shape[0] for x in X]
         if 0 in counts:
             raise ValueError(
@@ -95,10 +102,10 @@ def group_frames(X):
         raise ValueError("the grouped dataframe has no groups.")
     if isinstance(frames[0], nw.Series):
         return [f.to_frame() for f in frames]
-    kept = [name for name in frames[0].columns if name not in keys]
+    kept = [name for name in frames[0].columns if str(name) not in keys]
     if not kept:
         raise ValueError("the grouped dataframe has no columns but those grouped by.")
-    return [f.select(kept) for f in frames]
+    return [f.select(nw.col(name) for name in kept) for f in frames]
 
 
 def is_list_of_arrays(X) -> bool:
@@ -107,8 +114,15 @@ def is_list_of_arrays(X) -> bool:
 
 
 def column(X):
-    """A vector as one column; anything else as it is."""
-    return X[:, None] if hasattr(X, "ndim") and X.ndim == 1 else X
+    """A vector as one column, masked entries as NaN; anything else as it is."""
+    if isinstance(X, np.ma.MaskedArray):
+        X = X.astype(float).filled(np.nan)
+    plain = (int, float, np.number)
+    if isinstance(X, (list, tuple)) and X and all(isinstance(x, plain) for x in X):
+        X = np.array(X)
+    if len(getattr(X, "shape", ())) != 1:
+        return X
+    return arrays.to_numpy(X)[:, None]  # an array, or the column of a frame
 
 
 def sequence_ends(n: int, lengths) -> np.ndarray:
@@ -129,8 +143,9 @@ def sequence_ends(n: int, lengths) -> np.ndarray:
         )
     whole = values.dtype.kind in "iu" and values.ndim == 1 and (values > 0).all()
     if not whole or values.sum() != n:
+        got = f"a sum of {values.sum()}" if whole else repr(lengths)
         raise ValueError(
             f"lengths must be positive whole numbers that sum to the {n} rows of X, "
-            f"got a sum of {values.sum()}."
+            f"got {got}."
         )
     return np.cumsum(values)

@@ -159,9 +159,9 @@ class StructuralTimeSeries(Density, Estimator):
         self : object
         """
         X, ends = self._sequences(X, lengths, reset=True)
-        if np.abs(np.where(np.isnan(X), 0.0, X)).max() > 1e150:
-            raise ValueError("X holds values too large to be squared: scale it first.")
-        exog = control_rows(exog, len(X))
+        if np.abs(np.where(np.isnan(X), 0.0, X)).max() > 1e100:
+            raise ValueError("X holds values above 1e100: scale it first.")
+        exog = control_rows(exog, len(X), "exog")
         layout = self._layout(0 if exog is None else exog.shape[1])
         run = lambda task: self._learn(layout, X, ends, exog, task)
         result = self._drive(run, total=self.n_iter, X=X)
@@ -187,18 +187,19 @@ class StructuralTimeSeries(Density, Estimator):
         return self
 
     def _learn(self, layout, X, ends, exog, task):
-        results = []
+        results, stopped = [], False
         for x in X.T:
             vector = vector_of(layout, x)
             f = objective(vector, x[:, None].copy(), ends, exog)
             firsts = starts(vector) if len(layout.variances) else [np.empty(0)]
+            # once the user has had enough, the series left take one step each
+            firsts, most = (firsts[:1], 1) if stopped else (firsts, self.n_iter)
 
-            def one(i, child, f=f, firsts=firsts):
-                return bfgs(
-                    f, firsts[i], max_iter=self.n_iter, tol=self.tol, task=child
-                )
+            def one(i, child, f=f, firsts=firsts, most=most):
+                return bfgs(f, firsts[i], max_iter=most, tol=self.tol, task=child)
 
             results.append(best_of(len(firsts), one, task=task))
+            stopped = stopped or results[-1].reason == "interrupted"
         last = results[-1]
         reasons = [r.reason for r in results if r.reason == "interrupted"]
         reached = Reached(results, sum(r.objective for r in results))
@@ -250,7 +251,7 @@ class StructuralTimeSeries(Density, Estimator):
 
     def _given(self, X, lengths, exog):
         X, ends = self._sequences(X, lengths)
-        return self._runs(X, ends, control_rows(exog, len(X)))
+        return self._runs(X, ends, control_rows(exog, len(X), "exog"))
 
     def score_samples(self, X, lengths=None, *, exog=None):
         """log p of each row given those before it, summed over series (n,)."""
@@ -304,7 +305,7 @@ class StructuralTimeSeries(Density, Estimator):
         if exog is not None:
             exog = np.asarray(exog, dtype=float).reshape(-1, self.n_exog_)
             exog = exog if past is None else np.vstack([past, exog])
-        u = control_rows(exog, len(extended))
+        u = control_rows(exog, len(extended), "exog")
         parts = []
         for run in self._runs(extended, np.array([len(extended)]), u):
             z, V, H = run.mean[-n:], run.covs[-n:], run.model.H

@@ -136,7 +136,7 @@ def model_of(layout: Layout, values: Values, exog=None) -> Model:
     for name, rows in layout.variances.items():
         Q[rows, rows] = values.variances[name]
     H = np.concatenate([*(b.H for b in layout.blocks), np.zeros(layout.n_exog)])[None]
-    if layout.n_exog:
+    if layout.n_exog and exog is not None:
         H = np.repeat(H[None], len(exog), axis=0)
         H[:, 0, k - layout.n_exog :] = exog
     R = np.array([[values.variances.get("irregular", 0.0)]])
@@ -183,7 +183,7 @@ class Vector(NamedTuple):
         """Eq. (5)."""
         run, rho = back.forward, values.damping
         G = np.diag(by_covariance(back, later(run))).copy()
-        names, out = self.layout.variances, []
+        names, out, GP = self.layout.variances, [], np.zeros(0)
         if self.layout.damped:
             at = self.layout.where("cycle")
             GP = np.diag(by_covariance(back, np.append(0, run.ends[:-1])))[at]

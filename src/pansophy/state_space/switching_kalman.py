@@ -6,7 +6,7 @@ Refs      [Kim1994]
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -164,7 +164,7 @@ class SwitchingKalmanFilter(Estimator):
         check_params(self)
         X, ends = stacked(X, lengths)
         first = self._first(X)
-        best = [-np.inf, first]
+        best: list[Any] = [-np.inf, first]
 
         def counted(model):
             stats, loglik = expect(model, X, ends)
@@ -172,7 +172,7 @@ class SwitchingKalmanFilter(Estimator):
                 best[:] = loglik, model
             return (stats, model), loglik
 
-        turn = lambda pair: maximise(*pair, self.params, self.reg_covar)
+        turn = lambda s: maximise(s[0], s[1], self.params, self.reg_covar)
         run = lambda task: em(
             counted,
             turn,

@@ -148,6 +148,38 @@ EXPECTED: dict[str, dict[str, str]] = {
     },
 }
 
+# Less of the same work where a check asks nothing of the amount: each of scikit-learn's
+# checks fits a dozen times, and a hundred trees say no more than ten.
+FEW = {"n_estimators": 10}
+QUICK: dict[str, dict] = {
+    "AdaBoostClassifier": FEW,
+    "AdaBoostRegressor": FEW,
+    "ExtraTreesClassifier": FEW,
+    "ExtraTreesRegressor": FEW,
+    "RandomForestClassifier": FEW,
+    "RandomForestRegressor": FEW,
+    "RandomTreesEmbedding": FEW,
+    "IsolationForest": FEW,
+    "GradientBoostingClassifier": {"n_estimators": 20},
+    "GradientBoostingRegressor": {"n_estimators": 20},
+    "HistGradientBoostingClassifier": {"max_iter": 20},
+    "HistGradientBoostingRegressor": {"max_iter": 20},
+    "StackingClassifier": {"cv": 3},
+    "StackingRegressor": {"cv": 3},
+    "MixtureOfExperts": {"max_iter": 30},
+    "MixtureOfExpertsClassifier": {"max_iter": 30},
+    "LogisticRegressionCV": {"Cs": 4, "cv": 3},
+    "LassoCV": {"alphas": 20, "cv": 3},
+    "ElasticNetCV": {"alphas": 20, "cv": 3},
+    "MultiTaskLassoCV": {"alphas": 20, "cv": 3},
+    "MultiTaskElasticNetCV": {"alphas": 20, "cv": 3},
+    "StabilitySelection": {"n_pairs": 10},
+    "ExhaustiveSelector": {"cv": 2},
+    "SequentialFeatureSelector": {"cv": 2},
+    "GPLVM": {"max_iter": 10},
+    "TSNE": {"max_iter": 250},
+}
+
 
 def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
     """(name, class) of every estimator that takes rows, sorted by name.
@@ -196,6 +228,11 @@ def domains():
 def roles(cls) -> list[str]:
     """The names of the roles a class has."""
     return [name for name, role in ROLES.items() if issubclass(cls, role)]
+
+
+def quick(cls):
+    """An instance whose fits are short enough to be checked hundreds of times."""
+    return cls(**QUICK.get(cls.__name__, {}))
 
 
 def expected_failures(estimator) -> dict[str, str]:

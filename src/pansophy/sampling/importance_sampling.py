@@ -29,9 +29,8 @@ import numpy as np
 
 from ..core.random import rng_from
 from .laws import as_law, draw, log_density
-from .resampling import resample, softmax_weights, weight_size
+from .resampling import FEW, resample, softmax_weights, weight_size
 
-FEW = 0.01  # effective share of the draws below which weights are degenerate
 HIGH_K = 0.7
 
 

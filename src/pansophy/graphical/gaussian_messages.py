@@ -27,7 +27,7 @@ from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from ..core.iterate import Result, iterate
 from ._gaussian_bp import gaussian_sweep
 from .loopy import check_loopy
-from .settle import Settling, moved
+from .settle import Settling, moved, warn_unsettled
 
 
 @dataclass(eq=False)
@@ -50,7 +50,7 @@ def checked(J, h):
     """J as a symmetric CSR array and h, or one sentence."""
     J = csr_array(J, dtype=float)
     h = np.asarray(h, dtype=float)
-    if J.shape[0] != J.shape[1] or h.shape != (J.shape[0],):
+    if J.shape[0] != J.shape[1] or h.shape != (J.shape[0],) or not h.size:
         raise ValueError(
             f"precision must be square and potential match it, got {J.shape} and "
             f"{h.shape}."
@@ -115,6 +115,7 @@ def gaussian_bp(precision, potential, *, damping: float = 0.0, max_iter: int = 5
         if forest:
             raise ValueError("precision must be positive definite.")
         run = run._replace(reason="diverged")
+    warn_unsettled(run, "gaussian_bp", "raise damping or solve the system directly")
     b = h + np.bincount(head, B, minlength=d)
     once = tail < head
     i, j = tail[once], head[once]

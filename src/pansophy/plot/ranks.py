@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .trace import draws_of, panels
+from .traces import draws_of, panels
 
 
 def rank(draws, names=None, *, rows=4, bins=20, ax=None):

@@ -29,7 +29,7 @@ from .factor_graph import FactorGraph, flatten, to_factor_graph
 from .factors import product
 from .loopy import check_loopy, uniform
 from .messages import Beliefs, buffers_of, evidence_logs
-from .settle import Settling, moved
+from .settle import Settling, moved, warn_unsettled
 
 LARGEST = 1500  # variables for which resistances are computed
 TREES = 200  # spanning trees drawn otherwise
@@ -40,7 +40,7 @@ def edge_shares(n: int, edges) -> np.ndarray:
 
     Examples
     --------
-    >>> from pansophy.graphical.trw import edge_shares
+    >>> from pansophy.graphical.tree_reweighted import edge_shares
     >>> edge_shares(3, [(0, 1), (1, 2), (2, 0)]).round(6)
     array([0.666667, 0.666667, 0.666667])
     """
@@ -126,6 +126,7 @@ def trw(model, evidence=None, *, damping: float = 0.3, max_iter: int = 1000,
         return Settling(M, float(gap))
 
     run = iterate(step, Settling(M, np.inf), max_iter=max_iter, tol=tol, change=moved)
+    warn_unsettled(run, "trw", "raise damping or max_iter")
     bound = value(flat, M, u, r, share) + sum(
         f.log_scale + float(np.log(f.values.max())) for f in graph.factors
     )

@@ -26,10 +26,10 @@ import numpy as np
 
 from ..core.acceptance import leeway, passes
 from ..core.random import rng_from
-from .rejection import EnvelopeError, Rejection
+from .rejection_sampling import EnvelopeError, Rejection
 
 MOST = 64  # tangents
-SLACK = 1e-6
+SLACK = 1e-4  # numeric slopes are good to fewer digits than h
 
 
 class Hull(NamedTuple):
@@ -47,13 +47,21 @@ def hull(x, h, slope, low, high) -> Hull:
     order = np.argsort(x)
     x, h, slope = x[order], h[order], slope[order]
     fall = slope[:-1] - slope[1:]
-    if (fall < -SLACK * (1 + np.abs(slope[:-1]))).any():
+    if (fall < -1e-6 * (1 + np.abs(slope[:-1]))).any():
         i = int(np.argmin(fall))
         raise ValueError(
             f"log_prob is not concave: its slope rises from {slope[i]:.6g} at "
             f"{x[i]:.6g} to {slope[i + 1]:.6g} at {x[i + 1]:.6g}."
         )
-    gap = np.diff(h) - x[1:] * slope[1:] + x[:-1] * slope[:-1]
+    step, rise = np.diff(x), np.diff(h)
+    crossed = np.maximum(rise - step * slope[:-1], step * slope[1:] - rise)
+    if (crossed > SLACK + 1e-9 * np.abs(h[1:])).any():
+        i = int(np.argmax(crossed))
+        raise ValueError(
+            f"log_prob is not concave: at {x[i]:.6g} and {x[i + 1]:.6g} it lies above "
+            "its tangent at the other."
+        )
+    gap = rise - x[1:] * slope[1:] + x[:-1] * slope[:-1]
     middle = 0.5 * (x[1:] + x[:-1])  # where two tangents are one line
     z = np.where(fall > 1e-12, gap / np.where(fall > 1e-12, fall, 1.0), middle)
     z = np.concatenate([[low], np.clip(z, x[:-1], x[1:]), [high]])
@@ -189,5 +197,5 @@ def check(log_ratio, x):
     i = int(np.argmax(np.where(np.isnan(log_ratio), np.inf, log_ratio)))
     if np.isnan(log_ratio[i]):
         raise ValueError(f"log_prob is not a number at {x[i]}.")
-    if log_ratio[i] > 1e-4:  # numeric slopes are good to fewer digits than h
+    if log_ratio[i] > SLACK:
         raise EnvelopeError(x[i], np.exp(log_ratio[i]), "it is not log-concave")

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core import threads
+from ..core.acceptance import ErgodicityWarning
 from ..core.random import rng_from
 from ..graphs.directed import elimination_order
 from ._gibbs import gibbs_chain
@@ -31,12 +32,9 @@ from .factor_graph import FactorGraph, to_factor_graph
 from .factors import product
 from .limits import impossible
 from .names import Space
+from .settle import check_chain
 
 SMALL = 1 << 12  # cells of a tabulated conditional
-
-
-class ErgodicityWarning(UserWarning):
-    """A chain may not reach every state."""
 
 
 @dataclass(eq=False, repr=False)
@@ -160,12 +158,7 @@ def gibbs(
     >>> bool(abs(draws["a"][0] - 0.75) < 0.02)
     True
     """
-    counts = {"n_samples": n_samples, "chains": chains, "thin": thin}
-    for word, value in counts.items():
-        if value < 1:
-            raise ValueError(f"{word} must be at least 1, got {value}.")
-    if burn_in < 0:
-        raise ValueError(f"burn_in must be at least 0, got {burn_in}.")
+    check_chain(n_samples=n_samples, chains=chains, thin=thin, burn_in=burn_in)
     whole = to_factor_graph(model)
     known = whole.space.codes(evidence)
     graph = whole.reduced(evidence or {}) if known else whole

@@ -40,6 +40,8 @@ def checked_pairs(pairs, n):
     pairs = pairs.reshape(0, 2) if pairs.size == 0 else pairs
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise ValueError(f"pairs must have shape (m, 2), got {pairs.shape}.")
+    if len(pairs) and pairs.dtype.kind not in "iu":
+        raise ValueError(f"pairs must be whole numbers, got {pairs.dtype}.")
     if len(pairs) and (pairs.min() < 0 or pairs.max() >= n):
         raise ValueError(f"pairs must number nodes 0 to {n - 1}, got {pairs.max()}.")
     if (pairs[:, 0] == pairs[:, 1]).any():
@@ -175,12 +177,16 @@ def alpha_expansion(unary, pairs, weights, *, start=None, max_iter: int = 20) ->
     Cut(labels=array([0, 1, 2]), energy=1.6)
     """
     c = np.asarray(unary, dtype=float)
+    if c.ndim != 2 or c.shape[1] < 1 or not np.isfinite(c).all():
+        raise ValueError(f"unary must be finite of shape (n, q), got {c.shape}.")
     n, q = c.shape
     pairs = checked_pairs(pairs, n)
     w = np.broadcast_to(np.asarray(weights, dtype=float), len(pairs))
     if (w < 0).any():
         raise ValueError("weights of pairs must not be negative: that is not a metric.")
     x = c.argmin(axis=1) if start is None else np.array(start, dtype=np.int64)
+    if x.shape != (n,) or not ((x >= 0) & (x < q)).all():
+        raise ValueError(f"start must hold {n} labels from 0 to {q - 1}.")
     i, j, at = pairs[:, 0], pairs[:, 1], np.arange(n)
 
     def energy(x):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .trace import draws_of, panels
+from .traces import draws_of, panels
 
 
 def autocorrelation(draws, names=None, *, lags=50, rows=5, ax=None):

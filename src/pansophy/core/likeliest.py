@@ -1,0 +1,160 @@
+"""The likeliest path of a discrete chain, for many sequences at once.
+
+    d_t(j) = L_t(j) + max_i d_t-1(i) + log A_ij                                   (1)
+
+Sequences of few states go side by side. A long one is worked from both ends at once,
+or, if the states are few, cut into blocks that go side by side. Chains forget: with
+d^i the scores of m steps after state i, d^i - max d^i is soon the same for all i, and
+then it is that of any path before. So the m steps before each cut say where the block
+begins; if they do not, it is done from both ends.
+
+Shapes    first, d (k, w)   begins, lengths (w,)   pointers (n, k, w)
+"""
+
+from functools import partial
+
+import numpy as np
+
+from . import threads
+from .chain_work import FEW, Chain, Evidence, batches, groups, padded, run_groups
+from .lanes import STEPS, WIDE, blocks, wide_tasks
+from .numerics import safe_log
+
+CUT_UP = 6  # states up to which a long sequence is cut up
+SAME = 1e-10  # difference of scores that are taken to be the same
+
+
+class Climb:
+    """A chain and its evidence in logarithms, as the loops take them."""
+
+    def __init__(self, chain: Chain, evidence: Evidence):
+        start, A = (safe_log(np.asarray(a, float)) for a in chain)
+        self.k, self.start, self.A = len(start), start, np.ascontiguousarray(A)
+        self.table = np.ascontiguousarray(evidence.log_table, dtype=float)
+        dense = evidence.index is None
+        index = np.arange(len(self.table)) if dense else evidence.index
+        self.index = np.ascontiguousarray(index, np.int32)
+        self.path = np.empty(int(evidence.ends[-1]), np.int64)
+
+
+def climb(work: Climb, first, begins, lengths, *, keep=True):
+    """Eq. (1) side by side: pointers, and the last scores (k, w)."""
+    from ._side_by_side import steps
+    from ._viterbi import climb_side
+
+    (k, w), n = first.shape, int(lengths[0])
+    at, pointers = np.empty((n, w), np.int64), np.empty((n if keep else 1, k, w), "i1")
+    d = np.empty((k, w))
+    steps(work.index, begins, lengths, at)
+    climb_side(first, work.A, work.table, at, lengths, pointers, d)
+    return pointers, d
+
+
+def batch(work: Climb, begins, lengths):
+    """The paths of a batch of sequences, and their scores."""
+    from ._viterbi import trace_side
+
+    first = np.repeat(work.start[:, None], len(begins), axis=1)
+    pointers, d = climb(work, first, begins, lengths)
+    trace_side(pointers, d.argmax(axis=0), begins, lengths, work.path)
+    return d.max(axis=0)
+
+
+def forgotten(work: Climb, begins, n):
+    """Scores (cuts, k) after n steps from each of `begins`, less their largest, or
+    None where they depend on the state before."""
+    k = work.k
+
+    def task(cut):
+        b = np.repeat(begins[cut], k)
+        first = np.tile(work.A.T, (1, len(b) // k))
+        return climb(work, first, b, np.full(len(b), n), keep=False)[1].T
+
+    d = np.concatenate(wide_tasks(task, len(begins))).reshape(-1, k, k)
+    top = d.max(axis=2, keepdims=True)
+    some = top > -np.inf
+    d = d - np.where(some, top, 0.0)
+    high, low = d.max(axis=1), np.where(some, d, np.inf).min(axis=1)
+    same = (high == low) | (high - np.where(low > -np.inf, low, -1e300) <= SAME)
+    return high if np.all(same) else None
+
+
+def cut_up(work: Climb, begin, n):
+    """The path of one long sequence and its score (1,), or None."""
+    from ._viterbi import trace
+
+    begins, lengths = blocks(begin, n)
+    for few in STEPS:
+        before = None
+        if few <= lengths[-1] // 2:
+            before = forgotten(work, begins[1:] - few, few)
+        if before is not None:
+            break
+    else:
+        return None
+    joint = before[:, :, None] + work.A
+    first = np.vstack([work.start, joint.max(axis=1)])
+    lane = lambda c: np.ascontiguousarray(first[c].T)
+    parts = wide_tasks(
+        lambda c: climb(work, lane(c), begins[c], lengths[c]), len(begins)
+    )
+    ends = np.hstack([d for _, d in parts]).T
+    links, z = joint.argmax(axis=1), int(ends[-1].argmax())
+    for b in range(len(begins) - 1, -1, -1):
+        count, part = int(lengths[b]), work.path[begins[b] : begins[b] + lengths[b]]
+        pointers = parts[b // WIDE][0][:, :, b % WIDE]
+        trace(pointers, z, count - 1, 1, count, part)
+        z = int(links[b - 1, part[0]]) if b else 0
+    return ends.max(axis=1).sum()[None]  # `before` is 0 at its largest
+
+
+def group(work: Climb, begin, ends):
+    """The paths of sequences one after the other, and their scores."""
+    from ._viterbi import best_paths
+
+    start, A = padded(work.start, -np.inf), padded(work.A, -np.inf)
+    longest, scores = int(np.diff(ends, prepend=0).max()), np.empty(len(ends))
+    pointers, cut = pointers_of(longest, len(start)), slice(begin, begin + ends[-1])
+    seen, path = (work.table, work.index[cut]), work.path[cut]
+    best_paths(start, A, *seen, ends, pointers, path, scores)
+    return scores
+
+
+def pointers_of(n, k):
+    return np.empty((n, k), "i1" if k <= 128 else "i2" if k <= 32768 else "i4")
+
+
+def from_both_ends(work: Climb, begin, n):
+    """The path of one long sequence and its score (1,)."""
+    from . import _viterbi as loops
+
+    start, A = padded(work.start, -np.inf), padded(work.A, -np.inf)
+    back, m, cut = np.ascontiguousarray(A.T), n // 2, slice(begin, begin + n)
+    pointers, path = pointers_of(n, len(start)), work.path[cut]
+    none = padded(np.zeros(work.k), -np.inf)
+    seen = work.table, work.index[cut]
+    up = lambda: loops.climb(start, A, *seen, 0, 1, m, pointers)
+    down = lambda: loops.climb(none, back, *seen, n - 1, -1, n - m, pointers)
+    d, e = threads.run([up, down])
+    joint = d[:, None] + A + e
+    i, j = np.unravel_index(joint.argmax(), joint.shape)
+    loops.trace(pointers, int(i), m - 1, 1, m, path)
+    loops.trace(pointers, int(j), m, -1, n - m, path)
+    return joint[i, j][None]
+
+
+def viterbi(chain: Chain, evidence: Evidence):
+    """The likeliest path of each sequence (n,), and their joint log p (s,)."""
+    work = Climb(chain, evidence)
+
+    def whole(begin, n):
+        score = cut_up(work, begin, n) if work.k <= CUT_UP else None
+        return from_both_ends(work, begin, n) if score is None else score
+
+    if work.k <= FEW:
+        (pieces, order), task = batches(evidence.ends), partial(batch, work)
+    else:
+        pieces, order, task = groups(evidence.ends), slice(None), partial(group, work)
+    scores = np.empty(len(evidence.ends))
+    scores[order] = np.concatenate(list(run_groups(pieces, task, whole)))
+    return work.path, scores
