@@ -198,37 +198,34 @@ def block(indptr, indices, p, Y, a, k, width, A, F, parts):
 
 
 @njit(cache=True, nogil=True)
-def lead(board, indptr, indices, p, Y, a, width, A, F, parts, U, G, how, steps):
-    """Steps of descent with direct sums, pieces shared with the hands.
+def descend(board, leads, indptr, indices, p, Y, a, width, A, F, parts, U, G, how, n):
+    """n steps of descent with direct sums, pieces shared by a lead and its hands.
 
-    `how` is the constant of eq. (3), the exaggeration, the rate and the momentum.
+    `how` is the constant of eq. (3), the exaggeration, the rate and the momentum. Lead
+    and hands are one function with one call of `block`: a copy of it in each could be
+    compiled to round differently, and the map would depend on who did what.
     """
     c, e, rate, momentum = how
-    norm = 0.0
-    for _ in range(steps):
+    norm, step = 0.0, 0
+    if leads:
         publish(board, len(parts))
-        k = take(board)
-        while k >= 0:
+    while True:
+        k = take(board) if leads else wait(board)
+        if k >= 0:
             block(indptr, indices, p, Y, a, k, width, A, F, parts)
             done(board)
-            k = take(board)
+            continue
+        if not leads:
+            return 0.0
         settle(board)
         Z = 0.0
         for k in range(len(parts)):
             Z += parts[k]
         norm = advance(Y, U, G, A, F, c * e, c / Z, rate, momentum)
-    return norm
-
-
-@njit(cache=True, nogil=True)
-def hand(board, indptr, indices, p, Y, a, width, A, F, parts):
-    """What another thread does until the steps are taken."""
-    while True:
-        k = wait(board)
-        if k < 0:
-            return
-        block(indptr, indices, p, Y, a, k, width, A, F, parts)
-        done(board)
+        step += 1
+        if step >= n:
+            return norm
+        publish(board, len(parts))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -133,10 +133,10 @@ def direct_steps(P, Y, U, G, a, how, steps):
     n = Y.shape[1]
     width = max(64, -(-n // 12))
     A, F, parts = np.empty_like(Y), np.empty_like(Y), np.empty(-(-n // width))
-    shared = (P.indptr, P.indices, P.data, Y, a, width, A, F, parts)
+    shared = (P.indptr, P.indices, P.data, Y, a, width, A, F, parts, U, G, how, steps)
     return crew.run(
-        lambda board: _tsne.lead(board, *shared, U, G, how, steps),
-        lambda board, _: _tsne.hand(board, *shared),
+        lambda board: _tsne.descend(board, True, *shared),
+        lambda board, _: _tsne.descend(board, False, *shared),
         hands=0 if n < SMALL else None,
     )
 

@@ -8,6 +8,7 @@ Shapes    X (n, d) all sequences one after the other, ends (s,) where each ends
 """
 
 import numpy as np
+import scipy.sparse
 
 from ..core import arrays
 from ..core.rows import is_dataset, rows
@@ -120,7 +121,7 @@ def column(X):
     plain = (int, float, np.number)
     if isinstance(X, (list, tuple)) and X and all(isinstance(x, plain) for x in X):
         X = np.array(X)
-    if len(getattr(X, "shape", ())) != 1:
+    if len(getattr(X, "shape", ())) != 1 or scipy.sparse.issparse(X):
         return X
     return arrays.to_numpy(X)[:, None]  # an array, or the column of a frame
 
