@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse
 
 PLAIN = (bool, float, int)
+USUAL = {str, *PLAIN}
 DEEP = (dict, list, tuple, set, frozenset)
 NUMBER = ""  # the value under which numbers of a name are kept
 
@@ -124,9 +125,8 @@ def vectorize(X, vocabulary=None):
             raise ValueError("a sequence of X is empty: leave it out.")
         for token in sequence:
             if isinstance(token, dict):
-                pairs = token.items()
-                if any(isinstance(v, DEEP) for v in token.values()):
-                    pairs = inner_pairs(token)
+                plain = USUAL.issuperset(map(type, token.values()))
+                pairs = token.items() if plain else inner_pairs(token)
             else:
                 pairs = ((v, 1) for v in token)
             for name, value in pairs:
