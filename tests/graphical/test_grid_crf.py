@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 import pansophy
 from pansophy import optim
-from pansophy.graphical import GridCRF
+from pansophy.graphical import FactorGraph, GridCRF, loopy_bp
 from pansophy.graphical.grid_crf import Problem, picture, propagate
 
 
@@ -128,3 +128,16 @@ def test_bad_input():
     model = GridCRF().fit([x], [y])
     with pytest.raises(ValueError, match="1 numbers a pixel"):
         model.predict([np.zeros((3, 3, 2))])
+
+
+def test_messages_are_those_of_loopy_belief_propagation():
+    rng = np.random.default_rng(0)
+    p, U = picture(rng.normal(size=(3, 3, 1)), None), rng.normal(size=(9, 2))
+    names = [f"p{i}" for i in range(9)]
+    tables = [((name,), np.exp(u)) for name, u in zip(names, U, strict=True)]
+    tables += [((names[i], names[j]), np.exp(0.4 * np.eye(2))) for i, j in p.pairs]
+    general = loopy_bp(FactorGraph(dict.fromkeys(names, 2), tables))
+    found = propagate(p, U, np.full(len(p.pairs), 0.4))
+    assert found.log_z == pytest.approx(general.log_z, abs=1e-4)
+    for name, marginal in zip(names, found.marginals, strict=True):
+        np.testing.assert_allclose(general[name], marginal, atol=1e-5)

@@ -359,3 +359,13 @@ def test_bad_sequences_are_named():
         stacked([np.ones((2, 1)), np.ones((2, 2))])
     with pytest.raises(ValueError, match="has its lengths already"):
         stacked(pd.DataFrame({"a": [1], "x": [2]}).groupby("a"), [1])
+
+
+def test_stationary_law_is_that_of_the_chain():
+    model = CategoricalHMM(3)
+    model.startprob_, model.emissionprob_ = np.full(3, 1 / 3), np.eye(3)
+    model.transmat_ = np.array([[0.3, 0.5, 0.2], [0.1, 0.2, 0.7], [0.4, 0.4, 0.2]])
+    found = model.get_stationary_distribution()
+    np.testing.assert_allclose(found, [0.266667, 0.355556, 0.377778], atol=5e-7)
+    model.transmat_ = np.eye(3)
+    np.testing.assert_allclose(model.get_stationary_distribution(), np.full(3, 1 / 3))

@@ -20,6 +20,7 @@ from ..core.filtering import Chain, filtered, log_likelihoods, smooth, viterbi
 from ..core.iterate import best_of
 from ..core.random import rng_from, spawn
 from ..distributions.categorical import Categorical, pick_rows, simplex
+from .chains import stationary
 from .decoding import fixed_lag, k_best, pair_marginals
 from .hmm import (
     Params,
@@ -50,6 +51,11 @@ class AbstractHMM(Density, Estimator):
 
     # attribute of the emission -> its letter in `params`, where that is not "e"
     _letters: ClassVar[dict[str, str]] = {}
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
     @abstractmethod
     def _emission(self) -> Any:
@@ -358,12 +364,13 @@ class AbstractHMM(Density, Estimator):
         return np.where(np.isnan(X), guess, X)
 
     def get_stationary_distribution(self):
-        """The distribution of states that the chain leaves as it is."""
+        """The distribution of states that the chain leaves as it is.
+
+        Of a chain that can end up in several sets of states, the mean over the sets.
+        """
         A = self._params().trans
-        k = len(A)
-        M = np.vstack([A.T - np.eye(k), np.ones((1, k))])
-        p = np.linalg.lstsq(M, np.r_[np.zeros(k), 1.0])[0]
-        return np.maximum(p, 0) / np.maximum(p, 0).sum()
+        pi = stationary(A / A.sum(axis=1, keepdims=True))
+        return np.atleast_2d(pi).mean(axis=0)
 
     def _n_parameters(self) -> int:
         """Free numbers of the letters in `params`."""

@@ -258,11 +258,6 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         "covars_": "c",
     }
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
     def _sequences(self, X, lengths, *, reset=False):
         """Rows with their lags beside them, and where the sequences end."""
         X, ends = super()._sequences(X, lengths, reset=reset)

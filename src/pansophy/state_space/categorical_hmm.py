@@ -115,7 +115,6 @@ class CategoricalHMM(AbstractHMM, Estimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
-        tags.input_tags.allow_nan = True
         tags.input_tags.positive_only = True
         tags.input_tags.one_d_array = True
         return tags

@@ -202,11 +202,6 @@ class GaussianHMM(AbstractHMM, Estimator):
 
     _letters: ClassVar[dict[str, str]] = {"means_": "m", "covars_": "c"}
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
     @property
     def covars_(self):
         """Covariance matrices (k, d, d)."""

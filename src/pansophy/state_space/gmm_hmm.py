@@ -182,11 +182,6 @@ class GMMHMM(AbstractHMM, Estimator):
         "covars_": "c",
     }
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
     def _check_columns(self, X, fitting):
         given = not fitting or "m" not in self.init_params
         if given and hasattr(self, "means_") and np.ndim(self.means_) == 3:

@@ -145,11 +145,6 @@ class MixedHMM(AbstractHMM, Estimator):
     init_params: Letters = "ste"
     implementation: Literal["scaling", "log"] = "scaling"
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
     def _kinds(self, d):
         """One kind for each of d columns."""
         kinds = [self.kinds] * d if isinstance(self.kinds, str) else list(self.kinds)

@@ -108,7 +108,6 @@ class PoissonHMM(AbstractHMM, Estimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
         tags.input_tags.positive_only = True
         return tags
 
