@@ -28,8 +28,12 @@ LAYERS = [
         "neighbors", "covariance", "semi_supervised", "active", "recommend",
         "graphical", "signal",
     },
-    {"datasets", "diagnose", "plot"},
+    {"datasets"},
+    {"tables"},
+    {"diagnose"},
+    {"plot"},
     {"compare"},
+    {"serve"},
     {"cli"},
     {"testing"},
 ]  # fmt: skip

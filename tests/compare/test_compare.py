@@ -65,7 +65,7 @@ def test_leaderboard_tells_the_truth(result):
 
 def test_scores_are_those_of_the_folds(result):
     """One method by hand, on the folds that the engine reports."""
-    y = result.data[1]
+    y = result.data.y
     splits = engine.folds_of(y, "classification", 5, 2, 0)
     share = [
         np.mean(y[test] == np.bincount(y[train]).argmax()) for train, test in splits
@@ -495,7 +495,7 @@ def test_all_of_ours_run_and_can_be_saved(task, tmp_path):
         path = tmp_path / "t.pansophy"
         pansophy.save(trial.model, path)
         again = pansophy.load(path)
-        X = r.data[0][:20]
+        X = r.data.frame[:20]
         p, q = (engine.answers(m, X, task) for m in (trial.model, again))
         assert np.array_equal(p, q), trial.method.name
     names = dict(r.not_run)

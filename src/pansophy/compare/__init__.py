@@ -5,12 +5,12 @@ intervals that allow for overlapping training sets, ties are called ties, and wh
 not run is listed with the reason. See `statistics` for the arithmetic.
 """
 
+from ..tables import Column, Schema, TableError, infer, read_table
 from .clusterings import Clusterings, clusterings
 from .experiment import compare
 from .metrics import METRICS
 from .model import TableModel
 from .result import Comparison
-from .schema import Column, Schema, infer
 from .statistics import (
     Interval,
     bootstrap,
@@ -20,7 +20,6 @@ from .statistics import (
     expected_of_best,
     holm,
 )
-from .tables import TableError, read_table
 
 __all__ = [
     "METRICS",

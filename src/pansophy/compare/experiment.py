@@ -11,13 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import __version__
+from ..diagnose.leaks import alarms
+from ..tables import TableError, infer, read_table
+from .data import Data
 from .methods import choose
 from .metrics import metrics_for
 from .progress import reporter
 from .result import Comparison, decide, expect, rank
 from .run import folds_of, run
-from .schema import alarms, infer, target_values
-from .tables import TableError, read_table
 
 
 def compare(
@@ -82,18 +83,17 @@ def compare(
     schema = infer(table, target, task)
     metrics = metrics_for(schema.task, metric)
     table, schema, folds = enough(table, schema, folds, notes)
-    X = schema.matrix(table)
-    y = target_values(table.column(target), schema)
-    n = len(y)
+    data = Data(schema.frame(table), schema.goal(table))
+    n, y = len(data), data.y
     repeats = repeats or default_repeats(n)
     notes += [f"{c.name!r} left out: {c.why}." for c in schema.columns if c.role not in
               ("number", "category")]  # fmt: skip
-    notes += alarms(X, y, schema)
+    notes += alarms(data.frame, y, schema)
     chosen, not_run = choose(schema.task, methods)
     splits = folds_of(y, schema.task, folds, repeats, random_state)
     with reporter(len(chosen) * len(splits), progress) as show:
         trials, complete = run(
-            chosen, X, y, schema, metrics, splits, folds, random_state, time_limit, show
+            chosen, data, schema, metrics, splits, folds, random_state, time_limit, show
         )
     tried = {t.method.name for t in trials}
     cut = [
@@ -117,7 +117,7 @@ def compare(
         "split": "stratified" if schema.task == "classification" else "plain",
         "seed": random_state,
         "time_limit": time_limit,
-        **circumstances(begun, X, y),
+        **circumstances(begun, data),
     }
     return Comparison(
         schema,
@@ -131,7 +131,7 @@ def compare(
         complete,
         expect(trials, rows, metrics[0], random_state),
         trials,
-        (X, y),
+        data,
     )
 
 
@@ -197,20 +197,22 @@ def default_repeats(n) -> int:
 REPEATS = [(300, 10), (20_000, 5), (100_000, 2), (float("inf"), 1)]
 
 
-def circumstances(begun, X, y) -> dict:
+def circumstances(begun, data) -> dict:
     """Clock, data and versions: what is needed to repeat or doubt a result."""
     return {
         "seconds": round(time.perf_counter() - begun, 2),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "data_hash": data_hash(X, y),
+        "data_hash": data_hash(data),
         "versions": versions(),
         "machine": f"{platform.system()} {platform.machine()}",
     }
 
 
-def data_hash(X, y) -> str:
-    total = hashlib.sha256(np.ascontiguousarray(X).tobytes())
-    total.update(np.ascontiguousarray(y).tobytes())
+def data_hash(data) -> str:
+    total = hashlib.sha256(np.ascontiguousarray(data.frame.values).tobytes())
+    for column in data.frame.texts:
+        total.update("\0".join(v or "" for v in column.to_pylist()).encode())
+    total.update(np.ascontiguousarray(data.y).tobytes())
     return total.hexdigest()[:16]
 
 

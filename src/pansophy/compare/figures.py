@@ -10,6 +10,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..tables import Frame
 from .run import answers
 
 STYLE = {
@@ -107,27 +108,41 @@ def importances(c, metric, folds) -> list[tuple[str, float, float]]:
     Measured on the rows that the model of the first fold has not seen; the columns
     are those of the table, whatever the preparation makes of them.
     """
-    X, y = c.data
+    data = c.data
     trial, seed = c.trial(c.winner), c.settings["seed"]
     rng = np.random.default_rng(seed)
     test = folds[0][1]
     test = test if len(test) <= ROWS else rng.choice(test, ROWS, replace=False)
-    names = [column.name for column in c.schema.used]
+    plain = [column.name for column in c.schema.used if column.role != "text"]
+    texts = [column.name for column in c.schema.used if column.role == "text"]
+    names = plain + texts
     if len(names) > COLUMNS:
         return []
-    X, y = X[test], y[test]
+    data = data.rows(test)
+    frame, y = data.frame, data.y
     sign = 1 if metric.greater else -1
-    base = sign * metric.score(y, answers(trial.model, X, c.schema.task))
+    base = sign * metric.score(y, answers(trial.model, frame, c.schema.task))
     found = []
     for j, name in enumerate(names):
         drops = []
         for _ in range(SHUFFLES):
-            mixed = X.copy()
-            mixed[:, j] = rng.permutation(mixed[:, j])
+            mixed = shuffled(frame, j, rng)
             p = answers(trial.model, mixed, c.schema.task)
             drops.append(base - sign * metric.score(y, p))
         found.append((name, float(np.mean(drops)), float(np.std(drops))))
     return sorted(found, key=lambda f: -f[1])
+
+
+def shuffled(frame, j, rng) -> Frame:
+    """The frame with its column j, counting texts last, in another order."""
+    order, p = rng.permutation(len(frame)), frame.values.shape[1]
+    if j < p:
+        values = frame.values.copy()
+        values[:, j] = values[order, j]
+        return Frame(values, frame.texts)
+    texts = list(frame.texts)
+    texts[j - p] = texts[j - p].take(order)
+    return Frame(frame.values, tuple(texts))
 
 
 def importance(found, metric) -> str:

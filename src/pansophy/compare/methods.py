@@ -10,23 +10,12 @@ import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
 from sklearn.base import is_classifier, is_regressor
-from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
-from sklearn.impute import SimpleImputer
-from sklearn.model_selection import KFold
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import (
-    OneHotEncoder,
-    OrdinalEncoder,
-    StandardScaler,
-    TargetEncoder,
-)
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.preprocessing import StandardScaler
 
+from ..tables import TableError
 from .left_out import CLASS, NUMBER, STAND_IN, other_jobs
-from .tables import TableError
-
-ONE_HOT = 10  # categories with more levels are encoded by their mean target
 
 
 class Setting(NamedTuple):
@@ -275,47 +264,3 @@ def absent(method) -> str:
     except AttributeError:
         return "not in this release"
     return ""
-
-
-def pipeline(method, schema, setting) -> Pipeline:
-    """Preparation and model in one, so that both are fitted inside the fold."""
-    used = schema.used
-    number = [j for j, c in enumerate(used) if c.role == "number"]
-    if method.native:
-        return native(method, setting, number, len(used))
-    short, long = [], []
-    for j, c in enumerate(used):
-        if c.role == "category":
-            (short if len(c.levels) <= ONE_HOT else long).append(j)
-    scaler = [("scale", StandardScaler())] if method.scale else []
-    impute = SimpleImputer(
-        strategy="median", add_indicator=True, keep_empty_features=True
-    )
-    one_hot = OneHotEncoder(
-        handle_unknown="ignore",
-        drop="first" if method.full_rank else None,
-        sparse_output=False,
-    )
-    kind = "continuous"
-    if schema.task == CLASS:
-        kind = "binary" if len(schema.classes) == 2 else "multiclass"
-    parts_of_five = KFold(5, shuffle=True, random_state=setting.seed)
-    means = TargetEncoder(target_type=kind, cv=parts_of_five)
-    parts = [
-        ("number", Pipeline([("impute", impute), *scaler]), number),
-        ("category", one_hot, short),
-        ("levels", Pipeline([("means", means), *scaler]), long),
-    ]
-    columns = ColumnTransformer([p for p in parts if p[2]], sparse_threshold=0.0)
-    return Pipeline([("columns", columns), ("model", method.build(setting))])
-
-
-def native(method, setting, number, d) -> Pipeline:
-    """Numbers as they are and categories as codes, both with NaN where missing."""
-    category = [j for j in range(d) if j not in set(number)]
-    codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
-    parts = [("number", "passthrough", number), ("category", codes, category)]
-    columns = ColumnTransformer([p for p in parts if p[2]], sparse_threshold=0.0)
-    coded = list(range(len(number), d)) or None
-    model = method.build(setting, categorical_features=coded)
-    return Pipeline([("columns", columns), ("model", model)])

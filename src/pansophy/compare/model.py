@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .methods import Setting, pipeline
-from .schema import Schema
-from .tables import read_table
+from ..tables import Schema, read_table
+from .methods import Setting
+from .pipelines import fit_pipeline, pipeline
 
 
 @dataclass(frozen=True)
@@ -34,23 +34,23 @@ class TableModel:
 
     def predict(self, table) -> np.ndarray:
         """One class label or number for each row of a table (or path)."""
-        X = self._matrix(table)
+        frame = self._frame(table)
         with quiet():
-            answer = np.asarray(self.pipeline.predict(X))
+            answer = np.asarray(self.pipeline.predict(frame))
         if self.schema.task == "classification":
             return np.asarray(self.schema.classes)[answer.astype(int)]
-        return answer.reshape(len(X))
+        return answer.reshape(len(frame))
 
     def predict_proba(self, table) -> np.ndarray:
         """Probabilities, one column for each of `schema.classes`."""
         if self.schema.task != "classification":
             raise AttributeError("A model of numbers has no class probabilities.")
-        X = self._matrix(table)
+        frame = self._frame(table)
         with quiet():
-            return np.asarray(self.pipeline.predict_proba(X))
+            return np.asarray(self.pipeline.predict_proba(frame))
 
-    def _matrix(self, table):
-        return self.schema.matrix(read_table(table))
+    def _frame(self, table):
+        return self.schema.frame(read_table(table))
 
 
 def quiet():
@@ -58,13 +58,13 @@ def quiet():
     return warnings.catch_warnings(action="ignore", category=UserWarning)
 
 
-def fit_winner(method, X, y, comparison) -> TableModel:
+def fit_winner(method, data, comparison) -> TableModel:
     """The pipeline of the winner on all rows."""
     schema, settings = comparison.schema, comparison.settings
-    model = pipeline(method, schema, Setting(schema.task, len(y), settings["seed"]))
+    model = pipeline(method, schema, Setting(schema.task, len(data), settings["seed"]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # counted during the comparison already
-        model.fit(X, y)
+        fit_pipeline(model, data.frame, data.y)
     row = next(r for r in comparison.leaderboard if r.method == method.name)
     kept = ("rows", "seed", "folds", "repeats", "data_hash", "versions")
     facts = {

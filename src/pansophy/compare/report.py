@@ -43,7 +43,7 @@ def render(c) -> str:
 
 def pictures(c) -> list[tuple[str, str, str]]:
     """(title, explanation, SVG) of each figure that makes sense."""
-    y, s = c.data[1], c.settings
+    y, s = c.data.y, c.settings
     out = [
         (
             "Scores",

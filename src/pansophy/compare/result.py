@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..tables import Schema
+from .data import Data
 from .model import TableModel, fit_winner
-from .schema import Schema
 from .statistics import (
     Interval,
     corrected_interval,
@@ -65,7 +66,7 @@ class Comparison:
     complete: bool
     expected: float | None
     trials: list = field(repr=False)
-    data: tuple = field(repr=False)  # X, y
+    data: Data = field(repr=False)
     _model: TableModel | None = field(default=None, repr=False)
 
     @property
@@ -77,8 +78,7 @@ class Comparison:
         """The winner, fitted on all rows."""
         if self._model is None:
             trial = self.trial(self.winner)
-            X, y = self.data
-            self._model = fit_winner(trial.method, X, y, self)
+            self._model = fit_winner(trial.method, self.data, self)
         return self._model
 
     def trial(self, name):

@@ -17,7 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
 from ..base import InterruptedFitWarning
-from .methods import Method, Setting, pipeline
+from .methods import Method, Setting
+from .pipelines import fit_pipeline, pipeline
 
 
 @dataclass
@@ -70,23 +71,24 @@ def alarm(seconds):
         signal.signal(signal.SIGALRM, before)
 
 
-def answers(model, X, task) -> np.ndarray:
+def answers(model, frame, task) -> np.ndarray:
     """Probabilities of the classes, or numbers."""
     if task == "regression":
-        return np.asarray(model.predict(X), dtype=float).reshape(len(X))
-    return np.asarray(model.predict_proba(X), dtype=float)
+        return np.asarray(model.predict(frame), dtype=float).reshape(len(frame))
+    return np.asarray(model.predict_proba(frame), dtype=float)
 
 
-def run_fold(trial, X, y, schema, metrics, fold, setting):
+def run_fold(trial, data, schema, metrics, fold, setting):
     """Fit on the training rows, answer for the test rows."""
     train, test = fold
+    y = data.y
     model = pipeline(trial.method, schema, setting)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         begun = time.perf_counter()
-        model.fit(X[train], y[train])
+        fit_pipeline(model, data.frame[train], y[train])
         fitted = time.perf_counter()
-        p = answers(model, X[test], schema.task)
+        p = answers(model, data.frame[test], schema.task)
         done = time.perf_counter()
     for kind in {w.category for w in caught}:
         if issubclass(kind, InterruptedFitWarning):
@@ -104,11 +106,11 @@ def run_fold(trial, X, y, schema, metrics, fold, setting):
     return model, p
 
 
-def run_method(method, X, y, schema, metrics, splits, folds, setting, limit, tick):
+def run_method(method, data, schema, metrics, splits, folds, setting, limit, tick):
     """All folds of one method; stops at the first failure."""
     trial = Trial(method, {m.name: [] for m in metrics})
     begun = time.perf_counter()
-    first = metrics[0]
+    first, y = metrics[0], data.y
     losses = np.zeros(len(y)) if first.rows else None
     for i, fold in enumerate(splits):
         left = None if limit is None else limit - (time.perf_counter() - begun)
@@ -116,7 +118,7 @@ def run_method(method, X, y, schema, metrics, splits, folds, setting, limit, tic
             if left is not None and left <= 0:
                 raise TimeUp
             with alarm(left):
-                model, p = run_fold(trial, X, y, schema, metrics, fold, setting)
+                model, p = run_fold(trial, data, schema, metrics, fold, setting)
         except TimeUp:
             trial.failure = (
                 f"took more than {limit:g} s (fold {i + 1} of {len(splits)})"
@@ -151,7 +153,7 @@ class Stopped(Exception):  # noqa: N818 - it is no error
         self.trial = trial
 
 
-def run(methods, X, y, schema, metrics, splits, folds, seed, limit, progress):
+def run(methods, data, schema, metrics, splits, folds, seed, limit, progress):
     """Trials of all methods, and whether the comparison came to its end."""
     trials = []
     n = len(splits[0][0])
@@ -161,7 +163,7 @@ def run(methods, X, y, schema, metrics, splits, folds, seed, limit, progress):
         try:
             trials.append(
                 run_method(
-                    method, X, y, schema, metrics, splits, folds, setting, limit, tick
+                    method, data, schema, metrics, splits, folds, setting, limit, tick
                 )
             )
         except Stopped as stop:

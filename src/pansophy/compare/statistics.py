@@ -20,7 +20,10 @@ multiplied by the number of those not yet decided, keeping the order (4).
 
 The best of M observed scores is too good to be true. Drawing rows with replacement,
 choosing the best method on the drawn rows and scoring it on the rest shows by how
-much (5).
+much (5): the rest had no say in the choice, so that among equally good methods the
+answer is right on average, however many there are.
+
+Rows of one group (a patient, a shop) are drawn together or not at all.
 
 Refs      [Nadeau2003] (1)-(3); [Bouckaert2004] repeats; [Holm1979] (4);
           [Tsamardinos2018] (5)
@@ -29,9 +32,11 @@ Refs      [Nadeau2003] (1)-(3); [Bouckaert2004] repeats; [Holm1979] (4);
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from ..core.random import rng_from
+
+BLOCK = 2**22  # drawn rows at a time
 
 
 class Interval(NamedTuple):
@@ -43,11 +48,36 @@ class Interval(NamedTuple):
     error: float
 
 
+def numbers(values, what, least=1) -> np.ndarray:
+    """A finite float array of at least `least` entries, or one clear sentence."""
+    out = np.asarray(values, dtype=float)
+    if len(out) < least:
+        count = {1: "one", 2: "two"}.get(least, str(least))
+        raise ValueError(f"At least {count} {what} are needed, got {len(out)}.")
+    if not np.isfinite(out).all():
+        where = int(np.argwhere(~np.isfinite(out))[0][0])
+        raise ValueError(f"{what} must be finite; number {where} is not.")
+    return out
+
+
+def check_level(level):
+    if not 0 < level < 1:
+        raise ValueError(f"level must be strictly between 0 and 1, got {level}.")
+
+
+def student_reach(level, df) -> float:
+    """How many standard errors a two-sided interval of Student's t reaches."""
+    check_level(level)
+    return float(special.stdtrit(df, (1 + level) / 2))
+
+
 def corrected_error(values, ratio) -> float:
     """sqrt(V) of eq. (1); `ratio` is n2/n1, test rows over training rows."""
-    values = np.asarray(values, dtype=float)
-    if len(values) < 2:
-        raise ValueError("At least two scores are needed for a variance.")
+    values = numbers(values, "scores", 2)
+    if not (ratio >= 0 and np.isfinite(ratio)):
+        raise ValueError(f"ratio must be a number of at least 0, got {ratio}.")
+    if np.all(values == values[0]):
+        return 0.0  # not the rounding of a mean
     return float(np.sqrt((1 / len(values) + ratio) * values.var(ddof=1)))
 
 
@@ -63,8 +93,8 @@ def corrected_interval(scores, ratio, level=0.95) -> Interval:
     """
     error = corrected_error(scores, ratio)
     mean = float(np.mean(scores))
-    reach = stats.t.ppf((1 + level) / 2, len(scores) - 1) * error
-    return Interval(mean, float(mean - reach), float(mean + reach), error)
+    reach = student_reach(level, len(scores) - 1) * error
+    return Interval(mean, mean - reach, mean + reach, error)
 
 
 def corrected_t(differences, ratio) -> tuple[float, float]:
@@ -74,7 +104,7 @@ def corrected_t(differences, ratio) -> tuple[float, float]:
     if error == 0:  # the same difference in every fold
         return (0.0, 1.0) if mean == 0 else (float(np.copysign(np.inf, mean)), 0.0)
     t = mean / error
-    return t, float(2 * stats.t.sf(abs(t), len(differences) - 1))
+    return t, float(2 * special.stdtr(len(differences) - 1, -abs(t)))
 
 
 def holm(p) -> np.ndarray:
@@ -87,6 +117,8 @@ def holm(p) -> np.ndarray:
     [0.03, 0.06, 0.06]
     """
     p = np.asarray(p, dtype=float)
+    if not np.all((p >= 0) & (p <= 1)):
+        raise ValueError("p values must be numbers from 0 to 1.")
     order = np.argsort(p, kind="stable")
     steps = p[order] * np.arange(len(p), 0, -1)
     adjusted = np.empty_like(p)
@@ -104,6 +136,7 @@ def error_interval(rate, n, level=0.95) -> tuple[float, float]:
     >>> round((high - low) / 2, 6)
     0.142013
     """
+    check_level(level)
     if not 0 <= rate <= 1:
         raise ValueError(f"rate must be a number from 0 to 1, got {rate}.")
     if n < 1:
@@ -132,24 +165,69 @@ def bootstrap(statistic, rows, n_resamples=1000, random_state=None) -> np.ndarra
     return np.array([statistic(draw) for draw in draws])
 
 
-def expected_of_best(losses, n_resamples=200, random_state=None) -> float:
+def units(losses, weights=None, groups=None):
+    """(S, w): weighted losses (G, M) and weights (G,) of what is drawn as one.
+
+    That is a row, or a group of rows if `groups` (n,) are given; the mean loss is
+    S.sum(0) / w.sum().
+    """
+    losses = numbers(losses, "losses")
+    n = len(losses)
+    losses = losses.reshape(n, -1)
+    w = np.ones(n) if weights is None else numbers(weights, "weights")
+    if len(w) != n or np.any(w < 0) or not w.sum() > 0:
+        raise ValueError(
+            f"weights must be {n} numbers of at least 0, not all of them 0."
+        )
+    S = losses * w[:, None]
+    if groups is None:
+        return S, w
+    if len(groups) != n:
+        raise ValueError(f"groups must have {n} entries, got {len(groups)}.")
+    _, code = np.unique(np.asarray(groups), return_inverse=True)
+    total = np.zeros((code.max() + 1, S.shape[1]))
+    np.add.at(total, code, S)
+    return total, np.bincount(code, w)
+
+
+def drawn_counts(n, n_resamples, rng):
+    """How often each of n units is drawn, in blocks of resamples (b, n)."""
+    size = max(1, BLOCK // n)
+    for first in range(0, n_resamples, size):
+        b = min(size, n_resamples - first)
+        draws = rng.integers(0, n, (b, n)) + n * np.arange(b)[:, None]
+        yield np.bincount(draws.ravel(), minlength=b * n).reshape(b, n).astype(float)
+
+
+def resampled_means(S, w, n_resamples, rng) -> np.ndarray:
+    """Mean losses (B, M) on units drawn with replacement; see `units`."""
+    parts = [(c @ S, c @ w) for c in drawn_counts(len(w), n_resamples, rng)]
+    total, mass = (np.concatenate(p) for p in zip(*parts))
+    return total[mass > 0] / mass[mass > 0, None]
+
+
+def expected_of_best(
+    losses, n_resamples=200, random_state=None, weights=None, groups=None
+) -> float:
     """Eq. (5): the mean loss to expect of whichever method looks best.
 
     `losses` (n, M) holds the loss of each row under each method, from models that
     had not seen the row; lower is better. What being picked costs is the loss on rows
     not drawn of the method best on the drawn rows, less that of the best on all rows.
     """
-    losses = np.asarray(losses, dtype=float)
-    n = len(losses)
+    S, w = units(losses, weights, groups)
     rng = rng_from(random_state)
-    means = losses.mean(0)
+    means = S.sum(0) / w.sum()
     best = int(np.argmin(means))
-    costs = [0.0]
-    for _ in range(n_resamples):
-        drawn = np.bincount(rng.integers(0, n, n), minlength=n)
-        chosen = int(np.argmin(drawn @ losses))
-        left = drawn == 0
-        same = chosen == best or not left.any()
-        gap = 0.0 if same else np.mean(losses[left, chosen] - losses[left, best])
-        costs.append(float(gap))
-    return float(means[best] + max(np.mean(costs), 0.0))
+    if S.shape[1] == 1 or len(S) == 1:
+        return float(means[best])
+    cost, kept = 0.0, 0
+    for drawn in drawn_counts(len(S), n_resamples, rng):
+        chosen = np.argmin(drawn @ S, axis=1)
+        left = (drawn == 0).astype(float)
+        mass = left @ w
+        rest = left @ S
+        at = np.arange(len(drawn))
+        gap = (rest[at, chosen] - rest[:, best])[mass > 0] / mass[mass > 0]
+        cost, kept = cost + gap.sum(), kept + len(gap)
+    return float(means[best] + max(cost / max(kept, 1), 0.0))

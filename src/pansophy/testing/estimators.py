@@ -29,7 +29,9 @@ ROLES = {
 OPTIONAL = {"nn": "torch", "neural_network": "torch", "rl": "gymnasium"}
 
 # not domains: nothing in them is an estimator, and importing them costs time
-ELSEWHERE = {"cli", "compare", "testing", "core", "plot", "datasets"}
+ELSEWHERE = {
+    "cli", "compare", "testing", "core", "plot", "datasets", "tables", "serve",
+}  # fmt: skip
 
 # Which of scikit-learn's checks fail, and why that is right. Nothing else may fail.
 SEQUENCE = (

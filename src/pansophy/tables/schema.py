@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from . import tables
-from .tables import TableError
+from . import values
+from .frame import Frame
+from .values import TableError
 
 FEW = 10  # whole-number targets with at most this many values are classes
 USED = ("number", "category")
@@ -36,35 +37,52 @@ class Column(NamedTuple):
 class Schema:
     """The inputs and the target of a table, enough to read new rows the same way."""
 
-    target: str
-    task: str  # "classification" or "regression"
+    target: str  # several labels: their names, separated by commas
+    task: str  # "classification", "regression", "count" or "multilabel"
     why: str
     columns: tuple[Column, ...]
     classes: tuple = ()
+    labels: tuple[str, ...] = ()  # the target columns of a multilabel task
+    group: str | None = None  # rows of one group stay in one fold
+    time: str | None = None  # folds are cut along this column
+    weight: str | None = None  # how often each row counts
 
     @property
     def used(self) -> list[Column]:
         return [c for c in self.columns if c.role in USED]
 
-    def matrix(self, table) -> np.ndarray:
-        """The used columns as one float matrix; categories as codes of levels."""
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return self.labels or (self.target,)
+
+    def frame(self, table) -> Frame:
+        """The used columns: numbers and codes in one matrix, texts apart."""
         missing = [c.name for c in self.used if c.name not in table.column_names]
         if missing:
             names = ", ".join(repr(m) for m in missing)
             word = "column" if len(missing) == 1 else "columns"
             raise TableError(f"The table lacks the {word} {names}.")
-        X = np.empty((table.num_rows, len(self.used)))
-        for j, c in enumerate(self.used):
+        plain = [c for c in self.used if c.role != "text"]
+        X = np.empty((table.num_rows, len(plain)))
+        for j, c in enumerate(plain):
             column = table.column(c.name)
             if c.role == "number":
-                X[:, j] = tables.numbers(column, c.name)
+                X[:, j] = values.numbers(column, c.name)
             else:
-                X[:, j] = tables.codes(column, c.levels, c.name)
-        return X
+                X[:, j] = values.codes(column, c.levels, c.name)
+        return Frame(X)
+
+    def goal(self, table) -> np.ndarray:
+        """y: numbers, or positions in the classes; the column has no nulls."""
+        column = table.column(self.target)
+        if self.task != "classification":
+            return values.numbers(column, self.target)
+        place = {c: i for i, c in enumerate(self.classes)}
+        return np.array([place[v] for v in column.to_pylist()], dtype=np.int64)
 
     def extra(self, table) -> list[str]:
         """Columns of a table that nothing here knows."""
-        known = {c.name for c in self.columns} | {self.target}
+        known = {c.name for c in self.columns} | set(self.targets)
         return [n for n in table.column_names if n not in known]
 
 
@@ -88,7 +106,7 @@ def infer(table, target, task="auto") -> Schema:
                 f"Column {target!r} has {len(classes)} different values in "
                 f"{table.num_rows} rows, too many to be classes."
             )
-    elif not tables.is_number(goal.type):
+    elif not values.is_number(goal.type):
         raise TableError(f"Column {target!r} holds {goal.type}, not numbers.")
     schema = Schema(target, found, why, tuple(columns), classes)
     if not schema.used:
@@ -99,18 +117,18 @@ def infer(table, target, task="auto") -> Schema:
 def find_task(column, name) -> tuple[str, str]:
     """Class or number, with the reason."""
     kind = column.type
-    if tables.is_text(kind) or pa.types.is_boolean(kind):
+    if values.is_text(kind) or pa.types.is_boolean(kind):
         return (
             "classification",
-            f"{name} holds {'text' if tables.is_text(kind) else 'yes/no'}",
+            f"{name} holds {'text' if values.is_text(kind) else 'yes/no'}",
         )
-    if not tables.is_number(kind):
+    if not values.is_number(kind):
         raise TableError(f"Column {name!r} of type {kind} cannot be a target.")
-    values = pc.unique(column.drop_null())
-    if pa.types.is_integer(kind) and len(values) <= FEW:
-        return "classification", f"{name} has {len(values)} whole-number values"
+    found = pc.unique(column.drop_null())
+    if pa.types.is_integer(kind) and len(found) <= FEW:
+        return "classification", f"{name} has {len(found)} whole-number values"
     if pa.types.is_integer(kind):
-        return "regression", f"{name} has {len(values)} different whole numbers"
+        return "regression", f"{name} has {len(found)} different whole numbers"
     return "regression", f"{name} holds numbers with fractions"
 
 
@@ -122,12 +140,12 @@ def find_role(column, name) -> Column:
     present = column.drop_null()
     if len(present) == 0:
         return Column(name, "constant", "all values are missing")
-    if tables.is_text(kind):
-        return text_role(tables.texts(present, name), len(column), name)
-    values = pc.unique(present)
-    if len(values) == 1 and len(present) == len(column):
+    if values.is_text(kind):
+        return text_role(values.texts(present, name), len(column), name)
+    found = pc.unique(present)
+    if len(found) == 1 and len(present) == len(column):
         return Column(name, "constant", "one value throughout")
-    if t.is_integer(kind) and len(column) > 20 and len(values) == len(column):
+    if t.is_integer(kind) and len(column) > 20 and len(found) == len(column):
         steps = np.diff(np.asarray(present.to_numpy()))
         if ID_NAME.search(name) or np.all(steps == 1):
             return Column(name, "id", "a different whole number in every row")
@@ -147,38 +165,3 @@ def text_role(present, n, name) -> Column:
             return Column(name, "text", f"free text ({words:.0f} words a row)")
         return Column(name, "id", f"{len(levels)} different values in {n} rows")
     return Column(name, "category", f"{len(levels)} levels", tuple(sorted(levels)))
-
-
-def target_values(column, schema) -> np.ndarray:
-    """y as numbers, or as positions in the classes; the column has no nulls."""
-    if schema.task == "regression":
-        return tables.numbers(column, schema.target)
-    place = {c: i for i, c in enumerate(schema.classes)}
-    return np.array([place[v] for v in column.to_pylist()], dtype=np.int64)
-
-
-def alarms(X, y, schema) -> list[str]:
-    """Signs of a leak: repeated rows, columns that copy the target."""
-    notes = []
-    whole = np.ascontiguousarray(np.nan_to_num(np.column_stack([X, y]), nan=-9e99))
-    distinct = len(np.unique(whole.view(f"V{whole.strides[0]}")))
-    if distinct < len(X):
-        notes.append(
-            f"{len(X) - distinct} rows repeat another row; copies in both the training "
-            "and the test part of a fold make scores look better than they are."
-        )
-    for j, c in enumerate(schema.used):
-        seen = ~np.isnan(X[:, j])
-        x, goal = X[seen, j], y[seen]
-        if len(x) < 20 or np.ptp(x) == 0 or np.ptp(goal) == 0:
-            continue
-        if c.role == "number":
-            copies = abs(np.corrcoef(x, goal)[0, 1]) > 0.9999
-        else:
-            pairs = len(np.unique(np.column_stack([x, goal]), axis=0))
-            copies = pairs == len(np.unique(x)) == len(np.unique(goal))
-        if copies:
-            notes.append(
-                f"{c.name!r} looks like a copy of the target {schema.target!r}."
-            )
-    return notes

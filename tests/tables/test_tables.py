@@ -10,8 +10,8 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from pansophy.compare import TableError, infer, read_table
-from pansophy.compare.schema import alarms, target_values
+from pansophy.diagnose.leaks import alarms
+from pansophy.tables import Frame, TableError, infer, read_table
 
 COLUMNS = {"a": [1, 2, 3], "b": ["x", None, "z"], "c": [0.5, None, 1.5]}
 
@@ -159,31 +159,31 @@ def test_bad_targets_get_one_sentence(columns, task, says):
 def test_new_rows_are_read_the_same_way():
     old = pa.table({"n": [1.0, 2.0, 3.0], "c": ["a", "b", "a"], "y": [0, 1, 0]})
     schema = infer(old, "y")
-    assert schema.matrix(old).tolist() == [[1, 0], [2, 1], [3, 0]]
+    assert schema.frame(old).values.tolist() == [[1, 0], [2, 1], [3, 0]]
     new = pa.table({"c": ["b", "new", None], "extra": [1, 2, 3], "n": ["4", "5", None]})
-    got = schema.matrix(new)
+    got = schema.frame(new).values
     assert got[:2].tolist() == [[4, 1], [5, -1]] and np.isnan(got[2]).all()
     assert schema.extra(new) == ["extra"]
     with pytest.raises(TableError, match="lacks the column 'c'"):
-        schema.matrix(new.drop_columns(["c"]))
+        schema.frame(new.drop_columns(["c"]))
     with pytest.raises(TableError, match="lacks the columns 'n', 'c'"):
-        schema.matrix(pa.table({"q": [1]}))
+        schema.frame(pa.table({"q": [1]}))
     with pytest.raises(TableError, match="'n' should hold numbers, but has 'four'"):
-        schema.matrix(pa.table({"n": ["1", "four"], "c": ["a", "a"]}))
+        schema.frame(pa.table({"n": ["1", "four"], "c": ["a", "a"]}))
     with pytest.raises(TableError, match="'c' should hold categories"):
-        schema.matrix(pa.table({"n": [1], "c": [[1]]}))
+        schema.frame(pa.table({"n": [1], "c": [[1]]}))
 
 
 def test_whole_number_levels_survive_a_gap():
     old = pa.table({"c": ["1", "2", "1"], "y": [0, 1, 0]})
     new = pa.table({"c": pa.array([2.0, None, 1.0])})
-    got = infer(old, "y").matrix(new)[:, 0]
+    got = infer(old, "y").frame(new).values[:, 0]
     assert got[0] == 1 and np.isnan(got[1]) and got[2] == 0
 
 
 def test_infinite_values_count_as_missing():
     table = pa.table({"x": [1.0, np.inf, 2.0], "y": [0, 1, 0]})
-    assert np.isnan(infer(table, "y").matrix(table)[1, 0])
+    assert np.isnan(infer(table, "y").frame(table).values[1, 0])
 
 
 def test_leak_alarms():
@@ -191,15 +191,15 @@ def test_leak_alarms():
     y = rng.normal(size=50)
     table = pa.table({"twice": 2 * y, "x": rng.normal(size=50), "y": y})
     schema = infer(table, "y")
-    X, t = schema.matrix(table), target_values(table.column("y"), schema)
+    X, t = schema.frame(table), schema.goal(table)
     assert alarms(X, t, schema) == ["'twice' looks like a copy of the target 'y'."]
     (note,) = alarms(
-        np.r_[X, X[:5]][:, 1:],
+        Frame(np.r_[X.values, X.values[:5]][:, 1:]),
         np.r_[t, t[:5]],
         infer(table.drop_columns(["twice"]), "y"),
     )
     assert note.startswith("5 rows repeat another row")
     words = pa.table({"w": ["p", "q"] * 20, "y": ["no", "yes"] * 20, "x": range(40)})
     schema = infer(words, "y")
-    X, t = schema.matrix(words), target_values(words.column("y"), schema)
+    X, t = schema.frame(words), schema.goal(words)
     assert any("'w' looks like a copy" in a for a in alarms(X, t, schema))

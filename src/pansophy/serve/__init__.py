@@ -1,0 +1,1 @@
+"""A saved model behind HTTP."""
