@@ -11,10 +11,10 @@ Gaussian columns G, b = k + p of them, and an orthonormal basis of
 
 then the best approximation to the eigenvectors of C inside it (Rayleigh-Ritz). Keeping
 every power costs the same products as keeping only the last, as subspace iteration
-does, and reaches the accuracy of about q^2 of its rounds. Each new block is
-orthogonalised against all before, twice; a column that vanishes (the space is
-exhausted, or the rank is small) is replaced by a random one, so the basis stays
-orthonormal. Powers end early once the k Ritz pairs (t_j, y_j) have settled, judged by
+does, and reaches the accuracy of about q^2 of its rounds. C being symmetric, a new
+block meets only the two before it; what rounding leaves against the others is cleared
+once more. A column that vanishes (the space is exhausted, or the rank is small) is
+replaced by a random one, so the basis stays orthonormal. Powers end early once the k Ritz pairs (t_j, y_j) have settled, judged by
 the share of S_1^2 + ... + S_k^2 that may still be missing,
 
     sum_j |C y_j - t_j y_j|^2  <=  tol (t_k - t_k+1) (t_1 + ... + t_k),          (3)
@@ -41,7 +41,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import threads
-from .arrays import asarray, is_foreign, namespace
+from .arrays import asarray, device, is_foreign, namespace
 from .rows import DatasetRows, Rows, rows
 
 BLOCK_BYTES = 1 << 21  # of a block of rows that a fused pass reads twice
@@ -183,22 +183,31 @@ def basis(A: Product, k, b, q, rng, tol):
     T = xp.matrix_transpose(V) @ last
     size, pairs = float(xp.max(xp.abs(last))), ritz(T)
     for _ in range(q):
-        Q, R = xp.linalg.qr(clear(last, V))
+        recent = V[:, max(int(V.shape[1]) - 2 * b, 0) :]
+        Q, R = xp.linalg.qr(clear(last, recent))
         if settled(R, pairs, k, tol):
             break
         weak = xp.abs(xp.linalg.diagonal(R)) <= small * size
-        if bool(xp.any(weak)):
+        fresh = bool(xp.any(weak))
+        if fresh:
             Q = xp.linalg.qr(clear(xp.where(weak[None, :], draw(b), Q), V))[0]
             Q = xp.linalg.qr(clear(Q, V))[0]
         else:
             Q = tidy(clear(Q, V))[0]
         last = A.square(Q)
-        side = xp.matrix_transpose(V) @ last
+        side = xp.matrix_transpose(V) @ last if fresh else under(R, V)
         V = xp.concat([V, Q], axis=1)
         below = [xp.matrix_transpose(side), xp.matrix_transpose(Q) @ last]
         T = xp.concat([xp.concat([T, side], axis=1), xp.concat(below, axis=1)])
         pairs = ritz(T)
     return V, pairs
+
+
+def under(R, V):
+    """V^T C Q: R^T against the block before Q, 0 against all others (C = C^T)."""
+    xp, b = namespace(R), int(R.shape[0])
+    none = xp.zeros((int(V.shape[1]) - b, b), dtype=R.dtype, device=device(R))
+    return xp.concat([none, xp.matrix_transpose(R)])
 
 
 def ritz(T):
