@@ -5,7 +5,9 @@
 """
 
 import csv
+import difflib
 import importlib
+import re
 from importlib import resources
 from typing import NamedTuple
 
@@ -41,6 +43,45 @@ def read() -> list[Entry]:
         )
         for row in csv.DictReader(text.splitlines())
     ]
+
+
+def search(query, entries=None) -> list[Entry]:
+    """Entries that hold every word of a query, in topic, family or names; best first.
+
+    A word counts most in the topic. Words that occur nowhere are compared with those
+    that do, so that a slip of the finger still finds something.
+
+    Examples
+    --------
+    >>> from pansophy.catalogue import search
+    >>> search("k-means")[0].id == search("kmean")[0].id
+    True
+    """
+    entries = read() if entries is None else entries
+    words = [w for w in re.split(r"[\s,]+", query.lower()) if w]
+    texts = [(e, plain(e.topic), plain(f"{e.family} {' '.join(e.names)}")) for e in entries]
+    known = sorted({w for _, topic, rest in texts for w in f"{topic} {rest}".split()})
+    scored = []
+    for entry, topic, rest in texts:
+        points = [score(w, topic, rest, known) for w in words]
+        if words and all(points):
+            scored.append((-sum(points), entry.id, entry))
+    return [entry for *_, entry in sorted(scored)]
+
+
+def plain(text) -> str:
+    """Lower case; dots, hyphens and capitals inside words become spaces as well."""
+    split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text)
+    both = f"{text} {split} {text.replace('-', '')}"
+    return re.sub(r"[^a-z0-9]+", " ", both.lower())
+
+
+def score(word, topic, rest, known) -> int:
+    """3 in the topic, 1 elsewhere; the nearest known word where it is nowhere."""
+    word = re.sub(r"[^a-z0-9]+", " ", word).strip()
+    if not any(word in w for w in known) and " " not in word:
+        word = next(iter(difflib.get_close_matches(word, known, 1, 0.8)), word)
+    return 3 if word in topic else 1 if word in rest else 0
 
 
 def resolve(name: str):

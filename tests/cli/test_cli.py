@@ -48,11 +48,11 @@ def folder(table):
 
 
 def test_compare_writes_report_results_and_model(folder):
-    assert sorted(p.name for p in folder.iterdir()) == [
-        "model.pansophy",
-        "report.html",
-        "results.json",
-    ]
+    names = {p.name for p in folder.iterdir() if not p.name.startswith(".")}
+    assert names == {
+        "model.pansophy", "plan.json", "predictions", "report.html", "results.json",
+        "results.jsonl", "schema.toml",
+    }  # fmt: skip
     told = json.loads((folder / "results.json").read_text())
     assert told["winner"] == "logistic regression"
     assert told["settings"]["folds"] == 3
@@ -60,10 +60,60 @@ def test_compare_writes_report_results_and_model(folder):
 
 def test_compare_prints_json(table):
     words = "--json --repeats 1 --folds 3 --methods decision-tree --metric accuracy"
-    done = call("compare", table, "-t", "y", *words.split(), "--seed", 3)
+    out = table.parent / "json"
+    done = call("compare", table, "-t", "y", *words.split(), "--seed", 3, "-o", out)
     told = json.loads(done.stdout)
     assert told["settings"]["metric"] == "accuracy" and told["settings"]["seed"] == 3
-    assert done.stderr == ""
+    assert str(out / "report.html") in done.stderr
+
+
+def test_without_a_folder_a_new_one_is_made_here(table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = "--repeats 1 --folds 2 --methods naive-Bayes --workers 0"
+    for name in ("t-pansophy", "t-pansophy-2"):
+        done = call("compare", table, "-t", "y", *words.split())
+        assert done.exit_code == 0, done.output
+        assert (tmp_path / name / "report.html").exists()
+    done = call("compare", table, "-t", "y", *words.split(), "--resume")
+    assert done.exit_code == 0 and not (tmp_path / "t-pansophy-3").exists()
+
+
+def test_rerun_is_the_same_bit_for_bit(folder):
+    done = call("rerun", folder)
+    assert done.exit_code == 0, done.output
+    assert "The same, bit for bit: all scores of 6 fits." in done.stdout
+
+
+def test_rerun_says_what_differs(folder, table, tmp_path):
+    other = tmp_path / "t.csv"
+    lines = table.read_text().splitlines()
+    other.write_text("\n".join([*lines[:-1], "9.5,u,yes"]) + "\n")
+    done = call("rerun", folder, "--table", other, "--json")
+    told = json.loads(done.stdout)
+    assert done.exit_code == 1 and not told["same"]
+    assert any("the rows of the table" in d for d in told["differences"])
+
+
+def test_plot_writes_a_picture(folder, tmp_path):
+    done = call("plot", folder, "scores", "--out", tmp_path / "s.svg")
+    assert done.exit_code == 0, done.output
+    assert "<svg" in (tmp_path / "s.svg").read_text()
+    done = call("plot", folder, "odd")
+    assert done.exit_code == 2 and "kind must be one of" in done.stderr
+
+
+def test_explore_looks_and_writes_a_schema(table, tmp_path):
+    done = call("explore", table, "--target", "y", "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "80 rows" in done.stdout
+    assert (tmp_path / "explore.html").stat().st_size > 5_000
+    told = json.loads(call("explore", table, "--json").stdout)
+    assert {"findings", "overview"} <= set(told)
+    words = "--repeats 1 --folds 2 --methods naive-Bayes --workers 0"
+    schema = tmp_path / "schema.toml"
+    again = ("--schema", schema, "--out", tmp_path / "run", *words.split())
+    done = call("compare", table, "-t", "y", *again)
+    assert done.exit_code == 0, done.output
 
 
 def test_predict_to_the_screen_and_to_a_file(folder, table, tmp_path):
@@ -77,7 +127,7 @@ def test_predict_to_the_screen_and_to_a_file(folder, table, tmp_path):
     new.write_text("c,extra,x\nnever,1,\nu,2,3.5\n")
     done = call("predict", model, new, "--out", tmp_path / "p.csv")
     assert done.exit_code == 0 and done.stdout == ""
-    assert "Not used: extra." in done.stderr and "2 predictions" in done.stderr
+    assert "'extra' was not in training" in done.stderr and "2 predictions" in done.stderr
     assert (tmp_path / "p.csv").read_text().splitlines()[2].startswith('"yes"')
 
 
@@ -134,6 +184,42 @@ def test_interrupt_is_code_130(table, monkeypatch):
     assert done.exit_code == 130 and done.stderr == "Interrupted.\n"
 
 
+BAD = {
+    "empty": (b"", "is empty"),
+    "header": (b"x,y\n", "no rows"),
+    "one column": (b"y\n1\n2\n3\n", "one column"),
+    "one row": (b"x,y\n1,2\n", "one row"),
+    "no target": (b"x,z\n1,2\n2,3\n", "no column 'y'"),
+    "typo": (b"x,Yy\n1,2\n2,3\n", "did you mean 'Yy'"),
+    "constant": (b"x,y\n" + b"1,a\n2,a\n3,a\n" * 9, "one value"),
+    "empty target": (b"x,y\n" + b"1,\n2,\n3,\n" * 9, "'y'"),
+    "ids": (b"id,y\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(40)), "id"),
+    "delimiter": (b"a:y\n1:0\n2:1\n3:0\n", "one column"),
+    "binary": (bytes(range(256)) * 40, "t.csv"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_tables_get_one_sentence_and_code_2(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    body, says = BAD[name]
+    (tmp_path / "t.csv").write_bytes(body)
+    done = call("compare", tmp_path / "t.csv", "-t", "y")
+    assert done.exit_code == 2, done.output
+    assert done.stdout == "" and done.stderr.count("\n") == 1, done.stderr
+    assert says in done.stderr and done.stderr.startswith("pansophy: ")
+    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]  # no half-made folder
+
+
+def test_methods_finds_by_words():
+    done = call("methods", "hidden", "markov".upper())
+    assert done.exit_code != 0  # one query: quote it
+    done = call("methods", "hidden markov")
+    assert done.exit_code == 0 and "CategoricalHMM" in done.stdout
+    done = call("methods", "zzzzzz")
+    assert done.exit_code == 2 and "Nothing in the catalogue" in done.stderr
+
+
 def test_methods_lists_the_catalogue():
     entries = read()
     done = call("methods")
@@ -170,11 +256,15 @@ def test_demo_needs_core_dependencies_only(tmp_path):
     """In a process where torch, pandas, polars and skops cannot be imported."""
     code = f"""
         import sys
-        class Absent:
+        class Without:
+            def __init__(self, finder):
+                self.finder = finder
             def find_spec(self, name, path=None, target=None):
-                if name.split(".")[0] in {{"torch", "pandas", "polars", "skops"}}:
-                    raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-        sys.meta_path.insert(0, Absent())
+                absent = name.split(".")[0] in {{"torch", "pandas", "polars", "skops"}}
+                return None if absent else self.finder.find_spec(name, path, target)
+            def __getattr__(self, name):
+                return getattr(self.finder, name)
+        sys.meta_path[:] = [Without(f) for f in sys.meta_path]
         from pansophy.cli import app
         app(["demo", "--out", {str(tmp_path / "demo")!r}])
     """
@@ -188,7 +278,7 @@ def test_demo_needs_core_dependencies_only(tmp_path):
     assert done.stderr == ""  # no bar in a log
     for word in ("logistic regression", "decision tree", "dummy", "report.html"):
         assert word in done.stdout
-    assert (
-        "neural network (needs an extra: pip install 'pansophy[deep]')" in done.stdout
-    )
+    told = json.loads((tmp_path / "demo" / "results.json").read_text())
+    extra = "needs an extra: pip install 'pansophy[deep]'"
+    assert ["neural network", extra] in told["not_run"]
     assert (tmp_path / "demo" / "report.html").stat().st_size > 10_000

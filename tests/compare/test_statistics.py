@@ -1,13 +1,13 @@
-"""Corrected tests, adjusted p values, intervals: numbers, and the null simulation."""
+"""Corrected tests, adjusted p values, intervals: numbers and slow versions."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from sklearn.model_selection import RepeatedStratifiedKFold
 
 from pansophy.compare import (
+    against_best,
     bootstrap,
     corrected_interval,
     corrected_t,
@@ -15,6 +15,7 @@ from pansophy.compare import (
     expected_of_best,
     holm,
 )
+from pansophy.compare.statistics import range_tail
 
 
 def test_corrected_t_by_hand():
@@ -97,51 +98,72 @@ def test_bootstrap_worked_numbers():
         bootstrap(np.mean, [])
 
 
-def test_expected_of_best_takes_luck_off():
-    rng = np.random.default_rng(0)
-    gain, true = [], 0.3
-    for _ in range(30):
-        losses = (rng.random((200, 20)) < true).astype(float)  # equally good methods
-        lucky = losses.mean(0).min()
-        fair = expected_of_best(losses, 100, random_state=0)
-        assert fair >= lucky
-        gain.append((true - lucky, fair - lucky))
-    bias, corrected = np.mean(gain, axis=0)
-    assert bias > 0.04 and corrected > 0.5 * bias
+def slow_expected_of_best(losses, draws):
+    """Row by row, from given draws."""
+    best = losses.mean(0).argmin()
+    costs = []
+    for rows in draws:
+        chosen = losses[rows].mean(0).argmin()
+        left = np.setdiff1d(np.arange(len(losses)), rows)
+        if len(left):
+            costs.append((losses[left, chosen] - losses[left, best]).mean())
+    return losses.mean(0)[best] + max(np.mean(costs), 0)
+
+
+def test_expected_of_best_against_the_slow_way():
+    losses = np.random.default_rng(0).random((30, 5))
+    draws = np.random.default_rng(1).integers(0, 30, (40, 30))
+    expected = slow_expected_of_best(losses, draws)
+    assert expected_of_best(losses, 40, random_state=1) == pytest.approx(expected)
     clear = np.column_stack([np.zeros(50), np.ones(50)])
     assert expected_of_best(clear) == 0.0
+    assert expected_of_best(clear[:, 1:]) == 1.0  # nothing to pick from
+    assert expected_of_best(clear[:1]) == 0.0
 
 
-def halves(X, y, train, test):
-    """Accuracy of two nearest-centroid rules on disjoint halves of the columns."""
-    out = []
-    for part in (slice(0, 4), slice(4, 8)):
-        A, b = X[train, part], y[train]
-        one, zero = A[b == 1].mean(0), A[b == 0].mean(0)
-        w = one - zero
-        hit = (X[test, part] @ w > w @ (one + zero) / 2) == (y[test] == 1)
-        out.append(hit.mean())
-    return out
-
-
-def test_null_simulation():
-    """Two equally good methods: declared different about as often as promised."""
+def test_expected_of_best_draws_whole_groups():
+    """Ten copies of a row say no more than the row: luck stays what it was."""
     rng = np.random.default_rng(0)
-    folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=5, random_state=0)
-    y = np.arange(100) % 2
-    splits = list(folds.split(y[:, None], y))
-    honest, naive, covered = [], [], []
-    for _ in range(300):
-        X = rng.normal(size=(100, 8)) + 0.35 * (y[:, None] - 0.5)
-        s = np.array([halves(X, y, *fold) for fold in splits])
-        d = s[:, 0] - s[:, 1]
-        honest.append(corrected_t(d, 1 / 4)[1] < 0.05)
-        naive.append(stats.ttest_1samp(d, 0).pvalue < 0.05 if d.any() else False)
-        fresh = rng.normal(size=(2000, 8)) + 0.35 * (np.arange(2000)[:, None] % 2 - 0.5)
-        both = np.r_[X, fresh], np.r_[y, np.arange(2000) % 2]
-        truth = halves(*both, np.arange(100), np.arange(100, 2100))[0]
-        i = corrected_interval(s[:, 0], 1 / 4)
-        covered.append(i.low <= truth <= i.high)
-    assert 0.01 <= np.mean(honest) <= 0.09
-    assert 0.90 <= np.mean(covered) <= 0.99
-    assert np.mean(naive) > 0.25  # what the correction is for
+    gains = {"rows": [], "copies": [], "groups": []}
+    for i in range(40):
+        one = (rng.random((40, 10)) < 0.3).astype(float)
+        copies, group = np.repeat(one, 10, axis=0), np.repeat(np.arange(40), 10)
+        gains["rows"].append(expected_of_best(one, 50, i))
+        gains["copies"].append(expected_of_best(copies, 50, i))
+        gains["groups"].append(expected_of_best(copies, 50, i, groups=group))
+    rows, copies, groups = (np.mean(g) for g in gains.values())
+    assert groups == pytest.approx(rows, abs=1e-12)
+    assert copies < rows - 0.03  # still lucky
+
+
+def test_range_against_scipy():
+    for df, m, q in [(4, 3, 4.0), (9, 10, 5.0), (24, 2, 3.0), (99, 40, 6.0)]:
+        expected = stats.studentized_range.sf(q, m, df)
+        assert range_tail(q, m, df) == pytest.approx(expected, abs=2e-6)
+
+
+def test_against_best_by_hand():
+    t = np.array([3.5, 2.0, 1.0])
+    p = 2 * stats.t.sf(t, 24)
+    tail = stats.studentized_range.sf(np.sqrt(2) * t[:2], [4, 3], 24)
+    expected = np.maximum.accumulate([*tail, p[2]])
+    assert np.allclose(against_best(p[[1, 0, 2]], 24), expected[[1, 0, 2]], atol=2e-6)
+    assert against_best([0.03], 9).tolist() == [0.03]  # two methods: t itself
+    assert against_best([], 9).tolist() == []
+    assert against_best([0.0, 1.0], 9).tolist() == [0.0, 1.0]
+
+
+def test_one_clear_sentence():
+    for wrong, words in [
+        (lambda: corrected_t([0.1, np.nan], 0.25), "finite; number 1"),
+        (lambda: corrected_interval([1.0, 2.0], -1.0), "ratio must be"),
+        (lambda: corrected_interval([1.0, 2.0], 0.2, level=95), "level must be"),
+        (lambda: holm([0.1, np.nan]), "from 0 to 1"),
+        (lambda: against_best([2.0], 9), "from 0 to 1"),
+        (lambda: expected_of_best([]), "There are no losses"),
+        (lambda: expected_of_best([[1.0, np.inf]]), "losses must be finite"),
+        (lambda: expected_of_best([[1.0]], weights=[0.0]), "weights must be"),
+        (lambda: expected_of_best([[1.0]], groups=[1, 2]), "groups must have 1"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            wrong()

@@ -1,5 +1,11 @@
-"""`pansophy` on the command line: compare, predict, methods, demo."""
+"""`pansophy` on the command line.
 
-from .commands import app
+`comparing` has compare, explore, rerun and demo; `models` has predict, serve and plot;
+`library` has methods; `app` what they share. Heavy things are imported by the command
+that needs them.
+"""
 
-__all__ = ["app"]
+from . import comparing, library, models
+from .app import app
+
+__all__ = ["app", "comparing", "library", "models"]

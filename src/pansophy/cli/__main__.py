@@ -1,6 +1,6 @@
 """`python -m pansophy.cli`."""
 
-from .commands import app
+from . import app
 
 if __name__ == "__main__":
     app()

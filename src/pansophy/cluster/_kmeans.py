@@ -53,6 +53,8 @@ def prepare(C, before, m, keep, c, A, c2, p, s, drop, eps):
             first, p1, p2 = j, way, p1
         elif way > p2:
             p2 = way
+    if k == 2:
+        A[2] = A[1] - A[0]  # what `sides` wants
     if keep:
         for j in range(k):
             drop[j] = (p2 if j == first else p1) * (1 + eps)
@@ -193,12 +195,12 @@ def means(S, M, Q, N, C, m, new):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def inertia(X, w, z, m, C):
-    """J of eq. (1) over a block, by differences."""
-    total = 0.0
+def costs(X, w, z, m, C):
+    """J of eq. (1) over a block, by differences, for each cell."""
+    out = np.zeros(C.shape[0])
     for i in range(X.shape[0]):
-        total += w[i] * distance2(X[i], m, C[z[i]])
-    return total
+        out[z[i]] += w[i] * distance2(X[i], m, C[z[i]])
+    return out
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

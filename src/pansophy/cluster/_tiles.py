@@ -139,6 +139,21 @@ def few(T, A, c2, best, z):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
+def sides(X, m, rows, count, A, c2, z):
+    """Which of two centres is nearer: the side of the plane half way between them.
+
+    A_2 is A_1 - A_0.
+    """
+    shift = c2[1] - c2[0]
+    for r in range(count):
+        x = X[rows[r]]
+        total = shift
+        for f in range(X.shape[1]):
+            total += (x[f] - m[f]) * A[2, f]
+        z[r] = 1 if total < 0 else 0
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
 def gather(X, m, rows, count, listed, T):
     """Rows of X less m into the lanes of T.
 
@@ -205,6 +220,9 @@ def look(X, m, count, listed, both, A, c2, desk):
         return
     if both:
         norms(X, m, rows, count, norm)
+    elif c2.shape[0] == 4 and np.isinf(c2[2]) and T.shape[0] > FEW:
+        sides(X, m, rows, count, A, c2, near)
+        return
     gather(X, m, rows, count, listed, T)
     if T.shape[0] == FEW and not both:
         few(T, A, c2, best, near)

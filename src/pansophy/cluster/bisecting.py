@@ -13,7 +13,9 @@ than k clusters come out and a warning says so. A new row goes down the tree to 
 nearer child at each fork.
 
 Time O(n d) a level of the tree and turn, so about log k in place of the k of k-means.
-Memory: the rows of one leaf are copied at a time.
+Rows are put in the order of one random direction at the outset, and stay so in
+every leaf, so that seeds (`seeding.py`) are drawn without sorting again. Memory: one
+copy of X, and of the rows of one leaf at a time.
 
 Shapes    X (n, d)   cluster_centers_ (k, d), the leaves from left to right
 Refs      [Steinbach2000]
@@ -25,6 +27,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from ..base import Clusterer, Estimator, PrefixedOutput, Transformer, check_weights
@@ -34,8 +37,9 @@ from ..core.random import rng_from
 from ..params import Count, Flag, NonNegative, Verbosity
 from ..typing import Seed
 from .kmeans import lloyd
+from .seeding import block_rows, ranks
 from .starts import CHECKS, enough, start, weights
-from .turns import distances, nearest, spread, stored
+from .turns import cost, distances, nearest, spread, stored
 
 
 class Leaf(NamedTuple):
@@ -59,7 +63,16 @@ class State(NamedTuple):
 
 def take(X, index):
     """Rows of X by number."""
-    return X[index] if not arrays.is_foreign(X) else rows.Rows(X).take(index)
+    if arrays.is_foreign(X):
+        return rows.Rows(X).take(index)
+    return X[index] if sparse.issparse(X) else np.take(X, index, axis=0)
+
+
+def in_order(X, w, rng):
+    """X, w and their ranks along a random direction, all in its order; that order."""
+    key = ranks(rows.Rows(X, block=block_rows(X.shape[1], n=X.shape[0])), rng)
+    order = np.argsort(arrays.to_numpy(key))
+    return *(take(a, order) for a in (X, w, key)), order
 
 
 def root(X, w) -> State:
@@ -67,30 +80,30 @@ def root(X, w) -> State:
     m = spread(X, w)[0]
     if hasattr(X, "tocsr"):
         m = np.asarray(X.T @ w).ravel() / w.sum()
-    J = lloyd(X, w, np.asarray(m, np.float64)[None, :], max_iter=1).state.objective
+    m = np.asarray(m, np.float64)
+    J = cost(X, w, m[None, :])
     mass = float(arrays.namespace(w).sum(w))
     leaf = Leaf(0, np.arange(X.shape[0]), mass, J)
-    return State((leaf,), [np.asarray(m, float)], [(-1, -1)], J)
+    return State((leaf,), [m], [(-1, -1)], J)
 
 
-def split(X, w, state, by, halve) -> State:
-    """Split the leaf that eq. (1) or (2) says; `halve(X, w)` is 2-means."""
+def split(X, w, key, state, by, halve) -> State:
+    """Split the leaf that eq. (1) or (2) says; `halve(X, w, key)` is 2-means."""
     eps = np.finfo(np.float64).eps
     floor = 16 * eps * max(state.leaves[0].mass, 1e-300)
     able = [q for q, f in enumerate(state.leaves) if f.inertia > floor * 1e-3]
     able = [q for q in able if len(state.leaves[q].index) > 1]
     if not able:
         return state._replace(stuck=True)
-    key = lambda q: getattr(state.leaves[q], by)
-    at = max(able, key=lambda q: (key(q), -q))
+    at = max(able, key=lambda q: (getattr(state.leaves[q], by), -q))
     leaf = state.leaves[at]
-    V, wv = take(X, leaf.index), take(w, leaf.index)
-    C, z, costs = halve(V, wv)
-    host = arrays.to_numpy(wv).astype(np.float64)
+    V, wv, own = (take(a, leaf.index) for a in (X, w, key))
+    C, z, costs = halve(V, wv, own)
     z, centers, new = arrays.to_numpy(z), list(state.centers), []
+    mass = np.bincount(z, arrays.to_numpy(wv), 2)
     for j in range(2):
-        own = z == j
-        new.append(Leaf(len(centers), leaf.index[own], host[own].sum(), costs[j]))
+        index = leaf.index[z == j]
+        new.append(Leaf(len(centers), index, float(mass[j]), float(costs[j])))
         centers.append(C[j])
     children = [*state.children, (-1, -1), (-1, -1)]
     children[leaf.node] = (new[0].node, new[1].node)
@@ -98,19 +111,16 @@ def split(X, w, state, by, halve) -> State:
     return State(leaves, centers, children, sum(f.inertia for f in leaves))
 
 
-def two_means(V, w, rng, init, n_init, max_iter, tol, task=None):
+def two_means(V, w, key, rng, init, n_init, max_iter, tol):
     """Centres, labels and cost of each half of the best of some 2-means runs."""
-    variance = spread(V, w)[1]
+    m, variance = spread(V, w)
 
     def run(i, task):
-        C = start(V, w, 2, rng, init)
-        return lloyd(V, w, C, max_iter=max_iter, tol=tol * variance)
+        C = start(V, w, 2, rng, init, key)
+        return lloyd(V, w, C, max_iter=max_iter, tol=tol * variance, m=m)
 
     best = best_of(n_init, run).state
-    C, z = best.centers, arrays.to_numpy(best.labels)
-    D = arrays.to_numpy(distances(V, C)).astype(np.float64) ** 2
-    host = arrays.to_numpy(w).astype(np.float64)
-    return C, z, [float(host[z == j] @ D[z == j, j]) for j in range(2)]
+    return best.centers, best.labels, best.costs
 
 
 @dataclass(eq=False, repr=False)
@@ -190,10 +200,12 @@ class BisectingKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         how = (rng, self.init, self.n_init, self.max_iter, self.tol)
         by = "inertia" if self.bisecting_strategy == "biggest_inertia" else "mass"
         k = self.n_clusters
-        state = root(X, w)
+        V, w, key, order = in_order(X, w, rng)
+        state = root(V, w)
 
         def run(task):
-            step = lambda s: split(X, w, s, by, lambda V, u: two_means(V, u, *how))
+            halve = lambda *leaf: two_means(*leaf, *how)
+            step = lambda s: split(V, w, key, s, by, halve)
             done = lambda old, new: 0.0 if new.stuck else 1.0
             out = iterate(step, state, max_iter=k - 1, tol=0.5, change=done, task=task)
             ended = out.reason == "max_iter"
@@ -204,7 +216,7 @@ class BisectingKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             setattr(self, name, value)
         z = np.empty(X.shape[0], np.int32)
         for j, leaf in enumerate(result.state.leaves):
-            z[leaf.index] = j
+            z[order[leaf.index]] = j
         self.labels_ = arrays.namespace(w).asarray(z, device=arrays.device(w))
         self.labels_ = z if arrays.is_numpy(w) else self.labels_
         self.inertia_ = result.state.objective

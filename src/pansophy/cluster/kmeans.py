@@ -84,6 +84,7 @@ class State(NamedTuple):
     moved: int = -1  # labels that changed
     before: Any = None  # the centres of the turn before
     filled: int = 0  # cells that have rows
+    costs: Any = None  # J of each cell
 
 
 def settled(old, new) -> float:
@@ -148,11 +149,12 @@ def lloyd(
     C = rounded(state.centers, X)
     m = origin(C, X)
     z, cells = turns.turn(C, state.before, m)
-    J, N = turns.inertia(C, m), cells.count
+    costs, N = turns.costs(C, m), cells.count
+    J = float(np.sum(costs))
     if held is not None:
         J += rows.Rows(*held).sum(lambda X, w, z: float(w @ squares(X - C[z])))
         N = N + fixed.count
-    last = State(C, z, J, state.shift, filled=int(np.count_nonzero(N)))
+    last = State(C, z, J, state.shift, filled=int(np.count_nonzero(N)), costs=costs)
     return run._replace(state=last)
 
 

@@ -76,7 +76,7 @@ def absorb(X, w, C, v):
     new = C.copy()
     step = cells.sums[met] - M[met, None] * (C[met] - m)
     new[met] += step / v[met, None]
-    return new, v, z, turns.inertia(C, m)
+    return new, v, z, float(np.sum(turns.costs(C, m)))
 
 
 def revive(X, w, C, v, ratio, rng):

@@ -47,6 +47,8 @@ def row_cost(d: int, k: int) -> float:
     """Nanoseconds, roughly, that a row takes to be compared with k centres."""
     if d <= FEW:
         return 3 + k / 4
+    if k <= 2:
+        return 3 + d / 8
     return 5 + d * (0.4 + k / (45 if is_wide(k, d) else 40))
 
 
@@ -89,7 +91,8 @@ class DenseCover:
         n, d = X.shape
         self.D2 = np.full(n, np.inf, X.dtype)
         self.z = np.zeros(n, np.int32)  # the nearest seed
-        self.w, self.order = w, np.argsort(key)
+        rising = len(key) < 2 or bool(np.all(key[1:] >= key[:-1]))
+        self.w, self.order = w, np.arange(n) if rising else np.argsort(key)
         self.R = rows.Rows(X, w, self.D2, self.z, block=block_rows(d, n=n))
         self.V = np.empty((0, d), X.dtype)
 
@@ -218,10 +221,14 @@ def thinned(X, w, k, key):
     return first[:most], weight[:most]
 
 
-def seed(X, w, k, rng, *, method="k-means++", trials=None):
-    """k seeds, eq. (1), and their row numbers, from any kind of rows."""
-    block = block_rows(X.shape[1], n=X.shape[0])
-    key = ranks(rows.rows(X, block=block), rng)
+def seed(X, w, k, rng, *, method="k-means++", trials=None, key=None):
+    """k seeds, eq. (1), and their row numbers, from any kind of rows.
+
+    `key` is what `ranks` gave for the rows; None works it out.
+    """
+    if key is None:
+        block = block_rows(X.shape[1], n=X.shape[0])
+        key = ranks(rows.rows(X, block=block), rng)
     how = {"method": method, "trials": trials}
     if isinstance(X, rows.DatasetRows):
         where, weight = thinned(X, w, k, key)

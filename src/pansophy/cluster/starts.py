@@ -98,11 +98,14 @@ def starts(init, n_init) -> int:
     return n_init
 
 
-def start(X, w, k, rng, init):
-    """k centres to start from, float64 on the host, whatever `init` is."""
+def start(X, w, k, rng, init, key=None):
+    """k centres to start from, float64 on the host, whatever `init` is.
+
+    `key` is that of `seed`.
+    """
     C: Any = init
     if isinstance(init, str):
-        C, _ = seed(X, w, k, rng, method=init)
+        C, _ = seed(X, w, k, rng, method=init, key=key)
     elif callable(init):
         C = init(X, k, random_state=np.random.RandomState(seed_int(rng)))
     C = C.toarray() if sparse.issparse(C) else C

@@ -147,11 +147,11 @@ class Dense:
         if self.keep is None and suspect > self.most * len(self.z):
             self.noted, self.rest, self.pause = False, self.pause, 2 * self.pause
 
-    def inertia(self, C, m):
-        """J of eq. (1) at the labels kept, from differences."""
+    def costs(self, C, m):
+        """J of eq. (1) at the labels kept, from differences, for each cell."""
         c, m = (C - m).astype(self.dtype), m.astype(self.dtype)
-        one = lambda X, w, z, *_: loops.inertia(X, w, z, m, c)
-        return float(self.R.sum(one, blas=False))
+        one = lambda X, w, z, *_: loops.costs(X, w, z, m, c)
+        return self.R.sum(one, blas=False)
 
     def farthest(self, C, m, placed):
         """The row that is farthest from its centre and from the rows `placed`."""
@@ -213,9 +213,9 @@ class Plain:
 
         return self.rows(self.z).map(one)
 
-    def inertia(self, C, m):
-        xp = arrays.namespace(self.w)
-        return float(xp.sum(self.w * self.own(C, m), dtype=xp.float64))
+    def costs(self, C, m):
+        host = [arrays.to_numpy(a) for a in (self.z, self.w, self.own(C, m))]
+        return np.bincount(host[0], host[1].astype(np.float64) * host[2], len(C))
 
     def farthest(self, C, m, placed):
         xp = arrays.namespace(self.w)
@@ -265,7 +265,7 @@ def assigned(X, w, C):
     """The nearest centre of each row, and J of eq. (1)."""
     turns, m = turns_over(X, w, len(C), keep=False), origin(C, X)
     z, _ = turns.turn(C, None, m)
-    return z, turns.inertia(C, m)
+    return z, float(np.sum(turns.costs(C, m)))
 
 
 def cost(X, w, C):

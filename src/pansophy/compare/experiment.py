@@ -1,24 +1,28 @@
 """`compare`: a table in, an honest leaderboard out."""
 
-import hashlib
+import os
 import platform
 import time
+from contextlib import nullcontext
 from datetime import UTC, datetime
-from importlib import metadata
+from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from .. import __version__
-from ..diagnose.leaks import alarms
-from ..tables import TableError, infer, read_table
-from .data import Data
+from ..params import ParameterError
+from ..tables import Schema, TableError
+from .folder import open_folder
+from .intake import take_in
 from .methods import choose
 from .metrics import metrics_for
-from .progress import reporter
-from .result import Comparison, decide, expect, rank
-from .run import folds_of, run
+from .plan import Running, data_hash, make_plan, versions
+from .result import Comparison, decide, expect, kind_of, pairs, rank
+from .run import run
+from .splits import make_splits
+
+TASKS = ("auto", "classification", "regression", "count", "multilabel")
+REPEATS = [(300, 10), (20_000, 5), (100_000, 2), (float("inf"), 1)]
+MEGABYTE = 2**20
 
 
 def compare(
@@ -26,11 +30,32 @@ def compare(
     target,
     *,
     task="auto",
+    group=None,
+    time=None,
+    weight=None,
+    ignore=None,
+    roles=None,
+    schema=None,
+    test=None,
+    max_rows=1_000_000,
     methods=None,
     folds=5,
     repeats=None,
+    together=False,
+    gap=0,
+    tune=0,
+    blend=False,
     metric=None,
-    time_limit=600.0,
+    by=None,
+    costs=None,
+    workers=None,
+    time_limit=300.0,
+    memory_limit=None,
+    max_fits=None,
+    stop_after=None,
+    cluster=None,
+    folder=None,
+    resume=False,
     random_state=0,
     progress=None,
 ) -> Comparison:
@@ -39,28 +64,75 @@ def compare(
     Parameters
     ----------
     table : path, dataframe, Arrow table or dict of columns
-        CSV, Parquet and Feather files, plain or compressed; see `read_table`.
-    target : str
-        The column to predict. Rows in which it is missing are left out.
-    task : {"auto", "classification", "regression"}
+        CSV, TSV, Parquet, Feather, JSON lines, plain or compressed; see `read_table`.
+    target : str or list of str
+        The column to predict, or several columns of yes and no. Rows in which it is
+        missing are left out.
+    task : {"auto", "classification", "regression", "count", "multilabel"}
         Read off the target by default.
+    group : str or None
+        Column whose rows stay in one fold.
+    time : str or None
+        Column along which folds are cut: models are tested on later rows only.
+    weight : str or None
+        Column that says how often a row counts.
+    ignore : list of str or None
+        Columns to leave out.
+    roles : dict or None
+        Column -> role, where the role found is wrong.
+    schema : path, Schema or None
+        Says all of the above, as an earlier run wrote it to `schema.toml`.
+    test : path, dataframe or None
+        Rows that take no part: the ranked methods, fitted on all other rows, are
+        compared on them as well.
+    max_rows : int or None
+        A larger table is sampled for the comparison; the winner is then fitted on
+        all rows where its method can read them piece by piece.
     methods : list of str, dict or None
-        Names of methods, or estimators of your own by name; all by default. The
-        dummy is always run.
+        Names of methods, or estimators of your own by name; all that suit by default.
+        The dummy is always run.
     folds : int
-        Parts of one cross-validation; stratified for classes.
+        Parts of one cross-validation.
     repeats : int or None
         Cross-validations with new folds; by default 10 under 300 rows, 5 up to
         20,000, 2 up to 100,000 and 1 beyond.
+    together : bool
+        Whether rows with the very same inputs stay in one fold.
+    gap : int
+        Rows left out between training and test rows along time.
+    tune : int
+        Settings that each method tries on inner folds, inside every fit.
+    blend : bool
+        Whether a blend of the best, weighted on inner folds, is tried as well.
     metric : str or None
-        What ranks: "log loss" (default), "accuracy", "brier score", "roc auc"; "rmse"
-        (default), "r2", "mae".
+        What ranks; a proper score by default: log loss, rmse or poisson deviance.
+    by : str or None
+        Column whose groups are compared for fairness of the winner.
+    costs : dict or None
+        Class -> cost of not recognising it (two classes); decides the threshold of
+        the kept model.
+    workers : int or None
+        Processes that fit, one for each core by default; 0 fits in this process,
+        where a hanging or greedy method cannot always be stopped.
     time_limit : float or None
-        Seconds one method may take for all folds.
+        Seconds one fit may take.
+    memory_limit : float or None
+        Megabytes one fit may take; by default a share of what is free.
+    max_fits : int or None
+        Fits in all; methods that do not fit in whole are not begun.
+    stop_after : float or None
+        Seconds after which the comparison stops, keeping what is done.
+    cluster : str, dask Client or None
+        Where to run the fits instead of here.
+    folder : path or None
+        Where results stream to while they come in.
+    resume : bool
+        Whether to go on with the run in `folder`.
     random_state : int
         Seeds folds and methods; the same seed gives the same leaderboard.
     progress : bool or None
-        Whether to show a bar; by default when standard error is a terminal.
+        Whether to show what is going on; by default when standard error is a
+        terminal.
 
     Returns
     -------
@@ -71,152 +143,196 @@ def compare(
     >>> from pansophy.compare import compare
     >>> from pansophy.datasets import load
     >>> data = load("iris")
-    >>> result = compare(data.table, data.target, methods=["decision tree"], repeats=2)
+    >>> result = compare(data.table, data.target, methods=["decision tree"],
+    ...                  repeats=2, workers=0)
     >>> [row.method for row in result.leaderboard]
     ['decision tree', 'dummy']
     >>> result.winner
     'decision tree'
     """
-    begun = time.perf_counter()
-    check_settings(task, folds, repeats, random_state)
-    table, notes = with_target(read_table(table), target)
-    schema = infer(table, target, task)
+    asked = {k: v for k, v in locals().items() if k not in ("table", "progress")}
+    begun = now()
+    check_settings(task, folds, repeats, max_rows, tune, random_state, resume, folder)
+    told = {"task": task, "group": group, "time": time, "weight": weight,
+            "ignore": ignore or (), "roles": roles}  # fmt: skip
+    taken = take_in(
+        table, target, schema=schema, max_rows=max_rows, seed=random_state, **told
+    )
+    schema, data = taken.schema, taken.data
     metrics = metrics_for(schema.task, metric)
-    table, schema, folds = enough(table, schema, folds, notes)
-    data = Data(schema.frame(table), schema.goal(table))
-    n, y = len(data), data.y
-    repeats = repeats or default_repeats(n)
-    notes += [f"{c.name!r} left out: {c.why}." for c in schema.columns if c.role not in
-              ("number", "category")]  # fmt: skip
-    notes += alarms(data.frame, y, schema)
-    chosen, not_run = choose(schema.task, methods)
-    splits = folds_of(y, schema.task, folds, repeats, random_state)
-    with reporter(len(chosen) * len(splits), progress) as show:
+    check_questions(taken, by, costs)
+    split = make_splits(
+        data, schema, folds=folds, repeats=repeats or default_repeats(len(data)),
+        seed=random_state, together=together, gap=gap,
+    )  # fmt: skip
+    bytes_limit = None if memory_limit is None else memory_limit * MEGABYTE
+    running = Running(
+        workers, 1, time_limit, bytes_limit, max_fits, stop_after, random_state, cluster
+    )
+    rows = int(np.mean([len(train) for train, _ in split.folds]))
+    chosen, not_run = choose(schema, rows, methods, running, tune=tune, blend=blend)
+    found = explored(taken, split, by)
+    plan = make_plan(
+        chosen, data, schema, metrics, split, running, recorded(asked, table)
+    )
+    place = opened(folder, plan, schema, resume)
+    with place if place is not None else nullcontext():
         trials, complete = run(
-            chosen, data, schema, metrics, splits, folds, random_state, time_limit, show
+            chosen, data, schema, metrics, split, running, place, progress
         )
-    tried = {t.method.name for t in trials}
-    cut = [
-        (m.name, "interrupted before it began") for m in chosen if m.name not in tried
-    ]
-    rows = rank(trials, metrics, 1 / (folds - 1))
+    result = judged(taken, chosen, trials, metrics, split, not_run, complete, running)
+    result.findings, result.overview = found.findings, found.overview
+    result.folder, result.like = folder, kind_of(table)
+    result.settings |= {
+        "time_limit": time_limit, "tune": tune, "source": named(table),
+        "sampled": taken.sampled, "by": by, "costs": costs,
+        **circumstances(begun, data),
+    }  # fmt: skip
+    if test is not None:
+        from .again import on_test
+
+        result.on_test = on_test(result, test, progress)
+    return result
+
+
+now = time.perf_counter
+
+
+def judged(taken, chosen, trials, metrics, split, not_run, complete, running):
+    """The answer, from what became of every method."""
+    schema, data, seed = taken.schema, taken.data, running.seed
+    rows = rank(trials, metrics, split.ratio, data, seed)
     failed = [(t.method.name, t.failure) for t in trials if t.failure]
     if not rows:
-        if not complete:
+        if not complete and running.stop_after is None:
             raise KeyboardInterrupt
         raise TableError(
             "No method finished: " + "; ".join(": ".join(f) for f in failed)
         )
-    winner, verdict = decide(rows, [m.name for m in chosen])
+    winner, verdict = decide(
+        rows,
+        [m.name for m in chosen],
+        pairs(trials, metrics[0], split.ratio),
+        metrics[0].greater,
+    )
     settings = {
         "metric": metrics[0].name,
-        "rows": n,
+        "rows": len(data),
         "inputs": len(schema.used),
-        "folds": folds,
-        "repeats": repeats,
-        "split": "stratified" if schema.task == "classification" else "plain",
-        "seed": random_state,
-        "time_limit": time_limit,
-        **circumstances(begun, data),
+        "folds": split.per_repeat,
+        "repeats": split.repeats,
+        "split": split.kind,
+        "seed": seed,
     }
     return Comparison(
         schema,
         settings,
         rows,
-        failed + cut,
+        failed,
         not_run,
-        notes,
+        [*taken.notes, *split.notes],
         winner,
         verdict,
         complete,
-        expect(trials, rows, metrics[0], random_state),
+        expect(trials, rows, metrics[0], seed, data),
         trials,
         data,
+        split=split,
+        running=running,
+        taken=taken,
     )
 
 
-def check_settings(task, folds, repeats, seed):
-    tasks = ("auto", "classification", "regression")
-    if task not in tasks:
-        raise ValueError(f"task must be one of {', '.join(tasks)}, got {task!r}.")
-    if not isinstance(folds, int) or folds < 2:
-        raise ValueError(f"folds must be a whole number of at least 2, got {folds!r}.")
-    if repeats is not None and (not isinstance(repeats, int) or repeats < 1):
-        raise ValueError(f"repeats must be a whole number above 0, got {repeats!r}.")
-    if not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ValueError(f"random_state must be a whole number, got {seed!r}.")
+def explored(taken, split, by):
+    """What is suspicious about the table, looked at before anything is fitted."""
+    from ..diagnose import explore
+
+    return explore(
+        taken.table, schema=taken.schema, splits=split.folds[: split.per_repeat], by=by
+    )
 
 
-def with_target(table, target):
-    """The rows in which the target is known."""
-    notes = []
-    if target in table.column_names:
-        column = table.column(target)
-        known = pc.is_valid(column)
-        if pa.types.is_floating(column.type):
-            known = pc.and_(known, pc.fill_null(pc.is_finite(column), False))
-        missing = table.num_rows - pc.sum(known).as_py()
-        if missing == table.num_rows:
-            raise TableError(f"Column {target!r} is empty.")
-        if missing:
-            table = table.filter(known)
-            notes.append(f"{missing} rows without a known {target!r} left out.")
-    return table, notes
+def check_settings(task, folds, repeats, max_rows, tune, seed, resume, folder):
+    """One sentence for what cannot be; `Running` checks its own."""
+    whole = lambda v, least: (
+        isinstance(v, int | np.integer) and not isinstance(v, bool) and v >= least
+    )
+    if task not in TASKS:
+        raise ParameterError(f"task must be one of {', '.join(TASKS)}, got {task!r}.")
+    for name, value, least in (
+        ("folds", folds, 2),
+        ("repeats", 1 if repeats is None else repeats, 1),
+        ("max_rows", 10 if max_rows is None else max_rows, 10),
+        ("tune", tune, 0),
+        ("random_state", seed, 0),
+    ):
+        if not whole(value, least):
+            raise ParameterError(
+                f"{name} must be a whole number of at least {least}, got {value!r}."
+            )
+    if resume and folder is None:
+        raise ParameterError("resume needs the folder of the run to go on with.")
 
 
-def enough(table, schema, folds, notes):
-    """Fewer folds, or fewer classes, where a class is too rare to be in each fold."""
-    if schema.task == "classification":
-        counts = pc.value_counts(table.column(schema.target))
-        pairs = {e["values"]: e["counts"] for e in counts.to_pylist()}
-        single = [c for c, k in pairs.items() if k < 2]
-        if single:
-            column = table.column(schema.target)
-            rare = pc.is_in(column, value_set=pa.array(single, column.type))
-            table = table.filter(pc.invert(rare))
-            notes.append(f"{len(single)} rows left out: the only ones of their class.")
-            if table.num_rows == 0:
-                raise TableError("Every class has a single row.")
-            schema = infer(table, schema.target, schema.task)
-        fewest = min(k for k in pairs.values() if k >= 2)
-        if fewest < folds:
-            notes.append(f"{fewest} folds, since the rarest class has {fewest} rows.")
-            folds = fewest
-    if table.num_rows < 2 * folds:
-        raise TableError(
-            f"{table.num_rows} rows are too few for {folds} folds; at least "
-            f"{2 * folds} are needed."
+def check_questions(taken, by, costs):
+    """That the column of `by` and the classes of `costs` exist."""
+    if by is not None and by not in taken.table.column_names:
+        from ..tables.targets import near
+
+        raise TableError(near(by, taken.table.column_names))
+    if costs is None:
+        return
+    classes = {str(c) for c in taken.schema.classes}
+    if len(classes) != 2 or set(map(str, costs)) != classes:
+        raise ParameterError(
+            "costs must give one number for each of two classes, which here are "
+            f"{', '.join(sorted(classes)) or 'none'}."
         )
-    return table, schema, folds
 
 
 def default_repeats(n) -> int:
     return next(r for limit, r in REPEATS if n <= limit)
 
 
-REPEATS = [(300, 10), (20_000, 5), (100_000, 2), (float("inf"), 1)]
+def named(table) -> str:
+    """Of a file, its full name; of anything else, what it is."""
+    if isinstance(table, str | os.PathLike):
+        return str(Path(table).resolve())
+    return f"a {type(table).__name__}"
+
+
+def recorded(asked, table) -> dict:
+    """The arguments, as far as they can be written down."""
+    out = {"source": named(table), "file": isinstance(table, str | os.PathLike)}
+    for name, value in asked.items():
+        if name in ("folder", "resume", "workers", "cluster"):
+            continue
+        if name == "methods" and isinstance(value, dict):
+            out["own_methods"] = list(value)
+            continue
+        if isinstance(value, os.PathLike):
+            value = str(Path(value).resolve())
+        if name in ("schema", "test") and not isinstance(value, str | None):
+            value = f"a {type(value).__name__}"
+        out[name] = value
+    return out
+
+
+def opened(folder, plan, schema: Schema, resume):
+    """The run folder with its plan and schema, or None."""
+    if folder is None:
+        return None
+    place = open_folder(folder, plan, resume=resume)
+    schema.write(place.path / "schema.toml")
+    return place
 
 
 def circumstances(begun, data) -> dict:
     """Clock, data and versions: what is needed to repeat or doubt a result."""
     return {
-        "seconds": round(time.perf_counter() - begun, 2),
+        "seconds": round(now() - begun, 2),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "data_hash": data_hash(data),
         "versions": versions(),
         "machine": f"{platform.system()} {platform.machine()}",
     }
-
-
-def data_hash(data) -> str:
-    total = hashlib.sha256(np.ascontiguousarray(data.frame.values).tobytes())
-    for column in data.frame.texts:
-        total.update("\0".join(v or "" for v in column.to_pylist()).encode())
-    total.update(np.ascontiguousarray(data.y).tobytes())
-    return total.hexdigest()[:16]
-
-
-def versions() -> dict[str, str]:
-    names = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
-    found = {name: metadata.version(name) for name in names}
-    return {"pansophy": __version__, "python": platform.python_version(), **found}

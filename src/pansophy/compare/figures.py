@@ -1,162 +1,120 @@
-"""The pictures of a report, each a matplotlib figure turned into inline SVG.
+"""The two pictures that only a comparison has: scores, and score against time."""
 
-Column names are somebody else's text: mathematics in them is not interpreted, and
-letters stay letters, which the SVG writer escapes.
-"""
-
-import io
-
-import matplotlib as mpl
 import numpy as np
-from matplotlib.figure import Figure
 
-from ..tables import Frame
-from .run import answers
+from ..plot.style import BLUE, GREY, LINE, PALE, short
+from .text import seconds
 
-STYLE = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "pansophy",
-    "text.parse_math": False,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "font.size": 10,
-    "font.family": "sans-serif",
-}
-BLUE, GREY, PALE = "#1f6fb2", "#8a8a8a", "#d9e6f2"
-ROWS, COLUMNS, SHUFFLES = 2000, 30, 5  # limits on the work for importances
+MOST = 25  # methods in the picture of scores
 
 
-def svg(draw, width=6.4, height=3.6) -> str:
-    """The picture that `draw(axes)` makes, as SVG text without a prologue."""
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        draw(figure.add_subplot())
-        out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    text = out.getvalue()
-    return text[text.index("<svg") :]
+def scores(c, ax):
+    """Scores with their intervals, best on top; far worse ones are cut off."""
+    rows = shown(c)[::-1]
+    spans = [r.scores[c.metric] for r in rows]
+    for i, (row, s) in enumerate(zip(rows, spans)):
+        color = BLUE if row.verdict in ("best", "tied") else GREY
+        ax.plot([s.low, s.high], [i, i], color=color, lw=2, solid_capstyle="butt")
+        full = color if row.method == c.winner else "white"
+        ax.plot(s.mean, i, "o", color=color, mfc=full, ms=6, mew=1.6)
+        if row.over_rows is not None:
+            o = row.over_rows
+            ax.plot([o.low, o.high], [i - 0.27] * 2, color=color, lw=1, alpha=0.6)
+    ax.set_yticks(range(len(rows)), [short(r.method) for r in rows])
+    ax.set_ylim(-0.7, len(rows) - 0.4)
+    ax.set_xlim(*limits(rows, spans))
+    ax.set_xlabel(f"{c.metric}, {'more' if c.metrics[0].greater else 'less'} is better")
+    ax.grid(axis="x", color=LINE)
+    ax.set_axisbelow(True)
+    ax.tick_params(axis="y", length=0)
+    return ax
 
 
-def scores(c) -> str:
-    """Scores with their intervals, best on top."""
-    rows = c.leaderboard[::-1]
-
-    def draw(ax):
-        for i, row in enumerate(rows):
-            s = row.scores[c.metric]
-            color = BLUE if row.verdict in ("best", "tied") else GREY
-            ax.plot([s.low, s.high], [i, i], color=color, lw=2)
-            ax.plot(s.mean, i, "o", color=color)
-        ax.set_yticks(range(len(rows)), [r.method for r in rows])
-        ax.set_ylim(-0.6, len(rows) - 0.4)
-        ax.set_xlabel(f"{c.metric}, 95 % interval")
-        ax.grid(axis="x", color="#eeeeee")
-        ax.set_axisbelow(True)
-
-    return svg(draw, height=1.1 + 0.4 * len(rows))
+def shown(c) -> list:
+    """Methods up to the dummy and a few more, the first ones of very many."""
+    good = sum(r.verdict != "below dummy" for r in c.leaderboard)
+    return c.leaderboard[: min(max(good + 2, 8), MOST)]
 
 
-def calibration_points(y, p, bins=10):
-    """(mean probability, share that came true, count) in bins of equal size.
-
-    All classes count: each probability given to each class is one forecast.
-    """
-    p = p[:, 1:] if p.shape[1] == 2 else p
-    true = y[:, None] == np.arange(p.shape[1]) + (1 if p.shape[1] == 1 else 0)
-    forecast, came = p.ravel(), true.ravel()
-    order = np.argsort(forecast, kind="stable")
-    parts = [s for s in np.array_split(order, bins) if len(s)]
-    return np.array([(forecast[s].mean(), came[s].mean(), len(s)) for s in parts])
+def limits(rows, spans):
+    """From the best to the dummy and what is near; one wild method hides nothing."""
+    good = [s for r, s in zip(rows, spans) if r.verdict != "below dummy"] or spans
+    low = min(np.nanmin([s.low, s.mean]) for s in good)
+    high = max(np.nanmax([s.high, s.mean]) for s in good)
+    room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
+    return low - room, high + room
 
 
-def calibration(y, p) -> str:
-    """How often what was given probability p came true."""
-    points = calibration_points(y, p)
-    error = 1.96 * np.sqrt(points[:, 1] * (1 - points[:, 1]) / points[:, 2])
-
-    def draw(ax):
-        ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls="--")
-        ax.errorbar(
-            points[:, 0], points[:, 1], yerr=error, fmt="o-", color=BLUE, ecolor=PALE
-        )
-        ax.set_xlim(-0.02, 1.02)
-        ax.set_ylim(-0.02, 1.02)
-        ax.set_xlabel("probability given")
-        ax.set_ylabel("share that came true")
-
-    return svg(draw, width=4.6, height=4.2)
+def front(x, y, greater) -> list[int]:
+    """Places that no other beats in both time and score, by rising time."""
+    order, best, out = np.lexsort((-y if greater else y, x)), None, []
+    for i in order:
+        if best is None or (y[i] > best if greater else y[i] < best):
+            out.append(int(i))
+            best = y[i]
+    return out
 
 
-def residuals(y, p, seed=0) -> str:
-    """Predicted against what was left over, for rows held out."""
-    chosen = np.arange(len(y))
-    if len(y) > ROWS:
-        chosen = np.random.default_rng(seed).choice(len(y), ROWS, replace=False)
-
-    def draw(ax):
-        ax.axhline(0, color=GREY, lw=1, ls="--")
-        ax.plot(p[chosen], (y - p)[chosen], ".", color=BLUE, alpha=0.5, ms=4)
-        ax.set_xlabel("predicted")
-        ax.set_ylabel("actual minus predicted")
-
-    return svg(draw)
-
-
-def importances(c, metric, folds) -> list[tuple[str, float, float]]:
-    """(column, loss of score when shuffled, its spread), largest first.
-
-    Measured on the rows that the model of the first fold has not seen; the columns
-    are those of the table, whatever the preparation makes of them.
-    """
-    data = c.data
-    trial, seed = c.trial(c.winner), c.settings["seed"]
-    rng = np.random.default_rng(seed)
-    test = folds[0][1]
-    test = test if len(test) <= ROWS else rng.choice(test, ROWS, replace=False)
-    plain = [column.name for column in c.schema.used if column.role != "text"]
-    texts = [column.name for column in c.schema.used if column.role == "text"]
-    names = plain + texts
-    if len(names) > COLUMNS:
-        return []
-    data = data.rows(test)
-    frame, y = data.frame, data.y
-    sign = 1 if metric.greater else -1
-    base = sign * metric.score(y, answers(trial.model, frame, c.schema.task))
-    found = []
-    for j, name in enumerate(names):
-        drops = []
-        for _ in range(SHUFFLES):
-            mixed = shuffled(frame, j, rng)
-            p = answers(trial.model, mixed, c.schema.task)
-            drops.append(base - sign * metric.score(y, p))
-        found.append((name, float(np.mean(drops)), float(np.std(drops))))
-    return sorted(found, key=lambda f: -f[1])
+def quality_time(c, ax):
+    """Score against seconds of a fit; a line joins what nothing beats in both."""
+    rows = c.leaderboard
+    x = np.maximum([r.fit_seconds for r in rows], 1e-5)
+    y = np.array([r.scores[c.metric].mean for r in rows])
+    greater = c.metrics[0].greater
+    best = front(x, y, greater)
+    ax.set_xscale("log")
+    ax.step(x[best], y[best], where="post", color=PALE, lw=2, zorder=1)
+    for i, r in enumerate(rows):
+        color = BLUE if r.verdict in ("best", "tied") else GREY
+        full = color if r.method == c.winner else "white"
+        ax.plot(x[i], y[i], "o", color=color, mfc=full, ms=6, mew=1.6, zorder=2)
+    ax.set_ylim(*limits(rows, [r.scores[c.metric] for r in rows]))
+    if not greater:
+        ax.invert_yaxis()
+    ax.margins(x=0.2)
+    ax.xaxis.set_major_formatter(lambda t, _: seconds(t))
+    ax.minorticks_off()
+    ax.set_xlabel("time of one fit")
+    ax.set_ylabel(f"{c.metric}{'' if greater else ' (upside down)'}")
+    ax.grid(color=LINE)
+    ax.set_axisbelow(True)
+    first = [i for i, r in enumerate(rows) if r.method == c.winner]
+    label(ax, x, y, [r.method for r in rows], [*first, *best, *range(len(rows))])
+    return ax
 
 
-def shuffled(frame, j, rng) -> Frame:
-    """The frame with its column j, counting texts last, in another order."""
-    order, p = rng.permutation(len(frame)), frame.values.shape[1]
-    if j < p:
-        values = frame.values.copy()
-        values[:, j] = values[order, j]
-        return Frame(values, frame.texts)
-    texts = list(frame.texts)
-    texts[j - p] = texts[j - p].take(order)
-    return Frame(frame.values, tuple(texts))
+def label(ax, x, y, names, order):
+    """Names beside their points where there is room, in order of importance."""
+    figure = ax.figure
+    figure.draw_without_rendering()
+    frame = ax.get_window_extent()
+    spots = ax.transData.transform(np.column_stack([x, y]))
+    taken = [(a - 5, b - 5, a + 5, b + 5) for a, b in spots]
+    unit = figure.dpi / 72
+    for i in dict.fromkeys(order):
+        text, (a, b) = short(names[i], 22), spots[i]
+        wide, high = 5.6 * unit * len(text), 11 * unit
+        for dx, dy, ha in ((7, 0, "left"), (-7, 0, "right"), (0, 10, "center"),
+                           (0, -10, "center")):  # fmt: skip
+            left = a + dx * unit - {"left": 0, "right": wide, "center": wide / 2}[ha]
+            low = b + dy * unit - high / 2
+            box = (left, low, left + wide, low + high)
+            own = [t for k, t in enumerate(taken) if k != i]
+            if inside(box, frame) and not any(meet(box, t) for t in own):
+                ax.annotate(text, (x[i], y[i]), (dx, dy), textcoords="offset points",
+                            ha=ha, va="center", fontsize=8.5)  # fmt: skip
+                taken.append(box)
+                break
 
 
-def importance(found, metric) -> str:
-    shown = found[:15][::-1]
+def meet(a, b) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
-    def draw(ax):
-        ax.barh(
-            [str(f[0])[:30] for f in shown],
-            [f[1] for f in shown],
-            xerr=[f[2] for f in shown],
-            color=BLUE,
-            ecolor=GREY,
-        )
-        ax.axvline(0, color=GREY, lw=1)
-        ax.set_xlabel(f"worse {metric} when the column is shuffled")
 
-    return svg(draw, height=1.0 + 0.28 * len(shown))
+def inside(box, frame) -> bool:
+    return (
+        box[0] >= frame.x0
+        and box[2] <= frame.x1 + 4
+        and box[1] >= frame.y0
+        and box[3] <= frame.y1
+    )

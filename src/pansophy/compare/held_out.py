@@ -25,11 +25,12 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from ..core.random import rng_from
 from .statistics import Interval, resampled_means, student_reach, units
 
+FEW = 5  # draws, too few to be counted
 SMALL = 2000  # units up to which the shape of the losses matters
 
 
@@ -144,14 +145,22 @@ class Difference(NamedTuple):
     p: float
 
 
-def two_sided(values, seen, level) -> Difference:
-    """Limits and p value from bootstrap values of a difference."""
+def two_sided(values, seen, level, G) -> Difference:
+    """Limits and p value from bootstrap values of a difference over G units.
+
+    The p value is the larger of the share of draws on the other side and that of
+    Student's t with the bootstrap's standard error, which alone can tell small ones.
+    """
     if np.all(values == 0) and seen == 0:
         return Difference(0.0, 0.0, 0.0, 1.0)
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     half = 0.5 * (values == 0).sum()
-    below, above = (values < 0).sum() + half, (values > 0).sum() + half
-    p = min((1 + 2 * min(below, above)) / (1 + len(values)), 1.0)
+    few = min((values < 0).sum() + half, (values > 0).sum() + half)
+    p = min((1 + 2 * few) / (1 + len(values)), 1.0)
+    error = values.std(ddof=1) * np.sqrt(G / max(G - 1, 1))
+    if error > 0:
+        tail = float(2 * special.stdtr(max(G - 1, 1), -abs(seen) / error))
+        p = tail if few < FEW else max(p, tail)
     return Difference(float(seen), float(low), float(high), float(p))
 
 
@@ -182,4 +191,4 @@ def paired_bootstrap(
         )
     S, w = units(a - b, weights, groups)
     values = resampled_means(S, w, n_resamples, rng_from(random_state))[:, 0]
-    return two_sided(values, S.sum() / w.sum(), level)
+    return two_sided(values, S.sum() / w.sum(), level, len(w))

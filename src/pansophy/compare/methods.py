@@ -1,21 +1,25 @@
-"""Which methods are tried, how each wants its columns, and why others are not.
+"""What a method of the comparison is, and which of them a table gets.
 
-A method is a name, a maker and its needs. The list is ordered from simple to
-elaborate, which is also the order of preference among methods that tie. Adding a
-supervised estimator to the comparison is adding a line to `METHODS`; one that is not
-tried is listed in `left_out.py` with the reason.
+A `Method` is data: a name, the task, the dotted name of an estimator, how it wants its
+columns and what it lacks (probabilities, several labels), which `build` supplies by
+wrapping. The list itself is `portfolio.METHODS`, ordered from simple to elaborate,
+which is also the order of preference among methods that tie. `choose` takes from it
+what suits the task, is installed, takes weights where rows have them, and is predicted
+by `costs` to stay inside the limits; everything else it returns with the reason.
 """
 
 import importlib
+import importlib.util
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sklearn.base import is_classifier, is_regressor
-from sklearn.compose import TransformedTargetRegressor
-from sklearn.preprocessing import StandardScaler
+from sklearn.base import clone, is_classifier, is_regressor
 
 from ..tables import TableError
-from .left_out import CLASS, NUMBER, STAND_IN, other_jobs
+from .costs import over_limits
+from .left_out import CLASS, COUNT, LABELS, others
+
+EXTRAS = {"deep": "torch", "tune": "optuna"}  # extra -> the module it brings
 
 
 class Setting(NamedTuple):
@@ -24,6 +28,15 @@ class Setting(NamedTuple):
     task: str
     n: int  # rows to train on
     seed: int
+    split: str = "plain"  # "grouped" or "time": rows may not be set aside at random
+    classes: int = 2
+    threads: int | None = None  # None: as many as the process may use
+    metric: str = ""  # what tuning and blending go by; the first of the task if empty
+
+
+def nothing(setting) -> dict:
+    """No parameters of its own."""
+    return {}
 
 
 class Method(NamedTuple):
@@ -37,230 +50,228 @@ class Method(NamedTuple):
     full_rank: bool = False  # wants no column that others add up to
     scale_target: bool = False
     native: bool = False  # takes categories and missing values as they are
-    needs: str = ""  # extra that brings what it imports
+    needs: str = ""  # extra, or package, that brings what it imports
     estimator: Any = None
+    scores: bool = False  # has no probabilities: calibrated on inner folds
+    floor: bool = False  # may predict a count of zero or less: kept above it
+    weighted: bool = True  # takes row weights
+    on_request: bool = False  # too dear for what it adds, unless named
+    several: str = ""  # labels: "native" at once, "each" one model a label
+    space: dict | None = None  # what `tuning` may change, see there
+    trials: int = 0  # how many settings are tried inside each fit
+    members: tuple = ()  # methods that are averaged, see `blending`
+
+    def __reduce__(self):
+        """By name, since settings are functions: a worker looks them up again."""
+        if self.estimator is not None:
+            return own_method, (self.name, self.estimator, self.task)
+        members = tuple(m.name for m in self.members)
+        return recall, (self.task, self.name, self.trials, members)
+
+    @property
+    def origin(self) -> str:
+        """The package it comes from."""
+        if self.members:
+            return "pansophy"
+        return self.needs if self.needs in FOREIGN else self.path.split(".")[0]
 
     def build(self, setting, **known):
         """A fresh estimator for this problem; `known` is what the table says."""
         if self.estimator is not None:
-            from sklearn.base import clone
-
-            return clone(self.estimator)
+            return wrapped(self, clone(self.estimator), setting)
         module, _, name = self.path.rpartition(".")
         made = getattr(importlib.import_module(module), name)
         model = made(**self.parameters(setting), **known)
-        if "random_state" in model.get_params():
+        names = model.get_params(deep=False)
+        if "random_state" in names:
             model.set_params(random_state=setting.seed)
-        if self.scale_target:
-            return TransformedTargetRegressor(model, transformer=StandardScaler())
-        return model
+        if setting.threads is not None and "n_jobs" in names:
+            model.set_params(n_jobs=setting.threads)
+        return wrapped(self, model, setting)
+
+    @property
+    def prefix(self) -> str:
+        """Where in a pipeline the parameters of the estimator itself are."""
+        steps = ["model"]
+        steps += ["model"] * (self.task == LABELS)
+        steps += ["model"] * self.scores
+        steps += ["model"] * (self.task == COUNT and self.floor)
+        steps += ["regressor"] * self.scale_target
+        return "__".join(steps) + "__"
 
 
-plain = lambda s: {}
-strengths = lambda s: {"alphas": [10.0**k for k in range(-3, 5)]}
-path = lambda s: {"eps": 1e-3, "cv": 5}
-# small leaves have empty classes, for which log loss is merciless
-class_leaves = lambda s: {"min_samples_leaf": max(5, min(100, s.n // 20))}
-number_leaves = lambda s: {"min_samples_leaf": max(5, min(50, s.n // 50))}
-class_forest = lambda s: {"min_samples_leaf": 1 if s.n < 1000 else 3}
-# many enough that a class that is there gets a vote
-neighbours = lambda s: {"n_neighbors": int(min(max(5, s.n**0.5), 50, s.n))}
-# few rows: smaller steps and leaves, and none set aside to decide when to stop
-boosting = lambda s: {
-    "early_stopping": s.n >= 2000,
-    "max_iter": 100 if s.n < 2000 else 500,
-    "learning_rate": 0.05 if s.n < 2000 else 0.1,
-    "min_samples_leaf": 5 if s.n < 2000 else 20,
-}
-# part of the rows decides when to stop; larger batches for more rows
-net = lambda s: {
-    "early_stopping": s.n >= 200,
-    "batch_size": max(min(200, s.n), min(1024, s.n // 50)),
-}
+def recall(task, name, trials=0, members=()) -> Method:
+    """The method of the portfolio with this name."""
+    from .portfolio import METHODS
 
-METHODS = [
-    Method("dummy", CLASS, "sklearn.dummy.DummyClassifier", plain),
-    Method("dummy", NUMBER, "sklearn.dummy.DummyRegressor", plain),
-    Method(
-        "linear regression",
-        NUMBER,
-        "pansophy.linear_model.LinearRegression",
-        plain,
-        scale=True,
-        full_rank=True,
-    ),
-    Method("ridge", NUMBER, "pansophy.linear_model.RidgeCV", strengths, scale=True),
-    Method("lasso", NUMBER, "pansophy.linear_model.LassoCV", path, scale=True),
-    Method(
-        "elastic net", NUMBER, "pansophy.linear_model.ElasticNetCV", path, scale=True
-    ),
-    Method(
-        "bayesian ridge",
-        NUMBER,
-        "pansophy.linear_model.BayesianRidge",
-        plain,
-        scale=True,
-    ),
-    Method(
-        "huber",
-        NUMBER,
-        "pansophy.linear_model.HuberRegressor",
-        lambda s: {"max_iter": 1000},
-        scale=True,
-        scale_target=True,
-    ),
-    Method(
-        "logistic regression",
-        CLASS,
-        "pansophy.linear_model.LogisticRegression",
-        plain,
-        scale=True,
-    ),
-    Method("naive Bayes", CLASS, "pansophy.naive_bayes.GaussianNB", plain),
-    Method(
-        "linear discriminant",
-        CLASS,
-        "pansophy.discriminant_analysis.LinearDiscriminantAnalysis",
-        lambda s: {"solver": "lsqr", "shrinkage": "auto"},
-        scale=True,
-        full_rank=True,
-    ),
-    Method(
-        "quadratic discriminant",
-        CLASS,
-        "pansophy.discriminant_analysis.QuadraticDiscriminantAnalysis",
-        lambda s: {"reg_param": 0.1},
-        scale=True,
-        full_rank=True,
-    ),
-    Method(
-        "nearest neighbours",
-        CLASS,
-        "pansophy.neighbors.KNeighborsClassifier",
-        neighbours,
-        scale=True,
-    ),
-    Method(
-        "nearest neighbours",
-        NUMBER,
-        "pansophy.neighbors.KNeighborsRegressor",
-        neighbours,
-        scale=True,
-    ),
-    Method(
-        "decision tree",
-        CLASS,
-        "pansophy.tree.DecisionTreeClassifier",
-        class_leaves,
-        native=True,
-    ),
-    Method(
-        "decision tree",
-        NUMBER,
-        "pansophy.tree.DecisionTreeRegressor",
-        number_leaves,
-        native=True,
-    ),
-    Method(
-        "random forest",
-        CLASS,
-        "pansophy.ensemble.RandomForestClassifier",
-        class_forest,
-        native=True,
-    ),
-    Method(
-        "random forest",
-        NUMBER,
-        "pansophy.ensemble.RandomForestRegressor",
-        plain,
-        native=True,
-    ),
-    Method(
-        "gradient boosting",
-        CLASS,
-        "pansophy.ensemble.HistGradientBoostingClassifier",
-        boosting,
-        native=True,
-    ),
-    Method(
-        "gradient boosting",
-        NUMBER,
-        "pansophy.ensemble.HistGradientBoostingRegressor",
-        boosting,
-        native=True,
-    ),
-    Method(
-        "neural network",
-        CLASS,
-        "pansophy.neural_network.MLPClassifier",
-        net,
-        scale=True,
-        needs="deep",
-    ),
-    Method(
-        "neural network",
-        NUMBER,
-        "pansophy.neural_network.MLPRegressor",
-        net,
-        scale=True,
-        scale_target=True,
-        needs="deep",
-    ),
-]
+    known = {m.name: m for m in METHODS if m.task == task}
+    if members:
+        from .blending import blend_of
+
+        return blend_of([known[m] for m in members], task, all_of_them=True)[0]
+    return known[name]._replace(trials=trials)
 
 
-def choose(task, wanted=None) -> tuple[list[Method], list[tuple[str, str]]]:
+FOREIGN = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
+
+
+def wrapped(method, model, setting):
+    """What an estimator lacks, put around it: see `Method.prefix` for the order."""
+    from .wrappers import Floor, Labels, Scored
+
+    if method.scale_target:
+        from sklearn.compose import TransformedTargetRegressor
+        from sklearn.preprocessing import StandardScaler
+
+        model = TransformedTargetRegressor(model, transformer=StandardScaler())
+    if method.task == COUNT and method.floor:
+        model = Floor(model)
+    if method.scores:
+        model = Scored(model)
+    if method.task == LABELS:
+        model = Labels(model, native=method.several == "native")
+    return model
+
+
+class Limits(NamedTuple):
+    """What one fit may take; `plan.Running` says the same and more."""
+
+    time_limit: float | None = 300.0  # seconds; None: no limit
+    memory_limit: float | None = None  # bytes; None: a share of what is free
+
+
+def choose(
+    schema, n, wanted=None, limits=None, *, tune=0, blend=False
+) -> tuple[list[Method], list[tuple[str, str]]]:
     """The methods to run, and (name, reason) of those left out.
 
-    `wanted` is None for all, a list of names, or a dict of name -> estimator.
+    Parameters
+    ----------
+    schema : Schema
+    n : int
+        Rows to train on.
+    wanted : list of str, dict or None
+        Names of methods, or name -> estimator, or all that suit the table.
+    limits : Limits, or anything with `time_limit` and `memory_limit`
+        Methods predicted to exceed them are not run, unless named in `wanted`.
+    tune : int
+        Settings that each method with something to tune tries inside every fit.
+    blend : bool
+        Whether an average of the strongest few, weighted inside every fit, is added.
     """
+    from .portfolio import METHODS
+
+    task = schema.task
+    listed = [m for m in METHODS if m.task == task]
     if isinstance(wanted, dict):
         own = [own_method(n, e, task) for n, e in wanted.items() if n != "dummy"]
-        return [m for m in METHODS if m.task == task][:1] + own, []
-    fit = [m for m in METHODS if m.task == task]
-    left = []
+        return listed[:1] + own, []
+    left: list[tuple[str, str]] = []
     if wanted is not None:
-        wanted = [w.replace("_", " ").replace("-", " ") for w in wanted]
-        names = {m.name for m in fit}
-        unknown = [w for w in wanted if w not in names]
-        if unknown:
-            raise TableError(
-                f"There is no method {unknown[0]!r} for {task}; choose from "
-                f"{', '.join(m.name for m in fit)}."
-            )
-        left += [(m.name, "not asked for") for m in fit if m.name not in wanted]
-        fit = [m for m in fit if m.name in {"dummy", *wanted}]
-        left = [(n, why) for n, why in left if n != "dummy"]
-    ready = []
-    for m in fit:
-        missing = absent(m)
-        if missing:
-            left.append((m.name, missing))
+        listed, left = asked_for(listed, wanted, task)
+        blend = blend or "blend" in wanted
+    ready: list[Method] = []
+    for m in listed:
+        m = m._replace(trials=tune) if tune and m.space else m
+        reason = why_not(m, schema, n, limits or Limits(), named=wanted is not None)
+        if reason:
+            left.append((m.name, reason))
         else:
             ready.append(m)
-    done = {m.name for m in fit} | {n for n, _ in left}
-    others = {m.name for m in METHODS} - done
-    word = "numbers" if task == CLASS else "classes"
-    left += [(n, f"predicts {word}") for n in sorted(others)]
-    return ready, left + list(STAND_IN[task].items()) + other_jobs()
+    if blend:
+        from .blending import blend_of
+
+        able = [m for m in METHODS if m.task == task and not absent(m)]
+        ready += blend_of(ready if wanted is None else able, task)
+    mine = {class_name(m) for m in METHODS if m.task == task}
+    ours = {class_name(m) for m in METHODS if m.origin == "pansophy"}
+    return ready, left + others(task, mine, ours)
+
+
+def why_not(method, schema, n, limits, *, named=False) -> str:
+    """The reason why a method is not run on a table, or nothing.
+
+    Whoever names a method gets it, however dear.
+    """
+    reason = absent(method)
+    if not reason and schema.weight and not method.weighted:
+        reason = "takes no row weights"
+    if reason or named:
+        return reason
+    if method.on_request:
+        return "dear for what it adds; name it in --methods to run it"
+    return over_limits(method, schema, n, limits)
+
+
+def class_name(method) -> str:
+    return method.path.rpartition(".")[2]
+
+
+def asked_for(listed, wanted, task):
+    """The dummy and the methods named; the others are 'not asked for'."""
+    words = {plain_name(w) for w in wanted} - {"blend"}
+    names = {plain_name(m.name) for m in listed}
+    unknown = sorted(words - names)
+    if unknown:
+        import difflib
+
+        near = difflib.get_close_matches(unknown[0], names, 1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise TableError(
+            f"There is no method {unknown[0]!r} for {task}{hint}; choose from "
+            f"{', '.join(m.name for m in listed)}."
+        )
+    words |= {"dummy"}
+    kept = [m for m in listed if plain_name(m.name) in words]
+    rest = [m for m in listed if plain_name(m.name) not in words]
+    return kept, [(m.name, "not asked for") for m in rest]
+
+
+def plain_name(name) -> str:
+    return name.replace("_", " ").replace("-", " ").lower()
 
 
 def own_method(name, estimator, task) -> Method:
-    fits = is_classifier(estimator) if task == CLASS else is_regressor(estimator)
+    """A method of the user's own."""
+    classes = task in (CLASS, LABELS)
+    fits = is_classifier(estimator) if classes else is_regressor(estimator)
     if not fits:
         raise TableError(f"{name!r} is no estimator for {task}.")
-    return Method(name, task, "", plain, scale=True, estimator=estimator)
+    return Method(
+        name,
+        task,
+        "",
+        nothing,
+        scale=True,
+        estimator=estimator,
+        scores=classes and not hasattr(estimator, "predict_proba"),
+        floor=True,
+        several="each",
+    )
 
 
 def absent(method) -> str:
     """Why a method cannot be imported here, or nothing."""
-    module, _, name = method.path.rpartition(".")
-    try:
-        getattr(importlib.import_module(module), name)
-    except ImportError as error:
-        if method.needs:
-            return f"needs an extra: pip install 'pansophy[{method.needs}]'"
-        return f"cannot be imported: {error}"
-    except AttributeError:
-        return "not in this release"
+    if method.needs in FOREIGN:
+        found = importlib.util.find_spec(method.needs) is not None
+        return "" if found else f"not installed: pip install {method.needs}"
+    if method.needs and importlib.util.find_spec(EXTRAS[method.needs]) is None:
+        return f"needs an extra: pip install 'pansophy[{method.needs}]'"
     return ""
+
+
+def grouped(not_run) -> dict[str, list[str]]:
+    """{reason: names}, the commonest reason last, for readers.
+
+    Of a reason "what it does; why it is not run" the second half counts.
+
+    Examples
+    --------
+    >>> from pansophy.compare.methods import grouped
+    >>> grouped([("a", "too slow"), ("b", "not asked for"), ("c", "not asked for")])
+    {'too slow': ['a'], 'not asked for': ['b', 'c']}
+    """
+    found: dict[str, list[str]] = {}
+    for name, reason in not_run:
+        found.setdefault(reason.rpartition("; ")[2], []).append(name)
+    return dict(sorted(found.items(), key=lambda item: len(item[1])))

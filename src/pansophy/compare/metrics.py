@@ -1,16 +1,24 @@
-"""Scores: a proper one first, for probabilities or for squared error.
+"""Scores: a proper one first, for probabilities, squared error or counts.
 
-Every metric is computed in every fold; one of them ranks. `rows` gives the loss of
-single rows where the metric is a mean over rows, which the selection estimate needs.
+Every metric is computed in every fold; one of them ranks. Most are means over rows of
+a loss, seen through a monotone `undo`,
+
+    score = undo( sum_i w_i loss_i / sum_i w_i ),                              (1)
+
+and `rows` gives those losses, which intervals over rows and the estimate of selection
+need. Areas and explained shares are not of this kind and have no `rows`.
 """
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 from sklearn import metrics as sk
 
-TINY = 1e-15
+TINY = 1e-15  # a probability of 0 is read as this
+LOW = 1e-9  # and an expected count of 0 as this
+CLASS, NUMBER, COUNT, LABELS = "classification", "regression", "count", "multilabel"
 
 
 class Metric(NamedTuple):
@@ -19,9 +27,20 @@ class Metric(NamedTuple):
     name: str
     task: str
     greater: bool  # greater is better
-    score: Callable  # (y, p) -> number
+    score: Callable  # (y, p, w=None) -> number
     rows: Callable | None = None  # (y, p) -> one loss per row
     undo: Callable = float  # mean of the row losses -> score
+
+
+def mean_of(name, task, rows, undo=float, *, greater=False) -> Metric:
+    """Eq. (1)."""
+    score = lambda y, p, w=None: float(undo(np.average(rows(y, p), weights=w)))
+    return Metric(name, task, greater, score, rows, undo)
+
+
+def whole(name, task, score) -> Metric:
+    """A metric of all rows together, greater is better."""
+    return Metric(name, task, True, score)
 
 
 def clipped(p):
@@ -42,55 +61,86 @@ def brier_rows(y, p):
     return ((p - np.eye(p.shape[1])[y]) ** 2).sum(1)
 
 
-def roc_auc(y, p):
-    if p.shape[1] == 2:
-        return sk.roc_auc_score(y, p[:, 1])
-    labels = np.arange(p.shape[1])
-    return sk.roc_auc_score(y, clipped(p), multi_class="ovr", labels=labels)
+def one_against_rest(score):
+    """The mean over classes that occur, but not alone; two classes: the second."""
+
+    def mean(y, p, w=None):
+        if p.shape[1] == 2:
+            return float(score(y == 1, p[:, 1], sample_weight=w))
+        return over_columns(score, y[:, None] == np.arange(p.shape[1]), p, w)
+
+    return mean
 
 
-CLASS, NUMBER = "classification", "regression"
+def over_columns(score, Y, P, w=None):
+    """The mean over the columns of Y that hold both 0 and 1."""
+    both = Y.min(0) < Y.max(0)
+    pairs = zip(Y[:, both].T, P[:, both].T)
+    found = [score(a, b, sample_weight=w) for a, b in pairs]
+    return float(np.mean(found)) if found else float("nan")
+
+
+def balanced(y, p, w=None):
+    """The mean over classes that occur of the share that is recognised."""
+    w = np.ones(len(y)) if w is None else w
+    hit = np.bincount(y, w * (p.argmax(1) == y), p.shape[1])
+    all_of = np.bincount(y, w, p.shape[1])
+    return float(np.mean(hit[all_of > 0] / all_of[all_of > 0]))
+
+
+def f1(y, p, w=None):
+    """Of the second of two classes; of more, the mean over classes that occur."""
+    said, two = p.argmax(1), p.shape[1] == 2
+    how = {"average": "binary"} if two else {"average": "macro", "labels": np.unique(y)}
+    return float(sk.f1_score(y, said, sample_weight=w, zero_division=0.0, **how))
+
+
+def r2(y, p, w=None):
+    return float(sk.r2_score(y, p, sample_weight=w))
+
+
+def deviance_rows(y, p):
+    """Poisson deviance of each row."""
+    p = np.maximum(p, LOW)
+    return 2 * (special.xlogy(y, y / p) - y + p)
+
+
+def label_loss_rows(y, p):
+    """Mean over labels of -log of the probability given to what happened."""
+    p = np.clip(p, TINY, 1 - TINY)
+    return -(y * np.log(p) + (1 - y) * np.log1p(-p)).mean(1)
+
+
+root = lambda loss: float(np.sqrt(loss))
+rest = lambda loss: float(1 - loss)
+squared = lambda y, p: (y - p) ** 2
+absolute = lambda y, p: np.abs(y - p)
+
 METRICS = [
-    Metric(
-        "log loss",
-        CLASS,
-        False,
-        lambda y, p: float(log_loss_rows(y, p).mean()),
-        log_loss_rows,
-    ),
-    Metric(
-        "accuracy",
-        CLASS,
-        True,
-        lambda y, p: float((p.argmax(1) == y).mean()),
-        lambda y, p: (p.argmax(1) != y).astype(float),
-        lambda loss: 1 - loss,
-    ),
-    Metric(
-        "brier score",
-        CLASS,
-        False,
-        lambda y, p: float(brier_rows(y, p).mean()),
-        brier_rows,
-    ),
-    Metric("roc auc", CLASS, True, roc_auc),
-    Metric(
-        "rmse",
-        NUMBER,
-        False,
-        lambda y, p: float(np.sqrt(np.mean((y - p) ** 2))),
-        lambda y, p: (y - p) ** 2,
-        lambda loss: float(np.sqrt(loss)),
-    ),
-    Metric("r2", NUMBER, True, lambda y, p: float(sk.r2_score(y, p))),
-    Metric(
-        "mae",
-        NUMBER,
-        False,
-        lambda y, p: float(np.abs(y - p).mean()),
-        lambda y, p: np.abs(y - p),
-    ),
-]
+    mean_of("log loss", CLASS, log_loss_rows),
+    mean_of("accuracy", CLASS, lambda y, p: (p.argmax(1) != y) * 1.0, rest,
+            greater=True),
+    mean_of("brier score", CLASS, brier_rows),
+    whole("roc auc", CLASS, one_against_rest(sk.roc_auc_score)),
+    whole("average precision", CLASS, one_against_rest(sk.average_precision_score)),
+    whole("balanced accuracy", CLASS, balanced),
+    whole("f1", CLASS, f1),
+    mean_of("rmse", NUMBER, squared, root),
+    whole("r2", NUMBER, r2),
+    mean_of("mae", NUMBER, absolute),
+    mean_of("poisson deviance", COUNT, deviance_rows),
+    mean_of("rmse", COUNT, squared, root),
+    mean_of("mae", COUNT, absolute),
+    whole("r2", COUNT, r2),
+    mean_of("log loss", LABELS, label_loss_rows),
+    mean_of("label accuracy", LABELS, lambda y, p: ((p >= 0.5) != y).mean(1), rest,
+            greater=True),
+    mean_of("exact match", LABELS, lambda y, p: ((p >= 0.5) != y).any(1) * 1.0, rest,
+            greater=True),
+    mean_of("brier score", LABELS, lambda y, p: ((p - y) ** 2).mean(1)),
+    whole("roc auc", LABELS, lambda y, p, w=None: over_columns(
+        sk.roc_auc_score, y, p, w)),
+]  # fmt: skip
 
 
 def metrics_for(task, first=None) -> list[Metric]:

@@ -2,9 +2,10 @@
 
 Every score carries an interval and every difference from the reference a p value,
 both from rows (or groups) drawn with replacement, the same draws for all methods;
-p values are adjusted for their number (`statistics.holm`), and for classes McNemar's
-test is given beside. The fair reference is the method chosen before the test rows were
-seen, such as the winner of a comparison.
+p values are adjusted for their number (`statistics.holm`, or `against_best` if the
+reference is the best on these rows), and for classes McNemar's test is given beside.
+The fair reference is the method chosen before the test rows were seen, such as the
+winner of a comparison.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,16 @@ import numpy as np
 from ..core.random import rng_from
 from .held_out import Difference, McNemar, mcnemar, two_sided
 from .metrics import METRICS, Metric
-from .statistics import Interval, drawn_counts, holm, resampled_means, units
+from .statistics import (
+    Interval,
+    against_best,
+    drawn_counts,
+    holm,
+    resampled_means,
+    units,
+)
+
+SCORED = 500  # draws of a score that is no mean over rows: each costs a pass
 
 
 class Contender(NamedTuple):
@@ -23,7 +33,7 @@ class Contender(NamedTuple):
 
     method: str
     score: Interval
-    difference: Difference | None  # from the reference; its p is adjusted (Holm)
+    difference: Difference | None  # from the reference; its p is adjusted
     mcnemar: McNemar | None  # against the reference, for classes
     verdict: str  # "reference", "tied", "better" or "worse"
 
@@ -103,18 +113,20 @@ def compare_on_test(
     y = np.asarray(y)
     P = {name: np.asarray(p, dtype=float) for name, p in predictions.items()}
     check_predictions(y, P)
-    metric = metric_of(metric, greater, next(iter(P.values())))
+    metric = metric_of(metric, greater, y, next(iter(P.values())))
     names = list(P)
     seen, values = draw_scores(y, P, metric, weights, groups, n_resamples, random_state)
     order = np.argsort(-seen if metric.greater else seen, kind="stable")
-    reference = names[order[0]] if reference is None else reference
+    G = len(y) if groups is None else len(np.unique(groups))
+    adjust = holm if reference else lambda p: against_best(p, max(G - 1, 1))
+    reference = reference or names[order[0]]
     if reference not in P:
         raise ValueError(f"reference must be one of {', '.join(P)}, got {reference!r}.")
     at = names.index(reference)
-    gaps = [two_sided(values[:, j] - values[:, at], seen[j] - seen[at], level) for j in
-            range(len(names))]  # fmt: skip
+    gap = lambda j: (values[:, j] - values[:, at], seen[j] - seen[at])
+    gaps = [two_sided(*gap(j), level, G) for j in range(len(names))]
     others = [j for j in order if j != at]
-    adjusted = dict(zip(others, holm([gaps[j].p for j in others])))
+    adjusted = dict(zip(others, adjust([gaps[j].p for j in others])))
     rows = []
     for j in order:
         low, high = np.quantile(values[:, j], [(1 - level) / 2, (1 + level) / 2])
@@ -122,11 +134,11 @@ def compare_on_test(
         if j == at:
             rows.append(Contender(names[j], score, None, None, "reference"))
             continue
-        gap = gaps[j]._replace(p=float(adjusted[j]))
-        up = (gap.mean > 0) == metric.greater
-        verdict = "tied" if gap.p >= 1 - level else "better" if up else "worse"
+        apart = gaps[j]._replace(p=float(adjusted[j]))
+        up = (apart.mean > 0) == metric.greater
+        verdict = "tied" if apart.p >= 1 - level else "better" if up else "worse"
         hits = both_right(y, P[names[j]], P[reference], metric.task)
-        rows.append(Contender(names[j], score, gap, hits, verdict))
+        rows.append(Contender(names[j], score, apart, hits, verdict))
     return OnTest(metric.name, reference, tuple(rows), len(y), level)
 
 
@@ -144,21 +156,19 @@ def check_predictions(y, P):
             raise ValueError(f"The predictions of {name!r} are not all finite.")
 
 
-def metric_of(metric, greater, p) -> Metric:
+def metric_of(metric, greater, y, p) -> Metric:
     """A Metric from one, its name, a function or None."""
     if isinstance(metric, Metric):
         return metric
-    numeric = p.ndim == 1
+    task = "multilabel" if y.ndim == 2 else "classification"
+    task = "regression" if p.ndim == 1 else task
     if callable(metric):
         name = getattr(metric, "__name__", "score").replace("_", " ")
-        task = "regression" if numeric else "classification"
         return Metric(name, task, greater, metric)
-    able = [m for m in METRICS if (m.task in ("regression", "count")) == numeric]
-    if metric is None:
-        task = "regression" if numeric else "classification"
-        return next(m for m in able if m.task == task)
-    wanted = str(metric).replace("_", " ").lower()
-    chosen = [m for m in able if m.name == wanted]
+    tasks = (task, "count") if p.ndim == 1 else (task,)
+    able = [m for m in METRICS if m.task in tasks]
+    wanted = None if metric is None else str(metric).replace("_", " ").lower()
+    chosen = [m for m in able if wanted in (None, m.name)]
     if not chosen:
         known = ", ".join(dict.fromkeys(m.name for m in able))
         raise ValueError(f"metric must be one of {known}, got {metric!r}.")
@@ -182,7 +192,7 @@ def draw_scores(y, P, metric, weights, groups, n_resamples, seed):
         code = np.unique(np.asarray(groups), return_inverse=True)[1]
     kinds = len(np.unique(y)) if metric.task == "classification" else 0
     seen = np.array([metric.score(y, p) for p in P.values()])
-    out = []
+    out, n_resamples = [], min(n_resamples, SCORED)
     for block in drawn_counts(code.max() + 1, n_resamples, rng):
         for count in block:
             i = np.repeat(np.arange(len(y)), count[code].astype(int))

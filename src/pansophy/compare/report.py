@@ -5,86 +5,108 @@ import warnings
 from pathlib import Path
 
 from .. import __version__
-from . import figures
-from .metrics import metrics_for
-from .result import spread
-from .run import folds_of
-from .text import against
+from ..diagnose.findings import by_severity
+from . import asked, deciding, pages, words
+from .text import against, between, chances, seconds, sentences, spread
+
+TOP = 20  # methods of the leaderboard that are not folded
 
 
-def write(comparison, path) -> None:
+def write(comparison, path) -> Path:
     """Render and write; the folder is made if need be."""
     path = Path(os.fspath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render(comparison), "utf-8")
+    return path
 
 
-def render(c) -> str:
-    """The page as text."""
-    from jinja2 import Environment, PackageLoader
+def template(name):
+    """A page that escapes whatever it is given."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    pages = Environment(
+    env = Environment(
         loader=PackageLoader("pansophy.compare", "templates"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
+        undefined=StrictUndefined,
     )
-    pages.filters["spread"] = spread
-    pages.filters["against"] = against
-    return pages.get_template("report.html").render(
-        c=c,
-        settings=c.settings,
-        schema=c.schema,
-        metrics=list(c.leaderboard[0].scores),
-        pictures=pictures(c),
-        version=__version__,
-    )
+    env.filters |= {
+        "spread": spread,
+        "between": between,
+        "against": against,
+        "chances": chances,
+        "shares": shares,
+        "seconds": seconds,
+    }
+    return env.get_template(name)
 
 
-def pictures(c) -> list[tuple[str, str, str]]:
-    """(title, explanation, SVG) of each figure that makes sense."""
-    y, s = c.data.y, c.settings
-    out = [
-        (
-            "Scores",
-            "Points are means over all folds; lines are 95 % intervals with the "
-            "variance corrected for overlapping training sets. Grey methods are "
-            "worse than the best beyond chance, or no better than the dummy.",
-            figures.scores(c),
-        )
-    ]
-    held_out = c.trial(c.winner).predictions
-    if c.schema.task == "classification":
-        out.append(
-            (
-                f"Calibration of {c.winner}",
-                "Rows held out in the first cross-validation. On the dashed line, "
-                "probabilities mean what they say.",
-                figures.calibration(y, held_out),
-            )
-        )
-    else:
-        out.append(
-            (
-                f"Residuals of {c.winner}",
-                "Rows held out in the first cross-validation. A pattern here is "
-                "something the model has not learned.",
-                figures.residuals(y, held_out, s["seed"]),
-            )
-        )
-    metric = metrics_for(c.schema.task, s["metric"])[0]
-    folds = folds_of(y, c.schema.task, s["folds"], 1, s["seed"])
+def shares(row) -> list[tuple[str, str]]:
+    """Parts of the bar of a method, in percent."""
+    o = row.odds
+    parts = (("b", o.better), ("e", o.equivalent), ("w", o.worse))
+    return [(k, f"{100 * v:.1f}") for k, v in parts]
+
+
+def render(c) -> str:
+    """The page as text."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = figures.importances(c, metric, folds)
-    if found and c.winner != "dummy":
-        out.append(
-            (
-                f"What {c.winner} relies on",
-                f"How much worse the {s['metric']} gets on held-out rows when one "
-                "column is shuffled. Columns that tell the same story share the "
-                "credit.",
-                figures.importance(found, s["metric"]),
-            )
-        )
-    return out
+        return template("report.html").render(**context(c))
+
+
+def context(c) -> dict:
+    """Everything the page shows, in its order."""
+    found = by_severity(c.findings)
+    return {
+        "c": c,
+        "version": __version__,
+        "settings": c.settings,
+        "schema": c.schema,
+        "split": getattr(c.split, "kind", None) or c.settings.get("split", ""),
+        "sentences": sentences(c),
+        "alarms": [f for f in found if f.severity == "alarm"],
+        "findings": found,
+        "notes": c.notes,
+        "metrics": list(c.leaderboard[0].scores)[:4],
+        "greater": c.metrics[0].greater,
+        "top": c.leaderboard[:TOP],
+        "rest": c.leaderboard[TOP:],
+        "remarks": any(r.remarks for r in c.leaderboard),
+        "rope": f"{c.rope:.2g} of {c.metric}",
+        "rule": words.rule(c),
+        "overall": pages.overall(c),
+        "views": pages.data_views(c),
+        "columns": pages.columns(c),
+        "about": words.about(c),
+        "pictures": pages.winner_pictures(c),
+        "weak": pages.weak(c),
+        "extra": [p for p in (asked.test_part(c), asked.group_part(c)) if p],
+        "holds": pages.holds(c),
+        "decisions": deciding.decisions(c),
+        "blocks": pages.blocks(c),
+        "not_run": pages.not_run(c),
+        "how": words.how(c),
+        "glossary": words.glossary(c),
+        "commands": words.commands(c),
+        "circumstances": pages.circumstances(c),
+        "licences": pages.licences(c),
+    }
+
+
+def explore_page(exploration, path, name=None) -> Path:
+    """What `diagnose.explore` found, as one HTML page; `name` is that of the table."""
+    path = Path(os.fspath(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(render_exploration(exploration, name), "utf-8")
+    return path
+
+
+def render_exploration(exploration, name=None) -> str:
+    from .explored import context as of
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        page = template("explore.html")
+        return page.render(version=__version__, **of(exploration, name))

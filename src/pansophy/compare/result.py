@@ -1,39 +1,63 @@
 """The outcome: a leaderboard with intervals, a verdict in words, a model to keep."""
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-
+from ..diagnose.findings import as_dicts, plain
 from ..tables import Schema
+from .bayes import rope_for
 from .data import Data
+from .metrics import Metric, metrics_for
 from .model import TableModel, fit_winner
-from .statistics import (
-    Interval,
-    corrected_interval,
-    corrected_t,
-    expected_of_best,
-    holm,
-)
+from .ranking import Beat, Row, beats, decide, expect, pairs, rank
 
-LEVEL = 0.05
-
-
-class Row(NamedTuple):
-    """One ranked method."""
-
-    rank: int
-    method: str
-    scores: dict[str, Interval]  # by metric, the ranking one first
-    difference: Interval | None  # from the best, in the ranking metric
-    p: float  # adjusted; 1 for the best itself
-    verdict: str  # "best", "tied", "worse" or "below dummy"
-    fit_seconds: float  # median of a fold
-    predict_micros: float  # median, for one row
-    remarks: str
+__all__ = [
+    "Beat",
+    "Comparison",
+    "Row",
+    "decide",
+    "expect",
+    "kind_of",
+    "pairs",
+    "rank",
+]
 
 
-@dataclass
+def kind_of(table) -> str:
+    """Of a dataframe: pandas or polars; arrow for all else."""
+    home = type(table).__module__.split(".")[0]
+    return home if home in ("pandas", "polars") else "arrow"
+
+
+def keep(c) -> TableModel:
+    """The winner fitted on all rows, also those beyond a sample, and its threshold."""
+    method = c.trial(c.winner).method
+    if c.settings.get("sampled") and c.taken is not None:
+        from .refit import refit
+
+        model = refit(method, c.taken.source, c)
+    else:
+        model = fit_winner(method, c.data, c)
+    costs = c.settings.get("costs")
+    if costs:
+        from .decision import choose_threshold
+
+        tested = c.split.tested(len(c.data))
+        no, yes = (float(costs[k]) for k in by_class(costs, c.schema.classes))
+        p = c.trial(c.winner).predictions[tested]
+        chosen = choose_threshold(c.data.y[tested], p, "cost", costs=(no, yes))
+        model = model.with_threshold(chosen)
+    return model
+
+
+def by_class(costs, classes) -> list:
+    """The keys of costs in the order of the classes."""
+    spelled = {str(k): k for k in costs}
+    return [spelled[str(c)] for c in classes]
+
+
+@dataclass(repr=False)
 class Comparison:
     """What `compare` returns.
 
@@ -41,14 +65,22 @@ class Comparison:
     ----------
     leaderboard : list of Row
         Methods that finished every fold, best first.
+    table : dataframe or Arrow table
+        The same, of the kind that was compared.
+    winner : str
+        The method that is kept; see `ranking` for the rule.
+    best : TableModel
+        The winner, fitted on all rows; saved by `save`.
+    verdict : str
+        The answer in a sentence or two.
     disqualified : list of (name, reason)
-        Methods that failed, ran out of time or were cut off.
+        Methods that failed, ran out of time or memory, or were cut off.
     not_run : list of (name, reason)
         Methods that were not tried.
+    findings : list of diagnose.Finding
+        What looks suspicious in the table.
     notes : list of str
-        What was done to the table and what looks suspicious.
-    winner : str
-        The simplest method that is not distinguishable from the best.
+        What was done to the table.
     complete : bool
         False if the comparison was interrupted.
     expected : float or None
@@ -65,24 +97,70 @@ class Comparison:
     verdict: str
     complete: bool
     expected: float | None
-    trials: list = field(repr=False)
-    data: Data = field(repr=False)
-    _model: TableModel | None = field(default=None, repr=False)
+    trials: list
+    data: Data
+    findings: list = field(default_factory=list)
+    overview: Any = None  # of diagnose.explore
+    split: Any = None  # kind, why and folds
+    folder: Any = None  # where the run is kept
+    running: Any = None  # limits it ran under
+    like: str = "arrow"  # kind of dataframe that was compared
+    taken: Any = None  # the table itself, and where it came from
+    on_test: Any = None  # the ranked methods on a test table, if there is one
+    _model: TableModel | None = None
+    _views: dict = field(default_factory=dict)  # what pictures are drawn from
 
     @property
     def metric(self) -> str:
+        """Name of what ranks."""
         return self.settings["metric"]
+
+    @property
+    def metrics(self) -> list[Metric]:
+        return metrics_for(self.schema.task, self.metric)
+
+    @property
+    def ratio(self) -> float:
+        """Test rows over training rows of a fold."""
+        known = getattr(self.split, "ratio", None)
+        return 1 / (self.settings["folds"] - 1) if known is None else known
+
+    @property
+    def rope(self) -> float:
+        """Differences in the ranking metric up to this size do not matter."""
+        return rope_for(self.metric, self.leaderboard[0].scores[self.metric].mean)
+
+    @property
+    def beats(self) -> list[Beat]:
+        """The winner against the dummy and the plain linear model."""
+        first = self.metrics[0]
+        paired = pairs(self.trials, first, self.ratio)
+        names = [r.method for r in self.leaderboard]
+        return beats(self.winner, names, paired, first.greater)
 
     @property
     def model(self) -> TableModel:
         """The winner, fitted on all rows."""
         if self._model is None:
-            trial = self.trial(self.winner)
-            self._model = fit_winner(trial.method, self.data, self)
+            self._model = keep(self)
         return self._model
 
+    best = model
+
     def trial(self, name):
-        return next(t for t in self.trials if t.method.name == name)
+        """Everything measured about one method."""
+        for t in self.trials:
+            if t.method.name == name:
+                return t
+        known = ", ".join(t.method.name for t in self.trials)
+        raise ValueError(f"There is no method {name!r} here; there are {known}.")
+
+    def row(self, name) -> Row:
+        """The line of one method in the leaderboard."""
+        for r in self.leaderboard:
+            if r.method == name:
+                return r
+        raise ValueError(f"{name!r} is not in the leaderboard.")
 
     def predict(self, table):
         """Predictions of the winner for new rows."""
@@ -94,11 +172,30 @@ class Comparison:
 
         save(self.model, path)
 
-    def report(self, path) -> None:
-        """Write everything as one HTML page that needs no other file."""
+    def write(self, folder=None) -> dict[str, Path]:
+        """Write results, report and model to a folder; their names and places."""
+        import json
+
+        place = Path(folder or self.folder or ".")
+        place.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+        (place / "results.json").write_text(text + "\n", "utf-8")
+        self.save(place / "model.pansophy")
+        written = {"Report": self.report(place / "report.html")}
+        written["Model"] = place / "model.pansophy"
+        written["Results"] = place / "results.json"
+        return {name: path.resolve() for name, path in written.items()}
+
+    def report(self, path=None) -> Path:
+        """Write everything as one HTML page that needs no other file.
+
+        Without a path it goes to the folder of the run, or to `report.html` here.
+        """
         from .report import write
 
-        write(self, path)
+        if path is None:
+            path = Path(self.folder or ".") / "report.html"
+        return write(self, path)
 
     def records(self) -> list[dict]:
         """The leaderboard as plain dicts, one per method."""
@@ -108,14 +205,36 @@ class Comparison:
             for name, s in row.scores.items():
                 key = name.replace(" ", "_")
                 flat |= {key: s.mean, f"{key}_low": s.low, f"{key}_high": s.high}
-            flat |= {"p": row.p, "verdict": row.verdict}
+            rows, odds = row.over_rows, row.odds
             flat |= {
+                "rows_low": None if rows is None else rows.low,
+                "rows_high": None if rows is None else rows.high,
+                "p": row.p,
+                "better": None if odds is None else odds.better,
+                "equivalent": None if odds is None else odds.equivalent,
+                "worse": None if odds is None else odds.worse,
+                "verdict": row.verdict,
+                "kept": row.method == self.winner,
                 "fit_seconds": row.fit_seconds,
                 "predict_micros": row.predict_micros,
                 "remarks": row.remarks,
             }
             out.append(flat)
         return out
+
+    @property
+    def table(self):
+        """The leaderboard as a dataframe of the kind that was compared, or Arrow."""
+        import pyarrow as pa
+
+        rows = pa.Table.from_pylist(self.records())
+        if self.like == "pandas":
+            return rows.to_pandas()
+        if self.like == "polars":
+            import polars as pl
+
+            return pl.from_arrow(rows)
+        return rows
 
     def to_pandas(self):
         """The leaderboard as a pandas dataframe."""
@@ -124,117 +243,97 @@ class Comparison:
         return pd.DataFrame(self.records())
 
     def to_dict(self) -> dict:
-        """Everything but the data, ready for JSON."""
+        """Everything but the rows, ready for JSON."""
         s = self.schema
-        return {
+        asked = ("group", "time", "weight")
+        columns = [{"name": c.name, "role": c.role, "why": c.why} for c in s.columns]
+        told = {
             "target": s.target,
             "task": s.task,
             "why": s.why,
-            "columns": [
-                {"name": c.name, "role": c.role, "why": c.why} for c in s.columns
-            ],
+            "columns": columns,
             "classes": list(s.classes),
+            "labels": list(s.labels),
+            **{k: getattr(s, k) for k in asked if getattr(s, k) is not None},
             "settings": self.settings,
             "leaderboard": self.records(),
             "winner": self.winner,
             "verdict": self.verdict,
+            "beats": [b._asdict() for b in self.beats],
+            "rope": self.rope,
             "expected": self.expected,
             "complete": self.complete,
-            "disqualified": [list(d) for d in self.disqualified],
-            "not_run": [list(d) for d in self.not_run],
-            "notes": list(self.notes),
+            "disqualified": self.disqualified,
+            "not_run": self.not_run,
+            "findings": as_dicts(self.findings),
+            "notes": self.notes,
+            "folds": {t.method.name: t.scores for t in self.trials if not t.failure},
+            "on_test": None if self.on_test is None else asdict(self.on_test),
         }
+        return plain(told)
 
     def __str__(self):
         from .text import render
 
         return render(self)
 
+    def __repr__(self):
+        from .text import in_brief
 
-def spread(interval) -> str:
-    """`0.812 +-0.03` with digits that mean something."""
-    reach = (interval.high - interval.low) / 2
-    digits = 3
-    if np.isfinite(reach) and reach > 0:
-        digits = int(np.clip(1 - np.floor(np.log10(reach)), 0, 4))
-    return f"{interval.mean:.{digits}f} ± {reach:.{digits}f}"
+        return in_brief(self)
 
+    def _repr_html_(self):
+        from .notebook import render
 
-def rank(trials, metrics, ratio) -> list[Row]:
-    """Methods that finished, best first, each tested against the best."""
-    done = [t for t in trials if not t.failure]
-    first = metrics[0]
-    sign = -1 if first.greater else 1
-    done.sort(
-        key=lambda t: sign * np.mean(t.scores[first.name])
-    )  # stable: simple first
-    best = np.asarray(done[0].scores[first.name]) if done else None
-    gaps = [np.asarray(t.scores[first.name]) - best for t in done]
-    adjusted = holm([corrected_t(g, ratio)[1] for g in gaps[1:]])
-    rows, names = [], [t.method.name for t in done]
-    dummy = names.index("dummy") if "dummy" in names else len(names)
-    for i, (trial, gap) in enumerate(zip(done, gaps)):
-        p = 1.0 if i == 0 else float(adjusted[i - 1])
-        verdict = "best" if i == 0 else "tied" if p >= LEVEL else "worse"
-        verdict = "below dummy" if i > dummy else verdict  # however wide its interval
-        total = len(gap)
-        remarks = [f"{what} in {k} of {total} fits" for what, k in trial.warned.items()]
-        rows.append(
-            Row(
-                i + 1,
-                trial.method.name,
-                {
-                    m.name: corrected_interval(trial.scores[m.name], ratio)
-                    for m in metrics
-                },
-                None if i == 0 else corrected_interval(gap, ratio),
-                p,
-                verdict,
-                float(np.median(trial.fit_seconds)),
-                float(np.median(trial.predict_seconds) * 1e6),
-                "; ".join(remarks),
-            )
-        )
-    return rows
+        return render(self)
 
+    # Pictures: each draws on the axes given, or on new ones, and gives them back.
 
-def decide(rows, order) -> tuple[str, str]:
-    """The method to keep, and the verdict in words.
+    def plot_scores(self, ax=None):
+        """Scores with their intervals, best on top."""
+        return self._draw("scores", ax)
 
-    Among methods tied with the best the simplest is kept; the dummy only if there is
-    nothing else.
-    """
-    place = {name: i for i, name in enumerate(order)}
-    tied = [r for r in rows if r.verdict in ("best", "tied")]
-    real = [r for r in tied if r.method != "dummy"] or tied
-    keep = min(real, key=lambda r: place[r.method])
-    best = rows[0]
-    if len(rows) == 1:
-        text = f"{best.method} is the only method that finished."
-    elif len(tied) == 1:
-        sure = all(r.p < LEVEL for r in rows[1:])
-        text = f"{best.method} is better than every other method."
-        if not sure:  # something below the dummy, too uneven to be sure about
-            text = f"{best.method} scores best; nothing above the dummy ties with it."
-    else:
-        names = " and ".join(r.method for r in tied if r is not best)
-        text = f"{best.method} scores best but is tied with {names}"
-        text += "." if keep is best else f"; {keep.method} is kept as the simpler one."
-    if any(r.method == "dummy" for r in tied) and len(rows) > 1:
-        text += (
-            " Nothing here beats the dummy, which ignores all columns, beyond doubt."
-        )
-    return keep.method, text
+    def plot_quality_time(self, ax=None):
+        """Score against the time of a fit; nothing better lies below the line."""
+        return self._draw("quality_time", ax)
 
+    def plot_roc(self, method=None, ax=None):
+        """True against false positives of held-out rows."""
+        return self._draw("roc", ax, method)
 
-def expect(trials, rows, metric, seed) -> float | None:
-    """The best score once the luck of being picked is taken off."""
-    kept = [t.losses for t in trials if not t.failure and t.losses is not None]
-    if len(kept) < 2 or metric.rows is None:
-        return None
-    losses = np.column_stack(kept)
-    before = losses.mean(0).min()
-    after = expected_of_best(losses, random_state=seed)
-    return float(
-        rows[0].scores[metric.name].mean + metric.undo(after) - metric.undo(before)
-    )
+    def plot_precision_recall(self, method=None, ax=None):
+        """Precision against recall of held-out rows."""
+        return self._draw("precision_recall", ax, method)
+
+    def plot_confusion(self, method=None, ax=None):
+        """What was taken for what among held-out rows."""
+        return self._draw("confusion", ax, method)
+
+    def plot_calibration(self, method=None, ax=None):
+        """How often what was given a probability came true, with a band."""
+        return self._draw("calibration", ax, method)
+
+    def plot_gain(self, method=None, ax=None):
+        """What is found when the rows of highest probability are looked at first."""
+        return self._draw("gain", ax, method)
+
+    def plot_residuals(self, method=None, ax=None):
+        """What was left over of held-out rows, against what was predicted."""
+        return self._draw("residuals", ax, method)
+
+    def plot_importance(self, method=None, ax=None):
+        """How much worse held-out rows are predicted when a column is shuffled."""
+        return self._draw("importance", ax, method)
+
+    def plot_partial_dependence(self, column=None, method=None, ax=None):
+        """The mean prediction as one column changes; the most important by default."""
+        return self._draw("partial_dependence", ax, method, column)
+
+    def plot_learning_curve(self, method=None, ax=None):
+        """Score against the number of rows to learn from; takes fits of its own."""
+        return self._draw("learning_curve", ax, method)
+
+    def _draw(self, what, ax, *about):
+        from . import drawings
+
+        return getattr(drawings, what)(self, *about, ax=ax)

@@ -15,45 +15,47 @@ and for paired differences d_j = s_j(a) - s_j(b) on the same folds,
 
     t = mean(d) / sqrt(V).                                                     (3)
 
-M - 1 comparisons with the best are adjusted step-down: the i-th smallest p value is
-multiplied by the number of those not yet decided, keeping the order (4).
+M - 1 comparisons with a method named beforehand are adjusted step-down: the i-th
+smallest p value is multiplied by the number of those not yet decided, keeping the
+order (4). If the one they are compared with is the best of the M, (4) is not enough:
+it was picked for being far from the others. Of M equal methods the best and the worst
+differ by the range of M draws, so step by step the p value is
+
+    P( range of m Normals / s  >=  sqrt(2) |t| )     with m methods left         (5)
+
+the studentised range with the J - 1 degrees of s. For two methods that is t itself.
 
 The best of M observed scores is too good to be true. Drawing rows with replacement,
 choosing the best method on the drawn rows and scoring it on the rest shows by how
-much (5): the rest had no say in the choice, so that among equally good methods the
+much (6): the rest had no say in the choice, so that among equally good methods the
 answer is right on average, however many there are.
 
 Rows of one group (a patient, a shop) are drawn together or not at all.
 
 Refs      [Nadeau2003] (1)-(3); [Bouckaert2004] repeats; [Holm1979] (4);
-          [Tsamardinos2018] (5)
+          [Tukey1953] (5); [Tsamardinos2018] (6)
 """
 
-from typing import NamedTuple
+from functools import cache
 
 import numpy as np
 from scipy import special
 
 from ..core.random import rng_from
+from ..diagnose import intervals
+from ..diagnose.intervals import Interval
 
 BLOCK = 2**22  # drawn rows at a time
-
-
-class Interval(NamedTuple):
-    """A mean, its standard error and the limits at some confidence level."""
-
-    mean: float
-    low: float
-    high: float
-    error: float
+leggauss = cache(np.polynomial.legendre.leggauss)
 
 
 def numbers(values, what, least=1) -> np.ndarray:
     """A finite float array of at least `least` entries, or one clear sentence."""
     out = np.asarray(values, dtype=float)
     if len(out) < least:
-        count = {1: "one", 2: "two"}.get(least, str(least))
-        raise ValueError(f"At least {count} {what} are needed, got {len(out)}.")
+        count = {2: "two"}.get(least, str(least))
+        few = f"At least {count} {what} are needed, got {len(out)}."
+        raise ValueError(few if least > 1 else f"There are no {what}.")
     if not np.isfinite(out).all():
         where = int(np.argwhere(~np.isfinite(out))[0][0])
         raise ValueError(f"{what} must be finite; number {where} is not.")
@@ -91,10 +93,9 @@ def corrected_interval(scores, ratio, level=0.95) -> Interval:
     >>> print(f"{i.mean:.2f} [{i.low:.2f}, {i.high:.2f}]")
     0.80 [0.67, 0.93]
     """
-    error = corrected_error(scores, ratio)
-    mean = float(np.mean(scores))
-    reach = student_reach(level, len(scores) - 1) * error
-    return Interval(mean, mean - reach, mean + reach, error)
+    check_level(level)
+    corrected_error(scores, ratio)  # says what is wrong with them
+    return intervals.fold_interval(scores, ratio, level)
 
 
 def corrected_t(differences, ratio) -> tuple[float, float]:
@@ -119,10 +120,59 @@ def holm(p) -> np.ndarray:
     p = np.asarray(p, dtype=float)
     if not np.all((p >= 0) & (p <= 1)):
         raise ValueError("p values must be numbers from 0 to 1.")
+    return intervals.holm(p)
+
+
+def range_tail(q, m, df) -> float:
+    """P(range of m standard Normals >= q s), s^2 ~ chi2_df / df: quadrature.
+
+    scipy's `studentized_range` gives the same, more slowly.
+    """
+    df = min(df, 1e6)  # no difference beyond, but digits
+    x, weight = leggauss(40)  # errors below 1e-6
+    spread = 8 / np.sqrt(2 * df)
+    low, high = max(0.0, 1 - spread), 1 + spread
+    s = low + (high - low) * (x + 1) / 2
+    log_f = np.log(2) + df / 2 * np.log(df / 2) - special.gammaln(df / 2)
+    f = np.exp(log_f + (df - 1) * np.log(s) - df * s**2 / 2) * (high - low) / 2
+    z, mass = leggauss(80)
+    z = 8 * z  # the largest of the m
+    phi = 8 * m * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    within = special.ndtr(z) - special.ndtr(z - q * s[:, None])
+    inside = (weight * f) @ (within ** (m - 1) @ (mass * phi))
+    return float(np.clip(1 - inside, 0, 1))
+
+
+def against_best(p, df) -> np.ndarray:
+    """Eq. (5): p values of comparisons with the best of all, for its being picked.
+
+    Parameters
+    ----------
+    p : array (M - 1,)
+        Two-sided, of `corrected_t` against the method that scored best.
+    df : int
+        J - 1, one less than the number of folds.
+
+    Examples
+    --------
+    >>> from pansophy.compare import against_best
+    >>> against_best([0.01, 0.04, 0.2], df=24).round(3).tolist()
+    [0.046, 0.097, 0.2]
+    """
+    p = np.asarray(p, dtype=float)
+    if not np.all((p >= 0) & (p <= 1)):
+        raise ValueError("p values must be numbers from 0 to 1.")
+    if not df >= 1:
+        raise ValueError(f"df must be at least 1, got {df}.")
     order = np.argsort(p, kind="stable")
-    steps = p[order] * np.arange(len(p), 0, -1)
+    t = -special.stdtrit(df, p[order] / 2)
+    left = np.arange(len(p) + 1, 1, -1)
+    steps = [
+        one if m == 2 or one in (0, 1) else max(range_tail(np.sqrt(2) * x, m, df), one)
+        for x, m, one in zip(t, left, p[order])
+    ]
     adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1)
+    adjusted[order] = np.maximum.accumulate(steps) if len(p) else p
     return adjusted
 
 
@@ -209,7 +259,7 @@ def resampled_means(S, w, n_resamples, rng) -> np.ndarray:
 def expected_of_best(
     losses, n_resamples=200, random_state=None, weights=None, groups=None
 ) -> float:
-    """Eq. (5): the mean loss to expect of whichever method looks best.
+    """Eq. (6): the mean loss to expect of whichever method looks best.
 
     `losses` (n, M) holds the loss of each row under each method, from models that
     had not seen the row; lower is better. What being picked costs is the loss on rows

@@ -5,6 +5,7 @@ Nothing is downloaded: `customers` is a file in the package, made by `make_custo
 """
 
 from .generate import make_customers
+from .messy import make_messy
 from .ratings import make_ratings
 from .tables import Dataset, load, load_weather, names, path
 
@@ -13,6 +14,7 @@ __all__ = [
     "load",
     "load_weather",
     "make_customers",
+    "make_messy",
     "make_ratings",
     "names",
     "path",

@@ -1,30 +1,319 @@
-"""Signs that the answer has leaked into the inputs."""
+"""Signs that the answer has leaked into the inputs, column by column.
+
+Let y be the target and x one column. Signs, gravest first:
+
+    copy       y is a line in x, a monotone function of x, or its levels by other
+               names: |r| or |rank r| above 0.9999, or pure levels in bijection
+    encoding   x is the mean target of some group (`encodings`)
+    absence    x is missing exactly where y has one value
+    score      what x alone says about y, out of fold: x is cut into at most 64 bins
+               (or its levels), each answers with the mean or the likeliest class of
+               the other folds                                                   (1)
+    later      a date that lies after the moment of prediction
+
+A score counts only if its lower limit, at a level shared by all columns, is near
+perfect; a strong honest column is told as such and no more. Noise scores at chance
+out of fold however many columns there are.
+"""
 
 import numpy as np
+import scipy.stats
+
+from ..core.threads import single_blas
+from .columns import View, sample_rows, view
+from .encodings import encoded_levels, encoding
+from .findings import Finding, by_severity, finding
+from .goals import Goal, goals_of
+from .intervals import rate_interval, shared_level
+from .later import later_dates
+
+EXACT = 0.9999
+FOLDS, BINS = 5, 64
+FEWEST = 20  # rows below which nothing is said
+# balanced accuracy, or r2, for an alarm, a warning and a note; lower limits too
+LEVELS, LIMITS = np.array([0.99, 0.97, 0.93]), np.array([0.97, 0.95, 0.9])
 
 
-def alarms(frame, y, schema) -> list[str]:
-    """Signs of a leak: repeated rows, columns that copy the target."""
-    notes, X = [], frame.values
-    whole = np.ascontiguousarray(np.nan_to_num(np.column_stack([X, y]), nan=-9e99))
-    distinct = len(np.unique(whole.view(f"V{whole.strides[0]}")))
-    if distinct < len(X):
-        notes.append(
-            f"{len(X) - distinct} rows repeat another row; copies in both the training "
-            "and the test part of a fold make scores look better than they are."
+def find_leaks(
+    table,
+    target,
+    *,
+    task=None,
+    group=None,
+    time=None,
+    ignore=(),
+    rows=20_000,
+    random_state=0,
+) -> list[Finding]:
+    """Columns that know the target and should not.
+
+    Parameters
+    ----------
+    table : path, dataframe, Arrow table, dict of columns or array
+    target : str or list of str
+    task : {"class", "number"} or a task of a schema, optional
+        How to look at the target; by its values if not given.
+    group : str, optional
+        Rows of one group are kept in one fold, so this column may decide the target.
+    time : str, optional
+        The moment of prediction; dates after it cannot be known.
+    ignore : names of columns that are not used
+    rows : int or None
+        Rows to look at, drawn at random.
+    random_state : seed
+
+    Examples
+    --------
+    >>> from pansophy.diagnose import find_leaks
+    >>> rng = __import__("numpy").random.default_rng(0)
+    >>> y, x = rng.normal(size=100), rng.normal(size=100)
+    >>> for f in find_leaks({"x": x, "cents": 100 * y, "y": y}, "y"):
+    ...     print(f)
+    alarm: 'cents' is a copy of the target 'y' on another scale (r = 1.000000).
+    """
+    seen = view(table)
+    pick = sample_rows(seen.n, rows, random_state)
+    seen = seen if pick is None else seen.take(pick)
+    goals = goals_of(seen, target, task)
+    names = {g.name for g in goals}
+    inputs = seen.without({*names, *ignore} - {time})
+    out: list[Finding] = []
+    with single_blas():  # many small products
+        for goal in goals:
+            out += leaks_of(inputs, goal, group, time, random_state)
+            out += in_order(goal)
+    return by_severity(out)
+
+
+def leaks_of(inputs: View, goal: Goal, group=None, time=None, seed=0) -> list[Finding]:
+    """Findings about one target."""
+    known = np.flatnonzero(goal.known)
+    if len(known) < FEWEST or not goal.varies:
+        return []
+    inputs, goal = inputs.take(known), goal.take(known)
+    level = shared_level(0.95, len(inputs.columns))
+    fold = np.random.default_rng(seed).permutation(len(known)) % FOLDS
+    out, told = [], set()
+    for c in inputs.columns:
+        found = (
+            absence(c, goal)
+            or copy(c, goal)
+            or encoding(c, goal)
+            or alone(c, goal, fold, level, group)
         )
-    for j, c in enumerate(c for c in schema.used if c.role != "text"):
-        seen = ~np.isnan(X[:, j])
-        x, goal = X[seen, j], y[seen]
-        if len(x) < 20 or np.ptp(x) == 0 or np.ptp(goal) == 0:
+        if found:
+            out.append(found)
+            told.add((c.name, found.severity == "alarm"))
+    done = {name for name, grave in told if grave}
+    out += list(encoded_levels(inputs, goal, done))
+    out += list(sums(inputs, goal, done))
+    return out + list(later_dates(inputs, goal, time, fold, level))
+
+
+def in_order(goal):
+    """Rows that come sorted by the target."""
+    y = goal.y[goal.known]
+    if len(y) < FEWEST or not goal.varies:
+        return
+    turns = int(np.sum(y[1:] != y[:-1]))
+    if goal.kind == "class":
+        ordered = turns < goal.k and len(y) >= 3 * goal.k
+    else:
+        steps = np.diff(y)
+        ordered = bool(np.all(steps >= 0) or np.all(steps <= 0))
+    if ordered:
+        text = (
+            f"The rows are sorted by the target {goal.name!r}: folds must be shuffled."
+        )
+        yield finding("sorted rows", "note", text, column=goal.name)
+
+
+def absence(c, goal):
+    """Missing exactly where the target has one value."""
+    gone = c.missing
+    k = int(gone.sum())
+    if k < 5 or len(gone) - k < 5:
+        return None
+    for value, here in goal.indicators():
+        if here.all() or not here.any():
             continue
-        if c.role == "number":
-            copies = abs(np.corrcoef(x, goal)[0, 1]) > 0.9999
-        else:
-            pairs = len(np.unique(np.column_stack([x, goal]), axis=0))
-            copies = pairs == len(np.unique(x)) == len(np.unique(goal))
-        if copies:
-            notes.append(
-                f"{c.name!r} looks like a copy of the target {schema.target!r}."
+        both = int((gone & here).sum())
+        phi = np.corrcoef(gone, here)[0, 1]
+        if abs(phi) >= 0.97:
+            word = "missing" if phi > 0 else "present"
+            share = both / here.sum() if phi > 0 else 1 - both / here.sum()
+            text = (
+                f"{c.name!r} is {word} exactly where the target {goal.name!r} is "
+                f"{value} ({share:.1%} of these rows): its presence gives the answer "
+                "away."
             )
-    return notes
+            return alarm("missingness leak", c, text, phi=phi)
+    if goal.kind == "number":
+        return threshold_absence(c, goal, gone)
+    return None
+
+
+def threshold_absence(c, goal, gone):
+    """Missing exactly where a number is above or below some value."""
+    ranks = scipy.stats.rankdata(goal.y)
+    k, m = int(gone.sum()), int((~gone).sum())
+    area = (ranks[gone].sum() - k * (k + 1) / 2) / (k * m)
+    if max(area, 1 - area) < 0.999:
+        return None
+    word, limit = (
+        ("above", goal.y[~gone].max()) if area > 0.5 else ("below", goal.y[~gone].min())
+    )
+    text = (
+        f"{c.name!r} is missing exactly where the target {goal.name!r} is {word} "
+        f"{limit:.4g} (AUC {max(area, 1 - area):.4f}): its absence gives the answer "
+        "away."
+    )
+    return alarm("missingness leak", c, text, area=area)
+
+
+def copy(c, goal):
+    """The target on another scale, in another order or by other names."""
+    there = ~c.missing
+    if there.sum() < FEWEST:
+        return None
+    if goal.kind == "number" and not c.categorical:
+        x, y = c.numbers[there], goal.y[there]
+        if not (np.ptp(x) > 0 and np.ptp(y) > 0 and len(np.unique(y)) > 2):
+            return None
+        r = np.corrcoef(x, y)[0, 1]
+        s = np.corrcoef(scipy.stats.rankdata(x), scipy.stats.rankdata(y))[0, 1]
+        name = f"{c.name!r} is a copy of the target {goal.name!r}"
+        if np.array_equal(x, y):
+            return alarm("target copy", c, name + ".", r=1.0)
+        if abs(r) >= EXACT:
+            return alarm(
+                "target copy", c, f"{name} on another scale (r = {r:.6f}).", r=r
+            )
+        if abs(s) >= EXACT:
+            text = f"{name} up to a monotone change (rank r = {s:.6f})."
+            return alarm("target copy", c, text, rank_r=s)
+        return None
+    if goal.kind == "class":
+        z, y = c.labelled()[there], goal.y[there]
+        k = int(z.max(initial=-1)) + 1
+        pairs = len(np.unique(z * (goal.k + 1) + y))
+        if k == len(np.unique(z)) == pairs == len(np.unique(y)) > 1:
+            text = f"{c.name!r} is the target {goal.name!r} by other names."
+            return alarm("target copy", c, text, levels=k)
+    return None
+
+
+def sums(inputs, goal, done):
+    """The target as a weighted sum of columns."""
+    steady = lambda c: c.missing.any() or np.ptp(c.numbers) == 0
+    plain = [c for c in inputs.columns if c.kind in ("number", "yes/no")]
+    plain = [c for c in plain if not steady(c)]
+    if goal.kind != "number" or done or not plain or len(goal.y) < 5 * len(plain) + 20:
+        return
+    X = np.column_stack([c.numbers for c in plain])
+    X = (X - X.mean(0)) / X.std(0)
+    y = (goal.y - goal.y.mean()) / goal.y.std()
+    w = np.linalg.lstsq(X, y, rcond=1e-10)[0]
+    left = float(((y - X @ w) ** 2).mean())
+    if left < 1e-8:
+        parts = [plain[j].name for j in np.argsort(-np.abs(w)) if abs(w[j]) > 1e-4]
+        names = ", ".join(repr(p) for p in parts[:6])
+        text = (
+            f"The target {goal.name!r} is a weighted sum of {names} "
+            f"(r2 = {1 - left:.8f})."
+        )
+        yield finding("target sum", "alarm", text, column=parts[0], parts=parts)
+
+
+def alone(c, goal, fold, level, group):
+    """Eq. (1): what the column says by itself."""
+    best = max(
+        (out_of_fold(z, goal, fold, level) + (how,) for z, how in cuts(c)),
+        key=lambda s: s[0],
+        default=None,
+    )
+    if best is None:
+        return None
+    score, low, how = best
+    met = (score >= LEVELS) & (low >= LIMITS)
+    if not met.any() or (c.name == group and how != "bins"):
+        return None
+    grave = ["alarm", "warning", "note"][int(np.argmax(met))]
+    measure = "balanced accuracy" if goal.kind == "class" else "r2"
+    said = f"predicts the target {goal.name!r} almost perfectly by itself"
+    if grave == "note":
+        said = f"is a strong predictor of the target {goal.name!r} by itself"
+    text = f"{c.name!r} {said} (out-of-fold {measure} {score:.4f})"
+    kind = "strong column" if grave == "note" else "near-perfect column"
+    if how == "groups":
+        kind, grave = "deciding group", "note" if grave == "note" else "warning"
+        text = (
+            f"Rows with the same {c.name!r} share their {goal.name!r} (out-of-fold "
+            f"{measure} {score:.4f}): keep them in one fold (group={c.name!r})"
+        )
+    elif grave != "note" and how == "order":
+        kind, text = "ordering id", text + "; it only numbers the rows"
+    elif grave != "note":
+        text += "; make sure that it is known before the answer is"
+    return finding(kind, grave, text + ".", column=c.name, score=score, low=low)
+
+
+def cuts(c):
+    """Ways to cut a column into groups: (codes, "levels" | "groups" | "bins")."""
+    n = len(c)
+    if c.categorical:
+        k = len(np.unique(c.codes[c.codes >= 0]))
+        if 1 < k <= n / 2:
+            yield c.codes + 1, "levels" if k <= max(BINS, n / 50) else "groups"
+        return
+    x = c.numbers[~c.missing]
+    if len(x) < FEWEST:
+        return
+    edges = np.unique(np.quantile(x, np.linspace(0, 1, min(BINS, n // 5) + 1)[1:-1]))
+    z = np.searchsorted(edges, c.numbers, side="left")
+    z[c.missing] = len(edges) + 1
+    steps = np.diff(c.numbers)
+    numbering = c.whole and (np.all(steps == 1) or np.all(steps == -1))
+    yield z, "order" if numbering else "bins"
+    if c.whole:
+        labels = c.labelled() + 1
+        k = int(labels.max())
+        if BINS < k <= n / 2:
+            yield labels, "groups"
+
+
+def out_of_fold(z, goal, fold, level):
+    """(score, its lower limit): balanced accuracy of classes, r2 of numbers."""
+    k = int(z.max()) + 1
+    if goal.kind == "number":
+        y = goal.y - goal.y.mean()
+        total, count = np.bincount(z, y, k), np.bincount(z, minlength=k)
+        p = np.empty(len(y))
+        for f in range(FOLDS):
+            here = fold == f
+            t = total - np.bincount(z[here], y[here], k)
+            c = count - np.bincount(z[here], minlength=k)
+            p[here] = (t / (c + 1e-3))[z[here]]
+        e, v = (y - p) ** 2, y**2
+        # the limit of a ratio of means, by its linear term
+        score = 1 - e.mean() / v.mean()
+        spread = np.std(e - (1 - score) * v) / (v.mean() * np.sqrt(len(y)))
+        return score, score - scipy.stats.norm.ppf((1 + level) / 2) * spread
+    K, size = goal.k, np.bincount(goal.y, minlength=goal.k)
+    joint = np.bincount(z * K + goal.y, minlength=k * K).reshape(k, K)
+    right = np.zeros(K)
+    for f in range(FOLDS):
+        here = fold == f
+        part = np.bincount(z[here] * K + goal.y[here], minlength=k * K).reshape(k, K)
+        answer = np.argmax((joint - part) / np.maximum(size, 1), axis=1)
+        hit = answer[z[here]] == goal.y[here]
+        right += np.bincount(goal.y[here][hit], minlength=K)
+    there = size > 0
+    recalls = right[there] / size[there]
+    limits = [rate_interval(r, s, level).low for r, s in zip(right[there], size[there])]
+    slack = np.sqrt(np.sum((recalls - limits) ** 2)) / len(recalls)
+    return float(recalls.mean()), float(recalls.mean() - slack)
+
+
+def alarm(kind, c, text, **facts):
+    return finding(kind, "alarm", text, column=c.name, **facts)

@@ -17,6 +17,12 @@ Averaging the points of its steps removes most of the noise that is left at the 
 
     mean <- mean + (x - mean) / k,     k = 1, 2, ... from some epoch on          (7)
 
+With weights w_i an epoch draws n rows with probability w_i / sum w instead, so it
+minimises the mean of the loss under these weights; balanced ones draw every class y
+equally often,
+
+    p_i = 1 / (K n_{y_i}).                                                       (8)
+
 Refs      [Polyak1964] [Nesterov1983] [Duchi2011] [Tieleman2012] [Kingma2015]
           [Polyak1992] eq. (7)
 """
@@ -167,6 +173,44 @@ def adam(eta=0.001, beta1=0.9, beta2=0.999, eps: float = 1e-8) -> Transform:
     return chain(by_moments(beta1, beta2, eps), scheduled(eta))
 
 
+def balanced_rates(y, rates=None) -> np.ndarray:
+    """Eq. (8): the probability of each row; `rates` of classes other than equal ones.
+
+    Examples
+    --------
+    >>> from pansophy.optim.stochastic import balanced_rates
+    >>> balanced_rates(["a", "a", "a", "b"]).round(4)
+    array([0.1667, 0.1667, 0.1667, 0.5   ])
+    """
+    labels, z, counts = np.unique(y, return_inverse=True, return_counts=True)
+    wanted = np.ones(len(labels))
+    if rates is not None:
+        wanted = np.array([rates.get(v, 0.0) for v in labels.tolist()], float)
+        if not (np.all(wanted >= 0) and wanted.sum() > 0):
+            raise ValueError(f"rates must be above 0 for some class of y, got {rates}.")
+    p = (wanted / wanted.sum() / counts)[z]
+    return p / p.sum()
+
+
+def drawing(n, weight, y):
+    """The probability of each row, or None where an epoch visits each once."""
+    if weight is None:
+        return None
+    if isinstance(weight, str):
+        if weight != "balanced" or y is None or len(y) != n:
+            raise ValueError(
+                "sample_weight must be numbers, or 'balanced' together with y, the "
+                f"classes of {n} rows."
+            )
+        return balanced_rates(y)
+    w = np.asarray(weight, float)
+    if w.shape != (n,) or not np.all(w >= 0) or not w.sum() > 0:
+        raise ValueError(
+            f"sample_weight must be {n} numbers of at least 0, some above."
+        )
+    return w / w.sum()
+
+
 class State(NamedTuple):
     position: Any  # x
     memory: Any  # the chain's state
@@ -184,6 +228,8 @@ def sgd(
     *,
     batch_size: int = 32,
     average: int | None = None,
+    sample_weight=None,
+    y=None,
     max_iter: int = 100,
     tol: float = 1e-6,
     random_state=None,
@@ -193,7 +239,8 @@ def sgd(
 
     An iteration is an epoch: every row once, in random order. `batch_size=n` is
     gradient descent. `average` is the epoch from which on eq. (7) is taken, 0 for the
-    first; None for no averaging.
+    first; None for no averaging. With `sample_weight`, one number a row or "balanced"
+    for eq. (8) with the classes y, an epoch draws n rows by weight.
 
     Examples
     --------
@@ -207,9 +254,10 @@ def sgd(
     """
     rng = rng_from(random_state)
     transform = scheduled(0.01) if transform is None else transform
+    p = drawing(n, sample_weight, y)
 
     def step(s):
-        order = rng.permutation(n)
+        order = rng.permutation(n) if p is None else rng.choice(n, n, p=p)
         x, memory, total = s.current, s.memory, 0.0
         mean, k = s.position, s.count
         averaging = average is not None and s.epoch >= average

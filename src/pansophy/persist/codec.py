@@ -274,7 +274,8 @@ def make_record(decoder, node):
     cls = classes.class_of(node.get("class"))
     if not classes.is_record(cls):
         raise PersistError(f"the file misuses {cls.__name__}")
-    fields = decoder.state(cls, node.get("v"))
+    # fields that a class got since the file was written have their defaults
+    fields = {**cls._field_defaults, **decoder.state(cls, node.get("v"))}
     if set(fields) != set(cls._fields):
         raise PersistError(
             f"{cls.__name__} has fields {', '.join(cls._fields)}; the file has "

@@ -42,6 +42,8 @@ def encode(encoder, value, where):
             return {"$": "torch.Generator", "v": state}
     if type(value).__module__.startswith("sklearn."):
         return encode_skops(encoder, value, where)
+    if type(value).__name__ == "StringArray" and "pyarrow" in sys.modules:
+        return {"$": "texts", "v": value.to_pylist()}
     return None
 
 
@@ -197,6 +199,13 @@ def find_device(torch, name):
     return torch.device("cpu")
 
 
+def make_texts(decoder, node):
+    """An Arrow array of texts, as frames hold them."""
+    import pyarrow as pa
+
+    return pa.array(node["v"], pa.string())
+
+
 def needed_torch():
     torch = import_torch()
     if torch is None:
@@ -244,6 +253,7 @@ def make_module(decoder, node):
 
 
 DECODERS = {
+    "texts": make_texts,
     "skops": make_skops,
     "tensor": make_tensor,
     "torch.dtype": make_torch_dtype,

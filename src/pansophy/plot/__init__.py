@@ -5,30 +5,44 @@ and gives the axes back.
 """
 
 from ..linear_model.predictive import plot_band as predictive_band
+from .bias_variance import bias_variance
 from .biplot import biplot
 from .boundary import decision_boundary
+from .calibration import calibration
+from .concentration import concentration
+from .confusion import confusion
 from .correlogram import autocorrelation
 from .dbscan import dbscan
+from .decision_regions import decision_regions
 from .dendrogram import dendrogram
 from .descent import descent_path
 from .elbow import elbow
 from .ellipses import covariance_ellipses
 from .embedding import embedding
 from .envelopes import envelope
+from .gain import gain
 from .graph import graph
 from .growth import growth_curve
+from .importance import importance
 from .impurity import impurity
 from .kalman import kalman
 from .label_curve import label_curve
+from .learning_curve import learning_curve
 from .losses import losses
 from .message_passing import messages
+from .partial_dependence import partial_dependence
 from .partial_sums import partial_sums
 from .paths import regularization_path, validation_curve
 from .pictures import grid
 from .poles import poles
+from .precision_recall import precision_recall
+from .quality_time import quality_time
 from .ranks import rank
 from .reachability import reachability
 from .regimes import regimes
+from .residuals import residuals
+from .roc import roc
+from .score_intervals import score_intervals
 from .scree import scree
 from .search import search_points
 from .shap import shap_bar, shap_beeswarm
@@ -41,6 +55,20 @@ from .trellis import trellis
 from .voronoi import voronoi
 
 __all__ = [
+    "bias_variance",
+    "calibration",
+    "concentration",
+    "confusion",
+    "decision_regions",
+    "gain",
+    "importance",
+    "learning_curve",
+    "partial_dependence",
+    "precision_recall",
+    "quality_time",
+    "residuals",
+    "roc",
+    "score_intervals",
     "autocorrelation",
     "envelope",
     "rank",

@@ -2,29 +2,42 @@
 
 Methods come in two kinds. *Native* ones take categories as codes and missing values as
 NaN: their categories come first, as columns 0 .. k-1. All others get numbers imputed by
-the median, with an indicator where values were missing, categories of few levels as
-one column a level and of many levels by their mean target (cross-fitted, so that a row
-does not see its own answer), all scaled on request.
+the median, with an indicator where values were missing; ordinals as numbers; dates and
+angles as in `dates`; categories of few levels as one column a level and of many levels
+by their mean target (`levels`); texts by their main directions (`words`); all scaled on
+request. Whatever is learned comes from the rows given to `fit` and from nothing else;
+`transform` only reads it.
+
+Output columns stand in blocks: numbers, dates, angles | indicators | levels | mean
+targets | texts; for native methods codes | numbers, dates, angles | texts.
 """
 
 from dataclasses import KW_ONLY, dataclass
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
-from sklearn.model_selection import KFold
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import (
-    OneHotEncoder,
-    OrdinalEncoder,
-    StandardScaler,
-    TargetEncoder,
-)
 
 from ..base import Estimator
-from .schema import Column
+from . import dates, levels, words
+from .roles import Column
 
 ONE_HOT = 10  # categories with more levels are encoded by their mean target
+ROWS = 4096  # rows transformed at a time: what they make stays in the cache
+
+
+class Dense(NamedTuple):
+    """Numbers, parts of dates and of angles: how they are filled and scaled."""
+
+    number: np.ndarray  # columns of the frame
+    ordinal: np.ndarray  # which of these numbers are codes in order
+    date: np.ndarray  # columns of the frame
+    part: np.ndarray  # which parts of the dates are kept
+    angle: np.ndarray  # columns of the frame
+    period: np.ndarray
+    gap: np.ndarray  # columns of the frame with an indicator
+    fill: np.ndarray  # instead of a missing value
+    shift: np.ndarray
+    scale: np.ndarray
 
 
 @dataclass(eq=False, repr=False)
@@ -47,6 +60,13 @@ class Preparation(Estimator):
         Whether categories stay codes and missing values stay NaN.
     random_state : int
         Of the parts of cross-fitting.
+
+    Attributes
+    ----------
+    columns_of_ : array of shape (n_features_out,)
+        Which of `columns` each output column was made from.
+    n_features_in_ : int
+        The number of `columns`.
     """
 
     columns: tuple[Column, ...] = ()
@@ -58,17 +78,134 @@ class Preparation(Estimator):
     native: bool = False
     random_state: int = 0
 
-    def fit(self, frame, y):
-        self.parts_ = self._parts().fit(frame.values, y)
+    def fit(self, frame, y=None, sample_weight=None):
+        """Learn from the rows of a frame; weights count as repeated rows."""
+        self._fit(frame, y, sample_weight)
         return self
 
-    def fit_transform(self, frame, y) -> np.ndarray:
+    def fit_transform(self, frame, y=None, sample_weight=None) -> np.ndarray:
         """Not `fit` then `transform`: encodings by the target are cross-fitted."""
-        self.parts_ = self._parts()
-        return self.parts_.fit_transform(frame.values, y)
+        Y, w = self._fit(frame, y, sample_weight)
+        out = self.transform(frame)
+        if self.means_ is not None:
+            part = levels.cross_fitted(
+                frame.values, self.means_.where, self.long_, Y, w, self.random_state
+            )
+            a, b = self.edges_[2:4]
+            out[:, a:b] = (part - self.mean_shift_) / self.mean_scale_
+        return out
+
+    def _fit(self, frame, y, w):
+        plain = [c for c in self.columns if c.role != "text"]
+        if frame.shape[1] != len(self.columns):
+            raise ValueError(
+                f"The frame has {frame.shape[1]} columns, but Preparation is told of "
+                f"{len(self.columns)}."
+            )
+        w = None if w is None else np.asarray(w, dtype=float)
+        if w is not None and not w.all():  # rows of weight 0 are not there
+            kept = w > 0
+            self._fit(frame[kept], None if y is None else np.asarray(y)[kept], w[kept])
+            return goals(y, self.task, self.n_classes) if self.long_ else None, w
+        V = frame.values
+        self.n_features_in_ = len(self.columns)
+        names = Names(self.columns)
+        category = [j for j, c in enumerate(plain) if c.role == "category"]
+        if self.native:
+            sizes = [len(plain[j].levels) for j in category]
+            self.one_hot_ = levels.fit_codes(V, category, sizes, w)
+            names.add(category, [""] * len(category))
+        self.dense_ = fit_dense(V, plain, w, self.native, self.scale, names)
+        a = b = c = d = len(names)
+        self.means_, self.long_, Y = None, (), None
+        if not self.native:
+            names.add(self.dense_.gap, [" missing"] * len(self.dense_.gap))
+            b = len(names)
+            self._fit_levels(V, plain, category, w, names)
+            c = len(names)
+            Y = self._fit_means(V, plain, category, y, w, names)
+            d = len(names)
+        self.edges_ = (a, b, c, d)
+        seed = self.random_state
+        self.words_ = tuple(words.fit_words(t, self.scale, seed) for t in frame.texts)
+        names.add_texts(self.words_)
+        self.columns_of_, self.names_ = np.asarray(names.of, dtype=np.intp), names.said
+        return Y, w
+
+    def _fit_levels(self, V, plain, category, w, names):
+        short = [j for j in category if len(plain[j].levels) <= ONE_HOT]
+        sizes = [len(plain[j].levels) for j in short]
+        self.one_hot_, made = levels.fit_one_hot(V, short, sizes, w, self.full_rank)
+        said = lambda j, slot: (
+            f"({slot})" if isinstance(slot, str) else plain[short[j]].levels[slot - 1]
+        )
+        names.add([short[j] for j, _ in made], [f"={said(j, s)}" for j, s in made])
+
+    def _fit_means(self, V, plain, category, y, w, names):
+        long = [j for j in category if len(plain[j].levels) > ONE_HOT]
+        if not long:
+            return None
+        if y is None:
+            raise ValueError("Preparation needs y for categories of many levels.")
+        Y = goals(y, self.task, self.n_classes)
+        self.long_ = tuple(len(plain[j].levels) for j in long)
+        self.means_ = levels.fit_means(V, long, self.long_, Y, w)
+        K = Y.shape[1]
+        self.mean_shift_ = np.zeros(len(long) * K)
+        self.mean_scale_ = np.ones(len(long) * K)
+        if self.scale:
+            E = np.empty((len(V), len(long) * K))
+            levels.put_means(self.means_, V, E)
+            self.mean_shift_, self.mean_scale_ = spread(E, w)
+        names.add(np.repeat(long, K), [" mean" + (f" {k}" if K > 1 else "")
+                                       for _ in long for k in range(K)])  # fmt: skip
+        return Y
 
     def transform(self, frame) -> np.ndarray:
-        return self.parts_.transform(frame.values)
+        """The matrix of a frame; float64, one row for each of the frame's."""
+        n, (a, b, c, d) = len(frame), self.edges_
+        V = frame.values
+        out = np.zeros((n, len(self.columns_of_)))
+        for i in range(0, n, ROWS):
+            v, o = V[i : i + ROWS], out[i : i + ROWS]
+            if self.native:
+                k = len(self.one_hot_.where)
+                if k:
+                    h = self.one_hot_
+                    slots = levels.slots_of(v, h.where, h.gone, h.start)
+                    o[:, :k] = h.hit[slots]
+                o[:, k:d] = dense_values(self.dense_, v, plain=True)
+                continue
+            self._put(v, o, a, b, c, d)
+        for text, block in zip(frame.texts, self.words_):
+            width = block.V.shape[1]
+            if width:
+                put = out[:, d : d + width]
+                words.put_words(block, text, put)
+            d += width
+        return out
+
+    def _put(self, v, o, a, b, c, d):
+        """Everything but texts, of methods that are not native."""
+        dense = self.dense_
+        if a:
+            X = dense_values(dense, v, plain=False)
+            gone = np.isnan(X)
+            if gone.any():
+                np.copyto(X, dense.fill, where=gone)
+            if self.scale:
+                X -= dense.shift
+                X *= dense.scale
+            o[:, :a] = X
+        if b > a:
+            o[:, a:b] = np.isnan(v[:, dense.gap])
+        if c > b:
+            levels.put_one_hot(self.one_hot_, v, o[:, b:c])
+        if d > c:
+            levels.put_means(self.means_, v, o[:, c:d])
+            if self.scale:
+                o[:, c:d] -= self.mean_shift_
+                o[:, c:d] /= self.mean_scale_
 
     @property
     def categories(self) -> list[int] | None:
@@ -76,37 +213,125 @@ class Preparation(Estimator):
         k = sum(c.role == "category" for c in self.columns)
         return list(range(k)) or None
 
-    def _parts(self):
-        plain = [c for c in self.columns if c.role != "text"]
-        number = [j for j, c in enumerate(plain) if c.role == "number"]
-        category = [j for j, c in enumerate(plain) if c.role == "category"]
-        parts = self._native if self.native else self._encoded
-        found = [p for p in parts(plain, number, category) if p[2]]
-        return ColumnTransformer(found, sparse_threshold=0.0)
+    @property
+    def columns_of(self) -> np.ndarray:
+        """Which of `columns` each output column was made from."""
+        return self.columns_of_
 
-    def _native(self, plain, number, category):
-        codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
-        return [("category", codes, category), ("number", "passthrough", number)]
+    def get_feature_names_out(self, input_features=None) -> np.ndarray:
+        """A name for each output column."""
+        return np.asarray(self.names_, dtype=object)
 
-    def _encoded(self, plain, number, category):
-        short = [j for j in category if len(plain[j].levels) <= ONE_HOT]
-        long = [j for j in category if len(plain[j].levels) > ONE_HOT]
-        scaler = [("scale", StandardScaler())] if self.scale else []
-        impute = SimpleImputer(
-            strategy="median", add_indicator=True, keep_empty_features=True
-        )
-        one_hot = OneHotEncoder(
-            handle_unknown="ignore",
-            drop="first" if self.full_rank else None,
-            sparse_output=False,
-        )
-        kind = "continuous"
-        if self.task == "classification":
-            kind = "binary" if self.n_classes == 2 else "multiclass"
-        parts_of_five = KFold(5, shuffle=True, random_state=self.random_state)
-        means = TargetEncoder(target_type=kind, cv=parts_of_five)
-        return [
-            ("number", Pipeline([("impute", impute), *scaler]), number),
-            ("category", one_hot, short),
-            ("levels", Pipeline([("means", means), *scaler]), long),
-        ]
+
+class Names:
+    """Output columns so far: the place of their source in `columns`, their names."""
+
+    def __init__(self, columns):
+        self.columns = columns
+        self.plain = [i for i, c in enumerate(columns) if c.role != "text"]
+        self.text = [i for i, c in enumerate(columns) if c.role == "text"]
+        self.of: list[int] = []
+        self.said: list[str] = []
+
+    def __len__(self):
+        return len(self.of)
+
+    def add(self, frame_columns, endings):
+        for j, ending in zip(frame_columns, endings, strict=True):
+            self.of.append(self.plain[j])
+            self.said.append(self.columns[self.plain[j]].name + ending)
+
+    def add_texts(self, blocks):
+        for i, block in zip(self.text, blocks, strict=True):
+            for k in range(block.V.shape[1]):
+                self.of.append(i)
+                self.said.append(f"{self.columns[i].name} topic {k + 1}")
+
+
+def goals(y, task, n_classes) -> np.ndarray:
+    """(n, K): a column of y for each number, class (of three or more) or label."""
+    y = np.asarray(y)
+    if y.ndim == 2:
+        return y.astype(float)
+    if task == "classification" and n_classes > 2:
+        return (y[:, None] == np.arange(n_classes)).astype(float)
+    return y.astype(float)[:, None]
+
+
+def fit_dense(V, plain, w, native, scale, names) -> Dense:
+    """Which parts vary, what fills gaps, how large they are."""
+    of = lambda *roles: np.asarray(
+        [j for j, c in enumerate(plain) if c.role in roles], dtype=np.intp
+    )
+    number, date, angle = of("number", "ordinal"), of("date"), of("angle")
+    parts = dates.PLAIN if native else dates.CIRCLES
+    kept = dates.varying(V[:, date], native) if len(date) else []
+    part = np.asarray([i * len(date) + j for i, j in kept], dtype=np.intp)
+    names.add(number, [""] * len(number))
+    names.add([date[j] for _, j in kept], [" " + parts[i] for i, _ in kept])
+    names.add([*angle, *angle], [" sin"] * len(angle) + [" cos"] * len(angle))
+    used = np.r_[number, date, angle].astype(np.intp)
+    gap = used[np.isnan(V).any(axis=0)[used]]
+    width = len(number) + len(part) + 2 * len(angle)
+    block = Dense(
+        number, np.asarray([plain[j].role == "ordinal" for j in number], dtype=bool),
+        date, part, angle, np.asarray([plain[j].period for j in angle], dtype=float),
+        gap, np.zeros(width), np.zeros(width), np.ones(width),
+    )  # fmt: skip
+    if native or width == 0:
+        return block
+    comes_round = [0.0 if "sin" in p or "cos" in p else np.nan for p in parts]
+    fixed = [comes_round[i] for i, _ in kept]
+    fixed = np.r_[[np.nan] * len(number), fixed, [0.0] * (2 * len(angle))]
+    return fill_and_size(block, V, w, fixed, scale)
+
+
+def fill_and_size(block, V, w, fixed, scale) -> Dense:
+    """What fills each column (a median, where nothing is fixed) and its size."""
+    X = np.empty((len(fixed), len(V)))  # one row a column: they are read one by one
+    for i in range(0, len(V), ROWS):
+        X[:, i : i + ROWS] = dense_values(block, V[i : i + ROWS], plain=False).T
+    for j, x in enumerate(X):
+        gone = np.isnan(x)
+        block.fill[j] = median(x, w) if np.isnan(fixed[j]) else fixed[j]
+        if scale:
+            x[gone] = block.fill[j]
+            shift, size = spread(x[:, None], w)
+            block.shift[j], block.scale[j] = shift[0], 1.0 / size[0]
+    return block
+
+
+def dense_values(block, v, plain) -> np.ndarray:
+    """Numbers, parts of dates, parts of angles; NaN where missing."""
+    X = v[:, block.number]
+    if block.ordinal.any():
+        X = np.where(block.ordinal & (X < 0), np.nan, X)  # levels never seen
+    found = [X]
+    if len(block.part):
+        found.append(dates.date_parts(v[:, block.date], plain)[:, block.part])
+    if len(block.angle):
+        found.append(dates.circle(v[:, block.angle], block.period))
+    return np.concatenate(found, axis=1) if len(found) > 1 else X
+
+
+def median(x, w) -> float:
+    """The median of what is known, 0 if nothing is; weights count as repetition."""
+    known = ~np.isnan(x)
+    if w is None:
+        return float(np.median(x[known])) if known.any() else 0.0
+    known &= w > 0
+    if not known.any():
+        return 0.0
+    order = np.argsort(x[known], kind="stable")
+    x, total = x[known][order], np.cumsum(w[known][order])
+    half = total[-1] / 2
+    low, high = np.searchsorted(total, half), np.searchsorted(total, half, "right")
+    return float((x[low] + x[min(high, len(x) - 1)]) / 2)
+
+
+def spread(X, w) -> tuple[np.ndarray, np.ndarray]:
+    """Means and standard deviations; 1 for a column that does not vary."""
+    m = np.average(X, axis=0, weights=w)
+    s = np.sqrt(np.average((X - m) ** 2, axis=0, weights=w))
+    flat = s <= 1e-12 * np.maximum(np.abs(m), 1e-300)
+    return m, np.where(flat, 1.0, s)

@@ -1,91 +1,231 @@
 """Tables in: files and dataframes of any kind become one Arrow table."""
 
+import json
 import os
 from pathlib import Path
 
 import pyarrow as pa
 
+from . import sniff
+from .text_file import read_text
 from .values import TableError
 
-SEPARATORS = ",;\t|"
-MISSING = ["", "?", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL", "None", "none"]
+NOTES = b"pansophy.notes"
+PACKED = (".gz", ".zst", ".bz2", ".lz4", ".zstd", ".gzip")
+FORMATS = {
+    ".parquet": "parquet", ".pq": "parquet", ".feather": "arrow", ".arrow": "arrow",
+    ".ipc": "arrow", ".jsonl": "json", ".ndjson": "json", ".json": "json",
+}  # fmt: skip
 
 
 def read_table(source) -> pa.Table:
     """An Arrow table from a file, a dataframe or a dict of columns.
 
-    Files are told apart by their names: `.parquet`, `.feather` and `.arrow`; all else
-    is text with a header line, plain or compressed (`.csv`, `.tsv`, `.csv.gz`), whose
-    separator is found out. pandas, polars, Arrow and whatever narwhals understands
-    is taken as it is.
+    Files are told apart by their names and first bytes: Parquet, Feather (Arrow), JSON
+    lines (`.jsonl`, `.ndjson`, `.json`); all else is text with a line of names, whose
+    separator, decimal mark and encoding are found out. Each may be compressed (`.gz`,
+    `.zst`, `.bz2`). pandas, polars, Arrow and whatever narwhals understands is taken
+    as it is; so are dicts of columns and lists of dicts. What was noticed on the way is
+    told by `notes`.
     """
     if isinstance(source, (str, os.PathLike)):
         table = read_file(Path(source))
-    elif isinstance(source, pa.Table):
-        table = source
-    elif isinstance(source, dict):
-        table = pa.table(source)
     else:
-        table = from_frame(source)
+        table = from_memory(source)
     return checked(table)
 
 
+def notes(table) -> list[str]:
+    """What was noticed while a table was read."""
+    kept = (table.schema.metadata or {}).get(NOTES)
+    return json.loads(kept) if kept else []
+
+
+def noted(table, said) -> pa.Table:
+    if not said:
+        return table
+    kept = {**(table.schema.metadata or {}), NOTES: json.dumps(list(said)).encode()}
+    return table.replace_schema_metadata(kept)
+
+
+def from_memory(source) -> pa.Table:
+    """Tables that are in memory already."""
+    if isinstance(source, pa.Table):
+        return source
+    if isinstance(source, pa.RecordBatch):
+        return pa.Table.from_batches([source])
+    if isinstance(source, pa.RecordBatchReader):
+        return source.read_all()
+    if isinstance(source, dict):
+        return from_columns(source)
+    if isinstance(source, list) and source and isinstance(source[0], dict):
+        names = dict.fromkeys(key for row in source for key in row)
+        return from_columns({n: [row.get(n) for row in source] for n in names})
+    return from_frame(source)
+
+
+def from_columns(columns) -> pa.Table:
+    made = {}
+    for name, values in columns.items():
+        made[str(name)] = from_values(values, name)
+    lengths = {len(v) for v in made.values()}
+    if len(lengths) > 1:
+        raise TableError(f"The columns have different lengths: {sorted(lengths)}.")
+    return pa.table(made)
+
+
+def from_values(values, name):
+    """One column; values of mixed types become texts."""
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values
+    if isinstance(values, range):
+        values = list(values)
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError) as error:
+        try:
+            said = [None if missing(v) else str(v) for v in values]
+        except TypeError:
+            kind = type(values).__name__
+            raise TableError(f"Column {name!r} is a {kind}, not values.") from error
+        return pa.array(said, pa.string())
+
+
+def missing(value) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
 def from_frame(source) -> pa.Table:
+    """pandas, polars and the like, through narwhals."""
     import narwhals as nw
 
     try:
-        frame = nw.from_native(source, eager_only=True)
+        frame = nw.from_native(source)
     except TypeError as error:
         raise TableError(
             f"A {type(source).__name__} is not a table: pass a path, a dataframe or a "
             "dict of columns."
         ) from error
-    return frame.to_arrow()
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if not frame.implementation.is_pandas_like():
+        return frame.to_arrow()
+    native = nw.to_native(frame)  # column by column: no index, and names may be numbers
+    names = [str(n) for n in native.columns]
+    arrays = [from_values(native.iloc[:, j], n) for j, n in enumerate(names)]
+    return pa.Table.from_arrays(arrays, names=names)
 
 
-def read_file(path) -> pa.Table:
+def format_of(path) -> str:
+    """ "parquet", "arrow", "json" or "text", by name and first bytes."""
+    name = Path(path)
+    ending = name.with_suffix("").suffix if name.suffix.lower() in PACKED else ""
+    ending = (ending or name.suffix).lower()
+    try:
+        with sniff.open_bytes(path) as stream:
+            first = stream.read(8)
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable(path, error) from error
+    if first.startswith(b"PAR1"):
+        return "parquet"
+    if first.startswith(b"ARROW1"):
+        return "arrow"
+    return FORMATS.get(ending, "text")
+
+
+def check_file(path):
     if path.is_dir():
         raise TableError(f"{path} is a folder, not a table.")
     if not path.exists():
         raise TableError(f"There is no file {path}.")
     if path.stat().st_size == 0:
         raise TableError(f"{path} is empty.")
+
+
+def read_file(path) -> pa.Table:
+    check_file(path)
+    said = ()
     try:
-        if path.suffix in (".parquet", ".pq"):
+        kind = format_of(path)
+        if kind == "parquet":
             import pyarrow.parquet
 
-            return pyarrow.parquet.read_table(path)
-        if path.suffix in (".feather", ".arrow"):
-            import pyarrow.feather
+            table = pyarrow.parquet.ParquetFile(source_of(path)).read()
+        elif kind == "arrow":
+            table = arrow_reader(path).read_all()
+        elif kind == "json":
+            from .json_lines import read_json
 
-            return pyarrow.feather.read_table(path)
-        return read_text(path)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        first = str(error).strip().splitlines()[0]
-        raise TableError(f"{path} cannot be read as a table: {first}") from error
+            table = read_json(path)
+        else:
+            table, said = read_text(path)
+        if kind != "text":
+            table.validate(full=True)  # a damaged file must not crash what comes later
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        raise unreadable(path, error) from error
+    return noted(table, said)
 
 
-def read_text(path) -> pa.Table:
-    from pyarrow import csv
+def unreadable(path, error) -> TableError:
+    first = (str(error).strip().splitlines() or ["it is damaged"])[0]
+    return TableError(f"{path} cannot be read as a table: {first}")
 
-    with pa.input_stream(str(path)) as stream:  # opens .gz and the like as well
-        head = stream.read(1 << 16).split(b"\n")[0].decode("utf-8-sig")
-    return csv.read_csv(
-        pa.input_stream(str(path)),
-        parse_options=csv.ParseOptions(
-            delimiter=max(SEPARATORS, key=head.count), newlines_in_values=True
-        ),
-        convert_options=csv.ConvertOptions(
-            null_values=MISSING, strings_can_be_null=True
-        ),
-    )
+
+def source_of(path):
+    """Something to seek in: the file, or its unpacked bytes."""
+    stream = sniff.open_bytes(path)
+    if isinstance(stream, pa.CompressedInputStream):
+        with stream:
+            return pa.BufferReader(stream.read())
+    return stream
+
+
+def arrow_reader(path):
+    """The reader of a Feather or Arrow file, or of an Arrow stream."""
+    import pyarrow.feather
+    from pyarrow import ipc
+
+    source = source_of(path)
+    try:
+        return ipc.open_file(source)
+    except pa.ArrowInvalid:
+        source.seek(0)
+    try:
+        return ipc.open_stream(source)
+    except pa.ArrowInvalid:  # the first version of Feather
+        table = pyarrow.feather.read_table(path)
+        return pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+
+
+def named(table) -> pa.Table:
+    """A table whose columns all have names, all different."""
+    names = [n.strip() or f"column {i + 1}" for i, n in enumerate(table.column_names)]
+    if len(set(names)) < len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        raise TableError(f"The table has several columns named {twice!r}.")
+    table = table if names == table.column_names else table.rename_columns(names)
+    for j, kind in enumerate(table.schema.types):
+        simple = simpler(kind)
+        if simple is not None:
+            table = table.set_column(j, names[j], table.column(j).cast(simple))
+    return table
+
+
+def simpler(kind) -> pa.DataType | None:
+    """The common type of values of a type that Arrow computes little with."""
+    t = pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        return kind.storage_type
+    if t.is_string_view(kind):
+        return pa.string()
+    if t.is_float16(kind):
+        return pa.float32()
+    if t.is_run_end_encoded(kind):
+        return kind.value_type
+    return None
 
 
 def checked(table) -> pa.Table:
-    names = [n or f"column {i + 1}" for i, n in enumerate(table.column_names)]
-    twice = sorted({n for n in names if names.count(n) > 1})
-    if twice:
-        raise TableError(f"The table has several columns named {twice[0]!r}.")
     if table.num_columns == 0 or table.num_rows == 0:
         raise TableError("The table has no rows.")
-    return table.rename_columns(names)
+    return named(table)

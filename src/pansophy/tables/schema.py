@@ -1,51 +1,40 @@
-"""What each column is for, and whether the target is a class or a number.
+"""The inputs and the target of a table: enough to read new rows the same way.
 
-Roles: *number* and *category* are used; *constant*, *id*, *text* and *other* are left
-out, each with the reason. A target of strings or booleans, or of a few whole numbers,
-is a class; fractions are never turned into classes unless asked.
+`infer` reads a `Schema` off a table (roles of columns by `roles`, the task by
+`targets`), the user may change it, in Python or in a file (`schema_file`), and from
+then on the schema alone decides how a table becomes a `Frame` and an answer y.
 """
 
-import re
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from . import values
+from . import targets, values
+from .few import short_frame
 from .frame import Frame
+from .roles import USED, Column, as_role, find_role, form_of
+from .targets import near, need
 from .values import TableError
 
-FEW = 10  # whole-number targets with at most this many values are classes
-USED = ("number", "category")
-ID_NAME = re.compile(
-    r"(^|[_\s.-])(id|uuid|guid|index|key)$|[a-z](Id|ID)$", re.IGNORECASE
-)
-
-
-class Column(NamedTuple):
-    """One input column: its role, why, and its levels if it is a category."""
-
-    name: str
-    role: str
-    why: str
-    levels: tuple[str, ...] = ()
+SHORT = 32  # rows that are read one by one
+BLOCK = 4096
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The inputs and the target of a table, enough to read new rows the same way."""
+    """Roles of all columns, the task, and what groups, orders and weighs the rows."""
 
-    target: str  # several labels: their names, separated by commas
-    task: str  # "classification", "regression", "count" or "multilabel"
+    target: str  # several labels: their names, separated by commas; "" without one
+    task: str  # "classification", "regression", "count", "multilabel", "unsupervised"
     why: str
     columns: tuple[Column, ...]
     classes: tuple = ()
-    labels: tuple[str, ...] = ()  # the target columns of a multilabel task
+    labels: tuple[str, ...] = ()  # of a multilabel task
     group: str | None = None  # rows of one group stay in one fold
     time: str | None = None  # folds are cut along this column
     weight: str | None = None  # how often each row counts
+    form: str = ""  # of a target written as text, or of labels listed in one column
 
     @property
     def used(self) -> list[Column]:
@@ -53,115 +42,243 @@ class Schema:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        return self.labels or (self.target,)
+        """The columns that hold the target."""
+        if self.task == "multilabel" and not self.form:
+            return self.labels
+        return (self.target,) if self.target else ()
+
+    def __getitem__(self, name) -> Column:
+        for c in self.columns:
+            if c.name == name:
+                return c
+        raise TableError(near(name, [c.name for c in self.columns]))
 
     def frame(self, table) -> Frame:
         """The used columns: numbers and codes in one matrix, texts apart."""
-        missing = [c.name for c in self.used if c.name not in table.column_names]
+        used, names = self.used, set(table.column_names)
+        missing = [c.name for c in used if c.name not in names]
         if missing:
-            names = ", ".join(repr(m) for m in missing)
+            listed = ", ".join(repr(m) for m in missing)
             word = "column" if len(missing) == 1 else "columns"
-            raise TableError(f"The table lacks the {word} {names}.")
-        plain = [c for c in self.used if c.role != "text"]
-        X = np.empty((table.num_rows, len(plain)))
-        for j, c in enumerate(plain):
-            column = table.column(c.name)
-            if c.role == "number":
-                X[:, j] = values.numbers(column, c.name)
-            else:
-                X[:, j] = values.codes(column, c.levels, c.name)
-        return Frame(X)
+            raise TableError(f"The table lacks the {word} {listed}.")
+        if table.num_rows <= SHORT:
+            return short_frame(used, {
+                c.name: table.column(c.name).to_pylist() for c in used
+            })  # fmt: skip
+        plain = [c for c in used if c.role != "text"]
+        found = [read_column(table.column(c.name), c) for c in plain]
+        texts = [values.texts(table.column(c.name), c.name) for c in used
+                 if c.role == "text"]  # fmt: skip
+        return Frame(side_by_side(found, table.num_rows), tuple(map(one_array, texts)))
+
+    def rows(self, records) -> Frame:
+        """A frame of dicts of values by column name; a value left out is missing.
+
+        For a few rows at a time, such as a request to a server.
+        """
+        used = self.used
+        return short_frame(
+            used, {c.name: [r.get(c.name) for r in records] for c in used}
+        )
 
     def goal(self, table) -> np.ndarray:
-        """y: numbers, or positions in the classes; the column has no nulls."""
+        """y: numbers, positions in the classes, or (n, L) of 0 and 1 for labels."""
+        if not self.targets:
+            raise TableError("The schema has no target.")
+        need(table, self.targets)
+        if self.task == "multilabel" and self.form:
+            column = table.column(self.target)
+            return targets.label_matrix(column, self.target, self.labels, self.form)
+        if self.task == "multilabel":
+            found = [values.yes_or_no(table.column(n), n) for n in self.labels]
+            return np.column_stack(found)
         column = table.column(self.target)
-        if self.task != "classification":
-            return values.numbers(column, self.target)
-        place = {c: i for i, c in enumerate(self.classes)}
-        return np.array([place[v] for v in column.to_pylist()], dtype=np.int64)
+        if self.task == "classification":
+            return targets.class_codes(column, self.target, self.classes)
+        y = values.numbers(column, self.target, self.form)
+        if self.task == "count":
+            targets.check_counts(y[~np.isnan(y)], self.target)
+        return y
+
+    def weights(self, table) -> np.ndarray | None:
+        """The weight of each row, or None."""
+        if self.weight is None:
+            return None
+        w = self._numbers(table, self.weight, "weights")
+        if w.min() < 0:
+            raise TableError(
+                f"Weight {self.weight!r} has a negative value {w.min():g}."
+            )
+        if w.max() == 0:
+            raise TableError(f"Weight {self.weight!r} is 0 in every row.")
+        return w
+
+    def groups(self, table) -> np.ndarray | None:
+        """The group of each row as a code, in order of appearance, or None."""
+        if self.group is None:
+            return None
+        need(table, [self.group])
+        column = table.column(self.group)
+        if column.null_count:
+            raise TableError(
+                f"Group {self.group!r} is missing in {column.null_count} rows."
+            )
+        found = values.texts(column, self.group).dictionary_encode().combine_chunks()
+        if len(found.dictionary) < 2:
+            raise TableError(f"Group {self.group!r} has one value.")
+        return np.asarray(found.indices.to_numpy(), dtype=np.int64)
+
+    def times(self, table) -> np.ndarray | None:
+        """When each row was: seconds since 1970, or the number it has; or None."""
+        if self.time is None:
+            return None
+        return self._numbers(table, self.time, "times")
+
+    def _numbers(self, table, name, what) -> np.ndarray:
+        need(table, [name])
+        known = {c.name: c for c in self.columns}.get(name)
+        if known is not None and known.role == "ordinal":
+            return read_column(table.column(name), known)
+        form, missing = (form_of(known), known.missing) if known else ("", ())
+        x = values.numbers(table.column(name), name, form, missing)
+        lost = int(np.isnan(x).sum())
+        if lost:
+            rows = "row" if lost == 1 else "rows"
+            raise TableError(
+                f"Column {name!r} of {what} is missing or infinite in {lost} {rows}."
+            )
+        return x
 
     def extra(self, table) -> list[str]:
         """Columns of a table that nothing here knows."""
         known = {c.name for c in self.columns} | set(self.targets)
         return [n for n in table.column_names if n not in known]
 
+    def with_roles(self, table, roles) -> "Schema":
+        """The schema with other roles of some columns, read off a table."""
+        for name in roles:
+            self[name]
+        changed = tuple(
+            as_role(table.column(c.name), c.name, roles[c.name])
+            if c.name in roles else c
+            for c in self.columns
+        )  # fmt: skip
+        return replace(self, columns=changed)
 
-def infer(table, target, task="auto") -> Schema:
-    """Read the roles of all columns off a table."""
-    if target not in table.column_names:
-        near = ", ".join(table.column_names[:12])
-        raise TableError(f"There is no column {target!r}; the table has {near}.")
-    goal = table.column(target)
-    found, why = find_task(goal, target) if task == "auto" else (task, "as asked")
-    columns = [find_role(table.column(n), n) for n in table.column_names if n != target]
-    classes = ()
-    if found == "classification":
-        classes = tuple(sorted(pc.unique(goal.drop_null()).to_pylist()))
-        if len(classes) < 2:
-            raise TableError(
-                f"Column {target!r} has one value; there is nothing to learn."
-            )
-        if len(classes) > max(FEW, table.num_rows / 2):
-            raise TableError(
-                f"Column {target!r} has {len(classes)} different values in "
-                f"{table.num_rows} rows, too many to be classes."
-            )
-    elif not values.is_number(goal.type):
-        raise TableError(f"Column {target!r} holds {goal.type}, not numbers.")
-    schema = Schema(target, found, why, tuple(columns), classes)
-    if not schema.used:
-        raise TableError("No column besides the target can be used.")
+    def write(self, path) -> None:
+        """Write the schema as a TOML file that a person can edit."""
+        from .schema_file import write_schema
+
+        write_schema(self, path)
+
+    @staticmethod
+    def read(path, table=None) -> "Schema":
+        """The schema of a file that `write` wrote and somebody may have edited.
+
+        What an edited role needs and the file does not say (levels of a category) is
+        read off the table, if one is given.
+        """
+        from .schema_file import read_schema
+
+        return read_schema(path, table)
+
+
+def read_column(column, c) -> np.ndarray:
+    """One column of a frame."""
+    if c.role in ("category", "ordinal"):
+        return values.codes(column, c.levels, c.name)
+    return values.numbers(column, c.name, form_of(c), c.missing)
+
+
+def side_by_side(columns, n) -> np.ndarray:
+    """Columns as a matrix, written block by block so that it stays in the cache."""
+    X = np.empty((n, len(columns)))
+    for i in range(0, n, BLOCK):
+        part = X[i : i + BLOCK]
+        for j, x in enumerate(columns):
+            part[:, j] = x[i : i + BLOCK]
+    return X
+
+
+def one_array(column):
+    """Texts in one array, as frames are sliced by rows."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    return column
+
+
+def infer(
+    table, target=None, task="auto", *, group=None, time=None, weight=None, ignore=(),
+    roles=None,
+) -> Schema:  # fmt: skip
+    """Read the roles of all columns off a table.
+
+    Parameters
+    ----------
+    table : Arrow table
+        See `read_table`.
+    target : str, list of str or None
+        What is to be predicted; several columns of yes and no are labels.
+    task : {"auto", "classification", "regression", "count", "multilabel"}
+        Read off the target by default; see `detect_task`.
+    group, time, weight : str or None
+        Columns that keep rows together, order them, and weigh them.
+    ignore : list of str
+        Columns to leave out.
+    roles : dict of str to str or list
+        Roles of columns for which the found one is wrong; a list of levels makes an
+        ordinal with that order.
+    """
+    ignore = [ignore] if isinstance(ignore, str) else list(ignore)
+    asked = [target] if isinstance(target, str) else list(target or ())
+    kept = {"group": group, "weight": weight}
+    named = [n for n in (group, time, weight) if n is not None]
+    check_size(table, target)
+    need(table, [*asked, *named, *ignore, *(roles or {})])
+    for name in [*named, *ignore, *(roles or {})]:
+        if name in asked:
+            raise TableError(f"Column {name!r} is the target and cannot be more.")
+    found = targets.find_target(table, target, task)
+    roles = {
+        **(roles or {}),
+        **dict.fromkeys(ignore, "ignore"),
+        **{n: role for role, n in kept.items() if n is not None},
+    }
+    columns = tuple(
+        as_role(table.column(n), n, roles[n]) if n in roles
+        else find_role(table.column(n), n)
+        for n in table.column_names if n not in asked
+    )  # fmt: skip
+    name = target if isinstance(target, str) else ", ".join(asked)
+    schema = Schema(
+        name, found.task, found.why, columns, found.classes, found.labels,
+        group, time, weight, found.form,
+    )  # fmt: skip
+    check_use(schema)
+    schema.weights(table), schema.groups(table), schema.times(table)
     return schema
 
 
-def find_task(column, name) -> tuple[str, str]:
-    """Class or number, with the reason."""
-    kind = column.type
-    if values.is_text(kind) or pa.types.is_boolean(kind):
-        return (
-            "classification",
-            f"{name} holds {'text' if values.is_text(kind) else 'yes/no'}",
-        )
-    if not values.is_number(kind):
-        raise TableError(f"Column {name!r} of type {kind} cannot be a target.")
-    found = pc.unique(column.drop_null())
-    if pa.types.is_integer(kind) and len(found) <= FEW:
-        return "classification", f"{name} has {len(found)} whole-number values"
-    if pa.types.is_integer(kind):
-        return "regression", f"{name} has {len(found)} different whole numbers"
-    return "regression", f"{name} holds numbers with fractions"
+def check_size(table, target):
+    """A table from which something can be learned has two columns and two rows."""
+    if target is None:
+        return
+    if table.num_columns == 1:
+        name = table.column_names[0]
+        hint = ""
+        for mark in (",", ";", "\t", "|", ":", " "):
+            if mark in name.strip():
+                hint = f"; are its columns separated by {mark!r}?"
+                break
+        raise TableError(f"The table has one column, {name!r}{hint or '.'}")
+    if table.num_rows == 1:
+        raise TableError("The table has one row; there is nothing to learn.")
 
 
-def find_role(column, name) -> Column:
-    """What one input column is for."""
-    kind, t = column.type, pa.types
-    if t.is_nested(kind) or t.is_binary(kind) or t.is_large_binary(kind):
-        return Column(name, "other", f"values of type {kind}")
-    present = column.drop_null()
-    if len(present) == 0:
-        return Column(name, "constant", "all values are missing")
-    if values.is_text(kind):
-        return text_role(values.texts(present, name), len(column), name)
-    found = pc.unique(present)
-    if len(found) == 1 and len(present) == len(column):
-        return Column(name, "constant", "one value throughout")
-    if t.is_integer(kind) and len(column) > 20 and len(found) == len(column):
-        steps = np.diff(np.asarray(present.to_numpy()))
-        if ID_NAME.search(name) or np.all(steps == 1):
-            return Column(name, "id", "a different whole number in every row")
-    if t.is_temporal(kind):
-        return Column(name, "number", "a date, used as a point in time")
-    return Column(name, "number", "true or false" if t.is_boolean(kind) else "numbers")
-
-
-def text_role(present, n, name) -> Column:
-    counts = pc.value_counts(present)
-    levels = counts.field("values").to_pylist()
-    if len(levels) == 1 and len(present) == n:
-        return Column(name, "constant", "one value throughout")
-    if len(levels) > 20 and len(levels) > 0.5 * len(present):
-        words = np.mean([len(v.split()) for v in levels[:1000]])
-        if words >= 3:
-            return Column(name, "text", f"free text ({words:.0f} words a row)")
-        return Column(name, "id", f"{len(levels)} different values in {n} rows")
-    return Column(name, "category", f"{len(levels)} levels", tuple(sorted(levels)))
+def check_use(schema):
+    """What predicts needs a column to predict from."""
+    if schema.used or not schema.target:
+        return
+    whys = [f"{c.name!r}: {c.role}, {c.why}" for c in schema.columns[:4]]
+    said = "; ".join(whys) + ("; ..." if len(schema.columns) > 4 else "")
+    raise TableError(f"No column besides the target can be used ({said}).")

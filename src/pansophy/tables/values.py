@@ -1,8 +1,13 @@
-"""Columns of a table as arrays: numbers, texts, codes of levels."""
+"""Columns of a table as arrays: numbers, seconds, texts, codes of levels."""
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from . import forms
+
+YES = ("yes", "y", "true", "t", "on", "1", "1.0")
+NO = ("no", "n", "false", "f", "off", "0", "0.0")
 
 
 class TableError(ValueError):
@@ -21,48 +26,90 @@ def is_text(kind) -> bool:
     return t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind)
 
 
-def numbers(column, name) -> np.ndarray:
-    """A column as float64, missing as NaN; infinite counts as missing."""
+def is_date(kind) -> bool:
+    return pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+
+
+def plain(column):
+    """A column without a dictionary."""
     kind = column.type
-    t = pa.types
-    if t.is_dictionary(kind):
-        column = column.cast(kind.value_type)
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+
+
+def numbers(column, name, form="", missing=()) -> np.ndarray:
+    """A column as float64: dates and times in seconds, missing and infinite as NaN.
+
+    Texts are read by `form` (see `forms`); the words in `missing` count as missing.
+    """
+    column = plain(column)
+    kind, t = column.type, pa.types
+    if t.is_null(kind):
+        return np.full(len(column), np.nan)
+    if is_text(kind):
+        return from_text(column, name, form, missing)
+    if forms.is_date_form(form) and (is_number(kind) or t.is_boolean(kind)):
+        return from_text(column.cast(pa.string()), name, form, missing)
+    per_second = 1.0
     if t.is_date(kind):
-        column = column.cast(pa.date32()).cast(pa.int32())
-    elif t.is_timestamp(kind) or t.is_time(kind) or t.is_duration(kind):
-        column = column.cast(pa.int64())
+        column, per_second = column.cast(pa.date32()).cast(pa.int32()), 1 / 86400
+    elif t.is_timestamp(kind) or t.is_duration(kind) or t.is_time(kind):
+        per_second = {"s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
+        column = column.cast(pa.int64() if kind.bit_width == 64 else pa.int32())
     elif t.is_boolean(kind):
         column = column.cast(pa.int8())
     try:
         values = column.cast(pa.float64(), safe=False)
     except pa.ArrowException as error:
-        bad = first_not_number(column)
         raise TableError(
-            f"Column {name!r} should hold numbers, but has {bad}."
+            f"Column {name!r} should hold numbers, but has values of type {kind}."
         ) from error
-    out = np.array(values.to_numpy(), dtype=np.float64)
+    out = to_numpy(values)
+    if per_second != 1:
+        out /= per_second
     out[~np.isfinite(out)] = np.nan
     return out
 
 
-def first_not_number(column) -> str:
-    if not is_text(column.type):
-        return f"values of type {column.type}"
-    for value in column.to_pylist():
-        try:
-            float(value or 0)
-        except ValueError:
-            return repr(value)
-    return "text"
+def to_numpy(values) -> np.ndarray:
+    """A float column as an array of its own."""
+    if isinstance(values, pa.ChunkedArray) and values.num_chunks == 1:
+        values = values.chunk(0)
+    if isinstance(values, pa.Array):
+        return np.array(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+    return np.array(values.to_numpy(), dtype=np.float64)
+
+
+def from_text(column, name, form, missing) -> np.ndarray:
+    """Numbers (or dates) that a table holds as text."""
+    column = column.cast(pa.string())
+    if missing:
+        gone = pc.is_in(column, value_set=pa.array(list(missing), pa.string()))
+        column = pc.if_else(gone, None, column)
+    read = forms.reader_of(form)
+    found = read(column, form)
+    lost = pc.and_(pc.is_null(found), pc.is_valid(column))
+    if pc.any(lost).as_py():
+        bad = column.filter(lost)[0].as_py()
+        if forms.is_blank(bad):  # only now, as it costs a pass
+            blank = pc.equal(pc.utf8_trim_whitespace(column), "")
+            return from_text(pc.if_else(blank, None, column), name, form, missing)
+        what = {
+            forms.read_dates: f"dates ({form})",
+            forms.read_clock: "times of the day",
+        }.get(read, "numbers")
+        raise TableError(f"Column {name!r} should hold {what}, but has {bad!r}.")
+    out = to_numpy(found.cast(pa.float64(), safe=False))
+    out[~np.isfinite(out)] = np.nan
+    return out
 
 
 def texts(column, name) -> pa.ChunkedArray:
-    """A column as strings."""
+    """A column as strings; whole numbers look alike whatever their type."""
     try:
-        if pa.types.is_floating(column.type):  # 3.0 where training had 3
-            whole = pc.all(pc.equal(pc.floor(column), column)).as_py()
-            column = column.cast(pa.int64()) if whole is not False else column
-        return column.cast(pa.string())
+        column = plain(column)
+        if pa.types.is_decimal(column.type):
+            column = column.cast(pa.float64())
+        return column.cast(pa.string())  # 3.0 becomes "3", as 3 does
     except pa.ArrowException as error:
         raise TableError(
             f"Column {name!r} should hold categories, but has values of type "
@@ -74,6 +121,20 @@ def codes(column, levels, name) -> np.ndarray:
     """Positions in `levels`; -1 for a level never seen, NaN for missing."""
     values = texts(column, name)
     found = pc.index_in(values, value_set=pa.array(levels, pa.string()))
-    out = np.array(pc.fill_null(found, -1).to_numpy(), dtype=np.float64)
-    out[pc.is_null(values).to_numpy()] = np.nan
+    out = to_numpy(pc.fill_null(found, -1).cast(pa.float64()))
+    if values.null_count:
+        out[pc.is_null(values).to_numpy(zero_copy_only=False)] = np.nan
     return out
+
+
+def yes_or_no(column, name) -> np.ndarray:
+    """1 and 0 of a column of yes and no, true and false, 1 and 0."""
+    said = pc.utf8_lower(pc.utf8_trim_whitespace(texts(column, name)))
+    yes = pc.is_in(said, value_set=pa.array(YES)).to_numpy(zero_copy_only=False)
+    no = pc.is_in(said, value_set=pa.array(NO)).to_numpy(zero_copy_only=False)
+    bad = np.flatnonzero(~(yes | no))
+    if len(bad):
+        value = column[int(bad[0])].as_py()
+        has = "a missing value" if value is None else repr(value)
+        raise TableError(f"Label {name!r} should be 0 or 1, yes or no, but has {has}.")
+    return yes.astype(np.int64)

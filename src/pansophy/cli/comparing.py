@@ -1,0 +1,242 @@
+"""`pansophy compare`, `explore`, `rerun` and `demo`: a table in, an answer out."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .app import TABLE, AsJson, Seed, TableFile, app, listed, one_sentence, tell
+
+DATA, JOB, ANSWER = "Data", "Running", "Answer"
+SEEN = 100_000  # rows that a schema is read off
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="Folder for report, results and model."),
+]
+
+
+def option(text, panel, *names, **more):
+    return typer.Option(*names, help=text, rich_help_panel=panel, **more)
+
+
+@app.command()
+def compare(
+    table: TableFile,
+    target: Annotated[
+        list[str],
+        option("Column to predict; again for several labels.", DATA, "--target", "-t"),
+    ],
+    out: Out = None,
+    task: Annotated[
+        str,
+        option("auto, classification, regression, count or multilabel.", DATA),
+    ] = "auto",
+    group: Annotated[
+        str | None, option("Column whose rows stay in one fold.", DATA)
+    ] = None,
+    time: Annotated[
+        str | None, option("Column along which folds are cut.", DATA)
+    ] = None,
+    weight: Annotated[
+        str | None, option("Column saying how often a row counts.", DATA)
+    ] = None,
+    ignore: Annotated[
+        str | None, option("Columns to leave out, separated by commas.", DATA)
+    ] = None,
+    schema: Annotated[
+        Path | None, option("Schema file, as an earlier run wrote it.", DATA)
+    ] = None,
+    test: Annotated[
+        Path | None, option("A test table: the methods are compared on it too.", DATA)
+    ] = None,
+    max_rows: Annotated[
+        int, option("A larger table is sampled to compare.", DATA, min=10)
+    ] = 1_000_000,
+    methods: Annotated[
+        str | None, option("Names of methods, separated by commas.", JOB)
+    ] = None,
+    folds: Annotated[int, option("Folds of a cross-validation.", JOB)] = 5,
+    repeats: Annotated[
+        int | None, option("Cross-validations; fewer for more rows.", JOB)
+    ] = None,
+    tune: Annotated[
+        int, option("Settings tried for each method, on inner folds.", JOB, min=0)
+    ] = 0,
+    blend: Annotated[
+        bool, option("Try a blend of the best, on its own folds.", JOB)
+    ] = False,
+    workers: Annotated[
+        int | None, option("Fits at the same time; by default one a core.", JOB)
+    ] = None,
+    time_limit: Annotated[float, option("Seconds that one fit may take.", JOB)] = 300.0,
+    memory_limit: Annotated[
+        float | None, option("Megabytes that one fit may take.", JOB)
+    ] = None,
+    max_fits: Annotated[int | None, option("Fits in all.", JOB, min=1)] = None,
+    stop_after: Annotated[
+        float | None, option("Seconds after which no fit begins.", JOB)
+    ] = None,
+    cluster: Annotated[
+        str | None, option("Address of a dask scheduler to run on.", JOB)
+    ] = None,
+    resume: Annotated[
+        bool, option("Go on with the run in the folder of --out.", JOB)
+    ] = False,
+    seed: Seed = 0,
+    metric: Annotated[str | None, option("What ranks the methods.", ANSWER)] = None,
+    by: Annotated[
+        str | None, option("Column whose groups are compared for fairness.", ANSWER)
+    ] = None,
+    costs: Annotated[
+        str | None,
+        option("Costs of wrong answers, e.g. `yes=5,no=1`.", ANSWER),
+    ] = None,
+    as_json: AsJson = False,
+):
+    """Try every suitable method on a table and rank them honestly."""
+    with one_sentence():
+        from ..compare import compare as run
+
+        result = run(
+            table,
+            target if len(target) > 1 else target[0],
+            task=task,
+            group=group,
+            time=time,
+            weight=weight,
+            ignore=listed(ignore),
+            schema=schema,
+            test=test,
+            max_rows=max_rows,
+            methods=listed(methods),
+            folds=folds,
+            repeats=repeats,
+            tune=tune,
+            blend=blend,
+            workers=workers,
+            time_limit=time_limit,
+            memory_limit=memory_limit,
+            max_fits=max_fits,
+            stop_after=stop_after,
+            cluster=cluster,
+            metric=metric,
+            by=by,
+            costs=priced(costs),
+            random_state=seed,
+            folder=out or unused(f"{table.name.split('.')[0]}-pansophy", resume),
+            resume=resume,
+        )
+        show(result, as_json)
+
+
+def unused(stem, resume) -> Path:
+    """A folder here that does not exist yet; the latest that does, to resume."""
+    taken = [Path(stem), *(Path(f"{stem}-{i}") for i in range(2, 1000))]
+    free = next(i for i, p in enumerate(taken) if not p.exists())
+    return taken[max(free - 1, 0) if resume else free]
+
+
+def priced(text) -> dict | None:
+    """`"yes=5,no=1"` as a dict."""
+    if text is None:
+        return None
+    try:
+        pairs = [t.rsplit("=", 1) for t in text.split(",")]
+        return {name.strip(): float(cost) for name, cost in pairs}
+    except ValueError:
+        raise ValueError(
+            f"costs must look like `yes=5,no=1`, one number a class, got {text!r}."
+        ) from None
+
+
+def show(result, as_json):
+    """Print a comparison and write its files."""
+    if as_json:
+        typer.echo(json.dumps(result.to_dict(), indent=2, default=str))
+    else:
+        typer.echo(str(result))
+    written = result.write()
+    say = tell if as_json else typer.echo
+    say("")
+    for name, path in written.items():
+        say(f"{name + ':':9}{path}")
+    if not result.complete:
+        raise typer.Exit(130)
+
+
+@app.command()
+def rerun(
+    folder: Annotated[Path, typer.Argument(help="Folder of an earlier comparison.")],
+    table: Annotated[
+        Path | None, typer.Option(help="The table, if it has moved. " + TABLE)
+    ] = None,
+    as_json: AsJson = False,
+):
+    """Do a comparison again and say whether every number comes out the same."""
+    with one_sentence():
+        from ..compare import rerun as again
+
+        outcome = again(folder, table)
+        typer.echo(json.dumps(outcome.to_dict()) if as_json else str(outcome))
+        if not outcome.same:
+            raise typer.Exit(1)
+
+
+@app.command()
+def explore(
+    table: TableFile,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="Column to predict, if any.")
+    ] = None,
+    other: Annotated[
+        Path | None, typer.Option(help="A second table: what has drifted?")
+    ] = None,
+    time: Annotated[str | None, typer.Option(help="Column that orders rows.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for explore.html and schema.toml."),
+    ] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+):
+    """Look at a table before anything is learned from it."""
+    with one_sentence():
+        from ..diagnose import explore as look
+        from ..tables import infer, sample
+
+        found = look(table, target, other=other, time=time, random_state=seed)
+        if as_json:
+            typer.echo(json.dumps(found.to_dict(), indent=2, default=str))
+        else:
+            typer.echo(str(found))
+        if out is not None:
+            from ..compare.report import explore_page
+
+            out.mkdir(parents=True, exist_ok=True)
+            explore_page(found, out / "explore.html")
+            seen = infer(sample(table, SEEN, seed), target, time=time)
+            seen.write(out / "schema.toml")
+            tell(f"Report: {(out / 'explore.html').resolve()}")
+            tell(f"Schema: {(out / 'schema.toml').resolve()}")
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the files.")] = (
+        Path(".demo")
+    ),
+    seed: Seed = 0,
+):
+    """Run the comparison on a bundled table and write the report."""
+    with one_sentence():
+        import shutil
+
+        from ..compare import compare as run
+        from ..datasets import load, path
+
+        data = load()
+        typer.echo(f"{data.about} ({path()})\n")
+        if (out / "plan.json").exists():  # an earlier demo, and nothing else
+            shutil.rmtree(out)
+        show(run(path(), data.target, folder=out, random_state=seed), False)

@@ -1,0 +1,112 @@
+"""`pansophy predict`, `serve` and `plot`: what a comparison leaves, at work."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .app import ModelFile, TableFile, app, listed, one_sentence, tell
+
+
+@app.command()
+def predict(
+    model: ModelFile,
+    table: TableFile,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="File, its kind by its name; else CSV here."),
+    ] = None,
+    keep: Annotated[
+        str | None, typer.Option(help="Columns to copy, separated by commas; * for all.")
+    ] = None,
+    level: Annotated[
+        float | None, typer.Option(help="Add intervals or sets that hold this often.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option(help="Add what each column did for each row.")
+    ] = False,
+):
+    """Predict for the rows of a table, of any size, with a saved model."""
+    with one_sentence():
+        from ..compare.streaming import predict_stream
+        from ..persist import load
+
+        kept = load(model)
+        check(kept, model)
+        done = predict_stream(
+            kept,
+            table,
+            sys.stdout.buffer if out is None else out,
+            keep="*" if keep == "*" else listed(keep) or (),
+            level=level,
+            explain=explain,
+        )
+        for finding in done.findings:
+            tell(str(finding))
+        if out is not None:
+            tell(f"Wrote {done.rows} predictions to {out}.")
+
+
+def check(kept, path):
+    from ..compare import TableModel
+
+    if not isinstance(kept, TableModel):
+        raise ValueError(
+            f"{path} holds a {type(kept).__name__}, not a model of `compare`; use "
+            "pansophy.load in Python."
+        )
+
+
+@app.command()
+def serve(
+    model: ModelFile,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port.")] = 8000,
+    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    max_rows: Annotated[
+        int, typer.Option(min=1, help="Most rows of a request.")
+    ] = 10_000,
+    max_bytes: Annotated[
+        int, typer.Option(min=1000, help="Most bytes of a request.")
+    ] = 10_000_000,
+):
+    """Answer predictions over HTTP with a saved model."""
+    with one_sentence():
+        from .. import serve as server
+
+        server.run(
+            model,
+            host=host,
+            port=port,
+            workers=workers,
+            max_rows=max_rows,
+            max_bytes=max_bytes,
+        )
+
+
+@app.command()
+def plot(
+    folder: Annotated[Path, typer.Argument(help="Folder of a comparison.")],
+    kind: Annotated[str, typer.Argument(help="scores, roc, calibration, ...")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Picture: .svg, .png or .pdf."),
+    ] = None,
+    table: Annotated[
+        Path | None, typer.Option(help="The table, if it has moved.")
+    ] = None,
+):
+    """Draw one picture of a comparison: of its scores, or of its winner."""
+    with one_sentence():
+        from ..compare import reopen
+        from ..plot.style import save
+
+        result = reopen(folder, table)
+        name = f"plot_{kind.replace('-', '_').replace(' ', '_')}"
+        kinds = [k[5:].replace("_", "-") for k in dir(result) if k.startswith("plot_")]
+        if not hasattr(result, name):
+            raise ValueError(f"kind must be one of {', '.join(kinds)}, got {kind!r}.")
+        out = out or folder / f"{kind}.svg"
+        save(getattr(result, name)(), out)
+        tell(f"Wrote {out}.")

@@ -1,0 +1,145 @@
+"""The pictures of a comparison, drawn by `pansophy.plot` from held-out rows."""
+
+import numpy as np
+
+from ..plot.axes import axes
+from . import figures, views
+from .views import held_out
+
+BARS = 15  # importances shown
+LINES = 5  # classes drawn as lines of their own
+
+
+def scores(c, ax=None):
+    """Scores with their intervals, best on top."""
+    from ..plot.style import row_axes, styled
+
+    return styled(figures.scores)(c, row_axes(ax, len(c.leaderboard)))
+
+
+def quality_time(c, ax=None):
+    """Score against the time of a fit."""
+    from ..plot.style import styled
+
+    return styled(figures.quality_time)(c, axes(ax))
+
+
+def ranked(c, method):
+    """(classes, scores) as `plot.roc` and its kin take them.
+
+    Two classes and labels are one curve, a few classes one each, many classes one for
+    all of them together.
+    """
+    s, h = c.schema, held_out(c, method)
+    name = method or c.winner
+    if s.task == "multilabel":
+        return h.y.ravel().astype(int), {f"{name}, all labels": h.p.ravel()}
+    if s.task != "classification":
+        raise ValueError(f"This picture is for classes; {s.target!r} holds numbers.")
+    names, K = np.array([str(k) for k in s.classes]), len(s.classes)
+    if K == 2:
+        return (h.y == 1).astype(int), {name: h.p[:, 1]}
+    if K > LINES or len(np.unique(h.y)) < K:
+        yes = h.y[:, None] == np.arange(K)
+        return yes.ravel().astype(int), {f"{name}, all classes": h.p.ravel()}
+    return names[h.y], h.p[:, np.argsort(names, kind="stable")]  # sorted as `plot` does
+
+
+def roc(c, method=None, ax=None):
+    """True against false positives of held-out rows."""
+    from .. import plot
+
+    return plot.roc(*ranked(c, method), ax=ax)
+
+
+def precision_recall(c, method=None, ax=None):
+    """Precision against recall of held-out rows."""
+    from .. import plot
+
+    return plot.precision_recall(*ranked(c, method), ax=ax)
+
+
+def gain(c, method=None, ax=None):
+    """What is found when the most probable rows are looked at first."""
+    from .. import plot
+
+    return plot.gain(*ranked(c, method), ax=ax)
+
+
+def confusion(c, method=None, ax=None):
+    """What was taken for what, deciding for the most probable class."""
+    from .. import plot
+
+    if c.schema.task != "classification":
+        raise ValueError("A table of confusions is for classes.")
+    h, names = held_out(c, method), np.array([str(k) for k in c.schema.classes])
+    return plot.confusion(names[h.y], names[h.p.argmax(1)], labels=names, ax=ax)
+
+
+def calibration(c, method=None, ax=None):
+    """How often what was given a probability came true, with a band.
+
+    Of several classes it is that of the most probable one being right.
+    """
+    from .. import plot
+    from .calibration import reliability
+
+    h = held_out(c, method)
+    if c.schema.task == "multilabel":
+        return plot.calibration(reliability(h.y.ravel(), h.p.ravel()), ax=ax)
+    if c.schema.task != "classification":
+        raise ValueError("Only probabilities can be calibrated.")
+    return plot.calibration(reliability(h.y, h.p), ax=ax)
+
+
+def residuals(c, method=None, ax=None, kind="predicted"):
+    """Actual minus predicted, against the prediction or as a histogram."""
+    from .. import plot
+
+    if c.schema.task not in ("regression", "count"):
+        raise ValueError(f"This picture is for numbers; {c.schema.target!r} has none.")
+    h = held_out(c, method)
+    return plot.residuals(h.y, h.p, kind=kind, ax=ax)
+
+
+def importance(c, method=None, ax=None):
+    """How much worse held-out rows are predicted when a column is shuffled."""
+    from .. import plot
+
+    found = views.importances(c, method)
+    return plot.importance(
+        [f.column for f in found],
+        [f.mean for f in found],
+        [f.spread for f in found],
+        limit=BARS,
+        label=f"worse {c.metric} when shuffled",
+        ax=ax,
+    )
+
+
+def top_columns(c, most) -> list[str]:
+    """The columns that matter most and whose values can be set."""
+    texts = {k.name for k in c.schema.used if k.role == "text"}
+    found = [f for f in views.importances(c) if f.column not in texts and f.mean > 0]
+    return [f.column for f in found[:most]]
+
+
+def partial_dependence(c, method=None, column=None, ax=None):
+    """The mean prediction as one column changes."""
+    from .. import plot
+
+    return plot.partial_dependence(views.dependence(c, column, method), ax=ax)
+
+
+def learning_curve(c, method=None, ax=None):
+    """Score against the number of rows to learn from."""
+    from .. import plot
+
+    curve = views.learning(c, method)
+    if not c.metrics[0].greater:  # shown as it is known: less is better
+        turned = (i._replace(mean=-i.mean, low=-i.high, high=-i.low)
+                  for i in curve.intervals)  # fmt: skip
+        curve = curve._replace(
+            train=-curve.train, test=-curve.test, intervals=tuple(turned)
+        )
+    return plot.learning_curve(curve, score=c.metric, ax=ax)

@@ -1,0 +1,117 @@
+"""From what the user hands over to the rows of a comparison.
+
+A file or dataframe becomes a table, a table larger than `max_rows` a sample of its
+rows; roles of columns are read off it or off a schema file; rows without a known
+target, and classes of a single row, are left out and named.
+"""
+
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ..tables import Schema, TableError, count, infer, known_rows, read_table, sample
+from ..tables import notes as reading_notes
+from .data import Data
+
+LARGE = 50_000_000  # bytes of a file above which its rows are counted first
+
+
+class Intake(NamedTuple):
+    """The rows, what they mean, and what was done to them."""
+
+    source: Any  # as the user gave it
+    table: pa.Table
+    schema: Schema
+    data: Data
+    notes: list[str]
+    sampled: int = 0  # rows of the whole table, if these are a sample
+
+
+def take_in(source, target, *, schema=None, max_rows=None, seed=0, **asked) -> Intake:
+    """Read, name and select the rows; `asked` goes to `tables.infer`."""
+    table, sampled = read_or_sample(source, max_rows, seed)
+    notes = list(reading_notes(table))
+    if sampled:
+        notes.append(
+            f"The table has {sampled:,} rows; methods are compared on "
+            f"{table.num_rows:,} of them, drawn at random."
+        )
+    if schema is None:
+        find = lambda t: infer(t, target, **asked)
+    else:
+        find = lambda t: from_file(schema, t, target)
+    first = find(table)
+    table = drop_unknown(table, first, notes)
+    schema = find(table) if table.num_rows else first
+    table, schema = drop_single(table, schema, find, notes)
+    notes += [
+        f"{c.name!r} left out: {c.why}."
+        for c in schema.columns
+        if c.role in ("id", "constant", "other")
+    ]
+    data = Data(
+        schema.frame(table),
+        schema.goal(table),
+        schema.weights(table),
+        schema.groups(table),
+        schema.times(table),
+    )
+    return Intake(source, table, schema, data, notes, sampled)
+
+
+def read_or_sample(source, max_rows, seed) -> tuple[pa.Table, int]:
+    """The table and 0, or a sample and the number of rows it stands for."""
+    path = isinstance(source, str | os.PathLike)
+    large = path and Path(source).is_file() and Path(source).stat().st_size > LARGE
+    if max_rows is not None and large:
+        total = count(source)
+        if total > max_rows:
+            return sample(source, max_rows, seed), total
+    table = read_table(source)
+    if max_rows is not None and table.num_rows > max_rows:
+        return sample(table, max_rows, seed), table.num_rows
+    return table, 0
+
+
+def from_file(schema, table, target) -> Schema:
+    """A schema as given, or read from its file; it must speak of this target."""
+    found = schema if isinstance(schema, Schema) else Schema.read(schema, table)
+    wanted = [target] if isinstance(target, str) else list(target or ())
+    if wanted and wanted not in ([found.target], list(found.targets)):
+        raise TableError(
+            f"The schema is for the target {found.target!r}, not {', '.join(wanted)!r}."
+        )
+    return found
+
+
+def drop_unknown(table, schema, notes) -> pa.Table:
+    """The rows in which the target is known."""
+    present = [n for n in schema.targets if n in table.column_names]
+    known = known_rows(table, present or [schema.target])
+    if known.all():
+        return table
+    if not known.any():
+        raise TableError(f"Column {schema.target!r} is empty.")
+    notes.append(
+        f"{int((~known).sum())} rows without a known {schema.target!r} left out."
+    )
+    return table.filter(pa.array(known))
+
+
+def drop_single(table, schema, find, notes) -> tuple[pa.Table, Schema]:
+    """Without classes of a single row, which cannot be both learned and tested."""
+    if schema.task != "classification":
+        return table, schema
+    y = schema.goal(table)
+    rows = np.bincount(y, minlength=len(schema.classes))
+    if rows.min() >= 2:
+        return table, schema
+    alone = rows[y] < 2
+    notes.append(f"{int(alone.sum())} rows left out: the only ones of their class.")
+    if alone.all():
+        raise TableError("Every class has a single row.")
+    table = table.filter(pa.array(~alone))
+    return table, find(table)

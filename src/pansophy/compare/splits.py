@@ -1,0 +1,362 @@
+"""Folds: stratified, grouped, along time or plain, chosen from the schema and said why.
+
+Every method sees the same folds. In r repeats of k folds each row is held out r times,
+by models that were fitted on rows with which it shares
+
+    nothing             plain; classes in like shares in every fold: stratified
+    no group            rows of one group are in one fold: grouped
+    no later row        training rows come before the test rows: along time; rows of
+                        one moment are on one side, `gap` rows between are left out
+
+A group is what the schema names, and on request rows with the very same inputs as
+well, since a copy of a training row in the test part flatters whatever memorises.
+
+Every part holds every class, both for training and for testing; where some class,
+group or time has too few members for that, there are fewer folds and a note says so,
+or one sentence says why there can be none.
+
+The ratio of test to training rows is what the corrected variance of `statistics`
+needs; along time it differs from fold to fold and the mean is used.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from sklearn.model_selection import (
+    GroupKFold,
+    RepeatedKFold,
+    RepeatedStratifiedKFold,
+    StratifiedGroupKFold,
+)
+
+from ..params import ParameterError
+from ..tables import TableError
+
+MANY = 5000  # groups beyond which chance spreads the classes well enough
+KINDS = ("auto", "plain", "stratified", "grouped", "time")
+
+
+@dataclass(frozen=True)
+class Split:
+    """The folds of a comparison.
+
+    Attributes
+    ----------
+    kind : str
+        "stratified", "plain", "grouped", "stratified grouped" or "time-ordered".
+    why : str
+        The reason, in words.
+    folds : list of (train, test)
+        Row numbers, repeat after repeat.
+    repeats, per_repeat : int
+        Cross-validations, and folds in each.
+    notes : tuple of str
+        What had to give way.
+    """
+
+    kind: str
+    why: str
+    folds: list = field(repr=False)
+    repeats: int = 1
+    notes: tuple[str, ...] = ()
+
+    @property
+    def per_repeat(self) -> int:
+        return len(self.folds) // self.repeats
+
+    @property
+    def ratio(self) -> float:
+        """Test rows over training rows, in the mean of the folds."""
+        return float(np.mean([len(b) / len(a) for a, b in self.folds]))
+
+    def tested(self, n) -> np.ndarray:
+        """Which of n rows are held out in the first repeat: all, but along time."""
+        out = np.zeros(n, dtype=bool)
+        for _, test in self.folds[: self.per_repeat]:
+            out[test] = True
+        return out
+
+    def summary(self) -> dict:
+        return {
+            "kind": self.kind,
+            "why": self.why,
+            "folds": self.per_repeat,
+            "repeats": self.repeats,
+            "ratio": self.ratio,
+            "notes": list(self.notes),
+        }
+
+    def __str__(self):
+        word = "fold" if self.per_repeat == 1 else "folds"
+        many = f"{self.repeats} x " if self.repeats > 1 else ""
+        text = f"{many}{self.per_repeat} {self.kind} {word}: {self.why}."
+        return " ".join([text, *self.notes])
+
+
+def folds_of(y, task, folds, repeats, seed):
+    """[(train, test)] of stratified or plain folds, for all repeats."""
+    kind = RepeatedStratifiedKFold if task == "classification" else RepeatedKFold
+    cut = kind(n_splits=folds, n_repeats=repeats, random_state=seed)
+    return list(cut.split(np.zeros(len(y)), y))
+
+
+def make_splits(
+    data,
+    schema,
+    *,
+    folds=5,
+    repeats=1,
+    seed=0,
+    kind="auto",
+    together=False,
+    gap=0,
+) -> Split:
+    """The folds for some rows.
+
+    Parameters
+    ----------
+    data : Data
+    schema : Schema
+        Names the task, the classes, and the columns of groups and times.
+    folds, repeats : int
+        Along time there are no repeats.
+    kind : {"auto", "plain", "stratified", "grouped", "time"}
+        By default along time if there is a time column, else grouped if there are
+        groups, else stratified for classes and labels, else plain.
+    together : bool
+        Whether rows with the very same inputs stay in one fold.
+    gap : int
+        Rows left out between training and test rows along time.
+    """
+    check(data, kind, folds, repeats, gap)
+    notes: list[str] = []
+    group, why = data.group, f"rows of one {schema.group or 'group'} stay together"
+    if kind in ("plain", "stratified"):
+        group = None
+    if together:
+        copies = duplicate_groups(data.frame)
+        if copies is not None:
+            text = "rows with the same inputs stay together"
+            why = text if group is None else f"{why}, and {text}"
+            group = copies if group is None else merged(group, copies)
+    along = kind == "time" or (kind == "auto" and data.time is not None)
+    labels = strata(data.y, schema.task, folds) if kind != "plain" else None
+    if along:
+        return time_ordered(data, schema, group, folds, repeats, gap, notes)
+    if group is not None:
+        return grouped(data, schema, group, labels, folds, repeats, seed, why, notes)
+    n = len(data)
+    if labels is None:
+        folds = enough_rows(n, folds)
+        why = "as asked" if kind == "plain" else "the target is a number"
+        return Split("plain", why, folds_of(data.y, "", folds, repeats, seed), repeats)
+    folds = enough_of_each(labels, schema, folds, notes)
+    enough_rows(n, folds)
+    cut = folds_of(labels, "classification", folds, repeats, seed)
+    why = "every fold has its share of each class"
+    if schema.task == "multilabel":
+        why = "every fold has its share of each combination of labels"
+    return Split("stratified", why, cut, repeats, tuple(notes))
+
+
+def check(data, kind, folds, repeats, gap):
+    if kind not in KINDS:
+        raise ParameterError(f"split must be one of {', '.join(KINDS)}, got {kind!r}.")
+    for name, value, least in (
+        ("folds", folds, 2), ("repeats", repeats, 1), ("gap", gap, 0)
+    ):  # fmt: skip
+        if not isinstance(value, int | np.integer) or value < least:
+            text = f"{name} must be a whole number of at least {least}"
+            raise ParameterError(f"{text}, got {value!r}.")
+    if kind == "grouped" and data.group is None:
+        raise TableError("Grouped folds need a column of groups; name one.")
+    if kind == "time" and data.time is None:
+        raise TableError("Folds along time need a column of times; name one.")
+    for name in ("group", "time"):
+        values = getattr(data, name)
+        if values is not None and values.dtype.kind == "f" and np.isnan(values).any():
+            where = int(np.flatnonzero(np.isnan(values))[0]) + 1
+            raise TableError(f"The {name} of row {where} is missing.")
+
+
+def enough_rows(n, folds) -> int:
+    if n < 2 * folds:
+        raise TableError(
+            f"{n} rows are too few for {folds} folds; at least {2 * folds} are needed."
+        )
+    return folds
+
+
+# --- classes -----------------------------------------------------------------------
+
+
+def strata(y, task, folds) -> np.ndarray | None:
+    """Codes whose shares every fold should have."""
+    if task == "classification":
+        return y
+    if task != "multilabel":
+        return None
+    _, code = np.unique(np.asarray(y), axis=0, return_inverse=True)
+    code = code.ravel()
+    rare = np.bincount(code)[code] < folds
+    code = np.where(rare, code.max() + 1, code)  # rare combinations go as one
+    _, code, counts = np.unique(code, return_inverse=True, return_counts=True)
+    return np.zeros_like(code) if counts.min() < folds else code
+
+
+def class_name(schema, code) -> str:
+    known = code < len(schema.classes)
+    return repr(schema.classes[code] if known else int(code))
+
+
+def enough_of_each(labels, schema, folds, notes) -> int:
+    """Fewer folds where a class is too rare to be in each."""
+    counts = np.bincount(labels)
+    rare = int(np.argmin(np.where(counts > 0, counts, counts.max() + 1)))
+    fewest = int(counts[rare])
+    if fewest < 2:
+        raise TableError(
+            f"Class {class_name(schema, rare)} has one row, which cannot be both "
+            "learned from and tested on."
+        )
+    if fewest < folds:
+        notes.append(
+            f"{fewest} folds, since class {class_name(schema, rare)} has {fewest} rows."
+        )
+    return min(folds, fewest)
+
+
+def lacking(cut, y, schema) -> str:
+    """The class that some part of some fold lacks, or nothing."""
+    if schema.task != "classification":
+        return ""
+    every = np.unique(y)
+    for parts in cut:
+        for rows in parts:
+            missing = np.setdiff1d(every, y[rows])
+            if len(missing):
+                return class_name(schema, int(missing[0]))
+    return ""
+
+
+# --- groups ------------------------------------------------------------------------
+
+
+def grouped(data, schema, group, labels, folds, repeats, seed, why, notes) -> Split:
+    """Folds of whole groups, with like shares of the classes as far as that goes."""
+    _, group = np.unique(group, return_inverse=True)
+    total, asked = int(group.max()) + 1, folds
+    if total < 2:
+        raise TableError("All rows are of one group, so that none can be held out.")
+    y = data.y
+    if schema.task == "classification":
+        pairs = np.unique(np.column_stack([y, group]), axis=0)
+        spread = np.bincount(pairs[:, 0].astype(int))
+        thin = int(np.argmin(np.where(spread > 0, spread, spread.max() + 1)))
+        if spread[thin] < 2:
+            raise TableError(
+                f"Class {class_name(schema, thin)} is found in one group only, so that "
+                "no fold can both learn it and test it."
+            )
+        folds = min(folds, int(spread[thin]))
+    folds = min(folds, total)
+    balanced = labels is not None and total <= MANY
+    cut: list = []
+    for k in range(folds, 1, -1):
+        cut = group_folds(len(y), labels if balanced else None, group, k, repeats, seed)
+        if not lacking(cut, y, schema):
+            break
+    else:
+        raise TableError(
+            f"The groups cannot be dealt so that class {lacking(cut, y, schema)} is in "
+            "every part; a class needs to be in several groups."
+        )
+    if k < asked:
+        notes.append(f"{k} folds, since there are too few groups for {asked}.")
+    kind = "stratified grouped" if balanced else "grouped"
+    return Split(kind, why, cut, repeats, tuple(notes))
+
+
+def group_folds(n, labels, group, folds, repeats, seed) -> list:
+    cut = []
+    for r in range(repeats):
+        state = np.random.RandomState([seed, r])
+        if labels is None:
+            way = GroupKFold(folds, shuffle=True, random_state=state)
+        else:
+            way = StratifiedGroupKFold(folds, shuffle=True, random_state=state)
+        cut += way.split(np.zeros(n), labels, group)
+    return cut
+
+
+def duplicate_groups(frame) -> np.ndarray | None:
+    """A code for each different row of inputs; None if all rows differ."""
+    columns = [np.where(np.isnan(frame.values), np.inf, frame.values) + 0.0]
+    for text in frame.texts:
+        codes = text.dictionary_encode()
+        codes = codes.combine_chunks() if hasattr(codes, "chunks") else codes
+        columns.append(codes.indices.fill_null(-1).to_numpy(False)[:, None])
+    rows = np.ascontiguousarray(np.column_stack(columns), dtype=float)
+    one = rows.view([("", np.void, rows.shape[1] * 8)]).ravel()
+    found, code = np.unique(one, return_inverse=True)
+    return None if len(found) == len(rows) else code.ravel()
+
+
+def merged(a, b) -> np.ndarray:
+    """Codes of rows that are linked by either grouping, however far around."""
+    _, a = np.unique(a, return_inverse=True)
+    _, b = np.unique(b, return_inverse=True)
+    start = int(a.max()) + 1
+    size = start + int(b.max()) + 1
+    links = coo_array((np.ones(len(a)), (a, b + start)), shape=(size, size))
+    _, part = connected_components(links, directed=False)
+    return part[a]
+
+
+# --- time --------------------------------------------------------------------------
+
+
+def time_ordered(data, schema, group, folds, repeats, gap, notes) -> Split:
+    """Forward chaining: each part is predicted from all that came before it."""
+    column = schema.time or "time"
+    order = np.argsort(data.time, kind="stable")
+    t = data.time[order]
+    if t[0] == t[-1]:
+        raise TableError(f"All rows have the same {column}; there is no order in them.")
+    if repeats > 1:
+        notes.append("No repeats, since time runs once.")
+    enough_rows(len(t), folds)
+    cut, missing = [], ""
+    for k in range(folds, 1, -1):
+        cut = chained(order, t, k, gap, group)
+        missing = lacking(cut, data.y, schema)
+        if len(cut) == k and not missing:
+            break
+    else:
+        text = f"The rows cannot be cut along {column} into parts that can be tested"
+        why = f": class {missing} is not in all of them" if missing else ""
+        raise TableError(text + why + ".")
+    if k < folds:
+        gone = lacking(chained(order, t, folds, gap, group), data.y, schema)
+        few = f"a part without class {gone}" if gone else "too few different times"
+        notes.append(f"{k} folds, since with {folds} there would be {few}.")
+    why = f"rows have an order in {column}, and later ones are predicted from earlier"
+    return Split("time-ordered", why, cut, 1, tuple(notes))
+
+
+def chained(order, t, folds, gap, group) -> list:
+    """[(train, test)] along time; rows of one moment are never parted."""
+    at = [round(i * len(t) / (folds + 1)) for i in range(1, folds + 1)]
+    starts = np.unique(np.searchsorted(t, t[at], side="left"))
+    starts = starts[starts > 0]
+    ends = [*starts[1:], len(t)]
+    cut = []
+    for start, end in zip(starts, ends):
+        test, train = order[start:end], order[: max(start - gap, 0)]
+        if group is not None:
+            train = train[~np.isin(group[train], group[test])]
+        if len(train) and len(test):
+            cut.append((np.sort(train), np.sort(test)))
+    return cut

@@ -1,0 +1,176 @@
+"""What an estimator lacks for a task, put around it.
+
+*Scored* turns the scores of a classifier into probabilities, by a map fitted to rows
+held out of inner folds (`calibration`; Platt's sigmoid for two classes, a temperature
+for more), since scores of rows that were fitted look surer than they are. *Floor*
+keeps predicted counts above zero, where the deviance of a count that happens is
+infinite. *Labels* gives the probability of yes for each of several labels in one
+matrix, from one model that knows several labels or from one model a label.
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from ..base import Classifier, Estimator, Regressor
+from .calibration import Calibration, fit_calibration
+from .inner import inner_folds
+
+LEAST = 0.01  # of the mean count: how small a predicted count may get
+
+
+def weights_for(model, sample_weight) -> dict:
+    """The weights as an argument of `fit`, where it takes them."""
+    if sample_weight is None or not has_fit_parameter(model, "sample_weight"):
+        return {}
+    return {"sample_weight": sample_weight}
+
+
+@dataclass(eq=False, repr=False)
+class Scored(Classifier, Estimator):
+    """A classifier with a `decision_function` only, given probabilities.
+
+    Parameters
+    ----------
+    model : classifier
+    cv : int or list of (train, test)
+        Inner folds; a fold whose training rows lack a class is left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.compare.wrappers import Scored
+    >>> from pansophy.svm import LinearSVC
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 1)); y = rng.random(500) < 1 / (1 + np.exp(-X[:, 0]))
+    >>> model = Scored(LinearSVC()).fit(X, y)
+    >>> bool(abs(model.predict_proba([[1.0]])[0, 1] - 0.73) < 0.05)
+    True
+    """
+
+    model: Any = None
+    _: KW_ONLY
+    cv: Any = 5
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_, y = np.unique(y, return_inverse=True)
+        k = len(self.classes_)
+        w = None if sample_weight is None else np.asarray(sample_weight)
+        cut = self.cv if isinstance(self.cv, list) else inner_folds(y, self.cv)
+        cut = [(a, b) for a, b in cut if len(np.unique(y[a])) == k and len(b)]
+        scores = [scores_of(self._fitted(X, y, w, a), X[b]) for a, b in cut]
+        self.scale_, self.map_ = 1.0, Calibration("none")
+        if scores:
+            S, rows = np.concatenate(scores), np.concatenate([b for _, b in cut])
+            self.scale_ = float(S.std()) or 1.0
+            how = "sigmoid" if k == 2 else "temperature"
+            v = None if w is None or not w[rows].sum() > 0 else w[rows]
+            self.map_ = fit_calibration(self._raw(S), y[rows], how, v)
+        self.model_ = self._fitted(X, y, w, slice(None))
+        return self
+
+    def _fitted(self, X, y, w, rows):
+        part = None if w is None else w[rows]
+        model = clone(self.model)
+        return model.fit(X[rows], y[rows], **weights_for(model, part))
+
+    def _raw(self, S):
+        """Probabilities as if scores were log odds; the map mends them."""
+        S = S / self.scale_
+        return expit(S) if S.ndim == 1 else softmax(S, axis=1)
+
+    def predict_proba(self, X) -> np.ndarray:
+        p = self.map_.apply(self._raw(scores_of(self.model_, X)))
+        return p if p.ndim == 2 else np.column_stack([1 - p, p])
+
+    def predict(self, X) -> np.ndarray:
+        return self.classes_[self.predict_proba(X).argmax(1)]
+
+
+def scores_of(model, X) -> np.ndarray:
+    """(n,) for two classes, else (n, k)."""
+    return np.asarray(model.decision_function(X), dtype=float)
+
+
+@dataclass(eq=False, repr=False)
+class Floor(Regressor, Estimator):
+    """A regressor whose predictions are at least a small share of the mean.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from pansophy.compare.wrappers import Floor
+    >>> model = Floor(LinearRegression()).fit([[0.0], [1.0], [2.0]], [0, 1, 5])
+    >>> model.predict([[-9.0], [1.0]])
+    array([0.02, 2.  ])
+    """
+
+    model: Any = None
+
+    def fit(self, X, y, sample_weight=None):
+        self.model_ = clone(self.model)
+        self.model_.fit(X, y, **weights_for(self.model_, sample_weight))
+        mean = float(np.average(y, weights=sample_weight))
+        self.floor_ = max(LEAST * mean, 1e-12)
+        return self
+
+    def predict(self, X) -> np.ndarray:
+        return np.maximum(np.ravel(self.model_.predict(X)), self.floor_)
+
+
+@dataclass(eq=False, repr=False)
+class Labels(Classifier, Estimator):
+    """Several yes-or-no labels: `predict_proba` is the chance of yes, (n, L).
+
+    Parameters
+    ----------
+    model : classifier
+    native : bool
+        Whether it takes several labels at once; if not, one model is fitted a label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.compare.wrappers import Labels
+    >>> from pansophy.tree import DecisionTreeClassifier
+    >>> X = np.arange(8.0)[:, None]
+    >>> Y = np.c_[X > 3, X % 8 > 9].astype(int)
+    >>> Labels(DecisionTreeClassifier(), native=True).fit(X, Y).predict_proba(X[:5])
+    array([[0., 0.], [0., 0.], [0., 0.], [0., 0.], [1., 0.]])
+    """
+
+    model: Any = None
+    _: KW_ONLY
+    native: bool = False
+
+    def fit(self, X, y, sample_weight=None):
+        y = np.asarray(y)
+        self.n_labels_ = y.shape[1]
+        self.constant_ = np.array([np.mean(c) if len(set(c)) < 2 else -1 for c in y.T])
+        self.classes_ = [np.array([0, 1])] * y.shape[1]
+        learned = [j for j in range(y.shape[1]) if self.constant_[j] < 0]
+        whole = self.native and len(learned) == y.shape[1] > 1
+        targets = [y] if whole else [y[:, j] for j in learned]
+        self.models_ = [
+            (m := clone(self.model)).fit(X, t, **weights_for(m, sample_weight))
+            for t in targets
+        ]
+        return self
+
+    def predict_proba(self, X) -> np.ndarray:
+        if len(self.models_) == 1 < self.n_labels_ == np.sum(self.constant_ < 0):
+            p = self.models_[0].predict_proba(X)
+            return p if isinstance(p, np.ndarray) else np.stack([q[:, 1] for q in p], 1)
+        out = np.empty((len(X), self.n_labels_))
+        out[:] = self.constant_
+        learned = np.flatnonzero(self.constant_ < 0)
+        for j, model in zip(learned, self.models_):
+            out[:, j] = model.predict_proba(X)[:, 1]
+        return out
+
+    def predict(self, X) -> np.ndarray:
+        return (self.predict_proba(X) > 0.5).astype(int)

@@ -1,0 +1,230 @@
+"""The columns of any table as plain arrays, for everything that looks at data.
+
+`view` reads a table once. A column of numbers, dates or yes/no has `numbers` (n,), NaN
+where missing, dates as seconds since 1970; a column of text has `codes` (n,) into its
+`levels`, -1 where missing; so has whatever else a table can hold, by how it prints.
+Numbers and dates that are written as text (`tables.roles`) have both. Nothing is
+learned from the target here.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..core.random import rng_from
+from ..tables import TableError, read_table
+from ..tables.roles import find_role
+from ..tables.targets import near
+from ..tables.values import is_date, is_number, is_text, numbers, plain
+
+DAY = 86400.0
+HUGE = 1e150  # beyond it squares overflow
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """One column; `numbers` or `codes` are there."""
+
+    name: str
+    kind: str  # "number", "date", "yes/no", "text", "other" or "empty"
+    type: str  # as Arrow calls it
+    numbers: Any = None  # array or None
+    codes: Any = None
+    levels: tuple = ()
+    infinite: int = 0  # numbers infinite or HUGE, which count as missing
+    role: str = ""  # "id" where a column only names the rows
+
+    def __len__(self):
+        return len(self.codes if self.numbers is None else self.numbers)
+
+    @property
+    def missing(self) -> np.ndarray:
+        return self.codes < 0 if self.numbers is None else np.isnan(self.numbers)
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are whole numbers by type."""
+        return self.kind == "number" and "int" in self.type
+
+    @property
+    def categorical(self) -> bool:
+        return self.kind in ("text", "other")
+
+    def take(self, rows) -> "Values":
+        pick = lambda a: None if a is None else a[rows]
+        return replace(self, numbers=pick(self.numbers), codes=pick(self.codes))
+
+    def labelled(self) -> np.ndarray:
+        """Codes 0, 1, ... of the different values, -1 where missing."""
+        if self.numbers is None:
+            return self.codes
+        out = np.full(len(self), -1)
+        known = ~self.missing
+        out[known] = np.unique(self.numbers[known], return_inverse=True)[1]
+        return out
+
+    def show(self, value) -> str:
+        """A value of this column in words."""
+        if self.kind == "date":
+            return str(np.datetime64(int(value), "s")).replace("T00:00:00", "")
+        return f"{value:.6g}" if self.numbers is not None else repr(str(value))
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """n rows of columns."""
+
+    n: int
+    columns: tuple[Values, ...]
+
+    @property
+    def names(self) -> list[str]:
+        return [c.name for c in self.columns]
+
+    def __getitem__(self, name) -> Values:
+        for c in self.columns:
+            if c.name == name:
+                return c
+        raise TableError(near(name, self.names))
+
+    def take(self, rows) -> "View":
+        return View(len(rows), tuple(c.take(rows) for c in self.columns))
+
+    def without(self, names) -> "View":
+        return View(self.n, tuple(c for c in self.columns if c.name not in names))
+
+    def sample(self, limit, random_state=0) -> "View":
+        """At most `limit` rows, drawn at random and kept in order."""
+        rows = sample_rows(self.n, limit, random_state)
+        return self if rows is None else self.take(rows)
+
+
+def sample_rows(n, limit, random_state=0) -> np.ndarray | None:
+    """Rows of a random sample in their order; None if all fit."""
+    if limit is None or n <= limit:
+        return None
+    return np.sort(rng_from(random_state).choice(n, limit, replace=False))
+
+
+def view(table) -> View:
+    """The columns of a table, a path, a data frame, an array or a View as it is."""
+    if isinstance(table, View):
+        return table
+    table = arrow(table)
+    return View(table.num_rows, tuple(read(table.column(n), n) for n in names(table)))
+
+
+def arrow(table) -> pa.Table:
+    """An Arrow table; columns of an array are called x0, x1, ..."""
+    if isinstance(table, (list, tuple, np.ndarray)):
+        try:
+            X = np.asarray(table)
+        except ValueError as error:
+            raise TableError("The rows of the table differ in length.") from error
+        if X.ndim != 2 or 0 in X.shape:
+            raise TableError(f"An array must have rows and columns, got {X.shape}.")
+        table = pa.table({f"x{j}": plain_array(X[:, j]) for j in range(X.shape[1])})
+    return read_table(table)
+
+
+def plain_array(x):
+    try:
+        return pa.array(x, from_pandas=True)
+    except pa.ArrowException:  # numbers and text in one column
+        return pa.array([None if v is None else str(v) for v in x])
+
+
+def names(table) -> list[str]:
+    return list(table.column_names)
+
+
+def read(column, name) -> Values:
+    """One Arrow column."""
+    column, t = plain(column), pa.types
+    kind = column.type
+    if t.is_null(kind) or column.null_count == len(column):
+        return Values(name, "empty", str(kind), np.full(len(column), np.nan))
+    if is_text(kind):
+        return read_text(column, name)
+    if is_date(kind):
+        return Values(name, "date", str(kind), numbers(column, name))
+    if is_number(kind) or t.is_boolean(kind) or t.is_time(kind) or t.is_duration(kind):
+        x = numbers(column, name)
+        infinite = 0
+        if t.is_floating(kind) and np.isnan(x).sum() > column.null_count:
+            infinite = int(np.isinf(np.asarray(column.to_numpy(), float)).sum())
+        x[np.abs(x) < 1 / HUGE] = 0.0  # beyond it squares vanish
+        huge = np.abs(x) > HUGE
+        if huge.any():
+            x[huge], infinite = np.nan, infinite + int(huge.sum())
+        word = "yes/no" if t.is_boolean(kind) else "number"
+        role = find_role(column, name).role if t.is_integer(kind) else ""
+        return Values(name, word, str(kind), x, infinite=infinite, role=role)
+    printed = [None if v is None else repr(v) for v in column.to_pylist()]
+    return Values(name, "other", str(kind), None, *encoded(pa.array(printed)))
+
+
+def read_text(column, name) -> Values:
+    """Words, or numbers and dates that are written as text."""
+    codes, levels = encoded(column)
+    role, kind = find_role(column, name), str(column.type)
+    if role.form:
+        x = numbers(column, name, role.form, role.missing)
+        word = "date" if role.role == "date" else "number"
+        return Values(name, word, kind, x, codes, levels, role=role.role)
+    return Values(name, "text", kind, None, codes, levels, role=role.role)
+
+
+def encoded(column):
+    """Codes of texts and the texts."""
+    whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    if isinstance(whole, pa.ChunkedArray):  # too large for one array
+        whole = pa.concat_arrays([c.cast(pa.large_string()) for c in whole.chunks])
+    found = whole.dictionary_encode()
+    codes = found.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return codes.astype(np.int64), tuple(found.dictionary.to_pylist())
+
+
+def matrix(seen: View, most_levels=10):
+    """(M, owners): columns scaled to median 0 and like spread, missing as the median.
+
+    Categories of few levels give a column a level; those of many, constants and empty
+    columns are left out. Heavy tails are drawn in, so that no column rules distances.
+    """
+    parts, owners = [], []
+    for c in seen.columns:
+        if c.categorical:
+            k = len(c.levels)
+            if 2 <= k <= most_levels:
+                one_hot = (c.codes[:, None] == np.arange(k)).astype(float)
+                parts.append((one_hot - one_hot.mean(0)) * np.sqrt(2.0))
+                owners += [c.name] * k
+            continue
+        x = scaled(c.numbers)
+        if x is not None:
+            parts.append(x[:, None])
+            owners.append(c.name)
+    return (np.hstack(parts) if parts else np.zeros((seen.n, 0))), owners
+
+
+def scaled(x, reach=8.0):
+    """Robust scores of numbers, beyond `reach` growing as a logarithm."""
+    known = x[~np.isnan(x)]
+    size = spread(known)
+    if not size > 0:
+        return None
+    z = np.where(np.isnan(x), 0.0, (x - np.median(known)) / size)
+    far = np.abs(z) > reach
+    z[far] = np.sign(z[far]) * reach * (1 + np.log(np.abs(z[far]) / reach))
+    return z
+
+
+def spread(x) -> float:
+    """The standard deviation of the middle half of a normal sample; of all if 0."""
+    if len(x) < 2:
+        return 0.0
+    low, high = np.quantile(x, [0.25, 0.75])
+    size = float(high - low) / 1.349
+    return size if size > 0 else float(np.std(x))

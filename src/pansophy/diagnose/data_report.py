@@ -1,0 +1,107 @@
+"""The bad-data kit: constant, repeated, missing, leaking and odd columns at once."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from .column_checks import check_columns
+from .columns import view
+from .duplicates import duplicates
+from .findings import Finding, by_severity, plain
+from .findings import tell as told
+from .leaks import find_leaks
+from .outliers import check_outliers
+from .related_columns import Association, check_related
+
+LEAKS = (
+    "target copy", "target encoding", "missingness leak", "near-perfect column",
+    "ordering id", "future dates", "target sum", "deciding group",
+)  # fmt: skip
+SAMPLE = 20_000  # rows behind associations and leaks
+
+
+@dataclass(frozen=True)
+class DataReport:
+    """Names of columns by what is wrong with them, and all findings."""
+
+    rows: int
+    columns: int
+    constant: list[str]
+    duplicate: list[tuple[str, str]]  # (column, the one it copies)
+    missing: dict[str, float]  # shares, most first
+    leaking: list[str]
+    odd_scale: list[str]
+    repeated_rows: int
+    findings: list[Finding]
+
+    def to_dict(self) -> dict[str, Any]:
+        out = {**vars(self), "findings": [f._asdict() for f in self.findings]}
+        return plain(out)
+
+    def __str__(self):
+        lists = [
+            ("constant", self.constant),
+            ("copies of another column", [a for a, _ in self.duplicate]),
+            ("missing values", [f"{n} {s:.1%}" for n, s in self.missing.items()]),
+            ("leaking the target", self.leaking),
+            ("odd scale", self.odd_scale),
+        ]
+        lines = [f"{self.rows} rows, {self.columns} columns."]
+        lines += [f"{what}: {', '.join(names)}" for what, names in lists if names]
+        return "\n".join([*lines, told(self.findings)])
+
+
+def data_report(table, target=None, *, random_state=0) -> DataReport:
+    """What is wrong with the columns and rows of a table.
+
+    Parameters
+    ----------
+    table : path, dataframe, Arrow table, dict of columns or array
+    target : str or list of str, optional
+        Leaks are looked for if it is given.
+    random_state : seed
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.diagnose import data_report
+    >>> rng = np.random.default_rng(0)
+    >>> y, x = rng.normal(size=100), rng.normal(size=100)
+    >>> table = {"one": [1] * 100, "x": x, "again": x, "cents": 100 * y, "y": y}
+    >>> print(data_report(table, "y"))
+    100 rows, 5 columns.
+    constant: one
+    copies of another column: again
+    leaking the target: cents
+    alarm: 'cents' is a copy of the target 'y' on another scale (r = 1.000000).
+    warning: 'again' is a copy of 'x': one of them adds nothing.
+    note: 'one' is constant: 1 in all 100 rows.
+    """
+    seen = view(table)
+    targets = [target] if isinstance(target, str) else list(target or ())
+    inputs = seen.without(targets)
+    found = check_columns(seen) + check_outliers(inputs)
+    found += check_related(inputs, Association(inputs.sample(SAMPLE, random_state)))
+    copies = duplicates(seen, target, random_state=random_state)
+    found += copies.findings
+    if targets:
+        found += find_leaks(seen, targets, rows=SAMPLE, random_state=random_state)
+    found = by_severity(found)
+    named = lambda *kinds: [f.column for f in found if f.kind in kinds and f.column]
+    shares = {c.name: float(c.missing.mean()) for c in seen.columns}
+    shares = {n: s for n, s in sorted(shares.items(), key=lambda kv: -kv[1]) if s > 0}
+    grave = [str(f.column) for f in found if f.kind in LEAKS and f.severity == "alarm"]
+    return DataReport(
+        seen.n,
+        len(seen.columns),
+        named("constant", "nearly constant", "empty"),
+        [
+            (str(f.column), f.facts["of"])
+            for f in found
+            if f.kind == "duplicated column"
+        ],
+        shares,
+        list(dict.fromkeys(grave)),
+        named("odd scale"),
+        copies.exact + copies.near,
+        found,
+    )

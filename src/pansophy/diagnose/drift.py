@@ -1,0 +1,243 @@
+"""Has the data changed? Column by column, and as a whole.
+
+    numbers      D = max |F_old - F_new|, Kolmogorov and Smirnov                 (1)
+    categories   chi2 of the two rows of counts; size: half the sum of the
+                 absolute differences of shares, the share of rows that moved    (2)
+    missing      the difference of the shares of missing values                  (3)
+    as a whole   a classifier that tells old from new, and MMD (`two_sample`)
+
+Tests are corrected by Holm over all columns; as large tables find every trifle, a
+change must also move a tenth of the rows (D or (2) at least 0.1) to be called drift.
+Changes of form come first: columns that are gone, new, of another type or unit, levels
+never seen.
+
+A `Reference` keeps what is needed of the old table in a few numbers (256 quantiles or
+the shares of levels), so that a saved model can check new rows without the old ones.
+
+Refs      [Rabanser2019]
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.stats
+
+from .columns import View, matrix, sample_rows, view
+from .duplicates import row_keys
+from .findings import Finding, by_severity, finding, plain
+from .intervals import Interval, holm
+from .runtime import (
+    Law,
+    Reference,
+    combined,
+    mismatches,
+    reference_of,
+)
+from .two_sample import Discrepancy, mmd, separation
+
+MOVED, LARGE = 0.1, 0.3
+GONE = 0.05  # change of the share of missing values
+
+
+class ColumnDrift(NamedTuple):
+    """One column, old against new."""
+
+    column: str
+    test: str  # "KS", "chi2" or "missing"
+    size: float  # share of rows that moved
+    p: float  # after Holm
+    drifted: bool
+    about: str  # what changed, in words
+
+    def __str__(self):
+        return f"{self.column!r} drifted: {self.about} ({self.test}, p = {self.p:.2g})."
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Changes of form, of columns and of the whole."""
+
+    rows: tuple[int, int]
+    form: tuple[Finding, ...]
+    columns: tuple[ColumnDrift, ...]  # drifted ones first, by size
+    auc: Interval | None  # old against new out of fold; 0.5 is no difference
+    discrepancy: Discrepancy | None
+
+    @property
+    def drifted(self) -> list[str]:
+        return list(dict.fromkeys(c.column for c in self.columns if c.drifted))
+
+    @property
+    def found(self) -> bool:
+        return bool(self.findings)
+
+    @property
+    def findings(self) -> list[Finding]:
+        return by_severity(tell(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        return plain(asdict(self))
+
+    def __str__(self):
+        lines = [f.text for f in self.findings] or ["No drift was found."]
+        if self.auc is not None:
+            lines.append(f"A classifier tells old from new with AUC {self.auc}.")
+        if self.discrepancy is not None:
+            lines.append(f"{self.discrepancy}.")
+        return "\n".join(lines)
+
+
+def drift(
+    reference, table, *, ignore=(), whole=True, rows=2000, level=0.05, random_state=0
+) -> Drift:
+    """Compare new rows with old ones.
+
+    Parameters
+    ----------
+    reference : path, dataframe, Arrow table, dict of columns, array or Reference
+        The old rows, or what `reference_of` kept of them.
+    table : as before
+        The new rows.
+    ignore : names of columns
+    whole : bool
+        Whether rows are compared as a whole too; needs the old rows.
+    rows : int
+        Rows of each side that are compared as a whole.
+    level : float
+        Chance of a false finding over all columns.
+    random_state : seed
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.diagnose import drift
+    >>> rng = np.random.default_rng(0)
+    >>> old = {"a": rng.normal(size=500), "b": rng.normal(size=500)}
+    >>> new = {"a": rng.normal(1.0, size=500), "b": rng.normal(size=500)}
+    >>> print(drift(old, new, whole=False))
+    'a' drifted: median -0.0502025 became 1.1242 (KS, p = 2.6e-38).
+    """
+    old = reference if isinstance(reference, Reference) else view(reference)
+    kept = old if isinstance(old, Reference) else reference_of(old, values=None)
+    new = view(table).without(ignore)
+    form = tuple(f for f in mismatches(kept, new) if f.column not in ignore)
+    found = []
+    for c in new.columns:
+        law = kept.columns.get(c.name)
+        if law is not None and c.name not in ignore:
+            found += list(changes(law, c))
+    p = holm(np.array([f.p for f in found])) if found else []
+    done = [
+        f._replace(p=float(q), drifted=f.drifted and q < level)
+        for f, q in zip(found, p)
+    ]
+    done.sort(key=lambda f: (not f.drifted, -f.size))
+    auc = distance = None
+    if whole and isinstance(old, View) and min(old.n, new.n) >= 20:
+        auc, distance = as_a_whole(old, new, rows, random_state)
+    return Drift((kept.rows, new.n), form, tuple(done), auc, distance)
+
+
+def changes(law: Law, c):
+    """Tests of one column."""
+    gone = float(c.missing.mean())
+    n, m = law.rows, len(c)
+    k = [round(law.missing * n), int(c.missing.sum())]
+    p = proportions(k, [n, m])
+    words = f"missing values went from {law.missing:.1%} to {gone:.1%}"
+    big = abs(gone - law.missing) >= GONE
+    yield ColumnDrift(c.name, "missing", abs(gone - law.missing), p, big, words)
+    if gone == 1.0 or law.missing == 1.0 or law.categorical != c.categorical:
+        return
+    if law.categorical:
+        yield by_levels(law, c)
+    else:
+        yield by_values(law, c)
+
+
+def proportions(k, n) -> float:
+    """Two shares, by the pooled normal test."""
+    share = sum(k) / sum(n)
+    error = np.sqrt(share * (1 - share) * (1 / n[0] + 1 / n[1]))
+    return (
+        float(2 * scipy.stats.norm.sf(abs(k[0] / n[0] - k[1] / n[1]) / error))
+        if (error > 0)
+        else 1.0
+    )
+
+
+def by_values(law, c) -> ColumnDrift:
+    """Eq. (1), for a sample against quantiles or another sample."""
+    x = np.sort(c.numbers[~c.missing])
+    old = law.values
+    n, m = max(round(law.rows * (1 - law.missing)), 1), len(x)
+    grid = np.concatenate([old, x])
+    F = np.searchsorted(old, grid, side="right") / len(old)
+    G = np.searchsorted(x, grid, side="right") / m
+    D = float(np.abs(F - G).max())
+    slack = 0.5 / len(old) if len(old) < n else 0.0  # quantiles know F up to this
+    D = max(D - slack, 0.0)
+    p = float(scipy.stats.kstwo.sf(D, max(round(n * m / (n + m)), 1))) if D > 0 else 1.0
+    words = f"median {c.show(np.median(old))} became {c.show(np.median(x))}"
+    if abs(np.median(old) - np.median(x)) < 0.2 * np.std(old):
+        wide = [np.subtract(*np.quantile(v, [0.9, 0.1])) for v in (old, x)]
+        if c.kind == "number":
+            words = f"its spread (10 to 90 %) went from {wide[0]:.4g} to {wide[1]:.4g}"
+    return ColumnDrift(c.name, "KS", D, p, D >= MOVED, words)
+
+
+def by_levels(law, c) -> ColumnDrift:
+    """Eq. (2); rare levels are put together."""
+    n = max(round(law.rows * (1 - law.missing)), 1)
+    counts = np.bincount(c.codes[c.codes >= 0], minlength=len(c.levels))
+    new = {v: k for v, k in zip(c.levels, counts.tolist()) if k}
+    m = max(sum(new.values()), 1)
+    words = list(dict.fromkeys([*law.shares, *new]))
+    table = np.array([[law.shares.get(w, 0.0) * n, new.get(w, 0)] for w in words]).T
+    gap = table[1] / m - table[0] / n
+    size = float(np.abs(gap).sum() / 2)
+    expected = table.sum(0)
+    rare = expected < 10
+    part = np.column_stack([table[:, ~rare], table[:, rare].sum(1)])
+    part = part[:, part.sum(0) > 0]
+    p = 1.0
+    if part.shape[1] > 1:
+        fit = np.outer(part.sum(1), part.sum(0)) / part.sum()
+        p = float(
+            scipy.stats.chi2.sf(((part - fit) ** 2 / fit).sum(), part.shape[1] - 1)
+        )
+    at = int(np.abs(gap).argmax())
+    about = f"{words[at]!r} went from {table[0, at] / n:.1%} to {table[1, at] / m:.1%}"
+    return ColumnDrift(c.name, "chi2", size, p, size >= MOVED, about)
+
+
+def as_a_whole(old, new, rows, seed):
+    """The area of a classifier and MMD over the columns that both have."""
+    cut = lambda v: v if sample_rows(v.n, rows, seed) is None else v.sample(rows, seed)
+    old, new = cut(old), cut(new)
+    both = combined(old, new)
+    M, _ = matrix(both)
+    holes = [c.missing for c in both.columns]
+    holes = [h.astype(float) for h in holes if 0 < h.sum() < len(h)]
+    M = np.column_stack([M, *holes]) if holes else M
+    if M.shape[1] == 0:
+        return None, None
+    X, Z = M[: old.n], M[old.n :]
+    auc = separation(X, Z, keys=row_keys(both), random_state=seed)
+    return auc, mmd(X, Z, random_state=seed)
+
+
+def tell(d):
+    yield from d.form
+    for c in d.columns:
+        if c.drifted:
+            grave = "warning" if c.size >= LARGE or c.test == "missing" else "note"
+            yield finding("drift", grave, str(c), column=c.column, size=c.size, p=c.p)
+    if d.auc is not None and d.auc.low > 0.5 and d.auc.mean >= 0.55:
+        text = (
+            f"Old and new rows can be told apart with AUC {d.auc} (0.5 would be no "
+            "difference)."
+        )
+        grave = "warning" if d.auc.mean >= 0.7 else "note"
+        yield finding("drift", grave, text, auc=d.auc.mean, low=d.auc.low)

@@ -1,0 +1,117 @@
+"""Columns made from the answers: mean targets of groups.
+
+An honest column x of few values has group means m_v of the target, over the c_v rows
+with x = v, that scatter about any smooth line. With variance s^2 within groups,
+
+    sum_v c_v (m_v - a - b v)^2 / s^2  ~  chi2(L - 2)   or more                  (1)
+
+over its L values. If x was made as the mean of y over some groups the means lie on the
+line exactly, so the sum is too small: a lower tail below 1e-6 is no accident. Rounding
+and shrinkage to the overall mean leave it far too small still.
+
+Where the grouping column g is in the table, x may also be constant within levels of g
+and on a line with their mean targets, or be the mean of the other rows of the level,
+
+    x_i = (sum of y over the level - y_i) / (c - 1).                             (2)
+"""
+
+import numpy as np
+import scipy.stats
+
+from .findings import finding
+
+IMPROBABLE = 1e-6
+
+
+def encoding(c, goal):
+    """Eq. (1): values that are mean targets of the rows that share them."""
+    if c.categorical or c.kind != "number" or c.missing.mean() > 0.5:
+        return None
+    there = ~c.missing
+    values, z = np.unique(c.numbers[there], return_inverse=True)
+    L, n = len(values), len(z)
+    if L < 3 or n < 3 * L:
+        return None
+    counts = np.bincount(z)
+    for value, t in goal.numbers(there):
+        means = np.bincount(z, t) / counts
+        s2 = float(((t - means[z]) ** 2).sum()) / (n - L)
+        if s2 <= 1e-12 * t.var() or np.ptp(means) == 0:
+            continue
+        exact = np.abs(means - values) <= 1e-6 * np.sqrt(s2)
+        chi2 = off_line(values, means, counts) / s2
+        p = scipy.stats.chi2.cdf(chi2, L - 2)
+        if (exact[counts > 1].all() and L >= 3) or (L >= 8 and p < IMPROBABLE):
+            what = goal.said(value)
+            text = (
+                f"{c.name!r} looks like the mean of the target: over its {L} values "
+                f"{what} follows it closer than chance allows (p = {p:.1g}). It was "
+                "made from the answers."
+            )
+            return finding(
+                "target encoding", "alarm", text, column=c.name, values=L, p=p
+            )
+    return None
+
+
+def off_line(x, m, c) -> float:
+    """The weighted sum of squares of m about its best line in x."""
+    x, m = x - c @ x / c.sum(), m - c @ m / c.sum()
+    slope = (c * x) @ m / ((c * x) @ x)
+    return float(c @ (m - slope * x) ** 2)
+
+
+def encoded_levels(inputs, goal, done):
+    """Columns that follow the mean target over the levels of another, eq. (2) too."""
+    plain = [c for c in inputs.columns if c.kind == "number" and c.name not in done]
+    plain = [c for c in plain if not c.missing.any() and np.ptp(c.numbers) > 0]
+    if not plain:
+        return
+    X = np.column_stack([c.numbers for c in plain])
+    X = (X - X.mean(0)) / X.std(0)
+    for g in inputs.columns:
+        z = g.labelled()
+        L = int(z.max(initial=-1)) + 1
+        if (z < 0).any() or not 8 <= L <= min(len(z) / 3, 500):
+            continue
+        counts = np.bincount(z)
+        start = np.r_[0, np.cumsum(counts)[:-1]]
+        sorted_X = X[np.argsort(z, kind="stable")]
+        low = np.minimum.reduceat(sorted_X, start)
+        steady = np.all(np.maximum.reduceat(sorted_X, start) - low <= 1e-9, axis=0)
+        for value, t in goal.numbers(slice(None)):
+            total = np.bincount(z, t)
+            left = (total[z] - t) / np.maximum(counts[z] - 1, 1)
+            spread = left.std() or 1.0
+            out = X.T @ (left - left.mean()) / (len(t) * spread)
+            for j, c in enumerate(plain):
+                if c is g or c.name in done:
+                    continue
+                r = weighted_r(low[:, j], total / counts, counts) if steady[j] else 0.0
+                exact = abs(out[j]) > 0.9999 and within_r(X[:, j], left, z, counts)
+                if abs(r) > 0.995 or exact > 0.9999:
+                    done.add(c.name)
+                    yield told(c, g, goal.said(value), r or out[j])
+
+
+def told(c, g, what, r):
+    text = (
+        f"{c.name!r} looks like the mean of the target: it follows {what} over "
+        f"{g.name!r} (r = {r:.4f}). It was made from the answers."
+    )
+    return finding("target encoding", "alarm", text, column=c.name, r=r, by=g.name)
+
+
+def weighted_r(a, b, w) -> float:
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        return 0.0
+    cov = np.cov(a, b, aweights=w)
+    return float(cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1]))
+
+
+def within_r(x, t, z, counts) -> float:
+    """Size of the correlation inside groups."""
+    a = x - (np.bincount(z, x) / counts)[z]
+    b = t - (np.bincount(z, t) / counts)[z]
+    size = np.sqrt((a @ a) * (b @ b))
+    return float(abs(a @ b) / size) if size > 0 else 0.0

@@ -1,0 +1,344 @@
+"""`explore`: everything that can be said about a table before a model is fitted.
+
+Rows: copies, near copies, conflicts, also across folds. Columns: constant, missing,
+mixed, misspelt, copied, related, out of scale; outliers; missing values and what they
+depend on. The target: imbalance, leaks. Against another file: form, drift. By a column
+the user names: comparisons that turn round. Findings come gravest first; the overview
+has the numbers that a report draws.
+
+Tables of any size: beyond `max_rows` rows a random sample is looked at, and within it
+parts that cost more than one pass look at fewer rows; the numbers of rows are told.
+"""
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core.threads import single_blas
+from ..tables import count, read_table
+from ..tables import sample as sample_table
+from .column_checks import check_columns
+from .columns import View, arrow, sample_rows, view
+from .concentration import CURSED, distance_concentration
+from .drift import Drift, drift
+from .duplicates import Duplicates, duplicates
+from .findings import Finding, by_severity, finding, plain, tell
+from .goals import goals_of
+from .imbalance import imbalance
+from .leaks import find_leaks
+from .outliers import check_outliers
+from .overview import Overview, overview
+from .related_columns import Association, check_related
+from .simpson import compared, strata_of, two_sided
+
+MAX_ROWS = 200_000
+LARGE_FILE = 1 << 30  # bytes; a larger file is sampled while it is read
+SAMPLE = 10_000
+MOST_TOLD = 12  # findings of one kind and severity
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """What `explore` found; prints as sentences, the gravest first.
+
+    Attributes
+    ----------
+    findings : list of Finding
+    overview : Overview or None
+    rows, columns : int
+        Of the table; `sampled` rows of it were looked at.
+    target, task : str or None
+    duplicates : Duplicates
+    drift : Drift or None
+        Against the other table.
+    """
+
+    findings: list[Finding]
+    overview: Overview | None
+    rows: int
+    columns: int
+    sampled: int
+    target: Any
+    task: str | None
+    duplicates: Duplicates
+    drift: Drift | None = None
+
+    @property
+    def alarms(self) -> list[Finding]:
+        return [f for f in self.findings if f.severity == "alarm"]
+
+    @property
+    def warnings(self) -> list[Finding]:
+        return [f for f in self.findings if f.severity == "warning"]
+
+    def about(self, column) -> list[Finding]:
+        """The findings about one column."""
+        return [f for f in self.findings if f.column == column]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, lists and dicts, for JSON."""
+        return {
+            "rows": self.rows,
+            "columns": self.columns,
+            "sampled": self.sampled,
+            "target": plain(self.target),
+            "task": self.task,
+            "findings": [plain(f._asdict()) for f in self.findings],
+            "overview": None if self.overview is None else self.overview.to_dict(),
+            "drift": None if self.drift is None else self.drift.to_dict(),
+        }
+
+    def __str__(self):
+        head = f"{self.rows} rows, {self.columns} columns"
+        if self.target is not None:
+            head += f"; target {self.target!r} ({self.task})"
+        lines = [head + "."]
+        if self.sampled < self.rows:
+            lines.append(f"A random sample of {self.sampled} rows was looked at.")
+        if self.overview is not None:
+            lines += str(self.overview).splitlines()[1:]
+        return "\n".join([*lines, tell(self.findings)])
+
+
+def explore(
+    table,
+    target=None,
+    *,
+    schema=None,
+    other=None,
+    by=None,
+    splits=None,
+    group=None,
+    time=None,
+    ignore=(),
+    max_rows=MAX_ROWS,
+    whole=True,
+    random_state=0,
+) -> Exploration:
+    """Look at a table and say what is odd about it.
+
+    Parameters
+    ----------
+    table : path, dataframe, Arrow table, dict of columns or array
+    target : str or list of str, optional
+        What is to be predicted.
+    schema : Schema, optional
+        Gives the target, group, time and columns that are not used.
+    other : a second table, optional
+        Newer rows, to be compared with these.
+    by : str, optional
+        A column within whose levels comparisons are repeated.
+    splits : list of (training rows, test rows), optional
+        Copies across folds are counted. Rows are those of the table given.
+    group, time : str, optional
+        Columns whose rows stay together, and that orders the rows.
+    ignore : names of columns that will not be used as inputs
+    max_rows : int or None
+        Rows looked at, at most.
+    whole : bool
+        Whether to make the overview.
+    random_state : seed
+
+    Examples
+    --------
+    >>> from pansophy.datasets import load
+    >>> from pansophy.diagnose import explore
+    >>> data = load("customers")
+    >>> found = explore(data.table, data.target)
+    >>> len(found.alarms), found.about("currency")[0].text
+    (0, "'currency' is constant: 'EUR' in all 1000 rows.")
+    """
+    if schema is not None:
+        target = target or (list(schema.targets) if schema.labels else schema.target)
+        group, time = group or schema.group, time or schema.time
+        ignore = {*ignore, *(c.name for c in schema.columns if c.role == "ignore")}
+    n, seen, splits = rows_of(table, max_rows, splits, random_state)
+    targets = [target] if isinstance(target, str) else list(target or ())
+    task = getattr(schema, "task", None)
+    goals = goals_of(seen, targets, task)
+    for name in (group, time, by):
+        if name is not None:
+            seen[name]  # raises with the nearest name
+    with single_blas():
+        copies = duplicates(
+            seen, targets, splits=splits, ignore=ignore, random_state=random_state
+        )
+        changed, left = None, {*ignore, *targets}
+        found = look(seen, goals, copies, group, time, ignore, random_state)
+        if by is not None:
+            found += turned(seen, goals, by)
+        if other is not None:
+            _, new, _ = rows_of(other, max_rows, None, random_state)
+            changed = drift(
+                seen.without(left), new, ignore=left, random_state=random_state
+            )
+            found += changed.findings
+        about = (
+            overview(seen, ignore=left, random_state=random_state) if whole else None
+        )
+    if about is not None:
+        found += odd_rows(about)
+    if n > seen.n:
+        text = f"A random sample of {seen.n} of {n} rows was looked at."
+        found.append(finding("sample", "note", text, rows=n, sampled=seen.n))
+    if schema is not None:
+        found = [softened(f, schema) for f in found]
+    word = task or (None if not goals else said(goals))
+    return Exploration(
+        by_severity(shortened(found)), about, n, len(seen.columns), seen.n,
+        target, word, copies, changed,
+    )  # fmt: skip
+
+
+def said(goals) -> str:
+    if len(goals) > 1:
+        return "multilabel"
+    return "classification" if goals[0].kind == "class" else "regression"
+
+
+def rows_of(table, most, splits, seed):
+    """(rows of the table, the rows looked at, splits of these)."""
+    if most is not None and is_large(table):
+        n, few = count(table), sample_table(table, most, seed)
+        return n, view(few), None
+    if not isinstance(table, View):
+        table = (
+            arrow(table) if isinstance(table, (list, np.ndarray)) else read_table(table)
+        )
+    n = table.n if isinstance(table, View) else table.num_rows
+    pick = sample_rows(n, most, seed)
+    if pick is None:
+        return n, view(table), splits
+    return n, view(table.take(pick)), moved(splits, pick, n)
+
+
+def is_large(table) -> bool:
+    named = isinstance(table, (str, os.PathLike)) and os.path.exists(table)
+    return bool(named) and os.path.getsize(table) > LARGE_FILE
+
+
+def moved(splits, pick, n):
+    """Splits of the rows picked, by their new places."""
+    if splits is None:
+        return None
+    place = np.full(n, -1)
+    place[pick] = np.arange(len(pick))
+    new = lambda rows: (p := place[np.asarray(rows)])[p >= 0]
+    return [(new(a), new(b)) for a, b in splits]
+
+
+def look(seen, goals, copies, group, time, ignore, seed) -> list[Finding]:
+    """Columns, rows and target of one table."""
+    targets = [g.name for g in goals]
+    used = seen.without({*targets, *ignore})
+    found = check_columns(seen)
+    part = used.sample(SAMPLE, seed)
+    found += check_related(used, Association(part))
+    found += check_outliers(used)
+    found += copies.findings
+    for goal in goals:
+        found += about_target(goal)
+    if goals:
+        found += find_leaks(
+            seen, targets, group=group, time=time, ignore=ignore, rows=SAMPLE,
+            task=goals[0].kind if len(goals) == 1 else None, random_state=seed,
+        )  # fmt: skip
+    if len(used.columns) >= 20 and part.n > 2:
+        dense = distance_concentration(part, random_state=seed)
+        if dense.contrast < CURSED and dense.dimension:
+            text = (
+                f"{dense.dimension} columns make all rows about equally far apart (the "
+                f"nearest is at {dense.nearest:.0%} of the mean distance): methods "
+                "that go by distance will suffer."
+            )
+            found.append(
+                finding("many dimensions", "note", text, contrast=dense.contrast)
+            )
+    return found
+
+
+def softened(f, schema) -> Finding:
+    """A leak in a column that is left out of the inputs is no alarm."""
+    unused = {c.name for c in schema.columns} - {c.name for c in schema.used}
+    if f.severity != "alarm" or f.column not in unused - {schema.group, schema.time}:
+        return f
+    return f._replace(
+        severity="warning", text=f.text + " It is left out of the inputs."
+    )
+
+
+def about_target(goal) -> list[Finding]:
+    """Imbalance of classes; a target without any difference; missing targets."""
+    known = goal.known
+    out = []
+    if not goal.varies:
+        text = f"The target {goal.name!r} has one value: there is nothing to learn."
+        return [finding("constant target", "alarm", text, column=goal.name)]
+    if not known.all():
+        gone = int((~known).sum())
+        text = f"The target {goal.name!r} is missing in {gone} of {len(known)} rows."
+        out.append(
+            finding("missing target", "note", text, column=goal.name, count=gone)
+        )
+    if goal.kind == "class" and goal.k < 0.5 * known.sum():
+        words = np.array([c.strip("'") for c in goal.classes], object)
+        found = imbalance(words[goal.y[known]].astype(str)).findings
+        out += [f._replace(column=goal.name) for f in found]
+    return out
+
+
+def turned(seen, goals, by) -> list[Finding]:
+    """Comparisons of two-sided columns that turn round within levels of `by`."""
+    z, words = strata_of(seen[by], 5)
+    out = []
+    if not 2 <= len(words) <= 50:
+        return out
+    for goal in goals:
+        if goal.kind == "class" and goal.k != 2:
+            continue
+        y = np.where(goal.known, goal.y, np.nan).astype(float)
+        for c in seen.columns:
+            if c.name in (goal.name, by) or c.kind in ("date", "empty", "other"):
+                continue
+            if c.categorical and len(c.levels) != 2:
+                continue
+            a, levels = two_sided(c)
+            names = (goal.name, c.name, by)
+            out += compared(y, a, z, np.ones(seen.n), words, names, levels).findings
+    return out
+
+
+def odd_rows(about) -> list[Finding]:
+    """Rows that are odd as a whole, by their isolation scores."""
+    k = about.outliers.get("count", 0)
+    if not k:
+        return []
+    rows = ", ".join(str(r + 1) for r in about.outliers["rows"][:5])
+    text = (
+        f"{k} of {about.sampled} rows are unlike all others as a whole, such as {rows}."
+    )
+    return [finding("odd rows", "note", text, count=k, rows=about.outliers["rows"])]
+
+
+def shortened(found) -> list[Finding]:
+    """At most so many findings of one kind; the rest as one line."""
+    kept, seen, extra = [], {}, {}
+    for f in found:
+        key = f.kind, f.severity
+        seen[key] = seen.get(key, 0) + 1
+        if seen[key] <= MOST_TOLD or f.severity == "alarm":
+            kept.append(f)
+        else:
+            extra.setdefault(key, []).append(f.column)
+    for (kind, grave), columns in extra.items():
+        names = [c for c in columns if c]
+        some = ", ".join(repr(c) for c in names[:5]) + (
+            ", ..." if len(names) > 5 else ""
+        )
+        text = (
+            f"{len(columns)} more findings of the kind '{kind}': {some or 'see above'}."
+        )
+        kept.append(finding(kind, grave, text, columns=names))
+    return kept

@@ -1,0 +1,157 @@
+"""Is a new row inside the training rows? By range, level and nearest neighbour.
+
+A row is flagged if
+
+    one of its numbers is outside the training range by more than a tenth of it,  (1)
+    one of its levels was never seen, or                                          (2)
+    its nearest training row is farther than s times any training row's own
+    nearest, d_max = max_i min_{j != i} |x_i - x_j|                               (3)
+
+on columns of like scale. A training row is at distance 0 of itself, inside its range
+and knows its levels, so it is never flagged while all training rows are kept, which
+they are up to `rows`; of larger tables a sample is kept and d_max is taken over the
+others too.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .columns import matrix, sample_rows, view
+from .findings import Finding, finding
+from .runtime import combined
+
+MARGIN = 0.1
+SLACK = 1.5
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    """Which new rows are outside, and why."""
+
+    flags: np.ndarray  # (m,) bool
+    outside: dict[str, np.ndarray]  # by column: rows out of range or of new levels
+    distance: np.ndarray  # (m,) to the nearest training row, in units of d_max
+    columns: tuple[str, ...]
+
+    @property
+    def share(self) -> float:
+        return float(self.flags.mean()) if len(self.flags) else 0.0
+
+    @property
+    def findings(self) -> list[Finding]:
+        if not self.flags.any():
+            return []
+        k, m = int(self.flags.sum()), len(self.flags)
+        text = f"{k} of {m} rows ({k / m:.1%}) are outside the training rows"
+        worst = sorted(self.outside.items(), key=lambda kv: -len(kv[1]))[:3]
+        if worst:
+            told = ", ".join(f"{len(r)} by {c!r}" for c, r in worst)
+            text += f": {told}"
+        grave = "warning" if k / m > 0.01 else "note"
+        column = worst[0][0] if worst else None
+        return [finding("extrapolation", grave, text + ".", column=column, share=k / m)]
+
+    def __str__(self):
+        return "\n".join(f.text for f in self.findings) or "No row is outside."
+
+    def why(self, row) -> str:
+        """What is wrong with one row."""
+        parts = [
+            f"{c!r} was never like this" for c, r in self.outside.items() if row in r
+        ]
+        if self.distance[row] > SLACK:
+            parts.append(
+                f"its nearest training row is {self.distance[row]:.3g} times as far as "
+                "any training row's own"
+            )
+        return "; ".join(parts) or "inside"
+
+
+def extrapolation(
+    train, new, *, ignore=(), margin=MARGIN, slack=SLACK, rows=5000, random_state=0
+) -> Extrapolation:
+    """Flag new rows that lie outside the training rows.
+
+    Parameters
+    ----------
+    train, new : paths, dataframes, Arrow tables, dicts of columns or arrays
+    ignore : names of columns, such as the target
+    margin : float
+        Of eq. (1), as a share of the range.
+    slack : float
+        s of eq. (3).
+    rows : int or None
+        Training rows kept for eq. (3).
+    random_state : seed
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.diagnose import extrapolation
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> print(extrapolation(X, X))
+    No row is outside.
+    >>> extrapolation(X, [[9.0, 0.0]]).why(0)
+    "'x0' was never like this; its nearest training row is 3.82 times as far as any
+    training row's own"
+    """
+    old = view(train).without(ignore)
+    seen = view(new).without(ignore)
+    outside = {}
+    for a in old.columns:
+        if a.name in seen.names:
+            rows_out = beyond(a, seen[a.name], margin)
+            if len(rows_out):
+                outside[a.name] = rows_out
+    flags = np.zeros(seen.n, bool)
+    for which in outside.values():
+        flags[which] = True
+    distance = nearest(old, seen, rows, random_state)
+    return Extrapolation(
+        flags | (distance > slack), outside, distance, tuple(old.names)
+    )
+
+
+def beyond(a, b, margin) -> np.ndarray:
+    """Eq. (1) and (2) for one column."""
+    if a.kind == "empty":
+        return np.zeros(0, int)
+    if a.categorical != b.categorical:
+        return np.flatnonzero(~b.missing)
+    if a.categorical:
+        if len(a.levels) > 0.5 * len(a) > 10:
+            return np.zeros(0, int)  # free text is always new
+        known = set(a.levels)
+        fresh = np.array([*(v not in known for v in b.levels), False])
+        return np.flatnonzero(fresh[b.codes])
+    x = a.numbers[~a.missing]
+    low, high = x.min(), x.max()
+    room = margin * (high - low)
+    y = b.numbers
+    return np.flatnonzero((y < low - room) | (y > high + room))
+
+
+def nearest(old, new, rows, seed) -> np.ndarray:
+    """Eq. (3): distances in units of d_max."""
+    from ..neighbors import NearestNeighbors
+
+    M, _ = matrix(combined(old, new))
+    X, Z = M[: old.n], M[old.n :]
+    if old.n < 5 or M.shape[1] == 0:
+        return np.zeros(new.n)
+    kept = sample_rows(old.n, rows, seed)
+    base = X if kept is None else X[kept]
+    search = NearestNeighbors(n_neighbors=2).fit(base)
+    own = search.kneighbors(base)[0][:, 1]
+    if kept is not None:  # rows that were left out are training rows too
+        rest = np.setdiff1d(np.arange(old.n), kept)
+        rest = (
+            rest
+            if sample_rows(len(rest), rows, seed) is None
+            else rest[sample_rows(len(rest), rows, seed)]
+        )
+        own = np.r_[own, search.kneighbors(X[rest], n_neighbors=1)[0][:, 0]]
+    far = search.kneighbors(Z, n_neighbors=1)[0][:, 0]
+    top = float(own.max())
+    return far / top if top > 0 else np.where(far > 0, np.inf, 0.0)

@@ -1,0 +1,88 @@
+"""What a diagnostic has to tell: one sentence, how grave it is, and its numbers.
+
+Every diagnostic whose answer belongs in a report gives findings. They are plain data:
+`_asdict()` of one can be written as JSON, its text names the column and the number.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+SEVERITIES = ("alarm", "warning", "note")  # gravest first
+
+
+class Finding(NamedTuple):
+    """One thing that somebody should know about the data or a model.
+
+    Examples
+    --------
+    >>> from pansophy.diagnose import Finding
+    >>> print(Finding("copy", "alarm", "paid", "'paid' is the target.", {"score": 1}))
+    alarm: 'paid' is the target.
+    """
+
+    kind: str  # a word that programs can look for: "duplicates", "drift", ...
+    severity: str  # one of SEVERITIES
+    column: str | None  # the column it is about, if it is about one
+    text: str  # one or two plain sentences
+    facts: dict = {}  # the numbers behind the text, JSON-able
+
+    def __str__(self):
+        return f"{self.severity}: {self.text}"
+
+
+def finding(kind, severity, text, *, column=None, **facts) -> Finding:
+    """A finding with its severity checked and its facts made plain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.diagnose import finding
+    >>> finding("offset", "note", "Too high.", mean=np.float64(0.5)).facts
+    {'mean': 0.5}
+    """
+    if severity not in SEVERITIES:
+        raise ValueError(f"severity must be one of {SEVERITIES}, got {severity!r}.")
+    name = None if column is None else str(column)
+    return Finding(str(kind), severity, name, str(text), plain(facts))
+
+
+def by_severity(findings: Iterable[Finding]) -> list[Finding]:
+    """The gravest first; those of equal severity keep their order."""
+    return sorted(findings, key=lambda f: SEVERITIES.index(f.severity))
+
+
+def worst(findings: Iterable[Finding]) -> str | None:
+    """The gravest severity among findings; None if there are none."""
+    found = by_severity(findings)
+    return found[0].severity if found else None
+
+
+def tell(findings: Iterable[Finding], nothing="Nothing was found.") -> str:
+    """One line a finding, the gravest first."""
+    return "\n".join(str(f) for f in by_severity(findings)) or nothing
+
+
+def as_dicts(findings: Iterable[Finding]) -> list[dict]:
+    """Findings as plain dicts for JSON, the gravest first."""
+    return [f._asdict() for f in by_severity(findings)]
+
+
+def plain(value):
+    """NumPy numbers, arrays, tuples and results as what JSON can write."""
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None  # JSON has no word for it
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return str(value)

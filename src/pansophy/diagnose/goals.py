@@ -1,0 +1,86 @@
+"""The target of a table as classes or numbers, for whatever looks at both."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+FEW = 20  # numbers with at most this many values, all whole, are looked at as classes
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """One target: y (n,) of class codes, -1 where missing, or of numbers with NaN."""
+
+    name: str
+    kind: str  # "class" or "number"
+    y: np.ndarray
+    classes: tuple[str, ...] = ()  # in words
+
+    @property
+    def k(self) -> int:
+        return len(self.classes)
+
+    @property
+    def known(self) -> np.ndarray:
+        return self.y >= 0 if self.kind == "class" else ~np.isnan(self.y)
+
+    @property
+    def varies(self) -> bool:
+        y = self.y[self.known]
+        return len(y) > 0 and bool(np.any(y != y[0]))
+
+    def take(self, rows) -> "Goal":
+        return replace(self, y=self.y[rows])
+
+    def indicators(self):
+        """(value in words, rows that have it) of classes, or of the usual number."""
+        if self.kind == "class":
+            for k, word in enumerate(self.classes[:50]):
+                yield word, self.y == k
+            return
+        values, counts = np.unique(self.y[self.known], return_counts=True)
+        top = values[counts.argmax()]
+        if counts.max() >= 5:
+            yield f"{top:.6g}", self.y == top
+
+    def said(self, value) -> str:
+        """What `numbers` gives, in words."""
+        return (
+            f"the share of {value} in {self.name!r}"
+            if value
+            else (f"the mean of {self.name!r}")
+        )
+
+    def numbers(self, rows):
+        """(class in words, 0/1) of each class, or (None, y)."""
+        if self.kind == "number":
+            yield None, self.y[rows]
+            return
+        y = self.y[rows]
+        for k in range(1 if self.k == 2 else 0, min(self.k, 20)):
+            yield self.classes[k], (y == k).astype(float)
+
+
+def goals_of(seen, target, task=None) -> list[Goal]:
+    """The targets of a view; a name that is not there raises with the nearest one."""
+    wanted = [target] if isinstance(target, str) else list(target)
+    return [goal_of(seen[name], task) for name in wanted]
+
+
+def goal_of(c, task=None) -> Goal:
+    """One column as a target."""
+    if c.categorical:
+        return Goal(c.name, "class", c.codes, tuple(repr(v) for v in c.levels))
+    x = c.numbers
+    known = ~np.isnan(x)
+    values = np.unique(x[known])
+    whole = c.kind == "yes/no" or (
+        len(values) <= FEW
+        and c.kind == "number"
+        and bool(np.all(values == values.round()))
+    )
+    if task in ("class", "classification", "multilabel") or (task is None and whole):
+        y = np.full(len(x), -1)
+        y[known] = np.searchsorted(values, x[known])
+        return Goal(c.name, "class", y, tuple(c.show(v) for v in values))
+    return Goal(c.name, "number", x)

@@ -1,0 +1,196 @@
+"""Rare classes: what the shares of classes do to accuracy, risk and one-vs-all.
+
+Always answering with the largest class has the accuracy of its share, s, and recall 0
+on all others (1). So an answer is worth something only if its accuracy exceeds s and no
+class is never found; one that fails this is flagged, and a ranking by accuracy that
+puts it above one that does not is called misleading.
+
+The empirical risk R = (1/n) sum_i loss_i splits into parts by class,
+
+    R = sum_k R_k,   R_k = (1/n) sum_{i: y_i = k} loss_i,                        (2)
+
+and a rare class has a small part however badly it is served. Where K classes are
+fitted one against the rest, class k is a problem of n_k : n - n_k (3).
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .findings import Finding, finding
+
+RARE = 0.1  # share of a class below which it is told
+VERY_RARE = 0.01
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a set of predictions does on unequal classes."""
+
+    name: str
+    accuracy: float
+    recalls: dict[str, float]
+    warnings: tuple[str, ...]
+
+    @property
+    def balanced_accuracy(self) -> float:
+        return float(np.mean(list(self.recalls.values())))
+
+
+@dataclass(frozen=True)
+class Imbalance:
+    """Shares of classes, the baseline (1), the odds (3), and answers judged."""
+
+    counts: dict[str, int]
+    majority: str
+    baseline: float  # accuracy of always answering with the majority
+    ratio: float  # largest class : smallest class
+    odds: float  # rows of all others for one of the smallest class, eq. (3)
+    risks: dict[str, float] = field(default_factory=dict)  # eq. (2)
+    answers: tuple[Answer, ...] = ()  # by accuracy, best first
+    misleading: tuple[tuple[str, str], ...] = ()  # (above, below) in that order
+
+    @property
+    def findings(self) -> list[Finding]:
+        return list(tell(self))
+
+    @property
+    def imbalanced(self) -> bool:
+        k = len(self.counts)
+        share = 1 / (1 + self.odds)
+        return k > 1 and (share < RARE / max(1, k / 5) or self.ratio >= 4)
+
+    def __str__(self):
+        k = len(self.counts)
+        lines = [
+            f"{k} classes; {self.majority} has {self.baseline:.1%} of the rows, which "
+            f"is the accuracy of always answering so. The rarest class stands 1 : "
+            f"{self.odds:.4g} against the rest."
+        ]
+        lines += [f"{a.name}: {w}" for a in self.answers for w in a.warnings]
+        return "\n".join(lines + [warned(pair) for pair in self.misleading])
+
+
+def imbalance(y, y_pred=None, *, losses=None) -> Imbalance:
+    """Judge the shares of classes, and answers that may hide behind them.
+
+    Parameters
+    ----------
+    y : array of labels of shape (n,)
+    y_pred : array of labels, or a dict of such by name, optional
+        Answers to be judged.
+    losses : array of shape (n,), optional
+        Loss of each row, to be split by class, eq. (2).
+
+    Examples
+    --------
+    >>> from pansophy.diagnose import imbalance
+    >>> y = [1] * 10 + [0] * 90
+    >>> print(imbalance(y, {"always no": [0] * 100}))
+    2 classes; 0 has 90.0% of the rows, which is the accuracy of always answering so.
+    The rarest class stands 1 : 9 against the rest.
+    always no: accuracy 0.900 is no better than always answering 0 (0.900)
+    always no: never finds 1 (recall 0 on 10 rows)
+    """
+    y = np.asarray(y)
+    if y.ndim != 1 or len(y) == 0:
+        raise ValueError(f"y must be labels of some rows, got shape {y.shape}.")
+    labels, z, counts = np.unique(y, return_inverse=True, return_counts=True)
+    words = [str(v) for v in labels.tolist()]
+    top, least = int(counts.argmax()), int(counts.min())
+    given = y_pred if isinstance(y_pred, dict) else {"the answers": y_pred}
+    answers = [
+        judge(name, z, labels, words, counts, p)
+        for name, p in given.items()
+        if p is not None
+    ]
+    answers.sort(key=lambda a: -a.accuracy)
+    misleading = tuple(
+        (a.name, b.name)
+        for i, a in enumerate(answers)
+        for b in answers[i + 1 :]
+        if a.warnings and not missed(b) and b.balanced_accuracy > a.balanced_accuracy
+    )
+    return Imbalance(
+        dict(zip(words, counts.tolist())),
+        words[top],
+        float(counts[top] / len(y)),
+        float(counts[top] / least),
+        float((len(y) - least) / least),
+        {} if losses is None else risk_by_class(losses, y),
+        tuple(answers),
+        misleading,
+    )
+
+
+def risk_by_class(losses, y) -> dict[str, float]:
+    """Eq. (2): parts of the mean loss by class; they add up to it.
+
+    Examples
+    --------
+    >>> from pansophy.diagnose import risk_by_class
+    >>> risk_by_class([0.0, 0.0, 0.0, 1.0], [0, 0, 0, 1])
+    {'0': 0.0, '1': 0.25}
+    """
+    losses, y = np.asarray(losses, float), np.asarray(y)
+    if losses.shape != y.shape:
+        raise ValueError(f"{len(y)} rows but losses of shape {losses.shape}.")
+    labels, z = np.unique(y, return_inverse=True)
+    parts = np.bincount(z, losses) / len(y)
+    return dict(zip((str(v) for v in labels.tolist()), parts.tolist()))
+
+
+def judge(name, z, labels, words, counts, p) -> Answer:
+    """Accuracy, recalls, and what is wrong with one answer."""
+    p = np.asarray(p)
+    if p.shape != z.shape:
+        raise ValueError(f"{name!r} has shape {p.shape} for {len(z)} rows.")
+    hit = labels[z] == p
+    recalls = np.bincount(z, hit) / counts
+    share, accuracy = counts.max() / len(z), float(hit.mean())
+    warnings = []
+    if accuracy <= share:
+        warnings.append(
+            f"accuracy {accuracy:.3f} is no better than always answering "
+            f"{words[counts.argmax()]} ({share:.3f})"
+        )
+    for k in np.flatnonzero(recalls == 0):
+        warnings.append(f"never finds {words[k]} (recall 0 on {counts[k]} rows)")
+    return Answer(name, accuracy, dict(zip(words, recalls.tolist())), tuple(warnings))
+
+
+def missed(answer) -> bool:
+    return any(r == 0 for r in answer.recalls.values())
+
+
+def warned(pair) -> str:
+    above, below = pair
+    return (
+        f"Accuracy ranks {above} above {below}, which is misleading: {below} finds "
+        "every class and the classes are unequal."
+    )
+
+
+def tell(found):
+    if found.imbalanced:
+        rare = min(found.counts, key=found.counts.get)
+        n, k = sum(found.counts.values()), found.counts[rare]
+        text = (
+            f"The classes are unequal: {k} of {n} rows ({k / n:.2%}) are {rare!r}, 1 : "
+            f"{found.odds:.4g} against the rest; always answering {found.majority!r} "
+            f"is right in {found.baseline:.1%}, so accuracy says little."
+        )
+        grave = "warning" if k / n < VERY_RARE or found.baseline >= 0.9 else "note"
+        yield finding(
+            "imbalance", grave, text, share=k / n, ratio=found.ratio,
+            baseline=found.baseline,
+        )  # fmt: skip
+    for a in found.answers:
+        for w in a.warnings:
+            yield finding(
+                "imbalance", "warning", f"{a.name}: {w}.", accuracy=a.accuracy
+            )
+    for pair in found.misleading:
+        yield finding(
+            "imbalance", "warning", warned(pair), above=pair[0], below=pair[1]
+        )

@@ -1,0 +1,125 @@
+"""Intervals that diagnostics share: of cross-validated means, of rates, of gaps.
+
+Scores s_1 ... s_J of overlapping folds with n2 test and n1 training rows each have
+
+    mean(s) +- t_{J-1} sqrt((1/J + n2/n1) var(s));                              (1)
+
+a rate of k in n rows lies, at the normal quantile z, between
+
+    (k + z^2/2 -+ z sqrt(k (n - k) / n + z^2/4)) / (n + z^2),                    (2)
+
+which never leaves [0, 1] and holds up where k is near 0 or n. The difference of two
+rates p, q with limits (l, u) and (l', u') from (2) lies between
+
+    p - q - sqrt((p - l)^2 + (u' - q)^2),  p - q + sqrt((u - p)^2 + (q - l')^2),  (3)
+
+and that of two means of different variances uses the t of Welch (4). Where M things
+are looked at together, each gets the level 1 - (1 - level) / M (5), and the i-th
+smallest p value is multiplied by M - i + 1, keeping the order (6).
+
+Refs      [Nadeau2003] (1); [Wilson1927] (2); [Newcombe1998] (3); [Welch1947] (4);
+          [Holm1979] (6)
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special, stats
+
+
+class Interval(NamedTuple):
+    """A value, its limits at some level of confidence, and its standard error."""
+
+    mean: float
+    low: float
+    high: float
+    error: float
+
+    def __str__(self):
+        return f"{self.mean:.3g} [{self.low:.3g}, {self.high:.3g}]"
+
+
+def interval(mean, reach, error) -> Interval:
+    return Interval(*(float(v) for v in (mean, mean - reach, mean + reach, error)))
+
+
+def fold_interval(scores, ratio, level=0.95) -> Interval:
+    """Eq. (1); `ratio` is n2/n1. One score alone has no limits: NaN.
+
+    Examples
+    --------
+    >>> from pansophy.diagnose.intervals import fold_interval
+    >>> print(fold_interval([0.8, 0.9, 0.7, 0.8, 0.8], ratio=0.25))
+    0.8 [0.668, 0.932]
+    """
+    s = np.asarray(scores, float)
+    J = len(s)
+    if J < 2:
+        return Interval(float(s.mean()), np.nan, np.nan, np.nan)
+    error = np.sqrt((1 / J + ratio) * s.var(ddof=1))
+    return interval(s.mean(), stats.t.ppf((1 + level) / 2, J - 1) * error, error)
+
+
+def mean_interval(values, level=0.95) -> Interval:
+    """The mean of independent values, by Student's t."""
+    return fold_interval(values, 0.0, level)
+
+
+def rate_interval(k, n, level=0.95) -> Interval:
+    """Eq. (2): a rate of k in n rows.
+
+    Examples
+    --------
+    >>> from pansophy.diagnose.intervals import rate_interval
+    >>> print(rate_interval(0, 10))
+    0 [0, 0.278]
+    """
+    if n <= 0:
+        return Interval(np.nan, 0.0, 1.0, np.nan)
+    z = special.ndtri((1 + level) / 2)
+    reach = z * np.sqrt(k * (n - k) / n + z * z / 4)
+    low, high = (np.array([-reach, reach]) + k + z * z / 2) / (n + z * z)
+    p = k / n
+    low, high = min(max(low, 0.0), p), max(min(high, 1.0), p)
+    return Interval(float(p), float(low), float(high), float(np.sqrt(p * (1 - p) / n)))
+
+
+def rate_gap(a: Interval, b: Interval) -> Interval:
+    """Eq. (3): the first rate less the second."""
+    d = a.mean - b.mean
+    low = d - np.hypot(a.mean - a.low, b.high - b.mean)
+    high = d + np.hypot(a.high - a.mean, b.mean - b.low)
+    return Interval(d, float(low), float(high), float(np.hypot(a.error, b.error)))
+
+
+def mean_gap(a, b, level=0.95) -> Interval:
+    """Eq. (4): mean(a) - mean(b) for independent values of any two variances."""
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    d = a.mean() - b.mean()
+    if min(len(a), len(b)) < 2:
+        return Interval(float(d), np.nan, np.nan, np.nan)
+    error, df = welch(a.var(ddof=1) / len(a), len(a), b.var(ddof=1) / len(b), len(b))
+    return interval(d, stats.t.ppf((1 + level) / 2, df) * error, error)
+
+
+def welch(va, na, vb, nb):
+    """Standard error and degrees of freedom from squared errors of two means."""
+    v = va + vb
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = v**2 / (va**2 / (na - 1) + vb**2 / (nb - 1))
+    return np.sqrt(v), np.where(v > 0, df, np.minimum(na, nb) - 1.0)
+
+
+def shared_level(level, m) -> float:
+    """Eq. (5): the level of each of m intervals that are to hold together."""
+    return 1 - (1 - level) / max(int(m), 1)
+
+
+def holm(p) -> np.ndarray:
+    """Eq. (6): p values adjusted for all having been looked at."""
+    p = np.asarray(p, float)
+    order = np.argsort(p, kind="stable")
+    steps = p[order] * np.arange(len(p), 0, -1)
+    out = np.empty_like(p)
+    out[order] = np.minimum(np.maximum.accumulate(steps), 1)
+    return out

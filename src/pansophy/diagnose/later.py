@@ -1,0 +1,82 @@
+"""Dates that were not known yet: after the moment of prediction, or by their gap.
+
+A date that lies after the time column of its row cannot be known when the row is
+predicted. Where no time column is named, of two dates of which one is never before the
+other the later one is doubtful, and the more so the better the time between them
+predicts the target.
+"""
+
+from itertools import combinations
+
+import numpy as np
+
+from .columns import DAY
+from .findings import finding
+
+SCORE = {"class": 0.9, "number": 0.9}
+
+
+def later_dates(inputs, goal, time, fold, level):
+    """Findings about the date columns of a view."""
+    dates = [c for c in inputs.columns if c.kind == "date" and c.missing.mean() < 0.95]
+    if time is not None and time in inputs.names and inputs[time].kind == "date":
+        now = inputs[time]
+        for c in dates:
+            if c.name != time:
+                yield from after(c, now)
+        return
+    for a, b in combinations(dates[:8], 2):
+        yield from gap_of(a, b, goal, fold, level)
+
+
+def after(c, now):
+    """Dates beyond the moment of prediction."""
+    both = ~(c.missing | now.missing)
+    ahead = c.numbers[both] - now.numbers[both]
+    k, n = int(np.sum(ahead > 0)), int(both.sum())
+    if n and k:
+        share, days = k / n, float(np.median(ahead[ahead > 0])) / DAY
+        text = (
+            f"{c.name!r} lies after the time {now.name!r} in {k} of {n} rows "
+            f"({share:.1%}), by {days:.3g} days in the middle: it was not known then."
+        )
+        grave = "alarm" if share > 0.01 else "warning"
+        yield finding(
+            "future dates", grave, text, column=c.name, share=share, days=days
+        )
+
+
+def gap_of(a, b, goal, fold, level):
+    """Two dates, one of which is never before the other."""
+    from .leaks import out_of_fold  # which asks this module for dates
+
+    both = ~(a.missing | b.missing)
+    if both.sum() < 20:
+        return
+    ahead = b.numbers - a.numbers
+    if np.median(ahead[both]) < 0:
+        a, b, ahead = b, a, -ahead
+    if np.mean(ahead[both] >= 0) < 0.999 or np.median(ahead[both]) == 0:
+        return
+    edges = np.unique(np.quantile(ahead[both], np.linspace(0, 1, 33)[1:-1]))
+    z = np.searchsorted(edges, ahead)
+    z[~both] = len(edges) + 1
+    score, low = out_of_fold(z, goal, fold, level)
+    days = float(np.median(ahead[both])) / DAY
+    text = (
+        f"{b.name!r} is never before {a.name!r} and {days:.3g} days later in the middle"
+    )
+    if low >= SCORE[goal.kind]:
+        measure = "balanced accuracy" if goal.kind == "class" else "r2"
+        text += (
+            f"; the time between them predicts {goal.name!r} almost perfectly (out-of-"
+            f"fold {measure} {score:.4f}): is {b.name!r} known before the answer is?"
+        )
+        yield finding(
+            "future dates", "alarm", text, column=b.name, score=score, after=a.name
+        )
+    else:
+        text += f": make sure that {b.name!r} is known when predictions are made."
+        yield finding(
+            "later date", "note", text, column=b.name, days=days, after=a.name
+        )

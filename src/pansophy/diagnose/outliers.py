@@ -1,0 +1,137 @@
+"""Values far from all others, in one column or in several together.
+
+One column: with median m and upper and lower scales s+ = (q90 - m) / 1.28 and s- alike,
+a value counts if it is beyond m + z s+ or m - z s-, where z is so large that a normal
+sample of n values has one beyond it in 1 of 20 samples, and at least 6 (1). A positive
+column with a long tail is looked at through its logarithm. Long tails are a law, not
+outliers: the value must also be beyond q99 + 2 (q99 - q90), or so at the other end (2).
+
+Several columns: the isolation forest s(x) of the library on the prepared columns. A row
+counts if its score exceeds the median by more than 3.2 times the distance from there to
+the 95th percentile, which rows of normal, uniform or mixed laws do not (3).
+
+Refs      [Liu2008] (3)
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from .columns import View, matrix, view
+from .findings import Finding, finding
+
+LEAST = 6.0
+BEYOND = 3.2  # eq. (3)
+FEWEST = 20
+
+
+class ColumnOutliers(NamedTuple):
+    """Outliers of one column: how many, where, and the limits they exceed."""
+
+    name: str
+    rows: np.ndarray
+    low: float
+    high: float
+    farthest: float
+
+
+def column_outliers(c) -> ColumnOutliers | None:
+    """Eq. (1) and (2); None if there are none."""
+    known = np.flatnonzero(~c.missing)
+    x = c.numbers[known]
+    n = len(x)
+    if n < FEWEST or c.kind != "number":
+        return None
+    q = np.quantile(x, [0.01, 0.1, 0.5, 0.9, 0.99])
+    logs = x.min() > 0 and q[3] - q[2] > 1.5 * (q[2] - q[1])
+    t = np.log(x) if logs else x
+    q = np.quantile(t, [0.01, 0.1, 0.5, 0.9, 0.99]) if logs else q
+    up, down = (q[3] - q[2]) / 1.2816, (q[2] - q[1]) / 1.2816
+    if not (up > 0 and down > 0):
+        return None  # mostly one value: rare ones are no outliers
+    z = max(LEAST, float(-ndtri(0.025 / n)))
+    high = max(q[2] + z * up, q[4] + 2.0 * (q[4] - q[3]))
+    low = min(q[2] - z * down, q[0] - 2.0 * (q[1] - q[0]))
+    out = np.flatnonzero((t > high) | (t < low))
+    if not len(out) or len(out) > 0.05 * n:
+        return None
+    far = out[
+        np.argmax(np.where(t[out] > high, (t[out] - high) / up, (low - t[out]) / down))
+    ]
+    limits = np.exp([low, high]) if logs else (low, high)
+    return ColumnOutliers(
+        c.name, known[out], float(limits[0]), float(limits[1]), float(x[far])
+    )
+
+
+class RowOutliers(NamedTuple):
+    """Scores of rows, higher is odder, the limit of eq. (3) and who is beyond."""
+
+    scores: np.ndarray
+    limit: float
+    rows: np.ndarray
+
+
+def row_outliers(M, random_state=0) -> RowOutliers:
+    """Eq. (3) for a prepared matrix."""
+    from ..ensemble import IsolationForest
+
+    n = len(M)
+    if n < FEWEST or M.shape[1] < 2:
+        return RowOutliers(np.zeros(n), np.inf, np.zeros(0, int))
+    forest = IsolationForest(n_estimators=100, random_state=random_state).fit(M)
+    scores = -forest.score_samples(M)
+    middle, high = np.quantile(scores, [0.5, 0.95])
+    limit = max(float(middle + BEYOND * (high - middle)), 0.6)
+    rows = np.flatnonzero(scores > limit)
+    return RowOutliers(scores, limit, rows[np.argsort(-scores[rows])])
+
+
+def check_outliers(seen: View, most=10) -> list[Finding]:
+    """Findings about single columns, those with most outliers first."""
+    found = [column_outliers(c) for c in seen.columns if c.numbers is not None]
+    found = sorted((f for f in found if f), key=lambda f: -len(f.rows))
+    out = []
+    for f in found[:most]:
+        k = len(f.rows)
+        value = "value is" if k == 1 else "values are"
+        text = (
+            f"{f.name!r}: {k} {value} far from the others (outside {f.low:.4g} to "
+            f"{f.high:.4g}), the farthest {f.farthest:.6g} in row "
+            f"{row_of(f, seen) + 1}."
+        )
+        out.append(
+            finding(
+                "outliers", "note", text, column=f.name, count=k, farthest=f.farthest
+            )
+        )
+    if len(found) > most:
+        text = f"{len(found) - most} more columns have values far from the others."
+        out.append(finding("outliers", "note", text, columns=len(found)))
+    return out
+
+
+def row_of(f, seen) -> int:
+    x = seen[f.name].numbers[f.rows]
+    return int(f.rows[np.flatnonzero(x == f.farthest)[0]])
+
+
+def outliers(table, *, rows=20_000, random_state=0):
+    """Rows that are odd in one column or as a whole: (findings, RowOutliers).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.diagnose import outliers
+    >>> x = np.random.default_rng(0).normal(size=200)
+    >>> x[17] = 40.0
+    >>> found, _ = outliers({"x": x})
+    >>> print(found[0])
+    note: 'x': 1 value is far from the others (outside -6.169 to 6.016), the farthest
+    40 in row 18.
+    """
+    seen = view(table)
+    found = check_outliers(seen)
+    part = seen.sample(rows, random_state)
+    return found, row_outliers(matrix(part)[0], random_state)

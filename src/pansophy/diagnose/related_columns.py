@@ -1,0 +1,165 @@
+"""Columns that say the same: copies, and strong association of any two kinds.
+
+    numbers           |r| of ranks or of values, the larger                      (1)
+    categories        V = sqrt(chi2 / (n (min(k, l) - 1))), less its bias        (2)
+    number, category  eta = sqrt(variance between levels / variance)             (3)
+
+V is corrected for the chi2 that independent columns have, so categories of many levels
+are not called related for their number alone. All three are 1 if one column
+determines the other (up to order for 1, in lines for r) and 0 on average without a
+relation.
+
+Refs      [Bergsma2013] (2)
+"""
+
+import numpy as np
+import scipy.stats
+
+from ..core.threads import single_blas
+from .columns import View
+from .duplicates import bits, mixed
+from .findings import Finding, finding
+
+STRONG, SAME = 0.95, 0.999
+MOST = 5  # pairs told one by one
+
+
+def copied_columns(seen: View) -> list[tuple[str, str]]:
+    """Pairs of columns with the same values, or the same levels by other names."""
+    first: dict = {}
+    out = []
+    for c in seen.columns:
+        if c.missing.all():
+            continue
+        key = content(c)
+        if key in first:
+            out.append((first[key], c.name))
+        else:
+            first[key] = c.name
+    return out
+
+
+def content(c):
+    """A hash of the values; of texts, of which rows share a level."""
+    if c.numbers is not None:
+        words = bits(c)
+    else:
+        _, start, back = np.unique(c.codes, return_index=True, return_inverse=True)
+        words = np.where(c.codes < 0, -1, start[back]).astype(np.int64).view(np.uint64)
+    with np.errstate(over="ignore"):
+        places = mixed(np.arange(len(words), dtype=np.uint64))
+        return c.categorical, int(np.bitwise_xor.reduce(mixed(words + places)))
+
+
+class Association:
+    """Association of all pairs of columns of a view; NaN where there is none."""
+
+    def __init__(self, seen: View, most_levels=200):
+        useful = lambda c: not c.categorical or 2 <= len(c.levels) <= most_levels
+        self.columns = [c for c in seen.columns if useful(c) and varies(c)]
+        self.names = [c.name for c in self.columns]
+        self.matrix = np.full((len(self.names),) * 2, np.nan)
+        plain = [i for i, c in enumerate(self.columns) if not c.categorical]
+        coded = [i for i, c in enumerate(self.columns) if c.categorical]
+        if plain:
+            X = np.column_stack([self.columns[i].numbers for i in plain])
+            self.matrix[np.ix_(plain, plain)] = number_matrix(X)
+        for at, i in enumerate(coded):
+            a = self.columns[i].codes
+            for j in coded[:at]:
+                self._set(i, j, cramer(a, self.columns[j].codes))
+            for j in plain:
+                self._set(i, j, eta(a, self.columns[j].numbers))
+        np.fill_diagonal(self.matrix, 1.0)
+
+    def _set(self, i, j, value):
+        self.matrix[i, j] = self.matrix[j, i] = value
+
+
+def varies(c) -> bool:
+    if c.categorical:
+        return len(c.levels) > 1
+    x = c.numbers[~c.missing]
+    return len(x) > 2 and x.min() < x.max()
+
+
+def number_matrix(X) -> np.ndarray:
+    """Eq. (1), with sign, over the rows where both are known."""
+    r = correlation(X)
+    ranks = np.column_stack([scipy.stats.rankdata(x, nan_policy="omit") for x in X.T])
+    s = correlation(ranks)
+    return np.where(np.abs(s) > np.abs(r), s, r)
+
+
+def correlation(X) -> np.ndarray:
+    """Pearson's r of all pairs; each over the rows where both are known."""
+    known = (~np.isnan(X)).astype(float)
+    middle = np.nanmean(X, axis=0)
+    size = np.nanstd(X, axis=0)
+    Z = np.nan_to_num((X - middle) / np.where(size > 0, size, 1.0))
+    # one thread: tall thin products gain little from more and wait on busy machines
+    with single_blas(), np.errstate(divide="ignore", invalid="ignore"):
+        n = known.T @ known
+        mean = (Z.T @ known) / n  # of column i over the rows where j is known
+        square = ((Z * Z).T @ known) / n
+        cov = (Z.T @ Z) / n - mean * mean.T
+        var = square - mean**2
+        r = cov / np.sqrt(var * var.T)
+    r[~(n >= 3) | ~(var > 1e-12) | ~(var.T > 1e-12)] = np.nan
+    return np.clip(r, -1.0, 1.0)
+
+
+def cramer(a, b) -> float:
+    """Eq. (2)."""
+    known = (a >= 0) & (b >= 0)
+    a, b = (np.unique(v[known], return_inverse=True) for v in (a, b))
+    k, m, n = len(a[0]), len(b[0]), int(known.sum())
+    if k < 2 or m < 2:
+        return np.nan
+    table = np.bincount(a[1] * m + b[1], minlength=k * m).reshape(k, m).astype(float)
+    fit = np.outer(table.sum(1), table.sum(0)) / n
+    phi = float(((table - fit) ** 2 / fit).sum()) / n
+    excess = max(phi - (k - 1) * (m - 1) / (n - 1), 0.0)
+    rows, columns = k - (k - 1) ** 2 / (n - 1), m - (m - 1) ** 2 / (n - 1)
+    free = min(rows, columns) - 1
+    return float(np.sqrt(min(excess / free, 1.0))) if free > 0 else np.nan
+
+
+def eta(codes, x) -> float:
+    """Eq. (3), with the degrees of freedom of the levels taken off."""
+    known = (codes >= 0) & ~np.isnan(x)
+    z, x = np.unique(codes[known], return_inverse=True)[1], x[known]
+    n, k = len(x), int(z.max(initial=-1)) + 1
+    total = float(((x - x.mean()) ** 2).sum()) if n else 0.0
+    if k < 2 or n <= k or total <= 0:
+        return np.nan
+    counts = np.bincount(z)
+    means = np.bincount(z, x) / counts
+    within = float(((x - means[z]) ** 2).sum())
+    return float(np.sqrt(max(1 - (within / (n - k)) / (total / (n - 1)), 0.0)))
+
+
+def check_related(seen: View, association=None) -> list[Finding]:
+    """Copied columns, and pairs that are nearly so."""
+    out, copies = [], copied_columns(seen)
+    for a, b in copies:
+        text = f"{b!r} is a copy of {a!r}: one of them adds nothing."
+        out.append(finding("duplicated column", "warning", text, column=b, of=a))
+    found = association or Association(seen)
+    M, gone = np.abs(found.matrix), {b for _, b in copies}
+    pairs = [
+        (M[i, j], found.names[j], found.names[i])
+        for i, j in np.argwhere(np.tril(M >= STRONG, -1))
+        if found.names[i] not in gone and found.names[j] not in gone
+    ]
+    pairs.sort(key=lambda p: -p[0])
+    for value, a, b in pairs[:MOST]:
+        text = f"{a!r} and {b!r} say nearly the same: association {value:.4f}."
+        out.append(
+            finding("correlated columns", "note", text, column=b, of=a, value=value)
+        )
+    if len(pairs) > MOST:
+        more = len(pairs) - MOST
+        text = f"{more} more pairs of columns have an association above {STRONG}."
+        out.append(finding("correlated columns", "note", text, pairs=len(pairs)))
+    return out

@@ -1,0 +1,123 @@
+"""Equal classes by dropping, repeating or jittering rows: of the training part only.
+
+    down    as many rows of every class as the smallest has, drawn without return
+    up      every row, and rows of the smaller classes again until all have as many as
+            the largest; whole rounds first, so that no row repeats twice more often
+            than another
+
+With `jitter` s the rows repeated by `up` are moved by normal noise of s standard
+deviations of their column within the class. Resampling changes the shares of classes,
+so probabilities of a model fitted to it are no longer those of the data, and a row that
+is copied before the rows are split is in both parts. Hence `train`: only the rows named
+there are drawn from, and all others are given back as they are.
+
+For methods that take rows one by one, `balanced_rates` gives the probability with which
+each row must be drawn for classes to come up at wanted rates, and `optim.sgd(...,
+sample_weight="balanced", y=y)` draws so.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.random import rng_from
+from ..optim.stochastic import balanced_rates
+from .scoring import n_rows, table, take
+
+__all__ = ["Resampled", "balanced_rates", "resample"]
+
+
+class Resampled(NamedTuple):
+    """The training rows after resampling; `rows` are where they came from."""
+
+    X: Any
+    y: np.ndarray
+    rows: np.ndarray  # places in the X given
+    held: np.ndarray  # places not in `train`, untouched
+
+
+def resample(
+    X, y, how="up", *, jitter=0.0, train=None, columns=None, random_state=0
+) -> Resampled:
+    """Rows with equal classes.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame
+    y : array of labels of shape (n,)
+    how : {"up", "down"}
+    jitter : float
+        s of the module text; needs numbers.
+    train : array of rows or mask, optional
+        The training part; all rows by default. Others are never drawn.
+    columns : list of column numbers, optional
+        Those that are jittered; all by default.
+    random_state : seed
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.diagnose import resample
+    >>> X, y = np.arange(5.0)[:, None], np.array([0, 0, 0, 0, 1])
+    >>> up = resample(X, y, "up")
+    >>> up.y, up.X[-3:, 0]
+    (array([0, 0, 0, 0, 1, 1, 1, 1]), array([4., 4., 4.]))
+    >>> resample(X, y, "down").y
+    array([0, 1])
+    """
+    X, y = table(X), np.asarray(y)
+    n = n_rows(X)
+    if y.ndim != 1 or len(y) != n:
+        raise ValueError(f"y must have one label for each of {n} rows, got {y.shape}.")
+    if how not in ("up", "down"):
+        raise ValueError(f"how must be 'up' or 'down', got {how!r}.")
+    if not jitter >= 0 or (jitter and how == "down"):
+        raise ValueError(f"jitter must be 0, or above with how='up', got {jitter!r}.")
+    rng = rng_from(random_state)
+    train = np.arange(n) if train is None else np.asarray(train)
+    train = np.flatnonzero(train) if train.dtype == bool else train
+    held = np.setdiff1d(np.arange(n), train)
+    rows = (fewer if how == "down" else more)(y, train, rng)
+    out = take(X, rows)
+    if jitter:
+        out = moved(out, y[rows], len(train), jitter, columns, rng)
+    return Resampled(out, y[rows], rows, held)
+
+
+def fewer(y, train, rng):
+    """As many rows of each class as the smallest has, in their order."""
+    labels, z, counts = np.unique(y[train], return_inverse=True, return_counts=True)
+    least = counts.min(initial=len(train))
+    parts = [
+        rng.choice(train[z == k], least, replace=False) for k in range(len(labels))
+    ]
+    kept = np.concatenate(parts) if parts else train
+    return train[np.isin(train, kept)]
+
+
+def more(y, train, rng):
+    """All rows, then repetitions."""
+    labels, z, counts = np.unique(y[train], return_inverse=True, return_counts=True)
+    parts = [train]
+    for k in range(len(labels)):
+        own, lack = train[z == k], counts.max() - counts[k]
+        rounds = [rng.permutation(own) for _ in range(-(-lack // len(own)))]
+        parts.append(np.concatenate([*rounds, own[:0]])[:lack])
+    return np.concatenate(parts)
+
+
+def moved(X, y, start, jitter, columns, rng):
+    """Noise on the rows from `start` on, in units of the spread in their class."""
+    X = np.array(X, dtype=float)
+    if X.ndim != 2:
+        raise ValueError("jitter needs rows of numbers.")
+    which = np.arange(X.shape[1]) if columns is None else np.asarray(columns)
+    for label in np.unique(y):
+        own = y == label
+        late = np.flatnonzero(own & (np.arange(len(y)) >= start))
+        early = np.flatnonzero(own[:start])
+        early = early if len(early) > 1 else np.arange(start)  # a single row: of all
+        size = X[np.ix_(early, which)].std(0)
+        noise = rng.standard_normal((len(late), len(which)))
+        X[np.ix_(late, which)] += jitter * size * noise
+    return X

@@ -1,0 +1,266 @@
+"""What is left over, r = y - p, and whether there is still something in it.
+
+Good residuals have mean 0, one hump, the same spread everywhere and no memory. Each
+is tested at a strict level (1 %) and flagged only if the effect is also large enough to
+care about:
+
+    offset         |mean(r)| against its standard error and against sd(r)          (1)
+    two humps      the least bandwidth h at which a density estimate of r has one
+                   hump is too large: in samples drawn from that smoothed estimate,
+                   estimates of bandwidth h seldom have more; and at the usual
+                   bandwidth a valley of a quarter or more lies between            (2)
+    uneven spread  rank correlation of |r| with p                                  (3)
+    curve          means of r over ten equal parts of p differ                     (4)
+    memory         correlation of r with its predecessor in time                   (5)
+
+Intervals: the mean absolute error by Student's t, the root mean squared error by that
+of the mean square, both of width proportional to 1 / sqrt(n).
+
+Cost      O(n log n)
+Refs      [Silverman1981] (2)
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import ndimage, stats
+
+from ..core.random import rng_from
+from .findings import Finding, finding, tell
+from .intervals import Interval, mean_interval
+
+STRICT, GRID, DRAWS = 0.01, 512, 100
+
+
+class Residuals(NamedTuple):
+    """Residuals of one model; prints as its scores and what was flagged."""
+
+    n: int
+    mean: Interval
+    sd: float
+    mae: Interval
+    rmse: Interval
+    counts: np.ndarray  # histogram
+    edges: np.ndarray
+    findings: tuple[Finding, ...]
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return tuple(f.kind for f in self.findings)
+
+    def __str__(self):
+        head = (
+            f"{self.n} residuals: root mean squared error {self.rmse}, mean absolute "
+            f"error {self.mae}, mean {self.mean}."
+        )
+        return f"{head}\n{tell(self.findings, 'Nothing systematic is left in them.')}"
+
+
+def residuals(y, p, *, time=None, level=0.95, bins=None, random_state=0) -> Residuals:
+    """Scores with intervals, and systematic errors, of numbers predicted.
+
+    Parameters
+    ----------
+    y, p : arrays of shape (n,)
+        What was seen and what was predicted.
+    time : array of shape (n,), optional
+        The order in which rows came; without it memory is not tested.
+    level : float
+    bins : int, optional
+        Of the histogram; None lets the spread decide.
+    random_state : seed
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.diagnose import residuals
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.normal(size=500)
+    >>> residuals(p + rng.normal(size=500), p).flags
+    ()
+    >>> residuals(p + 0.4 + rng.normal(size=500), p).flags
+    ('offset',)
+    """
+    y, p = np.asarray(y, float).ravel(), np.asarray(p, float).ravel()
+    if len(y) != len(p) or len(y) < 3:
+        raise ValueError(
+            f"at least 3 rows are needed, as many of y ({len(y)}) as of p."
+        )
+    r = y - p
+    if not np.isfinite(r).all():
+        raise ValueError("y and p must be finite numbers.")
+    tests = [offset(r), humps(r, rng_from(random_state)), spread(r, p), curve(r, p)]
+    if time is not None:
+        tests.append(memory(r[np.argsort(np.asarray(time), kind="stable")]))
+    counts, edges = np.histogram(r, bins=n_bins(r) if bins is None else bins)
+    mean, found = mean_interval(r, level), tuple(t for t in tests if t is not None)
+    return Residuals(
+        len(r),
+        mean,
+        float(r.std(ddof=1)),
+        mean_interval(np.abs(r), level),
+        root(mean_interval(r**2, level)),
+        counts,
+        edges,
+        found,
+    )
+
+
+def root(square: Interval) -> Interval:
+    """The interval of a root mean square from that of the mean square."""
+    m = np.sqrt(square.mean)
+    low, high = np.sqrt(max(square.low, 0.0)), np.sqrt(max(square.high, 0.0))
+    error = square.error / (2 * m) if m else 0.0
+    return Interval(float(m), float(low), float(high), float(error))
+
+
+def n_bins(r):
+    """By the middle half of the values, between 5 and 60."""
+    q = np.subtract(*np.quantile(r, [0.75, 0.25]))
+    width = 2 * q / len(r) ** (1 / 3)
+    return int(np.clip(np.ceil(np.ptp(r) / width), 5, 60)) if width > 0 else 10
+
+
+def offset(r):
+    """Eq. (1)."""
+    sd, n = r.std(ddof=1), len(r)
+    mean = r.mean()
+    if sd <= 1e-12 * max(abs(mean), 1e-300):
+        p_value, share = (0.0, np.inf) if mean else (1.0, 0.0)
+    else:
+        p_value = 2 * stats.t.sf(abs(mean) / (sd / np.sqrt(n)), n - 1)
+        share = abs(mean) / sd
+    if p_value >= STRICT or share < 0.1:
+        return None
+    way = "low" if mean > 0 else "high"
+    return finding(
+        "offset",
+        "warning",
+        f"Predictions are too {way} by {abs(mean):.4g} on average (p = {p_value:.2g}).",
+        mean=mean,
+        p_value=p_value,
+    )
+
+
+def smooth(r, h, low, high):
+    """Density of r on a grid, by a normal kernel of width h."""
+    step = (high - low) / GRID
+    counts = np.histogram(r, bins=GRID, range=(low, high))[0].astype(float)
+    return ndimage.gaussian_filter1d(counts, h / step, mode="constant", truncate=6)
+
+
+def tops(density):
+    """The density with plateaus once, and its humps of a twentieth of the highest."""
+    d = density[np.concatenate([[True], np.diff(density) != 0])]
+    d = np.concatenate([[0.0], d, [0.0]])
+    top = (d[1:-1] > d[:-2]) & (d[1:-1] > d[2:])
+    return d, 1 + np.flatnonzero(top & (d[1:-1] > 0.05 * d.max()))
+
+
+def peaks(density):
+    return len(tops(density)[1])
+
+
+def valley(density):
+    """The deepest valley between humps as a share of the lower of its two sides."""
+    d, top = tops(density)
+    sides = [(d[: k + 1].max(), d[k:].max(), d[k]) for k in range(top[0], top[-1])]
+    return min((low / min(a, b) for a, b, low in sides), default=1.0)
+
+
+def humps(r, rng):
+    """Eq. (2), for up to 5000 residuals without the last half per cent of each tail."""
+    if len(r) > 5000:
+        r = rng.choice(r, 5000, replace=False)
+    low, high = np.quantile(r, [0.005, 0.995])
+    r = r[(r >= low) & (r <= high)]
+    sd = r.std() if len(r) > 20 else 0.0
+    if sd == 0 or len(np.unique(r)) < 20:
+        return None
+    low, high = low - 3 * sd, high + 3 * sd
+    small, large = sd / 50, 2 * sd
+    for _ in range(25):
+        h = np.sqrt(small * large)
+        small, large = (h, large) if peaks(smooth(r, h, low, high)) > 1 else (small, h)
+    h = large
+    if valley(smooth(r, 0.9 * sd * len(r) ** -0.2, low, high)) > 0.75:
+        return None
+    shrink = 1 / np.sqrt(1 + (h / sd) ** 2)
+    more = 0
+    for _ in range(DRAWS):
+        draw = rng.choice(r, len(r)) + h * rng.standard_normal(len(r))
+        draw = r.mean() + shrink * (draw - r.mean())
+        more += peaks(smooth(draw, h, low, high)) > 1
+    p_value = (1 + more) / (1 + DRAWS)
+    if p_value >= 0.05:
+        return None
+    return finding(
+        "two humps",
+        "warning",
+        "Residuals fall into two or more heaps: a column or a group that matters is "
+        f"probably missing (p = {p_value:.2g}).",
+        p_value=p_value,
+        bandwidth=h,
+    )
+
+
+def spread(r, p):
+    """Eq. (3)."""
+    if np.ptp(p) == 0 or np.ptp(np.abs(r)) == 0:
+        return None
+    rho, p_value = stats.spearmanr(np.abs(r), p)
+    if p_value >= STRICT or abs(rho) < 0.15:
+        return None
+    way = "grow" if rho > 0 else "shrink"
+    return finding(
+        "uneven spread",
+        "note",
+        f"Errors {way} with the prediction (rank correlation {rho:.2f}): one interval "
+        "width does not fit all rows.",
+        correlation=rho,
+        p_value=p_value,
+    )
+
+
+def curve(r, p, parts=10):
+    """Eq. (4)."""
+    if len(r) < 5 * parts or np.ptp(p) == 0:
+        return None
+    cuts = np.unique(np.quantile(p, np.linspace(0, 1, parts + 1)[1:-1]))
+    code = np.searchsorted(cuts, p, side="right")
+    groups = [r[code == k] for k in range(len(cuts) + 1)]
+    groups = [g - r.mean() for g in groups if len(g) > 1]
+    if len(groups) < 3 or sum(g.var() for g in groups) == 0:
+        return None
+    p_value = float(stats.f_oneway(*groups).pvalue)
+    share = sum(len(g) * g.mean() ** 2 for g in groups) / np.sum((r - r.mean()) ** 2)
+    if p_value >= STRICT or share < 0.05:
+        return None
+    return finding(
+        "curve",
+        "warning",
+        f"The mean error changes with the prediction and makes up {share:.0%} of the "
+        "squared error: the model misses a bend.",
+        share=share,
+        p_value=p_value,
+    )
+
+
+def memory(r):
+    """Eq. (5), for residuals in the order of time."""
+    d = r - r.mean()
+    total = d @ d
+    if total == 0 or len(r) < 10:
+        return None
+    rho = float(d[1:] @ d[:-1] / total)
+    p_value = 2 * stats.norm.sf(abs(rho) * np.sqrt(len(r)))
+    if p_value >= STRICT or abs(rho) < 0.1:
+        return None
+    return finding(
+        "memory",
+        "warning",
+        f"An error resembles the one before it in time (correlation {rho:.2f}): the "
+        "past tells something the model does not use, and intervals are too narrow.",
+        correlation=rho,
+        p_value=p_value,
+    )

@@ -1,0 +1,216 @@
+"""Form of a table against that of another: what breaks a model before drift does.
+
+A `Reference` holds of each column its type, its share of missing values, and its law:
+quantiles of numbers, shares of levels. Columns that are gone or new, whose type has
+changed, with levels never seen, or whose numbers are those of old in another unit are
+found by it. A unit shows as numbers that agree after one factor, or one line for
+temperatures, and do not before.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .columns import Values, View, view
+from .findings import Finding, finding
+
+POINTS = 256
+MOST_LEVELS = 1000
+UNITS = {
+    1000.0: "thousands", 100.0: "percent or cents", 10.0: "tenths", 60.0: "minutes",
+    3600.0: "seconds and hours", 24.0: "hours and days", 2.2046: "kilograms and pounds",
+    2.54: "inches and centimetres", 1.6093: "miles and kilometres",
+    3.2808: "metres and feet", 12.0: "months and years", 1e6: "millions", 7.0: "weeks",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """What is kept of one column."""
+
+    kind: str
+    type: str
+    rows: int
+    missing: float
+    values: np.ndarray = field(default_factory=lambda: np.zeros(0))  # sorted
+    shares: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def categorical(self) -> bool:
+        return self.kind in ("text", "other")
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A table in a few numbers, enough to tell whether new rows are like it."""
+
+    rows: int
+    columns: dict[str, Law]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        laws = {
+            name: {**vars(law), "values": law.values.tolist()}
+            for name, law in self.columns.items()
+        }
+        return {"rows": self.rows, "columns": laws}
+
+    @classmethod
+    def from_dict(cls, d) -> "Reference":
+        laws = {
+            name: Law(**{**law, "values": np.asarray(law["values"], float)})
+            for name, law in d["columns"].items()
+        }
+        return cls(int(d["rows"]), laws)
+
+
+def reference_of(table, *, values=POINTS) -> Reference:
+    """What `drift` needs of the old rows; `values` quantiles a column, None for all.
+
+    Examples
+    --------
+    >>> from pansophy.diagnose import drift, reference_of
+    >>> kept = reference_of({"a": [1.0, 2.0, 3.0] * 50}).to_dict()
+    >>> len(kept["columns"]["a"]["values"])
+    150
+    """
+    seen = view(table)
+    return Reference(seen.n, {c.name: law_of(c, values) for c in seen.columns})
+
+
+def law_of(c: Values, points) -> Law:
+    gone = float(c.missing.mean())
+    if c.categorical:
+        counts = np.bincount(c.codes[c.codes >= 0], minlength=len(c.levels))
+        top = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
+        known = max(int(counts.sum()), 1)
+        shares = {c.levels[i]: counts[i] / known for i in top if counts[i]}
+        return Law(c.kind, c.type, len(c), gone, shares=shares)
+    x = np.sort(c.numbers[~c.missing])
+    if points is not None and len(x) > points:  # values that occur, so ties stay ties
+        x = x[((np.arange(points) + 0.5) / points * len(x)).astype(int)]
+    return Law(c.kind, c.type, len(c), gone, values=x)
+
+
+def mismatches(old: Reference, new: View) -> list[Finding]:
+    """Findings about the form of a table."""
+    out = []
+    there = set(new.names)
+    for name, law in old.columns.items():
+        if name not in there:
+            text = f"{name!r} is gone from the new table."
+            out.append(finding("column gone", "alarm", text, column=name))
+            continue
+        out += list(column_mismatch(name, law, new[name]))
+    for name in new.names:
+        if name not in old.columns:
+            text = f"{name!r} is new: the old table did not have it."
+            out.append(finding("new column", "note", text, column=name))
+    return out
+
+
+def column_mismatch(name, law, c):
+    if "empty" in (c.kind, law.kind):
+        if c.kind != law.kind and len(c):
+            which = "new" if c.kind == "empty" else "old"
+            text = f"{name!r} is empty in the {which} table."
+            yield finding("empty", "warning", text, column=name)
+        return
+    if c.kind != law.kind and not {c.kind, law.kind} <= {"number", "yes/no"}:
+        text = (
+            f"{name!r} held {said(law.kind)} ({law.type}) and now holds {said(c.kind)} "
+            f"({c.type})."
+        )
+        yield finding(
+            "type changed", "alarm", text, column=name, old=law.type, new=c.type
+        )
+    elif c.categorical:
+        yield from new_levels(name, law, c)
+    elif c.kind == "number":
+        yield from unit_changed(name, law, c)
+
+
+def said(kind) -> str:
+    return {"number": "numbers", "date": "dates", "other": "other values"}.get(
+        kind, kind
+    )
+
+
+def new_levels(name, law, c):
+    """Levels that the old table did not have; free text is all new."""
+    if len(law.shares) >= MOST_LEVELS or len(law.shares) > 0.5 * law.rows > 10:
+        return
+    counts = np.bincount(c.codes[c.codes >= 0], minlength=len(c.levels))
+    unseen = [i for i, v in enumerate(c.levels) if v not in law.shares and counts[i]]
+    if not unseen:
+        return
+    share = counts[unseen].sum() / max(counts.sum(), 1)
+    unseen.sort(key=lambda i: -counts[i])
+    some = ", ".join(repr(c.levels[i]) for i in unseen[:3])
+    text = (
+        f"{name!r} has {len(unseen)} {'level' if len(unseen) == 1 else 'levels'} never "
+        f"seen before, such as {some}, in {share:.1%} of the rows."
+    )
+    grave = "warning" if share >= 0.01 else "note"
+    yield finding(
+        "new levels", grave, text, column=name, share=share, levels=len(unseen)
+    )
+
+
+def unit_changed(name, law, c):
+    """Numbers that agree with the old ones after one factor or one line."""
+    x = np.sort(c.numbers[~c.missing])
+    old = law.values
+    if len(x) < 20 or len(old) < 20 or gap(old, x) < 0.5:
+        return
+    if gap(1.8 * old + 32, x) < 0.15 or gap((old - 32) / 1.8, x) < 0.15:
+        text = f"{name!r} seems to have changed between degrees Celsius and Fahrenheit."
+        yield finding("unit changed", "alarm", text, column=name, factor=1.8)
+        return
+    a, b = np.median(old), np.median(x)
+    if a == 0 or b == 0 or a * b < 0:
+        return
+    factor = float(b / a)
+    if gap(factor * old, x) < 0.15 and not 0.6 < factor < 1.6:
+        known = [w for f, w in UNITS.items() if near(factor, f) or near(1 / factor, f)]
+        hint = f" ({known[0]})" if known else ""
+        text = (
+            f"{name!r} seems to be in another unit{hint}: values are {factor:.4g} "
+            "times those of old."
+        )
+        yield finding("unit changed", "alarm", text, column=name, factor=factor)
+
+
+def near(a, b) -> bool:
+    return abs(a / b - 1) < 0.05
+
+
+def gap(a, b) -> float:
+    """The largest difference of two distribution functions."""
+    grid = np.concatenate([a, b])
+    F = np.searchsorted(np.sort(a), grid, side="right") / len(a)
+    G = np.searchsorted(np.sort(b), grid, side="right") / len(b)
+    return float(np.abs(F - G).max())
+
+
+def combined(old: View, new: View) -> View:
+    """The columns that both have, old rows above new ones."""
+    out = []
+    names = set(new.names)
+    for a in old.columns:
+        if a.name not in names:
+            continue
+        b = new[a.name]
+        if a.categorical != b.categorical:
+            continue
+        if not a.categorical:
+            both = np.concatenate([a.numbers, b.numbers])
+            kind = a.kind if a.kind != "empty" else b.kind
+            out.append(Values(a.name, kind, a.type, both))
+            continue
+        place = {v: i for i, v in enumerate(a.levels)}
+        code = np.array([*(place.setdefault(v, len(place)) for v in b.levels), -1])
+        codes = np.concatenate([a.codes, code[b.codes]])
+        out.append(Values(a.name, a.kind, a.type, None, codes, tuple(place)))
+    return View(old.n + new.n, tuple(out))

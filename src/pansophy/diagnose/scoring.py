@@ -1,0 +1,158 @@
+"""Estimators on rows and columns of whatever holds a table: fit, score, shuffle.
+
+X may be an array, a sparse matrix, a data frame or anything that gives rows by
+`X[rows]`. Scores follow scikit-learn: greater is better.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+)
+
+
+class FoldScores(NamedTuple):
+    """Scores of one learner on the same folds, and test rows / training rows."""
+
+    train: np.ndarray  # (folds,)
+    test: np.ndarray
+    ratio: float
+
+
+def table(X):
+    """X with rows that can be chosen: lists become arrays."""
+    return np.asarray(X) if isinstance(X, (list, tuple)) else X
+
+
+def n_rows(X) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def take(X, rows):
+    """The rows at these places."""
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def column_names(X) -> list[str]:
+    """Names of the columns: the table's own, or x0, x1, ..."""
+    if getattr(X, "columns", None) is not None:
+        return [str(name) for name in X.columns]
+    return [f"x{j}" for j in range(X.shape[1])]
+
+
+def named(X, names) -> list[str]:
+    """The names given, one a column, or the table's own."""
+    if names is None:
+        return column_names(X)
+    if len(names) != X.shape[1]:
+        raise ValueError(f"{X.shape[1]} columns but {len(names)} names.")
+    return [str(name) for name in names]
+
+
+def place(names, column) -> int:
+    """Where a column is, by its name or number."""
+    if str(column) in names:
+        return names.index(str(column))
+    if isinstance(column, (int, np.integer)) and 0 <= column < len(names):
+        return int(column)
+    raise ValueError(f"column {column!r} is not in the table.")
+
+
+def column(X, j) -> np.ndarray:
+    """Column j as an array of numbers or objects."""
+    if hasattr(X, "texts"):  # a Frame: numbers first, then free text
+        p = X.values.shape[1]
+        return (
+            X.values[:, j] if j < p else X.texts[j - p].to_numpy(zero_copy_only=False)
+        )
+    if hasattr(X, "tocsc"):
+        return X.tocsc()[:, [j]].toarray().ravel()
+    if hasattr(X, "iloc"):
+        return X.iloc[:, j].to_numpy()
+    if isinstance(X, np.ndarray):
+        return X[:, j]
+    return X[column_names(X)[j]].to_numpy()  # polars
+
+
+def reordered(X, j, order):
+    """A copy of X with column j taken from rows in another order, or from one row."""
+    if hasattr(X, "texts"):
+        return reordered_frame(X, j, order)
+    if hasattr(X, "tocsc"):
+        mixed = X.tolil(copy=True)
+        mixed[:, [j]] = X.tocsc()[:, [j]].toarray()[order]
+        return mixed.asformat(X.format)
+    if hasattr(X, "iloc"):
+        mixed = X.copy()
+        mixed.isetitem(j, X.iloc[:, j].array[order])
+        return mixed
+    if isinstance(X, np.ndarray):
+        mixed = X.copy()
+        mixed[:, j] = X[order, j]
+        return mixed
+    name = column_names(X)[j]
+    return X.with_columns(X[name][order].alias(name))  # polars
+
+
+def reordered_frame(X, j, order):
+    p = X.values.shape[1]
+    if j < p:
+        return replace(X, values=reordered(X.values, j, order))
+    texts = list(X.texts)
+    texts[j - p] = texts[j - p].take(order)
+    return replace(X, texts=tuple(texts))
+
+
+def blanked(X, j):
+    """X with column j telling nothing: one of its values in every row.
+
+    So a model that must have this many columns can be fitted without this one.
+    """
+    values = column(X, j)
+    known = np.flatnonzero(~missing(values))
+    return reordered(X, j, np.full(n_rows(X), known[0] if len(known) else 0))
+
+
+def missing(values) -> np.ndarray:
+    """Which entries are NaN or None."""
+    values = np.asarray(values)
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    if values.dtype.kind != "O":
+        return np.zeros(len(values), bool)
+    return np.array([v is None or v != v for v in values], bool)
+
+
+def folds_of(cv, X, y, model, groups=None, seed=0) -> list:
+    """[(training rows, test rows), ...]: a number of shuffled folds, which keep the
+    shares of classes and groups together, or what a splitter of scikit-learn gives."""
+    if isinstance(cv, (int, np.integer)):
+        grouped, classes = groups is not None, is_classifier(model) and y.ndim == 1
+        kinds = [[KFold, StratifiedKFold], [GroupKFold, StratifiedGroupKFold]]
+        cv = kinds[grouped][classes](cv, shuffle=True, random_state=seed)
+    return list(check_cv(cv).split(np.zeros((n_rows(X), 1)), y, groups))
+
+
+def scorer_of(model, scoring):
+    """scorer(model, X, y) -> number, greater is better."""
+    return check_scoring(model, scoring=scoring)
+
+
+def cross_scores(model, X, y, folds, scorer, *, train=True) -> FoldScores:
+    """Scores of fresh clones fitted on every fold's training rows."""
+    inside, outside = [], []
+    for rows, held in folds:
+        fitted = clone(model).fit(take(X, rows), y[rows])
+        outside.append(scorer(fitted, take(X, held), y[held]))
+        if train:
+            inside.append(scorer(fitted, take(X, rows), y[rows]))
+    ratio = float(np.mean([len(held) / len(rows) for rows, held in folds]))
+    return FoldScores(np.array(inside), np.array(outside), ratio)

@@ -1,0 +1,229 @@
+"""Does a model lean on columns it should not need?
+
+Three looks at each suspect column, on rows held out by the same folds:
+
+    shuffled   by how much the score falls when the column is shuffled              (1)
+    without    by how much it falls when the learner never sees the column          (2)
+    groups     errors on rows where the column alone points to the right answer
+               (agreeing) and on the others (conflicting), of the model with the
+               column and of the one without                                       (3)
+
+A model leans on the column if (1) is clear of 0. It is a shortcut if on conflicting
+rows the model with the column is worse than the one without: there it follows the
+column against what the rest would have told. Whether the column *should* be needed is
+known to whoever knows where it comes from; the numbers cannot tell.
+
+Cost      one cross-validation, and one more a suspect
+Refs      [Geirhos2020]
+"""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from ..core.random import rng_from
+from .findings import Finding, finding
+from .intervals import Interval, fold_interval
+from .scoring import (
+    blanked,
+    column,
+    folds_of,
+    missing,
+    named,
+    place,
+    reordered,
+    scorer_of,
+    table,
+    take,
+)
+
+
+class Shortcut(NamedTuple):
+    """What one suspect column does for a model; prints as a sentence or two."""
+
+    column: str
+    score: float  # with the column, on all held-out rows
+    shuffled: Interval  # eq. (1)
+    without: Interval  # eq. (2)
+    alone: float  # score of the column alone
+    agreeing: tuple[float, float]  # errors with and without the column: eq. (3),
+    conflicting: tuple[float, float]  # shares of mistakes or mean absolute errors
+    verdict: str  # "shortcut", "relied on" or "not needed"
+
+    def __str__(self):
+        given, less = self.conflicting
+        words = (
+            f"'{self.column}' is {WORDS[self.verdict]}: shuffling it costs "
+            f"{self.shuffled} of a score of {self.score:.3g}, learning without it "
+            f"{self.without}."
+        )
+        if np.isfinite(given) and np.isfinite(less):
+            words += (
+                f" Where it points the wrong way the error is {given:.3g} with it and "
+                f"{less:.3g} without it."
+            )
+        return words
+
+    def finding(self) -> Finding | None:
+        """A warning for a shortcut, a note where the model leans on the column."""
+        if self.verdict == "not needed":
+            return None
+        grave = "warning" if self.verdict == "shortcut" else "note"
+        facts = {k: v for k, v in self._asdict().items() if k != "column"}
+        return finding("shortcut", grave, str(self), column=self.column, **facts)
+
+
+NONE = (float("nan"), float("nan"))
+WORDS = {
+    "shortcut": "used as a shortcut",
+    "relied on": "relied on",
+    "not needed": "not needed",
+}
+
+
+def shortcuts(
+    model,
+    X,
+    y,
+    suspects=None,
+    *,
+    names=None,
+    cv=5,
+    groups=None,
+    scoring=None,
+    shuffles=3,
+    level=0.95,
+    random_state=0,
+) -> list[Shortcut]:
+    """Probe columns on which a model may lean without being meant to.
+
+    Parameters
+    ----------
+    model : estimator
+    X, y : rows and what is to be predicted
+    suspects : column names or places
+        None takes all columns, which costs a cross-validation each.
+    names : of the columns, where X has none
+    cv, groups, scoring, level, random_state : as in `learning_curve`
+    shuffles : int
+        Times that each column is shuffled in each fold.
+
+    Returns
+    -------
+    list of Shortcut, the one leant on most first
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.diagnose import shortcuts
+    >>> from pansophy.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 400)
+    >>> sign = y + 0.6 * rng.normal(size=400)
+    >>> stamp = np.where(rng.random(400) < 0.95, y, 1 - y)  # of the camera, say
+    >>> found = shortcuts(LogisticRegression(), np.column_stack([sign, stamp]), y)
+    >>> found[0].column, found[0].verdict
+    ('x1', 'shortcut')
+    """
+    X, y, rng = table(X), np.asarray(y), rng_from(random_state)
+    names = named(X, names)
+    where = (
+        range(len(names)) if suspects is None else [place(names, s) for s in suspects]
+    )
+    scorer = scorer_of(model, scoring)
+    folds = folds_of(cv, X, y, model, groups, seed=int(rng.integers(2**31)))
+    models = [clone(model).fit(take(X, rows), y[rows]) for rows, _ in folds]
+    found = []
+    for j in where:
+        look = Look(X, y, j, folds, models, scorer)
+        found.append(probe(look, names[j], shuffles, level, rng))
+    return sorted(found, key=lambda s: -s.shuffled.mean)
+
+
+class Look(NamedTuple):
+    """What the three looks at column j share."""
+
+    X: object
+    y: np.ndarray
+    j: int
+    folds: list
+    models: list  # fitted with all columns, one a fold
+    scorer: object
+
+
+def probe(look, name, shuffles, level, rng) -> Shortcut:
+    """All three looks at one column."""
+    X, y, j, folds, models, scorer = look
+    full, mixed = [], []
+    for h, (_, held) in zip(models, folds, strict=True):
+        A = take(X, held)
+        full.append(scorer(h, A, y[held]))
+        orders = (rng.permutation(len(held)) for _ in range(shuffles))
+        mixed.append(np.mean([scorer(h, reordered(A, j, o), y[held]) for o in orders]))
+    blank = blanked(X, j)
+    with warnings.catch_warnings():  # of one value in a column: it is meant
+        warnings.simplefilter("ignore", np.exceptions.RankWarning)
+        bare = [clone(models[0]).fit(take(blank, r), y[r]) for r, _ in folds]
+    less = [
+        scorer(h, take(blank, r), y[r]) for h, (_, r) in zip(bare, folds, strict=True)
+    ]
+    ratio = float(np.mean([len(held) / len(rows) for rows, held in folds]))
+    full, less = np.array(full), np.array(less)
+    shuffled = fold_interval(full - np.array(mixed), ratio, level)
+    without = fold_interval(full - less, ratio, level)
+    agree, alone = agreement(look)
+    wrong = np.stack([mistakes(look, X, models), mistakes(look, blank, bare)])
+    part = lambda rows: tuple(wrong[:, rows].mean(1).tolist()) if rows.any() else NONE
+    agreeing, conflicting = part(agree), part(~agree)
+    leans, misled = shuffled.low > 0, conflicting[0] > conflicting[1]
+    verdict = "shortcut" if leans and misled else "relied on" if leans else "not needed"
+    score = float(full.mean())
+    return Shortcut(
+        name, score, shuffled, without, alone, agreeing, conflicting, verdict
+    )
+
+
+def mistakes(look, X, models):
+    """Of every row, by the model that did not see it: wrong or not, or how far off."""
+    out = np.empty(len(look.y))
+    for h, (_, held) in zip(models, look.folds, strict=True):
+        p, y = h.predict(take(X, held)), look.y[held]
+        out[held] = p != y if is_classifier(h) else np.abs(y - p)
+    return out
+
+
+def agreement(look):
+    """Rows where the column alone, by a small tree, points to the right answer.
+
+    For numbers: where it is nearer to y than the middle row. Also its score alone.
+    """
+    X, y, j, folds, models, _ = look
+    v = numbers(column(X, j))[:, None]
+    classes = is_classifier(models[0])
+    kind = DecisionTreeClassifier if classes else DecisionTreeRegressor
+    p = np.empty(len(y), dtype=y.dtype if classes else float)
+    for rows, held in folds:
+        leaf = max(1, len(rows) // 50)
+        tree = kind(max_depth=3, min_samples_leaf=leaf, random_state=0)
+        p[held] = tree.fit(v[rows], y[rows]).predict(v[held])
+    if classes:
+        return p == y, float(np.mean(p == y))
+    off = np.abs(y - p)
+    return off <= np.median(off), float(
+        1 - np.sum(off**2) / np.sum((y - y.mean()) ** 2)
+    )
+
+
+def numbers(values) -> np.ndarray:
+    """A column as numbers: others by the order of their values; missing ones stay."""
+    gone = missing(values)
+    try:
+        out = np.asarray(values, float).copy()
+    except (TypeError, ValueError):
+        out = np.full(len(values), np.nan)
+        out[~gone] = np.unique(values[~gone].astype(str), return_inverse=True)[1]
+    out[gone] = np.nan
+    return out

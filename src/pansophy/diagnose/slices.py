@@ -1,0 +1,77 @@
+"""Columns cut into named parts: levels as they are, numbers by their quantiles."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from .scoring import missing
+
+MOST = 12  # levels kept apart; the rest becomes "other"
+
+
+def levels_of(values, parts=4, most=MOST) -> tuple[list[str], np.ndarray]:
+    """Names of the parts of a column and the part of each row.
+
+    Numbers of more than `most` values are cut into `parts` of about equal size; of
+    other columns the `most` commonest values stay and the rest is "other"; missing
+    values are a part of their own.
+
+    Examples
+    --------
+    >>> from pansophy.diagnose.slices import levels_of
+    >>> levels_of(["a", "b", "a", None])
+    (['a', 'b', 'missing'], array([0, 1, 0, 2]))
+    >>> levels_of(range(100), parts=2)[0]
+    ['below 49.5', '49.5 and above']
+    """
+    values = (
+        values if isinstance(values, np.ndarray) else np.array(list(values), object)
+    )
+    gone = missing(values)
+    known = values[~gone]
+    try:
+        number = known.astype(float) if not words(known) else None
+    except (TypeError, ValueError):
+        number = None
+    if number is not None and len(np.unique(number)) > most:
+        labels, inner = cut(number, parts)
+    else:
+        labels, inner = common(known if number is None else number, most)
+    codes = np.full(len(values), len(labels))
+    codes[~gone] = inner
+    return ([*labels, "missing"] if gone.any() else labels), codes
+
+
+def words(known) -> bool:
+    """Whether a column holds text, also text that looks like numbers."""
+    return known.dtype.kind in "US" or any(isinstance(v, str) for v in known[:50])
+
+
+def cut(number, parts):
+    """Quantile parts and which part each number is in."""
+    edges = np.unique(np.quantile(number, np.arange(1, parts) / parts))
+    edges = edges[edges > number.min()]
+    inner = np.searchsorted(edges, number, side="right")
+    names = [f"{e:.4g}" for e in edges]
+    between = [f"{a} to {b}" for a, b in pairwise(names)]
+    if not names:
+        return ["all"], inner
+    return [f"below {names[0]}", *between, f"{names[-1]} and above"], inner
+
+
+def common(known, most):
+    """The commonest values, "other" for the rest."""
+    try:
+        levels, inner, size = np.unique(known, return_inverse=True, return_counts=True)
+    except TypeError:  # values that cannot be ordered
+        levels, inner, size = np.unique(
+            known.astype(str), return_inverse=True, return_counts=True
+        )
+    label = lambda v: f"{v:.6g}" if isinstance(v, float) else str(v)
+    names = [label(v) for v in levels.tolist()]
+    if len(names) <= most:
+        return names, inner
+    kept = np.sort(np.argsort(-size, kind="stable")[:most])
+    new = np.full(len(names), most)
+    new[kept] = np.arange(most)
+    return [*(names[k] for k in kept), "other"], new[inner]

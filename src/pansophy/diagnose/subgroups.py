@@ -1,0 +1,181 @@
+"""Where a model is weak: slices of one and two columns, the worst first.
+
+Every column is cut into parts (`slices`); a slice S is one part, or the crossing of
+parts of two columns. With the loss of each held-out row, the excess of a slice is
+
+    e_S = mean loss in S - mean loss outside,                                      (1)
+
+with the t of Welch for its interval and p value. All slices of enough rows are
+looked at, M of them, so the p values are those of Holm over M and the intervals are
+of level 1 - (1 - level) / M, which hold together. A slice of two columns is kept only
+if it is clearly worse than both of its parts.
+
+Cost      O(n d^2) additions
+"""
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from .findings import Finding, finding
+from .intervals import Interval, holm, interval, shared_level, welch
+from .scoring import column, missing, n_rows, named, place, table
+from .slices import levels_of
+
+PAIRED = 25  # columns crossed with each other at most
+
+
+class Slice(NamedTuple):
+    """A slice that is worse than the rest; prints as a sentence."""
+
+    columns: tuple[str, ...]
+    parts: tuple[str, ...]
+    rows: int
+    loss: float
+    rest: float
+    excess: Interval
+    p_value: float  # adjusted
+
+    @property
+    def name(self) -> str:
+        pairs = zip(self.columns, self.parts, strict=True)
+        return " and ".join(f"{c} = {p}" for c, p in pairs)
+
+    def __str__(self):
+        return (
+            f"{self.name}: loss {self.loss:.4g} on {self.rows} rows, {self.rest:.4g} "
+            f"on the others, worse by {self.excess}."
+        )
+
+    def finding(self) -> Finding:
+        grave = "warning" if self.loss > 1.5 * self.rest else "note"
+        one = self.columns[0] if len(self.columns) == 1 else None
+        facts = {k: v for k, v in self._asdict().items() if k != "columns"}
+        return finding("weak slice", grave, str(self), column=one, **facts)
+
+
+class Cells(NamedTuple):
+    """Sums over the rows of every slice, for all slices looked at."""
+
+    columns: list[tuple[int, ...]]
+    parts: list[tuple[str, ...]]
+    n: np.ndarray
+    total: np.ndarray
+    square: np.ndarray
+
+
+def subgroups(
+    X,
+    loss,
+    *,
+    names=None,
+    columns=None,
+    pairs=True,
+    min_rows=None,
+    level=0.95,
+    limit=20,
+) -> list[Slice]:
+    """Find the slices of a table on which a model does worse, the weakest first.
+
+    Parameters
+    ----------
+    X : table of n rows
+    loss : array of shape (n,)
+        Of each row, by a model that had not seen it; lower is better.
+    names : of the columns, where X has none
+    columns : names or places to look at, optional
+    pairs : bool
+        Whether slices of two columns are looked at too.
+    min_rows : int, optional
+        Of a slice; None takes 30, or a hundredth of the rows if that is more.
+    level : float
+    limit : int
+        Most slices given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.diagnose import subgroups
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 3, size=(2000, 4))
+    >>> loss = rng.random(2000) + (X[:, 1] == 2)
+    >>> [s.name for s in subgroups(X, loss)]
+    ['x1 = 2']
+    """
+    X, loss = table(X), np.asarray(loss, float)
+    n, names = n_rows(X), named(X, names)
+    if len(loss) != n:
+        raise ValueError(f"{n} rows but {len(loss)} losses.")
+    if missing(loss).any():
+        raise ValueError("loss must hold no missing value.")
+    where = range(len(names)) if columns is None else [place(names, c) for c in columns]
+    least = max(30, n // 100) if min_rows is None else min_rows
+    cells = summed(X, loss, list(where), pairs, least)
+    return worst_of(cells, loss, names, level)[:limit]
+
+
+def summed(X, loss, where, pairs, least) -> Cells:
+    """Rows, losses and squared losses of every slice of enough rows."""
+    n = len(loss)
+    cuts = {j: levels_of(column(X, j)) for j in where}
+    cuts = {j: c for j, c in cuts.items() if len(c[0]) > 1 and len(c[0]) < n}
+    shift = loss - loss.mean()  # squares of small numbers lose no digits
+    looks = [(j,) for j in cuts]
+    if pairs:
+        looks += list(combinations(list(cuts)[:PAIRED], 2))
+    out = Cells([], [], [], [], [])
+    for js in looks:
+        labels = [cuts[j][0] for j in js]
+        shape = tuple(len(names) for names in labels)
+        code = np.ravel_multi_index([cuts[j][1] for j in js], shape)
+        m = int(np.prod(shape))
+        count = np.bincount(code, minlength=m)
+        sums = np.bincount(code, shift, m), np.bincount(code, shift**2, m)
+        for k in np.flatnonzero((count >= least) & (count <= n - least)):
+            at = np.unravel_index(k, shape)
+            out.columns.append(js)
+            out.parts.append(
+                tuple(names[i] for names, i in zip(labels, at, strict=True))
+            )
+            out.n.append(count[k])
+            out.total.append(sums[0][k])
+            out.square.append(sums[1][k])
+    return Cells(out.columns, out.parts, *(np.array(v, float) for v in out[2:]))
+
+
+def worst_of(cells, loss, names, level) -> list[Slice]:
+    """Eq. (1) with its corrections; slices clearly worse than the rest, in order."""
+    M, n, mean = len(cells.n), len(loss), loss.mean()
+    if M == 0:
+        return []
+    shift = loss - mean
+    a, b = cells.n, n - cells.n
+    ma, mb = cells.total / a, (shift.sum() - cells.total) / b
+    va = np.maximum(cells.square / a - ma**2, 0) / np.maximum(a - 1, 1)
+    vb = np.maximum((shift @ shift - cells.square) / b - mb**2, 0) / np.maximum(
+        b - 1, 1
+    )
+    error, df = welch(va, a, vb, b)
+    excess = ma - mb
+    floor = 1e-12 * max(np.abs(loss).max(), 1e-300)
+    p = stats.t.sf(excess / np.maximum(error, floor), df)
+    adjusted = holm(2 * np.minimum(p, 0.5))
+    reach = stats.t.ppf((1 + shared_level(level, M)) / 2, df) * error
+    single = {
+        (j[0], part[0]): ma[i]
+        for i, (j, part) in enumerate(zip(cells.columns, cells.parts, strict=True))
+        if len(j) == 1
+    }
+    found = []
+    for i in np.flatnonzero((adjusted < 1 - level) & (excess - reach > 0)):
+        js, parts = cells.columns[i], cells.parts[i]
+        whole = [single.get(key, -np.inf) for key in zip(js, parts, strict=True)]
+        if len(js) == 2 and ma[i] - 2 * np.sqrt(va[i]) <= max(whole):
+            continue  # no worse than one of its columns alone
+        span = interval(excess[i], reach[i], error[i])
+        text = tuple(names[j] for j in js)
+        rows, own, rest = int(a[i]), float(ma[i] + mean), float(mb[i] + mean)
+        found.append(Slice(text, parts, rows, own, rest, span, float(adjusted[i])))
+    return sorted(found, key=lambda s: -s.excess.low)

@@ -1,0 +1,67 @@
+"""How often what was given a probability came true."""
+
+import numpy as np
+
+from .axes import axes
+from .style import GREY, look, mute, short, styled
+
+
+@styled
+def calibration(predicted, observed=None, low=None, high=None, count=None, *, ax=None):
+    """A reliability curve with its band, of one or several models.
+
+    Parameters
+    ----------
+    predicted : array of shape (bins,), or a curve, or dict of name -> curve
+        Mean probability of each bin; a curve is an object with the attributes
+        `predicted`, `observed`, `low`, `high` and `count`.
+    observed : array of shape (bins,)
+        Share that came true.
+    low, high : arrays of shape (bins,), optional
+        The band.
+    count : array of shape (bins,), optional
+        Rows in each bin, drawn as sizes of the points.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from pansophy import plot
+    >>> ax = plot.calibration([0.1, 0.5, 0.9], [0.2, 0.5, 0.8])
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('probability given', 'share that came true')
+    """
+    ax = axes(ax)
+    ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=":", label="perfect")
+    given = dict(predicted) if isinstance(predicted, dict) else {"": predicted}
+    for k, (name, curve) in enumerate(given.items()):
+        if hasattr(curve, "predicted"):
+            parts = (getattr(curve, v, None) for v in FIELDS)
+        else:
+            parts = (curve, observed, low, high, count)
+        draw(ax, k, short(name), *parts)
+    ax.set(xlabel="probability given", ylabel="share that came true")
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+    mute(ax)
+    if len(given) > 1:
+        ax.legend(loc="upper left")
+    return ax
+
+
+FIELDS = ("predicted", "observed", "low", "high", "count")
+
+
+def draw(ax, k, name, predicted, observed, low, high, count):
+    """One curve: line, points as large as their bins, band."""
+    u, v = np.asarray(predicted, float), np.asarray(observed, float)
+    style = look(k)
+    ax.plot(u, v, label=name, **style)
+    size = np.full(len(u), 22.0)
+    if count is not None and len(u):
+        size = 8 + 42 * np.asarray(count, float) / max(np.max(count), 1)
+    ax.scatter(u, v, s=size, color=style["color"], zorder=3)
+    if low is not None and high is not None:
+        ax.fill_between(u, low, high, color=style["color"], alpha=0.15, lw=0)

@@ -1,0 +1,90 @@
+"""What was taken for what."""
+
+import numpy as np
+from sklearn.metrics import confusion_matrix
+
+from .axes import axes
+from .style import INK, short, styled
+
+SIDES = ("true", "predicted")
+SHARES = (None, "rows", "columns", "all")
+
+
+@styled
+def confusion(y, predicted=None, *, labels=None, rows="true", normalize=None, ax=None):
+    """Counts, or shares, of true and predicted classes.
+
+    Parameters
+    ----------
+    y : array of shape (n,), or counts of shape (K, K) without `predicted`
+        Classes; counts have the true classes in rows.
+    predicted : array of shape (n,)
+    labels : sequence, optional
+        Classes in the order shown; names for a matrix of counts.
+    rows : {"true", "predicted"}
+        What the rows of the picture are; the other one are its columns.
+    normalize : {"rows", "columns", "all"}, optional
+        Shares of a row, of a column or of everything instead of counts.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from pansophy import plot
+    >>> ax = plot.confusion(["a", "b", "b"], ["a", "a", "b"], rows="predicted")
+    >>> ax.get_ylabel(), [t.get_text() for t in ax.texts]
+    ('predicted', ['1', '1', '0', '1'])
+    """
+    if rows not in SIDES:
+        raise ValueError(f"rows must be 'true' or 'predicted', got {rows!r}.")
+    if normalize not in SHARES:
+        raise ValueError(f"normalize must be one of {SHARES}, got {normalize!r}.")
+    C, labels = counts(y, predicted, labels)
+    C = C if rows == "true" else C.T
+    shown = shares(C, normalize)
+    ax, K = axes(ax), len(C)
+    ax.imshow(shown, cmap="Blues", vmin=0, vmax=max(shown.max(), 1e-12))
+    size = 9.5 if K <= 8 else 7.5
+    if K <= 20:
+        for i, j in np.ndindex(K, K):
+            ink = "white" if shown[i, j] > 0.6 * shown.max() else INK
+            text = f"{C[i, j]:g}" if normalize is None else f"{shown[i, j]:.0%}"
+            ax.text(j, i, text, ha="center", va="center", color=ink, fontsize=size)
+    names = [short(v, 16) for v in labels]
+    wide = max(map(len, names)) * K > 40
+    ax.set_yticks(range(K), names, fontsize=size)
+    ax.set_xticks(range(K), names, fontsize=size)
+    if wide:
+        ax.tick_params(axis="x", rotation=90 if K > 6 else 30)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set(ylabel=rows, xlabel=SIDES[1 - SIDES.index(rows)])
+    return ax
+
+
+def counts(y, predicted, labels):
+    """The matrix with true classes in rows, and their names."""
+    if predicted is None:
+        C = np.asarray(y)
+        if C.ndim != 2 or C.shape[0] != C.shape[1]:
+            raise ValueError(f"counts must form a square, got shape {C.shape}.")
+        names = range(len(C)) if labels is None else labels
+        if len(names) != len(C):
+            raise ValueError(f"{len(C)} classes but {len(names)} labels.")
+        return C, list(names)
+    y, predicted = np.asarray(y), np.asarray(predicted)
+    if labels is None:
+        labels = np.unique(np.concatenate([y, predicted]))
+    return confusion_matrix(y, predicted, labels=labels), list(labels)
+
+
+def shares(C, normalize):
+    """Counts as they are, or divided by the sums asked for; nothing stays nothing."""
+    if normalize is None:
+        return C
+    axis = {"rows": 1, "columns": 0, "all": None}[normalize]
+    total = C.sum(axis=axis, keepdims=True)
+    return np.divide(C, total, out=np.zeros(C.shape), where=total > 0)

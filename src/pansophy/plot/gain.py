@@ -1,0 +1,61 @@
+"""What is found when the rows of the highest scores are looked at first."""
+
+import numpy as np
+
+from .axes import axes
+from .ranked import columns_of, thin
+from .style import GREY, look, mute, short, styled
+
+
+def gains(yes, s):
+    """Shares of rows looked at and of the yes found; equal scores move together."""
+    order = np.argsort(-s, kind="stable")
+    found, ends = np.cumsum(yes[order]), np.append(np.diff(s[order]) != 0, True)
+    looked = np.arange(1, len(s) + 1)[ends] / len(s)
+    return np.insert(looked, 0, 0.0), np.insert(found[ends] / found[-1], 0, 0.0)
+
+
+@styled
+def gain(y, scores, *, kind="gain", positive=None, ax=None):
+    """Share of the positives found against the share of rows looked at.
+
+    Parameters
+    ----------
+    y, scores, positive, ax : as in `roc`
+    kind : {"gain", "lift"}
+        The share found, or how many times that of looking at random.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from pansophy import plot
+    >>> ax = plot.gain([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1])
+    >>> ax.lines[0].get_ydata().tolist()
+    [0.0, 0.5, 0.5, 1.0, 1.0]
+    """
+    if kind not in ("gain", "lift"):
+        raise ValueError(f"kind must be 'gain' or 'lift', got {kind!r}.")
+    ax, found = axes(ax), columns_of(y, scores, positive)
+    for k, (name, yes, s) in enumerate(found):
+        u, v = gains(yes, s)
+        if kind == "lift":
+            u, v = u[1:], v[1:] / u[1:]
+        ax.plot(*thin(u, v), label=short(name), **look(k))
+    ax.set(xlabel="share of rows looked at", xlim=(-0.01, 1.01))
+    if kind == "lift":
+        ax.axhline(1, color=GREY, lw=1, ls=":", label="at random")
+        ax.set(ylabel="times as many as at random")
+    else:
+        ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=":", label="at random")
+        rates = {round(float(yes.mean()), 6) for _, yes, _ in found}
+        if len(rates) == 1:
+            q = rates.pop()
+            best = {"color": GREY, "lw": 1, "ls": "--", "label": "best possible"}
+            ax.plot([0, q, 1], [0, 1, 1], **best)
+        ax.set(ylabel="share of positives found", ylim=(-0.01, 1.02))
+    mute(ax)
+    ax.legend(loc="best")
+    return ax

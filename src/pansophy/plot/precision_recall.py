@@ -1,0 +1,54 @@
+"""How many of the rows called "yes" are, against how many of the yes are called."""
+
+import numpy as np
+from sklearn.metrics import average_precision_score, precision_recall_curve
+
+from .axes import axes
+from .ranked import band, columns_of, thin
+from .style import GREY, look, mute, short, styled
+
+
+def shares(tp, fp):
+    """Recall and precision; of equal recalls the best precision is kept."""
+    keep = (tp > 0) & np.append(True, tp[1:] > tp[:-1])
+    tp, fp = tp[keep], fp[keep]
+    return tp / tp[-1], tp / (tp + fp)
+
+
+@styled
+def precision_recall(y, scores, *, positive=None, bands=None, level=0.95, ax=None):
+    """Precision against recall of one or several models, with band.
+
+    Parameters
+    ----------
+    y, scores, positive, bands, level, ax : as in `roc`
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from pansophy import plot
+    >>> ax = plot.precision_recall([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> ax.get_legend().get_texts()[0].get_text()
+    'model: average precision 0.833'
+    """
+    ax, grid = axes(ax), np.linspace(0, 1, 101)
+    found = columns_of(y, scores, positive)
+    for k, (name, yes, s) in enumerate(found):
+        area = average_precision_score(yes, s)
+        text = f"{short(name)}: average precision {area:.3f}"
+        precision, recall, _ = precision_recall_curve(yes, s, drop_intermediate=True)
+        ax.step(*thin(recall, precision), where="post", label=text, **look(k))
+        if bands if bands is not None else len(found) <= 3:
+            low, high = band(shares, yes, s, grid, level=level)
+            ax.fill_between(grid, low, high, color=look(k)["color"], alpha=0.15, lw=0)
+    for share in sorted({round(float(np.mean(yes)), 6) for _, yes, _ in found}):
+        ax.axhline(share, color=GREY, lw=1, ls=":")
+    ax.set(xlabel="recall", ylabel="precision")
+    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.03))
+    mute(ax)
+    if found:
+        ax.legend(loc="best")
+    return ax

@@ -1,0 +1,116 @@
+"""Scores of methods against the time they take."""
+
+from itertools import product
+
+import numpy as np
+
+from .axes import axes
+from .style import BLUE, GREY, PALE, log_axis, mute, short, styled
+
+PLACES = (  # from the point, in points of print
+    (7, -8, "left"), (-7, 7, "right"), (7, 0, "left"), (-7, 0, "right"),
+    (0, 11, "center"), (0, -11, "center"), (7, 8, "left"), (-7, -8, "right"),
+)  # fmt: skip
+
+
+def front(x, y) -> list[int]:
+    """Places that no other beats in both, for less x and more y, by rising x."""
+    best, out = -np.inf, []
+    for i in np.lexsort((-y, x)):
+        if y[i] > best:
+            out.append(int(i))
+            best = y[i]
+    return out
+
+
+@styled
+def quality_time(
+    names,
+    seconds,
+    scores,
+    *,
+    greater=True,
+    marked=(),
+    best=None,
+    label="score",
+    ax=None,
+):
+    """Score against time; a line joins what nothing beats in both.
+
+    Parameters
+    ----------
+    names : sequence of m names
+    seconds, scores : arrays of shape (m,)
+    greater : bool
+        Whether greater scores are better; otherwise the axis is turned round, so that
+        the better is always higher.
+    marked, best, label : as in `score_intervals`
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from pansophy import plot
+    >>> ax = plot.quality_time(["quick", "good", "poor"], [1, 9, 10], [0.7, 0.9, 0.6])
+    >>> ax.lines[0].get_xdata().tolist()
+    [1.0, 9.0]
+    """
+    x, y = np.maximum(np.asarray(seconds, float), 1e-6), np.asarray(scores, float)
+    if not len(names) == len(x) == len(y):
+        raise ValueError(f"{len(names)} names, {len(x)} times, {len(y)} scores.")
+    ax = axes(ax)
+    line = front(x, y if greater else -y)
+    ax.step(x[line], y[line], where="post", color=PALE, lw=2.5, zorder=1)
+    for i, name in enumerate(names):
+        color = BLUE if name in marked or name == best else GREY
+        full = color if name == best else "white"
+        ax.plot(x[i], y[i], "o", color=color, mfc=full, ms=6, mew=1.6, zorder=2)
+    log_axis(ax)
+    ax.margins(x=0.2, y=0.1)
+    if not greater:
+        ax.invert_yaxis()
+    ax.set(xlabel="seconds for one fit")
+    ax.set(ylabel=short(label, 40) + ("" if greater else " (less is better)"))
+    mute(ax)
+    first = [i for i, name in enumerate(names) if name == best]
+    name_points(ax, x, y, names, [*first, *line, *range(len(names))])
+    return ax
+
+
+def name_points(ax, x, y, names, order):
+    """Names beside their points where there is room, in order of importance."""
+    figure = ax.figure
+    figure.draw_without_rendering()
+    unit, inside = figure.dpi / 72, ax.get_window_extent()
+    spots = ax.transData.transform(np.column_stack([x, y]))
+    dots = [(a - 5 * unit, b - 5 * unit, a + 5 * unit, b + 5 * unit) for a, b in spots]
+    taken = []
+    for i in dict.fromkeys(order):
+        others = [*taken, *(d for k, d in enumerate(dots) if k != i)]
+        for most, (dx, dy, side) in product((22, 12), PLACES):
+            text = short(names[i], most)
+            box = box_of(spots[i] + np.array([dx, dy]) * unit, text, side, unit)
+            if fits(box, inside) and not any(meet(box, o) for o in others):
+                ax.annotate(text, (x[i], y[i]), (dx, dy), textcoords="offset points",
+                            ha=side, va="center", fontsize=8.5)  # fmt: skip
+                taken.append(box)
+                break
+
+
+def box_of(spot, text, side, unit):
+    """What a text takes up: left, bottom, right, top in pixels."""
+    wide, high = 5.6 * unit * len(text), 11 * unit
+    left = spot[0] - {"left": 0, "right": wide, "center": wide / 2}[side]
+    return left, spot[1] - high / 2, left + wide, spot[1] + high / 2
+
+
+def meet(a, b) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def fits(box, frame) -> bool:
+    across = box[0] >= frame.x0 and box[2] <= frame.x1 + 4
+    return across and box[1] >= frame.y0 and box[3] <= frame.y1

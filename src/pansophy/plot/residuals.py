@@ -1,0 +1,88 @@
+"""What was left over of numbers predicted."""
+
+import numpy as np
+from scipy import stats
+
+from ..core.random import rng_from
+from .axes import axes
+from .style import BLUE, GREY, INK, ORANGE, mute, styled
+
+KINDS = ("predicted", "histogram", "time")
+POINTS = 2000  # of a scatter: more hide each other and make the file heavy
+
+
+@styled
+def residuals(y, p, *, kind="predicted", time=None, parts=12, random_state=0, ax=None):
+    """Residuals y - p against the prediction, as a histogram or over time.
+
+    Parameters
+    ----------
+    y, p : arrays of shape (n,)
+        What was seen and what was predicted for held-out rows.
+    kind : {"predicted", "histogram", "time"}
+    time : array of shape (n,), optional
+        For `kind="time"`; None takes the order of the rows.
+    parts : int
+        Equal parts whose mean residuals are drawn, with 95 % intervals.
+    random_state : seed
+        Chooses the rows shown of more than 2000.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from pansophy import plot
+    >>> plot.residuals([1.0, 2.0, 3.0], [1.5, 1.5, 3.0]).get_ylabel()
+    'actual minus predicted'
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}.")
+    y, p, ax = np.asarray(y, float), np.asarray(p, float), axes(ax)
+    r = y - p
+    if kind == "histogram":
+        return histogram(r, ax)
+    x = p if kind == "predicted" else np.arange(len(r)) if time is None else time
+    x = np.asarray(x)
+    shown = np.arange(len(r))
+    if len(r) > POINTS:
+        shown = rng_from(random_state).choice(len(r), POINTS, replace=False)
+    ax.plot(x[shown], r[shown], ".", color=BLUE, alpha=0.5, ms=4, mew=0)
+    ax.axhline(0, color=INK, lw=0.8)
+    if len(r) >= 3 * parts and kind == "predicted":
+        mid, mean, error = means(x, r, parts)
+        ax.errorbar(mid, mean, yerr=1.96 * error, fmt="s-", color=ORANGE, ms=4, lw=1.4,
+                    capsize=2, label="mean of each part, 95 % interval")  # fmt: skip
+        ax.legend(loc="best")
+    ax.set(xlabel="predicted" if kind == "predicted" else "time")
+    ax.set(ylabel="actual minus predicted")
+    mute(ax)
+    return ax
+
+
+def means(x, r, parts):
+    """Middle, mean and standard error of equal parts along x."""
+    cut = [s for s in np.array_split(np.argsort(x, kind="stable"), parts) if len(s) > 1]
+    rows = [(x[s].mean(), r[s].mean(), r[s].std(ddof=1) / len(s) ** 0.5) for s in cut]
+    return np.array(rows).T
+
+
+def histogram(r, ax):
+    """Residuals with the Normal of the same mean and spread."""
+    low, high = np.quantile(r, [0.002, 0.998])
+    room = 0.1 * (high - low) or max(abs(high), 1.0) * 0.1
+    bins = int(np.clip(2 * len(r) ** (1 / 3), 8, 60))
+    inside = np.clip(r, low - room, high + room)  # the ends hold what lies beyond
+    _, edges, _ = ax.hist(inside, bins=bins, color=BLUE, alpha=0.75, ec="white", lw=0.4)
+    sd, mean = r.std(), r.mean()
+    if sd > 0:
+        x = np.linspace(edges[0], edges[-1], 200)
+        height = len(r) * np.diff(edges)[0] * stats.norm.pdf(x, mean, sd)
+        ax.plot(x, height, color=ORANGE, lw=1.4, label="Normal of equal spread")
+    ax.axvline(0, color=INK, lw=0.8)
+    ax.axvline(mean, color=GREY, lw=1.4, ls="--", label=f"mean {mean:.3g}")
+    ax.set(xlabel="actual minus predicted", ylabel="rows")
+    ax.legend(loc="best")
+    return ax

@@ -1,0 +1,64 @@
+"""True against false positives over all thresholds."""
+
+import numpy as np
+from sklearn.metrics import roc_auc_score, roc_curve
+
+from .axes import axes
+from .ranked import band, columns_of, thin
+from .style import GREY, look, mute, short, styled
+
+
+def rates(tp, fp):
+    """False and true positive rates; of equal false rates the last is kept."""
+    tpr, fpr = np.insert(tp / tp[-1], 0, 0.0), np.insert(fp / fp[-1], 0, 0.0)
+    keep = np.append(fpr[1:] > fpr[:-1], True)
+    return fpr[keep], tpr[keep]
+
+
+@styled
+def roc(y, scores, *, positive=None, bands=None, level=0.95, ax=None):
+    """The ROC curve of one or several models, with area and band.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Classes of held-out rows.
+    scores : array of shape (n,) or (n, K), or dict of name -> such arrays
+        Greater means more likely; columns follow the sorted classes.
+    positive : class, optional
+        The one that counts; None takes the second of two. Of more than two classes
+        one model gets a curve for each against the rest, several models one curve
+        each for all classes together.
+    bands : bool, optional
+        Whether to draw bands; None draws them for up to three curves.
+    level : float
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from pansophy import plot
+    >>> ax = plot.roc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> ax.get_legend().get_texts()[0].get_text()
+    'model: area 0.750'
+    """
+    ax, grid = axes(ax), np.linspace(0, 1, 101)
+    found = columns_of(y, scores, positive)
+    ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=":")
+    for k, (name, yes, s) in enumerate(found):
+        area = roc_auc_score(yes, s)
+        text = f"{short(name)}: area {area:.3f}"
+        fpr, tpr, _ = roc_curve(yes, s)
+        ax.plot(*thin(fpr, tpr), label=text, **look(k))
+        if bands if bands is not None else len(found) <= 3:
+            low, high = band(rates, yes, s, grid, level=level)
+            ax.fill_between(grid, low, high, color=look(k)["color"], alpha=0.15, lw=0)
+    ax.set(xlabel="false positive rate", ylabel="true positive rate")
+    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+    mute(ax)
+    if found:
+        ax.legend(loc="lower right")
+    return ax

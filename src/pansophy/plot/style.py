@@ -1,0 +1,165 @@
+"""One look for all figures of data and models, and figures as SVG for a page.
+
+Names of columns, models and classes are somebody else's text: mathematics in them is
+not interpreted, and letters stay letters, which the SVG writer escapes. Lines differ
+by colour, by dashes and by marks, so that they can be told apart in grey.
+"""
+
+import io
+import re
+import warnings
+from functools import wraps
+from html import escape
+from pathlib import Path
+
+BLUE, ORANGE, GREEN, PURPLE = "#1f5f99", "#c2571a", "#5b8c3e", "#7a4fa3"
+GREY, PINK, PALE, INK = "#8a8f98", "#b0436e", "#c9dcee", "#30343b"
+LINE = "#eceef1"  # of a grid
+COLORS = (BLUE, ORANGE, GREEN, PURPLE, PINK, GREY)
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 3)))
+MARKS = "osD^vP"
+
+STYLE = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "pansophy",
+    "text.parse_math": False,
+    "text.usetex": False,
+    "font.family": ["DejaVu Sans"],
+    "font.size": 9.5,
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#b9bec6",
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "text.color": INK,
+    "xtick.color": "#5b616b",
+    "ytick.color": "#5b616b",
+    "axes.grid": False,
+    "legend.framealpha": 0.8,
+    "legend.edgecolor": "none",
+    "legend.fontsize": 8.5,
+    "lines.linewidth": 1.6,
+    "path.simplify_threshold": 0.3,
+    "image.cmap": "Blues",
+}
+WIDE, HIGH = 4.7, 3.2  # inches: letters stay readable when a phone shrinks it
+NAME = re.compile(r' id="([^"]*)"')
+USED = re.compile(r'(?:url\(#|href="#)([^)"]+)')
+FONT = re.compile(r"font: ?((?:\S+ )*?)([\d.]+px) [^;\"]*")
+
+
+def styled(draw):
+    """Draw with STYLE, whatever the settings of the session are."""
+
+    @wraps(draw)
+    def drawn(*args, **how):
+        import matplotlib as mpl
+
+        with mpl.rc_context(STYLE):
+            return draw(*args, **how)
+
+    return drawn
+
+
+def look(k, *, marks=False) -> dict:
+    """Colour, dashes and mark of the k-th of several lines."""
+    found = {"color": COLORS[k % 6], "linestyle": DASHES[k % 6]}
+    return {**found, "marker": MARKS[k % 6], "markersize": 4} if marks else found
+
+
+def short(text, most=26) -> str:
+    """A name made safe for a figure: one line, printable, not too long.
+
+    Examples
+    --------
+    >>> from pansophy.plot.style import short
+    >>> short("a\\nvery   long name of a column", 12)
+    'a very long…'
+    """
+    text = "".join(c if c.isprintable() else " " for c in str(text))
+    text = " ".join(text.split())
+    text = text if len(text) <= most else text[: most - 1].rstrip() + "…"
+    return f"\u2009{text}" if text.startswith("_") else text  # else kept from legends
+
+
+def named(given, one="model") -> dict:
+    """{name: value} of several, or of one without a name."""
+    return dict(given) if isinstance(given, dict) else {one: given}
+
+
+def row_axes(ax, rows, *, row=0.3, width=5.6):
+    """Axes with room for a number of named rows: those given, or new ones."""
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot as plt
+
+    size = (width, 1.1 + row * max(rows, 2))
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def log_axis(ax, which="x", ticks=None, labels=None):
+    """A logarithmic axis whose ticks are plain numbers, or those given."""
+    getattr(ax, f"set_{which}scale")("log")
+    axis = getattr(ax, f"{which}axis")
+    if ticks is not None:
+        axis.set_ticks(ticks, labels or [f"{v:g}" for v in ticks])
+        axis.minorticks_off()
+        return
+    axis.set_major_formatter(lambda v, _: f"{v:g}")  # powers would be mathematics
+    axis.set_minor_formatter(lambda v, _: "")
+
+
+def mute(ax, which="both"):
+    """A pale grid behind the picture."""
+    ax.grid(axis=which, color=LINE, lw=0.8)
+    ax.set_axisbelow(True)
+
+
+def svg(draw, label="", width=WIDE, height=HIGH, key="") -> str:
+    """What `draw(axes)` draws, as SVG text for a page; `label` says what is seen.
+
+    `key` tells pictures of one page apart.
+
+    Examples
+    --------
+    >>> from pansophy.plot.style import svg
+    >>> svg(lambda ax: ax.set_title("<a> & $x$"), label="two <signs>")[:45]
+    '<svg role="img" aria-label="two &lt;signs&gt;'
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # the page has other fonts
+        figure = Figure(figsize=(width, height), layout="constrained")
+        draw(figure.add_subplot())
+        out = io.StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    return trimmed(out.getvalue(), label, key)
+
+
+def trimmed(text, label="", key="") -> str:
+    """SVG of matplotlib made fit for being one of many on a page: no metadata, no
+    style sheet that leaks into it, no names that clash with those of another."""
+    text = text[text.index("<svg") :]
+    for part in (r"<metadata>.*?</metadata>", r"<style.*?</style>", r"<!--.*?-->"):
+        text = re.sub(part, "", text, flags=re.DOTALL)
+    used = set(USED.findall(text))
+    text = NAME.sub(lambda m: f' id="{key}{m[1]}"' if m[1] in used else "", text)
+    text = re.sub(r'(url\(#|href="#)', rf"\g<1>{key}", text)
+    text = FONT.sub(r"font: \g<1>\g<2> sans-serif", text)
+    text = re.sub(r"<defs>\s*</defs>", "", text)
+    text = re.sub(r"\s*\n\s*", "\n", text)
+    for side in ("height", "width"):  # the page decides how large
+        text = re.sub(rf'(<svg[^>]*?) {side}="[^"]*"', r"\1", text, count=1)
+    named = f'<svg role="img" aria-label="{escape(label)}" '
+    return text.replace("<svg ", named, 1).strip()
+
+
+def save(ax, path) -> None:
+    """Write the figure of some axes; the kind of file is told by its name."""
+    kinds = (".svg", ".png", ".pdf")
+    if Path(path).suffix.lower() not in kinds:
+        raise ValueError(f"A picture is {', '.join(kinds)} by its name, got {path}.")
+    ax.figure.savefig(path, bbox_inches="tight")

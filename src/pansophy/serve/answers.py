@@ -1,0 +1,114 @@
+"""Predictions and explanations as JSON."""
+
+import json
+import math
+from datetime import UTC, date, datetime
+
+import numpy as np
+
+MOST_CLASSES = 1000  # probabilities in one answer, by row
+
+
+def dumps(value) -> bytes:
+    """JSON in bytes; only dates and the like need words for themselves."""
+    return json.dumps(value, default=plain, allow_nan=False).encode()
+
+
+def plain(value):
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (date, datetime)):
+        return value.isoformat()
+    return str(value)
+
+
+def finite(value):
+    """A number that JSON can hold; None where there is none."""
+    return value if math.isfinite(value) else None
+
+
+def predictions(model, p, level=None) -> list[dict]:
+    """One object a row."""
+    schema = model.schema
+    if schema.task == "classification":
+        out = classes(model, p)
+    elif schema.task == "multilabel":
+        said = model.decide(p)
+        out = [
+            {
+                "prediction": {n: int(k) for n, k in zip(schema.labels, yes)},
+                "probabilities": dict(zip(schema.labels, map(finite, q))),
+            }
+            for yes, q in zip(said, p.tolist())
+        ]
+    else:
+        out = [{"prediction": finite(v)} for v in p.tolist()]
+    if level is not None:
+        add_level(model, p, level, out)
+    return out
+
+
+def classes(model, p) -> list[dict]:
+    names = [str(c) for c in model.schema.classes]
+    said = [model.schema.classes[k] for k in model.decide(p).tolist()]
+    if p.shape[1] > MOST_CLASSES:
+        return [{"prediction": c} for c in said]
+    return [
+        {"prediction": c, "probabilities": dict(zip(names, map(finite, q)))}
+        for c, q in zip(said, p.tolist())
+    ]
+
+
+def add_level(model, p, level, out):
+    """An interval or a set beside each prediction."""
+    schema = model.schema
+    if schema.task == "classification":
+        sets = model._promise("classification", "predict_interval").sets(p, level)
+        for one, row in zip(out, sets):
+            one["set"] = [c for c, k in zip(schema.classes, row) if k]
+        return
+    ends = model._promise("number", "predict_set").interval(p, level)
+    for one, (low, high) in zip(out, ends.tolist()):
+        one["low"], one["high"] = finite(low), finite(high)
+
+
+def explanations(model, found, p) -> list[dict]:
+    """Shares of the columns beside each prediction; see `compare.explain`."""
+    from ..compare.answer import shown
+
+    out = predictions(model, p)
+    values, base = shown(model, found, p)
+    for i, one in enumerate(out):
+        shares = zip(found.feature_names, values[i].tolist())
+        one["base"] = finite(float(base[i]))
+        one["shares"] = {name: finite(v) for name, v in shares}
+    return out
+
+
+def summary(model, reader, limits) -> dict:
+    """What /schema tells."""
+    s = model.schema
+    columns = [
+        {
+            "name": one.column.name,
+            "role": one.column.role,
+            "required": one.required,
+            "levels": list(one.column.levels),
+        }
+        for one in reader.inputs
+    ]
+    return {
+        "target": s.target,
+        "task": s.task,
+        "classes": list(s.classes),
+        "labels": list(s.labels),
+        "method": model.method,
+        "threshold": model.threshold,
+        "columns": columns,
+        "facts": {k: v for k, v in model.facts.items() if k != "versions"},
+        "limits": {"rows": limits.rows, "body_bytes": limits.body_bytes},
+    }
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

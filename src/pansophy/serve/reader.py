@@ -1,0 +1,258 @@
+"""Rows of a request straight to a frame, with what is wrong said by row and column.
+
+One row takes microseconds: no table is made on the way. The rules are those of the
+OpenAPI document (`types`): numbers are numbers, levels are texts or numbers, dates are
+ISO texts or texts as in the training table, null is missing; a column that was never
+missing in training must be given; columns that the training table did not have are
+refused. Levels that were not in training pass, and a note says so.
+"""
+
+import difflib
+import math
+from datetime import UTC, datetime, time
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ..compare.reference import complete
+from ..tables import Frame, TableError
+from ..tables.schema import read_column
+
+SHOWN = 20  # problems named in one answer
+NAN = math.nan
+ABSENT = object()
+
+
+class Problem(NamedTuple):
+    """What is wrong with one row; rows count from 1."""
+
+    row: int
+    column: str | None
+    problem: str
+
+
+class Rejected(ValueError):  # noqa: N818 - an answer, not a failure
+    """Rows that do not fit the schema."""
+
+    def __init__(self, problems):
+        self.problems = problems[:SHOWN]
+        first, more = self.problems[0], len(problems) - 1
+        text = f"Row {first.row}: {first.problem}"
+        super().__init__(text + (f" ({more} more problems)" if more else ""))
+
+
+class Rows(NamedTuple):
+    """What was read: values and texts of a frame, and notes."""
+
+    values: list[list[float]]
+    texts: list[list]  # by text column
+    notes: list[str]
+
+    def frame(self) -> Frame:
+        texts = tuple(pa.array(t, pa.string()) for t in self.texts)
+        return Frame(np.array(self.values, dtype=np.float64), texts)
+
+
+class Input(NamedTuple):
+    """How one column is read."""
+
+    column: Any
+    read: Any  # value -> float (or text), raising ValueError with what it should be
+    required: bool
+    text: bool
+
+
+class Reader:
+    """Reads rows for one model."""
+
+    def __init__(self, model):
+        schema = model.schema
+        self.inputs = [
+            Input(c, reader_of(c), complete(model.reference, c), c.role == "text")
+            for c in schema.used
+        ]
+        self.fast = [(i.column.name, i.read, i.required, i.text) for i in self.inputs]
+        self.names = [i.column.name for i in self.inputs]
+        # columns of the training table that are not used, and the target, may be sent
+        self.known = {c.name for c in schema.columns} | set(schema.targets)
+        self.known |= {n for n in (schema.group, schema.time, schema.weight) if n}
+        self.n_texts = sum(i.text for i in self.inputs)
+        self.levels = {
+            c.name for c in schema.used if c.role in ("category", "ordinal")
+        }  # fmt: skip
+
+    def read(self, items) -> Rows:
+        """Rows of a frame; raises Rejected."""
+        problems: list[Problem] = []
+        notes: dict[str, None] = {}
+        values, texts = [], [[] for _ in range(self.n_texts)]
+        for i, item in enumerate(items):
+            if type(item) is not dict:
+                problems.append(Problem(i + 1, None, "a row must be a JSON object."))
+                continue
+            values.append(self._row(i, item, texts, notes, problems))
+            if len(problems) > SHOWN:
+                break
+        if problems:
+            raise Rejected(problems)
+        return Rows(values, texts, list(notes))
+
+    def _row(self, i, item, texts, notes, problems):
+        out, t, seen = [], 0, 0
+        for name, read, required, text in self.fast:
+            value = item.get(name, ABSENT)
+            if value is ABSENT:
+                if required:
+                    problems.append(Problem(i + 1, name, f"{name!r} is not given."))
+                value = None
+            else:
+                seen += 1
+                if value is None and required:
+                    notes[f"{name!r} was never missing in training."] = None
+            try:
+                got = (None if text else NAN) if value is None else read(value)
+            except ValueError as error:
+                told = f"{name!r} should be {error}, got {shown(value)}."
+                problems.append(Problem(i + 1, name, told))
+                got = None if text else NAN
+            if text:
+                texts[t].append(got)
+                t += 1
+            else:
+                out.append(got)
+                if got == -1.0 and name in self.levels:
+                    told = f"{shown(value)} of {name!r} was not in training; it counts"
+                    notes[f"{told} as unknown."] = None
+        if seen < len(item):
+            problems += [
+                Problem(i + 1, name, self._unknown(name))
+                for name in item
+                if name not in self.known
+            ]
+        return out
+
+    def _unknown(self, name) -> str:
+        near = difflib.get_close_matches(name[:200], self.names, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        return f"there is no column {shown(name)}{hint}"
+
+
+def shown(value) -> str:
+    if type(value) is int and abs(value) >= 2**64:
+        return "a very long number"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def reader_of(column):
+    """value -> number (code, seconds) or text, by the role of a column."""
+    role = column.role
+    if role in ("category", "ordinal"):
+        return level_reader(column)
+    if role == "text":
+        return read_text
+    if role == "date":
+        return date_reader(column)
+    if getattr(column, "form", ""):
+        return formed_reader(column)
+    if is_clock(column):
+        return clock_reader
+    if "true or false" in column.why:
+        return lambda v: float(v) if type(v) is bool else read_number(v)
+    return read_number
+
+
+def is_clock(column) -> bool:
+    return column.role == "angle" and "times of the day" in column.why
+
+
+def read_number(value) -> float:
+    if type(value) is float or type(value) is int:
+        try:
+            number = float(value)
+        except OverflowError:
+            raise ValueError("a number that is not that large") from None
+        if -math.inf < number < math.inf:
+            return number
+        raise ValueError("a finite number (null if it is missing)")
+    raise ValueError("a number")
+
+
+def read_text(value) -> str:
+    if type(value) is str:
+        return value
+    raise ValueError("a text")
+
+
+def level_reader(column):
+    places = {level: float(k) for k, level in enumerate(column.levels)}
+
+    def read(value):
+        if type(value) is str:
+            return places.get(value, -1.0)
+        if type(value) is bool:
+            return places.get("true" if value else "false", -1.0)
+        if type(value) is int and abs(value) < 2**64:
+            return places.get(str(value), -1.0)
+        if type(value) is float and math.isfinite(value):
+            return places.get(str(int(value) if value.is_integer() else value), -1.0)
+        raise ValueError("a level (text or number)")
+
+    return read
+
+
+def formed_reader(column):
+    """Numbers that the training table had as text: read as they were there."""
+
+    def read(value):
+        if type(value) is not str:
+            return read_number(value)
+        return as_in_training(column, value, "a number")
+
+    return read
+
+
+def date_reader(column):
+    """Seconds since 1970, of a text as in the training table or in ISO form."""
+    form = getattr(column, "form", "")
+
+    def read(value):
+        if type(value) is int and form:
+            return as_in_training(column, value, "a date")
+        if type(value) is not str:
+            raise ValueError("a date as text")
+        try:
+            if form:
+                return as_in_training(column, value, "a date")
+            return iso_seconds(value)
+        except ValueError:
+            return iso_seconds(value)
+
+    return read
+
+
+def iso_seconds(value) -> float:
+    try:
+        when = datetime.fromisoformat(value)
+    except ValueError:
+        raise ValueError("a date such as 2024-12-31") from None
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+
+
+def clock_reader(value) -> float:
+    """Seconds of the day, of a number or of a text such as 23:59:59."""
+    if type(value) is not str:
+        return read_number(value)
+    try:
+        t = time.fromisoformat(value)
+    except ValueError:
+        raise ValueError("a time such as 23:59:59") from None
+    return t.hour * 3600 + t.minute * 60 + t.second + t.microsecond * 1e-6
+
+
+def as_in_training(column, value, what) -> float:
+    try:
+        return float(read_column(pa.chunked_array([pa.array([value])]), column)[0])
+    except TableError:
+        raise ValueError(f"{what} as in training") from None

@@ -1,0 +1,75 @@
+"""What is read off a request; what is wrong with it is a status and a sentence."""
+
+import asyncio
+
+
+class Refused(Exception):  # noqa: N818 - an answer, not a failure
+    """A request that cannot be served, with the status that says so."""
+
+    def __init__(self, status, text, close=False, **more):
+        super().__init__(text)
+        self.status, self.close = status, close
+        self.body = {"error": text, **more}
+
+
+def level_of(request) -> float | None:
+    if not request.url.query:
+        return None
+    asked = dict(request.query_params)
+    text = asked.pop("level", None)
+    if asked:
+        text = f"There is no parameter {next(iter(asked))[:60]!r}, only 'level'."
+        raise Refused(422, text)
+    try:
+        level = float(text)
+    except ValueError:
+        level = 0.0
+    if not 0 < level < 1:
+        raise Refused(422, "level must be a number between 0 and 1, such as 0.9.")
+    return level
+
+
+async def body_of(request, limits) -> bytes:
+    """The body, if it is JSON, short enough and in time."""
+    head = request.headers
+    kind = head.get("content-type", "application/json").split(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Refused(415, "Send the rows as application/json.", close=True)
+    if head.get("content-encoding", "identity") != "identity":
+        raise Refused(415, "Send the body uncompressed.", close=True)
+    long = Refused(413, f"The body is longer than {limits.body_bytes} bytes.", True)
+    told = head.get("content-length", "0")
+    if told.isdigit() and int(told) > limits.body_bytes:
+        raise long
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            async for part in request.stream():
+                size += len(part)
+                if size > limits.body_bytes:
+                    raise long
+                parts.append(part)
+    except TimeoutError:
+        raise Refused(408, "The body did not arrive in time.", close=True) from None
+    return b"".join(parts)
+
+
+def items_of(body) -> list:
+    """The rows in a body: one object, a list of objects, or {"rows": [...]}."""
+    from pydantic_core import from_json
+
+    if not body:
+        raise Refused(400, "The body is empty; send a row as a JSON object.")
+    try:
+        sent = from_json(body, allow_inf_nan=True)
+    except ValueError as error:
+        raise Refused(400, f"The body is not JSON: {str(error)[:200]}.") from None
+    if isinstance(sent, dict) and isinstance(sent.get("rows"), list):
+        extra = [k for k in sent if k != "rows"]
+        if extra:
+            raise Refused(422, f"Beside 'rows' there is {extra[0][:60]!r}.")
+        sent = sent["rows"]
+    items = sent if isinstance(sent, list) else [sent]
+    if not items:
+        raise Refused(422, "There are no rows in the request.")
+    return items

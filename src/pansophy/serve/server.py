@@ -1,0 +1,158 @@
+"""Run the application: uvicorn, with limits on how long a client may dawdle."""
+
+import json
+import logging
+import os
+import sys
+from dataclasses import asdict, replace
+from functools import cache
+from typing import Any
+
+from .application import app, loaded
+from .limits import Limits
+
+__all__ = ["app", "run", "worker"]
+HEAD_BYTES = 65_536
+VARIABLES = ("PANSOPHY_SERVE_MODEL", "PANSOPHY_SERVE_LIMITS")
+
+
+def run(
+    path,
+    host="127.0.0.1",
+    port=8000,
+    *,
+    workers=1,
+    limits=None,
+    max_rows=None,
+    max_bytes=None,
+    log="info",
+):
+    """Serve a saved model until SIGTERM or Ctrl-C, finishing what is under way.
+
+    Parameters
+    ----------
+    path : path or TableModel
+        A file, if there are several workers.
+    host, port : str, int
+        By default only this machine can connect.
+    workers : int
+        Processes, each with the model in memory.
+    limits : Limits or None
+    max_rows, max_bytes : int or None
+        Of one request; short for `Limits(rows=..., body_bytes=...)`.
+    log : {"info", "warning", "error"}
+        "info" writes a line a request to standard error.
+    """
+    import uvicorn
+
+    asked = {"rows": max_rows, "body_bytes": max_bytes}
+    asked = {name: value for name, value in asked.items() if value is not None}
+    limits = replace(limits or Limits(), **asked)
+    set_up_log(log)
+    common: dict[str, Any] = {
+        "host": host,
+        "port": port,
+        "http": patient(limits.head_seconds),
+        "ws": "none",
+        "access_log": False,
+        "log_config": None,
+        "server_header": False,
+        "timeout_keep_alive": limits.idle_seconds,
+        "timeout_graceful_shutdown": limits.stop_seconds,
+        "limit_concurrency": limits.connections,
+    }
+    if workers == 1:
+        uvicorn.Server(uvicorn.Config(app(path, limits), **common)).run()
+        return
+    loaded(path)  # what is wrong with the file is said once, here
+    common["http"] = "pansophy.serve.server:Patient"
+    values = (os.path.abspath(os.fspath(path)), json.dumps(asdict(limits)))
+    os.environ.update(zip(VARIABLES, values))
+    uvicorn.run("pansophy.serve.server:worker", factory=True, workers=workers, **common)
+
+
+def worker():
+    """The application of one worker process, told by the environment."""
+    set_up_log("info")
+    path, limits = (os.environ[name] for name in VARIABLES)
+    return app(path, Limits(**json.loads(limits)))
+
+
+def set_up_log(level):
+    """Lines of the server and of requests to standard error."""
+    form = logging.Formatter("%(asctime)s %(levelname)s %(message)s")
+    for name in ("pansophy.serve", "uvicorn"):
+        log = logging.getLogger(name)
+        log.setLevel(level.upper())
+        log.propagate = False
+        if not log.handlers:
+            handler = logging.StreamHandler(sys.stderr)
+            handler.setFormatter(form)
+            log.addHandler(handler)
+
+
+@cache
+def patient(seconds):
+    """uvicorn's protocol, closing a connection whose head does not come in time.
+
+    uvicorn itself waits for ever for the end of a request head, so that a few slow
+    clients could use up all connections.
+    """
+    try:
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as Base
+    except ImportError:
+        from uvicorn.protocols.http.h11_impl import H11Protocol as Base
+
+    base: Any = Base
+
+    class Protocol(base):
+        late = None
+        head = 0
+
+        def connection_made(self, transport):
+            super().connection_made(transport)
+            self._expect()
+
+        def data_received(self, data):
+            if self.late is None and not self._busy():
+                self._expect()
+            super().data_received(data)
+            if self._busy():
+                self._calm()
+            elif self.late is not None:
+                self.head += len(data)
+                if self.head > HEAD_BYTES:
+                    self._too_late(b"431 Request Header Fields Too Large")
+
+        def connection_lost(self, exc):
+            self._calm()
+            super().connection_lost(exc)
+
+        def _busy(self):
+            return self.cycle is not None and not self.cycle.response_complete
+
+        def _expect(self):
+            self.head = 0
+            self.late = self.loop.call_later(seconds, self._too_late)
+
+        def _calm(self):
+            if self.late is not None:
+                self.late.cancel()
+                self.late = None
+
+        def _too_late(self, status=b"408 Request Timeout"):
+            self._calm()
+            if not self.transport.is_closing():
+                end = b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+                self.transport.write(b"HTTP/1.1 " + status + end)
+                self.transport.close()
+
+    return Protocol
+
+
+def __getattr__(name):
+    """`Patient`, for worker processes, which import the protocol by its name."""
+    if name == "Patient":
+        told = json.loads(os.environ.get(VARIABLES[1], "{}"))
+        return patient(Limits(**told).head_seconds)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

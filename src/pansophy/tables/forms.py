@@ -1,0 +1,327 @@
+"""How texts stand for numbers and dates: found once, kept in the schema, read alike.
+
+A *form* is an example. That of a number is one and a half, or 1234 and a half, as the
+column would write it: "1.5", "1,5", "1,234.5", "1.234,5", "1 234,5", "1'234.5", with
+a sign of currency or percent if every value has the same: "$1,234.5", "1,5 €", "1.5%"
+(read as 1.5). That of a date is "ISO" or a strptime format such as "%d/%m/%Y".
+
+The rules. A form is taken only if every value of the column has it, or all but a few
+words that then count as missing. "1,234" is a thousand if every comma of the column
+is followed by three digits, else a decimal comma. Of "03/04/2024" the day is what
+exceeds 12 somewhere; where nothing does, the order in which the dates of the column
+rise; failing that, the month comes first before "/" and the day before "." and "-",
+and the reason says that it was a guess. Digits that begin with 0 are codes.
+"""
+
+import re
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+LOOK = 500  # values looked at before all are tried
+LONG = 40  # numbers have fewer characters
+SIGNS = "$€£¥₹"
+STYLES = [  # thousands, decimal: the first that fits all values
+    ("", "."), (",", "."), ("", ","), (".", ","), (" ", "."), (" ", ","), ("'", "."),
+]  # fmt: skip
+EXAMPLE = re.compile(
+    r"(?P<pre>\D*)1(?:(?P<thousands>\D)234)?(?P<decimal>[.,])5(?P<post>\D*)"
+)
+ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
+AFFIXED = re.compile(
+    rf"\s*[-+]?\s*(?P<pre>[{SIGNS}]?)\s*[-+]?[\d.,' \u00a0\u202f]*\d[\d.,]*"
+    rf"(?:[eE][-+]?\d+)?(?P<post>\s*[%{SIGNS}]?)\s*"
+)
+
+
+class Found(NamedTuple):
+    """A form, why, and the words of the column that count as missing."""
+
+    form: str
+    why: str
+    missing: tuple[str, ...] = ()
+
+
+def is_blank(text) -> bool:
+    return not text.strip()
+
+
+def is_date_form(form) -> bool:
+    return form == "ISO" or "%d" in form or "%Y" in form
+
+
+def reader_of(form):
+    """The function that reads texts of a form."""
+    if form == "clock":
+        return read_clock
+    return read_dates if is_date_form(form) else read_numbers
+
+
+def value_of(text, form) -> float | None:
+    """One text in a form, or None where `reader_of` has to be asked."""
+    if form == "clock":
+        return None
+    if not is_date_form(form):
+        pattern, pre, thousands, decimal, post = compiled(form)
+        bare = text.strip()
+        for sign in (pre, post):
+            bare = (
+                re.sub(rf"\s*{re.escape(sign)}\s*", "", bare, count=1) if sign else bare
+            )
+        if not pattern.match(bare):
+            return None
+        if thousands:
+            bare = re.sub(r"[ \u00a0\u202f]", "", bare) if thousands == " " else (
+                bare.replace(thousands, "")
+            )  # fmt: skip
+        return float(bare.replace(decimal, "."))
+    try:
+        if form != "ISO":
+            found = datetime.strptime(text, form)
+        elif ISO.fullmatch(text):
+            found = datetime.fromisoformat(text)
+        else:
+            return None
+    except ValueError:
+        return None
+    return (found - datetime(1970, 1, 1)) / timedelta(seconds=1)
+
+
+@lru_cache(maxsize=256)
+def compiled(form):
+    pre, thousands, decimal, post = parts_of(form) or ("", "", ".", "")
+    written = pattern(thousands, decimal).replace(r"\x{a0}\x{202f}", "\u00a0\u202f")
+    found = re.compile(written.replace("^", "", 1).replace("$", "") + r"\Z", re.ASCII)
+    return found, pre.strip(), thousands, decimal, post.strip()
+
+
+# -- numbers ---------------------------------------------------------------------------
+
+
+def number_form(pre, thousands, decimal, post) -> str:
+    middle = f"1{thousands}234{decimal}5" if thousands else f"1{decimal}5"
+    return f"{pre}{middle}{post}"
+
+
+def parts_of(form) -> tuple[str, str, str, str] | None:
+    """Prefix, thousands, decimal mark and suffix of a form, or None if it is none."""
+    found = EXAMPLE.fullmatch(form or "1.5")
+    if found is None:
+        return None
+    return found["pre"], found["thousands"] or "", found["decimal"], found["post"]
+
+
+def pattern(thousands, decimal) -> str:
+    """The regular expression (RE2) of a number of a style."""
+    d = re.escape(decimal)
+    whole = r"\d+"
+    if thousands:
+        t = r"[ \x{a0}\x{202f}]" if thousands == " " else re.escape(thousands)
+        whole = rf"(?:\d{{1,3}}(?:{t}\d{{3}})+|\d+)"
+    return rf"^[-+]?(?:{whole}(?:{d}\d*)?|{d}\d+)(?:[eE][-+]?\d+)?$"
+
+
+def bare(texts, pre, post):
+    """Texts without blanks around them and without their sign of currency."""
+    texts = pc.utf8_trim_whitespace(texts)
+    for sign in {pre.strip(), post.strip()} - {""}:
+        texts = pc.replace_substring_regex(
+            texts, rf"\s*{re.escape(sign)}\s*", "", max_replacements=1
+        )
+    return texts
+
+
+def read_numbers(texts, form):
+    """Float column of texts in a form; null where one is not in it."""
+    pre, thousands, decimal, post = parts_of(form) or ("", "", ".", "")
+    if not thousands and decimal == "." and not pre and not post:
+        try:
+            return texts.cast(pa.float64())
+        except pa.ArrowException:
+            pass
+        lower = pc.utf8_lower(texts)
+        flags = pc.is_in(lower, value_set=pa.array(["true", "false", None]))
+        if pc.all(flags).as_py():
+            return pc.equal(lower, "true").cast(pa.float64())
+    texts = bare(texts, pre, post)
+    fits = pc.match_substring_regex(texts, pattern(thousands, decimal))
+    texts = pc.if_else(fits, texts, None)
+    if thousands:
+        mark = r"[ \x{a0}\x{202f}]" if thousands == " " else re.escape(thousands)
+        texts = pc.replace_substring_regex(texts, mark, "")
+    if decimal == ",":
+        texts = pc.replace_substring(texts, ",", ".")
+    texts = pc.replace_substring_regex(texts, r"^\+", "")
+    return texts.cast(pa.float64())
+
+
+def find_number(texts) -> Found | None:
+    """The form of a column of numbers written as text (no nulls), or None."""
+    head = texts[:LOOK].to_pylist()
+    matches = [AFFIXED.fullmatch(v) if len(v) < LONG else None for v in head]
+    held = [m for m in matches if m]
+    if len(held) < 0.9 * len(head) or not held:
+        return None
+    affixes = {(m["pre"], m["post"].strip()) for m in held}
+    if len(affixes) > 1:
+        return None
+    pre, post = next(iter(affixes))
+    space = " " if post and any(m["post"][:1].isspace() for m in held) else ""
+    cleaned = bare(texts, pre, post)
+    for thousands, decimal in STYLES:
+        fits = pc.match_substring_regex(cleaned, pattern(thousands, decimal))
+        share = pc.mean(fits).as_py()
+        if share < 0.95:
+            continue
+        words = tuple(sorted(pc.unique(texts.filter(pc.invert(fits))).to_pylist()))
+        words = tuple(w for w in words if not is_blank(w))
+        if len(words) > 3 or any(re.search(r"\d", w) for w in words):
+            continue
+        form = number_form(pre, thousands, decimal, space + post)
+        why = "numbers" if form == "1.5" else f"numbers written like {form}"
+        if words:
+            listed = ", ".join(map(repr, words))
+            why += f"; {listed} counted as missing"
+        if form == "1.5" and codes_not_numbers(cleaned, fits):
+            return None
+        return Found(form, why, words)
+    return None
+
+
+def codes_not_numbers(texts, fits) -> bool:
+    """Digits that begin with 0, such as postal codes."""
+    return pc.any(pc.match_substring_regex(texts.filter(fits), r"^0\d")).as_py() is True
+
+
+# -- dates -----------------------------------------------------------------------------
+
+HOURS = [
+    (r"", ""),
+    (r"[ T]\d{1,2}:\d{2}", "%H:%M"),
+    (r"[ T]\d{1,2}:\d{2}:\d{2}", "%H:%M:%S"),
+    (r" \d{1,2}:\d{2} ?[AaPp][Mm]", "%I:%M %p"),
+    (r" \d{1,2}:\d{2}:\d{2} ?[AaPp][Mm]", "%I:%M:%S %p"),
+]
+DAYS = [  # a pattern of the day, and what it may mean; {s} is its separator
+    (r"\d{4}(?P<s>[-/.])\d{1,2}(?P=s)\d{1,2}", ["%Y{s}%m{s}%d"]),
+    (r"\d{1,2}(?P<s>[-/.])\d{1,2}(?P=s)\d{4}", ["%d{s}%m{s}%Y", "%m{s}%d{s}%Y"]),
+    (r"\d{1,2}(?P<s>[-/.])\d{1,2}(?P=s)\d{2}", ["%d{s}%m{s}%y", "%m{s}%d{s}%y"]),
+    (r"\d{1,2}(?P<s>[ -])[^\W\d]{3,9}(?P=s)\d{4}", ["%d{s}%b{s}%Y"]),
+    (r"(?P<s>)[^\W\d]{3,9} \d{1,2}, \d{4}", ["%b %d, %Y"]),
+]
+
+
+@lru_cache(maxsize=64)
+def day_pattern(form) -> str:
+    """A regular expression (RE2) that finds the day in texts of a format."""
+    codes = {"%d": r"(?P<day>\d{1,2})", "%Y": r"\d{4}"}
+    codes |= dict.fromkeys(["%b", "%B", "%p"], r"\pL+\.?")
+    parts = re.split(r"(%\w)", form)
+    found = [codes.get(p, r"\d{1,2}" if p[:1] == "%" else re.escape(p)) for p in parts]
+    return "^" + "".join(found).replace(r"\ ", r"\s*")
+
+
+def read_dates(texts, form):
+    """Seconds since 1970 of texts in a form; null where one is not in it."""
+    if form != "ISO":
+        found = pc.strptime(texts, format=form, unit="s", error_is_null=True)
+        if "%d" in form:  # 31 February would become 2 March
+            day = pc.struct_field(pc.extract_regex(texts, day_pattern(form)), "day")
+            found = pc.if_else(
+                pc.equal(day.cast(pa.int64()), pc.day(found)), found, None
+            )
+        return found.cast(pa.int64())
+    texts = texts.cast(pa.string())
+    for kind in (pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
+        try:
+            found = pc.utf8_trim_whitespace(texts).cast(kind)
+            return pc.divide(found.cast(pa.int64()).cast(pa.float64()), 1e6)
+        except pa.ArrowException:
+            continue
+    fits = pc.match_substring_regex(texts, r"^\s*\d{4}-\d{2}-\d{2}([ T][\d:.]+)?\s*$")
+    if pc.all(fits).as_py() is not False:
+        return pa.nulls(len(texts), pa.float64())
+    return read_dates(pc.if_else(fits, texts, None), form)
+
+
+CLOCK = r"^\s*\d\d?:\d\d(:\d\d(\.\d{1,6})?)?\s*$"
+
+
+def read_clock(texts, form="clock"):
+    """Seconds since midnight of texts such as 14:30 or 14:30:05."""
+    fits = pc.match_substring_regex(texts, CLOCK)
+    texts = pc.utf8_trim_whitespace(pc.if_else(fits, texts, None))
+    texts = pc.replace_substring_regex(texts, r"^(\d:)", r"0\1")
+    return read_dates(pc.binary_join_element_wise("1970-01-01", texts, " "), "ISO")
+
+
+def find_clock(texts) -> Found | None:
+    """Whether all texts (no nulls) are times of the day."""
+    if not re.fullmatch(CLOCK, texts[0].as_py(), re.ASCII):
+        return None
+    if read_clock(texts).null_count:
+        return None
+    return Found("clock", "times of the day")
+
+
+def find_date(texts) -> Found | None:
+    """The form of a column of dates written as text (no nulls), or None."""
+    first = texts[0].as_py().strip()
+    if not 6 <= len(first) <= 35 or not re.search(r"\d", first):
+        return None
+    if re.match(r"\d{4}-\d{2}-\d{2}([ T]|$)", first) and complete(texts, "ISO"):
+        return Found("ISO", "dates")
+    for day, meanings in DAYS:
+        for hour, clock in HOURS:
+            match = re.fullmatch(day + hour, first)
+            if match is None:
+                continue
+            between = "T" if "T" in first[match.end("s") :] and clock else " "
+            ways = [m.format(s=match["s"]) for m in meanings]
+            ways = [w + (between + clock if clock else "") for w in ways]
+            ways = [w for w in ways if complete(texts, w)]
+            if ways:
+                return chosen(ways, texts, match["s"])
+    return None
+
+
+def complete(texts, form) -> bool:
+    """Whether all texts are dates of a form, of years that dates have."""
+    for part in (texts[:LOOK], texts):
+        seconds = read_dates(part, form)
+        if seconds.null_count:
+            return False
+    years = 1970 + np.array([pc.min(seconds).as_py(), pc.max(seconds).as_py()]) / 3.2e7
+    return bool(years[0] > 1000 and years[1] < 3000)
+
+
+def chosen(ways, texts, separator) -> Found:
+    """One of the forms that all texts have."""
+    if len(ways) == 1:
+        return Found(ways[0], f"dates written as {words(ways[0])}")
+    rising = []
+    for way in ways:
+        seconds = np.asarray(read_dates(texts, way).to_numpy())
+        rising.append(bool(np.all(np.diff(seconds) >= 0)))
+    if len(texts) > 5 and sum(rising) == 1:
+        way = ways[rising.index(True)]
+        return Found(way, f"dates written as {words(way)}, as they then rise")
+    way = ways[1] if separator == "/" else ways[0]
+    return Found(
+        way,
+        f"dates; day and month cannot be told apart, read as {words(way)} "
+        "(change `format` in the schema file if that is wrong)",
+    )
+
+
+def words(form) -> str:
+    """A format as people say it."""
+    said = {"%d": "day", "%m": "month", "%b": "month", "%Y": "year", "%y": "year"}
+    day = form.split("%H")[0].split("%I")[0].rstrip(" T")
+    for code, word in said.items():
+        day = day.replace(code, word)
+    return day

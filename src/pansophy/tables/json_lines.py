@@ -1,0 +1,121 @@
+"""JSON lines: one object a row, in any order of keys; also one list of objects."""
+
+import io
+import json
+
+import pyarrow as pa
+from pyarrow import json as arrow_json
+
+from . import sniff
+from .values import TableError
+
+LINES = 1 << 23  # bytes of lines read at a time
+
+
+def read_json(path) -> pa.Table:
+    """The table of a JSON file, types decided over all rows."""
+    blocks = list(json_blocks(path))
+    if not blocks:
+        raise TableError(f"{path} is empty.")
+    schema = joint([b.schema for b in blocks])
+    return pa.concat_tables([fitted(b, schema) for b in blocks])
+
+
+def json_blocks(path):
+    """Tables of some lines each; types may differ from block to block."""
+    with sniff.open_bytes(path) as stream:
+        head = stream.read(1 << 12)
+        sniff.refuse_binary(head, path)
+        if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+            yield one_list(head + stream.read(), path)
+            return
+        rest, line = head.removeprefix(b"\xef\xbb\xbf"), 1
+        while True:
+            more = stream.read(LINES)
+            lines, _, tail = (
+                (rest + more).rpartition(b"\n") if more else (rest, b"", b"")
+            )
+            if lines.strip():
+                yield block_of(lines, path, line)
+            line += lines.count(b"\n") + 1
+            if not more:
+                return
+            rest = tail
+
+
+def one_list(text, path) -> pa.Table:
+    try:
+        rows = json.loads(text)
+    except ValueError as error:
+        raise TableError(f"{path} is not JSON: {error}") from error
+    return from_rows(rows, path)
+
+
+def block_of(lines, path, line) -> pa.Table:
+    """A table of lines; by Python where Arrow gives up (values of mixed types)."""
+    try:
+        return arrow_json.read_json(
+            io.BytesIO(lines),
+            read_options=arrow_json.ReadOptions(block_size=len(lines) + 1),
+        )
+    except pa.ArrowException:
+        pass
+    rows = []
+    for i, text in enumerate(lines.split(b"\n")):
+        if not text.strip():
+            continue
+        try:
+            rows.append(json.loads(text))
+        except ValueError as error:
+            raise TableError(f"{path}, line {line + i} is not JSON: {error}") from error
+        if not isinstance(rows[-1], dict):
+            raise TableError(f"{path}, line {line + i} is not an object of columns.")
+    return from_rows(rows, path)
+
+
+def from_rows(rows, path) -> pa.Table:
+    from .read import from_memory
+
+    if not rows or not all(isinstance(r, dict) for r in rows):
+        raise TableError(f"{path} is not a list of objects of columns.")
+    return from_memory(rows)
+
+
+def joint(schemas) -> pa.Schema:
+    """One type for each column of all blocks: texts where nothing else fits all."""
+    kinds: dict[str, pa.DataType] = {}
+    for schema in schemas:
+        for field in schema:
+            kinds[field.name] = wider(kinds.get(field.name, pa.null()), field.type)
+    return pa.schema(list(kinds.items()))
+
+
+def wider(a, b) -> pa.DataType:
+    """The narrowest type that holds the values of both."""
+    if a == b or pa.types.is_null(b):
+        return a
+    if pa.types.is_null(a):
+        return b
+    try:
+        both = pa.unify_schemas(
+            [pa.schema([("c", a)]), pa.schema([("c", b)])], promote_options="permissive"
+        )
+        return both.field("c").type
+    except pa.ArrowException:
+        return pa.string()
+
+
+def fitted(table, schema) -> pa.Table:
+    """A block with the columns and types of all."""
+    made = []
+    for field in schema:
+        if field.name not in table.column_names:
+            made.append(pa.nulls(table.num_rows, field.type))
+            continue
+        column = table.column(field.name)
+        try:
+            made.append(column.cast(field.type))
+        except pa.ArrowException:
+            said = [None if v is None else str(v) for v in column.to_pylist()]
+            made.append(pa.array(said, pa.string()).cast(field.type))
+    return pa.table(made, schema=schema)

@@ -1,0 +1,205 @@
+"""Codes of levels as columns: one column a level, or the mean target of the level.
+
+Codes are positions in the levels of the schema, -1 for an unknown level, NaN for a
+missing one. Level c of a column with L levels has *slot* c + 1 in the tables here;
+slot 0 is for unknown levels and slot L + 1 for missing ones, which count as a level
+of their own where the training rows have some.
+
+The mean target of a level is drawn towards the mean of all rows (1) as in a one-way
+analysis of variance with random levels: with n_i the weight and m_i the mean of level
+i, N and m those of all rows, k the number of levels seen,
+
+    e_i = m + n_i / (n_i + s2 / t2) (m_i - m)                                    (1)
+    s2  = sum_i sum_{rows of i} (y - m_i)^2 / (N - k)                            (2)
+    t2  = max(0, sum_i n_i (m_i - m)^2 - (k - 1) s2) / (N - sum_i n_i^2 / N)     (3)
+
+so a level seen once keeps little of its own answer, and levels that tell nothing all
+get m. Training rows are encoded by means of the other four parts of five
+(`cross_fitted`): no row sees its own answer. scikit-learn's TargetEncoder does the
+same for one target without weights; here weights count as repeated rows, and several
+labels or classes are encoded at once.
+
+Refs: [MicciBarreca2001], [Searle1992].
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.model_selection import KFold
+
+RARE = 5  # levels with fewer training rows are put together, in large tables
+MOST = 250  # levels that a native method is shown; the rest are put together
+PARTS = 5
+
+
+class OneHot(NamedTuple):
+    """k columns of codes as columns of 0 and 1, by slot."""
+
+    where: np.ndarray  # (k,) columns of the frame
+    start: np.ndarray  # (k,) where the slots of each begin
+    gone: np.ndarray  # (k,) the slot of a missing value
+    place: np.ndarray  # (slots,) which output column
+    hit: np.ndarray  # (slots,) what is written there: 1, or 0 for none
+
+
+class Means(NamedTuple):
+    """k columns of codes as mean targets, by slot."""
+
+    where: np.ndarray
+    start: np.ndarray
+    gone: np.ndarray
+    table: np.ndarray  # (slots, K)
+
+
+def slots_of(values, where, gone, start) -> np.ndarray:
+    """(n, k) slots of codes."""
+    v = values[:, where]
+    v = np.where(np.isnan(v), gone - 1.0, v)
+    return v.astype(np.intp) + (start + 1)
+
+
+def layout(counts) -> tuple[np.ndarray, np.ndarray]:
+    """Where slots begin and the slot of missing values, from levels of each column."""
+    sizes = np.asarray(counts, dtype=np.intp) + 2
+    return np.r_[0, np.cumsum(sizes)[:-1]].astype(np.intp), sizes - 1
+
+
+def weights_of(slots, n, w) -> np.ndarray:
+    return np.bincount(slots, weights=w, minlength=n)[:n]
+
+
+def fit_one_hot(values, where, counts, w, full_rank) -> tuple[OneHot, list]:
+    """Which level gets which column; also (column, slot or "rare") of each."""
+    start, gone = layout(counts)
+    place = np.zeros(int((gone + 1).sum()), dtype=np.intp)
+    hit = np.zeros(len(place))
+    total = len(values) if w is None else float(w.sum())
+    made, kept = [], []
+    for j, column in enumerate(where):
+        slots = slots_of(values, [column], gone[j : j + 1], np.zeros(1, np.intp))[:, 0]
+        seen = weights_of(slots, gone[j] + 1, w)
+        rare, shown = split_rare(seen[: gone[j]], min(RARE, total / 100))
+        columns = [*shown, *(["rare"] if rare.size else [])]
+        columns = columns[1:] if full_rank else columns
+        columns += [gone[j]] if seen[gone[j]] > 0 else []
+        if not columns:
+            continue
+        first = len(made)
+        at, on = np.full(gone[j] + 1, first), np.zeros(gone[j] + 1)
+        for i, slot in enumerate(columns):
+            whom = rare_or_unseen(seen, rare) if slot == "rare" else slot
+            at[whom], on[whom] = first + i, 1.0
+        place[start[j] : start[j] + len(at)] = at
+        hit[start[j] : start[j] + len(on)] = on
+        made += [(j, slot if slot != gone[j] else "missing") for slot in columns]
+        kept.append(j)
+    pick = np.asarray(kept, dtype=np.intp)
+    where = np.asarray(where, dtype=np.intp)
+    return OneHot(where[pick], start[pick], gone[pick], place, hit), made
+
+
+def split_rare(seen, least) -> tuple[np.ndarray, np.ndarray]:
+    """Slots of levels too rare for a column of their own, and of the others."""
+    slots = np.flatnonzero(seen > 0)
+    slots = slots[slots > 0]
+    rare = slots[seen[slots] < least]
+    if len(rare) < 2:
+        return rare[:0], slots
+    return rare, np.setdiff1d(slots, rare)
+
+
+def rare_or_unseen(seen, rare) -> np.ndarray:
+    """Slots of rare levels, of unknown ones and of those not among these rows."""
+    return np.union1d(rare, np.flatnonzero(seen[:-1] == 0))
+
+
+def put_one_hot(block, values, out):
+    """Write the columns of 0 and 1 into `out`, which is 0."""
+    slots = slots_of(values, block.where, block.gone, block.start)
+    at = block.place[slots]
+    if len(out) == 1:
+        out[0, at[0]] = block.hit[slots[0]]
+        return
+    out[np.arange(len(out))[:, None], at] = block.hit[slots]
+
+
+def fit_codes(values, where, counts, w) -> OneHot:
+    """Codes 0, 1, ... of the levels seen, NaN for others, for native methods."""
+    start, gone = layout(counts)
+    code = np.full(int((gone + 1).sum()), np.nan)
+    for j, column in enumerate(where):
+        slots = slots_of(values, [column], gone[j : j + 1], np.zeros(1, np.intp))[:, 0]
+        seen = weights_of(slots, gone[j] + 1, w)[: gone[j]]
+        seen[0] = 0.0
+        known = np.flatnonzero(seen > 0)
+        if len(known) > MOST:  # the most frequent ones; the others share a code
+            often = np.argsort(-seen, kind="stable")[: MOST - 1]
+            code[start[j] : start[j] + gone[j]] = MOST - 1
+            known = np.sort(often)
+        code[start[j] + known] = np.arange(len(known))
+    where = np.asarray(where, dtype=np.intp)
+    return OneHot(where, start, gone, np.empty(0, dtype=np.intp), code)
+
+
+def fit_means(values, where, counts, Y, w) -> Means:
+    """Mean targets by (1); Y is (n, K)."""
+    start, gone = layout(counts)
+    where = np.asarray(where, dtype=np.intp)
+    table = np.empty((int((gone + 1).sum()), Y.shape[1]))
+    w = np.ones(len(Y)) if w is None else as_counts(w)
+    slots = slots_of(values, where, gone, np.zeros(len(where), np.intp))
+    for j in range(len(where)):
+        part = encode(slots[:, j], gone[j] + 1, Y, w)
+        table[start[j] : start[j] + len(part)] = part
+    return Means(where, start, gone, table)
+
+
+def as_counts(w) -> np.ndarray:
+    """Weights that add up to less than their rows cannot be counts: mean 1 then."""
+    positive = int((w > 0).sum())
+    return w * (positive / w.sum()) if w.sum() < positive else w
+
+
+def encode(slots, size, Y, w) -> np.ndarray:
+    """(1) to (3) for one column: (slots, K)."""
+    n = np.bincount(slots, weights=w, minlength=size)
+    n[0] = 0.0  # unknown levels tell nothing
+    N, k = n.sum(), int((n > 0).sum())
+    out = np.empty((size, Y.shape[1]))
+    for c in range(Y.shape[1]):
+        y = Y[:, c]
+        m = np.average(y, weights=w)
+        sums = np.bincount(slots, weights=w * (y - m), minlength=size)
+        gap = np.divide(sums, n, out=np.zeros(size), where=n > 0)  # m_i - m
+        inside = np.sum(w * (y - m - gap[slots]) ** 2)
+        s2 = inside / (N - k) if k < N else np.inf
+        between = np.sum(n * gap**2) - (k - 1) * s2 if k < N else 0.0
+        t2 = max(0.0, between) / max(N - np.sum(n**2) / max(N, 1e-300), 1e-300)
+        trust = n / (n + s2 / t2) if t2 > 0 else np.zeros(size)
+        out[:, c] = m + trust * gap
+    return out
+
+
+def put_means(block, values, out):
+    """(n, k K) mean targets: all K of the first column, then of the next."""
+    slots = slots_of(values, block.where, block.gone, block.start)
+    out[:] = block.table[slots].reshape(len(values), -1)
+
+
+def cross_fitted(values, where, counts, Y, w, seed) -> np.ndarray:
+    """Each row encoded by the parts of the rows that it is not in."""
+    out = np.empty((len(values), len(where) * Y.shape[1]))
+    if len(values) < 2:
+        out[:] = np.repeat(Y.mean(axis=0)[None], len(where), axis=0).ravel()
+        return out
+    values, where = values[:, where], np.arange(len(where))
+    parts = KFold(min(PARTS, len(values)), shuffle=True, random_state=seed)
+    for others, own in parts.split(values):
+        v = None if w is None else w[others]
+        if v is not None and not v.sum() > 0:
+            v = None
+        block = fit_means(values[others], where, counts, Y[others], v)
+        part = np.empty((len(own), out.shape[1]))
+        put_means(block, values[own], part)
+        out[own] = part
+    return out

@@ -1,0 +1,273 @@
+"""What each input column is for, with the reason.
+
+Used: *number*; *category* (levels without order); *ordinal* (levels with one); *date*
+(seconds since 1970); *angle* (a number that comes back to where it began after a
+period: bearings, hours of the day, months); *text*. Left out: *id* (a name for each
+row), *constant*, *other* (lists, bytes). A user may also say *ignore*, and *group* and
+*weight* are given by name.
+"""
+
+import math
+import re
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from . import forms, values
+from .scales import order_of
+from .values import TableError
+
+USED = ("number", "category", "ordinal", "date", "text", "angle")
+UNUSED = ("id", "constant", "other", "ignore", "group", "weight")
+ID_NAME = re.compile(
+    r"(^|[_\s.-])(id|uuid|guid|index|key)$|[a-z](Id|ID)$", re.IGNORECASE
+)
+THING = re.compile(
+    r"(^|[_\s.-])(id|uuid|guid|zip|zip[_\s-]?code|post(al)?[_\s-]?code|plz)$|[a-z](Id|ID)$",
+    re.IGNORECASE,
+)
+RATING = re.compile(r"rating|stars|likert|satisfaction|quality|grade", re.IGNORECASE)
+DAY_NAME = re.compile(r"(^|[_\s.-])(date|day|ymd|yyyymmdd)($|[_\s.-])", re.IGNORECASE)
+TURN = re.compile(
+    r"(^|[_\s.-])(angle|bearing|heading|azimuth|wind[_\s-]?dir(ection)?|wdir|direction)"
+    r"($|[_\s.-])",
+    re.IGNORECASE,
+)
+CYCLES = [  # last words of a name, first and last value, period
+    (r"hour|hr|hour[_\s]?of[_\s]?day", 0, 24, 24.0),
+    (r"month|mnth|month[_\s]?of[_\s]?year", 1, 12, 12.0),
+    (r"weekday|dow|day[_\s]?of[_\s]?(the[_\s]?)?week", 0, 7, 7.0),
+    (r"doy|yday|day[_\s]?of[_\s]?(the[_\s]?)?year", 1, 366, 365.25),
+    (r"minute", 0, 60, 60.0),
+]
+DAY = 86400.0
+
+
+class Column(NamedTuple):
+    """One input column: its role, why, and what is needed to read it."""
+
+    name: str
+    role: str
+    why: str
+    levels: tuple[str, ...] = ()  # of a category; of an ordinal, in order
+    period: float = 0.0  # of an angle
+    form: str = ""  # how its texts stand for numbers or dates; see `forms`
+    missing: tuple[str, ...] = ()  # words that count as missing
+
+
+def form_of(c) -> str:
+    """How texts of a column are read: dates are ISO unless said otherwise."""
+    if c.form or c.role not in ("date", "angle"):
+        return c.form
+    if c.role == "date":
+        return "ISO"
+    return "clock" if c.period == DAY else ""
+
+
+def find_role(column, name) -> Column:
+    """What one input column is for."""
+    kind, t = column.type, pa.types
+    value = kind.value_type if t.is_dictionary(kind) else kind
+    if t.is_nested(value) or t.is_binary(value) or t.is_large_binary(value):
+        return Column(name, "other", f"values of type {kind}")
+    present = column.drop_null()
+    if t.is_floating(kind):
+        present = present.filter(pc.is_finite(present))
+    if len(present) == 0:
+        return Column(name, "constant", "all values are missing")
+    if t.is_dictionary(kind) and kind.ordered:
+        return Column(name, "ordinal", "an ordered category", ordered_levels(column))
+    present = values.plain(present)
+    if values.is_text(kind):
+        return text_role(values.texts(present, name), len(column), name)
+    if t.is_dictionary(kind):
+        levels = sorted_levels(values.texts(present, name))
+        return Column(name, "category", f"{len(levels)} levels", levels)
+    if t.is_floating(kind) and has_fractions(present):
+        return fraction_role(present, name)
+    found = pc.unique(present)
+    if len(found) == 1 and len(present) == len(column):
+        return Column(name, "constant", "one value throughout")
+    if values.is_date(kind):
+        return Column(name, "date", "dates")
+    if t.is_time(kind):
+        return Column(name, "angle", "times of the day", period=DAY)
+    if t.is_boolean(kind):
+        return Column(name, "number", "true or false")
+    if not values.is_number(kind) and not t.is_duration(kind):
+        return Column(name, "other", f"values of type {kind}")
+    return number_role(present, found, len(column), name)
+
+
+def has_fractions(present) -> bool:
+    """Whether some are no whole numbers, and they are not all the same."""
+    for part in (present[:1000], present):
+        x = np.asarray(part.to_numpy(), dtype=float)
+        if np.any(x != np.floor(x)):
+            return len(pc.unique(present[:1000])) > 1
+    return False
+
+
+def fraction_role(present, name) -> Column:
+    """Of numbers with fractions: they are neither ids nor levels."""
+    ends = pc.min_max(present)
+    cycle = period_of(name, ends["min"].as_py(), ends["max"].as_py(), False, 100)
+    if cycle:
+        return Column(name, "angle", f"comes back after {cycle:.6g}", period=cycle)
+    return Column(name, "number", "numbers")
+
+
+def ordered_levels(column) -> tuple[str, ...]:
+    chunk = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    return tuple(str(v) for v in chunk.dictionary.to_pylist())
+
+
+def number_role(present, found, n, name) -> Column:
+    """Of a column of numbers: its present values, the different ones, all rows."""
+    distinct = np.asarray(found.cast(pa.float64(), safe=False).to_numpy())
+    low, high = distinct.min(), distinct.max()
+    whole = np.all(distinct == np.floor(distinct))
+    if whole and n > 20 and len(found) == n:
+        steps = np.diff(np.asarray(present.to_numpy(), dtype=float))
+        if ID_NAME.search(name) or np.all(steps == 1):
+            return Column(name, "id", "a different whole number in every row")
+    if whole and THING.search(name) and len(found) < n / 2:
+        levels = sorted_levels(values.texts(pa.chunked_array([found]), name))
+        return Column(name, "category", f"{len(levels)} codes that name things", levels)
+    if whole and DAY_NAME.search(name) and low >= 19000101 and high < 21000101:
+        days = values.texts(pa.chunked_array([found]), name)
+        if forms.complete(days, "%Y%m%d"):
+            return Column(name, "date", "dates as year, month, day", form="%Y%m%d")
+    cycle = period_of(name, low, high, whole, len(found))
+    if cycle:
+        return Column(name, "angle", f"comes back after {cycle:.6g}", period=cycle)
+    if (
+        whole
+        and RATING.search(name)
+        and 2 < len(found) <= 10
+        and low >= 0
+        and high < 11
+    ):
+        levels = tuple(str(int(v)) for v in np.sort(distinct))
+        return Column(
+            name, "ordinal", f"a scale from {int(low)} to {int(high)}", levels
+        )
+    return Column(name, "number", "numbers")
+
+
+def period_of(name, low, high, whole, count) -> float:
+    """The period of a column whose name and range say that it has one, else 0."""
+    for words, first, last, period in CYCLES:
+        if re.search(rf"(^|[_\s.-])({words})$", name, re.IGNORECASE):
+            wide = high - low > 0.45 * (last - first) and count > 3
+            return period if whole and first <= low and high <= last and wide else 0.0
+    if TURN.search(name):
+        for start, period in ((0, 2 * math.pi), (-math.pi, 2 * math.pi),
+                              (0, 360.0), (-180, 360.0)):  # fmt: skip
+            if start <= low and high <= start + period * (1 + 1e-6):
+                return period if high - low > period / 2 else 0.0
+    return 0.0
+
+
+def text_role(present, n, name) -> Column:
+    """Of a column of texts without nulls, in a table of n rows."""
+    counts = pc.value_counts(present)
+    found = counts.field("values")
+    if len(found) == 1 and len(present) == n:
+        return Column(name, "constant", "one value throughout")
+    kept = pa.chunked_array([found])
+    number = forms.find_number(kept)
+    if number and not (number.form == "1.5" and few_whole(kept)):
+        return read_as_number(present, number, n, name)
+    date = forms.find_date(kept)
+    if date:
+        return Column(name, "date", date.why, form=date.form)
+    clock = forms.find_clock(kept)
+    if clock:
+        return Column(name, "angle", clock.why, period=DAY, form=clock.form)
+    spoken = np.mean([len(v.split()) for v in found[:1000].to_pylist()])
+    if len(found) > 20 and len(found) > 0.5 * len(present):
+        if spoken >= 3:
+            return Column(name, "text", f"free text ({spoken:.0f} words a row)")
+        return Column(name, "id", f"{len(found)} different values in {n} rows")
+    if len(found) > 50 and spoken >= 5:
+        return Column(name, "text", f"free text ({spoken:.0f} words a row)")
+    levels = found.to_pylist()
+    scale = order_of(levels, name)
+    if scale:
+        return Column(name, "ordinal", " < ".join(scale), tuple(scale))
+    if {v.strip().lower() for v in levels} <= {"yes", "no", "y", "n"}:
+        return Column(name, "category", "yes or no", tuple(sorted(levels)))
+    return Column(name, "category", f"{len(levels)} levels", tuple(sorted(levels)))
+
+
+def few_whole(found) -> bool:
+    """A few different whole numbers that somebody chose to keep as text."""
+    digits = pc.all(pc.match_substring_regex(found, r"^\s*\d+\s*$")).as_py()
+    return digits and len(found) <= 20
+
+
+def read_as_number(present, number, n, name) -> Column:
+    x = values.numbers(present, name, number.form, number.missing)
+    known = pa.chunked_array([pa.array(x[~np.isnan(x)])])
+    role = number_role(known, pc.unique(known), n, name)
+    if role.role not in ("number", "angle"):
+        if number.form == "1.5":
+            return role
+        role = Column(name, "number", "")
+    return role._replace(why=number.why, form=number.form, missing=number.missing)
+
+
+def sorted_levels(found) -> tuple[str, ...]:
+    """Levels sorted as numbers if they all are, else as texts."""
+    levels = pc.unique(found.drop_null()).to_pylist()
+    try:
+        return tuple(sorted(levels, key=float))
+    except ValueError:
+        return tuple(sorted(levels))
+
+
+def as_role(column, name, role) -> Column:
+    """A column in the role that the user wants, or a reason why not.
+
+    A list of levels instead of a role makes an ordinal of them, in that order.
+    """
+    if isinstance(role, (list, tuple)):
+        levels = tuple(str(v) for v in role)
+        if len(levels) < 2 or len(set(levels)) < len(levels):
+            raise TableError(f"Column {name!r} needs two or more different levels.")
+        return Column(name, "ordinal", "as asked", levels)
+    if role not in USED + UNUSED:
+        listed = ", ".join(USED + ("id", "ignore"))
+        raise TableError(f"{role!r} is not a role of column {name!r}: take {listed}.")
+    found = find_role(column, name)
+    if role == found.role or role in UNUSED:
+        return found._replace(role=role, why="as asked")
+    made = Column(name, role, "as asked")
+    if role in ("category", "ordinal"):
+        levels = found.levels or sorted_levels(values.texts(column, name))
+        if role == "ordinal":
+            levels = tuple(order_of(list(levels), name) or levels)
+        return made._replace(levels=levels)
+    if role == "text":
+        values.texts(column, name)
+        return made
+    return numeric(column, made, found)
+
+
+def numeric(column, made, found) -> Column:
+    """The form and period of a column asked to be a number, date or angle."""
+    present = values.plain(column.drop_null())
+    if values.is_text(column.type) and len(present):
+        find = forms.find_date if made.role == "date" else forms.find_number
+        how = find(values.texts(present, made.name))
+        if how:
+            made = made._replace(form=how.form, missing=how.missing)
+    x = values.numbers(column, made.name, made.form, made.missing)
+    if made.role == "angle":
+        width = np.nanmax(x) - np.nanmin(x) if np.isfinite(x).any() else 0.0
+        period = found.period or (2 * math.pi if width <= 2 * math.pi else 360.0)
+        made = made._replace(period=period)
+    return made

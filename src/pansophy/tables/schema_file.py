@@ -1,0 +1,197 @@
+"""Schemas as TOML files that people edit.
+
+    target = "quit"
+    task = "classification"
+    classes = ["no", "yes"]
+
+    [columns."satisfaction"]
+    role = "ordinal"
+    why = "low < medium < high"
+    levels = ["low", "medium", "high"]
+
+Roles may be changed, levels reordered or dropped, a `period` given to an angle and a
+`format` to dates and numbers written as text. What an edited role needs and the file
+does not say (the levels of a new category) is read off the table, if one is given.
+"""
+
+import difflib
+import math
+import tomllib
+from pathlib import Path
+
+from . import forms, targets
+from .roles import UNUSED, USED, Column, as_role
+from .schema import Schema
+from .values import TableError
+
+HEAD = """\
+# What each column of a table is for, as pansophy read it. Change it and give it back.
+# Roles in use: number, category, ordinal (levels in their order), date, text,
+# angle (with its period). Left out: id, constant, other, ignore, group, weight.
+"""
+COLUMN_KEYS = ("role", "why", "levels", "period", "format", "missing")
+KEYS = (
+    "target", "task", "why", "classes", "labels", "format", "group", "time", "weight",
+    "columns",
+)  # fmt: skip
+
+
+def quoted(text) -> str:
+    """A TOML string."""
+    named = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+    return '"' + "".join(
+        named.get(c) or (f"\\u{ord(c):04x}" if ord(c) < 32 or ord(c) == 127 else c)
+        for c in text
+    ) + '"'  # fmt: skip
+
+
+def written(value) -> str:
+    """A TOML value."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(written, value)) + "]"
+    if isinstance(value, float) and value == int(value) and abs(value) < 1e15:
+        return f"{value:.1f}"
+    return repr(value)
+
+
+def write_schema(schema, path) -> None:
+    lines = [HEAD]
+    for key in KEYS[:-1]:
+        value = getattr(schema, "form" if key == "format" else key)
+        said = value is not None if key in ("group", "time", "weight") else value
+        if said not in (False, (), "") or key in ("target", "task"):
+            lines.append(f"{key} = {written(value)}")
+    for c in schema.columns:
+        lines += ["", f"[columns.{quoted(c.name)}]", f"role = {quoted(c.role)}"]
+        if c.why:
+            lines.append(f"why = {quoted(c.why)}")
+        if c.levels:
+            lines.append(f"levels = {written(c.levels)}")
+        if c.period:
+            lines.append(f"period = {written(float(c.period))}")
+        if c.form:
+            lines.append(f"format = {quoted(c.form)}")
+        if c.missing:
+            lines.append(f"missing = {written(c.missing)}")
+    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def read_schema(path, table=None) -> Schema:
+    """The schema of a file; what it leaves open is read off the table."""
+    try:
+        told = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise TableError(f"There is no file {path}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise TableError(f"{path} is not a schema file: {error}") from error
+    check_keys(told, KEYS, f"{path}")
+    if not isinstance(told.get("columns"), dict) or not told["columns"]:
+        raise TableError(f"{path} names no columns.")
+    columns = tuple(
+        read_one(name, entry, f"{path}, column {name!r}", table)
+        for name, entry in told["columns"].items()
+    )
+    return whole(told, columns, path, table)
+
+
+def check_keys(told, known, where):
+    for key in told:
+        if key not in known:
+            meant = difflib.get_close_matches(key, known, 1)
+            hint = f"; did you mean {meant[0]!r}?" if meant else "."
+            raise TableError(f"{where}: there is no setting {key!r}{hint}")
+
+
+def texts_of(told, key, where) -> tuple[str, ...]:
+    value = told.get(key, [])
+    good = isinstance(value, list) and all(isinstance(v, str) for v in value)
+    if not good or len(set(value)) < len(value):
+        raise TableError(f"{where}: {key} must be a list of different texts.")
+    return tuple(value)
+
+
+def read_one(name, told, where, table) -> Column:
+    """One column of the file."""
+    if not isinstance(told, dict) or not isinstance(told.get("role"), str):
+        raise TableError(f"{where}: a role is missing.")
+    check_keys(told, COLUMN_KEYS, where)
+    role = told["role"]
+    if role not in USED + UNUSED:
+        meant = difflib.get_close_matches(role, USED + UNUSED, 1)
+        hint = f"; did you mean {meant[0]!r}?" if meant else "."
+        raise TableError(f"{where}: {role!r} is not a role{hint}")
+    period, form = told.get("period", 0.0), told.get("format", "")
+    number = isinstance(period, (int, float)) and not isinstance(period, bool)
+    if not number or not (math.isfinite(period) and period >= 0):
+        raise TableError(f"{where}: period must be a number above 0.")
+    if not isinstance(form, str) or not known_form(form, role):
+        raise TableError(
+            f"{where}: format {form!r} is neither an example such as '1,234.5' nor a "
+            "date format such as '%d/%m/%Y'."
+        )
+    c = Column(
+        name, role, str(told.get("why", "")), texts_of(told, "levels", where),
+        float(period), form, texts_of(told, "missing", where),
+    )  # fmt: skip
+    lacks = role in ("category", "ordinal") and not c.levels
+    lacks = lacks or (role == "angle" and not c.period)
+    if table is not None and name in table.column_names and role in USED:
+        if lacks or (role in ("number", "date", "angle") and not c.form):
+            c = completed(c, table)
+    elif lacks:
+        needs = "a period" if role == "angle" else "levels"
+        raise TableError(f"{where}: {role} needs {needs}.")
+    return c
+
+
+def completed(c, table) -> Column:
+    """A column with what the file does not say."""
+    found = as_role(table.column(c.name), c.name, c.role)
+    return c._replace(
+        levels=c.levels or found.levels, period=c.period or found.period,
+        form=c.form or found.form, missing=c.missing or found.missing,
+        why=c.why or found.why,
+    )  # fmt: skip
+
+
+def known_form(form, role) -> bool:
+    if not form or form == "clock" or forms.is_date_form(form):
+        return True
+    return forms.parts_of(form) is not None
+
+
+def whole(told, columns, path, table) -> Schema:
+    """The rest of the schema, checked against its columns."""
+    names = {c.name: c for c in columns}
+    extra = {k: told.get(k) for k in ("group", "time", "weight")}
+    for key, name in extra.items():
+        if name is not None and name not in names:
+            raise TableError(f"{path}: the {key} column {name!r} is not a column.")
+    task, target = told.get("task", ""), told.get("target", "")
+    if task not in (*targets.TASKS, "unsupervised") or not isinstance(target, str):
+        listed = ", ".join(targets.TASKS)
+        raise TableError(f"{path}: task must be one of {listed}, got {task!r}.")
+    classes = told.get("classes", [])
+    labels, form = texts_of(told, "labels", path), str(told.get("format", ""))
+    if task == "classification" and not classes and table is not None:
+        targets.need(table, [target])
+        classes = targets.classes_of(table.column(target), target, table.num_rows)
+    plain = all(isinstance(v, (str, int, float)) for v in classes)
+    enough = len(set(classes)) == len(classes) >= 2 if plain else False
+    if task == "classification" and not enough:
+        raise TableError(f"{path}: classification needs a list of two or more classes.")
+    if task == "multilabel" and len(labels) < 2:
+        raise TableError(f"{path}: multilabel needs a list of two or more labels.")
+    if target in names or (not form and set(labels) & set(names)):
+        raise TableError(f"{path}: the target is among the columns.")
+    schema = Schema(
+        target, task, str(told.get("why", "")), columns, tuple(classes), labels,
+        form=form, **extra,
+    )  # fmt: skip
+    if not schema.used:
+        raise TableError(f"{path}: no column is in use.")
+    return schema

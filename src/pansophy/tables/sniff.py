@@ -1,0 +1,178 @@
+"""How a text file writes its table: compression, encoding, separator, decimal mark.
+
+The first part of the file is parsed with each separator (quotes respected); the one
+that gives the most records the width of the first line wins, and among equals the one
+with more columns. A decimal comma is believed where the separator is not a comma, some
+fields are digits, comma, digits and none are digits, point, digits.
+"""
+
+import csv
+import re
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from .values import TableError
+
+HEAD = 1 << 18  # bytes looked at
+RECORDS = 200
+SEPARATORS = ",;\t|"
+MAGIC = {
+    b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2",
+    b"\x04\x22\x4d\x18": "lz4",
+}  # fmt: skip
+KINDS = {
+    b"PK\x03\x04": "a zip archive or a spreadsheet; save its table as CSV",
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet; save its table as CSV",
+    b"%PDF": "a PDF document",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"\x7fELF": "a program",
+    b"SQLite format 3": "a database",
+    b"\x80\x04": "a pickle",
+}
+COMMA = re.compile(r"[-+]?\d+,\d+")
+POINT = re.compile(r"[-+]?\d*\.\d+")
+
+
+class Dialect(NamedTuple):
+    """What is known of a text file before it is read."""
+
+    names: tuple[str, ...]  # as they stand in the first line
+    separator: str
+    decimal: str
+    encoding: str
+    codes: tuple[str, ...]  # columns whose digits begin with 0: texts, not numbers
+    notes: tuple[str, ...] = ()
+
+
+def open_bytes(path):
+    """The bytes of a file, unpacked if it is compressed, whatever it is called."""
+    with open(path, "rb") as file:
+        first = file.read(4)
+    for magic, name in MAGIC.items():
+        if first.startswith(magic):
+            return pa.CompressedInputStream(pa.OSFile(str(path)), name)
+    return pa.OSFile(str(path))
+
+
+def head_of(path) -> bytes:
+    with open_bytes(path) as stream:
+        return stream.read(HEAD)
+
+
+def refuse_binary(head, path):
+    """Raise one sentence if the bytes are no text."""
+    for magic, what in KINDS.items():
+        if head.startswith(magic):
+            raise TableError(f"{path} is {what}.")
+    strange = sum(b < 9 or 13 < b < 32 for b in head[:4096])
+    if strange > 0.02 * min(len(head), 4096) or b"\0" in head:
+        raise TableError(f"{path} is a binary file, not a table of text.")
+
+
+def encoding_of(head) -> str:
+    """By the mark at the beginning, else UTF-8 if the head is; see `read_text`."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    try:
+        head[:-4].decode() if len(head) == HEAD else head.decode()
+    except UnicodeDecodeError as error:
+        if error.start < len(head) - 8 or len(head) < HEAD:
+            return fallback(head)
+    return "utf-8"
+
+
+def fallback(head) -> str:
+    """Windows' or the plain western encoding."""
+    try:
+        head.decode("cp1252")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "cp1252"
+
+
+def sniff(path, encoding=None) -> Dialect:
+    head = head_of(path)
+    told = encoding or encoding_of(head)
+    if told != "utf-16":
+        refuse_binary(head, path)
+    text = head.decode("utf-8-sig" if told == "utf-8" else told, errors="replace")
+    if not text.strip():
+        raise TableError(f"{path} is empty.")
+    cut = len(head) == HEAD  # then the last line may be half a line
+    text = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n")
+    tried = {s: records_of(text, s, cut) for s in SEPARATORS}
+    separator = max(tried, key=lambda s: evenness(tried[s]))
+    records = tried[separator]
+    notes = []
+    if told not in ("utf-8", "utf-16"):
+        notes.append(f"{path} is not UTF-8 text; it was read as {told}.")
+    names = records[0]
+    if len(names) > 1 and all(re.fullmatch(r"[-+\d.,]+", n.strip()) for n in names):
+        notes.append(f"The first line of {path} looks like values, not names.")
+    return Dialect(
+        tuple(names), separator, decimal_of(records, separator), told,
+        codes_of(records), tuple(notes),
+    )  # fmt: skip
+
+
+def records_of(text, separator, cut) -> list[list[str]]:
+    found = []
+    lines = ((line + "\n") for line in text.split("\n"))
+    reader = csv.reader(lines, delimiter=separator)
+    try:
+        for record in reader:
+            if record:
+                found.append(record)
+            if len(found) > RECORDS:
+                return found
+    except csv.Error:
+        pass
+    return found[:-1] if cut and len(found) > 1 else found or [[""]]
+
+
+def evenness(records) -> tuple[float, int]:
+    """The share of records as wide as the first, and its width."""
+    width = len(records[0])
+    if width == 1:
+        return 0.0, 1
+    return sum(len(r) == width for r in records) / len(records), width
+
+
+def decimal_of(records, separator) -> str:
+    if separator == ",":
+        return "."
+    fields = [f.strip() for r in records[1:] for f in r]
+    commas = sum(COMMA.fullmatch(f) is not None for f in fields)
+    points = sum(POINT.fullmatch(f) is not None for f in fields)
+    return "," if commas and not points else "."
+
+
+def codes_of(records) -> tuple[str, ...]:
+    """Names of columns with whole numbers that begin with 0."""
+    width = len(records[0])
+    even = [r for r in records[1:] if len(r) == width]
+    return tuple(
+        name for j, name in enumerate(records[0])
+        if any(re.fullmatch(r"0\d+", r[j].strip()) for r in even)
+    )  # fmt: skip
+
+
+def first_ragged(path, dialect) -> tuple[int, int] | None:
+    """Line and number of values of the first record of another width."""
+    import io
+
+    told = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
+    with open_bytes(path) as stream:
+        text = io.TextIOWrapper(stream, encoding=told, errors="replace", newline="")
+        reader = csv.reader(text, delimiter=dialect.separator)
+        line = 1
+        try:
+            for record in reader:
+                if record and len(record) != len(dialect.names):
+                    return line, len(record)
+                line = reader.line_num + 1
+        except csv.Error:
+            return line, 0
+    return None

@@ -1,0 +1,238 @@
+"""Tables piece by piece: batches, counts, samples of what is larger than memory.
+
+Types of text files are decided once for all batches, by a first pass over the file
+(`text_file.Types`). With a schema no such pass is needed: texts stay texts, and
+`Schema.frame` reads them as the schema says.
+
+`sample` gives every row an independent uniform key and keeps the rows with the k
+smallest: all sets of k rows are equally likely, in one pass, with O(k) memory, and the
+rows drawn depend on the seed alone, not on how the table is cut into batches.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from . import read
+from .json_lines import fitted, joint, json_blocks
+from .text_file import Types, text_blocks
+from .values import TableError
+
+SIZE = 65536  # rows of a batch
+SPARE = 10000  # rows beyond twice the sample that are held before some are dropped
+
+
+def batches(source, size=SIZE, *, schema=None):
+    """A table as Arrow tables of at most `size` rows, all with the same types.
+
+    Parameters
+    ----------
+    source : path, dataframe, Arrow table, dataset or reader
+        As for `read_table`; files are streamed.
+    size : int
+        Rows of a batch; the last one may be smaller.
+    schema : Schema or None
+        Where the batches go to `schema.frame`, text files need one pass instead of two.
+    """
+    if size < 1:
+        raise ValueError(f"size must be at least 1, got {size}.")
+    made = cut(typed(source, schema), size)
+    first = next(made, None)
+    if first is None:
+        raise TableError("The table has no rows.")
+    yield first
+    yield from made
+
+
+def count(source) -> int:
+    """The number of rows; a file is not held in memory for it."""
+    if not is_path(source):
+        return sum(t.num_rows for t in typed(source))
+    path = Path(source)
+    read.check_file(path)
+    if read.format_of(path) == "text":
+        blocks = guarded(text_blocks(path, columns=[0]), path)
+        return sum(block.num_rows for block, _ in blocks)
+    columns = [] if read.format_of(path) == "parquet" else None
+    return sum(t.num_rows for t in guarded(file_tables(path, columns=columns), path))
+
+
+def sample(source, rows, seed=0) -> pa.Table:
+    """Rows drawn without repetition, every set of them equally likely, in table order.
+
+    Parameters
+    ----------
+    source : as for `batches`
+    rows : int
+        How many; all of them if the table has fewer.
+    seed : int
+        The same seed draws the same rows, however the table is cut.
+    """
+    if rows < 1:
+        raise ValueError(f"rows must be at least 1, got {rows}.")
+    if is_path(source):
+        path = Path(source)
+        read.check_file(path)
+        if read.format_of(path) == "text":
+            return read.checked(sample_text(path, rows, seed))
+    pool = Pool(rows, seed)
+    for table in typed(source):
+        pool.add(table)
+    return read.checked(pool.drawn())
+
+
+def sample_text(path, rows, seed) -> pa.Table:
+    """Of a text file: the types are those of all rows."""
+    pool, types, said = Pool(rows, seed), None, ()
+    for block, dialect in guarded(text_blocks(path), path):
+        types, said = types or Types(dialect), dialect.notes
+        types.see(block)
+        pool.add(block)
+    if types is None:
+        raise TableError("The table has no rows.")
+    return read.noted(types.apply(pool.drawn()), said)
+
+
+class Pool:
+    """The rows with the k smallest keys so far."""
+
+    def __init__(self, k, seed):
+        self.k, self.rng, self.seen = k, np.random.default_rng(seed), 0
+        self.limit = 1.0
+        self.keys, self.places, self.tables = [], [], []
+
+    def add(self, table):
+        keys = self.rng.random(table.num_rows)
+        near = np.flatnonzero(keys < self.limit)
+        if len(near):
+            self.keys.append(keys[near])
+            self.places.append(near + self.seen)
+            self.tables.append(table.take(pa.array(near)))
+        self.seen += table.num_rows
+        if sum(map(len, self.keys)) > 2 * self.k + SPARE:
+            self.prune()
+
+    def prune(self):
+        keys, places = np.concatenate(self.keys), np.concatenate(self.places)
+        if len(keys) > self.k:
+            best = np.sort(np.argpartition(keys, self.k - 1)[: self.k])
+            rows = pa.concat_tables(self.tables).take(pa.array(best))
+            self.keys, self.places = [keys[best]], [places[best]]
+            self.tables = [rows.combine_chunks()]
+            self.limit = float(keys[best].max())
+
+    def drawn(self) -> pa.Table:
+        if not self.tables:
+            raise TableError("The table has no rows.")
+        self.prune()
+        return pa.concat_tables(self.tables).combine_chunks()
+
+
+def is_path(source) -> bool:
+    return isinstance(source, (str, os.PathLike))
+
+
+def guarded(blocks, path):
+    """Blocks of a file, with one sentence where it cannot be read."""
+    try:
+        yield from blocks
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        raise read.unreadable(path, error) from error
+
+
+def typed(source, schema=None):
+    """The tables that a source is made of, with one type a column."""
+    if is_path(source):
+        path = Path(source)
+        read.check_file(path)
+        yield from guarded(file_tables(path, schema), path)
+    elif hasattr(source, "to_batches") and not isinstance(source, pa.Table):
+        for batch in source.to_batches():  # a dataset
+            yield read.named(pa.Table.from_batches([batch]))
+    elif isinstance(source, pa.RecordBatchReader):
+        for batch in source:
+            yield read.named(pa.Table.from_batches([batch]))
+    else:
+        yield read.read_table(source)
+
+
+def file_tables(path, schema=None, columns=None):
+    kind = read.format_of(path)
+    if kind == "parquet":
+        import pyarrow.parquet
+
+        file = pyarrow.parquet.ParquetFile(read.source_of(path))
+        for batch in file.iter_batches(batch_size=SIZE, columns=columns):
+            yield sound(batch)
+    elif kind == "arrow":
+        reader = read.arrow_reader(path)
+        stored = getattr(reader, "num_record_batches", None)
+        parts = reader if stored is None else map(reader.get_batch, range(stored))
+        for batch in parts:
+            yield sound(batch)
+    elif kind == "json":
+        whole = joint([block.schema for block in json_blocks(path)])
+        for block in json_blocks(path):
+            block.validate(full=True)
+            yield read.named(fitted(block, whole))
+    else:
+        yield from text_tables(path, schema)
+
+
+def sound(batch) -> pa.Table:
+    """A batch of a file as a table, once it is known not to be damaged."""
+    batch.validate(full=True)
+    return read.named(pa.Table.from_batches([batch]))
+
+
+def text_tables(path, schema):
+    """Blocks of a text file: two passes, or one with a schema."""
+    if schema is not None:
+        for block, dialect in text_blocks(path):
+            block = read.named(block)
+            yield points(block, schema) if dialect.decimal == "," else block
+        return
+    types: Types | None = None
+    for block, dialect in text_blocks(path):
+        types = types or Types(dialect)
+        types.see(block)
+    if types is not None:
+        for block, _ in text_blocks(path):
+            yield read.named(types.apply(block))
+
+
+def points(table, schema) -> pa.Table:
+    """Decimal commas of columns of plain numbers as points."""
+    plain = {c.name for c in schema.used
+             if c.role in ("number", "angle") and not c.form}  # fmt: skip
+    if not schema.form:
+        plain |= set(schema.targets)
+    made = [
+        pc.replace_substring(c, ",", ".", max_replacements=1)
+        if n.strip() in plain
+        else c
+        for n, c in zip(table.column_names, table.columns, strict=True)
+    ]
+    return pa.table(made, names=table.column_names)
+
+
+def cut(tables, size):
+    """Tables of exactly `size` rows, but for the last."""
+    held, n = [], 0
+    for table in tables:
+        held.append(table)
+        n += table.num_rows
+        if n < size:
+            continue
+        whole = pa.concat_tables(held) if len(held) > 1 else held[0]
+        start = 0
+        while n - start >= size:
+            yield whole.slice(start, size)
+            start += size
+        held = [whole.slice(start)] if start < n else []
+        n -= start
+    if n:
+        yield pa.concat_tables(held) if len(held) > 1 else held[0]

@@ -1,0 +1,293 @@
+"""What is to be predicted: a class, a number, a count, or several labels.
+
+The rule of `detect_task`. No target: unsupervised. Texts, categories, true and false:
+classification. Whole numbers with at most `FEW` different values: classification.
+More whole numbers from 0 up, small (median at most `SMALL`) and skewed to the right:
+a count. All other numbers: regression. A column of floating type is never turned into
+classes unless asked, even if it holds only 0.0 and 1.0; the reason then says so.
+"""
+
+import difflib
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from . import forms, values
+from .roles import ordered_levels
+from .values import TableError
+
+FEW = 10  # whole-number targets with at most this many values are classes
+SMALL = 100  # counts have a median of at most this
+TASKS = ("classification", "regression", "count", "multilabel")
+SEPARATORS = ";|,"  # of labels in one text
+
+
+class Task(NamedTuple):
+    """A task and the reason for it."""
+
+    task: str
+    why: str
+
+
+class Target(NamedTuple):
+    """The target part of a schema."""
+
+    task: str
+    why: str
+    classes: tuple = ()
+    labels: tuple[str, ...] = ()
+    form: str = ""  # of numbers as text; of labels in one column: separator or "list"
+
+
+def detect_task(y=None, name="y") -> Task:
+    """Which task a target asks for, by the rule of the module text.
+
+    Parameters
+    ----------
+    y : array, Arrow column, list or None
+    name : str
+        Used in the reason.
+
+    Examples
+    --------
+    >>> from pansophy.tables import detect_task
+    >>> detect_task([0, 1, 1, 0]).task
+    'classification'
+    >>> detect_task([0.0, 1.0, 1.0, 0.0])
+    Task(task='regression', why="y holds numbers of floating type with 2 different
+    values; ask for task='classification' if they are classes")
+    >>> detect_task().task
+    'unsupervised'
+    """
+    if y is None:
+        return Task("unsupervised", "there is no target")
+    column = as_column(y, name)
+    kind, t = column.type, pa.types
+    if t.is_dictionary(kind):
+        return Task("classification", f"{name} holds categories")
+    if values.is_text(kind):
+        found = forms.find_number(pc.unique(column.drop_null()))
+        if found is None or found.missing or found.form == "1.5":
+            return Task("classification", f"{name} holds text")
+        column = pa.chunked_array([values.numbers(column, name, found.form)])
+        return whole_or_not(column, found.why, name, floating=True)
+    if t.is_boolean(kind):
+        return Task("classification", f"{name} holds yes/no")
+    if t.is_duration(kind):
+        return Task("regression", f"{name} holds lengths of time, in seconds")
+    if not values.is_number(kind):
+        raise TableError(f"Column {name!r} of type {kind} cannot be a target.")
+    return whole_or_not(column, "numbers", name, floating=not t.is_integer(kind))
+
+
+def as_column(y, name) -> pa.ChunkedArray:
+    """A target of any kind as an Arrow column."""
+    if isinstance(y, pa.ChunkedArray):
+        return y
+    if isinstance(y, pa.Array):
+        return pa.chunked_array([y])
+    if hasattr(y, "to_arrow"):
+        y = y.to_arrow()
+        return y if isinstance(y, pa.ChunkedArray) else pa.chunked_array([y])
+    try:
+        made = pa.array(y, from_pandas=True)
+    except (pa.ArrowException, TypeError) as error:
+        raise TableError(f"{name!r} mixes values of different types.") from error
+    return made if isinstance(made, pa.ChunkedArray) else pa.chunked_array([made])
+
+
+def whole_or_not(column, what, name, floating) -> Task:
+    """The task of a column of numbers."""
+    found = pc.unique(column.drop_null())
+    x = np.asarray(column.drop_null().cast(pa.float64(), safe=False).to_numpy())
+    if not floating and len(found) <= FEW:
+        return Task("classification", f"{name} has {len(found)} whole-number values")
+    if floating and np.any(x != np.floor(x)):
+        return Task("regression", f"{name} holds {what} with fractions")
+    if len(found) > FEW and is_count(x):
+        return Task("count", f"{name} has whole numbers from {x.min():.0f} up, skewed")
+    if floating and len(found) <= FEW:
+        return Task(
+            "regression",
+            f"{name} holds {what} of floating type with {len(found)} different values; "
+            "ask for task='classification' if they are classes",
+        )
+    return Task("regression", f"{name} has {len(found)} different whole numbers")
+
+
+def is_count(x) -> bool:
+    """Small whole numbers of at least 0 with a tail to the right."""
+    if x.min() < 0 or np.median(x) > SMALL or x.std() == 0:
+        return False
+    skew = np.mean(((x - x.mean()) / x.std()) ** 3)
+    return bool(skew > 0.5 and x.min() <= x.mean() / 2)
+
+
+def near(name, names) -> str:
+    """Which column was meant."""
+    lower = {n.lower(): n for n in names}
+    close = difflib.get_close_matches(str(name).lower(), list(lower), 1, 0.6)
+    if close:
+        return f"There is no column {name!r}; did you mean {lower[close[0]]!r}?"
+    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    return f"There is no column {name!r}; the table has {shown}."
+
+
+def need(table, names):
+    for name in names:
+        if name not in table.column_names:
+            raise TableError(near(name, table.column_names))
+
+
+def find_target(table, target, task) -> Target:
+    """Task, classes and labels of one target column, or of several."""
+    if target is None:
+        return Target("unsupervised", "there is no target")
+    if task not in ("auto", *TASKS):
+        listed = ", ".join(("auto", *TASKS))
+        raise TableError(f"task must be one of {listed}, got {task!r}.")
+    if not isinstance(target, str):
+        return several(table, tuple(target), task)
+    column = table.column(target)
+    if len(column.drop_null()) == 0:
+        raise TableError(f"Column {target!r} is empty.")
+    if task == "multilabel":
+        return listed_labels(column, target)
+    why = "as asked"
+    if task == "auto":
+        task, why = detect_task(column, target)
+    if task == "classification":
+        return Target(task, why, classes_of(column, target, table.num_rows))
+    return numbers_target(column, target, task, why)
+
+
+def several(table, labels, task) -> Target:
+    """One column of yes and no for each label."""
+    if task not in ("auto", "multilabel"):
+        raise TableError(f"Several targets make a multilabel task, not {task}.")
+    if len(labels) < 2 or len(set(labels)) < len(labels):
+        raise TableError("A list of targets needs at least two different columns.")
+    for label in labels:
+        found = values.yes_or_no(table.column(label).drop_null(), label)
+        if len(np.unique(found)) < 2:
+            raise TableError(
+                f"Label {label!r} has one value; there is nothing to learn."
+            )
+    return Target("multilabel", "several targets of yes and no", (), labels)
+
+
+def listed_labels(column, name) -> Target:
+    """Labels in one column: lists, or texts with a separator."""
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        form, parts = "list", pc.list_flatten(column)
+    elif values.is_text(column.type):
+        texts = values.texts(column, name)
+        share = [pc.sum(pc.count_substring(texts, s)).as_py() or 0 for s in SEPARATORS]
+        form = SEPARATORS[int(np.argmax(share))]
+        parts = pc.list_flatten(pc.split_pattern(texts, form))
+    else:
+        raise TableError(
+            f"Column {name!r} of type {column.type} holds no labels: give a list of "
+            "columns of 0 and 1, or one column of lists or of texts such as 'a;b'."
+        )
+    parts = pc.utf8_trim_whitespace(values.texts(parts, name))
+    labels = tuple(v for v in sorted(set(parts.to_pylist()) - {None, ""}))
+    if len(labels) < 2:
+        raise TableError(f"Column {name!r} has fewer than two labels.")
+    return Target("multilabel", "as asked", (), labels, form)
+
+
+def classes_of(column, name, n) -> tuple:
+    """The classes in order: that of an ordered category, else sorted."""
+    kind = column.type
+    if pa.types.is_floating(kind):
+        column = column.filter(pc.is_finite(column))
+    if pa.types.is_decimal(kind):
+        column = column.cast(pa.float64())
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or values.is_date(kind):
+        raise TableError(f"Column {name!r} of type {kind} cannot be a target.")
+    found = pc.unique(values.plain(column.drop_null())).to_pylist()
+    classes = tuple(sorted(found))
+    if pa.types.is_dictionary(kind) and kind.ordered:
+        classes = tuple(v for v in ordered_levels(column) if v in set(found))
+    if len(classes) < 2:
+        raise TableError(f"Column {name!r} has one value; there is nothing to learn.")
+    if len(classes) > max(FEW, n / 2):
+        raise TableError(
+            f"Column {name!r} has {len(classes)} different values in {n} rows, too "
+            "many to be classes."
+        )
+    return classes
+
+
+def numbers_target(column, name, task, why) -> Target:
+    """The form of a target of numbers, which must differ."""
+    form = ""
+    if values.is_text(column.type):
+        found = forms.find_number(values.texts(column.drop_null(), name))
+        if found is None or found.missing:
+            raise TableError(f"Column {name!r} holds {column.type}, not numbers.")
+        form = found.form
+    elif not values.is_number(values.plain(column).type):
+        t = pa.types
+        if not (t.is_boolean(column.type) or t.is_duration(column.type)):
+            raise TableError(f"Column {name!r} holds {column.type}, not numbers.")
+    y = values.numbers(column, name, form)
+    y = y[~np.isnan(y)]
+    if len(y) == 0 or y.min() == y.max():
+        raise TableError(f"Column {name!r} has one value; there is nothing to learn.")
+    if task == "count":
+        check_counts(y, name)
+    return Target(task, why, form=form)
+
+
+def check_counts(y, name):
+    bad = y[(y < 0) | (y != np.floor(y))]
+    if len(bad):
+        raise TableError(
+            f"Column {name!r} should hold counts (0, 1, 2, ...), but has {bad[0]:g}."
+        )
+
+
+def class_codes(column, name, classes) -> np.ndarray:
+    """Positions in the classes."""
+    kept = pa.array(list(classes))
+    column = values.plain(column)
+    try:
+        column = column.cast(kept.type)
+    except pa.ArrowException:
+        column, kept = values.texts(column, name), pa.array([str(c) for c in classes])
+    found = pc.index_in(column, value_set=kept)
+    if found.null_count:
+        bad = column.filter(pc.is_null(found))[0].as_py()
+        has = "a missing value" if bad is None else f"the unknown class {bad!r}"
+        raise TableError(f"Column {name!r} has {has}.")
+    return np.asarray(found.to_numpy(), dtype=np.int64)
+
+
+def label_matrix(column, name, labels, form) -> np.ndarray:
+    """(n, L) of 0 and 1 of a column that lists labels."""
+    if form != "list":
+        column = pc.split_pattern(values.texts(column, name), form)
+    out = np.zeros((len(column), len(labels)), dtype=np.int64)
+    rows = pc.list_parent_indices(column)
+    parts = pc.utf8_trim_whitespace(values.texts(pc.list_flatten(column), name))
+    where = pc.index_in(parts, value_set=pa.array(list(labels)))
+    known = pc.is_valid(where).to_numpy(zero_copy_only=False)
+    at = np.asarray(pc.fill_null(where, 0).to_numpy())[known]
+    out[np.asarray(rows.to_numpy())[known], at] = 1
+    return out
+
+
+def known_rows(table, target) -> np.ndarray:
+    """Which rows have a known target (all of them, if there are several)."""
+    names = [target] if isinstance(target, str) else list(target)
+    known = np.ones(table.num_rows, dtype=bool)
+    for name in names:
+        column = table.column(name)
+        known &= pc.is_valid(column).to_numpy()
+        if pa.types.is_floating(column.type):
+            known &= pc.fill_null(pc.is_finite(column), False).to_numpy()
+    return known

@@ -1,0 +1,196 @@
+"""Tables as text: CSV and its relatives, whole or block by block.
+
+Types are decided over the whole file: a column is whole numbers, numbers, true/false,
+dates or times only if every value is; one late word makes it a column of texts (of
+which `roles` may still read numbers, with that word as missing). Columns whose digits
+begin with 0 (postal codes) stay texts.
+"""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from . import sniff
+from .values import TableError
+
+MISSING = [
+    "", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None",
+    "none", "<NA>", "NaT",
+]  # fmt: skip
+BLOCK = 4 << 20  # bytes read at a time
+INT, FLOAT, TEXT = pa.int64(), pa.float64(), pa.string()
+NEXT = {  # the type to try where one does not fit all values
+    INT: FLOAT, FLOAT: TEXT, pa.bool_(): TEXT, pa.time32("s"): TEXT,
+    pa.date32(): pa.timestamp("s"), pa.timestamp("s"): pa.timestamp("us"),
+    pa.timestamp("us"): TEXT,
+}  # fmt: skip
+FIRST = (INT, FLOAT, pa.bool_(), pa.date32(), pa.timestamp("s"), pa.timestamp("us"),
+         pa.time32("s"), TEXT)  # fmt: skip
+
+
+def options(dialect, types, columns=None):
+    return {
+        "parse_options": csv.ParseOptions(
+            delimiter=dialect.separator, newlines_in_values=True
+        ),
+        "convert_options": csv.ConvertOptions(
+            null_values=MISSING,
+            strings_can_be_null=True,
+            decimal_point=dialect.decimal,
+            column_types=types,
+            include_columns=columns,
+        ),
+    }
+
+
+def read_options(dialect, block):
+    encoding = "utf8" if dialect.encoding == "utf-8" else dialect.encoding
+    return csv.ReadOptions(encoding=encoding, block_size=block)
+
+
+def read_text(path) -> tuple[pa.Table, tuple[str, ...]]:
+    """The table of a text file and what was noticed."""
+    dialect = sniff.sniff(path)
+    while True:
+        check_names(dialect.names, path)
+        types = dict.fromkeys(dialect.codes, TEXT)
+        try:
+            with sniff.open_bytes(path) as stream:
+                table = csv.read_csv(
+                    stream,
+                    read_options=read_options(dialect, BLOCK),
+                    **options(dialect, types),
+                )
+        except pa.ArrowInvalid as error:
+            again = retried(error, path, dialect)
+            if again is None:
+                raise ragged(error, path, dialect) from error
+            dialect = again
+            continue
+        binary = [t for t in table.schema.types if pa.types.is_binary(t)]
+        again = western(path, dialect) if binary else None
+        if again is None:
+            return table, dialect.notes
+        dialect = again
+
+
+def western(path, dialect):
+    """The dialect of a file that turned out not to be UTF-8, late."""
+    if dialect.encoding != "utf-8":
+        return None
+    with sniff.open_bytes(path) as stream:
+        found = "cp1252"
+        while block := stream.read(BLOCK):
+            if sniff.fallback(block) == "latin-1":
+                found = "latin-1"
+                break
+    return sniff.sniff(path, found)
+
+
+def retried(error, path, dialect):
+    if "UTF8" not in str(error).upper().replace("-", ""):
+        return None
+    return western(path, dialect)
+
+
+def ragged(error, path, dialect) -> TableError:
+    """The sentence about a line with too few or too many values."""
+    found = sniff.first_ragged(path, dialect) if "columns" in str(error) else None
+    if found is None:
+        first = str(error).strip().splitlines()[0]
+        return TableError(f"{path} cannot be read as a table: {first}")
+    line, width = found
+    names = len(dialect.names)
+    mark = {"\t": "a tab"}.get(dialect.separator, repr(dialect.separator))
+    values = "value" if width == 1 else "values"
+    said = f"{path} cannot be read as a table: line {line} has {width} {values}"
+    named = "1 name" if names == 1 else f"{names} names"
+    return TableError(f"{said}, but the first line has {named} (separated by {mark}).")
+
+
+def check_names(names, path):
+    clean = [n.strip() for n in names]
+    twice = [n for n in clean if n and clean.count(n) > 1]
+    if twice:
+        raise TableError(f"The table has several columns named {twice[0]!r}.")
+
+
+def text_blocks(path, columns=None):
+    """Blocks of a text file as tables of strings, with its dialect; bounded memory.
+
+    Where a file turns out not to be UTF-8, the rest is read in its other encoding.
+    """
+    dialect, done = sniff.sniff(path), 0
+    check_names(dialect.names, path)
+    try:
+        for block in plain_blocks(path, dialect, columns):
+            done += block.num_rows
+            yield block, dialect
+    except pa.ArrowInvalid as error:
+        again = retried(error, path, dialect)
+        if again is None:
+            raise ragged(error, path, dialect) from error
+        for block in plain_blocks(path, again, columns):
+            if done < block.num_rows:
+                yield block.slice(done), again
+            done = max(0, done - block.num_rows)
+
+
+def plain_blocks(path, dialect, columns):
+    types = dict.fromkeys(dialect.names, TEXT)
+    kept = None if columns is None else [dialect.names[j] for j in columns]
+    with sniff.open_bytes(path) as stream:
+        reader = csv.open_csv(
+            stream,
+            read_options=read_options(dialect, BLOCK),
+            **options(dialect, types, kept),
+        )
+        for batch in reader:
+            yield pa.Table.from_batches([batch])
+
+
+class Types:
+    """The types of columns of texts, narrowed down block by block."""
+
+    def __init__(self, dialect):
+        self.decimal = dialect.decimal
+        self.found = [TEXT if n in dialect.codes else None for n in dialect.names]
+
+    def see(self, table):
+        for j, column in enumerate(table.columns):
+            kind = self.found[j]
+            if kind == TEXT or column.null_count == len(column):
+                continue
+            if kind is None:
+                kind = next(k for k in FIRST if self.fits(column[:100], k))
+            while not self.fits(column, kind):
+                kind = NEXT[kind]
+            self.found[j] = kind
+
+    def fits(self, column, kind) -> bool:
+        try:
+            self.convert(column, kind)
+        except pa.ArrowException:
+            return False
+        return True
+
+    def convert(self, column, kind):
+        if kind in (None, TEXT):
+            return column.cast(pa.null()) if kind is None else column
+        if kind == FLOAT and self.decimal == ",":
+            column = pc.replace_substring(column, ",", ".", max_replacements=1)
+        if pa.types.is_time(kind):
+            column = pc.binary_join_element_wise("1970-01-01", column, " ")
+            return column.cast(pa.timestamp("s")).cast(kind)
+        try:
+            return column.cast(kind)
+        except pa.ArrowException:
+            return pc.utf8_trim_whitespace(column).cast(kind)
+
+    def apply(self, table) -> pa.Table:
+        """The table with the types found."""
+        made = [
+            pa.nulls(table.num_rows) if k is None else self.convert(c, k)
+            for c, k in zip(table.columns, self.found, strict=True)
+        ]
+        return pa.table(made, names=table.column_names)

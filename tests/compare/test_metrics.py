@@ -1,0 +1,78 @@
+"""Metrics: against scikit-learn, with weights as repetition, and by rows."""
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+from pansophy.compare.metrics import METRICS, metrics_for
+
+TASKS = sorted({m.task for m in METRICS})
+
+
+def problem(task, rng, n=60):
+    if task == "classification":
+        return rng.integers(0, 3, n), rng.dirichlet(np.ones(3), n)
+    if task == "multilabel":
+        return rng.integers(0, 2, (n, 4)), rng.random((n, 4))
+    if task == "count":
+        return rng.poisson(2.0, n).astype(float), rng.gamma(2.0, 1.0, n)
+    return rng.normal(size=n), rng.normal(size=n)
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda m: f"{m.task} {m.name}")
+def test_weights_are_repeated_rows_and_row_losses_add_up(metric, rng):
+    y, p = problem(metric.task, rng)
+    w = rng.integers(0, 4, len(y))
+    again = np.repeat(np.arange(len(y)), w)
+    assert metric.score(y, p, w) == pytest.approx(metric.score(y[again], p[again]))
+    order = rng.permutation(len(y))
+    assert metric.score(y[order], p[order]) == pytest.approx(metric.score(y, p))
+    if metric.rows is not None:
+        losses = metric.rows(y, p)
+        assert losses.shape == (len(y),) and (losses >= 0).all()
+        assert metric.undo(losses.mean()) == pytest.approx(metric.score(y, p))
+
+
+def test_as_scikit_learn(rng):
+    of = lambda task: {m.name: m.score for m in METRICS if m.task == task}
+    y, p = problem("count", rng)
+    want = sk.mean_poisson_deviance(y, p)
+    assert of("count")["poisson deviance"](y, p) == pytest.approx(want)
+    y, p = problem("classification", rng)
+    c = of("classification")
+    assert c["log loss"](y, p) == pytest.approx(sk.log_loss(y, p))
+    assert c["roc auc"](y, p) == pytest.approx(
+        sk.roc_auc_score(y, p, multi_class="ovr")
+    )
+    said = p.argmax(1)
+    assert c["balanced accuracy"](y, p) == pytest.approx(
+        sk.balanced_accuracy_score(y, said)
+    )
+    assert c["f1"](y, p) == pytest.approx(sk.f1_score(y, said, average="macro"))
+    b, q = rng.integers(0, 2, 80), rng.random(80)
+    two = np.c_[1 - q, q]
+    assert c["average precision"](b, two) == pytest.approx(
+        sk.average_precision_score(b, q)
+    )
+    assert c["f1"](b, two) == pytest.approx(sk.f1_score(b, q > 0.5))
+    y, p = problem("multilabel", rng)
+    m = of("multilabel")
+    assert m["label accuracy"](y, p) == pytest.approx(1 - sk.hamming_loss(y, p >= 0.5))
+    assert m["exact match"](y, p) == pytest.approx(sk.accuracy_score(y, p >= 0.5))
+    assert m["roc auc"](y, p) == pytest.approx(sk.roc_auc_score(y, p))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_proper_score_comes_first_and_others_on_request(task):
+    proper = {"log loss", "rmse", "poisson deviance"}
+    assert metrics_for(task)[0].name in proper
+    other = metrics_for(task)[-1].name
+    assert metrics_for(task, other.upper())[0].name == other
+    with pytest.raises(ValueError, match="metric must be one of"):
+        metrics_for(task, "odd")
+
+
+def test_certainty_that_is_wrong_is_finite():
+    p = np.array([[1.0, 0.0], [0.0, 1.0]])
+    assert np.isfinite(metrics_for("classification")[0].score(np.array([1, 0]), p))
+    assert np.isfinite(metrics_for("count")[0].score(np.array([3.0]), np.zeros(1)))

@@ -1,0 +1,226 @@
+"""The answer in words and numbers: ranking, ties, what has to be beaten, text, JSON."""
+
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from pansophy.compare import Comparison, Interval
+from pansophy.compare.metrics import metrics_for
+from pansophy.compare.ranking import Row, beats, decide, listed, over_rows
+from pansophy.compare.result import kind_of
+from pansophy.compare.text import between, folded, render, seconds, show, spread
+from pansophy.diagnose import finding
+
+from .made import EVIL, TASKS, made, ready
+
+
+@pytest.fixture(scope="module")
+def result():
+    return made("classification")
+
+
+def row(rank, method, mean, error, p=1.0, verdict="tied", near=True, seconds=1.0):
+    score = Interval(mean, mean - 2 * error, mean + 2 * error, error)
+    gap = None if rank == 1 else Interval(mean, 0, 2 * mean, error)
+    return Row(rank, method, {"rmse": score}, gap, p, verdict, seconds, 1.0, "", None,
+               None, near)  # fmt: skip
+
+
+def test_each_method_is_held_against_the_best_in_both_ways(result):
+    best, *rest = result.leaderboard
+    assert best.odds is None and best.near and best.difference is None
+    for r in rest:
+        assert sum(r.odds) == pytest.approx(1)
+        assert r.near == (abs(r.difference.mean) <= r.difference.error)
+    assert rest[-1].method == "dummy" and rest[-1].odds.worse > 0.99
+    assert result.rope == pytest.approx(0.01 * best.scores["log loss"].mean)
+
+
+def test_every_score_has_two_intervals(result):
+    for r in result.leaderboard:
+        o, f = r.over_rows, r.scores["log loss"]
+        assert o.low < o.mean < o.high and f.low < f.mean < f.high
+        losses = result.trial(r.method).losses
+        assert o.mean == pytest.approx(losses.mean())
+
+
+def test_intervals_over_rows_of_a_metric_that_grows():
+    c = ready("classification")
+    accuracy = metrics_for("classification", "accuracy")[0]
+    trial = c.trials[1]
+    y, p = c.data.y, trial.predictions
+    judged = replace(trial, losses=accuracy.rows(y, p))
+    found = over_rows(judged, accuracy, c.data, 0)
+    assert found.mean == pytest.approx(accuracy.score(y, p))
+    assert 0 <= found.low < found.mean < found.high <= 1
+    half = replace(trial, losses=np.where(np.arange(len(y)) < 50, np.nan, 0.3))
+    assert over_rows(half, accuracy, c.data, 0).mean == pytest.approx(0.7)
+
+
+def test_the_simplest_within_one_standard_error_is_kept():
+    rows = [
+        row(1, "net", 1.0, 0.1, verdict="best", seconds=12.0),
+        row(2, "forest", 0.05, 0.1),
+        row(3, "tree", 0.2, 0.1, near=False),
+        row(4, "dummy", 3.0, 0.1, p=0.0, verdict="worse"),
+    ]
+    kept, words = decide(rows, ["dummy", "tree", "forest", "net"])
+    assert kept == "forest"  # the tree is tied too, but farther than one error
+    assert "tied with forest and tree" in words
+    assert "forest is kept as the simpler one (12 times faster to fit)" in words
+
+
+def test_the_plain_linear_model_is_kept_unless_beaten_beyond_the_interval():
+    rows = [
+        row(1, "net", 1.0, 0.1, verdict="best"),
+        row(2, "linear regression", 0.2, 0.15, near=False),
+    ]
+    order = ["linear regression", "net"]
+    unsure = lambda a, b: Interval(-0.2, -0.5, 0.1, 0.15)
+    kept, words = decide(rows, order, unsure, greater=False)
+    assert kept == "linear regression" and "nothing beats it beyond" in words
+    sure = lambda a, b: Interval(-0.2, -0.3, -0.1, 0.05)
+    assert decide(rows, order, sure, greater=False)[0] == "net"
+
+
+def test_what_has_to_be_beaten():
+    paired = lambda a, b: Interval(-0.2, -0.3, -0.1, 0.05)
+    found = beats("net", ["net", "dummy", "logistic regression"], paired, False)
+    assert [b.method for b in found] == ["dummy", "logistic regression"]
+    assert all(b.beyond for b in found)
+    assert not any(b.beyond for b in beats("net", ["dummy"], paired, True))
+    assert beats("dummy", ["dummy"], paired, True) == []
+
+
+def test_words_say_it(result):
+    text = str(result)
+    assert "beats the dummy (log loss lower by" in text
+    assert "beyond the interval" in text and "Lower is better" in text
+    assert "On new rows expect a log loss of about" in text
+    assert "Against the runner-up alone" in text
+    assert "Disqualified: broken (fold 1 failed)." in text
+    assert "Not run (2):" in text and "its kin is tried: Ridge" in text
+    assert text.index(result.verdict[5:]) < text.index("method 1  ")  # verdict first
+    assert repr(result).startswith("<Comparison of 4 methods for 'y': ")
+    assert "\n" not in repr(result)
+
+
+def test_text_fits_the_screen_and_the_terminal_gets_a_drawn_table(result, monkeypatch):
+    result.findings.append(finding("leak", "alarm", "'x1' is the target.", column="x1"))
+    narrow = render(result, 72)
+    assert max(map(len, narrow.splitlines())) <= 72
+    assert "brier score" not in narrow and "brier score" in str(result)
+
+    class Screen(io.StringIO):
+        def isatty(self):
+            return True
+
+    plain, drawn = io.StringIO(), Screen()
+    show(result, plain)
+    assert plain.getvalue() == str(result) + "\n"
+    monkeypatch.setenv("COLUMNS", "90")
+    show(result, drawn)
+    text = drawn.getvalue()
+    assert "method 1" in text and "Alarm: 'x1' is the target." in text
+    result.findings.clear()
+
+
+def test_markup_in_names_is_only_text_on_a_terminal():
+    c = made("regression", methods=2)
+    c.leaderboard[0] = c.leaderboard[0]._replace(remarks="[red]odd[/nothing]")
+    out = type("Screen", (io.StringIO,), {"isatty": lambda self: True})()
+    show(c, out)
+    assert "[red]" in out.getvalue()
+
+
+def test_reasons_are_folded():
+    pairs = [("a", "slow"), ("b", "odd"), ("c", "slow")]
+    assert folded(pairs) == [("slow", ["a", "c"]), ("odd", ["b"])]
+    assert listed(["a", "b", "c"], 2) == "a, b and 1 more" and listed(["a"]) == "a"
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_records_and_json_for_every_task(task):
+    c = ready(task)
+    again = json.loads(json.dumps(c.to_dict(), allow_nan=False))
+    assert again["winner"] == c.winner and again["complete"] is True
+    assert len(again["leaderboard"]) == 4 and again["leaderboard"][0]["rank"] == 1
+    assert again["folds"]["dummy"][c.metric] == c.trial("dummy").scores[c.metric]
+    assert again["beats"][0]["method"] == "dummy"
+    assert [r["kept"] for r in c.records()].count(True) == 1
+    assert isinstance(c, Comparison) and str(c) and c._repr_html_()
+
+
+def test_the_table_is_of_the_kind_that_was_given(result):
+    assert isinstance(result.table, pa.Table)
+    for like, kind in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
+        result.like = like
+        assert isinstance(result.table, kind)
+        assert next(iter(result.table["method"])) == result.leaderboard[0].method
+    result.like = "arrow"
+    assert isinstance(result.to_pandas(), pd.DataFrame)
+    assert [kind_of(t) for t in (pd.DataFrame(), pl.DataFrame(), {}, "t.csv")] == [
+        "pandas", "polars", "arrow", "arrow"
+    ]  # fmt: skip
+
+
+def test_notebook_view_is_escaped_and_needs_nothing():
+    c = made("regression", names=[EVIL, "b", "c", "d"])
+    c.notes.append(EVIL)
+    html = c._repr_html_()
+    assert "<script" not in html and "&lt;script&gt;" in html
+    assert "http" not in html and "(kept)" in html
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_pictures_take_axes_and_refuse_what_makes_no_sense(task):
+    from matplotlib import pyplot as plt
+
+    c = ready(task)
+    numeric = task in ("regression", "count")
+    names = ["scores", "quality_time", "importance", "partial_dependence"]
+    names += ["residuals"] if numeric else ["roc", "precision_recall", "calibration"]
+    names += ["gain"] if not numeric else []
+    for name in names:
+        ax = plt.figure().add_subplot()
+        assert getattr(c, f"plot_{name}")(ax=ax) is ax
+        plt.close(ax.figure)
+    with pytest.raises(ValueError, match=r"classes|numbers|calibrated"):
+        (c.plot_roc if numeric else c.plot_residuals)()
+    if task == "multilabel":
+        with pytest.raises(ValueError, match="for classes"):
+            c.plot_confusion()
+    with pytest.raises(ValueError, match="no method 'odd'"):
+        c.plot_importance("odd")
+    with pytest.raises(ValueError, match="no column of values"):
+        c.plot_partial_dependence("odd")
+
+
+def test_importance_finds_the_column_that_matters():
+    c = ready("regression")
+    from pansophy.compare.views import dependence, importances
+
+    found = importances(c)
+    assert found[0].column == "x0" and found[0].mean > 0.5
+    assert all(abs(f.mean) < 1e-9 for f in found[1:])
+    d = dependence(c)
+    slope = np.polyfit(d.values, d.mean[:, 0], 1)[0]
+    assert slope == pytest.approx(3, abs=0.1)
+
+
+def test_numbers_show_meaningful_digits():
+    assert spread(Interval(0.81234, 0.78, 0.84, 0.01)) == "0.812 ± 0.030"
+    assert spread(Interval(54.61, 51, 58, 1)) == "54.6 ± 3.5"
+    assert spread(Interval(12345.6, 12000, 12700, 1)) == "12346 ± 350"
+    assert spread(Interval(0.5, 0.5, 0.5, 0)) == "0.500 ± 0.000"
+    assert between(Interval(0.81234, 0.78, 0.84, 0.01)) == "0.780 to 0.840"
+    times = (3.2e-6, 0.0031, 0.1234, 1.23, 75, 600, 9000)
+    assert [seconds(t) for t in times] == [
+        "3.2 µs", "3.1 ms", "123 ms", "1.2 s", "75 s", "10 min", "2.5 h"
+    ]  # fmt: skip

@@ -1,0 +1,117 @@
+"""Gaps between groups and weak slices."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pansophy.diagnose import fairness, plain, subgroups
+from pansophy.diagnose.slices import levels_of
+
+
+def test_identical_groups_have_no_gap(rng):
+    y, p = rng.integers(0, 2, 300), rng.random(300)
+    group = np.repeat(["a", "b"], 300)
+    audit = fairness(np.tile(y, 2), np.tile(p, 2), group, column="town")
+    assert [g.gap.mean for g in audit.gaps] == [0, 0, 0, 0]
+    assert audit.findings() == [] and "No clear difference" in str(audit)
+    numbers = fairness(np.tile(p, 2) * 9, np.tile(y, 2) * 1.0, group)
+    assert list(numbers.measures) == ["mean error", "mean absolute error"]
+    assert all(g.gap.mean == 0 for g in numbers.gaps)
+
+
+def test_planted_gaps_are_found(rng):
+    n = 4000
+    group = rng.choice(["x", "y", "z"], n)
+    y = rng.integers(0, 2, n)
+    p = np.where(y == 1, 0.8, 0.3)
+    missed = (group == "y") & (y == 1) & (rng.random(n) < 0.3)
+    alarm = (group == "z") & (y == 0) & (rng.random(n) < 0.2)
+    p = np.where(missed, 0.4, np.where(alarm, 0.9, p))
+    audit = fairness(y, np.column_stack([1 - p, p]), group, column="<b>side</b>")
+    gaps = {g.measure: g for g in audit.gaps}
+    tpr, fpr = gaps["true positive rate"], gaps["false positive rate"]
+    assert tpr.low == "y" and tpr.gap.low < 0.3 < tpr.gap.high and tpr.clear
+    assert fpr.high == "z" and fpr.gap.low < 0.2 < fpr.gap.high and fpr.clear
+    calibration = gaps["calibration error"]
+    assert calibration.clear and calibration.high == "y"
+    assert audit.findings()[0].severity == "alarm"
+    assert "'<b>side</b>'" in str(audit)
+    json.dumps(plain(audit))
+    truth = np.mean(p[(group == "y") & (y == 1)] >= 0.5)
+    place = audit.groups.index("y")
+    assert audit.measures["true positive rate"][place].mean == pytest.approx(truth)
+
+
+def test_small_groups_are_named_not_judged(rng):
+    group = np.array(["many"] * 100 + ["few"] * 3 + [None] * 50, object)
+    audit = fairness(rng.integers(0, 2, 153), rng.random(153), group)
+    assert audit.groups == ("many", "missing") and audit.left_out == ("few",)
+    assert "few" in str(audit)
+    alone = fairness([0, 1] * 20, np.full(40, 0.5), ["a"] * 40)
+    assert alone.gaps == () and alone.groups == ("a",)
+    with pytest.raises(ValueError, match="rows of y"):
+        fairness([0, 1], [0.5], ["a", "b"])
+
+
+def test_several_classes(rng):
+    y, group = rng.integers(0, 3, 600), np.tile(["a", "b"], 300)
+    p = np.eye(3)[np.where((group == "b") & (rng.random(600) < 0.5), (y + 1) % 3, y)]
+    audit = fairness(y, p, group)
+    accuracy = {g.measure: g for g in audit.gaps}["accuracy"]
+    assert accuracy.high == "a" and accuracy.gap.low < 0.5 < accuracy.gap.high
+    assert "selection rate" in fairness(y, p, group, positive=2).measures
+
+
+def test_false_alarms_are_rare():
+    wrong = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 2, 400)
+        group = rng.integers(0, 4, 400)
+        wrong += bool(fairness(y, rng.random(400), group).findings())
+    assert wrong <= 10
+
+
+def test_weak_slices_come_first(rng):
+    n = 4000
+    X = pd.DataFrame({
+        "age": rng.uniform(0, 100, n), "town": rng.choice(["a", "b", "c"], n),
+        "kind": rng.choice(["u", "v"], n), "noise": rng.normal(size=n),
+    })  # fmt: skip
+    loss = rng.exponential(size=n)
+    loss += 0.5 * (X.town == "b") + 3.0 * ((X.kind == "v") & (X.age > 75))
+    found = subgroups(X, loss)
+    names = [s.name for s in found]
+    assert found[0].columns == ("age", "kind") and found[0].parts[1] == "v"
+    assert "town = b" in names
+    assert not any("noise" in s.columns for s in found)
+    assert found[0].excess.low < 3.0 and found[0].finding().severity == "warning"
+    assert str(found[0]).startswith(names[0])
+    with pytest.raises(ValueError, match="'city'"):
+        subgroups(X, loss, columns=["city"])
+    only = subgroups(X, loss, columns=["town"], pairs=False)
+    assert [s.name for s in only] == ["town = b"]
+    assert only[0].loss == pytest.approx(loss[X.town == "b"].mean())
+    assert only[0].rest == pytest.approx(loss[X.town != "b"].mean())
+
+
+def test_slices_of_noise_are_not_reported():
+    wrong = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        wrong += bool(subgroups(rng.normal(size=(600, 5)), rng.exponential(size=600)))
+    assert wrong <= 6
+    with pytest.raises(ValueError, match="losses"):
+        subgroups(np.ones((3, 1)), [1, 2])
+
+
+def test_levels():
+    many = [f"v{k}" for k in range(20)] * 2 + ["v1"] * 5
+    labels, codes = levels_of(many, most=3)
+    assert labels[-1] == "other" and "v1" in labels and codes.max() == 3
+    mixed, codes = levels_of(np.array([1, "a", None, 2.5], object))
+    assert set(mixed) == {"1", "2.5", "a", "missing"} and len(set(codes)) == 4
+    assert levels_of(np.full(5, np.nan))[0] == ["missing"]
+    assert levels_of(["01", "1"])[0] == ["01", "1"]  # text stays text

@@ -1,0 +1,56 @@
+"""Findings: plain data, the gravest first."""
+
+import json
+
+import numpy as np
+import pytest
+
+from pansophy.diagnose import as_dicts, by_severity, finding, plain, tell, worst
+from pansophy.diagnose.intervals import (
+    fold_interval,
+    holm,
+    mean_gap,
+    rate_gap,
+    rate_interval,
+)
+
+
+def test_order_words_and_json():
+    found = [
+        finding("b", "note", "small", column=3, n=np.int64(4)),
+        finding("a", "alarm", "<b>big</b>", value=np.nan, rows=np.arange(3)),
+        finding("c", "warning", "middle", of=rate_interval(1, 4)),
+    ]
+    assert [f.kind for f in by_severity(found)] == ["a", "c", "b"]
+    assert worst(found) == "alarm" and worst([]) is None
+    assert tell(found).splitlines()[0] == "alarm: <b>big</b>"
+    assert tell([], "none") == "none"
+    read = json.loads(json.dumps(as_dicts(found)))
+    assert read[0]["facts"] == {"value": None, "rows": [0, 1, 2]}
+    assert read[2]["column"] == "3" and read[1]["facts"]["of"]["mean"] == 0.25
+    assert plain({1: (np.bool_(True), None, object)})["1"][:2] == [True, None]
+    with pytest.raises(ValueError, match="severity"):
+        finding("a", "bad", "text")
+
+
+def test_intervals_are_those_of_their_books(rng):
+    from scipy import stats
+
+    from pansophy.compare import corrected_interval
+    from pansophy.compare import holm as reference
+
+    s = rng.normal(size=10)
+    ours, theirs = fold_interval(s, 0.25), corrected_interval(s, 0.25)
+    assert ours == pytest.approx(tuple(theirs), rel=1e-12)
+    p = rng.random(7) / 5
+    np.testing.assert_allclose(holm(p), reference(p))
+    r = rate_interval(15, 50)
+    exact = stats.binomtest(15, 50).proportion_ci(method="wilson")
+    assert (r.low, r.high) == pytest.approx((exact.low, exact.high), abs=1e-12)
+    # Newcombe's own example: 56/70 against 48/80
+    gap = rate_gap(rate_interval(56, 70), rate_interval(48, 80))
+    assert (gap.low, gap.high) == pytest.approx((0.0524, 0.3339), abs=1e-4)
+    a, b = rng.normal(size=20), rng.normal(1, 3, size=30)
+    ci = stats.ttest_ind(a, b, equal_var=False).confidence_interval()
+    gap = mean_gap(a, b)
+    assert (gap.low, gap.high) == pytest.approx((ci.low, ci.high), rel=1e-9)

@@ -1,0 +1,167 @@
+"""Every planted leak is found and named; honest tables raise no alarm."""
+
+import numpy as np
+import pytest
+
+from pansophy.datasets import load, names
+from pansophy.diagnose import find_leaks
+
+N = 800
+
+
+@pytest.fixture
+def honest(rng):
+    table = {f"x{j}": rng.normal(size=N) for j in range(10)}
+    table |= {"kind": rng.choice(list("abcdefghijkl"), N), "k": rng.integers(0, 9, N)}
+    return table
+
+
+def number(table, rng):
+    return table["x0"] + table["k"] / 3 + rng.normal(size=N)
+
+
+def classes(table, rng):
+    return np.where(number(table, rng) > 1, "yes", "no")
+
+
+def alarms(table, target="y", **how):
+    found = find_leaks(table, target, **how)
+    return {f.column: f.kind for f in found if f.severity == "alarm"}
+
+
+@pytest.mark.parametrize("name", names())
+def test_no_alarm_on_bundled_tables(name):
+    data = load(name)
+    grave = [f for f in find_leaks(data.table, data.target) if f.severity != "note"]
+    assert grave == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n", [40, 1000])
+def test_noise_is_never_flagged(seed, n):
+    rng = np.random.default_rng(seed)
+    table = {f"x{j}": rng.normal(size=n) for j in range(40)}
+    table |= {f"c{j}": rng.choice(list("abcdefgh"), n) for j in range(20)}
+    table |= {f"i{j}": rng.integers(0, n // 3, n) for j in range(10)}
+    table |= {f"m{j}": np.where(rng.random(n) < 0.3, np.nan, 1.0) for j in range(5)}
+    for y in (rng.normal(size=n), rng.integers(0, 2, n), rng.integers(0, 4, n)):
+        assert find_leaks(table | {"y": y}, "y") == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda y: y, lambda y: 3 - 2 * y, np.exp, lambda y: -(y**3), lambda y: y.round(9)],
+    ids=["same", "line", "exp", "falling", "rounded"],
+)
+def test_copies_of_a_number(honest, rng, change):
+    y = number(honest, rng)
+    assert alarms(honest | {"copy": change(y), "y": y}) == {"copy": "target copy"}
+
+
+def test_noisy_copy_is_told_by_its_score(honest, rng):
+    y = number(honest, rng)
+    (found,) = find_leaks(honest | {"near": y + 0.03 * rng.normal(size=N), "y": y}, "y")
+    assert found.column == "near" and found.kind == "near-perfect column"
+    assert found.severity == "alarm" and "0.99" in found.text
+
+
+def test_classes_by_other_names_and_split_levels(honest, rng):
+    y = classes(honest, rng)
+    renamed = np.where(y == "yes", "ja", "nein")
+    split = np.char.add(renamed, rng.choice(["1", "2", "3"], N))
+    found = alarms(honest | {"renamed": renamed, "split": split, "y": y})
+    assert found == {"renamed": "target copy", "split": "near-perfect column"}
+
+
+def means(group, t, smooth=0.0, leave_out=False):
+    z = np.unique(group, return_inverse=True)[1]
+    total, count = np.bincount(z, t)[z], np.bincount(z)[z]
+    if leave_out:
+        return (total - t) / (count - 1)
+    return (total + smooth * t.mean()) / (count + smooth)
+
+
+@pytest.mark.parametrize("how", [{}, {"smooth": 10.0}], ids=["mean", "smooth"])
+@pytest.mark.parametrize("kind", [number, classes])
+@pytest.mark.parametrize("seed", range(3))
+def test_target_encoded_column(honest, kind, how, seed):
+    rng = np.random.default_rng(seed)
+    y = kind(honest, rng)
+    t = y if kind is number else (y == "yes").astype(float)
+    town = rng.integers(0, 35, N)
+    made = means(town, t, **how)
+    assert alarms(honest | {"enc": made, "y": y}) == {"enc": "target encoding"}
+
+
+def test_leave_one_out_encoding_beside_its_group(honest, rng):
+    y = number(honest, rng)
+    made = means(honest["kind"], y, leave_out=True)
+    (found,) = find_leaks(honest | {"enc": made, "y": y}, "y")
+    assert found.kind == "target encoding" and "'kind'" in found.text
+
+
+def test_encoding_learned_elsewhere_is_no_leak(honest, rng):
+    town = rng.integers(0, 35, N)
+    level = rng.normal(size=35)[town]  # of the town, known beforehand
+    y = 2 * level + rng.normal(size=N)
+    assert alarms(honest | {"level": level, "y": y}) == {}
+
+
+def test_missing_where_the_target_says_so(honest, rng):
+    y = classes(honest, rng)
+    gap = np.where(y == "yes", np.nan, rng.normal(size=N))
+    assert alarms(honest | {"gap": gap, "y": y}) == {"gap": "missingness leak"}
+    t = number(honest, rng)
+    gap = np.where(t > 2, np.nan, rng.normal(size=N))
+    assert alarms(honest | {"gap": gap, "y": t}) == {"gap": "missingness leak"}
+
+
+def test_an_id_that_orders_the_target(honest, rng):
+    y = np.sort(classes(honest, rng))
+    found = find_leaks(honest | {"id": np.arange(N), "y": y}, "y")
+    assert {(f.column, f.kind, f.severity) for f in found} == {
+        ("id", "ordering id", "alarm"),
+        ("y", "sorted rows", "note"),
+    }
+
+
+def test_group_that_decides_the_target(honest, rng):
+    patient = rng.integers(0, 150, N)
+    y = rng.integers(0, 2, 150)[patient]
+    table = honest | {"patient": patient, "y": y}
+    (found,) = find_leaks(table, "y")
+    assert found.kind == "deciding group" and "group='patient'" in found.text
+    assert find_leaks(table, "y", group="patient") == []
+
+
+def test_sum_of_columns(honest):
+    y = honest["x1"] + 3 * honest["x2"] - honest["k"]
+    (found,) = find_leaks(honest | {"y": y}, "y")
+    assert found.kind == "target sum" and set(found.facts["parts"]) == {"x1", "x2", "k"}
+
+
+def test_future_dates(honest, rng):
+    y = classes(honest, rng)
+    opened = np.datetime64("2021-01-01") + rng.integers(0, 700, N)
+    closed = opened + rng.integers(1, 60, N)
+    table = honest | {"opened": opened, "closed": closed, "y": y}
+    assert alarms(table, time="opened") == {"closed": "future dates"}
+    (note,) = find_leaks(table, "y")
+    assert (note.column, note.severity) == ("closed", "note")
+    short, long = rng.integers(1, 30, N), rng.integers(31, 60, N)
+    told = opened + np.where(y == "yes", short, long)
+    found = find_leaks(honest | {"opened": opened, "closed": told, "y": y}, "y")
+    assert [(f.column, f.severity) for f in found] == [("closed", "alarm")]
+    written = np.datetime_as_string(closed)  # dates that a file holds as text
+    assert alarms(table | {"closed": written}, time="opened") == {
+        "closed": "future dates"
+    }
+
+
+def test_several_labels_and_unknown_targets(honest, rng):
+    y = classes(honest, rng)
+    z = rng.choice(["u", "v"], N)
+    found = alarms(honest | {"copy": y, "y": y, "z": z}, ["y", "z"])
+    assert found == {"copy": "target copy"}
+    with pytest.raises(ValueError, match="did you mean 'y'"):
+        find_leaks({"y": [1, 2], "x": [1, 2]}, "Y")

@@ -1,0 +1,121 @@
+"""The server as a process: many clients, rude clients, and a graceful stop."""
+
+import asyncio
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from pansophy import save
+from tests.compare.saved import fitted, people
+
+TABLE = people()
+ROW = {"age": 41.5, "city": "Bonn"}
+BODY = json.dumps(ROW).encode()
+HEAD = b"POST /predict HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+REQUEST = HEAD + b"content-length: %d\r\n\r\n" % len(BODY) + BODY
+
+
+def start(path):
+    """A server on a free port, and the port it says it has taken."""
+    code = (
+        "from pansophy import serve\n"
+        "limits = serve.Limits(head_seconds=1.0, body_seconds=5.0)\n"
+        f"serve.run({str(path)!r}, port=0, limits=limits)"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stderr=subprocess.PIPE, text=True
+    )
+    for line in child.stderr:
+        if "Uvicorn running on" in line:
+            return child, int(line.split("http://127.0.0.1:")[1].split()[0])
+    raise RuntimeError("the server did not start")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted(TABLE.select(["age", "city", "yes"]), "yes", "logistic regression")
+
+
+@pytest.fixture
+def server(model, tmp_path):
+    save(model, tmp_path / "m.pansophy")
+    child, port = start(tmp_path / "m.pansophy")
+    yield child, port
+    if child.poll() is None:
+        child.kill()
+    child.wait(20)
+    child.stderr.close()
+
+
+async def answer(reader):
+    head = await reader.readuntil(b"\r\n\r\n")
+    at = head.lower().index(b"content-length:") + 15
+    body = await reader.readexactly(int(head[at : head.index(b"\r", at)]))
+    return int(head[9:12]), body
+
+
+async def polite(port, n):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    got = []
+    for _ in range(n):
+        writer.write(REQUEST)
+        got.append(await answer(reader))
+    writer.close()
+    return got
+
+
+async def rude(port, data):
+    """What comes back for bytes that are no request, until it is hung up."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(data)
+    try:
+        return await asyncio.wait_for(reader.read(), 10)
+    except ConnectionResetError:  # hung up before all was read
+        return b""
+    finally:
+        writer.close()
+
+
+async def crowd(port):
+    rng = np.random.default_rng(0)
+    noise = [rng.bytes(400) for _ in range(10)]
+    slow = [rude(port, b"POST /predict HTT"), rude(port, b"")]
+    wide = rude(port, b"GET / HTTP/1.1\r\nx: " + b"a" * 200_000)
+    lying = rude(port, HEAD + b"content-length: 99999999999\r\n\r\n")
+    jobs = [polite(port, 3) for _ in range(200)]
+    jobs += [rude(port, n) for n in noise] + slow + [wide, lying]
+    return await asyncio.gather(*jobs)
+
+
+def test_many_and_rude_clients_then_a_graceful_stop(server, model):
+    child, port = server
+    got = asyncio.run(crowd(port))
+    p = model.predict_proba({"age": [41.5], "city": ["Bonn"]})[0, 1]
+    for one in got[:200]:
+        assert [status for status, _ in one] == [200, 200, 200]
+        found = json.loads(one[0][1])["predictions"][0]["probabilities"]["yes"]
+        assert abs(found - p) < 1e-12
+    for said in got[200:210]:  # noise is told that it is noise, or hung up on
+        assert said[:12] in (b"", b"HTTP/1.1 400", b"HTTP/1.1 408")
+    assert [said[:12] for said in got[210:212]] == [b"HTTP/1.1 408"] * 2
+    assert got[212][:12] in (b"HTTP/1.1 431", b"")
+    assert got[213][:12] == b"HTTP/1.1 413"
+    with socket.create_connection(("127.0.0.1", port)) as late:
+        half = len(REQUEST) - 4
+        late.sendall(REQUEST[:half])
+        time.sleep(0.2)
+        child.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        late.sendall(REQUEST[half:])  # under way: it is answered
+        assert late.recv(65536).startswith(b"HTTP/1.1 200")
+    log = child.stderr.read()
+    assert child.wait(20) in (0, -signal.SIGTERM)
+    assert log.count("POST /predict 200") == 601 and "Traceback" not in log
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.1", port), timeout=1)

@@ -1,0 +1,205 @@
+"""Files and dataframes of every kind become the same table, or one clear sentence."""
+
+import bz2
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from pansophy.datasets import make_messy
+from pansophy.tables import TableError, batches, infer, notes, read_table
+
+COLUMNS = {"a": [1, 2, 3], "b": ["x", None, "z"], "c": [0.5, None, 1.5]}
+TEXT = "a,b,c\n1,x,0.5\n2,,NA\n3,z,1.5\n"
+LINES = (
+    '{"a": 1, "b": "x", "c": 0.5}\n{"a": 2, "b": null}\n{"c": 1.5, "b": "z", "a": 3}\n'
+)
+
+
+def put(path, text):
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def same(table):
+    return table.to_pydict() == COLUMNS
+
+
+def test_every_kind_of_file_is_the_same(tmp_path):
+    table = pa.table(COLUMNS)
+    put(tmp_path / "t.csv", TEXT)
+    put(tmp_path / "t.tsv", TEXT.replace(",", "\t"))
+    put(tmp_path / "bar.txt", TEXT.replace(",", "|"))
+    put(tmp_path / "semi.csv", "\ufeff" + TEXT.replace(",", ";"))
+    put(tmp_path / "comma.csv", TEXT.replace(",", ";").replace(".", ","))
+    put(tmp_path / "crlf.csv", TEXT.replace("\n", "\r\n"))
+    put(tmp_path / "wide.csv", TEXT.encode("utf-16"))
+    put(tmp_path / "t.jsonl", LINES)
+    put(tmp_path / "t.json", "[" + LINES.strip().replace("\n", ",") + "]")
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    pyarrow.parquet.write_table(table, tmp_path / "no_ending")
+    pyarrow.feather.write_feather(table, tmp_path / "t.feather")
+    with pa.ipc.new_stream(tmp_path / "stream.arrow", table.schema) as writer:
+        writer.write_table(table)
+    for path in list(tmp_path.iterdir()):
+        raw = path.read_bytes()
+        put(
+            tmp_path / f"{path.name}.gz",
+            gzip.compress(raw[:20]) + gzip.compress(raw[20:]),
+        )
+        put(tmp_path / f"{path.name}.bz2", bz2.compress(raw))
+        put(tmp_path / f"{path.name}.zst", pa.compress(raw, "zstd", asbytes=True))
+    put(tmp_path / "gz_by_content.csv", gzip.compress(TEXT.encode()))
+    for path in tmp_path.iterdir():
+        assert same(read_table(path)), path.name
+    assert same(read_table(str(tmp_path / "t.csv")))
+
+
+def test_every_kind_of_frame_is_the_same():
+    table = pa.table(COLUMNS)
+    frame = pd.DataFrame(COLUMNS)
+    assert same(read_table(table)) and same(read_table(COLUMNS))
+    assert same(read_table(table.to_batches()[0])) and same(
+        read_table(table.to_pylist())
+    )
+    assert same(read_table(pl.DataFrame(COLUMNS))) and same(read_table(frame))
+    assert same(read_table(pl.DataFrame(COLUMNS).lazy()))
+    moved = frame.set_index(pd.Index([7, 8, 9]))
+    moved = moved.astype({"a": "Int64", "b": "category", "c": "Float32"})
+    assert same(read_table(moved))
+    odd = read_table(pd.DataFrame({0: [1, 2], "mixed": ["x", 3]}))
+    assert odd.to_pydict() == {"0": [1, 2], "mixed": ["x", "3"]}
+    plain = pa.table({"s": pa.array(["x"], pa.string_view()), "h": np.float16([1.5])})
+    assert [str(t) for t in read_table(plain).schema.types] == ["string", "float"]
+    kind = pd.CategoricalDtype(["low", "high"], ordered=True)
+    made = pd.DataFrame(
+        {"g": pd.Series(["high", "low"] * 2, dtype=kind), "y": [0, 1] * 2}
+    )
+    assert infer(read_table(made), "y")["g"].levels == ("low", "high")
+    made = pl.DataFrame({"g": ["high", "low"] * 2, "y": [0, 1] * 2})
+    made = made.with_columns(pl.col("g").cast(pl.Enum(["low", "high"])))
+    assert infer(read_table(made), "y")["g"].levels == ("low", "high")
+
+
+def test_quotes_newlines_and_separators_inside_values(tmp_path):
+    path = put(tmp_path / "q.csv", 'name,x\n"a; b; ""c""",1\n"d;\ne;",2\n"f;g",3\n')
+    want = {"name": ['a; b; "c"', "d;\ne;", "f;g"], "x": [1, 2, 3]}
+    assert read_table(path).to_pydict() == want
+    path = put(tmp_path / "s.csv", "a;b\n1,5;x, y\n2,25;z\n1000,125;w, w, w\n")
+    assert read_table(path).to_pydict()["a"] == [1.5, 2.25, 1000.125]
+
+
+def test_a_messy_table_survives_a_file(tmp_path):
+    table = make_messy(200, 3)
+    path = tmp_path / "m.csv"
+    table.to_pandas().to_csv(path, index=False)
+    again = read_table(path)
+    assert again.column_names == table.column_names
+    assert again.column("review").to_pylist() == table.column("review").to_pylist()
+    roles = lambda t: [c.role for c in infer(t, "quit?").columns]
+    assert roles(again) == roles(table)
+    frames = [infer(t, "quit?").frame(t).values for t in (table, again)]
+    np.testing.assert_allclose(frames[0], frames[1])
+
+
+def test_types_are_decided_over_the_whole_file(tmp_path):
+    n = 300_000  # several blocks of the reader
+    rows = "1,2,2024-01-01,007\n" * n
+    path = put(
+        tmp_path / "late.csv", "a,b,c,d\n" + rows + "oops,2.5,2024-01-01 10:00,1\n"
+    )
+    table = read_table(path)
+    kinds = [str(t) for t in table.schema.types]
+    assert kinds == ["string", "double", "timestamp[s]", "string"]
+    assert table.column("a")[-1].as_py() == "oops"
+    assert table.column("d").slice(n - 1).to_pylist() == ["007", "1"]
+
+
+def test_other_encodings_are_said(tmp_path):
+    early = put(tmp_path / "l.csv", "größe,y\nä,1\né,2\n".encode("latin-1"))
+    table = read_table(early)
+    assert table.to_pydict() == {"größe": ["ä", "é"], "y": [1, 2]}
+    assert "not UTF-8" in notes(table)[0] and "cp1252" in notes(table)[0]
+    late = put(tmp_path / "late.csv", b"a,y\n" + b"x,1\n" * 100_000 + b"\xe9\x81,2\n")
+    table = read_table(late)
+    assert table.column("a")[-1].as_py() == "é\x81" and "latin-1" in notes(table)[0]
+    assert notes(read_table({"a": [1]})) == []
+    head = read_table(put(tmp_path / "n.csv", "1,2\n3,4\n"))
+    assert "looks like values" in notes(head)[0]
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda p: p / "absent.csv", "There is no file"),
+        (lambda p: p, "is a folder"),
+        (lambda p: put(p / "e.csv", ""), "is empty"),
+        (lambda p: put(p / "blank.csv", " \n\n"), "is empty"),
+        (lambda p: put(p / "e.csv.gz", gzip.compress(b"")), "is empty"),
+        (lambda p: put(p / "h.csv", "a,b\n"), "has no rows"),
+        (lambda p: put(p / "d.csv", "a,a \n1,2\n"), "several columns named 'a'"),
+        (
+            lambda p: put(p / "w.csv", 'a,b\n"1\n",2\n1\n'),
+            "line 4 has 1 value, but the",
+        ),
+        (lambda p: put(p / "w.csv", "a;b\n1;2\n1;2;3\n"), r"line 3 has 3 .* by ';'"),
+        (lambda p: put(p / "x.parquet", "no"), "cannot be read as a table"),
+        (lambda p: put(p / "x.feather", "no"), "cannot be read as a table"),
+        (lambda p: put(p / "x.csv.gz", b"\x1f\x8bno"), "cannot be read as a table"),
+        (lambda p: put(p / "b.csv", bytes(range(256))), "binary file"),
+        (lambda p: put(p / "b.csv", b"a,b\n1\0,2\n"), "binary file"),
+        (lambda p: put(p / "b.xlsx", b"PK\x03\x04..."), "save its table as CSV"),
+        (lambda p: put(p / "j.jsonl", '{"a": 1}\n{"a": \n'), "line 2 is not JSON"),
+        (lambda p: put(p / "j.jsonl", '{"a": 1}\n[2]\n'), "line 2 is not an object"),
+        (lambda p: put(p / "j.json", "[1, 2]"), "not a list of objects"),
+        (lambda p: 3, "A int is not a table"),
+        (lambda p: {"a": [1], "b": [1, 2]}, "different lengths"),
+        (lambda p: {"a": 1}, "'a' is a int, not values"),
+        (lambda p: {}, "has no rows"),
+    ],
+)
+def test_bad_tables_get_one_sentence(make, says, tmp_path):
+    with pytest.raises(TableError, match=says) as caught:
+        read_table(make(tmp_path))
+    assert "\n" not in str(caught.value)
+
+
+def test_mixed_json_becomes_text(tmp_path):
+    path = put(tmp_path / "m.jsonl", '{"a": 1, "t": [1]}\n\n{"a": "x"}\n{"b": true}\n')
+    assert read_table(path).to_pydict() == {
+        "a": ["1", "x", None], "t": [[1], None, None], "b": [None, None, True],
+    }  # fmt: skip
+
+
+def test_damaged_files_get_a_sentence_or_are_read(tmp_path):
+    table = make_messy(40)
+    table.to_pandas().to_csv(tmp_path / "a.csv", index=False)
+    put(tmp_path / "a.csv.gz", gzip.compress((tmp_path / "a.csv").read_bytes()))
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    pyarrow.feather.write_feather(table, tmp_path / "a.feather")
+    rows = table.select(["age", "review"]).to_pylist()
+    put(tmp_path / "a.jsonl", "\n".join(json.dumps(r) for r in rows))
+    refused = 0
+    for path in sorted(tmp_path.iterdir()):
+        for seed in range(12):
+            rng = np.random.default_rng(seed)
+            raw = bytearray(path.read_bytes())
+            raw = raw[: rng.integers(1, len(raw))] if seed % 3 == 0 else raw
+            for at in rng.integers(0, len(raw), [1, 20][seed % 2]):
+                raw[at] = rng.integers(0, 256)
+            hurt = put(tmp_path / f"hurt{path.name[1:]}", bytes(raw))
+            try:
+                for part in batches(hurt, 16):
+                    part.to_pylist()
+                read_table(hurt).to_pylist()
+            except TableError as error:
+                assert "\n" not in str(error)
+                refused += 1
+            hurt.unlink()
+    assert refused > 20

@@ -1,0 +1,229 @@
+"""Roles of columns, forms of numbers and dates, overrides."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pansophy.tables import TableError, forms, infer
+from pansophy.tables.scales import order_of
+
+N = 60
+RNG = np.random.default_rng(0)
+
+
+def schema_of(columns, **more):
+    n = len(next(iter(columns.values())))
+    return infer(pa.table({**columns, "y": np.arange(n) % 2}), "y", **more)
+
+
+def cycle(*values):
+    return [values[i % len(values)] for i in range(N)]
+
+
+ROLES = {
+    "number": (RNG.normal(size=N), "number"),
+    "whole": (RNG.integers(0, 9, N), "number"),
+    "flag": (RNG.random(N) < 0.5, "number"),
+    "word": (cycle("a", "b"), "category"),
+    "many": ([f"city {i % 20}" for i in range(N)], "category"),
+    "newsletter": (cycle("yes", "no"), "category"),
+    "store_id": (RNG.integers(0, 9, N), "category"),
+    "zip": (cycle("02134", "90210", "10001"), "category"),
+    "constant": (["k"] * N, "constant"),
+    "constant_number": ([1.0] * N, "constant"),
+    "empty": (pa.nulls(N), "constant"),
+    "never finite": ([np.inf, np.nan] * (N // 2), "constant"),
+    "once": ([None] * 30 + ["k"] * 30, "category"),
+    "row": (np.arange(N), "id"),
+    "row as float": (np.arange(N) + 5.0, "id"),
+    "order_id": (RNG.permutation(N) + 1000, "id"),
+    "code": ([f"c{i}" for i in range(N)], "id"),
+    "text": ([f"the quick brown fox {i} jumps" for i in range(N)], "text"),
+    "date": (pa.array((np.arange(N) * 3).astype("M8[D]")), "date"),
+    "when": (pa.array((np.arange(N) * 999).astype("M8[ms]")), "date"),
+    "iso": ([f"2024-01-{i % 28 + 1:02d} 10:00" for i in range(N)], "date"),
+    "zoned": ([f"2024-01-{i % 28 + 1:02d}T10:00:00Z" for i in range(N)], "date"),
+    "order date": ([20240100 + i % 28 + 1 for i in range(N)], "date"),
+    "clock": (pa.array([dt.time(i % 24, 30) for i in range(N)]), "angle"),
+    "lists": ([[1, 2]] * N, "other"),
+    "bytes": (pa.array([b"x", b"y"] * (N // 2)), "other"),
+    "level": (pd.Categorical(cycle("u", "v")), "category"),
+    "numbered": (pd.Categorical(cycle(1, 2, 10)), "category"),
+    "start": (cycle("9:30", "14:05:10", "23:59"), "angle"),
+    "wind_direction": (RNG.integers(0, 360, N), "angle"),
+    "Heading": (RNG.uniform(-np.pi, np.pi, N), "angle"),
+    "slope angle": (RNG.uniform(0, 45, N), "number"),
+    "hour": (cycle(*range(24)), "angle"),
+    "working hours": (cycle(*range(24)), "number"),
+    "month": (cycle(*range(1, 13)), "angle"),
+    "weekday": (cycle(*range(7)), "angle"),
+    "size": (cycle("small", "large", "medium"), "ordinal"),
+    "Income level": (cycle("LOW", "High", "medium"), "ordinal"),
+    "grade": (cycle("B", "A+", "C", "F"), "ordinal"),
+    "blood": (cycle("A", "B", "O"), "category"),
+    "age group": (cycle("18-25", "60+", "26-35", "<18"), "ordinal"),
+    "rating": (cycle(1, 2, 3, 4, 5), "ordinal"),
+    "price": ([f"${1000 + i:,}.50" for i in range(N)], "number"),
+    "share": ([f"{i}%" for i in range(N)], "number"),
+    "comma": ([f"{i},5" for i in range(N)], "number"),
+    "gaps": ([str(i / 8) for i in range(N - 1)] + ["unknown"], "number"),
+    "digits": (cycle("1", "2"), "category"),
+}
+
+
+def test_roles_of_columns():
+    schema = schema_of({k: v for k, (v, _) in ROLES.items()})
+    found = {c.name: c.role for c in schema.columns}
+    assert found == {k: role for k, (_, role) in ROLES.items()}
+    assert all(c.why for c in schema.columns)
+    assert schema["size"].levels == ("small", "medium", "large")
+    assert schema["Income level"].levels == ("LOW", "medium", "High")
+    assert schema["grade"].levels == ("F", "C", "B", "A+")
+    assert schema["age group"].levels == ("<18", "18-25", "26-35", "60+")
+    periods = [schema[n].period for n in ("wind_direction", "Heading", "hour", "clock")]
+    assert periods == [360, 2 * np.pi, 24, 86400]
+    assert schema["numbered"].levels == ("1", "2", "10")
+    assert schema["gaps"].missing == ("unknown",)
+    assert "'unknown' counted as missing" in schema["gaps"].why
+
+
+def test_values_of_a_frame():
+    n = 40
+    columns = {k: v[:n] for k, (v, _) in ROLES.items()}
+    table = pa.table({**columns, "y": np.arange(n) % 2})
+    schema = infer(table, "y")
+    frame = schema.frame(table)
+    plain = [c.name for c in schema.used if c.role != "text"]
+    value = lambda name, i: frame.values[i, plain.index(name)]
+    assert value("date", 2) == 6 * 86400 and value("when", 2) == 1.998
+    assert value("iso", 1) == pd.Timestamp("2024-01-02 10:00").timestamp()
+    assert value("zoned", 1) == value("iso", 1)
+    assert value("order date", 1) == pd.Timestamp("2024-01-02").timestamp()
+    assert value("clock", 3) == 3.5 * 3600 and value("size", 0) == 0
+    assert value("price", 7) == 1007.5 and value("comma", 3) == 3.5
+    assert value("start", 1) == 14 * 3600 + 310 and value("start", 0) == 9.5 * 3600
+    assert value("share", 3) == 3.0 and len(frame.texts) == 1
+
+
+SHOWN = {
+    "1,234.5": ["1,234.5", "12", "-1,000,000"],
+    "1.5": ["1.5", "-2", "3e5", ".5"],
+    "1,5": ["1,25", "2,5", "1000,75"],
+    "1.234,5": ["1.234,5", "1.000.000", "2"],
+    "1 234,5": ["1\u00a0234,5", "1 000 000,25"],
+    "1'234.5": ["1'234.5", "7"],
+    "$1.5": ["$1.5", "$2", "-$3.25"],
+    "1,5 €": ["1,25 €", "2,5 €"],
+    "1.5%": ["1.5%", "20 %"],
+}
+
+
+@pytest.mark.parametrize("form", SHOWN)
+def test_forms_of_numbers(form):
+    texts = pa.chunked_array([SHOWN[form]])
+    found = forms.find_number(texts)
+    assert found is not None and found.form.replace(" %", "%") == form
+    read = forms.read_numbers(texts, found.form).to_pylist()
+    assert None not in read
+    assert [forms.value_of(t, found.form) for t in SHOWN[form]] == read
+
+
+def test_values_of_forms():
+    read = lambda t, f: forms.read_numbers(pa.array([t]), f)[0].as_py()
+    assert read("-1,000,000", "1,234.5") == -1e6 and read("1000,75", "1,5") == 1000.75
+    assert read("1\u202f234,5", "1 234,5") == 1234.5 and read("-$3.25", "$1.5") == -3.25
+    assert read("1,23,4", "1,234.5") is None and read("$", "$1.5") is None
+    mixed = ["$1.5", "€2"] * 20, ["007", "12"] * 20, ["1.5", "x", "y", "z", "w"] * 9
+    assert all(forms.find_number(pa.chunked_array([m])) is None for m in mixed)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(SHOWN)), st.text("0123456789.,' -+$€%e", max_size=9))
+def test_one_text_is_read_as_many_are(form, text):
+    many = forms.read_numbers(pa.array([text]), form)[0].as_py()
+    one = forms.value_of(text, form)
+    assert one == many or one is None  # None: the long way is asked
+
+
+DATES = {
+    "31/12/2023": ("%d/%m/%Y", "day/month/year"),
+    "12/31/2023": ("%m/%d/%Y", "month/day/year"),
+    "31.12.2023": ("%d.%m.%Y", "day.month.year"),
+    "2023/12/31": ("%Y/%m/%d", "year/month/day"),
+    "31-12-23": ("%d-%m-%y", "day-month-year"),
+    "31 Dec 2023": ("%d %b %Y", "day month year"),
+    "December 31, 2023": ("%b %d, %Y", "month day, year"),
+    "12/31/2023 5:30 PM": ("%m/%d/%Y %I:%M %p", "month/day/year"),
+    "31/12/2023 17:30:01": ("%d/%m/%Y %H:%M:%S", "day/month/year"),
+    "2023-12-31T17:30:01.250": ("ISO", "dates"),
+    "2023-12-31": ("ISO", "dates"),
+}
+
+
+@pytest.mark.parametrize("text", DATES)
+def test_forms_of_dates(text):
+    form, words = DATES[text]
+    found = forms.find_date(pa.chunked_array([[text]]))
+    assert found is not None and found.form == form and words in found.why
+    seconds = forms.read_dates(pa.array([text]), form)[0].as_py()
+    day = pd.Timestamp("2023-12-31").timestamp()
+    assert seconds // 86400 * 86400 == day
+    assert forms.value_of(text, form) in (seconds, None)  # None: the long way is asked
+
+
+def test_day_and_month_that_cannot_be_told_apart():
+    find = lambda texts: forms.find_date(pa.chunked_array([texts]))
+    guess = find(["03/04/2024", "05/02/2024"])
+    assert guess.form == "%m/%d/%Y" and "cannot be told apart" in guess.why
+    assert find(["03.04.2024", "05.02.2024"]).form == "%d.%m.%Y"
+    rising = [f"0{i % 9 + 1}/0{i // 9 + 1}/2024" for i in range(27)]
+    assert find(rising).form == "%d/%m/%Y" and "rise" in find(rising).why
+    assert find(["03/04/2024", "25/04/2024"]).form == "%d/%m/%Y"
+    assert find(["03/25/2024", "25/04/2024"]) is None and find(["1.5", "2.5"]) is None
+    assert find(["31/02/2024"]) is None
+
+
+def test_long_texts_are_told_quickly():
+    for text in ("1" * 200_000 + "x", " " * 200_000 + "x", "1 " * 100_000):
+        columns = {"long": [text, text + "y", text + "z"] * 20}
+        assert schema_of(columns)["long"].role in ("category", "text")
+
+
+def test_orders():
+    assert order_of(["b", "a"]) is None and order_of(["low"]) is None
+    assert order_of(["1", "2", "3"]) is None and order_of(["10-20", "0-9", "x"]) is None
+    assert order_of(["over 50", "10 to 50", "under 10"]) == [
+        "under 10", "10 to 50", "over 50",
+    ]  # fmt: skip
+    assert order_of(["Strongly Agree", "neutral", "disagree"])[0] == "disagree"
+
+
+def test_roles_can_be_changed():
+    columns = {
+        "code": cycle(1, 2, 3), "d": cycle("03/04/2024", "05/06/2024", "01/01/2023"),
+        "word": cycle("b", "a", "c"), "turn": cycle(10.0, 350.0, 20.0), "x": range(N),
+    }  # fmt: skip
+    columns = {k: list(v) for k, v in columns.items()}
+    asked = {"code": "category", "word": "ordinal", "turn": "angle", "d": "date"}
+    schema = schema_of(columns, roles={**asked, "x": "number"}, ignore=["d"])
+    assert schema["code"].levels == ("1", "2", "3") and schema["d"].role == "ignore"
+    assert schema["word"].levels == ("a", "b", "c") and schema["turn"].period == 360
+    assert schema["x"].role == "number" and schema["x"].why == "as asked"
+    levels = schema_of(columns, roles={"word": ["c", "a", "b"]})["word"].levels
+    assert levels == ("c", "a", "b")
+    assert schema_of(columns, roles={"d": "date"})["d"].form == "%m/%d/%Y"
+    table = pa.table({**columns, "y": np.arange(N) % 2})
+    assert schema.with_roles(table, {"code": "number"})["code"].role == "number"
+    for roles, says in (
+        ({"word": "number"}, "'word' should hold numbers, but has 'b'"),
+        ({"word": "numbr"}, "'numbr' is not a role of column 'word'"),
+        ({"wrod": "number"}, "no column 'wrod'; did you mean 'word'"),
+        ({"y": "number"}, "'y' is the target"),
+    ):
+        with pytest.raises(TableError, match=says):
+            schema_of(columns, roles=roles)

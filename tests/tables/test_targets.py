@@ -1,0 +1,144 @@
+"""The task is read off the target; bad targets get one sentence."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from pansophy.tables import TableError, detect_task, infer, known_rows
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    ("y", "task"),
+    [
+        (["a", "b"] * 20, "classification"),
+        ([True, False] * 20, "classification"),
+        ([0, 1] * 20, "classification"),
+        (pd.Series(["u", "v"] * 20, dtype="category"), "classification"),
+        (pd.Series([0, 1, None] * 20, dtype="Int64"), "classification"),
+        (pl.Series(["u", "v"] * 20), "classification"),
+        (np.array(["x", "z", None] * 20, dtype=object), "classification"),
+        (list(range(40)), "regression"),
+        ([0.0, 1.0] * 20, "regression"),  # fractions are never turned into classes
+        (np.linspace(0, 1, 40), "regression"),
+        (RNG.normal(size=40), "regression"),
+        (RNG.normal(size=40).astype(np.float32), "regression"),
+        (RNG.negative_binomial(2, 0.2, 400), "count"),
+        (RNG.negative_binomial(2, 0.2, 400) - 1, "regression"),  # -1 is no count
+        (RNG.lognormal(10, 1, 400).astype(int), "regression"),  # incomes are no counts
+        (["$1,200.50", "$900", "$1,000"] * 20, "regression"),
+        (None, "unsupervised"),
+    ],
+)
+def test_task_is_read_off_the_target(y, task):
+    found = detect_task(y)
+    assert found.task == task and found.why
+    if y is not None:
+        y = y if not isinstance(y, pl.Series) else y.to_arrow()
+        table = pa.table({"x": np.arange(len(y)) % 7, "y": y})
+        assert infer(table, "y").task == task
+    if task == "regression" and not isinstance(y[0], str):
+        assert infer(table, "y", "regression").why == "as asked"
+
+
+def test_floats_of_two_values_say_how_to_ask_for_classes():
+    assert "task='classification'" in detect_task([0.0, 1.0] * 9).why
+    table = pa.table({"x": range(4), "y": [0.0, 1.0, 1.0, 0.0]})
+    schema = infer(table, "y", "classification")
+    assert schema.classes == (0.0, 1.0) and schema.goal(table).tolist() == [0, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("columns", "task", "says"),
+    [
+        ({"x": [1, 2], "z": [1, 2]}, "auto", "no column 'y'; the table has x, z"),
+        ({"x": [1, 2], "Y ": [1, 2]}, "auto", "no column 'y'; did you mean 'Y '"),
+        ({"x": [1, 2], "y": ["a", "a"]}, "auto", "nothing to learn"),
+        ({"x": [1, 2], "y": [1.5, 1.5]}, "auto", "nothing to learn"),
+        ({"x": [1, 2], "y": [None, None]}, "auto", "is empty"),
+        ({"x": [1, 2], "y": ["a", "b"]}, "regression", "not numbers"),
+        ({"x": [1] * 40, "y": list("ab") * 20}, "auto", "No column besides"),
+        ({"x": range(40), "y": list("ab") * 20}, "auto", "'x': id"),
+        ({"x": range(40), "y": [f"n{i}" for i in range(40)]}, "auto", "too many"),
+        ({"x": [1, 2], "y": [[1], [2]]}, "auto", "cannot be a target"),
+        ({"x": [1, 2], "y": [1, -2]}, "count", "counts .*, but has -2"),
+        ({"x": [1, 2], "y": [1, 2]}, "clustering", "task must be one of"),
+        ({"x": [1, 2], "y": [1, 2]}, "multilabel", "holds no labels"),
+        ({"x": [1], "y": [1]}, "auto", "one row"),
+        ({"y": [1, 2]}, "auto", "one column, 'y'"),
+    ],
+)
+def test_bad_targets_get_one_sentence(columns, task, says):
+    with pytest.raises(TableError, match=says) as caught:
+        infer(pa.table({k: list(v) for k, v in columns.items()}), "y", task)
+    assert "\n" not in str(caught.value)
+
+
+def test_one_column_of_a_wrong_separator():
+    with pytest.raises(TableError, match="separated by ':'"):
+        infer(pa.table({"a:b": ["1:2", "3:4"]}), "a:b")
+    with pytest.raises(TableError, match="separated by ';'"):
+        infer(pa.table({"a;b": ["1;2", "3;4"]}), "b")
+
+
+def test_classes_of_every_kind():
+    made = lambda y: infer(pa.table({"x": [1.5, 2, 3], "y": y}), "y", "classification")
+    assert made(["b", "a", "b"]).classes == ("a", "b")
+    assert made([True, False, True]).classes == (False, True)
+    assert made(pa.array([2, 1, None])).classes == (1, 2)
+    kind = pd.CategoricalDtype(["lo", "mid", "hi"], ordered=True)
+    schema = made(pa.array(pd.Series(["hi", "lo", "hi"], dtype=kind)))
+    assert schema.classes == ("lo", "hi")
+    assert schema.goal(pa.table({"y": ["lo", "hi"]})).tolist() == [0, 1]
+    assert made([1, 2, 1]).goal(pa.table({"y": [2.0, 1.0]})).tolist() == [1, 0]
+    for y, says in ((["new"], "unknown class 'new'"), ([None], "missing value")):
+        with pytest.raises(TableError, match=says):
+            made(["b", "a", "b"]).goal(pa.table({"y": pa.array(y, pa.string())}))
+
+
+def test_several_labels():
+    table = pa.table({
+        "x": [1.0, 2, 3], "a": [0, 1, 1], "b": ["yes", "No", "no"],
+        "c": [True, False, True], "tags": ["p; q", "q", ""],
+        "t2": [["p"], [], ["q", "p"]],
+    })  # fmt: skip
+    schema = infer(table, ["a", "b", "c"])
+    assert schema.task == "multilabel" and schema.target == "a, b, c"
+    assert schema.labels == schema.targets == ("a", "b", "c")
+    assert schema.goal(table).tolist() == [[0, 1, 1], [1, 0, 0], [1, 0, 1]]
+    assert "a" not in {c.name for c in schema.columns}
+    tags = infer(table, "tags", "multilabel")
+    assert tags.labels == ("p", "q") and tags.targets == ("tags",)
+    assert tags.goal(table).tolist() == [[1, 1], [0, 1], [0, 0]]
+    lists = infer(table, "t2", "multilabel")
+    assert lists.goal(table).tolist() == [[1, 0], [0, 0], [1, 1]]
+    for target, task, says in (
+        (["a", "x"], "auto", "Label 'x' should be 0 or 1, yes or no, but has 2"),
+        (["a"], "auto", "at least two"),
+        (["a", "b"], "regression", "make a multilabel task"),
+    ):
+        with pytest.raises(TableError, match=says):
+            infer(table, target, task)
+
+
+def test_numbers_written_as_text_and_no_target():
+    table = pa.table({"x": [1, 2, 3, 1], "y": ["$1,200.50", "$900", "$1,000", "$1"]})
+    schema = infer(table, "y", "regression")
+    assert schema.goal(table).tolist() == [1200.5, 900, 1000, 1]
+    nothing = infer(table)
+    assert (nothing.task, nothing.target, len(nothing.columns)) == (
+        "unsupervised",
+        "",
+        2,
+    )
+    with pytest.raises(TableError, match="no target"):
+        nothing.goal(table)
+
+
+def test_rows_with_a_known_target():
+    table = pa.table({"a": [1.0, None, np.inf, np.nan, 2.0], "b": [1, 1, 1, 1, None]})
+    assert known_rows(table, "a").tolist() == [True, False, False, False, True]
+    assert known_rows(table, ["a", "b"]).tolist() == [True] + [False] * 4

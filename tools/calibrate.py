@@ -1,0 +1,183 @@
+"""Measure what the methods of the comparison cost, for `compare/costs.json`.
+
+    python tools/calibrate.py [METHOD ... | missing]
+
+Every method of the portfolio is fitted, in its pipeline, to made tables of growing
+size until a fit takes seconds; the numbers of eq. (1) of `compare/costs.py` are then
+fitted to the logarithms. Seconds are those of one processor, so that others may work on
+the machine meanwhile. Named methods (or those not there yet) replace
+their rows, others are kept.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+
+os.environ["OMP_NUM_THREADS"] = "1"  # as in the workers of a comparison
+import numpy as np
+from scipy.optimize import least_squares
+
+from pansophy.compare import costs
+from pansophy.compare.methods import Setting, absent
+from pansophy.compare.pipelines import fit_pipeline, pipeline
+from pansophy.compare.portfolio import METHODS
+from pansophy.tables import Column, Frame, Schema
+
+FILE = Path(costs.__file__).with_name("costs.json")
+SIZES = [(n, d, k) for n in (300, 2500, 12_000) for d, k in ((5, 2), (40, 2), (20, 8))]
+LONGEST = 0.5  # seconds of a fit after which larger tables are not tried
+ORDER = {"RBF support vectors": 2.0, "Gaussian process": 3.0}  # a of large n; else 1
+
+
+def made(n, d, k, task, seed=0):
+    """A table with some signal in it: schema, frame and answers."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    columns = tuple(Column(f"x{j}", "number", "") for j in range(d))
+    B = rng.normal(size=(d, k)) / np.sqrt(d)
+    f = X @ B + np.sin(2 * X[:, :1])
+    if task == "classification":
+        y = np.argmax(2 * f + rng.gumbel(size=f.shape), 1)
+        y[:k] = np.arange(k)
+        y[k : 2 * k] = np.arange(k)
+        return Schema("y", task, "", columns, tuple(range(k))), Frame(X), y
+    y = f[:, 0] + rng.normal(size=n)
+    if task == "count":
+        y = rng.poisson(np.exp(np.clip(f[:, 0], -3, 3))).astype(float)
+    return Schema("y", task, "", columns), Frame(X), y
+
+
+class Watch:
+    """The most resident memory while a body runs, beyond what there was before."""
+
+    def __enter__(self):
+        self.first = self.most = resident()
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self.look)
+        self.thread.start()
+        return self
+
+    def look(self):
+        while not self.done.wait(0.005):
+            self.most = max(self.most, resident())
+
+    def __exit__(self, *_):
+        self.done.set()
+        self.thread.join()
+        self.most = max(self.most, resident())
+
+    @property
+    def megabytes(self):
+        return (self.most - self.first) / 1e6
+
+
+def resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def trim():
+    """Give freed memory back, so that it is not mistaken for room."""
+    import ctypes
+    import gc
+
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+
+
+def measure(method, n, d, k):
+    """(seconds, megabytes, microseconds a row)."""
+    schema, frame, y = made(n, d, k, method.task)
+    model = pipeline(method, schema, Setting(method.task, n, 0))
+    trim()
+    with Watch() as watch:
+        begun = time.process_time()
+        fit_pipeline(model, frame, y)
+        seconds = time.process_time() - begun
+    fresh = frame[: min(n, 2000)]
+    ask = model.predict_proba if method.task == "classification" else model.predict
+    ask(fresh)
+    begun = time.process_time()
+    ask(fresh)
+    each = max(time.process_time() - begun, 1e-5) / len(fresh)
+    return seconds, max(watch.megabytes, 0.1), each * 1e6
+
+
+HOLD = np.array([0.02, 0.02, 0.3, 0.2, 0.2])
+
+
+def fit_growth(sizes, values, classes, free=True, order=1.0) -> list[float]:
+    """The five numbers of eq. (1), on the scale of logarithms.
+
+    Larger tables count more: small ones are where nobody asks.
+    """
+    n, d, k = (np.asarray(c, float) for c in zip(*sizes))
+    v = np.log(np.asarray(values))
+    w = np.sqrt(0.3 + np.log(n / n.min() + 1))
+
+    def off(z):
+        model = np.exp(z[0]) + np.exp(z[1]) * (n / 1000) ** z[2] * (d / 10) ** z[3] * (
+            k / 2
+        ) ** (z[4] if classes else 0.0)
+        weak = HOLD * (z - rest)  # where sizes say little, theory does
+        return np.concatenate([w * (np.log(model) - v), weak])
+
+    rest = np.array(
+        [np.log(min(values)) - 1, np.log(np.median(values)), order, 1.0, 0.5]
+    )
+    top = [20, 20, 3.2, 3.0, 2.5] if free else [20, 20, 1.0, 3.0, 2.5]
+    found = least_squares(off, rest, bounds=([-20, -20, 0, 0, 0], top), loss="soft_l1")
+    z = found.x
+    return [
+        float(f"{x:.4g}")
+        for x in (np.exp(z[0]), np.exp(z[1]), z[2], z[3], z[4] if classes else 0.0)
+    ]
+
+
+def calibrate(method) -> dict:
+    classes = method.task == "classification"
+    sizes, rows = [], []
+    slow: set = set()
+    order = ORDER.get(method.name, 1.0)
+    measure(method, 300, 5, 2)  # compiled, imported
+    for n, d, k in SIZES:
+        if (not classes and k > 2) or (d, k) in slow:
+            continue
+        best = measure(method, n, d, k)
+        sizes.append((n, d, k))
+        rows.append(best)
+        if best[0] * 5**order > 10 * LONGEST:  # about how the next would take
+            slow.add((d, k))
+    seconds, megabytes, micro = zip(*rows)
+    done = f"{len(rows)} sizes, most {max(seconds):.1f} s"
+    print(f"{method.task:15} {method.name:25} {done}", flush=True)
+    return {
+        "fit": fit_growth(sizes, seconds, classes, order=order),
+        "megabytes": fit_growth(sizes, megabytes, classes, order=min(order, 2.0)),
+        "microseconds": fit_growth(sizes, micro, classes, free=False),
+    }
+
+
+def main(names):
+    warnings.simplefilter("ignore")
+    kept = json.loads(FILE.read_text()) if FILE.exists() else {"methods": {}}
+    kept["reference"] = min(costs.work() for _ in range(20))
+    for method in METHODS:
+        if method.task == "multilabel" or absent(method):
+            continue
+        key = f"{method.task}/{method.name}"
+        known = method.name not in names and key in kept["methods"]
+        if names and (known or (names != ["missing"] and method.name not in names)):
+            continue
+        kept["methods"][key] = calibrate(method)
+        lines = [f' "{k}": {json.dumps(v)}' for k, v in kept["methods"].items()]
+        body = f'{{"reference": {kept["reference"]:.5g}, "methods": {{\n'
+        body += ",\n".join(lines) + "\n}}"
+        FILE.write_text(body + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
