@@ -109,10 +109,11 @@ def measure(method, n, d, k):
 HOLD = np.array([0.02, 0.02, 0.3, 0.2, 0.2])
 
 
-def fit_growth(sizes, values, classes, free=True, order=1.0) -> list[float]:
+def fit_growth(sizes, values, classes, order, most) -> list[float]:
     """The five numbers of eq. (1), on the scale of logarithms.
 
-    Larger tables count more: small ones are where nobody asks.
+    Larger tables count more: small ones are where nobody asks. `order` is what theory
+    says of a, and `most` the largest a, b and g that it allows.
     """
     n, d, k = (np.asarray(c, float) for c in zip(*sizes))
     v = np.log(np.asarray(values))
@@ -128,8 +129,10 @@ def fit_growth(sizes, values, classes, free=True, order=1.0) -> list[float]:
     rest = np.array(
         [np.log(min(values)) - 1, np.log(np.median(values)), order, 1.0, 0.5]
     )
-    top = [20, 20, 3.2, 3.0, 2.5] if free else [20, 20, 1.0, 3.0, 2.5]
-    found = least_squares(off, rest, bounds=([-20, -20, 0, 0, 0], top), loss="soft_l1")
+    bounds = [-20, -20, 0, 0, 0], [20, 20, *most]
+    found = least_squares(
+        off, np.minimum(rest, bounds[1]), bounds=bounds, loss="soft_l1"
+    )
     z = found.x
     return [
         float(f"{x:.4g}")
@@ -154,10 +157,12 @@ def calibrate(method) -> dict:
     seconds, megabytes, micro = zip(*rows)
     done = f"{len(rows)} sizes, most {max(seconds):.1f} s"
     print(f"{method.task:15} {method.name:25} {done}", flush=True)
+    room = min(order, 2.0)
+    growth = lambda *a: fit_growth(sizes, *a)
     return {
-        "fit": fit_growth(sizes, seconds, classes, order=order),
-        "megabytes": fit_growth(sizes, megabytes, classes, order=min(order, 2.0)),
-        "microseconds": fit_growth(sizes, micro, classes, free=False),
+        "fit": growth(seconds, classes, order, (order + 0.5, 2.0, 1.5)),
+        "megabytes": growth(megabytes, classes, room, (max(1.1, room), 1.2, 1.2)),
+        "microseconds": growth(micro, classes, 0.5, (1.0, 2.0, 1.5)),
     }
 
 

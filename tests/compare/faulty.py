@@ -55,8 +55,8 @@ class Mean(RegressorMixin, BaseEstimator):
     def eats_memory(self, X, y):
         kept = []
         while True:
-            kept.append(np.ones(4_000_000))
-            time.sleep(0.02)  # time for the parent to look
+            kept.append(np.ones(2_000_000))
+            time.sleep(0.01)  # time for the parent to look
 
     def asks_too_much(self, X, y):
         np.empty(10**9)  # 8 GB, which nobody touches

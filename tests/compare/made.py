@@ -82,7 +82,7 @@ def made(task, n=150, methods=4, columns=4, folds=5, repeats=2, seed=0, names=No
         classes=tuple(f"k{i}" for i in range(K)),
         labels=("a", "b", "c") if task == "multilabel" else (),
     )  # fmt: skip
-    data, metrics = Data(frame, y), metrics_for(kind)
+    data, metrics = Data(frame, y), metrics_for(kind)[:4]
     split = make_splits(data, schema, folds=folds, repeats=repeats, seed=seed)
     listed = ["dummy", *(f"method {i}" for i in range(1, methods))]
     trials = []

@@ -77,7 +77,8 @@ def test_resume_does_what_is_left(tmp_path):
     run_in(tmp_path / "part", make())
     file = tmp_path / "part" / "results.jsonl"
     kept = file.read_bytes().splitlines(keepends=True)[:8]  # dummy, three of the mean
-    file.write_bytes(b"".join(kept) + b'{"method": "line", "fo')
+    junk = [b"junk\xff\n", b"[1]\n", b'{"method": "dummy", "fold": 0}\n']
+    file.write_bytes(b"".join([*kept, *junk]) + b'{"method": "line", "fo')
     before = count()
     assert same(run_in(tmp_path / "part", make(), resume=True), whole)
     assert count() - before == 2
@@ -117,6 +118,8 @@ def test_resume_refuses_another_plan(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(FolderError, match="is a file"):
         run_in(tmp_path / "file", two())
+    with pytest.raises(FolderError, match="file/in cannot be written to: Not a dir"):
+        run_in(tmp_path / "file" / "in", two())
     more = Case({"line": LinearRegression(), "new": Mean()}, repeats=2)
     trials = run_in(tmp_path, more, resume=True)  # other methods are welcome
     assert trials["new"].failure == "" and len(read_lines(tmp_path)) == 40
@@ -153,3 +156,10 @@ def test_more_time_is_a_second_chance(tmp_path):
     assert math.isnan(trials["dummy"].scores["r2"][0])
     trials = run_in(tmp_path, case, resume=True, time_limit=2.0)
     assert trials["line"].failure == "" and trials["ridge"].failure
+
+
+def test_a_process_that_died_is_tried_again(tmp_path):
+    case = two()
+    with open_folder(tmp_path, planned(case)) as folder:
+        folder.write("line", Outcome(1, 0, failure="its process died", kind="died"))
+    assert run_in(tmp_path, case, resume=True)["line"].failure == ""

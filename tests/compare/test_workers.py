@@ -26,8 +26,14 @@ def words(n=90):
     return pa.table({"x": x, "kind": kind, "y": y})
 
 
-def test_any_number_of_workers_gives_the_same_bits():
-    own = ["logistic_regression", "decision_tree", "random_forest"]
+@pytest.mark.parametrize(
+    "own",
+    [
+        ["logistic_regression", "naive_bayes"],
+        pytest.param(None, marks=pytest.mark.slow),  # all there are
+    ],
+)
+def test_any_number_of_workers_gives_the_same_bits(own):
     case = Case(own, repeats=2, folds=3, source=words())
     alone = case.run(workers=0)
     assert not any(t.failure for t in alone.values())

@@ -85,7 +85,7 @@ def test_no_spectrum_is_worse_off_than_with_subspace_iteration(power, k, rng):
     best = np.sum(np.linalg.svd(A)[1][:k] ** 2)
     missed = lambda Vt: 1 - np.sum((A @ Vt.T) ** 2) / best
     ours = missed(truncated_svd(A, k, np.random.default_rng(0)).Vt)
-    assert ours <= missed(randomized_svd(A, k, random_state=0)[2]) + 1e-12
+    assert ours <= missed(randomized_svd(A, k, random_state=0)[2]) + 1e-11
 
 
 def test_powers_end_when_they_tell_nothing_new(monkeypatch):

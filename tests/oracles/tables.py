@@ -12,7 +12,7 @@ def mean_targets(levels, y, w):
     mean = {c: sum(w[i] * y[i] for i in rows[c]) / n[c] for c in rows}
     inside = sum(w[i] * (y[i] - mean[c]) ** 2 for c in rows for i in rows[c])
     k = len(rows)
-    if N <= k:
+    if k >= N:
         return dict.fromkeys(rows, m)
     s2 = inside / (N - k)
     between = sum(n[c] * (mean[c] - m) ** 2 for c in rows)

@@ -95,17 +95,6 @@ def test_validation_curve(rng):
         plot.validation_curve([1, 2, 3], test, test)
 
 
-def test_decision_boundary(rng):
-    from pansophy.linear_model import LogisticRegression
-
-    X = rng.normal(size=(60, 2))
-    y = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
-    ax = plot.decision_boundary(LogisticRegression().fit(X, y), X, y, resolution=20)
-    assert len(ax.collections[-1].get_offsets()) == 60
-    with pytest.raises(ValueError, match="two columns"):
-        plot.decision_boundary(LogisticRegression().fit(X[:, :1], y), X[:, :1])
-
-
 def test_tree():
     from sklearn.datasets import load_iris
 

@@ -63,7 +63,7 @@ def test_floats_of_two_values_say_how_to_ask_for_classes():
         ({"x": [1] * 40, "y": list("ab") * 20}, "auto", "No column besides"),
         ({"x": range(40), "y": list("ab") * 20}, "auto", "'x': id"),
         ({"x": range(40), "y": [f"n{i}" for i in range(40)]}, "auto", "too many"),
-        ({"x": [1, 2], "y": [[1], [2]]}, "auto", "cannot be a target"),
+        ({"x": [1, 2], "y": [{"a": 1}, {"a": 2}]}, "auto", "cannot be a target"),
         ({"x": [1, 2], "y": [1, -2]}, "count", "counts .*, but has -2"),
         ({"x": [1, 2], "y": [1, 2]}, "clustering", "task must be one of"),
         ({"x": [1, 2], "y": [1, 2]}, "multilabel", "holds no labels"),

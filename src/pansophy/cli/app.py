@@ -50,8 +50,24 @@ def one_sentence():
 
 
 def listed(text) -> list[str] | None:
-    """`"a, b"` as names; None stays None."""
-    return None if text is None else [t.strip() for t in text.split(",") if t.strip()]
+    """`a, b` as names, `"a, b", c` with a comma in one; None stays None."""
+    if text is None:
+        return None
+    import csv
+
+    return [t.strip() for t in next(csv.reader([text], skipinitialspace=True), [])
+            if t.strip()]  # fmt: skip
+
+
+def paired(texts, what, example) -> dict[str, str]:
+    """`name=value` texts as a dict; a name may hold `=` itself."""
+    found = {}
+    for text in texts:
+        name, mark, value = text.rpartition("=")
+        if not (mark and name.strip() and value.strip()):
+            raise ValueError(f"{what} must look like `{example}`, got {text!r}.")
+        found[name.strip()] = value.strip()
+    return found
 
 
 def version(wanted: bool):

@@ -6,7 +6,17 @@ from typing import Annotated
 
 import typer
 
-from .app import TABLE, AsJson, Seed, TableFile, app, listed, one_sentence, tell
+from .app import (
+    TABLE,
+    AsJson,
+    Seed,
+    TableFile,
+    app,
+    listed,
+    one_sentence,
+    paired,
+    tell,
+)
 
 DATA, JOB, ANSWER = "Data", "Running", "Answer"
 SEEN = 100_000  # rows that a schema is read off
@@ -44,6 +54,10 @@ def compare(
     ignore: Annotated[
         str | None, option("Columns to leave out, separated by commas.", DATA)
     ] = None,
+    role: Annotated[
+        list[str] | None,
+        option("Column and its role, e.g. `zip=category`; may be repeated.", DATA),
+    ] = None,
     schema: Annotated[
         Path | None, option("Schema file, as an earlier run wrote it.", DATA)
     ] = None,
@@ -60,11 +74,20 @@ def compare(
     repeats: Annotated[
         int | None, option("Cross-validations; fewer for more rows.", JOB)
     ] = None,
+    together: Annotated[
+        bool, option("Keep rows with the very same inputs in one fold.", JOB)
+    ] = False,
+    gap: Annotated[
+        int, option("Rows left out before each test part along time.", JOB)
+    ] = 0,
     tune: Annotated[
         int, option("Settings tried for each method, on inner folds.", JOB, min=0)
     ] = 0,
     blend: Annotated[
         bool, option("Try a blend of the best, on its own folds.", JOB)
+    ] = False,
+    calibrate: Annotated[
+        bool, option("Try each classifier with calibrated probabilities too.", JOB)
     ] = False,
     workers: Annotated[
         int | None, option("Fits at the same time; by default one a core.", JOB)
@@ -106,14 +129,18 @@ def compare(
             time=time,
             weight=weight,
             ignore=listed(ignore),
+            roles=paired(role or (), "role", "zip=category") or None,
             schema=schema,
             test=test,
             max_rows=max_rows,
             methods=listed(methods),
             folds=folds,
             repeats=repeats,
+            together=together,
+            gap=gap,
             tune=tune,
             blend=blend,
+            calibrate=calibrate,
             workers=workers,
             time_limit=time_limit,
             memory_limit=memory_limit,
@@ -141,9 +168,9 @@ def priced(text) -> dict | None:
     """`"yes=5,no=1"` as a dict."""
     if text is None:
         return None
+    found = paired(listed(text), "costs", "yes=5,no=1")
     try:
-        pairs = [t.rsplit("=", 1) for t in text.split(",")]
-        return {name.strip(): float(cost) for name, cost in pairs}
+        return {name: float(cost) for name, cost in found.items()}
     except ValueError:
         raise ValueError(
             f"costs must look like `yes=5,no=1`, one number a class, got {text!r}."
@@ -155,7 +182,9 @@ def show(result, as_json):
     if as_json:
         typer.echo(json.dumps(result.to_dict(), indent=2, default=str))
     else:
-        typer.echo(str(result))
+        from ..compare.text import show as on_terminal
+
+        on_terminal(result)
     written = result.write()
     say = tell if as_json else typer.echo
     say("")
@@ -214,7 +243,7 @@ def explore(
             from ..compare.report import explore_page
 
             out.mkdir(parents=True, exist_ok=True)
-            explore_page(found, out / "explore.html")
+            explore_page(found, out / "explore.html", table.name)
             seen = infer(sample(table, SEEN, seed), target, time=time)
             seen.write(out / "schema.toml")
             tell(f"Report: {(out / 'explore.html').resolve()}")

@@ -18,7 +18,8 @@ def predict(
         typer.Option("--out", "-o", help="File, its kind by its name; else CSV here."),
     ] = None,
     keep: Annotated[
-        str | None, typer.Option(help="Columns to copy, separated by commas; * for all.")
+        str | None,
+        typer.Option(help="Columns to copy, separated by commas; * for all."),
     ] = None,
     level: Annotated[
         float | None, typer.Option(help="Add intervals or sets that hold this often.")

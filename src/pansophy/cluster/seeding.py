@@ -48,7 +48,7 @@ def row_cost(d: int, k: int) -> float:
     if d <= FEW:
         return 3 + k / 4
     if k <= 2:
-        return 3 + d / 8
+        return 5 + d / 8
     return 5 + d * (0.4 + k / (45 if is_wide(k, d) else 40))
 
 

@@ -44,7 +44,7 @@ from .model import TableModel
 from .nested import Nested, nested_cv
 from .on_test import OnTest, compare_on_test
 from .result import Comparison
-from .selection import Selection, Split, Tuned, select, three_way, tune
+from .selection import Selection, Split, Tuning, select, three_way, tune
 from .statistics import (
     Interval,
     against_best,
@@ -82,7 +82,7 @@ __all__ = [
     "TableError",
     "TableModel",
     "Threshold",
-    "Tuned",
+    "Tuning",
     "against_best",
     "bootstrap",
     "brier_decomposition",

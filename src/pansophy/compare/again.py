@@ -1,18 +1,11 @@
-"""A comparison done again, opened again, or taken to a test table."""
+"""A comparison done again, or opened again."""
 
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-
-from ..tables import Frame, TableError, known_rows, read_table
-from .data import Data
 from .folder import FolderError, compare_runs, read_lines, read_plan
-from .on_test import OnTest, compare_on_test
-from .run import run
-from .splits import Split
 
 
 @dataclass(frozen=True)
@@ -53,6 +46,8 @@ def arguments(folder, table=None) -> tuple:
         if not Path(source).exists():
             raise FolderError(f"{source} is no longer there: name the table.")
         table = source
+    if asked["schema"] is not None and not Path(asked["schema"]).is_file():
+        asked["schema"] = Path(folder) / "schema.toml"  # it was no file, or has moved
     return table, asked
 
 
@@ -94,54 +89,18 @@ def reopen(folder, table=None):
     if "dummy" not in whole:
         raise FolderError(f"No method is complete in {folder}; resume the run first.")
     asked |= {"methods": whole, "test": None, "max_fits": None, "stop_after": None}
-    return compare(table, **asked, folder=folder, resume=True, progress=False)
+    with tempfile.TemporaryDirectory() as place:  # the run itself stays as it is
+        for name in ("plan.json", "results.jsonl"):
+            shutil.copy(Path(folder) / name, place)
+        linked(Path(folder).resolve() / "predictions", Path(place) / "predictions")
+        result = compare(table, **asked, folder=place, resume=True, progress=False)
+    result.folder = folder
+    return result
 
 
-def on_test(comparison, table, progress=None) -> OnTest:
-    """The ranked methods, fitted on all rows, compared on a table of other rows."""
-    c = comparison
-    table, schema = read_table(table), c.schema
-    lacking = [n for n in schema.targets if n not in table.column_names]
-    if lacking:
-        raise TableError(f"The test table lacks the target {lacking[0]!r}.")
-    table = table.filter(pa.array(known_rows(table, list(schema.targets))))
-    if table.num_rows < 2:
-        raise TableError("The test table has fewer than two rows with a known target.")
-    rest = Data(
-        schema.frame(table),
-        schema.goal(table),
-        schema.weights(table) if schema.weight in table.column_names else None,
-    )
-    both, n = joined(c.data, rest), len(c.data)
-    fold = (np.arange(n), np.arange(n, n + len(rest)))
-    split = Split("test table", "as asked", [fold])
-    methods = [c.trial(row.method).method for row in c.leaderboard]
-    trials, _ = run(methods, both, schema, c.metrics, split, c.running, None, progress)
-    found = {
-        t.method.name: t.predictions[n:] for t in trials
-        if not t.failure and t.predictions is not None
-    }  # fmt: skip
-    if c.winner not in found:
-        raise TableError(f"{c.winner} did not finish on the test table.")
-    return compare_on_test(
-        rest.y, found, c.metrics[0], reference=c.winner, weights=rest.weight,
-        random_state=c.settings["seed"],
-    )  # fmt: skip
-
-
-def joined(a, b) -> Data:
-    """Rows of a, then rows of b."""
-    texts = tuple(
-        pa.concat_arrays([whole(s), whole(t)])
-        for s, t in zip(a.frame.texts, b.frame.texts)
-    )
-    frame = Frame(np.concatenate([a.frame.values, b.frame.values]), texts)
-    weight = None
-    if a.weight is not None:
-        ones = np.ones(len(b)) if b.weight is None else b.weight
-        weight = np.concatenate([a.weight, ones])
-    return Data(frame, np.concatenate([a.y, b.y]), weight)
-
-
-def whole(texts):
-    return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+def linked(source, place):
+    """A folder seen from another place, copied where there are no links."""
+    try:
+        place.symlink_to(source, target_is_directory=True)
+    except OSError:
+        shutil.copytree(source, place)

@@ -16,13 +16,24 @@ def answer(model, table, frame, level=None, proba=True, explain=False) -> pa.Tab
     columns = predicted(model, p)
     if proba and p.ndim == 2:
         names = schema.classes if schema.task == "classification" else schema.labels
-        columns |= {f"p({c})": pa.array(p[:, k]) for k, c in enumerate(names)}
+        given = {f"p({c})": pa.array(p[:, k]) for k, c in enumerate(names)}
+        columns = beside(columns, given)
     if level is not None:
-        columns |= promised(model, p, level)
+        columns = beside(columns, promised(model, p, level, frame))
     if explain:
-        columns |= explained(model, table, frame, p, REASONS if explain is True
-                             else int(explain))  # fmt: skip
+        most = REASONS if explain is True else int(explain)
+        columns = beside(columns, explained(model, table, frame, p, most))
     return pa.table(columns)
+
+
+def beside(columns, more) -> dict:
+    """Both, where a target may be called like anything: no column hides another."""
+    out = dict(columns)
+    for name, column in more.items():
+        while name in out:
+            name += "'"
+        out[name] = column
+    return out
 
 
 def predicted(model, p) -> dict:
@@ -37,11 +48,12 @@ def predicted(model, p) -> dict:
     return {schema.target: pa.array(p)}
 
 
-def promised(model, p, level) -> dict:
+def promised(model, p, level, frame) -> dict:
     """The ends of an interval, or a set as a list of classes."""
     schema = model.schema
     if schema.task == "classification":
-        sets = model._promise("classification", "predict_interval").sets(p, level)
+        held = model._promise("classification", "predict_interval")
+        sets = held.sets(p, level, frame)
         ends = np.r_[0, np.cumsum(sets.sum(axis=1))].astype(np.int32)
         named = pa.array(list(schema.classes)).take(pa.array(np.nonzero(sets)[1]))
         return {f"{schema.target} set": pa.ListArray.from_arrays(ends, named)}

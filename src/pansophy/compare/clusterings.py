@@ -29,7 +29,6 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from ..base import validated
-from ..cluster import KMeans, KMedoids, SpectralClustering, validity
 from ..core.random import rng_from, seed_int
 from ..params import ParameterError
 
@@ -117,6 +116,8 @@ def aligned(table) -> list[str]:
 def named(methods, k):
     """Methods as a dict of name -> clusterer."""
     if methods is None:
+        from ..cluster import KMeans, KMedoids, SpectralClustering
+
         methods = [KMeans(k), KMedoids(k)]
         methods.append(SpectralClustering(k, affinity="nearest_neighbors"))
     if isinstance(methods, dict):
@@ -149,6 +150,8 @@ def trial(name, method, X, y, samples, seed):
             for s in samples
         ]
     told = {w.category.__name__ for w in caught}
+    from ..cluster import validity
+
     v = validity(X, labels, y)
     row = Row(
         name,
@@ -220,6 +223,8 @@ def clusterings(
             raise ParameterError(f"{name} has no fit_predict: it is not a clusterer.")
     if not 0 < share <= 1 or n_resamples < 0:
         raise ParameterError("share must be from 0 to 1 and n_resamples at least 0.")
+    from ..cluster import KMeans
+
     X = validated(KMeans(), X, dtype=(np.float64, np.float32), ensure_min_samples=2)
     rng = rng_from(random_state)
     seed, n = seed_int(rng), len(X)

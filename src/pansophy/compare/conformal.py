@@ -18,8 +18,11 @@ L + 1/(n + 1) if no scores tie: whatever the model, whatever the distribution.
 By class (Mondrian) q is found among the rows of each class, so that each class is held
 as often as promised. An empty set gets its most probable class. In (6) u is usually a
 random number, without which a row's last class always scores 1 and sets grow too large.
-Here u(x) in [0, 1) is read off the far digits of p(x): as good as random over rows, a
-fixed function of x so that (1) holds as it is, and one row has one set always.
+Here u(x) in [0, 1) is a fixed function of x, so that (1) holds as it is and one row
+has one set always: given by the caller, or read off the far digits of p(x), which is
+as good as random over rows where p is. It is not where a model says the same p of many
+rows (a small tree): then its u of them is one draw, and another model makes another;
+so what is calibrated with some models and used with another needs u of the rows.
 
 CV+ uses all rows both to fit and to calibrate. With folds k(i), models m_-k fitted
 without fold k and scores R_i of row i under m_-k(i), the interval at x reaches from the
@@ -99,8 +102,8 @@ def quantile_scores(y, low, high) -> np.ndarray:
     return np.maximum(np.asarray(low) - y, y - np.asarray(high))
 
 
-def class_scores(p, how="aps") -> np.ndarray:
-    """Scores (n, K) of every class, eq. (5) or (6).
+def class_scores(p, how="aps", u=None) -> np.ndarray:
+    """Scores (n, K) of every class, eq. (5) or (6); `u` (n,) is that of the rows.
 
     Examples
     --------
@@ -122,7 +125,8 @@ def class_scores(p, how="aps") -> np.ndarray:
         same = fall[:, j] == fall[:, j - 1]
         above[same, j] = above[same, j - 1]
     out = np.empty_like(p)
-    np.put_along_axis(out, order, above + far_digits(p)[:, None] * fall, 1)
+    u = far_digits(p) if u is None else np.asarray(u)
+    np.put_along_axis(out, order, above + u[:, None] * fall, 1)
     return out
 
 
@@ -181,9 +185,9 @@ def fit_sets(p, y, level=0.9, how="aps", by_class=False) -> SetRule:
     return SetRule(how, level, tuple(q))
 
 
-def conformal_sets(p, rule: SetRule) -> np.ndarray:
-    """Which classes (n, K) belong to the set of each row."""
-    s = class_scores(p, rule.how)
+def conformal_sets(p, rule: SetRule, u=None) -> np.ndarray:
+    """Which classes (n, K) belong to the set of each row; u as in calibration."""
+    s = class_scores(p, rule.how, u)
     return never_empty(s <= np.asarray(rule.q) + SLACK, s)
 
 

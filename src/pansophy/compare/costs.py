@@ -97,10 +97,11 @@ def predict_cost(method, n, d, k=2, *, labels=1, factor=None) -> Cost | None:
             sum(p.predict_seconds for p in known),
         )
     task = "classification" if method.task == "multilabel" else method.task
-    numbers = table()["methods"].get(f"{task}/{method.name}")
+    numbers = table()["methods"].get(f"{task}/{method.base_name}")
     if numbers is None or method.estimator is not None:
         return None
     times = (labels if method.several == "each" else 1) * (1 + INNER * method.trials)
+    times *= 6 if method.calibrated else 1  # five inner folds, and all rows
     factor = speed() if factor is None else factor
     return Cost(
         growth(numbers["fit"], n, d, k) * times * factor,

@@ -1,27 +1,76 @@
-"""The pictures of a comparison, drawn by `pansophy.plot` from held-out rows."""
+"""The pictures of a comparison, drawn by `pansophy.plot`: of all methods from the
+leaderboard, of one method from held-out rows."""
 
 import numpy as np
 
-from ..plot.axes import axes
-from . import figures, views
+from . import views
+from .text import seconds
 from .views import held_out
 
+MOST = 25  # methods in the picture of scores
 BARS = 15  # importances shown
 LINES = 5  # classes drawn as lines of their own
 
 
 def scores(c, ax=None):
-    """Scores with their intervals, best on top."""
-    from ..plot.style import row_axes, styled
+    """Scores with their intervals, best on top; far worse ones are cut off."""
+    from .. import plot
 
-    return styled(figures.scores)(c, row_axes(ax, len(c.leaderboard)))
+    rows = shown(c)
+    spans = [r.scores[c.metric] for r in rows]
+    over = [(np.nan, np.nan) if r.over_rows is None else r.over_rows[1:3] for r in rows]
+    better = "more" if c.metrics[0].greater else "less"
+    return plot.score_intervals(
+        [r.method for r in rows],
+        *zip(*(s[:3] for s in spans)),
+        second=list(zip(*over)),
+        limits=limits(rows, spans),
+        label=f"{c.metric}, {better} is better",
+        ax=ax,
+        **marks(c),
+    )
 
 
 def quality_time(c, ax=None):
-    """Score against the time of a fit."""
-    from ..plot.style import styled
+    """Score against seconds of a fit; a line joins what nothing beats in both."""
+    from .. import plot
 
-    return styled(figures.quality_time)(c, axes(ax))
+    rows = c.leaderboard
+    spans = [r.scores[c.metric] for r in rows]
+    ax = plot.quality_time(
+        [r.method for r in rows],
+        [r.fit_seconds for r in rows],
+        [s.mean for s in spans],
+        greater=c.metrics[0].greater,
+        limits=limits(rows, spans),
+        label=c.metric,
+        ax=ax,
+        **marks(c),
+    )
+    ax.xaxis.set_major_formatter(lambda t, _: seconds(t))
+    ax.set_xlabel("time of one fit")
+    return ax
+
+
+def marks(c) -> dict:
+    """Coloured are the best and what is tied with it; filled is what is kept."""
+    tied = [r.method for r in c.leaderboard if r.verdict in ("best", "tied")]
+    return {"marked": tied, "best": c.winner}
+
+
+def shown(c) -> list:
+    """Methods up to the dummy and a few more, the first ones of very many."""
+    good = sum(r.verdict != "below dummy" for r in c.leaderboard)
+    return c.leaderboard[: min(max(good + 2, 8), MOST)]
+
+
+def limits(rows, spans):
+    """From the best to the dummy and what is near; one wild method hides nothing."""
+    good = [s for r, s in zip(rows, spans) if r.verdict != "below dummy"] or spans
+    low = min(np.nanmin([s.low, s.mean]) for s in good)
+    high = max(np.nanmax([s.high, s.mean]) for s in good)
+    room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
+    return low - room, high + room
 
 
 def ranked(c, method):

@@ -1,16 +1,14 @@
 """`compare`: a table in, an honest leaderboard out."""
 
-import os
 import platform
 import time
 from contextlib import nullcontext
 from datetime import UTC, datetime
-from pathlib import Path
 
 import numpy as np
 
-from ..params import ParameterError
 from ..tables import Schema, TableError
+from .arguments import check_questions, check_settings, named, recorded
 from .folder import open_folder
 from .intake import take_in
 from .methods import choose
@@ -19,10 +17,10 @@ from .plan import Running, data_hash, make_plan, versions
 from .result import Comparison, decide, expect, kind_of, pairs, rank
 from .run import run
 from .splits import make_splits
+from .unseen import on_test, seen_before, unseen_rows
 
-TASKS = ("auto", "classification", "regression", "count", "multilabel")
 REPEATS = [(300, 10), (20_000, 5), (100_000, 2), (float("inf"), 1)]
-MEGABYTE = 2**20
+MEGABYTE = 1_000_000
 
 
 def compare(
@@ -45,6 +43,7 @@ def compare(
     gap=0,
     tune=0,
     blend=False,
+    calibrate=False,
     metric=None,
     by=None,
     costs=None,
@@ -104,6 +103,9 @@ def compare(
         Settings that each method tries on inner folds, inside every fit.
     blend : bool
         Whether a blend of the best, weighted on inner folds, is tried as well.
+    calibrate : bool
+        Whether each classifier is tried a second time with its probabilities mended
+        on inner folds.
     metric : str or None
         What ranks; a proper score by default: log loss, rmse or poisson deviance.
     by : str or None
@@ -152,7 +154,7 @@ def compare(
     """
     asked = {k: v for k, v in locals().items() if k not in ("table", "progress")}
     begun = now()
-    check_settings(task, folds, repeats, max_rows, tune, random_state, resume, folder)
+    check_settings(asked)
     told = {"task": task, "group": group, "time": time, "weight": weight,
             "ignore": ignore or (), "roles": roles}  # fmt: skip
     taken = take_in(
@@ -160,7 +162,8 @@ def compare(
     )
     schema, data = taken.schema, taken.data
     metrics = metrics_for(schema.task, metric)
-    check_questions(taken, by, costs)
+    check_questions(taken, asked)
+    rest = None if test is None else unseen_rows(schema, test)
     split = make_splits(
         data, schema, folds=folds, repeats=repeats or default_repeats(len(data)),
         seed=random_state, together=together, gap=gap,
@@ -170,7 +173,8 @@ def compare(
         workers, 1, time_limit, bytes_limit, max_fits, stop_after, random_state, cluster
     )
     rows = int(np.mean([len(train) for train, _ in split.folds]))
-    chosen, not_run = choose(schema, rows, methods, running, tune=tune, blend=blend)
+    how = {"tune": tune, "blend": blend, "calibrate": calibrate}
+    chosen, not_run = choose(schema, rows, methods, running, **how)
     found = explored(taken, split, by)
     plan = make_plan(
         chosen, data, schema, metrics, split, running, recorded(asked, table)
@@ -188,10 +192,9 @@ def compare(
         "sampled": taken.sampled, "by": by, "costs": costs,
         **circumstances(begun, data),
     }  # fmt: skip
-    if test is not None:
-        from .again import on_test
-
-        result.on_test = on_test(result, test, progress)
+    if rest is not None:
+        result.notes += seen_before(data, rest)
+        result.on_test = on_test(result, rest, progress)
     return result
 
 
@@ -252,70 +255,8 @@ def explored(taken, split, by):
     )
 
 
-def check_settings(task, folds, repeats, max_rows, tune, seed, resume, folder):
-    """One sentence for what cannot be; `Running` checks its own."""
-    whole = lambda v, least: (
-        isinstance(v, int | np.integer) and not isinstance(v, bool) and v >= least
-    )
-    if task not in TASKS:
-        raise ParameterError(f"task must be one of {', '.join(TASKS)}, got {task!r}.")
-    for name, value, least in (
-        ("folds", folds, 2),
-        ("repeats", 1 if repeats is None else repeats, 1),
-        ("max_rows", 10 if max_rows is None else max_rows, 10),
-        ("tune", tune, 0),
-        ("random_state", seed, 0),
-    ):
-        if not whole(value, least):
-            raise ParameterError(
-                f"{name} must be a whole number of at least {least}, got {value!r}."
-            )
-    if resume and folder is None:
-        raise ParameterError("resume needs the folder of the run to go on with.")
-
-
-def check_questions(taken, by, costs):
-    """That the column of `by` and the classes of `costs` exist."""
-    if by is not None and by not in taken.table.column_names:
-        from ..tables.targets import near
-
-        raise TableError(near(by, taken.table.column_names))
-    if costs is None:
-        return
-    classes = {str(c) for c in taken.schema.classes}
-    if len(classes) != 2 or set(map(str, costs)) != classes:
-        raise ParameterError(
-            "costs must give one number for each of two classes, which here are "
-            f"{', '.join(sorted(classes)) or 'none'}."
-        )
-
-
 def default_repeats(n) -> int:
     return next(r for limit, r in REPEATS if n <= limit)
-
-
-def named(table) -> str:
-    """Of a file, its full name; of anything else, what it is."""
-    if isinstance(table, str | os.PathLike):
-        return str(Path(table).resolve())
-    return f"a {type(table).__name__}"
-
-
-def recorded(asked, table) -> dict:
-    """The arguments, as far as they can be written down."""
-    out = {"source": named(table), "file": isinstance(table, str | os.PathLike)}
-    for name, value in asked.items():
-        if name in ("folder", "resume", "workers", "cluster"):
-            continue
-        if name == "methods" and isinstance(value, dict):
-            out["own_methods"] = list(value)
-            continue
-        if isinstance(value, os.PathLike):
-            value = str(Path(value).resolve())
-        if name in ("schema", "test") and not isinstance(value, str | None):
-            value = f"a {type(value).__name__}"
-        out[name] = value
-    return out
 
 
 def opened(folder, plan, schema: Schema, resume):

@@ -184,9 +184,9 @@ def recipe(prepare):
 
 def prepared(work, fold, prepare) -> Ready:
     train, test = work.folds[fold]
-    y, frame = work.data.y[train], work.data.frame
+    y, frame, w = work.data.y[train], work.data.frame, work.data.weight
     begun = time.perf_counter()
-    A = prepare.fit_transform(frame[train], y)
+    A = prepare.fit_transform(frame[train], y, None if w is None else w[train])
     done = time.perf_counter()
     B = prepare.transform(frame[test])
     end = time.perf_counter()

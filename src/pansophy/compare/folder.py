@@ -26,6 +26,17 @@ from .plan import Outcome, differences
 
 EVERY = 1.0  # seconds between calls that wait for the disk
 PARTS = ("plan.json", "results.jsonl", "predictions")
+LINE = {
+    "method": str,
+    "fold": int,
+    "scores": dict,
+    "fit_seconds": int | float,
+    "predict_seconds": int | float,
+    "warned": dict,
+    "failure": str,
+    "kind": str,
+}
+PLACE = {"file": str, "start": int, "shape": list, "crc32": int}
 
 
 class FolderError(ValueError):
@@ -46,16 +57,17 @@ class Folder:
 
     # --- reading -----------------------------------------------------------------
 
-    def finished(self, names, running) -> list[Outcome]:
+    def finished(self, names, running, n_folds) -> list[Outcome]:
         """Outcomes of earlier runs for methods of these names.
 
-        A fit that ran out of time or memory gets another chance if it has more now.
+        A fit that ran out of time or memory gets another chance if it has more now;
+        so does one whose process died, which may not have been its own doing.
         """
         place = {name: m for m, name in enumerate(names)}
         out = []
         for line in self.lines:
             m = place.get(line["method"])
-            if m is None or second_chance(line, running):
+            if m is None or line["fold"] >= n_folds or second_chance(line, running):
                 continue
             p = read_predictions(self.path, line)
             if p is None and not line["failure"]:
@@ -171,8 +183,11 @@ def open_folder(path, plan, *, resume=False) -> Folder:
                 f"The run in {path} cannot be resumed, since this differs: "
                 f"{'; '.join(changed)}."
             )
-    (path / "predictions").mkdir(parents=True, exist_ok=True)
-    folder = Folder(path, plan)
+    try:
+        (path / "predictions").mkdir(parents=True, exist_ok=True)
+        folder = Folder(path, plan)
+    except OSError as error:
+        raise FolderError(f"{path} cannot be written to: {error.strerror}.") from error
     try:
         if resume:
             folder.names = list(read_plan(path)["methods"])
@@ -241,10 +256,21 @@ def read_lines(path) -> list[dict]:
     found = {}
     with contextlib.suppress(FileNotFoundError):
         for raw in (Path(path) / "results.jsonl").read_bytes().split(b"\n"):
-            with contextlib.suppress(ValueError, KeyError, TypeError):
+            with contextlib.suppress(ValueError):
                 line = json.loads(raw)
-                found[line["method"], line["fold"]] = line  # the last word counts
+                if sound(line):
+                    found[line["method"], line["fold"]] = line  # the last word counts
     return list(found.values())
+
+
+def sound(line) -> bool:
+    """Whether a line has all that `Folder.write` puts into one."""
+    if not isinstance(line, dict):
+        return False
+    fits = lambda d, kinds: all(isinstance(d.get(k), t) for k, t in kinds.items())
+    where = line.get("predictions")
+    whole = where is None or (isinstance(where, dict) and fits(where, PLACE))
+    return fits(line, LINE) and line["fold"] >= 0 and whole
 
 
 def tidy(path) -> list[dict]:
@@ -276,8 +302,10 @@ def read_predictions(path, line) -> np.ndarray | None:
 
 
 def second_chance(line, running) -> bool:
-    """Whether a fit that hit a limit has more room now."""
+    """Whether a fit that hit a limit has more room now, or may have been killed."""
     before = line.get("limit")
+    if line["kind"] == "died":
+        return True
     if line["kind"] == "time" and before is not None:
         return running.time_limit is None or running.time_limit > before
     if line["kind"] == "memory":

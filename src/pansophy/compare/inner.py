@@ -6,8 +6,9 @@ from sklearn.model_selection import (
     KFold,
     StratifiedGroupKFold,
     StratifiedKFold,
-    TimeSeriesSplit,
 )
+
+from .splits import chained
 
 
 def inner_folds(y, folds=3, *, group=None, time=None, seed=0) -> list:
@@ -16,9 +17,11 @@ def inner_folds(y, folds=3, *, group=None, time=None, seed=0) -> list:
     n, classes = len(y), y.ndim == 1 and y.dtype.kind in "iub"
     empty = np.zeros(n)
     if time is not None:
+        time = np.asarray(time)
         order = np.argsort(time, kind="stable")
-        cut = TimeSeriesSplit(min(folds, n - 1)).split(empty)
-        return [(np.sort(order[a]), np.sort(order[b])) for a, b in cut]
+        cut = chained(order, time[order], min(folds, n - 1), 0, group)
+        if cut:  # none if all rows are of one moment
+            return cut
     fewest = int(np.bincount(y).clip(1)[np.unique(y)].min()) if classes else n
     if group is not None:
         k = min(folds, len(np.unique(group)))

@@ -2,7 +2,7 @@
 
 A file or dataframe becomes a table, a table larger than `max_rows` a sample of its
 rows; roles of columns are read off it or off a schema file; rows without a known
-target, and classes of a single row, are left out and named.
+target, of weight 0, and of a class with no other row are left out and counted.
 """
 
 import os
@@ -14,6 +14,8 @@ import pyarrow as pa
 
 from ..tables import Schema, TableError, count, infer, known_rows, read_table, sample
 from ..tables import notes as reading_notes
+from ..tables.schema import some_weight
+from ..tables.targets import names_of, need
 from .data import Data
 
 LARGE = 50_000_000  # bytes of a file above which its rows are counted first
@@ -42,10 +44,11 @@ def take_in(source, target, *, schema=None, max_rows=None, seed=0, **asked) -> I
     if schema is None:
         find = lambda t: infer(t, target, **asked)
     else:
-        find = lambda t: from_file(schema, t, target)
+        find = lambda t: from_file(schema, t, target, asked)
     first = find(table)
     table = drop_unknown(table, first, notes)
-    schema = find(table) if table.num_rows else first
+    table = drop_weightless(table, first, notes)
+    schema = find(table)
     table, schema = drop_single(table, schema, find, notes)
     notes += [
         f"{c.name!r} left out: {c.why}."
@@ -76,21 +79,32 @@ def read_or_sample(source, max_rows, seed) -> tuple[pa.Table, int]:
     return table, 0
 
 
-def from_file(schema, table, target) -> Schema:
-    """A schema as given, or read from its file; it must speak of this target."""
+def from_file(schema, table, target, asked) -> Schema:
+    """A schema as given, or read from its file; nothing asked may speak against it."""
     found = schema if isinstance(schema, Schema) else Schema.read(schema, table)
-    wanted = [target] if isinstance(target, str) else list(target or ())
+    wanted = names_of(target)
     if wanted and wanted not in ([found.target], list(found.targets)):
         raise TableError(
             f"The schema is for the target {found.target!r}, not {', '.join(wanted)!r}."
         )
+    said = {k: getattr(found, k) for k in ("task", "group", "time", "weight")}
+    said |= {f"role of {c.name!r}": c.role for c in found.columns}
+    told = {k: v for k, v in asked.items() if k in said and v not in (None, "auto")}
+    told |= {f"role of {n!r}": r for n, r in (asked.get("roles") or {}).items()}
+    told |= {f"role of {n!r}": "ignore" for n in names_of(asked.get("ignore") or ())}
+    for what, value in told.items():
+        if said.get(what) != value:
+            raise TableError(
+                f"The schema says {said.get(what)!r} for the {what}, not {value!r}: "
+                "change it there."
+            )
     return found
 
 
 def drop_unknown(table, schema, notes) -> pa.Table:
     """The rows in which the target is known."""
-    present = [n for n in schema.targets if n in table.column_names]
-    known = known_rows(table, present or [schema.target])
+    need(table, schema.targets)
+    known = known_rows(table, schema.targets)
     if known.all():
         return table
     if not known.any():
@@ -101,17 +115,29 @@ def drop_unknown(table, schema, notes) -> pa.Table:
     return table.filter(pa.array(known))
 
 
+def drop_weightless(table, schema, notes) -> pa.Table:
+    """The rows that count: one of weight 0 is as good as not there."""
+    w = some_weight(schema, table)
+    if w is None or w.all():
+        return table
+    notes.append(f"{int((w == 0).sum())} rows left out: their {schema.weight!r} is 0.")
+    return table.filter(pa.array(w > 0))
+
+
 def drop_single(table, schema, find, notes) -> tuple[pa.Table, Schema]:
     """Without classes of a single row, which cannot be both learned and tested."""
     if schema.task != "classification":
         return table, schema
     y = schema.goal(table)
     rows = np.bincount(y, minlength=len(schema.classes))
-    if rows.min() >= 2:
-        return table, schema
     alone = rows[y] < 2
+    if not alone.any():
+        return table, schema
     notes.append(f"{int(alone.sum())} rows left out: the only ones of their class.")
-    if alone.all():
-        raise TableError("Every class has a single row.")
+    if (rows >= 2).sum() < 2:
+        raise TableError(
+            f"Only {int((rows >= 2).sum())} classes of {schema.target!r} have more "
+            "than one row; two are needed."
+        )
     table = table.filter(pa.array(~alone))
     return table, find(table)

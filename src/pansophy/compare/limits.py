@@ -54,7 +54,9 @@ def free_memory() -> float | None:
     with contextlib.suppress(OSError, ValueError):
         root = "/sys/fs/cgroup/memory."
         most, now = (open_number(root + name) for name in ("max", "current"))
-        found.append(max(most - now, 0.0))
+        with open(f"{root}stat", encoding="ascii") as file:  # files read, kept in case
+            kept = dict(line.split() for line in file).get("inactive_file", 0)
+        found.append(max(most - now + float(kept), 0.0))
     if not found:
         with contextlib.suppress(ImportError):
             import psutil

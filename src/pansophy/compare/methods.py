@@ -19,6 +19,7 @@ from ..tables import TableError
 from .costs import over_limits
 from .left_out import CLASS, COUNT, LABELS, others
 
+CALIBRATED = "calibrated "  # begins the names of methods that are calibrated
 EXTRAS = {"deep": "torch", "tune": "optuna"}  # extra -> the module it brings
 
 
@@ -52,7 +53,8 @@ class Method(NamedTuple):
     native: bool = False  # takes categories and missing values as they are
     needs: str = ""  # extra, or package, that brings what it imports
     estimator: Any = None
-    scores: bool = False  # has no probabilities: calibrated on inner folds
+    scores: bool = False  # has no probabilities: they are made on inner folds
+    calibrated: bool = False  # its probabilities are mended on inner folds
     floor: bool = False  # may predict a count of zero or less: kept above it
     weighted: bool = True  # takes row weights
     on_request: bool = False  # too dear for what it adds, unless named
@@ -64,7 +66,7 @@ class Method(NamedTuple):
     def __reduce__(self):
         """By name, since settings are functions: a worker looks them up again."""
         if self.estimator is not None:
-            return own_method, (self.name, self.estimator, self.task)
+            return own_method, (self.name, self.estimator, self.task, self.calibrated)
         members = tuple(m.name for m in self.members)
         return recall, (self.task, self.name, self.trials, members)
 
@@ -90,11 +92,16 @@ class Method(NamedTuple):
         return wrapped(self, model, setting)
 
     @property
+    def base_name(self) -> str:
+        """The name of what is calibrated, or its own."""
+        return self.name.removeprefix(CALIBRATED) if self.calibrated else self.name
+
+    @property
     def prefix(self) -> str:
         """Where in a pipeline the parameters of the estimator itself are."""
         steps = ["model"]
         steps += ["model"] * (self.task == LABELS)
-        steps += ["model"] * self.scores
+        steps += ["model"] * (self.scores or self.calibrated)
         steps += ["model"] * (self.task == COUNT and self.floor)
         steps += ["regressor"] * self.scale_target
         return "__".join(steps) + "__"
@@ -109,7 +116,19 @@ def recall(task, name, trials=0, members=()) -> Method:
         from .blending import blend_of
 
         return blend_of([known[m] for m in members], task, all_of_them=True)[0]
+    if name.startswith(CALIBRATED):
+        return mended(known[name.removeprefix(CALIBRATED)])._replace(trials=trials)
     return known[name]._replace(trials=trials)
+
+
+def mended(method) -> Method:
+    """The method with its probabilities calibrated on inner folds."""
+    return method._replace(name=CALIBRATED + method.name, calibrated=True)
+
+
+def can_be_mended(method) -> bool:
+    """Whether there are probabilities to calibrate that nothing calibrates yet."""
+    return method.task == CLASS and method.name != "dummy" and not method.scores
 
 
 FOREIGN = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
@@ -126,7 +145,7 @@ def wrapped(method, model, setting):
         model = TransformedTargetRegressor(model, transformer=StandardScaler())
     if method.task == COUNT and method.floor:
         model = Floor(model)
-    if method.scores:
+    if method.scores or method.calibrated:
         model = Scored(model)
     if method.task == LABELS:
         model = Labels(model, native=method.several == "native")
@@ -141,7 +160,7 @@ class Limits(NamedTuple):
 
 
 def choose(
-    schema, n, wanted=None, limits=None, *, tune=0, blend=False
+    schema, n, wanted=None, limits=None, *, tune=0, blend=False, calibrate=False
 ) -> tuple[list[Method], list[tuple[str, str]]]:
     """The methods to run, and (name, reason) of those left out.
 
@@ -158,6 +177,8 @@ def choose(
         Settings that each method with something to tune tries inside every fit.
     blend : bool
         Whether an average of the strongest few, weighted inside every fit, is added.
+    calibrate : bool
+        Whether each classifier is tried with calibrated probabilities as well.
     """
     from .portfolio import METHODS
 
@@ -165,9 +186,13 @@ def choose(
     listed = [m for m in METHODS if m.task == task]
     if isinstance(wanted, dict):
         own = [own_method(n, e, task) for n, e in wanted.items() if n != "dummy"]
-        return listed[:1] + own, []
+        return listed[:1] + with_mended(own, calibrate), []
+    if calibrate or any(plain_name(w).startswith(CALIBRATED) for w in wanted or ()):
+        listed = with_mended(listed)
     left: list[tuple[str, str]] = []
     if wanted is not None:
+        wanted = [*wanted, *(m.name for m in listed if calibrate and m.calibrated
+                             and plain_name(m.base_name) in map(plain_name, wanted))]  # fmt: skip
         listed, left = asked_for(listed, wanted, task)
         blend = blend or "blend" in wanted
     ready: list[Method] = []
@@ -203,6 +228,14 @@ def why_not(method, schema, n, limits, *, named=False) -> str:
     return over_limits(method, schema, n, limits)
 
 
+def with_mended(methods, wanted=True) -> list[Method]:
+    """Each followed by itself with calibrated probabilities, where it has any."""
+    if not wanted:
+        return methods
+    both = lambda m: [m, mended(m)] if can_be_mended(m) else [m]
+    return [one for m in methods for one in both(m)]
+
+
 def class_name(method) -> str:
     return method.path.rpartition(".")[2]
 
@@ -224,14 +257,14 @@ def asked_for(listed, wanted, task):
     words |= {"dummy"}
     kept = [m for m in listed if plain_name(m.name) in words]
     rest = [m for m in listed if plain_name(m.name) not in words]
-    return kept, [(m.name, "not asked for") for m in rest]
+    return kept, [(m.name, "not asked for") for m in rest if not m.calibrated]
 
 
 def plain_name(name) -> str:
     return name.replace("_", " ").replace("-", " ").lower()
 
 
-def own_method(name, estimator, task) -> Method:
+def own_method(name, estimator, task, calibrated=False) -> Method:
     """A method of the user's own."""
     classes = task in (CLASS, LABELS)
     fits = is_classifier(estimator) if classes else is_regressor(estimator)
@@ -245,6 +278,7 @@ def own_method(name, estimator, task) -> Method:
         scale=True,
         estimator=estimator,
         scores=classes and not hasattr(estimator, "predict_proba"),
+        calibrated=calibrated,
         floor=True,
         several="each",
     )

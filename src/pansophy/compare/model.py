@@ -84,7 +84,8 @@ class TableModel:
     def predict_set(self, table, level=LEVEL) -> list[tuple]:
         """Of each row the classes among which the answer is, a share `level` often."""
         held = self._promise("classification", "predict_interval")
-        kept = held.sets(self.scores(self._frame(table)), level)
+        frame = self._frame(table)
+        kept = held.sets(self.scores(frame), level, frame)
         return [tuple(c for c, k in zip(self.schema.classes, row) if k) for row in kept]
 
     def explain(self, table, **how):
@@ -266,5 +267,7 @@ def dressed(method, model, data, comparison, **more) -> TableModel:
         facts,
         keep(data.frame[some], schema.used),
         data.frame[few],
-        None if p is None else promise(schema.task, data.y[tested], p[tested]),
+        None
+        if p is None
+        else promise(schema.task, data.y[tested], p[tested], data.frame[tested]),
     )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..plot.style import short
-from . import drawings, figures, views
+from . import drawings, views
 from .parts import Block, Group, Picture, Table, picture
 from .ranking import DUMMY, listed
 from .text import against, between, chances, folded, seconds, spread
@@ -26,17 +26,17 @@ def overall(c) -> list[Picture]:
             "Points are means over all folds, filled for the kept method; thick lines "
             "are 95 % intervals over folds, thin ones over rows. Grey methods are "
             "worse than the best beyond chance, or no better than the dummy; far "
-            "worse ones lie outside." + left_out(m - len(figures.shown(c))),
-            lambda ax: figures.scores(c, ax),
+            "worse ones lie outside." + left_out(m - len(drawings.shown(c))),
+            lambda ax: drawings.scores(c, ax),
             "a",
             seen + spread(best.scores[c.metric]),
-            height=1.0 + 0.3 * len(figures.shown(c)),
+            height=1.0 + 0.3 * len(drawings.shown(c)),
         ),
         picture(
             "Quality against time",
             "Better is up, faster is left. The pale line joins the methods that no "
             "other beats in both. Seconds are medians on the machine that ran this.",
-            lambda ax: figures.quality_time(c, ax),
+            lambda ax: drawings.quality_time(c, ax),
             "b",
             f"{c.metric} against seconds of a fit for {m} methods",
             height=3.6,

@@ -60,9 +60,8 @@ def fit_pipeline(model, frame, y, weight=None, group=None, time=None):
     """Fit; weights, groups and times go to whatever takes them."""
     if not isinstance(model, Pipeline):  # decides on inner folds by itself
         return model.fit(frame, y, sample_weight=weight, groups=group, times=time)
-    extra = {}
-    if weight is not None and has_fit_parameter(model[-1], "sample_weight"):
-        extra["model__sample_weight"] = weight
+    takes = lambda step: weight is not None and has_fit_parameter(step, "sample_weight")
+    extra = {f"{n}__sample_weight": weight for n, step in model.steps if takes(step)}
     name = inner_name(model[-1]) if group is not None or time is not None else None
     if name is None:
         return model.fit(frame, y, **extra)

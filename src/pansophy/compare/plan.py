@@ -8,6 +8,7 @@ run, so that the fold named does not depend on how many workers there were.
 
 import hashlib
 import json
+import math
 import platform
 import re
 import threading
@@ -19,6 +20,7 @@ import numpy as np
 
 from .. import __version__
 from ..params import ParameterError
+from . import limits
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
 
@@ -52,6 +54,9 @@ class Running:
             value = getattr(self, name)
             if isinstance(value, bool) or not holds(value):
                 raise ParameterError(f"{name} must be {what}, got {value!r}.")
+        if self.workers != 0 and (self.memory_limit or math.inf) < limits.LEAST:
+            least, given = map(limits.shown_bytes, (limits.LEAST, self.memory_limit))
+            raise ParameterError(f"memory_limit must be at least {least}, got {given}.")
 
 
 class Outcome(NamedTuple):
@@ -175,7 +180,7 @@ def make_plan(methods, data, schema, metrics, split, running, settings=None) -> 
 
     setting = setting_of(schema, split.folds, running, metrics[0].name)
     described = {m.name: fingerprint(described_method(m, setting)) for m in methods}
-    limits = ("time_limit", "memory_limit", "max_fits", "stop_after", "workers")
+    told = ("time_limit", "memory_limit", "max_fits", "stop_after", "workers")
     plan = {
         "data_hash": data_hash(data),
         "rows": len(data),
@@ -188,7 +193,7 @@ def make_plan(methods, data, schema, metrics, split, running, settings=None) -> 
         "methods": described,
         "seed": int(running.seed),
         "threads": int(running.threads),
-        "limits": {k: getattr(running, k) for k in limits},
+        "limits": {k: getattr(running, k) for k in told},
         "versions": versions(),
         "machine": f"{platform.system()} {platform.machine()}",
         "settings": settings or {},

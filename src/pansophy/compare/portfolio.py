@@ -18,7 +18,6 @@ class_leaves = lambda s: {
     "smoothing": 1.0,
 }
 number_leaves = lambda s: {"min_samples_leaf": max(5, min(50, s.n // 50))}
-count_leaves = lambda s: {"criterion": "poisson", **number_leaves(s)}
 class_forest = lambda s: {"min_samples_leaf": 1 if s.n < 1000 else 3}
 count_forest = lambda s: {"criterion": "poisson", "min_samples_leaf": 5}
 # many enough that a class that is there gets a vote
@@ -200,7 +199,7 @@ COUNTS = [
     Method("ridge", COUNT, LINEAR + "RidgeCV", strengths, floor=True, **SCALED),
     Method("nearest neighbours", COUNT, NEAR + "KNeighborsRegressor", neighbours,
            floor=True, weighted=False, space=NEIGHBOURS, **SCALED),
-    Method("decision tree", COUNT, TREE + "DecisionTreeRegressor", count_leaves,
+    Method("decision tree", COUNT, TREE + "DecisionTreeRegressor", number_leaves,
            floor=True, native=True, space=LEAVES),
     Method("random forest", COUNT, ENSEMBLE + "RandomForestRegressor", count_forest,
            floor=True, native=True, space=FOREST),

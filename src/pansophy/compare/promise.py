@@ -43,20 +43,26 @@ class Promise(NamedTuple):
         ends = np.column_stack([p + self.lower(tail), p + self.upper(tail)])
         return np.maximum(ends, 0.0) if self.task == "count" else ends
 
-    def sets(self, p, level) -> np.ndarray:
-        """(n, K) of bool for probabilities (n, K)."""
-        return conformal_sets(p, SetRule("aps", level, (self.upper(level),)))
+    def sets(self, p, level, frame=None) -> np.ndarray:
+        """(n, K) of bool for probabilities (n, K) of the rows of a frame."""
+        rule = SetRule("aps", level, (self.upper(level),))
+        return conformal_sets(p, rule, None if frame is None else frame.digits())
 
 
-def promise(task, y, p) -> Promise | None:
-    """From answers and out-of-fold predictions; None where there is none."""
+def promise(task, y, p, frame=None) -> Promise | None:
+    """From answers and out-of-fold predictions of the rows of a frame, if any.
+
+    What falls to chance in sets comes from the rows, not from the models: those of the
+    folds and the one that is kept must not draw apart.
+    """
     p, y = np.asarray(p, dtype=float), np.asarray(y)
     known = np.isfinite(p.reshape(len(p), -1)).all(axis=1)
     p, y = p[known], y[known]
     if task == "multilabel" or not len(y):
         return None
     if task == "classification":
-        scores = class_scores(p)[np.arange(len(y)), y]
+        u = None if frame is None else frame.digits()[known]
+        scores = class_scores(p, u=u)[np.arange(len(y)), y]
     else:
         scores = y - p
     n = len(scores)

@@ -81,7 +81,7 @@ def ready(method, comparison, file):
     if list(getattr(model, "named_steps", {})) != ["prepare", "model"]:
         return model, "it is made of several fits"
     prepare, estimator = model.named_steps.values()
-    prepare.fit(data.frame, data.y)
+    prepare.fit(data.frame, data.y, data.weight)
     return model, tried(estimator, prepare, data, file)
 
 

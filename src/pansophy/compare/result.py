@@ -46,7 +46,9 @@ def keep(c) -> TableModel:
         tested = c.split.tested(len(c.data))
         no, yes = (float(costs[k]) for k in by_class(costs, c.schema.classes))
         p = c.trial(c.winner).predictions[tested]
-        chosen = choose_threshold(c.data.y[tested], p, "cost", costs=(no, yes))
+        w = None if c.data.weight is None else c.data.weight[tested]
+        y = c.data.y[tested]
+        chosen = choose_threshold(y, p, "cost", costs=(no, yes), weights=w)
         model = model.with_threshold(chosen)
     return model
 

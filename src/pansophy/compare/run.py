@@ -155,11 +155,6 @@ def modules_of(methods) -> list[str]:
 def local(work, agenda, running, n):
     """Outcomes from n worker processes of this machine."""
     memory = running.memory_limit or limits.default_memory(n)
-    if memory < limits.LEAST:
-        raise ValueError(
-            f"memory_limit must be at least {limits.shown_bytes(limits.LEAST)}, got "
-            f"{limits.shown_bytes(memory)}."
-        )
     if running.memory_limit and not limits.memory_is_watched():
         warnings.warn("Memory is not watched here: psutil is missing.", stacklevel=2)
     with spool.place() as folder:
@@ -243,7 +238,7 @@ def run(
     work = Work(data, schema, metrics, folds, list(methods), setting, running.threads)
     agenda, tally = Agenda(len(methods), len(folds)), Tally(work, split)
     if folder is not None:
-        for outcome in folder.finished(names, running):
+        for outcome in folder.finished(names, running, len(folds)):
             agenda.close(outcome)
             tally.add(outcome)
     cut = {}

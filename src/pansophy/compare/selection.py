@@ -232,7 +232,7 @@ def check_split(split, n):
         raise ValueError(f"The split names rows outside 0 to {n - 1}.")
 
 
-class Tuned(NamedTuple):
+class Tuning(NamedTuple):
     """What `tune` returns."""
 
     best: dict
@@ -243,7 +243,7 @@ class Tuned(NamedTuple):
 
 def tune(
     estimator, space, X, y, *, scoring=None, cv=5, n_iter=None, random_state=0
-) -> Tuned:
+) -> Tuning:
     """Search settings by cross-validation and fit the best to all rows.
 
     The best is the arg-best of the table whatever the order of the space: of equal
@@ -285,4 +285,4 @@ def tune(
     rows.sort(key=lambda r: (-r[1], setting(r[0])))
     best, score = rows[0]
     model = clone(estimator).set_params(**best).fit(X, y)
-    return Tuned(best, score, model, tuple(rows))
+    return Tuning(best, score, model, tuple(rows))

@@ -22,7 +22,7 @@ from .model import quiet
 from .reference import Looked, some_of
 from .sinks import sink as open_sink
 
-BATCH = 2**15  # rows; a batch of 30 columns stays near the cache
+BATCH = 2**16  # rows; that of the readers, so that nothing is cut anew
 
 
 class Streamed(NamedTuple):

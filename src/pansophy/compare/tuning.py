@@ -257,7 +257,7 @@ class Part:
         self.w_test = None if known[0] is None else known[0][test]
         self.X, self.X_test = frame[train], frame[test]
         if prepare is not None:
-            self.X = prepare.fit_transform(self.X, self.y)
+            self.X = prepare.fit_transform(self.X, self.y, self.known[0])
             self.X_test = prepare.transform(self.X_test)
         self.classes = int(y.max()) + 1 if y.ndim == 1 and y.dtype.kind in "iu" else 0
 

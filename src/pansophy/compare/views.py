@@ -119,7 +119,8 @@ def shuffle_all(c, method):
         test = np.sort(rng.choice(test, most, replace=False))
     data, metric, task = c.data.rows(test), c.metrics[0], c.schema.task
     sign = 1 if metric.greater else -1
-    score = lambda frame: sign * metric.score(data.y, answers(model, frame, task))
+    w = data.weight
+    score = lambda frame: sign * metric.score(data.y, answers(model, frame, task), w)
     base, found = score(data.frame), []
     for j, name in enumerate(names):
         orders = [rng.permutation(len(test)) for _ in range(times)]

@@ -27,7 +27,7 @@ TERMS = {
     "than the mean, 1 is perfect; it can be negative.",
     "poisson deviance": "How far predicted rates are from counts, in the way that "
     "suits counts. 0 is perfect.",
-    "hamming loss": "The share of yes-no answers that are wrong, over all labels.",
+    "label accuracy": "The share of yes-no answers that are right, over all labels.",
     "exact match": "The share of rows with every label right.",
 }
 COMMON = [
@@ -164,8 +164,9 @@ def commands(c) -> list[str]:
     own = any(getattr(t.method, "estimator", None) is not None for t in c.trials)
     if own or source.startswith("a "):
         return [python]
-    name = target if isinstance(target, str) else ",".join(target)
-    words = ["pansophy", "compare", source, "--target", name]
+    words = ["pansophy", "compare", source]
+    for name in c.schema.targets:
+        words += ["--target", name]
     for k, v in asked.items():
         if isinstance(v, dict):
             v = ",".join(f"{a}={b:g}" for a, b in v.items())

@@ -1,8 +1,9 @@
 """What an estimator lacks for a task, put around it.
 
-*Scored* turns the scores of a classifier into probabilities, by a map fitted to rows
-held out of inner folds (`calibration`; Platt's sigmoid for two classes, a temperature
-for more), since scores of rows that were fitted look surer than they are. *Floor*
+*Scored* turns the scores of a classifier into probabilities, or its probabilities into
+better ones, by a map fitted to rows held out of inner folds (`calibration`; Platt's
+sigmoid for two classes, a temperature for more), since scores of rows that were fitted
+look surer than they are. *Floor*
 keeps predicted counts above zero, where the deviance of a count that happens is
 infinite. *Labels* gives the probability of yes for each of several labels in one
 matrix, from one model that knows several labels or from one model a label.
@@ -20,6 +21,7 @@ from ..base import Classifier, Estimator, Regressor
 from .calibration import Calibration, fit_calibration
 from .inner import inner_folds
 
+LOW = 1e-12  # a probability of 0 is read as this
 LEAST = 0.01  # of the mean count: how small a predicted count may get
 
 
@@ -32,7 +34,10 @@ def weights_for(model, sample_weight) -> dict:
 
 @dataclass(eq=False, repr=False)
 class Scored(Classifier, Estimator):
-    """A classifier with a `decision_function` only, given probabilities.
+    """A classifier whose probabilities come from a map of its scores.
+
+    Its scores are the logarithms of its own probabilities, or those of its
+    `decision_function` if it has none.
 
     Parameters
     ----------
@@ -93,7 +98,10 @@ class Scored(Classifier, Estimator):
 
 def scores_of(model, X) -> np.ndarray:
     """(n,) for two classes, else (n, k)."""
-    return np.asarray(model.decision_function(X), dtype=float)
+    if not hasattr(model, "predict_proba"):
+        return np.asarray(model.decision_function(X), dtype=float)
+    L = np.log(np.clip(model.predict_proba(X), LOW, 1.0))
+    return L[:, 1] - L[:, 0] if L.shape[1] == 2 else L
 
 
 @dataclass(eq=False, repr=False)

@@ -96,15 +96,34 @@ def best_paths(log_start, log_A, log_table, index, ends, pointers, path, scores)
 
 @njit(cache=True, nogil=True, fastmath={"nsz"})
 def best_across(d, M, best, arg, where):
-    """best_before in each lane, for d (k, w); pointers (k, w) into `where`."""
+    """best_before in each lane, for d (k, w); pointers (k, w) into `where`.
+
+    The first five states in one go, in registers, and then four at a time.
+    """
     k, w = d.shape
-    rest = 1 + (k - 1) // 4 * 4
     for j in range(k):
         top, p = best[j], where[j]
-        for c in range(w):
-            top[c] = d[0, c] + M[0, j]
-            arg[c] = 0
-        for i in range(1, rest, 4):
+        if k >= 5:
+            m0, m1, m2, m3, m4 = M[0, j], M[1, j], M[2, j], M[3, j], M[4, j]
+            d0, d1, d2, d3, d4 = d[0], d[1], d[2], d[3], d[4]
+            for c in range(w):
+                v0, v1, v2, v3 = d0[c] + m0, d1[c] + m1, d2[c] + m2, d3[c] + m3
+                v4 = d4[c] + m4
+                g1 = 2 if v2 > v1 else 1
+                v1 = v2 if v2 > v1 else v1
+                g3 = 4 if v4 > v3 else 3
+                v3 = v4 if v4 > v3 else v3
+                g1 = g3 if v3 > v1 else g1
+                v1 = v3 if v3 > v1 else v1
+                arg[c] = g1 if v1 > v0 else 0
+                top[c] = v1 if v1 > v0 else v0
+        else:
+            for c in range(w):
+                top[c] = d[0, c] + M[0, j]
+                arg[c] = 0
+        begin = 5 if k >= 5 else 1
+        rest = begin + (k - begin) // 4 * 4
+        for i in range(begin, rest, 4):
             m0, m1, m2, m3 = M[i, j], M[i + 1, j], M[i + 2, j], M[i + 3, j]
             d0, d1, d2, d3 = d[i], d[i + 1], d[i + 2], d[i + 3]
             for c in range(w):
@@ -128,20 +147,23 @@ def best_across(d, M, best, arg, where):
 
 
 @njit(cache=True, nogil=True, fastmath={"nsz"})
-def climb_side(first, M, table, at, lengths, pointers, d):
+def climb_side(first, M, table, index, begins, lengths, pointers, d):
     """Eq. (1) in each lane from `first`: the last scores into d (k, w).
 
     Pointers of step t go into pointers[t % len(pointers)].
     """
     k, w = first.shape
+    at = np.empty(w, np.int64)
     seen, best, arg = np.empty((k, w)), np.empty((k, w)), np.zeros(w, np.int64)
     for j in range(k):
         for c in range(w):
             best[j, c] = first[j, c]
-    for t in range(at.shape[0]):
+    for t in range(lengths[0]):
         if t > 0:
             best_across(d, M, best, arg, pointers[t % pointers.shape[0]])
-        look(table, at[t], seen)
+        for c in range(w):
+            at[c] = index[begins[c] + min(t, lengths[c] - 1)]
+        look(table, at, seen)
         for j in range(k):
             out, new, L = d[j], best[j], seen[j]
             for c in range(w):
@@ -158,3 +180,21 @@ def trace_side(pointers, z, begins, lengths, path):
                 path[begins[c] + t] = z[c]
                 if t > 0:
                     z[c] = pointers[t, z[c], c]
+
+
+@njit(cache=True, nogil=True)
+def mend_side(pointers, z, links, begins, lengths, path):
+    """Paths of lanes that follow one another, the last of which ends in z.
+
+    Each has been traced from another state perhaps; that is undone until the two meet.
+    links (w, k): from the first state of a lane to the last of the one before, which
+    is returned for the first lane.
+    """
+    for c in range(len(begins) - 1, -1, -1):
+        t = lengths[c] - 1
+        while t >= 0 and path[begins[c] + t] != z:
+            path[begins[c] + t] = z
+            z = pointers[t, z, c] if t > 0 else z
+            t -= 1
+        z = links[c, path[begins[c]]]
+    return z

@@ -39,25 +39,28 @@ class Climb:
 
 def climb(work: Climb, first, begins, lengths, *, keep=True):
     """Eq. (1) side by side: pointers, and the last scores (k, w)."""
-    from ._side_by_side import steps
     from ._viterbi import climb_side
 
-    (k, w), n = first.shape, int(lengths[0])
-    at, pointers = np.empty((n, w), np.int64), np.empty((n if keep else 1, k, w), "i1")
-    d = np.empty((k, w))
-    steps(work.index, begins, lengths, at)
-    climb_side(first, work.A, work.table, at, lengths, pointers, d)
+    n = int(lengths[0]) if keep else 1
+    pointers, d = np.empty((n, *first.shape), "i1"), np.empty(first.shape)
+    seen = work.table, work.index
+    climb_side(first, work.A, *seen, begins, lengths, pointers, d)
+    return pointers, d
+
+
+def traced(work: Climb, first, begins, lengths):
+    """`climb`, and the path of each lane from its best state."""
+    from ._viterbi import trace_side
+
+    pointers, d = climb(work, first, begins, lengths)
+    trace_side(pointers, d.argmax(axis=0), begins, lengths, work.path)
     return pointers, d
 
 
 def batch(work: Climb, begins, lengths):
     """The paths of a batch of sequences, and their scores."""
-    from ._viterbi import trace_side
-
     first = np.repeat(work.start[:, None], len(begins), axis=1)
-    pointers, d = climb(work, first, begins, lengths)
-    trace_side(pointers, d.argmax(axis=0), begins, lengths, work.path)
-    return d.max(axis=0)
+    return traced(work, first, begins, lengths)[1].max(axis=0)
 
 
 def forgotten(work: Climb, begins, n):
@@ -80,8 +83,12 @@ def forgotten(work: Climb, begins, n):
 
 
 def cut_up(work: Climb, begin, n):
-    """The path of one long sequence and its score (1,), or None."""
-    from ._viterbi import trace
+    """The path of one long sequence and its score (1,), or None.
+
+    Each block is traced from its own best state, all at the same time; what the block
+    after it says is right, and their paths soon meet.
+    """
+    from ._viterbi import mend_side
 
     begins, lengths = blocks(begin, n)
     for few in STEPS:
@@ -94,18 +101,17 @@ def cut_up(work: Climb, begin, n):
         return None
     joint = before[:, :, None] + work.A
     first = np.vstack([work.start, joint.max(axis=1)])
+    links = np.vstack([np.zeros(work.k, np.int64), joint.argmax(axis=1)])
     lane = lambda c: np.ascontiguousarray(first[c].T)
     parts = wide_tasks(
-        lambda c: climb(work, lane(c), begins[c], lengths[c]), len(begins)
+        lambda c: traced(work, lane(c), begins[c], lengths[c]), len(begins)
     )
-    ends = np.hstack([d for _, d in parts]).T
-    links, z = joint.argmax(axis=1), int(ends[-1].argmax())
-    for b in range(len(begins) - 1, -1, -1):
-        count, part = int(lengths[b]), work.path[begins[b] : begins[b] + lengths[b]]
-        pointers = parts[b // WIDE][0][:, :, b % WIDE]
-        trace(pointers, z, count - 1, 1, count, part)
-        z = int(links[b - 1, part[0]]) if b else 0
-    return ends.max(axis=1).sum()[None]  # `before` is 0 at its largest
+    z, score = int(parts[-1][1][:, -1].argmax()), 0.0
+    for i in range(len(parts) - 1, -1, -1):
+        c, (pointers, d) = slice(i * WIDE, (i + 1) * WIDE), parts[i]
+        z = mend_side(pointers, z, links[c], begins[c], lengths[c], work.path)
+        score += d.max(axis=0).sum()  # `before` is 0 at its largest
+    return np.array([score])
 
 
 def group(work: Climb, begin, ends):

@@ -12,10 +12,11 @@ Gaussian columns G, b = k + p of them, and an orthonormal basis of
 then the best approximation to the eigenvectors of C inside it (Rayleigh-Ritz). Keeping
 every power costs the same products as keeping only the last, as subspace iteration
 does, and reaches the accuracy of about q^2 of its rounds. C being symmetric, a new
-block meets only the two before it; what rounding leaves against the others is cleared
-once more. A column that vanishes (the space is exhausted, or the rank is small) is
-replaced by a random one, so the basis stays orthonormal. Powers end early once the k Ritz pairs (t_j, y_j) have settled, judged by
-the share of S_1^2 + ... + S_k^2 that may still be missing,
+block meets only the two before it, by products that are known already; what rounding
+leaves against the others is cleared where there is any. A column that vanishes (the
+space is exhausted, or the rank is small) is replaced by a random one, so the basis
+stays orthonormal. Powers end early once the k Ritz pairs (t_j, y_j) have settled,
+judged by the share of S_1^2 + ... + S_k^2 that may still be missing,
 
     sum_j |C y_j - t_j y_j|^2  <=  tol (t_k - t_k+1) (t_1 + ... + t_k),          (3)
 
@@ -87,7 +88,7 @@ class Product:
         if self.parts:
             Y = np.concatenate(over(self.parts, lambda x, cut: x @ V))
         else:
-            Y = self.X @ V if is_foreign(V) else self.data.map(lambda x: x @ V)
+            Y = self.X @ V if is_foreign(V) else self.data.map(lambda x: thin(x, V))
         return Y if self.m is None else Y - self.m @ V
 
     def back(self, U):
@@ -100,7 +101,7 @@ class Product:
             Y = self.X.T @ U
         else:
             n, d = self.shape
-            Y = Rows(self.X.T, block=block_of(self.X, d, n)).map(lambda x: x @ U)
+            Y = Rows(self.X.T, block=block_of(self.X, d, n)).map(lambda x: thin(x, U))
         if self.m is None:
             return Y
         return Y - self.m[:, None] * namespace(U).sum(U, axis=0)
@@ -142,6 +143,11 @@ class Product:
         return out if m is None else out[0] - out[1]
 
 
+def thin(x, V):
+    """x V for few columns V, which BLAS is quicker to find as (V^T x^T)^T."""
+    return (V.T @ x.T).T
+
+
 def parts(X):
     """Blocks of rows of a CSR matrix, which share its memory, each with its slice."""
     n, d = X.shape
@@ -178,13 +184,13 @@ def basis(A: Product, k, b, q, rng, tol):
         V = asarray(np.eye(s), like=A.like)
         return V, ritz(A.square(V))
     small = 1e3 * float(xp.finfo(A.like.dtype).eps)
-    V = xp.linalg.qr(draw(b))[0]
+    V = tidy(tidy(draw(b))[0])[0]
     last = A.square(V)
     T = xp.matrix_transpose(V) @ last
     size, pairs = float(xp.max(xp.abs(last))), ritz(T)
     for _ in range(q):
-        recent = V[:, max(int(V.shape[1]) - 2 * b, 0) :]
-        Q, R = xp.linalg.qr(clear(last, recent))
+        recent = slice(max(int(V.shape[1]) - 2 * b, 0), None)
+        Q, R = factors(last - V[:, recent] @ T[recent, -b:])
         if settled(R, pairs, k, tol):
             break
         weak = xp.abs(xp.linalg.diagonal(R)) <= small * size
@@ -193,7 +199,10 @@ def basis(A: Product, k, b, q, rng, tol):
             Q = xp.linalg.qr(clear(xp.where(weak[None, :], draw(b), Q), V))[0]
             Q = xp.linalg.qr(clear(Q, V))[0]
         else:
-            Q = tidy(clear(Q, V))[0]
+            rest = xp.matrix_transpose(V) @ Q
+            some = float(xp.max(xp.abs(rest))) > small
+            Q, more = tidy(Q - V @ rest if some else Q)
+            R = more @ R
         last = A.square(Q)
         side = xp.matrix_transpose(V) @ last if fresh else under(R, V)
         V = xp.concat([V, Q], axis=1)
@@ -249,9 +258,9 @@ def truncated_svd(
         Most powers q of eq. (2); "auto" is 5, or 4 for k of a tenth of the shorter
         side or more.
     oversample : int
-        p, columns beyond k.
+        p, columns beyond k; a few more if that makes a better block.
     tol : float, optional
-        Of eq. (3); 0 takes every power. None is 1e-12, or 1e-7 in single precision.
+        Of eq. (3); 0 takes every power. None is 1e-10, or 1e-7 in single precision.
     left : bool
         Whether U is wanted. Without it a pass is saved, and singular values below
         S_1 sqrt(eps) have no digits.
@@ -269,10 +278,17 @@ def truncated_svd(
         n_iter = 5 if k < 0.1 * min(n, d) else 4
     A = Product(X, center)
     if tol is None:
-        tol = 1e-12 if float(namespace(A.like).finfo(A.like.dtype).eps) < 1e-8 else 1e-7
+        tol = 1e-10 if float(namespace(A.like).finfo(A.like.dtype).eps) < 1e-8 else 1e-7
     # one thread for what is thin: products run on threads of ours, block by block
     with nullcontext() if is_foreign(A.like) else threads.single_blas():
-        return found(A, k, min(k + oversample, n, d), n_iter, rng, tol, left)
+        b = k + oversample if A.parts else full(k + oversample)
+        return found(A, k, min(b, n, d), n_iter, rng, tol, left)
+
+
+def full(b):
+    """b, or the next multiple of 16 if that is near: products take no longer then."""
+    more = -(-b // 16) * 16
+    return more if more <= 1.15 * b else b
 
 
 def found(A, k, b, q, rng, tol, left) -> SVD:
@@ -309,8 +325,18 @@ def thin_svd(Y) -> SVD:
     return SVD(U @ P, S, Wt)
 
 
+def factors(W):
+    """Q, nearly orthonormal, and R of W, by its Gram matrix where that has digits."""
+    xp = namespace(W)
+    values = xp.linalg.eigvalsh(xp.matrix_transpose(W) @ W)
+    eps = float(xp.finfo(W.dtype).eps)
+    if float(values[0]) > 1e4 * eps * float(values[-1]):
+        return tidy(W)
+    return xp.linalg.qr(W)
+
+
 def tidy(U):
-    """Q and R of U, nearly orthonormal, by the Cholesky factor of its Gram matrix."""
+    """Q and R of U, well conditioned, by the Cholesky factor of its Gram matrix."""
     xp = namespace(U)
     L = xp.linalg.cholesky(xp.matrix_transpose(U) @ U)
     inverse = xp.linalg.inv(L)

@@ -53,9 +53,10 @@ class State(NamedTuple):
 
 def logcosh(U, alpha=1.0):
     """g and the mean of g' over rows; U is overwritten."""
-    U *= alpha
+    if alpha != 1:
+        U *= alpha
     np.tanh(U, out=U)
-    return U, alpha * (1 - np.mean(U * U, axis=0))
+    return U, alpha * (1 - np.einsum("ij,ij->j", U, U) / len(U))
 
 
 def exp(U):
@@ -201,9 +202,10 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
 
     def fit_transform(self, X, y=None):
         """`fit`, then the sources of the same rows."""
-        return self._run(X)
+        return self._sources(self._run(X))
 
     def _run(self, X):
+        """Find and store the components; X as checked."""
         X, _ = self._begin(X, ensure_min_samples=2)
         only_arrays(X, "FastICA")
         g = self._contrast()
@@ -230,9 +232,10 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
             X=X,
         )
         W = result.state.W
-        S = Z @ W.T
         if self.whiten == "unit-variance":
-            size = np.std(S, axis=0, keepdims=True).T
+            S = Z @ W.T
+            S -= np.mean(S, axis=0)
+            size = np.sqrt(np.einsum("ij,ij->j", S, S) / n)[:, None]
             W = W / np.where(size > 0, size, 1)  # rows may not differ at all
         elif K is not None:  # as scikit-learn: variance 1 / n
             W = W / np.sqrt(n)
@@ -246,7 +249,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
                 (K / np.sqrt(n)).astype(X.dtype),
             )
         self.mixing_ = scipy.linalg.pinv(self.components_, check_finite=False)
-        return self._sources(X)
+        return X
 
     def _contrast(self):
         args = self.fun_args or {}
@@ -279,7 +282,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
             V, squares = E[:, ::-1].T[:k], np.maximum(values[::-1][:k], 0.0)
         least = 10 * np.finfo(float).eps * float(squares[0])
         least = least if least > 1e-280 else 1.0  # rows that do not differ
-        V = flip(None, V)[1]
+        V = V * np.where(V[:, :1] < 0, -1.0, 1.0)  # a start means the same everywhere
         return m, V * np.sqrt(n / np.maximum(squares, least))[:, None]
 
     def _start(self, k, dtype):

@@ -80,6 +80,8 @@ def moments(X) -> Moments:
 def center(X) -> Moments:
     """m of eq. (1) and the trace of S."""
     data, n = blocks_of(X), int(X.shape[0])
+    if sp.issparse(X):  # stored entries are one block
+        data = rows(X, block=n)
     s = near_mean(data, X)
 
     def stats(x):

@@ -16,8 +16,9 @@ the same on H. At the end W is made to fit H, as `transform` does. "mu" multipli
 
 The objective comes from products that are there already,
 D = 1/2 |X|^2 - <X^T W, H^T> + 1/2 <W^T W, H H^T>. Stopping is by the violation of the
-first sweeps, relative to the first turn, for "cd"; by the fall of sqrt(2 D), relative
-to the start, for "mu".
+first sweeps, relative to the first turn, for "cd" (against tol / 2: rows that were
+swept several times violate less); by the fall of sqrt(2 D), relative to the start, for
+"mu".
 
 Cost      4 n d k a turn (stored entries in place of n d), plus (n + d) k^2 a sweep
 Memory    (n + d) k beyond X
@@ -116,7 +117,7 @@ class Data(NamedTuple):
 
     def back(self, W):
         """X^T W."""
-        return self.product.back(W) if sp.issparse(self.X) else self.X.T @ W
+        return self.product.back(W)
 
 
 def prepared(X) -> Data:
@@ -159,7 +160,7 @@ def factorize(X, W, H, s, b, solver, rng, *, max_iter, tol, shuffle, task=SILENT
             if tol > 0 and new.violation <= new.rounding:
                 return 0.0
             size = max(first[0], 1e-8 * data.power)  # a start may be perfect
-            return new.violation / size if size > 0 else 0.0
+            return 2 * new.violation / size if size > 0 else 0.0
         if len(first) == 1:
             return np.inf
         fall = old.violation - new.violation

@@ -43,22 +43,36 @@ def exponent(b):
     return 1 / (2 - b) if b < 1 else 1 / (b - 1) if b > 2 else 1.0
 
 
-def parts(x, w, H, b):
-    """Y^(b-2) X and Y^(b-1) of one block, and its divergence; H is (d, k)."""
+def measured(x, w, H, b):
+    """The divergence of one block; H is (d, k)."""
     if sp.issparse(x) and b == 1:
         y = np.maximum(at_entries(w, H, x.indptr, x.indices), TINY)
         stored = xlogy(x.data, np.maximum(x.data, TINY) / y) - x.data
-        D = float(np.sum(stored)) + float(w.sum(axis=0) @ H.sum(axis=0))
-        return type(x)((x.data / y, x.indices, x.indptr), shape=x.shape), None, D
+        return float(np.sum(stored)) + float(w.sum(axis=0) @ H.sum(axis=0))
     x = x.toarray() if sp.issparse(x) else x
-    Y = np.maximum(w @ H.T, TINY)
-    D = divergence(x, Y, b)
-    if b == 2:
-        return x, Y, D
+    return divergence(x, w @ H.T, b)
+
+
+def parts(x, w, H, b):
+    """Y^(b-2) X and Y^(b-1) of one block (None for b = 1); H is (d, k)."""
+    if sp.issparse(x) and b == 1:
+        y = np.maximum(at_entries(w, H, x.indptr, x.indices), TINY)
+        return type(x)((x.data / y, x.indices, x.indptr), shape=x.shape), None
+    x = x.toarray() if sp.issparse(x) else x
+    Y = w @ H.T
+    np.maximum(Y, TINY, out=Y)
     if b == 1:
-        return x / Y, None, D
+        return np.divide(x, Y, out=Y), None
     low = Y ** (b - 2)
-    return x * low, low * Y, D
+    return x * low, low * Y
+
+
+def quick(x, A):
+    """sum x log(x/y) - x over one block, for b = 1, from A = X / Y."""
+    x, A = (x.data, A.data) if sp.issparse(x) else (x, A)
+    logs = np.log(np.maximum(A, TINY))  # 0 log 0 = 0
+    logs *= x
+    return float(np.sum(logs, dtype=float)) - float(np.sum(x, dtype=float))
 
 
 def total(X, W, H, b):
@@ -70,7 +84,7 @@ def total(X, W, H, b):
         D = power - float(np.vdot(X @ H, W)) + grams
         if 1e-6 * power < D:  # else too few digits are left
             return D
-    return rows(X, W).sum(lambda x, w: parts(x, w, H, b)[2])
+    return rows(X, W).sum(lambda x, w: measured(x, w, H, b))
 
 
 def update(W, top, bottom, l1, l2, b):
@@ -87,7 +101,7 @@ def update_rows(X, W, H, b, l1, l2):
         return update(W, X @ H, W @ (H.T @ H), l1, l2, b).astype(W.dtype)
 
     def stats(x, w):
-        A, B, _ = parts(x, w, H, b)
+        A, B = parts(x, w, H, b)
         bottom = H.sum(axis=0)[None, :] if B is None else B @ H
         return update(w, A @ H, bottom, l1, l2, b).astype(w.dtype)
 
@@ -96,13 +110,19 @@ def update_rows(X, W, H, b, l1, l2):
 
 def update_columns(X, W, H, b, l1, l2):
     """The new H (d, k), and the divergence before it."""
+    if b == 2:
+        new = update(H, (W.T @ X).T, H @ (W.T @ W), l1, l2, b)
+        return new.astype(H.dtype), total(X, W, H, b)
 
     def stats(x, w):
-        A, B, D = parts(x, w, H, b)
-        low = np.zeros((1, w.shape[1])) if B is None else B.T @ w
-        return A.T @ w, low, D
+        A, B = parts(x, w, H, b)
+        top = A.T @ w if sp.issparse(A) else (w.T @ A).T
+        if b == 1:
+            return top, np.zeros((1, w.shape[1])), quick(x, A)
+        return top, B.T @ w, measured(x, w, H, b)
 
     top, bottom, D = rows(X, W).sum(stats)
     if b == 1:
         bottom = W.sum(axis=0)[None, :]
+        D += float(bottom[0].astype(float) @ H.sum(axis=0, dtype=float))  # sum y
     return update(H, top, bottom, l1, l2, b).astype(H.dtype), D

@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from ..core.random import rng_from
 from .findings import Finding, finding
@@ -200,6 +199,8 @@ def agreement(look):
 
     For numbers: where it is nearer to y than the middle row. Also its score alone.
     """
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
     X, y, j, folds, models, _ = look
     v = numbers(column(X, j))[:, None]
     classes = is_classifier(models[0])

@@ -208,7 +208,9 @@ def collect(X, R, c, s, rotate, W, kind, m):
     for start in range(0, n, BLOCK):
         rows = min(BLOCK, n - start)
         fill(X[start : start + rows], c, s, rotate, W, kind, V, F)
-        P[:rows] = R[start : start + rows]
+        for i in range(rows):  # a slice from a slice takes seconds to compile
+            for j in range(k):
+                P[i, j] = R[start + i, j]
         P[rows:] = 0.0
         np.dot(F, P, part)
         S += part

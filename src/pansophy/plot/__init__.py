@@ -7,7 +7,6 @@ and gives the axes back.
 from ..linear_model.predictive import plot_band as predictive_band
 from .bias_variance import bias_variance
 from .biplot import biplot
-from .boundary import decision_boundary
 from .calibration import calibration
 from .concentration import concentration
 from .confusion import confusion
@@ -76,7 +75,6 @@ __all__ = [
     "biplot",
     "covariance_ellipses",
     "dbscan",
-    "decision_boundary",
     "dendrogram",
     "descent_path",
     "embedding",

@@ -9,8 +9,8 @@ ROWS = 1000  # shown at most
 DEPTHS = (0.42, 0.2, 0.3, 0.5, 0.25, 0.12)  # told apart in grey as well
 
 
-def label_grid(model, limits, *, resolution=200, at=None, columns=(0, 1)):
-    """Answers on a grid over two columns: (labels (r, r), x values, y values).
+def over_grid(ask, limits, *, resolution=200, at=None, columns=(0, 1)):
+    """Answers on a grid over two columns: (answers (r, r), x values, y values).
 
     `at` holds the values of all columns where there are more than two.
     """
@@ -21,7 +21,7 @@ def label_grid(model, limits, *, resolution=200, at=None, columns=(0, 1)):
         full = np.tile(np.asarray(at, float), (len(grid), 1))
         full[:, list(columns)] = grid
         grid = full
-    return np.asarray(model.predict(grid)).reshape(A.shape), a, b
+    return np.asarray(ask(grid)).reshape(A.shape), a, b
 
 
 @styled
@@ -34,6 +34,7 @@ def decision_regions(
     names=None,
     bounds=None,
     resolution=200,
+    margins=False,
     limit=None,
     ax=None,
 ):
@@ -51,6 +52,8 @@ def decision_regions(
     bounds : pairs (low, high) of both axes; None fits the rows
     resolution : int
         Points per axis at which the model is asked.
+    margins : bool
+        Whether to draw where the `decision_function` of two classes is -1 and 1.
     limit : int, optional
         Most rows shown; None is 1000.
     ax : matplotlib axes, optional
@@ -77,13 +80,16 @@ def decision_regions(
     at = None if X.shape[1] == 2 else np.nanmedian(X, axis=0)
     plane = X[:, [i, j]]
     limits = frame(plane[np.isfinite(plane).all(axis=1)], bounds)
-    grid, a, b = label_grid(
-        model, limits, resolution=resolution, at=at, columns=columns
-    )
+    how = {"resolution": resolution, "at": at, "columns": columns}
+    grid, a, b = over_grid(model.predict, limits, **how)
     y = None if y is None else np.asarray(y)
     labels = np.unique(grid if y is None else np.concatenate([grid.ravel(), y.ravel()]))
     ax = axes(ax)
     paint(ax, np.searchsorted(labels, grid), a, b, len(labels))
+    if margins:
+        F, a, b = over_grid(model.decision_function, limits, **how)
+        dashed = {"colors": "0.3", "linestyles": "--", "linewidths": 1.0}
+        ax.contour(a, b, F, levels=[-1, 1], **dashed)
     scatter(
         ax, plane[: limit or ROWS], None if y is None else y[: limit or ROWS], labels
     )

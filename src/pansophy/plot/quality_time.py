@@ -32,6 +32,7 @@ def quality_time(
     greater=True,
     marked=(),
     best=None,
+    limits=None,
     label="score",
     ax=None,
 ):
@@ -44,7 +45,7 @@ def quality_time(
     greater : bool
         Whether greater scores are better; otherwise the axis is turned round, so that
         the better is always higher.
-    marked, best, label : as in `score_intervals`
+    marked, best, limits, label : as in `score_intervals`
     ax : matplotlib axes, optional
 
     Returns
@@ -70,6 +71,8 @@ def quality_time(
         ax.plot(x[i], y[i], "o", color=color, mfc=full, ms=6, mew=1.6, zorder=2)
     log_axis(ax)
     ax.margins(x=0.2, y=0.1)
+    if limits is not None:
+        ax.set_ylim(*limits)
     if not greater:
         ax.invert_yaxis()
     ax.set(xlabel="seconds for one fit")

@@ -12,9 +12,11 @@ def score_intervals(
     low,
     high,
     *,
+    second=None,
     marked=(),
     best=None,
     reference=None,
+    limits=None,
     label="score",
     ax=None,
 ):
@@ -25,12 +27,15 @@ def score_intervals(
     names : sequence of m names
         The first is drawn on top.
     mean, low, high : arrays of shape (m,)
+    second : arrays (low, high), optional
+        Ends of another interval, drawn thin below the first; NaN where there is none.
     marked : names drawn in colour
         Those that cannot be told from the best, say.
     best : name, optional
         Its point is filled.
     reference : float, optional
         A score to compare with, drawn as a line.
+    limits : (low, high) of the axis, optional
     label : str
         Of the axis.
     ax : matplotlib axes, optional
@@ -57,10 +62,15 @@ def score_intervals(
         ax.plot([low[i], high[i]], [i, i], color=color, lw=2, solid_capstyle="butt")
         full = color if name == best else "white"
         ax.plot(mean[i], i, "o", color=color, mfc=full, ms=6, mew=1.6)
+        if second is not None:
+            ends = [second[0][i], second[1][i]]
+            ax.plot(ends, [i + 0.27] * 2, color=color, lw=1, alpha=0.6)
     if reference is not None:
         ax.axvline(reference, color=GREY, lw=1, ls="--")
     ax.set_yticks(range(len(names)), [short(n) for n in names])
     ax.set_ylim(len(names) - 0.4, -0.6)
+    if limits is not None:
+        ax.set_xlim(*limits)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel(short(label, 60))
     mute(ax, "x")

@@ -27,7 +27,7 @@ def finite(value):
     return value if math.isfinite(value) else None
 
 
-def predictions(model, p, level=None) -> list[dict]:
+def predictions(model, p, level=None, frame=None) -> list[dict]:
     """One object a row."""
     schema = model.schema
     if schema.task == "classification":
@@ -44,7 +44,7 @@ def predictions(model, p, level=None) -> list[dict]:
     else:
         out = [{"prediction": finite(v)} for v in p.tolist()]
     if level is not None:
-        add_level(model, p, level, out)
+        add_level(model, p, level, frame, out)
     return out
 
 
@@ -59,11 +59,12 @@ def classes(model, p) -> list[dict]:
     ]
 
 
-def add_level(model, p, level, out):
+def add_level(model, p, level, frame, out):
     """An interval or a set beside each prediction."""
     schema = model.schema
     if schema.task == "classification":
-        sets = model._promise("classification", "predict_interval").sets(p, level)
+        held = model._promise("classification", "predict_interval")
+        sets = held.sets(p, level, frame)
         for one, row in zip(out, sets):
             one["set"] = [c for c, k in zip(schema.classes, row) if k]
         return

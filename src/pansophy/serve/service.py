@@ -30,7 +30,8 @@ class Service:
         rows = await self._rows(request, self.limits.rows)
         p = await self.batcher.scores(rows)
         try:
-            out = predictions(self.model, p, level)
+            frame = None if level is None else rows.frame()
+            out = predictions(self.model, p, level, frame)
         except AttributeError as error:  # no intervals or sets for this model
             raise Refused(422, str(error)) from None
         self.requests += 1

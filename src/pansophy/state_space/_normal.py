@@ -58,7 +58,10 @@ def backward_solve(L, X):
 
 @njit(cache=True, nogil=True)
 def condition(a, P, C, S, e):
-    """Mean and covariance after seeing e = x - mu, with Cov(z, x) = C, Var x = S."""
+    """Mean and covariance after seeing e = x - mu, with Cov(z, x) = C, Var x = S.
+
+    Also whether the covariance is positive definite, and log p of what was seen.
+    """
     k, p = C.shape
     L = root(S)
     W = forward_solve(L, C.T)  # P - C S^-1 C' = P - W' W
@@ -82,7 +85,10 @@ def condition(a, P, C, S, e):
                 s -= W[q, i] * W[q, j]
             cov[i, j] = s
             cov[j, i] = s
-    return mean, cov, -0.5 * (p * LOG_2PI + power) - log_det
+    L, good = root(cov), True
+    for i in range(k):
+        good = good and L[i, i] > 0.0
+    return mean, cov, good, -0.5 * (p * LOG_2PI + power) - log_det
 
 
 @njit(cache=True, nogil=True)

@@ -40,6 +40,7 @@ Refs      [Jazwinski1970] (6); [Julier1997] [Wan2000] unscented; [Arasaratnam200
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from math import isfinite, isnan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,13 +69,11 @@ class Belief(NamedTuple):
 class Linearised(NamedTuple):
     """Moments by eq. (6)."""
 
-    def __call__(self, g, jacobian, belief, noise):
-        from ._normal import through
-
+    def __call__(self, loops, g, jacobian, belief, noise):
         a = belief.mean
         G = differences(g, a) if jacobian is None else jacobian(a)
-        G = np.ascontiguousarray(G, float)
-        return g(a[None])[0], *through(G, belief.cov, noise)
+        S, C = loops.through(G, belief.cov, noise)
+        return g(a[None])[0], S, C
 
 
 class Sigma(NamedTuple):
@@ -84,10 +83,8 @@ class Sigma(NamedTuple):
     weights: np.ndarray  # of the mean, w
     spread: np.ndarray  # of the covariance, v
 
-    def __call__(self, g, jacobian, belief, noise):
-        from ._normal import root
-
-        away = self.points @ root(belief.cov).T
+    def __call__(self, loops, g, jacobian, belief, noise):
+        away = self.points @ loops.root(belief.cov).T
         Y = g(belief.mean + away)
         mu = self.weights @ Y
         Y = Y - mu
@@ -111,15 +108,7 @@ def differences(g, a):
     """Jacobian of g at a by central differences."""
     h = STEP * np.maximum(1.0, np.abs(a))
     Y = g(np.vstack([a + np.diag(h), a - np.diag(h)]))
-    return ((Y[: len(a)] - Y[len(a) :]) / (2 * h[:, None])).T
-
-
-def mended(P):
-    """P symmetric, without negative eigenvalues."""
-    from ._normal import tidy
-
-    P, good = tidy(P)
-    return P if good else positive(P)
+    return np.ascontiguousarray(((Y[: len(a)] - Y[len(a) :]) / (2 * h[:, None])).T)
 
 
 class GaussianFilter(NamedTuple):
@@ -132,47 +121,49 @@ class GaussianFilter(NamedTuple):
     Q: np.ndarray
     R: np.ndarray
     moments: Any
-    n_iter: int = 1  # times an update is linearised
+    n_iter: int  # times an update is linearised
+    loops: Any  # `_normal.py`: looked up once, not at every step
 
     def predict(self, belief):
         t = belief.t + 1
         J = None if self.f_jacobian is None else (lambda z: self.f_jacobian(z, t))
-        mu, S, C = self.moments(lambda Z: self.f(Z, t), J, belief, self.Q)
-        return Belief(mu, mended(S), C, t)
+        f = lambda Z: self.f(Z, t)
+        mu, S, C = self.moments(self.loops, f, J, belief, self.Q)
+        return Belief(mu, self.mended(S), C, t)
+
+    def mended(self, P):
+        """P symmetric, without negative eigenvalues."""
+        P, good = self.loops.tidy(P)
+        return P if good else positive(P)
 
     def update(self, belief, x):
-        from ._normal import condition, gain
-
         a, P, cross, t = belief
-        gaps, R = np.isnan(x), self.R
-        g, J = (lambda Z: self.h(Z, t)), None
+        g, J, R = (lambda Z: self.h(Z, t)), None, self.R
         if self.h_jacobian is not None:
             J = lambda z: self.h_jacobian(z, t)
-        if gaps.any():
-            here = ~gaps
+        if isnan(sum(x.tolist())):  # quicker than an array of answers
+            here = ~np.isnan(x)
             if not here.any():
                 return belief, 0.0
             x, R = x[here], np.ascontiguousarray(R[here][:, here])
             g = lambda Z: self.h(Z, t)[:, here]
             if (whole := J) is not None:
                 J = lambda z: whole(z)[here]
-        at, cov, loglik = a, P, 0.0
+        at, cov, good, loglik = a, P, True, 0.0
         for i in range(self.n_iter):
-            mu, S, C = self.moments(g, J, belief._replace(mean=at), R)
+            mu, S, C = self.moments(self.loops, g, J, belief, R)
             e = x - mu
             if i:  # what the function gives at a, seen from where it was taken
-                e = e - gain(P, C) @ (a - at)
-            at, cov, found = condition(a, P, C, S, e)
-            loglik = loglik if i else found
-        return Belief(at, mended(cov), cross, t), loglik
+                e = e - self.loops.gain(P, C) @ (a - at)
+            at, cov, good, found = self.loops.condition(a, P, C, S, e)
+            loglik, belief = loglik if i else found, Belief(at, P)
+        return Belief(at, cov if good else positive(cov), cross, t), loglik
 
     def reverse(self, filtered, predicted, smoothed):
-        from ._normal import gain
-
-        J = gain(predicted.cov, np.ascontiguousarray(predicted.cross.T))
+        J = self.loops.gain(predicted.cov, np.ascontiguousarray(predicted.cross.T))
         mean = filtered.mean + J @ (smoothed.mean - predicted.mean)
         cov = filtered.cov + J @ (smoothed.cov - predicted.cov) @ J.T
-        return Belief(mean, mended(cov), filtered.cross, filtered.t)
+        return Belief(mean, self.mended(cov), filtered.cross, filtered.t)
 
 
 def square(value, k, name):
@@ -192,6 +183,8 @@ class AbstractNonlinear(Estimator):
         """The way to eq. (3) for k states."""
 
     def _member(self, X, inputs):
+        from . import _normal as loops
+
         check_params(self)
         m = np.atleast_1d(np.asarray(self.initial_state_mean, dtype=float))
         k = len(m)
@@ -207,7 +200,7 @@ class AbstractNonlinear(Estimator):
         Jf = jacobian_of(getattr(self, "transition_jacobian", None), inputs)
         Jh = jacobian_of(getattr(self, "observe_jacobian", None), inputs)
         n_iter = getattr(self, "n_updates", 1)
-        member = GaussianFilter(f, h, Jf, Jh, Q, R, self._moments(k), n_iter)
+        member = GaussianFilter(f, h, Jf, Jh, Q, R, self._moments(k), n_iter, loops)
         return member, Belief(m, P)
 
     def _width(self, inputs):
@@ -262,17 +255,18 @@ class AbstractNonlinear(Estimator):
 
 def over_rows(g, inputs, batched, size, name):
     """g as a function of states (m, k) and the step, whose numbers are checked."""
-    more = lambda t: () if inputs is None else (inputs[t],)
 
     def rows(Z, t):
+        u = () if inputs is None else (inputs[t],)
         if batched:
-            Y = np.asarray(g(Z, *more(t)), dtype=float)
+            Y = np.asarray(g(Z, *u), dtype=float)
+        elif len(Z) == 1:
+            Y = np.array(g(Z[0], *u), dtype=float).reshape(1, -1)
         else:
-            u = more(t)
             Y = np.array([g(z, *u) for z in Z], dtype=float).reshape(len(Z), -1)
         if Y.shape != (len(Z), size):
             raise ValueError(f"{name} must give {size} numbers, got {Y.shape[1:]}.")
-        if not np.isfinite(Y.sum()):
+        if not isfinite(np.add.reduce(Y, axis=None)):
             raise ValueError(f"{name} gave numbers that are not finite at step {t}.")
         return Y
 
@@ -283,9 +277,13 @@ def jacobian_of(J, inputs):
     """A derivative as a function of one state and the step."""
     if J is None:
         return None
-    if inputs is None:
-        return lambda z, t: np.atleast_2d(J(z))
-    return lambda z, t: np.atleast_2d(J(z, inputs[t]))
+
+    def slope(z, t):
+        G = J(z) if inputs is None else J(z, inputs[t])
+        G = np.ascontiguousarray(G, dtype=float)
+        return G if G.ndim > 1 else G.reshape(1, -1)
+
+    return slope
 
 
 Given = Matrix | Words | Positive | NonNegative

@@ -8,6 +8,7 @@ from ..distributions.covariance import SHAPES
 from ..params import Rule
 
 ROWS = 10_000  # rows that k-means looks at, at equal distances
+TURNS = 30  # of k-means, from each of its starts
 
 
 def letters(allowed: str) -> Rule:
@@ -29,19 +30,25 @@ def filled(X):
 
 
 def centres(X, k: int, rng) -> np.ndarray:
-    """k centres (k, d) by k-means; rows again where there are too few different."""
-    from ..cluster.kmeans import KMeans
+    """k centres (k, d) by k-means; rows again where there are too few different.
+
+    SciPy's plain k-means does for a start, and has nothing to compile.
+    """
+    from scipy.cluster.vq import kmeans2, vq
 
     X = filled(X)
     X = X[np.unique(np.linspace(0, len(X) - 1, min(len(X), ROWS)).astype(np.int64))]
     different = np.unique(X, axis=0)
     if len(different) <= k:
         return different[np.arange(k) % len(different)]
+    best, least = different[:k], np.inf
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a start need not be settled
-        n_init = 10 if len(X) * k <= 50_000 else 3
-        model = KMeans(k, n_init=n_init, random_state=rng).fit(X)
-    return np.asarray(model.cluster_centers_, float)
+        warnings.simplefilter("ignore")  # a start may have a centre without rows
+        for _ in range(10 if len(X) * k <= 50_000 else 3):
+            C, _ = kmeans2(X, k, TURNS, minit="++", seed=rng)
+            cost = np.sum(vq(X, C)[1] ** 2)
+            best, least = (C, cost) if cost < least else (best, least)
+    return best
 
 
 def covariance(X, floor: float) -> np.ndarray:

@@ -7,6 +7,7 @@ seconds since 1970. Whatever is learned (means, encodings, vocabularies) is lear
 from the rows of a training part by `Preparation`.
 """
 
+import zlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,3 +40,28 @@ class Frame:
         return Frame(
             self.values[where], tuple(t.take(pa.array(where)) for t in self.texts)
         )
+
+    def digits(self) -> np.ndarray:
+        """A number in [0, 1) for each row: a fixed one, as good as drawn at random.
+
+        The same for the same row in any frame; values count to seven digits.
+        """
+        h = np.zeros(len(self), dtype=np.uint64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            V = np.where(np.isnan(self.values), np.nan, self.values) + 0.0  # one NaN, 0
+            bits = np.ascontiguousarray(V, dtype=np.float32).view(np.uint32)
+            for column in bits.T:
+                h = stirred(h ^ column)
+            for text in self.texts:
+                said = (0 if t is None else zlib.crc32(t.encode()) + 1
+                        for t in text.to_pylist())  # fmt: skip
+                h = stirred(h ^ np.fromiter(said, np.uint64, len(self)))
+        return (h >> np.uint64(11)) * 2.0**-53
+
+
+def stirred(h):
+    """Every bit of 64 made to depend on all others (the steps of SplitMix64)."""
+    h = h + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        h = (h ^ (h >> np.uint64(shift))) * np.uint64(factor)
+    return h ^ (h >> np.uint64(31))

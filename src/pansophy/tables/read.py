@@ -110,9 +110,14 @@ def from_frame(source) -> pa.Table:
         frame = frame.collect()
     if not frame.implementation.is_pandas_like():
         return frame.to_arrow()
-    native = nw.to_native(frame)  # column by column: no index, and names may be numbers
+    native = nw.to_native(frame)  # column by column, since names may be numbers
     names = [str(n) for n in native.columns]
     arrays = [from_values(native.iloc[:, j], n) for j, n in enumerate(names)]
+    for level in native.index.names:  # an index that has a name is a column too
+        if level is not None and str(level) not in names:
+            values = native.index.get_level_values(level)
+            names.append(str(level))
+            arrays.append(from_values(values, level))
     return pa.Table.from_arrays(arrays, names=names)
 
 

@@ -101,7 +101,7 @@ class Schema:
         return y
 
     def weights(self, table) -> np.ndarray | None:
-        """The weight of each row, or None."""
+        """The weight of each row, or None; a piece of a table may have none above 0."""
         if self.weight is None:
             return None
         w = self._numbers(table, self.weight, "weights")
@@ -109,8 +109,6 @@ class Schema:
             raise TableError(
                 f"Weight {self.weight!r} has a negative value {w.min():g}."
             )
-        if w.max() == 0:
-            raise TableError(f"Weight {self.weight!r} is 0 in every row.")
         return w
 
     def groups(self, table) -> np.ndarray | None:
@@ -229,18 +227,19 @@ def infer(
         Roles of columns for which the found one is wrong; a list of levels makes an
         ordinal with that order.
     """
-    ignore = [ignore] if isinstance(ignore, str) else list(ignore)
-    asked = [target] if isinstance(target, str) else list(target or ())
+    target, group, time, weight = map(targets.text_name, (target, group, time, weight))
+    ignore, asked = targets.names_of(ignore), targets.names_of(target)
+    roles = {targets.text_name(n): r for n, r in (roles or {}).items()}
     kept = {"group": group, "weight": weight}
     named = [n for n in (group, time, weight) if n is not None]
     check_size(table, target)
-    need(table, [*asked, *named, *ignore, *(roles or {})])
-    for name in [*named, *ignore, *(roles or {})]:
+    need(table, [*asked, *named, *ignore, *roles])
+    for name in [*named, *ignore, *roles]:
         if name in asked:
             raise TableError(f"Column {name!r} is the target and cannot be more.")
     found = targets.find_target(table, target, task)
     roles = {
-        **(roles or {}),
+        **roles,
         **dict.fromkeys(ignore, "ignore"),
         **{n: role for role, n in kept.items() if n is not None},
     }
@@ -255,8 +254,16 @@ def infer(
         group, time, weight, found.form,
     )  # fmt: skip
     check_use(schema)
-    schema.weights(table), schema.groups(table), schema.times(table)
+    some_weight(schema, table), schema.groups(table), schema.times(table)
     return schema
+
+
+def some_weight(schema, table) -> np.ndarray | None:
+    """The weights of a whole table, which cannot all be 0."""
+    w = schema.weights(table)
+    if w is not None and not w.any():
+        raise TableError(f"Weight {schema.weight!r} is 0 in every row.")
+    return w
 
 
 def check_size(table, target):

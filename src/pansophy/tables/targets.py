@@ -1,10 +1,11 @@
 """What is to be predicted: a class, a number, a count, or several labels.
 
 The rule of `detect_task`. No target: unsupervised. Texts, categories, true and false:
-classification. Whole numbers with at most `FEW` different values: classification.
-More whole numbers from 0 up, small (median at most `SMALL`) and skewed to the right:
-a count. All other numbers: regression. A column of floating type is never turned into
-classes unless asked, even if it holds only 0.0 and 1.0; the reason then says so.
+classification. Lists: several labels. Whole numbers with at most `FEW` different
+values: classification. More whole numbers from 0 up, small (median at most `SMALL`)
+and skewed to the right: a count. All other numbers: regression. A column of floating
+type is never turned into classes unless asked, even if it holds only 0.0 and 1.0; the
+reason then says so.
 """
 
 import difflib
@@ -77,9 +78,15 @@ def detect_task(y=None, name="y") -> Task:
         return Task("classification", f"{name} holds yes/no")
     if t.is_duration(kind):
         return Task("regression", f"{name} holds lengths of time, in seconds")
+    if is_list(kind):
+        return Task("multilabel", f"{name} holds lists")
     if not values.is_number(kind):
         raise TableError(f"Column {name!r} of type {kind} cannot be a target.")
     return whole_or_not(column, "numbers", name, floating=not t.is_integer(kind))
+
+
+def is_list(kind) -> bool:
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind)
 
 
 def as_column(y, name) -> pa.ChunkedArray:
@@ -141,6 +148,20 @@ def need(table, names):
             raise TableError(near(name, table.column_names))
 
 
+def text_name(name):
+    """Names of columns are texts in a table, also those that a dataframe numbers."""
+    whole = isinstance(name, int | np.integer) and not isinstance(name, bool)
+    return str(name) if whole else name
+
+
+def names_of(named) -> list[str]:
+    """One name, several or none (None) as a list."""
+    named = text_name(named)
+    if named is None:
+        return []
+    return [named] if isinstance(named, str) else [text_name(n) for n in named]
+
+
 def find_target(table, target, task) -> Target:
     """Task, classes and labels of one target column, or of several."""
     if target is None:
@@ -153,11 +174,11 @@ def find_target(table, target, task) -> Target:
     column = table.column(target)
     if len(column.drop_null()) == 0:
         raise TableError(f"Column {target!r} is empty.")
-    if task == "multilabel":
-        return listed_labels(column, target)
     why = "as asked"
     if task == "auto":
         task, why = detect_task(column, target)
+    if task == "multilabel":
+        return listed_labels(column, target, why)
     if task == "classification":
         return Target(task, why, classes_of(column, target, table.num_rows))
     return numbers_target(column, target, task, why)
@@ -178,9 +199,9 @@ def several(table, labels, task) -> Target:
     return Target("multilabel", "several targets of yes and no", (), labels)
 
 
-def listed_labels(column, name) -> Target:
+def listed_labels(column, name, why="as asked") -> Target:
     """Labels in one column: lists, or texts with a separator."""
-    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+    if is_list(column.type):
         form, parts = "list", pc.list_flatten(column)
     elif values.is_text(column.type):
         texts = values.texts(column, name)
@@ -196,7 +217,7 @@ def listed_labels(column, name) -> Target:
     labels = tuple(v for v in sorted(set(parts.to_pylist()) - {None, ""}))
     if len(labels) < 2:
         raise TableError(f"Column {name!r} has fewer than two labels.")
-    return Target("multilabel", "as asked", (), labels, form)
+    return Target("multilabel", why, (), labels, form)
 
 
 def classes_of(column, name, n) -> tuple:

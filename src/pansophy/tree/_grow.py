@@ -87,7 +87,7 @@ SAME = 1e-10  # gains closer than this share of the most that can be gained are 
 
 
 @njit(**INNER)
-def open_node(P, lists, t0, y, w, node, N, R, medians, rare):
+def open_node(P, lists, t0, y, w, node, N, R, spare, medians, rare):
     """Sums (unless known) and impurity of a node, and whether it may be split."""
     start, stop, W, r = N[node, START], N[node, STOP], 0.0, R[node]
     if medians is not None:
@@ -101,7 +101,7 @@ def open_node(P, lists, t0, y, w, node, N, R, medians, rare):
         r[IMPURITY], r[BASE], r[WEIGHT] = acc / (W * P.m), acc, W
     else:
         rows, W = lists[0], r[WEIGHT]
-        if not P.whole:
+        if spare is not None:  # the sums are not known
             r[SUMS:], W = 0.0, 0.0
             if P.one:  # sums in registers: a call per row would cost ten times that
                 acc = 0.0
@@ -158,7 +158,7 @@ def split(P, T, F, N, R, S, C, spare, p, medians, rare):
             u, v = R[p, LEFT_SUM], R[p, LEFT_WEIGHT]
             R[node, SUMS] = R[p, SUMS] - u if c else u
             R[node, WEIGHT] = R[p, WEIGHT] - v if c else v
-        open_node(P, lists, T.t0, T.y, T.w, node, N, R, medians, rare)
+        open_node(P, lists, T.t0, T.y, T.w, node, N, R, spare, medians, rare)
         if C[LEAVES] >= P.max_leaves:
             N[node, OPEN] = 0
     sign = T.meta[f, SIGN]
@@ -367,7 +367,8 @@ def grow(P, T, F, N, R, S, C, pool, queue, draw, best, sets, spare, room, H0, me
             if C[NODES] == 0:
                 C[NODES] = C[LEAVES] = 1  # the root, whose slice the caller has set
                 C[PARENT], C[FIRST], C[SECOND] = -1, 0, -1
-                open_node(P, T.lists, T.t0, T.y, T.w, C[FIRST], N, R, medians, rare)
+                open_node(P, T.lists, T.t0, T.y, T.w, C[FIRST], N, R, spare, medians,
+                          rare)  # fmt: skip
             else:
                 if C[FRONT] == 0 or C[LEAVES] >= P.max_leaves:
                     return DONE

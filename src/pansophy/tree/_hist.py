@@ -277,14 +277,14 @@ def try_codes(P, F, meta, H, n, R, key, best, top, left, T):
 
 
 @njit(**INNER)
-def search_tile(P, F, T, N, R, C, pool, draw, best, sets, t, counted, room, H0):
+def search_tile(P, F, T, N, R, C, pool, draw, best, sets, t, room, H0):
     """Tile t: histograms of the pending nodes and their best splits.
 
     The smaller child is counted; the larger one's histograms are its parent's less
-    the smaller one's where the parent's were kept. `counted`: the smaller one has
-    been, in that many parts.
+    the smaller one's where the parent's were kept. head[3]: the smaller one has been
+    counted, in that many parts.
     """
-    p, a, b, small = C[PARENT], C[FIRST], C[SECOND], 0
+    p, a, b, small, counted = C[PARENT], C[FIRST], C[SECOND], 0, F.head[3]
     if b >= 0 and N[a, STOP] - N[a, START] > N[b, STOP] - N[b, START]:
         small = 1
     f0, width = t * T.codes.shape[2], T.codes.shape[2]

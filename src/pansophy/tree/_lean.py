@@ -98,7 +98,7 @@ def search(P, F, G, u, v, key, codes, edges, meta, rows, start, line, fs, m, top
         f = fs[i]
         if top >= full:  # nothing left to gain
             break
-        if P.random:
+        if near is not None:
             top = try_random(G, edges, codes, f, rows, start, line, key ^ f, near, top,
                              choice, cut)  # fmt: skip
             continue
@@ -143,15 +143,15 @@ def push(stack, at, start, stop, depth, key, u, v, parent):
 
 
 @njit(**LOOP)
-def grow_lean(P, F, rows, codes, edges, meta, y, w, first, stack, marks, A, Q):
+def grow_lean(P, F, rows, codes, edges, meta, y, w, first, stack, marks, near, A, Q):
     """The nodes of a tree into A and Q; returns how many there are.
 
-    `first` are the key and the whole sums of the root.
+    `first` are the key and the whole sums of the root. `near` is scratch of random
+    thresholds and else None, so that either way of searching is compiled alone.
     """
     d, z, h, line, spare = P.d, F.z, F.h, F.line, F.spare[0].view(np.uint32)
     cells, room = np.zeros((256, 2), np.int64), np.zeros((4, 256))
     flat, seen = cells.reshape(-1), np.zeros(4, np.uint64)
-    near = F.spare[1].view(np.uint8)
     keys, ranks = np.empty(FEW, np.uint16), np.empty(2 * FEW, np.uint16)
     bins, lines = np.empty(256, np.int64), room.view(np.int64)
     perm, moved, fs = np.arange(d), np.empty(d, np.int64), np.empty(d, np.int64)

@@ -101,7 +101,7 @@ def gather(X, a, b, x):
     return odd
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def step(W, V, x, k, n):
     """The place of the child that lane k goes to; a leaf's is its own."""
     more = x[np.uint64(W[n]) + k] > V[n + np.uint64(1)]

@@ -115,48 +115,49 @@ def to_gather(N, C):
 
 
 @njit(**INNER)
+def following(F, k, m, alone):
+    """The piece after k (-1 at first) to work on, or -1 when all m are finished."""
+    if alone:
+        return k + 1 if k + 1 < m else -1
+    if k < 0:
+        publish(F.board, m)
+    else:
+        done(F.board)
+    k = take(F.board)
+    if k < 0:
+        settle(F.board)
+    return k
+
+
+@njit(**INNER)
 def share_search(P, F, T, N, R, C, pool, draw, best, sets, room, H0):
     """Histograms of the pending nodes, and their best splits by feature."""
     start, stop = to_gather(N, C)
     tiles, m = T.codes.shape[0], blocks(stop - start)
-    if (stop - start + 256) * P.d < LEAST or not F.hands:
-        gather(T.lists[0], start, stop, F.z, F.h, F.line)
-        for t in range(tiles):
-            search_tile(P, F, T, N, R, C, pool, draw, best, sets, t, 0, room, H0)
-        return
-    F.head[0], F.head[1], F.head[2] = GATHER, start, stop
-    if m > 1:
-        publish(F.board, m)
-        k = take(F.board)
-        while k >= 0:
-            i = start + k * BLOCK
-            gather(T.lists[0], i, min(i + BLOCK, stop), F.z, F.h, F.line)
-            done(F.board)
-            k = take(F.board)
-        settle(F.board)
-    else:
-        gather(T.lists[0], start, stop, F.z, F.h, F.line)
-    parts = 0
-    if C[SECOND] < 0 or N[C[PARENT], HIST] >= 0:  # one node is counted
-        parts = min(F.parts.shape[1], (stop - start) // BLOCK)
-    F.head[3] = parts if parts > 1 else 0
-    if F.head[3]:
-        F.head[0] = COUNT
-        publish(F.board, tiles * parts)
-        k = take(F.board)
-        while k >= 0:
+    alone = (stop - start + 256) * P.d < LEAST or not F.hands
+    F.head[0], F.head[1], F.head[2], F.head[3] = GATHER, start, stop, 0
+    k = -1
+    while True:
+        k = following(F, k, m, alone or m == 1)
+        if k < 0:
+            break
+        i = start + k * BLOCK
+        gather(T.lists[0], i, min(i + BLOCK, stop), F.z, F.h, F.line)
+    one = C[SECOND] < 0 or N[C[PARENT], HIST] >= 0  # one node is counted
+    parts = min(F.parts.shape[1], (stop - start) // BLOCK)
+    if one and parts > 1 and not alone:
+        F.head[0], F.head[3], k = COUNT, parts, -1
+        while True:
+            k = following(F, k, tiles * parts, alone)
+            if k < 0:
+                break
             count_part(P, F, T, k)
-            done(F.board)
-            k = take(F.board)
-        settle(F.board)
-    F.head[0] = TILE
-    publish(F.board, tiles)
-    t = take(F.board)
-    while t >= 0:
-        search_tile(P, F, T, N, R, C, pool, draw, best, sets, t, F.head[3], room, H0)
-        done(F.board)
-        t = take(F.board)
-    settle(F.board)
+    F.head[0], k = TILE, -1
+    while True:
+        k = following(F, k, tiles, alone)
+        if k < 0:
+            break
+        search_tile(P, F, T, N, R, C, pool, draw, best, sets, k, room, H0)
 
 
 @njit(**LOOP)
@@ -177,6 +178,5 @@ def help_out(P, F, T, N, R, C, pool, draw, best, sets, room, H0):
         elif what == COUNT:
             count_part(P, F, T, k)
         else:
-            search_tile(P, F, T, N, R, C, pool, draw, best, sets, k, F.head[3], room,
-                        H0)  # fmt: skip
+            search_tile(P, F, T, N, R, C, pool, draw, best, sets, k, room, H0)
         done(F.board)

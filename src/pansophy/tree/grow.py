@@ -124,7 +124,6 @@ class Grower:
         plan = plan._replace(unit=mean**2)
         short = lean.is_lean(plan, columns, limits, self.many)
         whole = is_whole(columns, criterion, n) and (short or not plan.random)
-        plan = plan._replace(whole=whole)
         fixed = fixed_of(table, plan, size, mass, self.keep) if whole else None
         if short and whole:
             nodes = lean.grow(plan, table, fixed, seed)

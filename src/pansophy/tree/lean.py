@@ -43,10 +43,11 @@ def grow(plan, table, fixed, seed) -> Lean:
     Q = np.empty((loops.REALS, 2 * n))
     stack = np.empty((n + 1, loops.ENTRY), np.int64)
     marks = np.zeros(-(-plan.d // 64), np.uint64)
+    near = fixed.spare[1].view(np.uint8) if plan.random else None
     codes = table.codes.reshape(table.codes.shape[:2])
     m = loops.grow_lean(
         plan, fixed, rows, codes, table.edges, table.meta, table.y, table.w,
-        (seed, fixed.sum_z, fixed.sum_h), stack, marks, A, Q
+        (seed, fixed.sum_z, fixed.sum_h), stack, marks, near, A, Q
     )  # fmt: skip
     nodes = Lean(A[:, :m], Q[:, :m])
     loops.sum_leaves(rows, table.y, table.w, *nodes)

@@ -43,7 +43,6 @@ class Plan(NamedTuple):
     random: bool
     best_first: bool
     bounded: bool  # some split may be forbidden for its weights or values
-    whole: bool  # sums are known from whole-number histograms
     keep: int
     few: int
     wide: int
@@ -113,7 +112,6 @@ def plan_of(criterion, limits, n, d, n_bytes) -> Plan:
         random=limits.random,
         best_first=best_first,
         bounded=monotone or limits.min_weight > 0,
-        whole=False,
         keep=KEEP if all_features and n_bytes else n + 1,
         few=FEW,
         wide=WIDE // 2 if best_first else WIDE,

@@ -1,0 +1,93 @@
+"""A table of rows that take no part in choosing: the ranked methods are held to it.
+
+It is read before anything is fitted, so that what does not fit is said at once; the
+methods are then fitted on all rows of the comparison, with their weights, groups and
+times, exactly as the kept model is.
+"""
+
+import numpy as np
+import pyarrow as pa
+
+from ..tables import Frame, TableError, known_rows, read_table
+from ..tables.schema import some_weight
+from .data import Data
+from .on_test import OnTest, compare_on_test
+from .run import run
+from .splits import Split, duplicate_groups
+
+
+def unseen_rows(schema, table) -> Data:
+    """The rows of a test table whose answer is known."""
+    table = read_table(table)
+    lacking = [n for n in schema.targets if n not in table.column_names]
+    if lacking:
+        raise TableError(f"The test table lacks the target {lacking[0]!r}.")
+    table = table.filter(pa.array(known_rows(table, schema.targets)))
+    if table.num_rows < 2:
+        raise TableError("The test table has fewer than two rows with a known target.")
+    try:
+        weight = None
+        if schema.weight in table.column_names:
+            weight = some_weight(schema, table)
+        return Data(schema.frame(table), schema.goal(table), weight)
+    except TableError as error:
+        raise TableError(f"Of the test table: {error}") from error
+
+
+def seen_before(data, rest) -> list[str]:
+    """A note if rows of the test table were learned from as well."""
+    both = joined(data, rest)
+    y = both.y if both.y.ndim == 2 else both.y[:, None]
+    values = np.column_stack([both.frame.values, y])
+    code = duplicate_groups(Frame(values, both.frame.texts))
+    if code is None:
+        return []
+    n = len(data)
+    again = int(np.isin(code[n:], code[:n]).sum())
+    if not again:
+        return []
+    return [
+        f"{again:,} of {len(rest):,} rows of the test table are also among the rows "
+        "compared: they flatter whatever memorises."
+    ]
+
+
+def on_test(comparison, rest, progress=None) -> OnTest:
+    """The ranked methods, fitted on all rows, compared on rows of `unseen_rows`."""
+    c = comparison
+    both, n = joined(c.data, rest), len(c.data)
+    fold = (np.arange(n), np.arange(n, n + len(rest)))
+    split = Split("test table", "as asked", [fold])
+    methods = [c.trial(row.method).method for row in c.leaderboard]
+    trials, _ = run(
+        methods, both, c.schema, c.metrics, split, c.running, None, progress
+    )
+    found = {
+        t.method.name: t.predictions[n:] for t in trials
+        if not t.failure and t.predictions is not None
+    }  # fmt: skip
+    if c.winner not in found:
+        raise TableError(f"{c.winner} did not finish on the test table.")
+    return compare_on_test(
+        rest.y, found, c.metrics[0], reference=c.winner, weights=rest.weight,
+        random_state=c.settings["seed"],
+    )  # fmt: skip
+
+
+def joined(a, b) -> Data:
+    """Rows of a, then rows of b; what only training rows need is blank for those."""
+    texts = tuple(
+        pa.concat_arrays([whole(s), whole(t)])
+        for s, t in zip(a.frame.texts, b.frame.texts)
+    )
+    frame = Frame(np.concatenate([a.frame.values, b.frame.values]), texts)
+    longer = lambda v, blank: None if v is None else np.r_[v, np.full(len(b), blank)]
+    weight = a.weight
+    if weight is not None:
+        weight = np.r_[weight, np.ones(len(b)) if b.weight is None else b.weight]
+    group, time = longer(a.group, -1), longer(a.time, np.inf)
+    return Data(frame, np.concatenate([a.y, b.y]), weight, group, time)
+
+
+def whole(texts):
+    return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
