@@ -106,7 +106,7 @@ TABLES = {
     "star98": Table(statsmodels("star98", passed), "above", NUMBER),
     "ccard": Table(statsmodels("ccard", lambda d: d), "AVGEXP", NUMBER),
     "engel": Table(statsmodels("engel", lambda d: d), "foodexp", NUMBER),
-    "randhie": Table(statsmodels("randhie", lambda d: d, 6000), "mdvis", COUNT),
+    "randhie": Table(statsmodels("randhie", lambda d: d, 3000), "mdvis", COUNT),
     "messy": Table(messy(), "quit?", CLASS),
     "synthetic 10k": Table(synthetic(10_000), "y", CLASS, 0.5),
     "synthetic 200k": Table(synthetic(), "y", CLASS),

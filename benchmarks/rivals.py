@@ -10,8 +10,8 @@ the Python given for it, with the same number of threads; FLAML and AutoGluon ge
 budget the time that ours took on the same rows just before, LazyPredict knows none.
 Answers are scored here, by one function, and held against ours by a paired bootstrap
 over the test rows, adjusted for the number of contenders. Counted as well: how often
-our interval for the kept method holds its score on the rows that judge. `--record` keeps
-what is done, one JSON line per cut, and goes on from there.
+our interval for the kept method holds its score on the rows that judge. `--record`
+keeps what is done, one JSON line per cut, and goes on from there.
 """
 
 import argparse
@@ -32,6 +32,7 @@ RIVALS = ("flaml", "autogluon", "lazypredict")
 METRIC = {"classification": "log loss", "regression": "rmse",
           "count": "poisson deviance"}  # fmt: skip
 LEAST = 5.0  # seconds of budget below which the others do not even begin
+PATIENCE = 4  # times our time, after which one that knows no budget is stopped
 OURS, BEST = "pansophy", "pansophy, best score"
 
 
@@ -51,7 +52,7 @@ def cut(table, spec, seed):
 
 
 def one_cut(name, seed, pythons, args):
-    """Every contender on one cut of one table, as a plain dict."""
+    """Every contender on one cut of one table, as a plain dict; None if ours failed."""
     import pyarrow.parquet as pq
 
     spec = TABLES[name]
@@ -68,6 +69,8 @@ def one_cut(name, seed, pythons, args):
             facts[contender] = told
             if "failed" in told:
                 print(f"  {contender}: {told['failed']}", file=sys.stderr)
+                if contender == OURS:
+                    return None
                 continue
             if contender == OURS:
                 job["budget"] = max(LEAST, told["seconds"])
@@ -83,17 +86,18 @@ def start(contender, python, folder, job, args):
     (folder / "job.json").write_text(json.dumps(job), "utf-8")
     names = ("OMP", "OPENBLAS", "MKL", "NUMBA", "LOKY")
     threads = {f"{n}_NUM_THREADS": str(job["threads"]) for n in names}
+    limit = min(args.limit, PATIENCE * job.get("budget", np.inf) + 60)
     threads["LOKY_MAX_CPU_COUNT"] = str(job["threads"])
     try:
         done = subprocess.run(
             [python, str(RUNS), contender, str(folder)], cwd=folder,
             env={**os.environ, **threads}, capture_output=True, text=True,
-            timeout=args.limit,
+            timeout=limit,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return {"failed": f"stopped after {args.limit:g} s"}
+        return {"failed": "stopped for taking too long"}
     if done.returncode:
-        return {"failed": (done.stderr.strip().splitlines() or ["no word"])[-1]}
+        return {"failed": " / ".join(done.stderr.strip().splitlines()[-3:])}
     return json.loads((folder / f"{contender}.json").read_text("utf-8"))
 
 
@@ -195,9 +199,9 @@ def counts(cuts, rivals):
     for who in rivals:
         said = [c["verdicts"][who][0] for c in cuts if who in c["verdicts"]]
         tally = ", ".join(f"{said.count(v)} {v}" for v in ("better", "tied", "worse"))
-        used = [c["facts"][who.lower()]["seconds"] / c["facts"][OURS]["seconds"]
-                for c in cuts if "seconds" in c["facts"].get(who.lower(), {})]  # fmt: skip
-        lost = [c for c in cuts if "failed" in c["facts"].get(who.lower(), {})]
+        told = [(c["facts"].get(who.lower(), {}), c["facts"][OURS]) for c in cuts]
+        used = [a["seconds"] / b["seconds"] for a, b in told if "seconds" in a]
+        lost = [a for a, _ in told if "failed" in a]
         line = f"- {who} against ours, over {len(said)} cuts: {tally}"
         line += (
             f"; it took {np.median(used):.2g} times our time (median)" if used else ""
@@ -213,11 +217,13 @@ def counts(cuts, rivals):
     out.append(
         f"- Our 95 % interval for the kept method holds its held-out score in "
         f"{sum(h['alone'] for h in inside)} of {len(cuts)} cuts, and in "
-        f"{sum(h['noise'] for h in inside)} where the noise of the test rows is allowed "
-        "for."
+        f"{sum(h['noise'] for h in inside)} where the noise of the test rows is "
+        "allowed for."
     )
-    shift = lambda key: mean([c["scores"][BEST] / key(c["facts"][OURS]) - 1
-                              for c in cuts if c["facts"][OURS]["expected"]])  # fmt: skip
+    known = [c for c in cuts if c["facts"][OURS]["expected"]]
+    shift = lambda told: mean(
+        [c["scores"][BEST] / told(c["facts"][OURS]) - 1 for c in known]
+    )
     out.append(
         "- Held-out score of the method that scored best, against what was promised: "
         f"{shift(lambda f: f['best_interval'][0]):+.1%} of its raw score, "
@@ -250,7 +256,10 @@ def main():
             if (name, seed) in known or time.perf_counter() - begun > args.stop:
                 continue
             print(f"{name}, cut {seed}", file=sys.stderr, flush=True)
-            cuts.append(one_cut(name, seed, pythons, args))
+            found = one_cut(name, seed, pythons, args)
+            if found is None:
+                continue
+            cuts.append(found)
             if args.record:
                 with open(args.record, "a", encoding="utf-8") as record:
                     record.write(json.dumps(cuts[-1]) + "\n")

@@ -59,7 +59,9 @@ def search(query, entries=None) -> list[Entry]:
     """
     entries = read() if entries is None else entries
     words = [w for w in re.split(r"[\s,]+", query.lower()) if w]
-    texts = [(e, plain(e.topic), plain(f"{e.family} {' '.join(e.names)}")) for e in entries]
+    texts = [
+        (e, plain(e.topic), plain(f"{e.family} {' '.join(e.names)}")) for e in entries
+    ]
     known = sorted({w for _, topic, rest in texts for w in f"{topic} {rest}".split()})
     scored = []
     for entry, topic, rest in texts:
@@ -79,6 +81,8 @@ def plain(text) -> str:
 def score(word, topic, rest, known) -> int:
     """3 in the topic, 1 elsewhere; the nearest known word where it is nowhere."""
     word = re.sub(r"[^a-z0-9]+", " ", word).strip()
+    if not word:  # signs alone
+        return 0
     if not any(word in w for w in known) and " " not in word:
         word = next(iter(difflib.get_close_matches(word, known, 1, 0.8)), word)
     return 3 if word in topic else 1 if word in rest else 0

@@ -1,6 +1,7 @@
 """The commands: what they print, what they write, how they fail."""
 
 import csv
+import inspect
 import io
 import json
 import os
@@ -78,6 +79,35 @@ def test_without_a_folder_a_new_one_is_made_here(table, tmp_path, monkeypatch):
     assert done.exit_code == 0 and not (tmp_path / "t-pansophy-3").exists()
 
 
+def test_every_setting_of_compare_can_be_given(table, monkeypatch):
+    seen = {}
+
+    def stop(table, target, **asked):
+        seen.update(asked, target=target)
+        raise ValueError("seen")
+
+    takes = set(inspect.signature(pansophy.compare.compare).parameters)
+    monkeypatch.setattr(pansophy.compare, "compare", stop)
+    words = ["--role", "a=b=category", "--role", "z=text", "--together", "--calibrate"]
+    words += ["--gap", 3, "--ignore", '"x,1", c', "--costs", '"a, b"=2,c=1']
+    done = call("compare", table, "-t", "y", "-t", "c", *words)
+    assert done.exit_code == 2 and "seen" in done.stderr
+    assert set(seen) == takes - {"table", "progress"}
+    assert seen["target"] == ["y", "c"] and seen["ignore"] == ["x,1", "c"]
+    assert seen["roles"] == {"a=b": "category", "z": "text"} and seen["gap"] == 3
+    assert seen["costs"] == {"a, b": 2.0, "c": 1.0}
+    assert seen["together"] is seen["calibrate"] is True
+    for bad in (["--role", "z"], ["--costs", "yes"], ["--costs", "yes=a"]):
+        done = call("compare", table, "-t", "y", *bad)
+        assert done.exit_code == 2 and "must look like" in done.stderr
+
+
+def test_the_package_runs_as_a_module():
+    words = [sys.executable, "-m", "pansophy", "--version"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("pansophy ")
+
+
 def test_rerun_is_the_same_bit_for_bit(folder):
     done = call("rerun", folder)
     assert done.exit_code == 0, done.output
@@ -127,7 +157,9 @@ def test_predict_to_the_screen_and_to_a_file(folder, table, tmp_path):
     new.write_text("c,extra,x\nnever,1,\nu,2,3.5\n")
     done = call("predict", model, new, "--out", tmp_path / "p.csv")
     assert done.exit_code == 0 and done.stdout == ""
-    assert "'extra' was not in training" in done.stderr and "2 predictions" in done.stderr
+    assert (
+        "'extra' was not in training" in done.stderr and "2 predictions" in done.stderr
+    )
     assert (tmp_path / "p.csv").read_text().splitlines()[2].startswith('"yes"')
 
 
@@ -216,8 +248,9 @@ def test_methods_finds_by_words():
     assert done.exit_code != 0  # one query: quote it
     done = call("methods", "hidden markov")
     assert done.exit_code == 0 and "CategoricalHMM" in done.stdout
-    done = call("methods", "zzzzzz")
-    assert done.exit_code == 2 and "Nothing in the catalogue" in done.stderr
+    for nothing in ("zzzzzz", "?!"):
+        done = call("methods", nothing)
+        assert done.exit_code == 2 and "Nothing in the catalogue" in done.stderr
 
 
 def test_methods_lists_the_catalogue():

@@ -36,6 +36,7 @@ LAYERS = [
     {"serve"},
     {"cli"},
     {"testing"},
+    {"__main__"},
 ]  # fmt: skip
 RANK = {name: i for i, layer in enumerate(LAYERS) for name in layer}
 
@@ -68,7 +69,6 @@ EXCEPTIONS = {
     ("semi_supervised", "decomposition"): "features from all rows",
     ("active", "linear_model"): "the default learner",
     ("recommend", "decomposition"): "factors of a rating matrix",
-    ("state_space", "cluster"): "states start from k-means",
     ("state_space", "signal"): "a linear system is a convolution",
     ("graphical", "state_space"): "a hidden chain is a network, a chain field a chain",
     ("graphical", "naive_bayes"): "a tree beside naive Bayes",

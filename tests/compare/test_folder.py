@@ -2,12 +2,14 @@
 
 import json
 import math
+import shutil
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, Ridge
 
 from pansophy.compare.folder import (
+    Folder,
     FolderError,
     compare_runs,
     open_folder,
@@ -87,6 +89,31 @@ def test_resume_does_what_is_left(tmp_path):
     assert count() - before == 2  # nothing was left
     model = run_in(tmp_path / "part", make(), resume=True)["line"].model
     assert model.predict(make().data.frame).shape == (60,)  # fitted again on demand
+
+
+def test_a_full_disk_or_a_lost_folder_stops_nothing(tmp_path, monkeypatch):
+    whole = run_in(tmp_path / "whole", two())
+    write, calls = Folder.append, []
+
+    def full(folder, file, body):
+        calls.append(file)
+        if len(calls) > 9:
+            raise OSError(28, "No space left on device")
+        return write(folder, file, body)
+
+    monkeypatch.setattr(Folder, "append", full)
+    with pytest.warns(UserWarning, match="no longer be written to .No space") as told:
+        assert same(run_in(tmp_path / "full", two()), whole)
+    assert len(told) == 1 and 0 < len(read_lines(tmp_path / "full")) < 9
+    monkeypatch.undo()
+    assert same(run_in(tmp_path / "full", two(), resume=True), whole)
+    monkeypatch.setattr(Case, "run", lambda case, folder, **how: (
+        shutil.rmtree(folder.path), run_as_it_is(case, folder, **how))[1])  # fmt: skip
+    with pytest.warns(UserWarning, match="written to .No such file"):
+        assert same(run_in(tmp_path / "lost", two()), whole)
+
+
+run_as_it_is = Case.run
 
 
 def test_damaged_predictions_are_done_again(tmp_path):

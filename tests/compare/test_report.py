@@ -6,6 +6,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from sklearn.linear_model import LinearRegression
@@ -13,7 +14,7 @@ from sklearn.linear_model import LinearRegression
 from pansophy.compare import compare
 from pansophy.compare.on_test import compare_on_test
 from pansophy.compare.report import explore_page, render
-from pansophy.compare.words import commands
+from pansophy.compare.words import about, commands
 from pansophy.diagnose import explore, finding
 from pansophy.diagnose.overview import overview
 
@@ -203,3 +204,22 @@ def test_exploration_page(tmp_path):
     bare = explore(pa.table(rows), whole=False)
     page = parsed(explore_page(bare, tmp_path / "bare.html").read_text("utf-8"))
     assert "view" not in page.names
+
+
+def test_promises_are_checked_on_later_rows_and_other_groups():
+    from pansophy.compare import views
+    from pansophy.compare.deciding import halves
+
+    c, n = made("regression"), 150
+    when, whose = np.arange(n)[::-1], np.arange(n) // 7
+    for data in (replace(c.data, time=when), replace(c.data, group=whose)):
+        one = replace(c, data=data)
+        a, b = halves(one, views.held_out(one))
+        assert sorted([*a, *b]) == list(range(n)) and min(len(a), len(b)) > n // 3
+        if data.time is not None:
+            assert when[a].max() < when[b].min()
+        else:
+            assert not set(whose[a]) & set(whose[b])
+    held = replace(c, data=replace(c.data, weight=np.ones(n)))
+    assert "count every row once" in about(held)
+    assert "count every row once" not in about(c)

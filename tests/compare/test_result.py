@@ -14,7 +14,16 @@ from pansophy.compare import Comparison, Interval
 from pansophy.compare.metrics import metrics_for
 from pansophy.compare.ranking import Row, beats, decide, listed, over_rows
 from pansophy.compare.result import kind_of
-from pansophy.compare.text import between, folded, render, seconds, show, spread
+from pansophy.compare.text import (
+    baseline_words,
+    between,
+    folded,
+    render,
+    seconds,
+    show,
+    span_of,
+    spread,
+)
 from pansophy.diagnose import finding
 
 from .made import EVIL, TASKS, made, ready
@@ -87,6 +96,26 @@ def test_the_plain_linear_model_is_kept_unless_beaten_beyond_the_interval():
     assert kept == "linear regression" and "nothing beats it beyond" in words
     sure = lambda a, b: Interval(-0.2, -0.3, -0.1, 0.05)
     assert decide(rows, order, sure, greater=False)[0] == "net"
+
+
+def test_names_in_the_plural_get_their_verb():
+    rows = [row(1, "nearest neighbours", 1.0, 0.1, verdict="best"),
+            row(2, "extra trees", 0.05, 0.1)]  # fmt: skip
+    assert decide(rows, ["extra trees", "nearest neighbours"])[1] == (
+        "nearest neighbours score best but are tied with extra trees: the difference "
+        "may be chance; extra trees are kept as the simpler one."
+    )
+
+
+def test_doubt_about_the_dummy_is_said_in_one_voice():
+    """Tied when picking is allowed for, though apart if the two are looked at alone."""
+    c = made("classification")
+    rows = [r._replace(verdict="tied") if r.method == "dummy" else r
+            for r in c.leaderboard]  # fmt: skip
+    told = baseline_words(replace(c, leaderboard=rows))
+    assert "but not when allowing for the best having been picked from 4" in told
+    wide = Interval(-0.08, -0.165, 0.006, 0.04)
+    assert span_of(wide) == "0.165 lower to 0.006 higher"
 
 
 def test_what_has_to_be_beaten():

@@ -203,3 +203,37 @@ def test_damaged_files_get_a_sentence_or_are_read(tmp_path):
                 refused += 1
             hurt.unlink()
     assert refused > 20
+
+
+def test_an_index_with_a_name_is_a_column():
+    when = pd.date_range("2024-01-01", periods=3, name="when")
+    frame = pd.DataFrame({"x": [1, 2, 3]}, index=when)
+    assert read_table(frame).column_names == ["x", "when"]
+    assert read_table(frame.reset_index(drop=True)).column_names == ["x"]
+    assert read_table(frame.rename_axis("x")).column_names == ["x"]
+    both = frame.set_index(pd.MultiIndex.from_arrays([[1, 1, 2], [1, 2, 1]],
+                                                     names=["a", None]))  # fmt: skip
+    assert read_table(both).column_names == ["x", "a"]
+
+
+def test_columns_that_a_dataframe_numbers():
+    frame = pd.DataFrame({0: [0.5, 1.5, 2.5], 1: ["a", "b", "a"], 2: [1, 2, 1]})
+    schema = infer(read_table(frame), 1, weight=2, roles={0: "angle"})
+    assert (schema.target, schema.weight, schema["0"].role) == ("1", "2", "angle")
+
+
+def test_intervals_periods_and_columns_of_one_name():
+    x = pd.Series([0.0, 1.0, None, 3.0])
+    cut = pd.cut(x, [-1, 0.5, 1.5, 4])
+    frame = pd.DataFrame({
+        "cut": cut, "span": pd.Series(pd.IntervalIndex(cut)),
+        "month": pd.period_range("2024-01", periods=4, freq="M"), "x": x,
+    })  # fmt: skip
+    table = read_table(frame)
+    assert table["cut"].to_pylist() == ["(-1.0, 0.5]", "(0.5, 1.5]", None, "(1.5, 4.0]"]
+    assert table["span"].to_pylist() == table["cut"].to_pylist()
+    schema = infer(table)
+    assert (schema["cut"].role, schema["month"].role) == ("ordinal", "date")
+    assert schema["cut"].levels[0] == "(-1.0, 0.5]"
+    with pytest.raises(TableError, match=r"several columns of one name.*'x'"):
+        read_table(pd.concat([frame, frame[["x"]]], axis=1))

@@ -227,3 +227,12 @@ def test_roles_can_be_changed():
     ):
         with pytest.raises(TableError, match=says):
             schema_of(columns, roles=roles)
+
+
+def test_lengths_of_time_are_numbers_of_seconds():
+    span = [dt.timedelta(seconds=s) for s in (1.5, 60, 3600)]
+    table = pa.table({"x": span * 20, "y": [1.0, 2.0, 4.0] * 20})
+    schema = infer(table, "y")
+    assert schema["x"].role == "number"
+    for part in (table, table.slice(0, 3)):
+        assert schema.frame(part).values[:3, 0].tolist() == [1.5, 60.0, 3600.0]

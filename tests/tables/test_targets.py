@@ -142,3 +142,12 @@ def test_rows_with_a_known_target():
     table = pa.table({"a": [1.0, None, np.inf, np.nan, 2.0], "b": [1, 1, 1, 1, None]})
     assert known_rows(table, "a").tolist() == [True, False, False, False, True]
     assert known_rows(table, ["a", "b"]).tolist() == [True] + [False] * 4
+
+
+def test_a_column_of_lists_is_several_labels():
+    table = pa.table({"x": [1.5, 2, 3, 4], "y": [["a"], None, ["b", "a"], []]})
+    schema = infer(table, "y")
+    assert (schema.task, schema.labels, schema.targets) == (
+        "multilabel", ("a", "b"), ("y",))  # fmt: skip
+    known = table.filter(pa.array(known_rows(table, schema.targets)))
+    assert schema.goal(known).tolist() == [[1, 0], [1, 1], [0, 0]]

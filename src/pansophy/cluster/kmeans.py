@@ -27,7 +27,8 @@ from its own centre, which can only lower J. Stopping is scikit-learn's: no labe
 changed, or the squared shift of all centres is at most tol times the mean variance of
 the columns. The value of J reported at the end is summed from differences, not (3).
 Bounds cost some time themselves, so they are used when the shape, and how many rows
-they cleared last, say that they pay. Many columns and centres meet in matrix products.
+they cleared last, say that they pay. Many columns and centres meet in matrix products,
+whose speed is the limit where groups hardly differ.
 
 Variants in the same turns. metric="cosine" clusters directions: rows are scaled to
 length 1 and so are the means, the best centres on the sphere; J = 2 sum_i w_i (1 -

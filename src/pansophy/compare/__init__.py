@@ -55,6 +55,7 @@ from .statistics import (
     expected_of_best,
     holm,
 )
+from .streaming import Streamed, predict_stream
 
 __all__ = [
     "METRICS",
@@ -79,6 +80,7 @@ __all__ = [
     "SetRule",
     "Several",
     "Split",
+    "Streamed",
     "TableError",
     "TableModel",
     "Threshold",
@@ -115,6 +117,7 @@ __all__ = [
     "nested_cv",
     "paired_bootstrap",
     "parameters_of",
+    "predict_stream",
     "read_table",
     "reliability",
     "reopen",

@@ -22,6 +22,8 @@ def answer(model, table, frame, level=None, proba=True, explain=False) -> pa.Tab
         columns = beside(columns, promised(model, p, level, frame))
     if explain:
         most = REASONS if explain is True else int(explain)
+        if most < 1:
+            raise ValueError(f"explain must name 1 column or more, got {most}.")
         columns = beside(columns, explained(model, table, frame, p, most))
     return pa.table(columns)
 

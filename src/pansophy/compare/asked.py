@@ -3,10 +3,11 @@
 import numpy as np
 
 from . import views
+from .bayes import verb
 from .deciding import costly
 from .parts import Part, Table
 from .ranking import DUMMY
-from .text import between, number
+from .text import a_, between, number
 
 
 def test_words(c) -> str:
@@ -17,7 +18,8 @@ def test_words(c) -> str:
     own = next((r for r in t.rows if r.method == t.reference), t.rows[0])
     better = [r.method for r in t.rows if r.verdict == "better"]
     text = (
-        f"On the {t.n:,} rows of the test table {own.method} has a {t.metric} of "
+        f"On the {t.n:,} rows of the test table {own.method} "
+        f"{verb(own.method, 'has', 'have')} {a_(t.metric)} of "
         f"{number(own.score.mean)} (95 % interval {between(own.score)})"
     )
     if not better:
@@ -81,7 +83,7 @@ def limits(i) -> str:
     """A mean and its interval with the same digits."""
     low, _, high = between(i).partition(" to ")
     digits = len(low.partition(".")[2])
-    return f"{i.mean:.{digits}f} ({low} to {high})"
+    return f"{i.mean:z.{digits}f} ({low} to {high})"
 
 
 def group_part(c) -> Part | None:

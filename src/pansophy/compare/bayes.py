@@ -150,6 +150,21 @@ def percent(p) -> str:
     return "over 99 %" if p > 0.995 else f"{100 * p:.0f} %"
 
 
+PLURAL = ("vectors", "neighbours", "trees")  # methods that are named by their parts
+
+
+def verb(name, one="is", many="are") -> str:
+    """The verb that goes with a method: nearest neighbours are, a forest is.
+
+    Examples
+    --------
+    >>> from pansophy.compare.bayes import verb
+    >>> verb("nearest neighbours"), verb("naive Bayes", "scores", "score")
+    ('are', 'scores')
+    """
+    return many if name.split()[-1:] and name.split()[-1] in PLURAL else one
+
+
 def in_words(p, a, b, rope, metric, relative=False) -> str:
     """One sentence about method a against method b; a `relative` rope is a ratio.
 
@@ -166,8 +181,8 @@ def in_words(p, a, b, rope, metric, relative=False) -> str:
     size = f"{100 * rope:.2g} %" if relative else f"{rope:.2g}"
     if p[k] < LIKELY:
         return (
-            f"Whether {a} is better than {b} is open: better {percent(p.better)}, "
-            f"practically equal (within {size} of {metric}) "
+            f"Whether {a} {verb(a)} better than {b} is open: better "
+            f"{percent(p.better)}, practically equal (within {size} of {metric}) "
             f"{percent(p.equivalent)}, worse {percent(p.worse)}."
         )
     surely = "almost certainly" if p[k] >= SURE else "probably"
@@ -177,6 +192,6 @@ def in_words(p, a, b, rope, metric, relative=False) -> str:
             f"{size} of {metric}."
         )
     return (
-        f"{a} is {surely} {names[k]} {b} ({percent(p[k])}), by more than {size} "
+        f"{a} {verb(a)} {surely} {names[k]} {b} ({percent(p[k])}), by more than {size} "
         f"of {metric}."
     )

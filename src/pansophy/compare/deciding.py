@@ -6,6 +6,7 @@ depend on it.
 
 import numpy as np
 
+from ..core.random import rng_from
 from . import views
 from .conformal import fit_sets, interval_quantile
 from .decision import choose_threshold, cost_curve
@@ -104,13 +105,37 @@ def costs(c, held) -> Part:
     )
 
 
-def halves(n, seed):
-    order = np.random.default_rng(seed).permutation(n)
-    return order[: n // 2], order[n // 2 :]
+def halves(c, held):
+    """Two halves of the held-out rows: to calibrate on, and to check on.
+
+    Rows of a group stay together; along time the later half is checked.
+    """
+    n, rng = len(held.rows), rng_from(c.settings["seed"])
+    cut = n // 2
+    if c.data.time is not None:
+        order = np.argsort(c.data.time[held.rows], kind="stable")
+    elif c.data.group is not None:
+        _, whose = np.unique(c.data.group[held.rows], return_inverse=True)
+        turn = rng.permutation(whose.max() + 1)[whose]
+        order = np.argsort(turn, kind="stable")
+        cut = int(np.searchsorted(turn[order], turn[order[cut]]))  # where one begins
+    else:
+        order = rng.permutation(n)
+    return order[:cut], order[cut:]
+
+
+def checked_on(a, b) -> str:
+    """How the promises are tested, and how far off chance alone may put them."""
+    miss = 196 * np.sqrt(0.09 * (1 / max(len(a), 1) + 1 / max(len(b), 1)))
+    return (
+        f"Calibrated on half of the held-out rows, checked on the other half: with "
+        f"{len(b):,} rows, what is held may miss a promise of 90 % by {miss:.0f} "
+        "points by chance."
+    )
 
 
 def sets(c, held) -> Part:
-    a, b = halves(len(held.y), c.settings["seed"])
+    a, b = halves(c, held)
     body = []
     for level in LEVELS:
         rule = fit_sets(held.p[a], held.y[a], level)
@@ -129,14 +154,13 @@ def sets(c, held) -> Part:
     return Part(
         "Sets that hold the truth",
         "Instead of one class, the set of classes that cannot be ruled out (conformal "
-        "prediction). Calibrated on half of the held-out rows, checked on the other "
-        "half.",
+        f"prediction). {checked_on(a, b)}",
         Table("Prediction sets", head, body, [False, True, True, True]),
     )
 
 
 def intervals(c, held) -> Part:
-    a, b = halves(len(held.y), c.settings["seed"])
+    a, b = halves(c, held)
     r = held.y - held.p
     body = []
     for level in LEVELS:
@@ -146,8 +170,8 @@ def intervals(c, held) -> Part:
         body.append([f"{100 * level:.0f} %", f"{100 * inside:.1f} %", reach])
     return Part(
         "Intervals that hold the truth",
-        "A prediction and this much on both sides (conformal prediction). Calibrated "
-        "on half of the held-out rows, checked on the other half.",
+        "A prediction and this much on both sides (conformal prediction). "
+        f"{checked_on(a, b)}",
         Table("Intervals", ["promised", "held", "reach"], body, [False, True, True]),
     )
 

@@ -24,7 +24,7 @@ def scores(c, ax=None):
         [r.method for r in rows],
         *zip(*(s[:3] for s in spans)),
         second=list(zip(*over)),
-        limits=limits(rows, spans),
+        limits=limits(rows, [s[:3] for s in spans]),
         label=f"{c.metric}, {better} is better",
         ax=ax,
         **marks(c),
@@ -36,13 +36,13 @@ def quality_time(c, ax=None):
     from .. import plot
 
     rows = c.leaderboard
-    spans = [r.scores[c.metric] for r in rows]
+    means = [r.scores[c.metric].mean for r in rows]
     ax = plot.quality_time(
         [r.method for r in rows],
         [r.fit_seconds for r in rows],
-        [s.mean for s in spans],
+        means,
         greater=c.metrics[0].greater,
-        limits=limits(rows, spans),
+        limits=limits(rows, [[m] for m in means]),
         label=c.metric,
         ax=ax,
         **marks(c),
@@ -66,10 +66,10 @@ def shown(c) -> list:
 
 def limits(rows, spans):
     """From the best to the dummy and what is near; one wild method hides nothing."""
-    good = [s for r, s in zip(rows, spans) if r.verdict != "below dummy"] or spans
-    low = min(np.nanmin([s.low, s.mean]) for s in good)
-    high = max(np.nanmax([s.high, s.mean]) for s in good)
-    room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
+    good = [s for r, s in zip(rows, spans) if r.verdict != "below dummy"]
+    shown = good if len(good) > 1 else spans
+    low, high = min(map(np.nanmin, shown)), max(map(np.nanmax, shown))
+    room = 0.08 * (high - low) or 0.05 * abs(high) or 1.0
     return low - room, high + room
 
 

@@ -32,6 +32,7 @@ import pyarrow as pa
 
 from ..tables import Frame
 from ..tree import shap_values
+from .wrappers import Hedged
 
 WALKS = 32  # background rows walked from, for models that are neither
 BLOCK = 20_000  # rows predicted at a time
@@ -153,6 +154,9 @@ def exact(model, frame):
 
 def plain_target(fitted):
     """(estimator, a, b): predictions are a times those of the estimator plus b."""
+    if isinstance(fitted, Hedged):
+        a, K = fitted.shrink_, len(fitted.classes_)
+        return fitted.model_, a, (1 - a) / K
     inner = getattr(fitted, "regressor_", None)
     scaler: Any = getattr(fitted, "transformer_", None)
     if inner is None or not hasattr(scaler, "scale_"):

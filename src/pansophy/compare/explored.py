@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..diagnose.findings import by_severity
-from ..plot.style import BLUE, GREY, INK, LINE, look, short
+from ..plot.style import BLUE, GREY, INK, LINE, look, short, shorts
 from .parts import Picture, Table, picture
 from .text import number
 
@@ -66,8 +66,9 @@ def apart(o) -> str:
     if not about or not about[0]:
         return ""
     name, shift = next(iter(about[0].items()))
-    way = "higher" if shift > 0 else "lower"
-    return f"; the largest is set apart most by {way} {short(name, 30)!r}"
+    ordered = any(k.name == name and k.kind in ("number", "date") for k in o.columns)
+    way = ("higher " if shift > 0 else "lower ") if ordered else ""
+    return f"; the largest is set apart most by {way}{short(name, 30)!r}"
 
 
 def draw_map(o, ax):
@@ -124,8 +125,8 @@ def draw_related(A, names, ax):
     ax.invert_yaxis()
     ax.set_aspect("equal")
     at = np.arange(n) + 0.5
-    ax.set_yticks(at, [short(v, 18) for v in names], fontsize=size)
-    ax.set_xticks(at, [short(v, 12) for v in names], fontsize=size, rotation=90)
+    ax.set_yticks(at, shorts(names, 18), fontsize=size)
+    ax.set_xticks(at, shorts(names, 12), fontsize=size, rotation=90)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
 

@@ -17,6 +17,7 @@ import math
 import os
 import shutil
 import time
+import warnings
 import zlib
 from pathlib import Path
 
@@ -54,6 +55,7 @@ class Folder:
         self.synced = time.monotonic()
         self.touched: set = set()  # descriptors with news for the disk
         self.files: dict = {}
+        self.lost = False  # whether something could not be written
 
     # --- reading -----------------------------------------------------------------
 
@@ -91,8 +93,24 @@ class Folder:
     # --- writing -----------------------------------------------------------------
 
     def write(self, name, outcome) -> None:
-        """Append one finished fit."""
-        o = outcome
+        """Append one finished fit.
+
+        A disk that is full or a folder that is gone does not stop the run, which has
+        all of it in memory: one warning, and nothing more is written.
+        """
+        if self.lost:
+            return
+        try:
+            self.note(name, outcome)
+        except OSError as error:
+            self.lost = True
+            warnings.warn(
+                f"{self.path} can no longer be written to ({error.strerror}): the run "
+                "goes on, but what comes from now on cannot be resumed.",
+                stacklevel=2,
+            )
+
+    def note(self, name, o) -> None:
         known = lambda v: v if math.isfinite(v) else None
         line = {
             "method": name,
@@ -145,11 +163,12 @@ class Folder:
             os.fsync(fd)
         self.touched.clear()
         self.synced = time.monotonic()
-        if ended:
+        if ended and not self.lost:
             self.append("ended.txt", (ended + "\n").encode())
 
     def close(self) -> None:
-        self.sync()
+        with contextlib.suppress(OSError):
+            self.sync()
         for fd in self.files.values():
             os.close(fd)
         self.files.clear()

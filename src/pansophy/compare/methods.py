@@ -10,11 +10,15 @@ by `costs` to stay inside the limits; everything else it returns with the reason
 
 import importlib
 import importlib.util
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import has_fit_parameter
 
+from ..params import ParameterError
 from ..tables import TableError
 from .costs import over_limits
 from .left_out import CLASS, COUNT, LABELS, others
@@ -56,8 +60,10 @@ class Method(NamedTuple):
     scores: bool = False  # has no probabilities: they are made on inner folds
     calibrated: bool = False  # its probabilities are mended on inner folds
     floor: bool = False  # may predict a count of zero or less: kept above it
+    hedged: bool = False  # may give a class no chance at all: kept above it
     weighted: bool = True  # takes row weights
     on_request: bool = False  # too dear for what it adds, unless named
+    most: float = math.inf  # rows beyond which that is so
     several: str = ""  # labels: "native" at once, "each" one model a label
     space: dict | None = None  # what `tuning` may change, see there
     trials: int = 0  # how many settings are tried inside each fit
@@ -102,6 +108,7 @@ class Method(NamedTuple):
         steps = ["model"]
         steps += ["model"] * (self.task == LABELS)
         steps += ["model"] * (self.scores or self.calibrated)
+        steps += ["model"] * self.hedged
         steps += ["model"] * (self.task == COUNT and self.floor)
         steps += ["regressor"] * self.scale_target
         return "__".join(steps) + "__"
@@ -136,7 +143,7 @@ FOREIGN = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
 
 def wrapped(method, model, setting):
     """What an estimator lacks, put around it: see `Method.prefix` for the order."""
-    from .wrappers import Floor, Labels, Scored
+    from .wrappers import Floor, Hedged, Labels, Scored
 
     if method.scale_target:
         from sklearn.compose import TransformedTargetRegressor
@@ -145,6 +152,8 @@ def wrapped(method, model, setting):
         model = TransformedTargetRegressor(model, transformer=StandardScaler())
     if method.task == COUNT and method.floor:
         model = Floor(model)
+    if method.hedged:
+        model = Hedged(model)
     if method.scores or method.calibrated:
         model = Scored(model)
     if method.task == LABELS:
@@ -185,14 +194,27 @@ def choose(
     task = schema.task
     listed = [m for m in METHODS if m.task == task]
     if isinstance(wanted, dict):
+        if tune or blend:
+            raise ParameterError(
+                "tune and blend know the library's methods only, not those of your own."
+            )
         own = [own_method(n, e, task) for n, e in wanted.items() if n != "dummy"]
-        return listed[:1] + with_mended(own, calibrate), []
+        own = with_mended(own, calibrate)
+        reasons = {m.name: why_not(m, schema, n, None, named=True) for m in own}
+        return (
+            listed[:1] + [m for m in own if not reasons[m.name]],
+            [(name, why) for name, why in reasons.items() if why],
+        )
     if calibrate or any(plain_name(w).startswith(CALIBRATED) for w in wanted or ()):
         listed = with_mended(listed)
     left: list[tuple[str, str]] = []
     if wanted is not None:
-        wanted = [*wanted, *(m.name for m in listed if calibrate and m.calibrated
-                             and plain_name(m.base_name) in map(plain_name, wanted))]  # fmt: skip
+        words = [plain_name(w) for w in wanted]
+        again = [m.name for m in listed if calibrate and m.calibrated]
+        wanted = [
+            *wanted,
+            *(n for n in again if plain_name(n)[len(CALIBRATED) :] in words),
+        ]
         listed, left = asked_for(listed, wanted, task)
         blend = blend or "blend" in wanted
     ready: list[Method] = []
@@ -223,8 +245,9 @@ def why_not(method, schema, n, limits, *, named=False) -> str:
         reason = "takes no row weights"
     if reason or named:
         return reason
-    if method.on_request:
-        return "dear for what it adds; name it in --methods to run it"
+    if method.on_request or n > method.most:
+        size = "" if method.on_request else f" beyond {method.most:,} rows"
+        return f"dear for what it adds{size}; name it in --methods to run it"
     return over_limits(method, schema, n, limits)
 
 
@@ -270,6 +293,11 @@ def own_method(name, estimator, task, calibrated=False) -> Method:
     fits = is_classifier(estimator) if classes else is_regressor(estimator)
     if not fits:
         raise TableError(f"{name!r} is no estimator for {task}.")
+    if knows_something(fresh(estimator)):
+        raise TableError(
+            f"{name!r} is frozen: it keeps what it was fitted to, among it perhaps the "
+            "rows it would be tested on. Hand it over unfitted."
+        )
     return Method(
         name,
         task,
@@ -279,9 +307,30 @@ def own_method(name, estimator, task, calibrated=False) -> Method:
         estimator=estimator,
         scores=classes and not hasattr(estimator, "predict_proba"),
         calibrated=calibrated,
+        weighted=has_fit_parameter(estimator, "sample_weight"),
         floor=True,
         several="each",
     )
+
+
+def fresh(estimator):
+    """A copy without what was fitted; what cannot be copied is named when it fits."""
+    try:
+        return clone(estimator)
+    except Exception:
+        return estimator
+
+
+def knows_something(model) -> bool:
+    """Whether a fresh copy of an estimator, or a part of it, is fitted already."""
+    parts = [model, *model.get_params(deep=True).values()]
+    learned = lambda part: any(
+        k.endswith("_") and not k.startswith("_") for k in vars(part)
+    )
+    return any(
+        isinstance(part, FrozenEstimator) or learned(part)
+        for part in parts if hasattr(part, "fit") and hasattr(part, "__dict__")
+    )  # fmt: skip
 
 
 def absent(method) -> str:

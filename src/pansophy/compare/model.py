@@ -169,6 +169,8 @@ class TableModel:
         two = len(self.schema.classes) == 2 or self.schema.task == "multilabel"
         if value is not None and not two:
             raise ValueError("A threshold is for two classes or for labels.")
+        if value is not None and not value >= 0:
+            raise ValueError(f"A threshold is a probability, got {value}.")
         return replace(self, threshold=None if value is None else float(value))
 
     def misfits(self, table) -> list[Finding]:
@@ -221,7 +223,8 @@ class TableModel:
         for name, score in list(facts.get("scores", {}).items())[:3]:
             lines.append(f"  {name} {score[0]:.4g} ({score[1]:.4g} to {score[2]:.4g})")
         if self.threshold is not None:
-            lines.append(f"  says {s.classes[1]!r} from {self.threshold:.3g} on")
+            yes = s.classes[1] if s.classes else "yes"
+            lines.append(f"  says {yes!r} from {self.threshold:.3g} on")
         return "\n".join(lines)
 
 

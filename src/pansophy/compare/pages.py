@@ -76,7 +76,8 @@ def class_pictures(c) -> list[Picture]:
         picture(
             "ROC",
             "The share of the class that is found against the share of the others "
-            "taken for it, as the threshold falls. The diagonal is guessing.",
+            "taken for it, as the threshold falls. The diagonal is guessing."
+            + pooled(c),
             lambda ax: drawings.roc(c, ax=ax),
             "d",
         ),
@@ -110,6 +111,17 @@ def class_pictures(c) -> list[Picture]:
             )
         )
     return out
+
+
+def pooled(c) -> str:
+    """That one curve stands for many classes, where it does."""
+    many = c.schema.task == "multilabel" or len(c.schema.classes) > drawings.LINES
+    return (
+        " Rows of all classes are pooled, so the area is not the mean over classes "
+        "that the table shows."
+        if many
+        else ""
+    )
 
 
 def off_by(c) -> str:

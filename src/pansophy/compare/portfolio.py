@@ -18,7 +18,11 @@ class_leaves = lambda s: {
     "smoothing": 1.0,
 }
 number_leaves = lambda s: {"min_samples_leaf": max(5, min(50, s.n // 50))}
-class_forest = lambda s: {"min_samples_leaf": 1 if s.n < 1000 else 3}
+# many rows: leaves of three, which halves the time and costs nothing that shows
+number_forest = lambda s: {"min_samples_leaf": 1 if s.n < 1000 else 3}
+class_forest = number_forest
+# votes may leave a class without any: see `wrappers.Hedged`
+VOTES = {"hedged": True}
 count_forest = lambda s: {"criterion": "poisson", "min_samples_leaf": 5}
 # many enough that a class that is there gets a vote
 neighbours = lambda s: {"n_neighbors": int(min(max(5, s.n**0.5), 50, s.n))}
@@ -133,19 +137,19 @@ CLASSES = [
     Method("linear support vectors", CLASS, OURS + "svm.LinearSVC", plain,
            scores=True, space=PENALTY, **SCALED, **EACH),
     Method("nearest neighbours", CLASS, NEAR + "KNeighborsClassifier", neighbours,
-           weighted=False, several="native", space=NEIGHBOURS, **SCALED),
+           weighted=False, several="native", space=NEIGHBOURS, **VOTES, **SCALED),
     Method("decision tree", CLASS, TREE + "DecisionTreeClassifier", class_leaves,
            space=LEAVES, **AT_ONCE),
     Method("random forest", CLASS, ENSEMBLE + "RandomForestClassifier", class_forest,
-           space=FOREST, **AT_ONCE),
+           space=FOREST, **VOTES, **AT_ONCE),
     Method("extra trees", CLASS, ENSEMBLE + "ExtraTreesClassifier", class_forest,
-           space=FOREST, **AT_ONCE),
+           space=FOREST, **VOTES, **AT_ONCE),
     Method("gradient boosting", CLASS, ENSEMBLE + "HistGradientBoostingClassifier",
            boosting, native=True, space=BOOSTING, **EACH),
     Method("neural network", CLASS, NETS + "MLPClassifier", net, needs="deep",
            several="native", space=NET, **SCALED),
     Method("RBF support vectors", CLASS, "sklearn.svm.SVC", plain, scores=True,
-           space=SVM_SPACE, **SCALED, **EACH),
+           most=5000, space=SVM_SPACE, **SCALED, **EACH),
     Method("LightGBM", CLASS, OURS + "compare.foreign.BoosterClassifier",
            booster("lightgbm"), native=True, needs="lightgbm", space=BOOSTER, **EACH),
     Method("XGBoost", CLASS, OURS + "compare.foreign.BoosterClassifier",
@@ -169,16 +173,16 @@ NUMBERS = [
            weighted=False, space=NEIGHBOURS, **SCALED),
     Method("decision tree", NUMBER, TREE + "DecisionTreeRegressor", number_leaves,
            native=True, space=LEAVES),
-    Method("random forest", NUMBER, ENSEMBLE + "RandomForestRegressor", plain,
+    Method("random forest", NUMBER, ENSEMBLE + "RandomForestRegressor", number_forest,
            native=True, space=FOREST),
-    Method("extra trees", NUMBER, ENSEMBLE + "ExtraTreesRegressor", plain,
+    Method("extra trees", NUMBER, ENSEMBLE + "ExtraTreesRegressor", number_forest,
            native=True, space=FOREST),
     Method("gradient boosting", NUMBER, ENSEMBLE + "HistGradientBoostingRegressor",
            boosting, native=True, space=BOOSTING),
     Method("neural network", NUMBER, NETS + "MLPRegressor", net, needs="deep",
            scale_target=True, space=NET, **SCALED),
     Method("RBF support vectors", NUMBER, "sklearn.svm.SVR", plain,
-           scale_target=True, space=SVM_SPACE, **SCALED),
+           scale_target=True, most=5000, space=SVM_SPACE, **SCALED),
     Method("Gaussian process", NUMBER,
            "sklearn.gaussian_process.GaussianProcessRegressor", gaussian_process,
            scale_target=True, weighted=False, on_request=True, **SCALED),

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .conformal import SetRule, class_scores, conformal_sets, place
+from .statistics import check_level
 
 KEPT = 2000
 
@@ -39,6 +40,7 @@ class Promise(NamedTuple):
 
     def interval(self, p, level) -> np.ndarray:
         """(n, 2) around predictions (n,), each end missed half as often."""
+        check_level(level)
         tail = (1 + level) / 2
         ends = np.column_stack([p + self.lower(tail), p + self.upper(tail)])
         return np.maximum(ends, 0.0) if self.task == "count" else ends

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .bayes import Probabilities, correlated_t, rope_for
+from .bayes import Probabilities, correlated_t, rope_for, verb
 from .held_out import row_interval
 from .statistics import (
     Interval,
@@ -162,25 +162,37 @@ def decide(rows, order, paired=None, greater=False) -> tuple[str, str]:
     real = [r for r in tied if r.method != DUMMY] or tied
     near = [r for r in real if r.near] or real[:1]
     keep = min(near, key=lambda r: place[r.method])
-    why = "is kept as the simpler one" if keep is not best else ""
+    why = "kept as the simpler one" if keep is not best else ""
+    if best.method == DUMMY and why:
+        why = "kept, though no better than the dummy"
     linear = next((r for r in real if r.method in PLAIN), None)
     if linear is not None and paired and place[linear.method] < place[keep.method]:
         rivals = beats(keep.method, [linear.method], paired, greater)
         if not rivals[0].beyond:
             keep = linear
-            why = "is kept, since nothing beats it beyond the interval"
+            why = "kept, since nothing beats it beyond the interval"
+    name = best.method
     if len(rows) == 1:
-        text = f"{best.method} is the only method that finished."
+        text = f"{name} {verb(name)} the only method that finished."
     elif len(tied) == 1:
         sure = all(r.p < LEVEL for r in rows[1:])
-        text = f"{best.method} is better than every other method."
+        text = f"{name} {verb(name)} better than every other method."
         if not sure:  # something below the dummy, too uneven to be sure about
-            text = f"{best.method} scores best; nothing above the dummy ties with it."
+            text = f"{name} {verb(name, 'scores', 'score')} best; nothing above the "
+            text += "dummy ties with it."
     else:
-        text = f"{best.method} scores best but is tied with "
+        text = (
+            f"{name} {verb(name, 'scores', 'score')} best but {verb(name)} tied with "
+        )
         text += listed([r.method for r in tied if r is not best])
-        text += f"; {keep.method} {why}{quicker(keep, best)}." if why else "."
-    if any(r.method == DUMMY for r in tied) and len(rows) > 1:
+        text += ": the difference may be chance"
+        told = f"; {keep.method} {verb(keep.method)} {why}{quicker(keep, best)}"
+        text += f"{told}." if why else "."
+    if best.method == DUMMY and len(tied) == 1 and len(rows) > 1:
+        text = (
+            "Nothing here beats the dummy, which ignores all columns: it scores best."
+        )
+    elif any(r.method == DUMMY for r in tied) and len(rows) > 1:
         text += (
             " Nothing here beats the dummy, which ignores all columns, beyond doubt."
         )

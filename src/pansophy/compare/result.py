@@ -39,24 +39,12 @@ def keep(c) -> TableModel:
         model = refit(method, c.taken.source, c)
     else:
         model = fit_winner(method, c.data, c)
-    costs = c.settings.get("costs")
-    if costs:
-        from .decision import choose_threshold
+    if c.settings.get("costs"):
+        from .deciding import costly
+        from .views import held_out
 
-        tested = c.split.tested(len(c.data))
-        no, yes = (float(costs[k]) for k in by_class(costs, c.schema.classes))
-        p = c.trial(c.winner).predictions[tested]
-        w = None if c.data.weight is None else c.data.weight[tested]
-        y = c.data.y[tested]
-        chosen = choose_threshold(y, p, "cost", costs=(no, yes), weights=w)
-        model = model.with_threshold(chosen)
+        model = model.with_threshold(costly(c, held_out(c)))
     return model
-
-
-def by_class(costs, classes) -> list:
-    """The keys of costs in the order of the classes."""
-    spelled = {str(k): k for k in costs}
-    return [spelled[str(c)] for c in classes]
 
 
 @dataclass(repr=False)

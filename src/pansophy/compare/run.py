@@ -290,5 +290,6 @@ def drive(work, agenda, tally, running, folder, show) -> tuple[str, tuple]:
         finally:
             stream.close()
             if folder is not None:
-                folder.sync(reason)
+                with contextlib.suppress(OSError):  # a full disk; it has been said
+                    folder.sync(reason)
     return reason, doing

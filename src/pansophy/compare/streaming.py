@@ -132,14 +132,17 @@ def kept_columns(table, keep) -> list[str]:
             near = difflib.get_close_matches(name, table.column_names, 1)
             hint = f"; did you mean {near[0]!r}?" if near else "."
             raise TableError(f"There is no column {name!r} to keep{hint}")
-    return list(keep)
+    return list(dict.fromkeys(keep))
 
 
 def joined(table, kept, out) -> pa.Table:
     """Kept columns, then the answers."""
-    names = [f"{n} (predicted)" if n in kept else n for n in out.column_names]
-    columns = [table.column(n) for n in kept] + out.columns
-    return pa.table(columns, [*kept, *names])
+    names = list(kept)
+    for name in out.column_names:
+        while name in names:
+            name += " (predicted)"
+        names.append(name)
+    return pa.table([table.column(n) for n in kept] + out.columns, names)
 
 
 @contextmanager

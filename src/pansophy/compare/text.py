@@ -10,7 +10,7 @@ import textwrap
 
 import numpy as np
 
-from .bayes import in_words, percent
+from .bayes import in_words, percent, verb
 from .ranking import DUMMY, listed
 
 WIDTH = 100  # where there is no terminal
@@ -26,7 +26,7 @@ def spread(interval) -> str:
     digits = 3
     if reach > 0:
         digits = int(np.clip(1 - np.floor(np.log10(reach)), 0, 4))
-    return f"{interval.mean:.{digits}f} ± {reach:.{digits}f}"
+    return f"{interval.mean:z.{digits}f} ± {reach:.{digits}f}"
 
 
 def between(interval) -> str:
@@ -35,7 +35,7 @@ def between(interval) -> str:
     digits = 3
     if np.isfinite(reach) and reach > 0:
         digits = int(np.clip(1 - np.floor(np.log10(reach)), 0, 4))
-    return f"{interval.low:.{digits}f} to {interval.high:.{digits}f}"
+    return f"{interval.low:z.{digits}f} to {interval.high:z.{digits}f}"
 
 
 def number(x) -> str:
@@ -85,25 +85,47 @@ def baseline_words(c) -> str:
         f"{'higher' if (b.difference.mean > 0) else 'lower'} by "
         f"{abs(b.difference.mean):.3g}, 95 % interval {span_of(b.difference)})"
     )
-    yes = [tell(b) for b in found if b.beyond]
+    doubted = {r.method for r in c.leaderboard if r.verdict == "tied"}
+    yes = [tell(b) for b in found if b.beyond and b.method not in doubted]
+    alone = [tell(b) for b in found if b.beyond and b.method in doubted]
     no = [tell(b) for b in found if not b.beyond]
-    more = "" if greater or not found else " Lower is better."
-    if yes and no:
-        words = f"{c.winner} beats {listed(yes)} beyond the interval, but not "
-        return f"{words}{listed(no)}.{more}"
+    does = verb(c.winner, "beats", "beat")
+    told = []
     if yes:
-        return f"{c.winner} beats {listed(yes)} beyond the interval.{more}"
+        told.append(f"{does} {listed(yes)} beyond the interval")
+    if alone:
+        told.append(
+            f"{does} {listed(alone)} beyond the interval if only the two are looked "
+            f"at, but not when allowing for the best having been picked from "
+            f"{len(c.leaderboard)}"
+        )
     if no:
-        return f"{c.winner} does not beat {listed(no)} beyond the interval.{more}"
-    return ""
+        does = verb(c.winner, "does", "do")
+        told.append(f"{does} not beat {listed(no)} beyond the interval")
+    more = "" if greater or not found else " Lower is better."
+    it = verb(c.winner, "it", "they")
+    return f"{c.winner} {f'; {it} '.join(told)}.{more}" if told else ""
 
 
 def span_of(d) -> str:
-    """An interval of a difference, by its size: `0.1 to 0.3`, or `-0.1 to 0.3`."""
-    low, high = sorted(abs(v) for v in (d.low, d.high))
+    """An interval of a difference, by its size: `0.1 to 0.3`, or with its sides."""
     if d.low * d.high < 0:
-        low, high = d.low, d.high
+        return f"{-d.low:.3g} lower to {d.high:.3g} higher"
+    low, high = sorted(abs(v) for v in (d.low, d.high))
     return f"{low:.3g} to {high:.3g}"
+
+
+def a_(metric) -> str:
+    """A metric with its article: a log loss, an accuracy, an rmse.
+
+    Examples
+    --------
+    >>> from pansophy.compare.text import a_
+    >>> a_("roc auc"), a_("rmse")
+    ('a roc auc', 'an rmse')
+    """
+    spelled = metric in ("rmse", "mae", "r2", "f1")
+    return f"{'an' if spelled or metric[:1] in 'aeiou' else 'a'} {metric}"
 
 
 def shortfall_words(c) -> str:
@@ -113,12 +135,12 @@ def shortfall_words(c) -> str:
     seen = c.leaderboard[0].scores[c.metric].mean
     if number(seen) == number(c.expected):
         return (
-            f"On new rows expect a {c.metric} of about {number(c.expected)} from the "
+            f"On new rows expect {a_(c.metric)} of about {number(c.expected)} from the "
             f"best: it was clear enough that little of it is the luck of being picked."
         )
     return (
-        f"On new rows expect a {c.metric} of about {number(c.expected)} from the best "
-        f"rather than the {number(seen)} seen: being picked as best of "
+        f"On new rows expect {a_(c.metric)} of about {number(c.expected)} from the "
+        f"best rather than the {number(seen)} seen: being picked as best of "
         f"{len(c.leaderboard)} takes some luck."
     )
 
@@ -132,7 +154,8 @@ def odds_words(c) -> str:
     turned = type(other.odds)(*other.odds[::-1])
     if max(turned) < 0.75 and turned.worse < 0.05:
         return (
-            f"Against the runner-up alone, {best.method} is hardly worse than "
+            f"Against the runner-up alone, {best.method} {verb(best.method)} hardly "
+            f"worse than "
             f"{other.method} ({percent(turned.worse)}); whether it is better by enough "
             f"to matter is open: better {percent(turned.better)}, practically equal "
             f"(within {c.rope:.2g} of {c.metric}) {percent(turned.equivalent)}."

@@ -2,6 +2,7 @@
 
 import shlex
 
+from .bayes import verb
 from .ranking import DUMMY, PLAIN
 from .text import between, number, seconds, spread
 
@@ -70,8 +71,8 @@ def rule(c) -> str:
         return text + "; here that is the best itself."
     d = kept.difference
     return (
-        f"{text}. {kept.method} is {number(abs(d.mean))} from {best.method}; the "
-        f"standard error of that difference is {number(d.error)}."
+        f"{text}. {kept.method} {verb(kept.method)} {number(abs(d.mean))} from "
+        f"{best.method}; the standard error of that difference is {number(d.error)}."
     )
 
 
@@ -79,13 +80,23 @@ def about(c) -> str:
     """The kept model in one paragraph."""
     row, method = c.row(c.winner), c.trial(c.winner).method
     made = getattr(method, "path", "") or "An estimator of your own"
-    text = f"{made}. {c.metric} {spread(row.scores[c.metric])} over folds"
+    text = f"{made}. Its {c.metric} is {spread(row.scores[c.metric])} over folds"
     if row.over_rows is not None:
         text += f", {between(row.over_rows)} over rows"
     return (
         f"{text}; a fit takes {seconds(row.fit_seconds)}, a prediction "
         f"{seconds(row.predict_micros / 1e6)}. The pictures show rows held out in the "
-        "first cross-validation."
+        "first cross-validation." + unweighted(c)
+    )
+
+
+def unweighted(c) -> str:
+    """What the column of weights is not used for."""
+    if c.data.weight is None:
+        return ""
+    return (
+        f" {c.schema.weight} is used for fits, scores, thresholds and importances; the "
+        "pictures, prediction sets and groups count every row once."
     )
 
 

@@ -5,7 +5,13 @@ better ones, by a map fitted to rows held out of inner folds (`calibration`; Pla
 sigmoid for two classes, a temperature for more), since scores of rows that were fitted
 look surer than they are. *Floor*
 keeps predicted counts above zero, where the deviance of a count that happens is
-infinite. *Labels* gives the probability of yes for each of several labels in one
+infinite. *Hedged* keeps the probability of every class above zero, where the log loss
+of a class that happens is infinite: n rows voted, and one further row is shared evenly
+by the K classes,
+
+    p' = (n p + 1 / K) / (n + 1),                                                (1)
+
+which matters for few rows and vanishes for many. *Labels* gives the probability of yes for each of several labels in one
 matrix, from one model that knows several labels or from one model a label.
 """
 
@@ -128,6 +134,40 @@ class Floor(Regressor, Estimator):
 
     def predict(self, X) -> np.ndarray:
         return np.maximum(np.ravel(self.model_.predict(X)), self.floor_)
+
+
+@dataclass(eq=False, repr=False)
+class Hedged(Classifier, Estimator):
+    """A classifier that votes, with no class left without a chance: eq. (1).
+
+    Examples
+    --------
+    >>> from pansophy.compare.wrappers import Hedged
+    >>> from pansophy.neighbors import KNeighborsClassifier
+    >>> model = Hedged(KNeighborsClassifier(1)).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+    >>> model.predict_proba([[0.0]])
+    array([[0.875, 0.125]])
+    """
+
+    model: Any = None
+
+    def fit(self, X, y, sample_weight=None):
+        self.model_ = clone(self.model)
+        self.model_.fit(X, y, **weights_for(self.model_, sample_weight))
+        self.classes_ = self.model_.classes_
+        n = len(y) if sample_weight is None else float(np.sum(sample_weight))
+        self.shrink_ = n / (n + 1)
+        return self
+
+    def predict_proba(self, X) -> np.ndarray | list[np.ndarray]:
+        p = self.model_.predict_proba(X)
+        return [self._hedge(q) for q in p] if isinstance(p, list) else self._hedge(p)
+
+    def _hedge(self, p):
+        return self.shrink_ * p + (1 - self.shrink_) / p.shape[1]
+
+    def predict(self, X) -> np.ndarray:
+        return self.model_.predict(X)
 
 
 @dataclass(eq=False, repr=False)

@@ -12,7 +12,7 @@ from numba import njit
 OFTEN = 8  # a table is rescaled after so many products, so that none underflows
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def times(T, t0, dims, d0, k, S, s0, strides, q0, digit):
     """T *= S along the axes of T."""
     if k == 0:
@@ -44,7 +44,7 @@ def times(T, t0, dims, d0, k, S, s0, strides, q0, digit):
             return
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def onto(S, s0, size, T, t0, dims, d0, k, strides, q0, digit):
     """S = the sum of T over the axes that S lacks."""
     S[s0 : s0 + size] = 0.0
@@ -78,7 +78,7 @@ def onto(S, s0, size, T, t0, dims, d0, k, strides, q0, digit):
             return
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def rescale(T, start, end):
     """Divide a table by its largest value and return its logarithm."""
     top = 0.0
@@ -91,7 +91,7 @@ def rescale(T, start, end):
     return np.log(top)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def load(
     T, table_ptr, dims, dim_ptr, values, clique, start, strides, stride_ptr,
     seen_ptr, seen, seen_stride, codes, digit, got,
@@ -114,7 +114,7 @@ def load(
     return scale
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def flow(
     T, table_ptr, dims, dim_ptr, M, ends, sep_ptr, near, near_ptr, far, far_ptr,
     schedule, fresh, digit, got, live,
@@ -151,7 +151,7 @@ def flow(
     return scale
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def read(
     out, T, table_ptr, dims, dim_ptr, out_clique, out_ptr, out_strides, out_stride_ptr,
     digit,
@@ -174,7 +174,7 @@ def read(
     return scale
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def answer_rows(
     out, log_z, codes, table_ptr, dims, dim_ptr, values, clique, start, strides,
     stride_ptr, seen_ptr, seen, seen_stride, ends, sep_ptr, near, near_ptr, far,
@@ -204,7 +204,7 @@ def answer_rows(
         log_z[i] = scale
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def weigh(T, table_ptr, dims, dim_ptr, homes, like, like_ptr, observed, digit):
     """Multiply the likelihoods of observed variables into their home tables.
 
@@ -221,7 +221,7 @@ def weigh(T, table_ptr, dims, dim_ptr, homes, like, like_ptr, observed, digit):
         unit[axis] = 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def answer_one(
     base, sent, table_ptr, dims, dim_ptr, ends, sep_ptr, near, near_ptr, far, far_ptr,
     homes, like, like_ptr, observed, schedule, out_clique, out_ptr, out_strides,

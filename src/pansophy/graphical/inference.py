@@ -56,13 +56,13 @@ class Inference:
             assert c is not None  # every table went into the tree
             homes[v] = c, tree.cliques[c].index(v)
         ends = np.cumsum([0, *self.space.sizes]).astype(np.int64)
-        return homes, ends
+        return homes, ends, ends.tolist()
 
     def posterior(self, query: tuple, evidence: dict, like=None, method="auto"):
         """P(query | evidence, like) and the log evidence; see the module text."""
         like = like or {}
-        fixed = {v: c for v, c in evidence.items() if v in query}
-        asked = tuple(v for v in query if v not in fixed)
+        fixed = {v: evidence[v] for v in query if v in evidence}
+        asked = tuple([v for v in query if v not in fixed]) if fixed else query
         out = None
         if method in ("auto", "junction_tree"):
             out = self._from_whole(asked, evidence, like)
@@ -74,7 +74,8 @@ class Inference:
         table, log_z = out
         if not log_z > -np.inf:
             return None, -np.inf
-        table = table.reshape([self.space.sizes[v] for v in asked])
+        if len(asked) != 1:
+            table = table.reshape([self.space.sizes[v] for v in asked])
         return self.with_observed(table, query, fixed), log_z
 
     def with_observed(self, table, query, fixed):
@@ -85,34 +86,41 @@ class Inference:
         full[tuple(fixed.get(v, slice(None)) for v in query)] = table
         return full
 
-    def _from_whole(self, asked, evidence, like):
+    @cached_property
+    def _layout(self) -> tuple:
+        """What every query of the whole network hands to the loops."""
+        program, homes = self.whole, self._homes[0]
+        assert program is not None
+        base, sent, _ = program.calibrated
+        return (base, sent, *program.geometry, *program.links, homes)
+
+    def _reading(self, asked):
+        """Where to send messages and read a table; None if no clique holds it."""
         program = self.whole
-        if program is None:
+        home = None if program is None else program.tree.holding(asked)
+        if program is None or home is None:
             return None
-        if asked not in self._outputs:
-            home = program.tree.holding(asked)
-            self._outputs[asked] = None
-            if home is not None:
-                plan = schedule(program.tree, home)
-                self._outputs[asked] = plan, program.output([asked])
-        if self._outputs[asked] is None:
+        plan = schedule(program.tree, home)
+        return (plan, *program.output([asked]), program.wide)
+
+    def _from_whole(self, asked, evidence, like):
+        try:
+            reading = self._outputs[asked]
+        except KeyError:
+            reading = self._outputs[asked] = self._reading(asked)
+        if reading is None:
             return None
-        plan, output = self._outputs[asked]
-        homes, ends = self._homes
-        weight = np.zeros(ends[-1])
+        _, ends, begins = self._homes
+        weight = np.zeros(begins[-1])
         for v, c in evidence.items():
-            weight[ends[v] + c] = 1.0
+            weight[begins[v] + c] = 1.0
         for v, w in like.items():
             hit = evidence.get(v)
-            at = slice(ends[v], ends[v + 1])
+            at = slice(begins[v], begins[v + 1])
             weight[at] = w if hit is None else weight[at] * w
         observed = np.array(list({**evidence, **like}), np.int64)
-        base, sent, scale = program.calibrated
-        table, log_z = loops.answer_one(
-            base, sent, *program.geometry, *program.links, homes, weight, ends,
-            observed, plan, *output, program.wide,
-        )  # fmt: skip
-        return table, log_z + scale
+        table, log_z = loops.answer_one(*self._layout, weight, ends, observed, *reading)
+        return table, log_z + self.whole.calibrated[2]
 
     def log_evidence(self, evidence: dict) -> float:
         """Log probability of observed codes."""

@@ -50,6 +50,11 @@ class Space(_Space):
         """Number of states of each variable, 0 for a continuous one."""
         return tuple(len(s) for s in self.states)
 
+    @cached_property
+    def all_discrete(self) -> bool:
+        """Whether every variable has states."""
+        return 0 not in self.sizes
+
     @classmethod
     def of_sizes(cls, sizes: Iterable[int], names=None) -> "Space":
         """Variables named x0, x1, ... (or as told) with states 0 .. size-1."""
@@ -73,7 +78,10 @@ class Space(_Space):
 
     def code(self, name, state: Any) -> int:
         """The number of a state of a variable."""
-        i = self.number(name)
+        return self.code_at(self.number(name), state)
+
+    def code_at(self, i: int, state: Any) -> int:
+        """The number of a state of variable i."""
         state = state.item() if isinstance(state, np.generic) else state
         try:
             return self._codes[i][state]
@@ -91,7 +99,7 @@ class Space(_Space):
         """The numbers of one or several variables."""
         if isinstance(names, (str, int, np.integer)):
             names = [names]
-        return tuple(self.number(n) for n in names)
+        return tuple([self.number(n) for n in names])
 
     def codes(self, evidence) -> dict[int, int]:
         """A dict of names and states as one of numbers and codes."""

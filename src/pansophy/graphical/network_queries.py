@@ -30,15 +30,15 @@ METHODS = (
 def codes_of(model, evidence) -> dict:
     """Evidence by number: codes of states, values of continuous variables."""
     space, out = model.space, {}
-    if evidence is not None and not isinstance(evidence, Mapping):
+    if evidence is not None and not isinstance(evidence, (dict, Mapping)):
         raise TypeError(
             "evidence must be a dict of states by name, got a "
             f"{type(evidence).__name__}."
         )
     for name, value in (evidence or {}).items():
         i = space.number(name)
-        if space.is_discrete(i):
-            out[i] = space.code(name, value)
+        if space.sizes[i]:
+            out[i] = space.code_at(i, value)
             continue
         if not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
             raise ValueError(
@@ -71,10 +71,10 @@ def ask(
     if not query or len(set(query)) < len(query):
         raise ValueError("ask for one variable or more, each once.")
     seen = codes_of(model, evidence)
-    like = soft(likelihood, space)
+    like = soft(likelihood, space) if likelihood else {}
     if order is not None and method not in ("auto", "elimination"):
         raise ValueError("order is for method='elimination'.")
-    if 0 in space.sizes:
+    if not space.all_discrete:
         return ask_mixed(model, engine, query, seen, evidence, like, method, order)
     if order is not None:
         asked = tuple(v for v in query if v not in seen)
@@ -93,8 +93,8 @@ def ask(
 
 def posterior(space, query, table) -> Posterior:
     """A table in names and states."""
-    names = tuple(space.names[v] for v in query)
-    return Posterior(table, names, None, tuple(space.states[v] for v in query))
+    names = tuple([space.names[v] for v in query])
+    return Posterior(table, names, None, tuple([space.states[v] for v in query]))
 
 
 def by_enumeration(model, query, seen, evidence, like, n, random_state):
@@ -179,7 +179,7 @@ def explanation(model, engine: Inference, evidence, variables=None) -> Explanati
     """The likeliest joint state of all variables not observed, or of some."""
     space = model.space
     seen = codes_of(model, evidence)
-    if 0 in space.sizes:
+    if not space.all_discrete:
         return continuous_explanation(model, engine, seen, evidence, variables)
     if variables is not None:
         query = space.numbers(variables)

@@ -4,10 +4,11 @@ import numpy as np
 from sklearn.metrics import confusion_matrix
 
 from .axes import axes
-from .style import INK, short, styled
+from .style import INK, shorts, styled
 
 SIDES = ("true", "predicted")
 SHARES = (None, "rows", "columns", "all")
+NAMED = 25  # classes named at most on each side
 
 
 @styled
@@ -53,10 +54,10 @@ def confusion(y, predicted=None, *, labels=None, rows="true", normalize=None, ax
             ink = "white" if shown[i, j] > 0.6 * shown.max() else INK
             text = f"{C[i, j]:g}" if normalize is None else f"{shown[i, j]:.0%}"
             ax.text(j, i, text, ha="center", va="center", color=ink, fontsize=size)
-    names = [short(v, 16) for v in labels]
+    names, step = shorts(labels, 16), -(-K // NAMED)
     wide = max(map(len, names)) * K > 40
-    ax.set_yticks(range(K), names, fontsize=size)
-    ax.set_xticks(range(K), names, fontsize=size)
+    ax.set_yticks(range(0, K, step), names[::step], fontsize=size)
+    ax.set_xticks(range(0, K, step), names[::step], fontsize=size)
     if wide:
         ax.tick_params(axis="x", rotation=90 if K > 6 else 30)
     ax.tick_params(length=0)

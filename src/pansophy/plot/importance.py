@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .style import BLUE, GREY, INK, mute, row_axes, short, styled
+from .style import BLUE, GREY, INK, mute, row_axes, shorts, styled
 
 
 @styled
@@ -47,7 +47,7 @@ def importance(names, values, errors=None, *, limit=15, label=None, ax=None):
         spread = np.asarray(errors, float)[order]
         ax.errorbar(V[order], place, xerr=spread, fmt="none", ecolor=INK, lw=1)
     ax.axvline(0, color=INK, lw=0.8)
-    ax.set_yticks(place, [short(names[j]) for j in order])
+    ax.set_yticks(place, shorts([names[j] for j in order]))
     ax.set_ylim(len(order) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel(label or "worse score when the column is shuffled")

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 
 from .axes import axes
-from .style import BLUE, GREY, PALE, log_axis, mute, short, styled
+from .style import BLUE, GREY, PALE, few_ticks, log_axis, mute, short, styled
 
 PLACES = (  # from the point, in points of print
     (7, -8, "left"), (-7, 7, "right"), (7, 0, "left"), (-7, 0, "right"),
@@ -69,8 +69,11 @@ def quality_time(
         color = BLUE if name in marked or name == best else GREY
         full = color if name == best else "white"
         ax.plot(x[i], y[i], "o", color=color, mfc=full, ms=6, mew=1.6, zorder=2)
-    log_axis(ax)
-    ax.margins(x=0.2, y=0.1)
+    wide = 10 ** (0.1 + 0.2 * np.log10(x.max() / x.min()))
+    low, high = x.min() / wide, x.max() * wide
+    log_axis(ax, ticks=few_ticks(low, high) or [float(x[0])])
+    ax.set_xlim(low, high)
+    ax.margins(y=0.1)
     if limits is not None:
         ax.set_ylim(*limits)
     if not greater:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .style import BLUE, GREY, LINE, mute, row_axes, short, styled
+from .style import BLUE, GREY, LINE, mute, row_axes, short, shorts, styled
 
 
 @styled
@@ -67,7 +67,7 @@ def score_intervals(
             ax.plot(ends, [i + 0.27] * 2, color=color, lw=1, alpha=0.6)
     if reference is not None:
         ax.axvline(reference, color=GREY, lw=1, ls="--")
-    ax.set_yticks(range(len(names)), [short(n) for n in names])
+    ax.set_yticks(range(len(names)), shorts(names))
     ax.set_ylim(len(names) - 0.4, -0.6)
     if limits is not None:
         ax.set_xlim(*limits)

@@ -6,6 +6,7 @@ by colour, by dashes and by marks, so that they can be told apart in grey.
 """
 
 import io
+import math
 import re
 import warnings
 from functools import wraps
@@ -83,6 +84,29 @@ def short(text, most=26) -> str:
     return f"\u2009{text}" if text.startswith("_") else text  # else kept from legends
 
 
+def shorts(names, most=26) -> list[str]:
+    """Names made safe; those that would look alike when cut show where they differ.
+
+    Examples
+    --------
+    >>> from pansophy.plot.style import shorts
+    >>> shorts(["width of a leaf in 2024", "width of a leaf in 2025", "height"], 12)
+    ['widt…in 2024', 'widt…in 2025', 'height']
+    """
+    whole, cut = [short(n, 10**6) for n in names], [short(n, most) for n in names]
+    head = most // 3
+    rest = most - head - 1
+    for text in {c for c in cut if c.endswith("…") and cut.count(c) > 1}:
+        alike = [i for i, c in enumerate(cut) if c == text]
+        first, *_, last = sorted(whole[i] for i in alike)  # differ as soon as any two
+        pairs = enumerate(zip(first, last))
+        same = next((k for k, (a, b) in pairs if a != b), len(first))
+        for i in alike:
+            n = whole[i]
+            cut[i] = f"{n[:head]}…{n[min(same, len(n) - rest) :][:rest]}"
+    return cut
+
+
 def named(given, one="model") -> dict:
     """{name: value} of several, or of one without a name."""
     return dict(given) if isinstance(given, dict) else {one: given}
@@ -108,6 +132,21 @@ def log_axis(ax, which="x", ticks=None, labels=None):
         return
     axis.set_major_formatter(lambda v, _: f"{v:g}")  # powers would be mathematics
     axis.set_minor_formatter(lambda v, _: "")
+
+
+def few_ticks(low, high) -> list[float]:
+    """Round numbers of a logarithmic axis: powers of ten, with 2 and 5 if they are few.
+
+    Examples
+    --------
+    >>> from pansophy.plot.style import few_ticks
+    >>> few_ticks(0.012, 0.3), few_ticks(0.5, 2e5)
+    ([0.02, 0.05, 0.1, 0.2], [1.0, 10.0, 100.0, 1000.0, 10000.0, 100000.0])
+    """
+    first, last = (math.floor(math.log10(v)) for v in (low, high))
+    inside = lambda ms: [v for e in range(first, last + 1) for m in ms
+                         if low <= (v := float(f"{m}e{e}")) <= high]  # fmt: skip
+    return inside((1,)) if high > 200 * low else inside((1, 2, 5))
 
 
 def mute(ax, which="both"):

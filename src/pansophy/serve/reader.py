@@ -9,15 +9,14 @@ refused. Levels that were not in training pass, and a note says so.
 
 import difflib
 import math
-from datetime import UTC, datetime, time
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from ..compare.reference import complete
-from ..tables import Frame, TableError
-from ..tables.schema import read_column
+from ..tables import Frame, TableError, few
+from ..tables.roles import form_of
 
 SHOWN = 20  # problems named in one answer
 NAN = math.nan
@@ -39,7 +38,8 @@ class Rejected(ValueError):  # noqa: N818 - an answer, not a failure
         self.problems = problems[:SHOWN]
         first, more = self.problems[0], len(problems) - 1
         text = f"Row {first.row}: {first.problem}"
-        super().__init__(text + (f" ({more} more problems)" if more else ""))
+        word = "problem" if more == 1 else "problems"
+        super().__init__(text + (f" ({more} more {word})" if more else ""))
 
 
 class Rows(NamedTuple):
@@ -146,25 +146,25 @@ def shown(value) -> str:
 
 
 def reader_of(column):
-    """value -> number (code, seconds) or text, by the role of a column."""
+    """value -> number (code, seconds) or text, by the role of a column.
+
+    What JSON value is allowed is decided here, what it means by `tables.few`, as for
+    any other table.
+    """
     role = column.role
-    if role in ("category", "ordinal"):
-        return level_reader(column)
     if role == "text":
         return read_text
+    if role in ("category", "ordinal"):
+        return level_reader(column)
     if role == "date":
         return date_reader(column)
-    if getattr(column, "form", ""):
-        return formed_reader(column)
-    if is_clock(column):
-        return clock_reader
+    form = form_of(column)
+    if form:
+        example = "a time such as 23:59:59" if form == "clock" else "a number"
+        return written_reader(column, f"{example}, or written as in training")
     if "true or false" in column.why:
         return lambda v: float(v) if type(v) is bool else read_number(v)
     return read_number
-
-
-def is_clock(column) -> bool:
-    return column.role == "angle" and "times of the day" in column.why
 
 
 def read_number(value) -> float:
@@ -186,73 +186,51 @@ def read_text(value) -> str:
 
 
 def level_reader(column):
-    places = {level: float(k) for k, level in enumerate(column.levels)}
+    place = few.places(column.levels)
 
     def read(value):
         if type(value) is str:
-            return places.get(value, -1.0)
-        if type(value) is bool:
-            return places.get("true" if value else "false", -1.0)
-        if type(value) is int and abs(value) < 2**64:
-            return places.get(str(value), -1.0)
-        if type(value) is float and math.isfinite(value):
-            return places.get(str(int(value) if value.is_integer() else value), -1.0)
+            return float(place.get(value, -1))
+        plain = type(value) is bool or (
+            type(value) in (int, float) and -(2**63) <= value < 2**63
+        )
+        if plain:
+            return float(few.code(value, column, place))
         raise ValueError("a level (text or number)")
 
     return read
 
 
-def formed_reader(column):
+def written_reader(column, what):
     """Numbers that the training table had as text: read as they were there."""
 
     def read(value):
         if type(value) is not str:
             return read_number(value)
-        return as_in_training(column, value, "a number")
+        return as_in_training(column, value, what)
 
     return read
 
 
 def date_reader(column):
     """Seconds since 1970, of a text as in the training table or in ISO form."""
-    form = getattr(column, "form", "")
+    iso = column._replace(form="")
 
     def read(value):
-        if type(value) is int and form:
-            return as_in_training(column, value, "a date")
+        if type(value) is int and column.form:
+            return as_in_training(column, value, f"a date ({column.form})")
         if type(value) is not str:
             raise ValueError("a date as text")
         try:
-            if form:
-                return as_in_training(column, value, "a date")
-            return iso_seconds(value)
+            return as_in_training(column, value, "")
         except ValueError:
-            return iso_seconds(value)
+            return as_in_training(iso, value, "a date such as 2024-12-31")
 
     return read
 
 
-def iso_seconds(value) -> float:
-    try:
-        when = datetime.fromisoformat(value)
-    except ValueError:
-        raise ValueError("a date such as 2024-12-31") from None
-    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-
-
-def clock_reader(value) -> float:
-    """Seconds of the day, of a number or of a text such as 23:59:59."""
-    if type(value) is not str:
-        return read_number(value)
-    try:
-        t = time.fromisoformat(value)
-    except ValueError:
-        raise ValueError("a time such as 23:59:59") from None
-    return t.hour * 3600 + t.minute * 60 + t.second + t.microsecond * 1e-6
-
-
 def as_in_training(column, value, what) -> float:
     try:
-        return float(read_column(pa.chunked_array([pa.array([value])]), column)[0])
+        return float(few.number(value, type(value), column))
     except TableError:
-        raise ValueError(f"{what} as in training") from None
+        raise ValueError(what) from None

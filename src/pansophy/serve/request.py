@@ -15,11 +15,12 @@ class Refused(Exception):  # noqa: N818 - an answer, not a failure
 def level_of(request) -> float | None:
     if not request.url.query:
         return None
-    asked = dict(request.query_params)
-    text = asked.pop("level", None)
-    if asked:
-        text = f"There is no parameter {next(iter(asked))[:60]!r}, only 'level'."
+    asked = request.query_params.multi_items()
+    other = [name for name, _ in asked if name != "level"]
+    if other:
+        text = f"There is no parameter {other[0][:60]!r}, only 'level'."
         raise Refused(422, text)
+    text = asked[0][1] if len(asked) == 1 else ""
     try:
         level = float(text)
     except ValueError:
@@ -27,6 +28,12 @@ def level_of(request) -> float | None:
     if not 0 < level < 1:
         raise Refused(422, "level must be a number between 0 and 1, such as 0.9.")
     return level
+
+
+def no_parameters(request):
+    """For pages that take none: nothing is accepted and ignored."""
+    if request.url.query:
+        raise Refused(422, f"{request.url.path} takes no parameters.")
 
 
 async def body_of(request, limits) -> bytes:

@@ -9,7 +9,7 @@ from .answers import dumps, explanations, now, predictions, summary
 from .batching import Batcher
 from .gate import LOG
 from .reader import Reader, Rejected
-from .request import Refused, body_of, items_of, level_of
+from .request import Refused, body_of, items_of, level_of, no_parameters
 
 
 class Service:
@@ -39,6 +39,7 @@ class Service:
 
     async def explain(self, request) -> bytes:
         """What each column adds to each prediction."""
+        no_parameters(request)
         rows = await self._rows(request, self.limits.explained)
         frame = rows.frame()
         loop = asyncio.get_running_loop()

@@ -6,7 +6,7 @@ together.
 
 from typing import Annotated, Any
 
-from .reader import is_clock
+from ..tables.roles import form_of
 
 MANY = 50  # levels listed in the document
 
@@ -36,10 +36,9 @@ def kind_of(column):
     """What JSON value a column takes."""
     if column.role in ("category", "ordinal"):
         return str | int | float | bool
-    form = bool(getattr(column, "form", ""))
     if column.role in ("text", "date"):
-        return str | int if form and column.role == "date" else str
-    if form or is_clock(column):
+        return str | int if column.role == "date" and column.form else str
+    if form_of(column):
         return float | str
     return float | bool if "true or false" in column.why else float
 
@@ -49,7 +48,7 @@ def described(column) -> str:
         listed = ", ".join(map(str, column.levels[:MANY]))
         more = ", ..." if len(column.levels) > MANY else ""
         return f"{column.role}: {listed}{more}"
-    form = getattr(column, "form", "")
+    form = form_of(column)
     return f"{column.role} ({form})" if form else column.role
 
 

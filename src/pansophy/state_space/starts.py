@@ -7,8 +7,9 @@ import numpy as np
 from ..distributions.covariance import SHAPES
 from ..params import Rule
 
-ROWS = 10_000  # rows that k-means looks at, at equal distances
+ROWS = 5_000  # rows that k-means looks at, at equal distances
 TURNS = 30  # of k-means, from each of its starts
+LARGE = 1e150  # numbers whose squares can be added up
 
 
 def letters(allowed: str) -> Rule:
@@ -37,17 +38,19 @@ def centres(X, k: int, rng) -> np.ndarray:
     from scipy.cluster.vq import kmeans2, vq
 
     X = filled(X)
+    if np.abs(X).max() > LARGE:
+        raise ValueError("X contains values too large to square.")
     X = X[np.unique(np.linspace(0, len(X) - 1, min(len(X), ROWS)).astype(np.int64))]
     different = np.unique(X, axis=0)
     if len(different) <= k:
         return different[np.arange(k) % len(different)]
-    best, least = different[:k], np.inf
+    m, best, least = X.mean(axis=0), different[:k], np.inf
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a start may have a centre without rows
         for _ in range(10 if len(X) * k <= 50_000 else 3):
-            C, _ = kmeans2(X, k, TURNS, minit="++", seed=rng)
-            cost = np.sum(vq(X, C)[1] ** 2)
-            best, least = (C, cost) if cost < least else (best, least)
+            C, _ = kmeans2(X - m, k, TURNS, minit="++", seed=rng)
+            cost = np.sum(vq(X - m, C)[1] ** 2)
+            best, least = (C + m, cost) if cost < least else (best, least)
     return best
 
 

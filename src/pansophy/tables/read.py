@@ -80,6 +80,7 @@ def from_values(values, name):
         return values
     if isinstance(values, range):
         values = list(values)
+    values = without_spans(values)
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, TypeError) as error:
@@ -91,6 +92,17 @@ def from_values(values, name):
         return pa.array(said, pa.string())
 
 
+def without_spans(values):
+    """pandas' intervals as texts (their order kept), its periods as dates."""
+    kind = getattr(values, "dtype", None)
+    said = str(getattr(getattr(kind, "categories", None), "dtype", kind))
+    if said.startswith("interval") and hasattr(kind, "categories"):
+        return values.cat.rename_categories(lambda v: str(v))
+    if said.startswith("interval"):
+        return values.astype("str").where(values.notna(), None)
+    return values.dt.to_timestamp() if said.startswith("period[") else values
+
+
 def missing(value) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
@@ -98,9 +110,14 @@ def missing(value) -> bool:
 def from_frame(source) -> pa.Table:
     """pandas, polars and the like, through narwhals."""
     import narwhals as nw
+    from narwhals.exceptions import DuplicateError
 
     try:
         frame = nw.from_native(source)
+    except DuplicateError as error:
+        raise TableError(
+            f"The table has several columns of one name: {' '.join(str(error).split())}"
+        ) from error
     except TypeError as error:
         raise TableError(
             f"A {type(source).__name__} is not a table: pass a path, a dataframe or a "

@@ -96,7 +96,9 @@ def find_role(column, name) -> Column:
         return Column(name, "angle", "times of the day", period=DAY)
     if t.is_boolean(kind):
         return Column(name, "number", "true or false")
-    if not values.is_number(kind) and not t.is_duration(kind):
+    if t.is_duration(kind):
+        return Column(name, "number", "lengths of time, in seconds")
+    if not values.is_number(kind):
         return Column(name, "other", f"values of type {kind}")
     return number_role(present, found, len(column), name)
 

@@ -1,0 +1,188 @@
+"""What is asked of a comparison is honoured, or refused in one sentence at once."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+
+from pansophy.compare import compare, infer, reopen, rerun
+from pansophy.compare.intake import take_in
+from pansophy.compare.methods import Setting, choose
+from pansophy.compare.pipelines import fit_pipeline, output, pipeline
+from pansophy.tables import read_table
+
+QUICK = {"workers": 0, "repeats": 1, "folds": 3, "progress": False}
+NB = {"nb": GaussianNB()}
+
+
+def rows(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    return {
+        "x": x,
+        "k": rng.choice(["u", "v", "w"], n),
+        "g": np.arange(n) // 2,
+        "y": np.where(x + rng.normal(size=n) > 0, "yes", "no"),
+    }
+
+
+class Never(GaussianNB):
+    def fit(self, X, y, sample_weight=None):
+        raise AssertionError("nothing should have been fitted")
+
+
+@pytest.mark.parametrize(("asked", "says"), [
+    ({"gap": 3}, "gap is for folds along time"),
+    ({"gap": -1}, "gap must be a whole number of at least 0"),
+    ({"costs": {"yes": 1}}, "one number for each of two classes"),
+    ({"costs": {"yes": -1, "no": 2}}, "'yes' must be a number of at least 0, got -1"),
+    ({"costs": {"yes": "a", "no": 2}}, "'yes' must be a number"),
+    ({"costs": {"yes": 0, "no": 0}}, "must not all be 0"),
+    ({"costs": [1, 2]}, "costs must be a dict"),
+    ({"roles": ["x"]}, "roles must be a dict"),
+    ({"by": "q"}, "no column 'q'"),
+    ({"metric": 3}, "metric must be a name"),
+    ({"methods": "ridge"}, "methods must be a list of names"),
+    ({"together": "no"}, "together must be True or False"),
+    ({"blend": 3}, "blend must be True or False"),
+    ({"blend": True}, "blend know the library's methods only"),
+    ({"calibrate": True, "task": "regression", "target": "x"}, "calibrate is for"),
+    ({"memory_limit": 500.0}, "memory_limit needs worker processes"),
+    ({"target": None}, "target must name the column"),
+    ({"test": {"x": [1.0, 2.0]}}, "test table lacks the target 'y'"),
+    ({"test": {"x": [1.0, 2.0], "y": ["yes", "no"]}}, "test table: .* 'k'"),
+    ({"weight": "w"}, "'w' is 0 in every row"),
+    ({"group": "y"}, "'y' is the target and cannot be more"),
+])  # fmt: skip
+def test_what_cannot_be_is_said_before_anything_is_fitted(asked, says):
+    table = {**rows(), "w": np.zeros(60)}
+    with pytest.raises(ValueError, match=says):
+        compare(table, **{"target": "y", "methods": {"own": Never()}, **QUICK, **asked})
+
+
+def test_a_schema_and_what_is_asked_must_agree(tmp_path):
+    table = read_table(rows())
+    schema = infer(table, "y")
+    for asked, says in [
+        ({"group": "g"}, "says None for the group, not 'g'"),
+        ({"task": "regression"}, "for the task"),
+        ({"ignore": ["k"]}, "role of 'k'"),
+        ({"roles": {"k": "text"}}, "role of 'k'"),
+    ]:
+        with pytest.raises(ValueError, match=says):
+            take_in(table, "y", schema=schema, **asked)
+    same = {"task": "classification", "roles": {"k": "category"}, "group": None}
+    assert take_in(table, "y", schema=schema, **same).schema == schema
+    with pytest.raises(ValueError, match="no column 'y'"):
+        take_in(table.drop(["y"]), "y", schema=schema)
+
+
+def test_rows_of_weight_0_are_not_there():
+    table = rows()
+    w = np.tile([0, 1, 2], 20)
+    kept = {k: v[w > 0] for k, v in table.items()}
+    told = {"methods": NB, "weight": "w", **QUICK}
+    a = compare({**table, "w": w}, "y", **told)
+    b = compare({**kept, "w": w[w > 0]}, "y", **told)
+    assert "20 rows left out: their 'w' is 0." in a.notes
+    assert a.row("nb").scores == b.row("nb").scores
+    one_class = {**table, "w": (table["y"] == "yes") * 1}
+    with pytest.raises(ValueError, match="one value"):
+        compare(one_class, "y", **told)
+
+
+@pytest.mark.parametrize("name", ["naive Bayes", "logistic regression"])
+def test_weights_reach_the_preparation_too(name):
+    """A row of weight k counts in medians, levels and scales as k rows do."""
+    table = {**rows(), "z": np.where(np.arange(60) % 4, np.arange(60.0), np.nan)}
+    w = np.tile([1, 5, 2], 20)
+    plain = take_in({**table, "w": w}, "y", weight="w", ignore=["g"])
+    many = take_in({k: np.repeat(v, w) for k, v in table.items()}, "y", ignore=["g"])
+    (_, method), _ = choose(many.schema, 60, [name])
+    fit = lambda t: fit_pipeline(
+        pipeline(method, t.schema, Setting("classification", 60, 0)),
+        t.data.frame, t.data.y, t.data.weight,
+    )  # fmt: skip
+    p, q = (
+        output(fit(t), plain.data.frame, "classification", 2) for t in (plain, many)
+    )
+    assert np.allclose(p, q, atol=1e-6)
+
+
+def test_an_estimator_that_takes_no_weights_is_left_out_with_the_reason():
+    own = {"knn": KNeighborsClassifier(), "lr": LogisticRegression()}
+    found = compare({**rows(), "w": np.arange(60) + 1}, "y", methods=own, weight="w",
+                    **QUICK)  # fmt: skip
+    assert ("knn", "takes no row weights") in found.not_run
+    assert [t.method.name for t in found.trials] == ["dummy", "lr"]
+
+
+def test_calibration_on_inner_folds_competes_with_none():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 1)) + rng.normal(size=(300, 6)) * 0.1  # said seven times
+    y = rng.random(300) < 1 / (1 + np.exp(-x.mean(1)))
+    table = {f"x{j}": x[:, j] for j in range(6)} | {"y": np.where(y, "yes", "no")}
+    asked = {**QUICK, "methods": ["naive Bayes"], "calibrate": True}
+    found = compare(table, "y", **asked)
+    loss = {r.method: r.scores["log loss"].mean for r in found.leaderboard}
+    assert next(iter(loss)) == "calibrated naive Bayes"
+    assert loss["naive Bayes"] > loss["calibrated naive Bayes"] + 0.1
+    named = {**asked, "methods": ["calibrated naive-Bayes"], "calibrate": False}
+    assert [r.method for r in compare(table, "y", **named).leaderboard] == [
+        "calibrated naive Bayes", "dummy"]  # fmt: skip
+    own = {**asked, "methods": NB}
+    names = {r.method for r in compare(table, "y", **own).leaderboard}
+    assert names == {"dummy", "nb", "calibrated nb"}
+
+
+def test_what_is_opened_again_stays_as_it_was(tmp_path):
+    table = pd.DataFrame(rows())
+    table.to_csv(tmp_path / "t.csv", index=False)
+    place, asked = tmp_path / "run", {"methods": ["naive Bayes"], **QUICK}
+    schema = infer(read_table(table), "y")
+    asked |= {"schema": schema, "folds": np.int64(3), "max_fits": 6}
+    compare(tmp_path / "t.csv", "y", folder=place, **asked)
+    before = {p.name: p.read_bytes() for p in place.iterdir() if p.is_file()}
+    again = reopen(place)
+    assert again.folder == place and len(again.leaderboard) == 2
+    after = {p.name: p.read_bytes() for p in place.iterdir() if p.is_file()}
+    assert before == after
+    assert rerun(place, workers=0, progress=False).same
+
+
+def test_the_same_run_twice_writes_the_same_results(tmp_path):
+    times = ("fit_seconds", "predict_micros", "seconds", "finished", "source")
+
+    def told(value):
+        if isinstance(value, dict):
+            return {k: told(v) for k, v in value.items() if k not in times}
+        return [told(v) for v in value] if isinstance(value, list) else value
+
+    found = [
+        compare(rows(), "y", methods=NB, by="k", costs={"yes": 3, "no": 1},
+                folder=tmp_path / name, **QUICK).to_dict() for name in "ab"
+    ]  # fmt: skip
+    a, b = (json.dumps(told(f)) for f in found)
+    assert a == b
+
+
+def test_groups_and_times_go_along_to_the_test_table(monkeypatch):
+    from pansophy.compare import unseen
+
+    seen = {}
+
+    def run(methods, data, schema, metrics, split, *_):
+        seen["data"] = data
+        raise InterruptedError
+
+    monkeypatch.setattr(unseen, "run", run)
+    table = {**rows(), "t": np.arange(60)}
+    with pytest.raises(InterruptedError):
+        compare(table, "y", methods=NB, group="g", time="t", test=table, **QUICK)
+    data = seen["data"]
+    assert (data.group[:60] == table["g"]).all() and (data.group[60:] == -1).all()
+    assert (data.time[:60] == table["t"]).all() and len(data) == 120

@@ -1,0 +1,167 @@
+"""Ways for an answer to reach the model that is asked for it: none goes through."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.feature_selection import SelectKBest
+from sklearn.frozen import FrozenEstimator
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+
+from pansophy.compare import TableError, compare
+from pansophy.compare.fold import Shelf, fit_fold
+from pansophy.compare.intake import take_in
+from pansophy.compare.unseen import unseen_rows
+
+QUICK = {"workers": 0, "repeats": 1, "progress": False}
+
+
+def noise(n=60, columns=3, seed=0):
+    """Classes that nothing tells apart."""
+    rng = np.random.default_rng(seed)
+    table = {f"x{j}": rng.normal(size=n) for j in range(columns)}
+    return {**table, "y": rng.permutation(np.repeat(["no", "yes"], n // 2))}
+
+
+def accuracy(result, name="cheat"):
+    return result.row(name).scores["accuracy"].mean
+
+
+class Peek(ClassifierMixin, BaseEstimator):
+    """Looks wherever an estimator can look for rows that it was not given."""
+
+    def __init__(self, seen=None):
+        self.seen = seen  # a list that outlives a fit, unless it is copied
+
+    def fit(self, X, y):
+        assert X.base is None and y.base is None, "the rest of the table is in reach"
+        assert not self.seen, "what an earlier fold saw is still here"
+        self.seen.extend(zip(X[:, 0].tolist(), y.tolist()))
+        X[:] = np.nan  # nor may it spoil the rows of others
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        assert X.base is None
+        known = dict(self.seen)
+        assert not set(X[:, 0].tolist()) & set(known)
+        X[:] = np.nan
+        return np.full((len(X), 2), 0.5)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_estimator_sees_its_training_rows_and_nothing_else(workers):
+    methods = {"cheat": Peek([]), "after": GaussianNB()}
+    settings = {**QUICK, "workers": workers, "folds": 3}
+    found = compare(noise(), "y", methods=methods, **settings)
+    assert found.disqualified == [] and accuracy(found) <= 0.6
+    assert methods["cheat"].seen == []
+
+
+def frozen_selection(X, y):
+    return make_pipeline(FrozenEstimator(SelectKBest(k=2).fit(X, y)), GaussianNB())
+
+
+class Stubborn(GaussianNB):
+    """Refuses to forget."""
+
+    def __sklearn_clone__(self):
+        return self
+
+
+@pytest.mark.parametrize("made", [
+    lambda X, y: FrozenEstimator(KNeighborsClassifier(1).fit(X, y)),
+    frozen_selection,
+    lambda X, y: Stubborn().fit(X, y),
+])  # fmt: skip
+def test_what_was_fitted_beforehand_is_refused(made):
+    table = noise()
+    X = np.column_stack([table[f"x{j}"] for j in range(3)])
+    y = (table["y"] == "yes").astype(int)
+    with pytest.raises(TableError, match="'cheat' is frozen"):
+        compare(table, "y", methods={"cheat": made(X, y)}, **QUICK)
+
+
+def test_a_fitted_estimator_forgets():
+    table = noise()
+    X = np.column_stack([table[f"x{j}"] for j in range(3)])
+    cheat = KNeighborsClassifier(1).fit(X, table["y"])
+    assert accuracy(compare(table, "y", methods={"cheat": cheat}, **QUICK)) < 0.7
+
+
+def test_choosing_columns_by_the_answer_helps_nobody():
+    table = noise(60, 100, seed=1)
+    chosen = make_pipeline(SelectKBest(k=5), GaussianNB())
+    found = compare(table, "y", methods={"cheat": chosen}, **QUICK)
+    assert accuracy(found) < 0.7
+
+
+def test_many_levels_coded_by_the_answer_help_nobody():
+    rng = np.random.default_rng(1)
+    table = {**noise(200), "town": rng.permutation(np.repeat(np.arange(50), 4))}
+    table["town"] = np.char.add("t", table["town"].astype(str))
+    found = compare(table, "y", methods={"cheat": GaussianNB()}, **QUICK)
+    assert accuracy(found) < 0.6
+
+
+def test_copies_of_rows_are_named_and_can_be_kept_together():
+    table = {k: np.tile(v, 3) for k, v in noise().items()}
+    cheat = {"cheat": KNeighborsClassifier(1)}
+    apart = compare(table, "y", methods=cheat, **QUICK)
+    assert accuracy(apart) > 0.9
+    assert any("duplicate" in f.kind for f in apart.findings)
+    assert accuracy(compare(table, "y", methods=cheat, together=True, **QUICK)) < 0.7
+
+
+def test_encoded_answers_and_future_dates_are_named():
+    rng = np.random.default_rng(0)
+    table = noise(300)
+    code = np.where(table["y"] == "yes", 0.83, 0.21)
+    begun = np.datetime64("2024-01-01") + rng.integers(0, 300, 300)
+    table |= {
+        "town code": code + rng.normal(size=300) * 1e-3,
+        "begun": begun.astype("datetime64[s]"),
+        "paid": (begun + rng.integers(1, 40, 300)).astype("datetime64[s]"),
+    }
+    ask = {"methods": {"nb": GaussianNB()}, "time": "begun", **QUICK}
+    found = compare(table, "y", **ask)
+    alarms = {f.column: f.kind for f in found.findings if f.severity == "alarm"}
+    assert alarms == {"town code": "near-perfect column", "paid": "future dates"}
+
+
+def test_rows_of_the_test_table_that_were_learned_from_are_counted():
+    table = noise()
+    new = {k: np.r_[v[:10], w[:20]] for (k, v), w in
+           zip(table.items(), noise(seed=5).values())}  # fmt: skip
+    found = compare(table, "y", methods={"nb": GaussianNB()}, test=new, **QUICK)
+    assert any(n.startswith("10 of 30 rows of the test table") for n in found.notes)
+    assert found.on_test.n == 30
+    with pytest.raises(TableError, match=r"test table: .*unknown class 'maybe'"):
+        unseen_rows(found.schema, {**new, "y": ["maybe"] * 30})
+
+
+def test_predictions_of_a_fold_do_not_depend_on_its_answers():
+    """Other answers in the test rows, the same predictions."""
+    from pansophy.compare.fold import Work, setting_of
+    from pansophy.compare.methods import choose
+    from pansophy.compare.metrics import metrics_for
+    from pansophy.compare.plan import Running
+    from pansophy.compare.splits import make_splits
+
+    rng = np.random.default_rng(0)
+    table = {**noise(80), "k": rng.choice([f"k{i}" for i in range(15)], 80)}
+    data, schema = take_in(table, "y")[3:1:-1]
+    split = make_splits(data, schema, folds=4)
+    methods, _ = choose(schema, 60, ["naive Bayes", "calibrated naive Bayes"], tune=3)
+    run = lambda data: [
+        fit_fold(
+            Work(data, schema, metrics_for(schema.task), split.folds, methods,
+                 setting_of(schema, split.folds, Running())), m, 0, Shelf()
+        ).predictions for m in range(len(methods))
+    ]  # fmt: skip
+    y = data.y.copy()
+    y[split.folds[0][1]] ^= 1
+    other = type(data)(data.frame, y)
+    for a, b in zip(run(data), run(other), strict=True):
+        assert np.array_equal(a, b)
