@@ -65,7 +65,7 @@ def pansophy(folder, job):
         "interval": span(row.scores[metric]),
         "over_rows": None if row.over_rows is None else span(row.over_rows),
         "best_interval": span(first.scores[metric]), "expected": found.expected,
-        "verdict": found.verdict, "failed": found.disqualified,
+        "verdict": found.verdict, "disqualified": found.disqualified,
         "board": [(r.method, r.scores[metric].mean, r.verdict)
                   for r in found.leaderboard],
     }  # fmt: skip

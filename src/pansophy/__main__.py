@@ -1,4 +1,4 @@
-"""`python -m pansophy`: the command line."""
+"""`python -m pansophy`."""
 
 from .cli import app
 

@@ -186,3 +186,20 @@ def test_groups_and_times_go_along_to_the_test_table(monkeypatch):
     data = seen["data"]
     assert (data.group[:60] == table["g"]).all() and (data.group[60:] == -1).all()
     assert (data.time[:60] == table["t"]).all() and len(data) == 120
+
+
+def test_the_report_tells_every_setting_that_matters(tmp_path):
+    from pansophy.compare.words import commands
+
+    table = pd.DataFrame({**rows(), "t": np.arange(60), "a, b": 1.5})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    asked = {
+        "methods": ["calibrated naive Bayes"], "time": "t", "gap": 2, "together": True,
+        "ignore": ["a, b", "g"], "roles": {"k": "text"}, "max_rows": 50, **QUICK,
+    }  # fmt: skip
+    shell, python = commands(compare(tmp_path / "t.csv", "y", **asked))
+    for words in ("--together", "--gap 2", "--role k=text", "--max-rows 50"):
+        assert words in shell
+    assert """--ignore '"a, b",g'""" in shell and "--time t" in shell
+    for words in ("together=True", "gap=2", "ignore=['a, b', 'g']", "max_rows=50"):
+        assert words in python

@@ -16,7 +16,7 @@ from pansophy.compare.left_out import CLASSIFIERS, NO_TARGET, OTHER_JOB, REGRESS
 from pansophy.compare.methods import Limits, Setting, choose, grouped, own_method
 from pansophy.compare.pipelines import fit_pipeline, inner_name, output, pipeline
 from pansophy.compare.portfolio import METHODS
-from pansophy.compare.wrappers import Floor, Labels, Scored
+from pansophy.compare.wrappers import Floor, Hedged, Labels, Scored
 from pansophy.svm import LinearSVC
 from pansophy.tables import Column, Frame, Schema, TableError
 from pansophy.testing import all_estimators
@@ -278,12 +278,30 @@ def test_a_label_that_is_always_the_same():
     assert isinstance(Floor(LinearRegression()).fit(X, X[:, 0]), Floor)
 
 
+def test_votes_leave_no_class_without_a_chance():
+    X, y = np.repeat(np.eye(3), 5, axis=0), np.repeat([0, 1, 2], 5)
+    model = Hedged(DecisionTreeClassifier()).fit(X, y)
+    p = model.predict_proba(X)
+    assert np.allclose(p.min(), 1 / 3 / 16) and np.allclose(p.sum(1), 1)
+    w = np.full(15, 2.0)
+    twice = Hedged(DecisionTreeClassifier()).fit(np.r_[X, X], np.r_[y, y])
+    heavy = Hedged(DecisionTreeClassifier()).fit(X, y, sample_weight=w)
+    assert np.allclose(heavy.predict_proba(X), twice.predict_proba(X))
+    for m in METHODS:
+        if m.hedged:
+            steps = pipeline(m, problem(m.task)[0], Setting(m.task, 50, 0))
+            assert {m.prefix + name for name in m.space} <= set(steps.get_params())
+
+
 def test_limits_leave_out_what_is_too_dear():
     schema, _, _ = problem("classification")
     run, left = choose(schema, 2_000_000, limits=Limits(time_limit=60.0))
     reason = dict(left)["RBF support vectors"]
     assert "one fit would take about" in reason and "--time-limit" in reason
     assert "logistic regression" in {m.name for m in run}
+    _, left = choose(schema, 8000)
+    assert "beyond 5,000 rows; name it" in dict(left)["RBF support vectors"]
+    assert "RBF support vectors" in {m.name for m in choose(schema, 4000)[0]}
     named, _ = choose(schema, 2_000_000, ["RBF support vectors"], Limits(60.0))
     assert len(named) == 2  # who names it gets it
     _, left = choose(schema, 2_000_000, limits=Limits(None, 50e6))

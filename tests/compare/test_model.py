@@ -210,3 +210,17 @@ def test_a_threshold_needs_two_classes(score):
     with pytest.raises(ValueError, match="two classes"):
         score.with_threshold(0.3)
     assert replace(score, threshold=None) == score.with_threshold(None)
+
+
+def test_levels_thresholds_and_reasons_that_make_no_sense_are_refused(yes, score):
+    for level in (-0.5, 0, 1, 2.0, float("nan")):
+        with pytest.raises(ValueError, match=f"level must .*{level}"):
+            score.predict_interval(TABLE, level)
+    for value in (-1.0, float("nan")):
+        with pytest.raises(ValueError, match="threshold is a probability"):
+            yes.with_threshold(value)
+    with pytest.raises(ValueError, match="explain must"):
+        yes.answer(TABLE, explain=-1)
+    labels = replace(yes.schema, task="multilabel", classes=(), labels=("a", "b"))
+    many = replace(yes, schema=labels).with_threshold(0.3)
+    assert "says 'yes' from 0.3 on" in str(many)

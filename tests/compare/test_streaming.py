@@ -17,7 +17,7 @@ import pansophy
 from pansophy.compare import refit as module
 from pansophy.compare.refit import refit
 from pansophy.compare.sinks import form_of, sink
-from pansophy.compare.streaming import predict_stream
+from pansophy.compare.streaming import joined, kept_columns, predict_stream
 from pansophy.tables import TableError
 from tests.compare.saved import compared, fitted, people
 
@@ -233,3 +233,10 @@ def test_a_class_that_the_sample_lacks_is_left_out():
     kept = module.with_answer(odd, made.schema)
     assert kept.num_rows == 300
     assert refit(made.trial("").method, odd, made).facts["fitted_on"] == 300
+
+
+def test_answers_never_share_a_name_with_what_is_kept():
+    table = pa.table({"y": [1], "y (predicted)": [2]})
+    out = joined(table, kept_columns(table, ["y", "y (predicted)", "y"]),
+                 pa.table({"y": [3], "p": [4]}))  # fmt: skip
+    assert out.column_names == ["y", "y (predicted)", "y (predicted) (predicted)", "p"]

@@ -166,7 +166,7 @@ def test_limits_in_words_and_numbers():
     assert limits.held(os.getpid()) > 1e6 and limits.held(2**22 + 5) == 0
     assert limits.default_memory(2) > 0 and limits.free_memory() > 1e8
     assert limits.how_it_died(-11) == "its process died with signal 11 (SIGSEGV)"
-    assert limits.how_it_died(-9).endswith("as happens when memory runs out")
+    assert limits.how_it_died(-9).endswith("killed it, or memory ran out)")
     assert limits.how_it_died(3) == "its process ended with exit code 3"
     assert limits.shown_bytes(5e8) == "500 MB" and limits.shown_bytes(2e9) == "2 GB"
     with pytest.raises(ValueError, match="memory_limit must be at least 256 MB"):

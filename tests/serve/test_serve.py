@@ -146,6 +146,10 @@ def test_missing_values_and_unknown_levels_are_told(client):
 def test_limits_methods_types_and_parameters(client):
     assert client.post("/predict", json=[ROW] * 501).status_code == 413
     assert client.post("/explain", json=[ROW] * 6).status_code == 413
+    for query in ("?level=0.9", "?x=1"):  # nothing is accepted and ignored
+        got = client.post("/explain" + query, json=ROW)
+        assert got.status_code == 422 and "takes no parameters" in got.text
+    assert client.post("/predict?level=0.9&level=0.5", json=ROW).status_code == 422
     assert client.get("/predict").status_code == 405
     assert "see /docs" in client.get("/nothing").json()["error"]
     plain = {"content-type": "text/csv"}

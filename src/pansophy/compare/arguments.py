@@ -9,11 +9,12 @@ import numpy as np
 
 from ..params import ParameterError
 from ..tables import TableError
-from ..tables.targets import near
+from ..tables.targets import names_of, near
 
 TASKS = ("auto", "classification", "regression", "count", "multilabel")
 LEAST = {"folds": 2, "repeats": 1, "max_rows": 10, "tune": 0, "gap": 0,
          "random_state": 0}  # fmt: skip
+MAX_ROWS = 1_000_000  # rows beyond which a table is sampled
 NOT_KEPT = ("folder", "resume", "workers", "cluster")
 
 
@@ -83,6 +84,17 @@ def check_questions(taken, asked):
             )
     if not any(costs.values()):
         raise ParameterError("costs must not all be 0.")
+
+
+def beyond(asked) -> dict:
+    """What else was asked for that can change a score, and is not the default."""
+    kept = {k: asked[k] for k in ("together", "gap", "blend", "calibrate", "roles")}
+    kept |= {"ignore": names_of(asked["ignore"])}
+    if isinstance(asked["schema"], str | os.PathLike):
+        kept |= {"schema": named(asked["schema"])}
+    if asked["max_rows"] != MAX_ROWS:
+        kept |= {"max_rows": asked["max_rows"]}
+    return {k: v for k, v in kept.items() if v}
 
 
 def named(table) -> str:

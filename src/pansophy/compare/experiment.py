@@ -8,7 +8,14 @@ from datetime import UTC, datetime
 import numpy as np
 
 from ..tables import Schema, TableError
-from .arguments import check_questions, check_settings, named, recorded
+from .arguments import (
+    MAX_ROWS,
+    beyond,
+    check_questions,
+    check_settings,
+    named,
+    recorded,
+)
 from .folder import open_folder
 from .intake import take_in
 from .methods import choose
@@ -35,7 +42,7 @@ def compare(
     roles=None,
     schema=None,
     test=None,
-    max_rows=1_000_000,
+    max_rows=MAX_ROWS,
     methods=None,
     folds=5,
     repeats=None,
@@ -189,7 +196,7 @@ def compare(
     result.folder, result.like = folder, kind_of(table)
     result.settings |= {
         "time_limit": time_limit, "tune": tune, "source": named(table),
-        "sampled": taken.sampled, "by": by, "costs": costs,
+        "sampled": taken.sampled, "by": by, "costs": costs, "asked": beyond(asked),
         **circumstances(begun, data),
     }  # fmt: skip
     if rest is not None:

@@ -174,8 +174,8 @@ def how_it_died(code) -> str:
     if code is None or code >= 0:
         return f"its process ended with exit code {code}"
     try:
-        name = f" ({signal.Signals(-code).name})"
+        name = signal.Signals(-code).name
     except ValueError:
-        name = ""
-    hint = ", as happens when memory runs out" if -code == 9 else ""
-    return f"its process died with signal {-code}{name}{hint}"
+        return f"its process died with signal {-code}"
+    hint = ": somebody killed it, or memory ran out" if -code == 9 else ""
+    return f"its process died with signal {-code} ({name}{hint})"

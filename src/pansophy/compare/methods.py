@@ -245,10 +245,13 @@ def why_not(method, schema, n, limits, *, named=False) -> str:
         reason = "takes no row weights"
     if reason or named:
         return reason
-    if method.on_request or n > method.most:
-        size = "" if method.on_request else f" beyond {method.most:,} rows"
-        return f"dear for what it adds{size}; name it in --methods to run it"
-    return over_limits(method, schema, n, limits)
+    if method.on_request:
+        return "dear for what it adds; name it in --methods to run it"
+    reason = over_limits(method, schema, n, limits)
+    if reason or limits.time_limit is None or n <= method.most:
+        return reason
+    size = f"beyond {method.most:,} rows"
+    return f"dear for what it adds {size}; name it in --methods to run it"
 
 
 def with_mended(methods, wanted=True) -> list[Method]:

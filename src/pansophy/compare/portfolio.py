@@ -18,7 +18,7 @@ class_leaves = lambda s: {
     "smoothing": 1.0,
 }
 number_leaves = lambda s: {"min_samples_leaf": max(5, min(50, s.n // 50))}
-# many rows: leaves of three, which halves the time and costs nothing that shows
+# many rows: leaves of three, which halves the time for 0 to 2 % more error
 number_forest = lambda s: {"min_samples_leaf": 1 if s.n < 1000 else 3}
 class_forest = number_forest
 # votes may leave a class without any: see `wrappers.Hedged`
@@ -52,7 +52,7 @@ def boosting(s):
 def net(s):
     """Few rows: a strong penalty. Many: some are set aside to decide when to stop."""
     if s.n < 2000:
-        return {"alpha": 0.5, "batch_size": min(200, s.n), "max_iter": 300}
+        return {"alpha": 0.5, "batch_size": min(200, s.n), "max_iter": 1000}
     stop = s.split == "plain"
     return {
         "early_stopping": stop,

@@ -161,7 +161,22 @@ def arguments(c) -> dict:
         "tune": s.get("tune") or None,
         "by": s.get("by"),
         "costs": s.get("costs"),
+        **s.get("asked", {}),
     }
+
+
+def option(name, value) -> list[str]:
+    """A setting as words of a command line."""
+    flag = "--" + name.replace("_", "-")
+    if value is True:
+        return [flag]
+    if name == "roles":
+        return [w for k, v in value.items() for w in ("--role", f"{k}={v}")]
+    if isinstance(value, dict):
+        value = [f"{a}={b:g}" for a, b in value.items()]
+    if isinstance(value, list | tuple):  # a comma inside a name is quoted
+        value = ",".join(f'"{v}"' if "," in v else v for v in value)
+    return [flag, str(value)]
 
 
 def commands(c) -> list[str]:
@@ -173,15 +188,14 @@ def commands(c) -> list[str]:
     given = ", ".join(f"{k}={v!r}" for k, v in asked.items())
     python = f"pansophy.compare(table, {target!r}, {given}, random_state={seed})"
     own = any(getattr(t.method, "estimator", None) is not None for t in c.trials)
-    if own or source.startswith("a "):
+    levels = any(not isinstance(r, str) for r in asked.get("roles", {}).values())
+    if own or levels or source.startswith("a "):  # a shell has no words for these
         return [python]
     words = ["pansophy", "compare", source]
     for name in c.schema.targets:
         words += ["--target", name]
-    for k, v in asked.items():
-        if isinstance(v, dict):
-            v = ",".join(f"{a}={b:g}" for a, b in v.items())
-        words += [f"--{k}", ",".join(v) if isinstance(v, list) else str(v)]
+    for name, value in asked.items():
+        words += option(name, value)
     lines = [shlex.join([*words, "--seed", str(seed)]), python]
     if c.folder is not None:
         again = shlex.join(["pansophy", "rerun", str(c.folder)])

@@ -11,8 +11,9 @@ by the K classes,
 
     p' = (n p + 1 / K) / (n + 1),                                                (1)
 
-which matters for few rows and vanishes for many. *Labels* gives the probability of yes for each of several labels in one
-matrix, from one model that knows several labels or from one model a label.
+which matters for few rows and vanishes for many. *Labels* gives the probability of yes
+for each of several labels in one matrix, from one model that knows several labels or
+from one model a label.
 """
 
 from dataclasses import KW_ONLY, dataclass

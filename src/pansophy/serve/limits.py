@@ -29,7 +29,7 @@ class Limits:
         Most connections at a time; beyond it the answer is 503.
     """
 
-    body_bytes: int = 8_000_000
+    body_bytes: int = 10_000_000  # as for `pansophy serve`
     rows: int = 10_000
     explained: int = 200
     waiting: int = 50_000
