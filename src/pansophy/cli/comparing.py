@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from . import options
 from .app import (
     TABLE,
     AsJson,
@@ -18,7 +19,6 @@ from .app import (
     tell,
 )
 
-DATA, JOB, ANSWER = "Data", "Running", "Answer"
 SEEN = 100_000  # rows that a schema is read off
 Out = Annotated[
     Path | None,
@@ -26,95 +26,39 @@ Out = Annotated[
 ]
 
 
-def option(text, panel, *names, **more):
-    return typer.Option(*names, help=text, rich_help_panel=panel, **more)
-
-
 @app.command()
 def compare(
     table: TableFile,
-    target: Annotated[
-        list[str],
-        option("Column to predict; again for several labels.", DATA, "--target", "-t"),
-    ],
+    target: options.Target,
     out: Out = None,
-    task: Annotated[
-        str,
-        option("auto, classification, regression, count or multilabel.", DATA),
-    ] = "auto",
-    group: Annotated[
-        str | None, option("Column whose rows stay in one fold.", DATA)
-    ] = None,
-    time: Annotated[
-        str | None, option("Column along which folds are cut.", DATA)
-    ] = None,
-    weight: Annotated[
-        str | None, option("Column saying how often a row counts.", DATA)
-    ] = None,
-    ignore: Annotated[
-        str | None, option("Columns to leave out, separated by commas.", DATA)
-    ] = None,
-    role: Annotated[
-        list[str] | None,
-        option("Column and its role, e.g. `zip=category`; may be repeated.", DATA),
-    ] = None,
-    schema: Annotated[
-        Path | None, option("Schema file, as an earlier run wrote it.", DATA)
-    ] = None,
-    test: Annotated[
-        Path | None, option("A test table: the methods are compared on it too.", DATA)
-    ] = None,
-    max_rows: Annotated[
-        int, option("A larger table is sampled to compare.", DATA, min=10)
-    ] = 1_000_000,
-    methods: Annotated[
-        str | None, option("Names of methods, separated by commas.", JOB)
-    ] = None,
-    folds: Annotated[int, option("Folds of a cross-validation.", JOB)] = 5,
-    repeats: Annotated[
-        int | None, option("Cross-validations; fewer for more rows.", JOB)
-    ] = None,
-    together: Annotated[
-        bool, option("Keep rows with the very same inputs in one fold.", JOB)
-    ] = False,
-    gap: Annotated[
-        int, option("Rows left out before each test part along time.", JOB)
-    ] = 0,
-    tune: Annotated[
-        int, option("Settings tried for each method, on inner folds.", JOB, min=0)
-    ] = 0,
-    blend: Annotated[
-        bool, option("Try a blend of the best, on its own folds.", JOB)
-    ] = False,
-    calibrate: Annotated[
-        bool, option("Try each classifier with calibrated probabilities too.", JOB)
-    ] = False,
-    workers: Annotated[
-        int | None, option("Fits at the same time; by default one a core.", JOB)
-    ] = None,
-    time_limit: Annotated[float, option("Seconds that one fit may take.", JOB)] = 300.0,
-    memory_limit: Annotated[
-        float | None, option("Megabytes that one fit may take.", JOB)
-    ] = None,
-    max_fits: Annotated[int | None, option("Fits in all.", JOB, min=1)] = None,
-    stop_after: Annotated[
-        float | None, option("Seconds after which no fit begins.", JOB)
-    ] = None,
-    cluster: Annotated[
-        str | None, option("Address of a dask scheduler to run on.", JOB)
-    ] = None,
-    resume: Annotated[
-        bool, option("Go on with the run in the folder of --out.", JOB)
-    ] = False,
+    task: options.Task = "auto",
+    group: options.Group = None,
+    time: options.Time = None,
+    weight: options.Weight = None,
+    ignore: options.Ignore = None,
+    role: options.Role = None,
+    schema: options.Schema = None,
+    test: options.Test = None,
+    max_rows: options.MaxRows = 1_000_000,
+    methods: options.Methods = None,
+    folds: options.Folds = 5,
+    repeats: options.Repeats = None,
+    together: options.Together = False,
+    gap: options.Gap = 0,
+    tune: options.Tune = 0,
+    blend: options.Blend = False,
+    calibrate: options.Calibrate = False,
+    workers: options.Workers = None,
+    time_limit: options.TimeLimit = 300.0,
+    memory_limit: options.MemoryLimit = None,
+    max_fits: options.MaxFits = None,
+    stop_after: options.StopAfter = None,
+    cluster: options.Cluster = None,
+    resume: options.Resume = False,
     seed: Seed = 0,
-    metric: Annotated[str | None, option("What ranks the methods.", ANSWER)] = None,
-    by: Annotated[
-        str | None, option("Column whose groups are compared for fairness.", ANSWER)
-    ] = None,
-    costs: Annotated[
-        str | None,
-        option("Costs of wrong answers, e.g. `yes=5,no=1`.", ANSWER),
-    ] = None,
+    metric: options.Metric = None,
+    by: options.By = None,
+    costs: options.Costs = None,
     as_json: AsJson = False,
 ):
     """Try every suitable method on a table and rank them honestly."""
