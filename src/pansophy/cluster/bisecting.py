@@ -197,14 +197,14 @@ class BisectingKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         w = weights(X, w)
         enough(X, self.n_clusters)
         rng = rng_from(self.random_state)
-        how = (rng, self.init, self.n_init, self.max_iter, self.tol)
+        how = (self.n_init, self.max_iter, self.tol)
         by = "inertia" if self.bisecting_strategy == "biggest_inertia" else "mass"
         k = self.n_clusters
         V, w, key, order = in_order(X, w, rng)
         state = root(V, w)
 
         def run(task):
-            halve = lambda *leaf: two_means(*leaf, *how)
+            halve = lambda V, w, key: two_means(V, w, key, rng, self.init, *how)
             step = lambda s: split(V, w, key, s, by, halve)
             done = lambda old, new: 0.0 if new.stuck else 1.0
             out = iterate(step, state, max_iter=k - 1, tol=0.5, change=done, task=task)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from numbers import Real
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +79,7 @@ def check_questions(taken, asked):
         )
     for name, cost in costs.items():
         number = isinstance(cost, Real) and not isinstance(cost, bool)
-        if not number or not 0 <= cost < np.inf:
+        if not number or not 0 <= float(cost) < np.inf:
             raise ParameterError(
                 f"costs of {name!r} must be a number of at least 0, got {cost!r}."
             )
@@ -106,7 +107,10 @@ def named(table) -> str:
 
 def recorded(asked, table) -> dict:
     """The arguments, as far as they can be written down."""
-    out = {"source": named(table), "file": isinstance(table, str | os.PathLike)}
+    out: dict[str, Any] = {
+        "source": named(table),
+        "file": isinstance(table, str | os.PathLike),
+    }
     for name, value in asked.items():
         if name in NOT_KEPT:
             continue

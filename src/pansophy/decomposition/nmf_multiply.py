@@ -14,6 +14,8 @@ and for b = 1 only at the stored entries of a sparse X.
 Refs      [LeeSeung2001]; [Fevotte2011] the exponent g
 """
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -53,7 +55,7 @@ def measured(x, w, H, b):
     return divergence(x, w @ H.T, b)
 
 
-def parts(x, w, H, b):
+def parts(x, w, H, b) -> tuple[Any, Any]:
     """Y^(b-2) X and Y^(b-1) of one block (None for b = 1); H is (d, k)."""
     if sp.issparse(x) and b == 1:
         y = np.maximum(at_entries(w, H, x.indptr, x.indices), TINY)

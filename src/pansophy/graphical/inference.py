@@ -13,6 +13,7 @@ Shapes    answers: an axis for each asked variable, in the order asked
 
 from collections import OrderedDict
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -120,7 +121,8 @@ class Inference:
             weight[at] = w if hit is None else weight[at] * w
         observed = np.array(list({**evidence, **like}), np.int64)
         table, log_z = loops.answer_one(*self._layout, weight, ends, observed, *reading)
-        return table, log_z + self.whole.calibrated[2]
+        whole: Any = self.whole  # there, or there were no reading
+        return table, log_z + whole.calibrated[2]
 
     def log_evidence(self, evidence: dict) -> float:
         """Log probability of observed codes."""

@@ -9,7 +9,7 @@ reason then says so.
 """
 
 import difflib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -148,7 +148,7 @@ def need(table, names):
             raise TableError(near(name, table.column_names))
 
 
-def text_name(name):
+def text_name(name) -> Any:
     """Names of columns are texts in a table, also those that a dataframe numbers."""
     whole = isinstance(name, int | np.integer) and not isinstance(name, bool)
     return str(name) if whole else name
