@@ -177,8 +177,8 @@ CASES = [
     ),
     Case(
         name="tables_one_row",
-        what="one row of 30 mixed columns through a fitted preparation, 50 times",
-        sizes=[(1,)],
+        what="16, 4 or 1 rows of 30 mixed columns, a fitted preparation, 50 times",
+        sizes=[(16,), (4,), (1,)],
         data=make_fitted,
         ours=ours_rows,
         peers={"sklearn": sklearn_rows},
