@@ -31,51 +31,12 @@ import numpy as np
 import pyarrow as pa
 
 from ..tables import Frame
-from ..tree import shap_values
+from ..tree import Explanation, shap_values
 from .wrappers import Hedged
 
 WALKS = 32  # background rows walked from, for models that are neither
 BLOCK = 20_000  # rows predicted at a time
 CLOSE = 1e-6  # of the largest answer: what counts as the same function
-
-
-class Explanation(NamedTuple):
-    """Shares of predictions by column; the figures of `plot.shap_bar` take it.
-
-    values : (n, columns) or (n, columns, outputs), base_values : () or (outputs,),
-    data : (n, columns) numbers and codes, feature_names : names of the columns,
-    output_names : names of the outputs or None, scale : what the shares are shares of,
-    error : standard errors shaped like values, or None where they are exact.
-    """
-
-    values: np.ndarray
-    base_values: Any
-    data: np.ndarray
-    feature_names: list[str]
-    output_names: list | None = None
-    scale: str = ""
-    how: str = "exact"
-    error: np.ndarray | None = None
-
-    @property
-    def importance(self):
-        """Mean of |value| by column, and by output where there are several."""
-        return np.abs(self.values).mean(axis=0)
-
-    @property
-    def predictions(self):
-        """What the values add up to, by row."""
-        return self.values.sum(axis=1) + self.base_values
-
-    def __str__(self):
-        n, d = self.values.shape[:2]
-        size = self.importance if self.values.ndim == 2 else self.importance.mean(1)
-        lines = [f"{n} rows, {d} columns, {self.how} shares of the {self.scale}; "
-                 "mean |share|:"]  # fmt: skip
-        wide = max(len(name) for name in self.feature_names)
-        for j in np.argsort(-size, kind="stable")[:10]:
-            lines.append(f"  {self.feature_names[j]:<{wide}}  {size[j]:.4g}")
-        return "\n".join(lines + (["  ..."] if d > 10 else []))
 
 
 class Linear(NamedTuple):
@@ -118,7 +79,8 @@ def explain(model, frame, *, walks=WALKS, random_state=0) -> Explanation:
         values, base, outputs = values[:, :, 0], float(base[0]), None
         error = None if error is None else error[:, :, 0]
     how = "exact" if error is None else "sampled"
-    return Explanation(values, base, data, names, outputs, scale, how, error)
+    found = Explanation(values, base, data, names, outputs)
+    return found._replace(scale=scale, how=how, error=error)
 
 
 def numbers_of(frame, columns) -> np.ndarray:

@@ -64,7 +64,9 @@ class Explanation(NamedTuple):
 
     values : (n, d) or (n, d, outputs), base_values : () or (outputs,), data : X as
     given, feature_names : d names, output_names : names of the outputs or None,
-    interactions : (n, d, d) or (n, d, d, outputs), or None.
+    interactions : (n, d, d) or (n, d, d, outputs), or None; scale : what the shares
+    are shares of, if not the predictions, how : they were found, error : standard
+    errors shaped like values, or None where they are exact.
     """
 
     values: np.ndarray
@@ -73,6 +75,9 @@ class Explanation(NamedTuple):
     feature_names: list[str]
     output_names: list | None = None
     interactions: np.ndarray | None = None
+    scale: str = ""
+    how: str = "exact"
+    error: np.ndarray | None = None
 
     @property
     def importance(self):
@@ -89,6 +94,9 @@ class Explanation(NamedTuple):
         size = self.importance if self.values.ndim == 2 else self.importance.mean(1)
         base = np.array2string(np.asarray(self.base_values), precision=4)
         lines = [f"{n} rows, {d} features, base {base}; mean |value|:"]
+        if self.scale:
+            told = f"{self.how} shares of the {self.scale}"
+            lines = [f"{n} rows, {d} columns, {told}; mean |share|:"]
         wide = max(len(name) for name in self.feature_names)
         for j in np.argsort(-size, kind="stable")[:10]:
             lines.append(f"  {self.feature_names[j]:<{wide}}  {size[j]:.4g}")
