@@ -1,8 +1,10 @@
 """Worker processes: same bits for any number, shared preparation, limits, fallback."""
 
+import gc
 import os
 import sys
 import threading
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +15,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from pansophy.compare import limits, processes, spool
 from pansophy.compare.fold import Shelf, Work, fit_fold, setting_of
 from pansophy.compare.plan import Agenda, Outcome, Running
+from pansophy.compare.workers import Crew
 from pansophy.tables import Frame
 from tests.compare.faulty import Case, Dice, Mean, same, table
 
@@ -83,6 +86,21 @@ def test_without_processes_fits_run_here(monkeypatch):
         monkeypatch.setattr(sys, "executable", wrong)
         with pytest.warns(UserWarning, match="Fits run in this process"):
             assert same(case.run(workers=2), alone)
+            gc.collect()  # a socket or a file left open would be told here
+
+
+@pytest.mark.skipif(not processes.FORKS, reason="nurseries need Linux")
+def test_a_nursery_that_ended_is_closed_before_the_next():
+    crew = Crew(1, Running(workers=1), float("inf"))
+    first = crew.nursery
+    limits.end_group(first.process.pid)
+    while not first.closed:
+        time.sleep(0.01)
+    crew.members.append(crew.hire())
+    second = crew.nursery
+    assert second is not first and first.sock.fileno() == -1 and first.errors.closed
+    crew.close()
+    assert second.sock.fileno() == -1 and second.errors.closed
 
 
 def test_workers_leave_nothing_behind(tmp_path, monkeypatch):

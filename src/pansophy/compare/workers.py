@@ -74,12 +74,21 @@ class Crew:
         self.folder: str | None = None
         self.misses = 0  # workers in a row that never got ready
         self.nursery: Nursery | None = None
-        self.members: list[Worker] = [self.hire() for _ in range(n)]
+        self.members: list[Worker] = []
+        try:
+            for _ in range(n):
+                self.members.append(self.hire())
+        except BaseException:  # those that were hired do not outlive it
+            self.close()
+            raise
 
     def hire(self) -> Worker:
         threads = self.running.threads
         if processes.FORKS:
-            if self.nursery is None or self.nursery.closed:
+            if self.nursery is not None and self.nursery.closed:
+                self.nursery.close()
+                self.nursery = None
+            if self.nursery is None:
                 self.nursery = Nursery(threads, self.modules)
             process: Any = self.nursery.fork()
         else:
