@@ -11,7 +11,7 @@ def make(size):
     import pyarrow as pa
 
     from pansophy.compare.data import Data
-    from pansophy.compare.methods import choose
+    from pansophy.compare.methods.choice import choose
     from pansophy.compare.metrics import metrics_for
     from pansophy.compare.splits import make_splits
     from pansophy.tables import infer
@@ -33,8 +33,8 @@ def make(size):
 
 
 def run(payload, workers):
-    from pansophy.compare.plan import Running
-    from pansophy.compare.run import run
+    from pansophy.compare.running.plan import Running
+    from pansophy.compare.running.run import run
 
     trials, complete = run(*payload, Running(workers=workers), None, False)
     assert complete and not any(t.failure for t in trials)
@@ -48,9 +48,9 @@ def ours(payload):
 def sklearn(payload):
     from sklearn.model_selection import cross_validate
 
-    from pansophy.compare.fold import setting_of
-    from pansophy.compare.pipelines import pipeline
-    from pansophy.compare.plan import Running
+    from pansophy.compare.methods.pipelines import pipeline
+    from pansophy.compare.running.fold import setting_of
+    from pansophy.compare.running.plan import Running
 
     methods, data, schema, _, split = payload
     setting = setting_of(schema, split.folds, Running())

@@ -11,12 +11,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 import threadpoolctl
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 SOURCE = Path(__file__).parents[1] / "src" / "pansophy"
 
-settings.register_profile("ci", deadline=None, derandomize=True, max_examples=25)
+# Examples that decide about a commit are the same on every machine and every day: no
+# chance, no clock. `--hypothesis-profile explore` looks for new ones.
+settings.register_profile(
+    "ci",
+    deadline=None,
+    derandomize=True,
+    max_examples=25,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("explore", settings.get_profile("ci"), derandomize=False)
 settings.load_profile("ci")
+if hasattr(providers, "_get_local_constants"):
+    # Hypothesis also draws numbers that stand in our source, as far as it is imported:
+    # examples would depend on which tests ran before in the same process.
+    NO_CONSTANTS = type(providers.GLOBAL_CONSTANTS)()
+    providers._get_local_constants = lambda: NO_CONSTANTS
 
 
 def pytest_configure(config):

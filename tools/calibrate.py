@@ -1,12 +1,12 @@
-"""Measure what the methods of the comparison cost, for `compare/costs.json`.
+"""Measure what the methods of the comparison cost, for `compare/methods/costs.json`.
 
     python tools/calibrate.py [METHOD ... | missing]
 
 Every method of the portfolio is fitted, in its pipeline, to made tables of growing
-size until a fit takes seconds; the numbers of eq. (1) of `compare/costs.py` are then
-fitted to the logarithms. Seconds are those of one processor, so that others may work on
-the machine meanwhile. Named methods (or those not there yet) replace
-their rows, others are kept.
+size until a fit takes seconds; the numbers of eq. (1) of `compare/methods/costs.py` are
+then fitted to the logarithms. Seconds are those of one processor, so that others may
+work on the machine meanwhile. Named methods (or those not there yet) replace their
+rows, others are kept.
 """
 
 import json
@@ -21,10 +21,10 @@ os.environ["OMP_NUM_THREADS"] = "1"  # as in the workers of a comparison
 import numpy as np
 from scipy.optimize import least_squares
 
-from pansophy.compare import costs
-from pansophy.compare.methods import Setting, absent
-from pansophy.compare.pipelines import fit_pipeline, pipeline
-from pansophy.compare.portfolio import METHODS
+from pansophy.compare.methods import costs
+from pansophy.compare.methods.choice import Setting, absent
+from pansophy.compare.methods.pipelines import fit_pipeline, pipeline
+from pansophy.compare.methods.portfolio import METHODS
 from pansophy.tables import Column, Frame, Schema
 
 FILE = Path(costs.__file__).with_name("costs.json")

@@ -1,5 +1,7 @@
 """Active learning: what is asked for, that it is asked once, that it pays."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -206,3 +208,52 @@ def test_frames_are_scored_without_complaint_and_an_empty_start_is_refused():
     assert np.isfinite(report.scores).all()
     with pytest.raises(ValueError, match="start must hold"):
         learn(LogisticRegression(), X, y, start=[])
+
+
+def test_a_wide_start_finds_the_third_class():
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    model = LogisticRegression()
+    report = learn(model, X, y, budget=12, start=6, test=(X, y))
+    np.testing.assert_array_equal(report.asked[:6], active.farthest(X, [], 6))
+    assert report.scores[-1] > 0.9
+    with pytest.raises(ValueError, match="start must be from 1 to 12"):
+        learn(model, X, y, budget=12, start=13)
+
+
+def test_equals_are_drawn_not_taken_in_order():
+    @dataclass
+    class Indifferent(active.Sampler):
+        def score(self, model, X, known, y, rng):
+            return np.where(np.arange(len(known)) == 7, 1.0, 0.0)
+
+    known, rng = np.zeros(500, bool), np.random.default_rng(0)
+    rows = Indifferent().query(None, None, known, None, rng, 9)
+    assert rows[0] == 7 and len(set(rows)) == 9 and rows.max() > 250
+    assert len(Indifferent().query(None, None, known, None, rng, 600)) == 500
+
+
+def test_a_sparse_pool_is_asked_like_a_dense_one():
+    import scipy.sparse as sp
+
+    X, y, _ = pool(60)
+    X[:, 1] *= np.abs(X[:, 1]) > 0.5
+    how = {"budget": 12, "start": 3, "sampler": UncertaintySampler(beta=1.0)}
+    thin = sp.coo_matrix(X)
+    a = learn(LogisticRegression(), X, y, test=(X, y), **how)
+    b = learn(LogisticRegression(), thin, y, test=(thin.tocsr(), y), **how)
+    np.testing.assert_array_equal(a.asked, b.asked)
+    np.testing.assert_allclose(a.scores, b.scores)
+
+
+def test_an_oracle_that_answers_badly_is_told():
+    X, y, _ = pool(20)
+    with pytest.raises(ValueError, match="one label for each of the 1 rows"):
+        learn(LogisticRegression(), X, lambda rows: None)
+    with pytest.raises(ValueError, match=r"got shape \(0,\)"):
+        learn(LogisticRegression(), X, lambda rows: y[:0])
+    X[3, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        learn(LogisticRegression(), X, y)
+    assert "nan" not in str(learn(GaussianNB(), X[4:], y[4:], budget=3))

@@ -139,6 +139,10 @@ def test_explore_looks_and_writes_a_schema(table, tmp_path):
     assert (tmp_path / "explore.html").stat().st_size > 5_000
     told = json.loads(call("explore", table, "--json").stdout)
     assert {"findings", "overview"} <= set(told)
+    more = ["--task", "classification", "--ignore", "c", "--group", "c"]
+    assert call("explore", table, "-t", "y", *more).exit_code == 0
+    done = call("explore", table, "--ignore", "cc")
+    assert done.exit_code == 2 and "did you mean 'c'" in done.stderr
     words = "--repeats 1 --folds 2 --methods naive-Bayes --workers 0"
     schema = tmp_path / "schema.toml"
     again = ("--schema", schema, "--out", tmp_path / "run", *words.split())

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from pansophy import cluster
 from pansophy.base import InterruptedFitWarning
 from pansophy.cluster import KMeans, kmeans_objective
 from pansophy.cluster import kmeans as module
@@ -332,6 +333,20 @@ def test_fewer_distinct_rows_than_clusters_is_said():
     with pytest.warns(ConvergenceWarning, match="Only 2 of 3 clusters"):
         model = KMeans(3, random_state=0).fit(column(1, 1, 1, 5, 5))
     assert model.inertia_ == pytest.approx(0, abs=1e-25)
+
+
+@pytest.mark.parametrize("name", ["KMedians", "KMedoids", "KernelKMeans",
+                                  "TrimmedKMeans", "BisectingKMeans"])  # fmt: skip
+def test_relatives_say_so_too_and_put_equal_rows_together(name):
+    model = getattr(cluster, name)(3)
+    if hasattr(model, "random_state"):
+        model.set_params(random_state=0)
+    if hasattr(model, "trim"):
+        model.set_params(trim=0.0)
+    with pytest.warns(ConvergenceWarning, match="Only 2 of 3 clusters") as said:
+        z = model.fit(column(1, 1, 1, 5, 5)).labels_
+    assert said[0].filename == __file__
+    assert len(set(z[:3])) == len(set(z[3:])) == 1 and z[0] != z[3]
 
 
 def test_start_from_a_function():

@@ -233,3 +233,17 @@ def test_tiger_belief():
     model = MarkovFilter(np.eye(2), lambda x: np.array([[0.85, 0.15], [0.15, 0.85]])[x])
     run = bayes_filter(model, np.array([0.5, 0.5]), [0, 0])
     assert np.allclose([b[0] for b in run.filtered], [0.85, 0.969799], atol=1e-6)
+
+
+def test_what_a_few_steps_say_of_a_cut_is_proved_afterwards():
+    """Nothing is seen and nothing moves: only the start says where the path is."""
+    k, n = 3, 40_000
+    chain = Chain(np.array([0.2, 0.7, 0.1]), np.eye(k))
+    seen = Evidence(np.zeros((1, k)), np.zeros(n, np.int64), np.array([n]))
+    work = likeliest.Climb(chain, seen)
+    begins, lengths = lanes.blocks(0, n)
+    assert likeliest.forgotten(work, begins[1:], int(lengths[-1])) is not None
+    assert likeliest.cut_up(work, 0, n) is None
+    path, scores = viterbi(chain, seen)
+    assert (path == 1).all()
+    assert scores == pytest.approx(np.log(0.7))

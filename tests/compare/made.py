@@ -6,12 +6,12 @@ import numpy as np
 
 from pansophy.compare import Column, Schema
 from pansophy.compare.data import Data
-from pansophy.compare.methods import Method
+from pansophy.compare.judging.ranking import decide, expect, pairs, rank
+from pansophy.compare.methods.choice import Method
 from pansophy.compare.metrics import metrics_for
-from pansophy.compare.plan import Running
-from pansophy.compare.ranking import decide, expect, pairs, rank
 from pansophy.compare.result import Comparison
-from pansophy.compare.run import Trial
+from pansophy.compare.running.plan import Running
+from pansophy.compare.running.run import Trial
 from pansophy.compare.splits import make_splits
 from pansophy.tables import Frame
 

@@ -7,9 +7,9 @@ import pyarrow as pa
 from sklearn.model_selection import KFold
 
 from pansophy.compare.data import Data
-from pansophy.compare.model import fit_winner, setting_of
-from pansophy.compare.pipelines import fit_pipeline, output, pipeline
-from pansophy.compare.portfolio import METHODS
+from pansophy.compare.keeping.model import fit_winner, setting_of
+from pansophy.compare.methods.pipelines import fit_pipeline, output, pipeline
+from pansophy.compare.methods.portfolio import METHODS
 from pansophy.tables import infer
 
 

@@ -9,10 +9,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
-from pansophy.compare import compare, infer, reopen, rerun
+from pansophy.compare import compare, infer, reliability, reopen, rerun
 from pansophy.compare.intake import take_in
-from pansophy.compare.methods import Setting, choose
-from pansophy.compare.pipelines import fit_pipeline, output, pipeline
+from pansophy.compare.methods.choice import Setting, choose
+from pansophy.compare.methods.pipelines import fit_pipeline, output, pipeline
+from pansophy.compare.telling import views
+from pansophy.compare.telling.asked import groups
+from pansophy.compare.telling.words import rule, unweighted
 from pansophy.tables import read_table
 
 QUICK = {"workers": 0, "repeats": 1, "folds": 3, "progress": False}
@@ -48,6 +51,7 @@ class Never(GaussianNB):
     ({"metric": 3}, "metric must be a name"),
     ({"methods": "ridge"}, "methods must be a list of names"),
     ({"together": "no"}, "together must be True or False"),
+    ({"keep": "worst"}, "keep must be one of simplest, best, got 'worst'"),
     ({"blend": 3}, "blend must be True or False"),
     ({"blend": True}, "blend know the library's methods only"),
     ({"calibrate": True, "task": "regression", "target": "x"}, "calibrate is for"),
@@ -152,6 +156,65 @@ def test_what_is_opened_again_stays_as_it_was(tmp_path):
     after = {p.name: p.read_bytes() for p in place.iterdir() if p.is_file()}
     assert before == after
     assert rerun(place, workers=0, progress=False).same
+    plan = json.loads(before["plan.json"])  # as another version would have left it
+    plan["versions"] |= {"numpy": "1.0", "pansophy": "0.0.9"}
+    plan |= {"schema_hash": "x", "methods": dict.fromkeys(plan["methods"], "y")}
+    (place / "plan.json").write_text(json.dumps(plan))
+    older = reopen(place)
+    assert older.leaderboard[0].scores == again.leaderboard[0].scores
+    note = older.notes[-1]
+    assert note.startswith("The scores are those of the run as it was made; ")
+    assert "numpy (1.0 before, " in note and "pansophy (0.0.9 before, " in note
+    with pytest.raises(ValueError, match=r"cannot be resumed.* numpy \(1\.0 before, "):
+        compare(tmp_path / "t.csv", "y", folder=place, resume=True, **asked)
+    plan["data_hash"] = "z"
+    (place / "plan.json").write_text(json.dumps(plan))
+    with pytest.raises(ValueError, match=r"cannot be shown.* the rows of the table"):
+        reopen(place)
+
+
+def test_weights_enter_what_is_shown():
+    table = {**rows(), "w": np.arange(60) % 5 + 1}
+    own = {"lr": LogisticRegression()}
+    asked = {**QUICK, "by": "k", "metric": "log loss"}
+    c = compare(table, "y", methods=own, weight="w", **asked)
+    curve, fits = views.learning(c, "lr"), c.trial("lr").scores["log loss"]
+    assert -curve.test[-1] == pytest.approx(fits, rel=1e-3)  # all rows of each fold
+    held, w = views.held_out(c, "lr"), c.data.weight
+    at = reliability(held.y, held.p, bins=1, weights=w)
+    assert at.observed == pytest.approx([np.average(held.y, weights=w)])
+    assert at.predicted == pytest.approx([np.average(held.p[:, 1], weights=w)])
+    assert "count every row once" in unweighted(c)
+    c.winner = "dummy"
+    assert len(groups(c).groups) >= 2  # with rows enough to say something
+
+
+def test_a_folder_that_cannot_be_is_found_before_the_table_is_read(tmp_path):
+    (tmp_path / "file").write_text("x")
+    for folder, resume, says in [
+        (tmp_path / "file", False, "is a file, not a folder"),
+        (tmp_path / "file" / "run", False, "is a file, not a folder"),
+        (tmp_path / "none", True, "no run to resume"),
+    ]:
+        with pytest.raises(ValueError, match=says):
+            compare(tmp_path / "no table", "y", folder=folder, resume=resume)
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_the_kept_model_is_the_method_fitted_on_all_rows(tmp_path):
+    table, asked = rows(), {"methods": ["logistic regression"], **QUICK}
+    found = [compare(table, "y", keep="best", **asked) for _ in range(2)]
+    c = found[0]
+    method = c.trial(c.winner).method
+    setting = Setting("classification", 60, 0, metric="log loss")
+    alone = fit_pipeline(pipeline(method, c.schema, setting), c.data.frame, c.data.y)
+    p = output(alone, c.data.frame, "classification", 2)
+    assert np.array_equal(c.best.predict_proba(table), p)
+    files = [tmp_path / name for name in "ab"]  # and the same is saved, byte for byte
+    for made, path in zip(found, files):
+        made.save(path)
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert c.settings["asked"] == {"keep": "best"} and "as asked for" in rule(c)
 
 
 def test_the_same_run_twice_writes_the_same_results(tmp_path):
@@ -189,7 +252,7 @@ def test_groups_and_times_go_along_to_the_test_table(monkeypatch):
 
 
 def test_the_report_tells_every_setting_that_matters(tmp_path):
-    from pansophy.compare.words import commands
+    from pansophy.compare.telling.words import commands
 
     table = pd.DataFrame({**rows(), "t": np.arange(60), "a, b": 1.5})
     table.to_csv(tmp_path / "t.csv", index=False)

@@ -12,9 +12,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 import pansophy
 from pansophy.compare import Column, Schema, TableError, compare
-from pansophy.compare import run as engine
-from pansophy.compare.methods import choose
+from pansophy.compare.methods.choice import choose
+from pansophy.compare.methods.pipelines import answers
 from pansophy.compare.metrics import METRICS, metrics_for
+from pansophy.compare.splits import folds_of
 from pansophy.datasets import load, make_customers
 
 NUMBERS = Schema("y", "regression", "", (Column("x", "number", ""),))
@@ -59,7 +60,7 @@ def test_leaderboard_tells_the_truth(result):
 def test_scores_are_those_of_the_folds(result):
     """One method by hand, on the folds that the engine reports."""
     y = result.data.y
-    splits = engine.folds_of(y, "classification", 5, 2, 0)
+    splits = folds_of(y, "classification", 5, 2, 0)
     share = [
         np.mean(y[test] == np.bincount(y[train]).argmax()) for train, test in splits
     ]
@@ -255,7 +256,9 @@ def test_troubles_are_noted():
     notes = " ".join(r.notes)
     assert "1 rows without a known 'left' left out" in notes
     assert "1 rows left out: the only ones of their class" in notes
-    assert "'customer_id' left out" in notes and "'currency' left out" in notes
+    assert "'customer_id' left out" in notes and "currency" not in notes
+    told = [f.text for f in r.findings if f.column == "currency"]
+    assert told == ["'currency' is constant: 'EUR' in all 118 rows. It is left out."]
     assert r.schema.classes == ("no", "yes")
 
 
@@ -381,7 +384,7 @@ def test_all_of_ours_run_and_can_be_saved(task, tmp_path):
         pansophy.save(trial.model, path)
         again = pansophy.load(path)
         X = r.data.frame[:20]
-        p, q = (engine.answers(m, X, task) for m in (trial.model, again))
+        p, q = (answers(m, X, task) for m in (trial.model, again))
         assert np.array_equal(p, q), trial.method.name
     names = dict(r.not_run)
     assert "does not predict a target" in names["pansophy.cluster"]

@@ -1,5 +1,7 @@
 """Ways for an answer to reach the model that is asked for it: none goes through."""
 
+import json
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -9,9 +11,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from pansophy.compare import TableError, compare
-from pansophy.compare.fold import Shelf, fit_fold
+from pansophy.compare import Comparison, TableError, compare
 from pansophy.compare.intake import take_in
+from pansophy.compare.running.fold import Shelf, fit_fold
 from pansophy.compare.unseen import unseen_rows
 
 QUICK = {"workers": 0, "repeats": 1, "progress": False}
@@ -143,10 +145,10 @@ def test_rows_of_the_test_table_that_were_learned_from_are_counted():
 
 def test_predictions_of_a_fold_do_not_depend_on_its_answers():
     """Other answers in the test rows, the same predictions."""
-    from pansophy.compare.fold import Work, setting_of
-    from pansophy.compare.methods import choose
+    from pansophy.compare.methods.choice import choose
     from pansophy.compare.metrics import metrics_for
-    from pansophy.compare.plan import Running
+    from pansophy.compare.running.fold import Work, setting_of
+    from pansophy.compare.running.plan import Running
     from pansophy.compare.splits import make_splits
 
     rng = np.random.default_rng(0)
@@ -165,3 +167,87 @@ def test_predictions_of_a_fold_do_not_depend_on_its_answers():
     other = type(data)(data.frame, y)
     for a, b in zip(run(data), run(other), strict=True):
         assert np.array_equal(a, b)
+
+
+def test_tuning_and_blending_never_see_the_rows_held_out(monkeypatch):
+    """Every row that is prepared or learned from during a fit is a training row."""
+    from pansophy.compare.methods.choice import choose
+    from pansophy.compare.metrics import metrics_for
+    from pansophy.compare.running import fold as folds
+    from pansophy.compare.running.plan import Running
+    from pansophy.compare.splits import make_splits
+    from pansophy.tables import Preparation
+
+    table = noise(60)
+    row = {x: i for i, x in enumerate(table["x0"].tolist())}  # which one it is
+    data, schema = take_in(table, "y")[3:1:-1]
+    split = make_splits(data, schema, folds=3)
+    named = ["naive Bayes", "logistic regression"]
+    methods, _ = choose(schema, 40, named, tune=2, blend=True)
+    seen: list = []
+    for name in ("fit", "fit_transform", "transform"):
+        real = getattr(Preparation, name)
+
+        def spied(self, frame, *rest, real=real, **more):
+            if inside:
+                seen.extend(row[x] for x in frame.values[:, 0].tolist())
+            return real(self, frame, *rest, **more)
+
+        monkeypatch.setattr(Preparation, name, spied)
+    inside, fit = [], folds.fit_pipeline
+
+    def watched(*parts):
+        inside.append(1)
+        try:
+            return fit(*parts)
+        finally:
+            inside.pop()
+
+    monkeypatch.setattr(folds, "fit_pipeline", watched)
+    setting = folds.setting_of(schema, split.folds, Running(), "log loss")
+    metrics = metrics_for(schema.task)
+    work = folds.Work(data, schema, metrics, split.folds, methods, setting)
+    tuned = [m for m, k in enumerate(methods) if k.trials or k.members]
+    assert len(tuned) == 3  # two that tune, and their blend
+    for m in tuned:
+        seen.clear()
+        assert fit_fold(work, m, 0, Shelf()).failure == ""
+        assert set(seen) == set(split.folds[0][0].tolist())
+
+
+def test_leaks_are_named_at_the_command_line(tmp_path, monkeypatch):
+    """An encoded target, copies of rows across folds, a date after the event."""
+    monkeypatch.setattr(Comparison, "report", lambda self, path: path)  # no pictures
+    rng = np.random.default_rng(0)
+    n, copied = 240, np.r_[np.arange(240), np.arange(20)]
+    begun = np.datetime64("2024-01-01") + rng.integers(0, 300, n)
+    table = {
+        "a": rng.normal(size=n).round(3),
+        "begun": begun,
+        "paid": begun + rng.integers(1, 40, n),
+        "y": rng.permutation(np.repeat(["no", "yes"], n // 2)),
+    }
+    table = {k: v[copied] for k, v in table.items()}
+    town, yes = copied % 80, table["y"] == "yes"  # three rows or a few more
+    table["town_code"] = (np.bincount(town, yes) / np.bincount(town))[town]
+    found = told_by_shell(table, tmp_path, "--time", "begun")
+    named = {("paid", "future dates"), ("town_code", "target encoding")}
+    assert named <= found and (None, "duplicates") in found
+    found = told_by_shell({k: table[k] for k in "ay"}, tmp_path)
+    assert (None, "duplicates across folds") in found
+
+
+def told_by_shell(table, folder, *more):
+    """(column, kind) of what `pansophy compare` finds in a table."""
+    from typer.testing import CliRunner
+
+    from pansophy.cli import app
+
+    lines = [",".join(table), *(",".join(map(str, r)) for r in zip(*table.values()))]
+    (folder / "t.csv").write_text("\n".join(lines))
+    words = ["compare", folder / "t.csv", "--target", "y", "--methods", "dummy",
+             "--repeats", 1, "--folds", 3, "--out", folder / "run", "--json",
+             *more]  # fmt: skip
+    done = CliRunner().invoke(app, [str(w) for w in words])
+    assert done.exit_code == 0, done.output
+    return {(f["column"], f["kind"]) for f in json.loads(done.stdout)["findings"]}

@@ -11,13 +11,22 @@ import pyarrow as pa
 import pytest
 
 from pansophy.compare import Comparison, Interval
+from pansophy.compare.judging.ranking import (
+    Row,
+    beats,
+    decide,
+    instead,
+    listed,
+    over_rows,
+    spans,
+)
 from pansophy.compare.metrics import metrics_for
-from pansophy.compare.ranking import Row, beats, decide, listed, over_rows
 from pansophy.compare.result import kind_of
-from pansophy.compare.text import (
+from pansophy.compare.telling.text import (
     baseline_words,
     between,
     folded,
+    instead_words,
     render,
     seconds,
     show,
@@ -83,6 +92,55 @@ def test_the_simplest_within_one_standard_error_is_kept():
     assert kept == "forest"  # the tree is tied too, but farther than one error
     assert "tied with forest and tree" in words
     assert "forest is kept as the simpler one (12 times faster to fit)" in words
+
+
+def test_the_top_scorer_is_kept_if_asked_for_and_its_gain_told_if_not():
+    rows = [
+        row(1, "net", 1.0, 0.1, verdict="best"),
+        row(2, "tree", 1.05, 0.1)._replace(difference=Interval(0.05, -0.02, 0.12, 0.1)),
+        row(3, "dummy", 3.0, 0.1, p=0.0, verdict="worse"),
+    ]
+    order = ["dummy", "tree", "net"]
+    assert decide(rows, order)[0] == "tree"
+    kept, words = decide(rows, order, rule="best")
+    assert kept == "net" and "; net is kept, as asked for." in words
+    found = instead(rows, "tree", False, expected=1.02, metric="rmse")
+    assert found == ("net", Interval(0.05, -0.02, 0.12, 0.1), pytest.approx(0.02))
+    more = instead(rows, "tree", True)  # a greater score is better: that is a loss
+    assert more.gain == Interval(-0.05, -0.12, 0.02, 0.1) and more.luck is None
+    assert instead(rows, "net", False) is None
+
+
+def test_the_answer_tells_what_the_top_scorer_would_gain():
+    c = ready("classification")
+    best, second = c.leaderboard[:2]
+    told = instead_words(replace(c, winner=second.method))
+    assert told.startswith(
+        f"Keeping {best.method} instead of {second.method} would be expected to gain "
+        f"{second.difference.mean:.3g} of log loss (95 % interval "
+    )
+    assert "--keep best" in told and instead_words(replace(c, winner=best.method)) == ""
+    assert c.to_dict()["instead"] is None
+    other = replace(c, winner=second.method).to_dict()["instead"]
+    assert other["method"] == best.method and other["gain"]["mean"] > 0
+
+
+def test_intervals_end_where_the_metric_does():
+    accuracy, loss = (
+        metrics_for("classification", m)[0] for m in ("accuracy", "log loss")
+    )
+    wide = spans([1.0, 1.0, 0.9, 1.0, 0.8], 0.25, accuracy)
+    assert wide.high == 1.0 and wide.low < 0.9 and wide.mean == pytest.approx(0.94)
+    assert spans([0.01, 0.2, 0.01, 0.01], 0.25, loss).low == 0.0
+    r2 = metrics_for("regression", "r2")[0]
+    found = spans([0.9, -0.5, 0.9], 0.5, r2)
+    assert found.high == 1.0 and found.low < -1
+    assert spread(wide) == "0.94 ± 0.17"  # the side that is whole
+    c = ready("classification")
+    rows = [r._replace(scores={**r.scores, "accuracy": wide}) for r in c.leaderboard]
+    assert "would leave what the metric can be (accuracy) it is cut" in render(
+        replace(c, leaderboard=rows))  # fmt: skip
+    assert "would leave" not in render(c)
 
 
 def test_the_plain_linear_model_is_kept_unless_beaten_beyond_the_interval():
@@ -233,7 +291,7 @@ def test_pictures_take_axes_and_refuse_what_makes_no_sense(task):
 
 def test_importance_finds_the_column_that_matters():
     c = ready("regression")
-    from pansophy.compare.views import dependence, importances
+    from pansophy.compare.telling.views import dependence, importances
 
     found = importances(c)
     assert found[0].column == "x0" and found[0].mean > 0.5

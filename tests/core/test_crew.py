@@ -92,13 +92,14 @@ def test_an_error_in_the_lead_sends_the_hands_home():
 
 
 def test_an_error_in_a_hand_is_heard():
+    begun = threading.Event()
+
     def fail(board, number):
+        begun.set()
         raise ValueError(f"hand {number}")
 
     def lead_late(board):
-        import time
-
-        time.sleep(0.2)
+        assert begun.wait(120)  # a hand that has not begun is left out
 
     if threads.count() > 1:
         with pytest.raises(ValueError, match="hand 1"):

@@ -35,6 +35,12 @@ def test_an_id_does_not_hide_copies(rng):
     assert duplicates(again).exact == 5
 
 
+def test_an_id_that_comes_again_is_part_of_the_row(rng):
+    who = [f"u{i}" for i in rng.integers(0, 400, 500)]
+    same = duplicates({"who": who, "x": [1.5] * 500})
+    assert same.exact == 500 - len(set(who))
+
+
 @pytest.mark.parametrize("d", [2, 6, 45])
 def test_near_copies_of_numbers_and_spelling(rng, d):
     n, k = 3000, 40

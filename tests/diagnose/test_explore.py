@@ -27,13 +27,59 @@ def test_bundled_tables_are_clean(name):
     assert {f.severity for f in found.findings} <= {"note"}
     schema = infer(data.table, data.target)
     same = explore(data.table, schema=schema, whole=False)
-    assert same.findings == found.findings and same.task == schema.task
+    rest = [f for f in found.findings if f.kind not in ("id", "task")]
+    assert same.findings == rest and same.task == found.task == schema.task
+    assert set(found.roles) == {c.name for c in schema.columns}
 
 
 def test_clean_table_has_no_finding(rng):
     found = explore(made(rng, 500), "y")
     assert found.findings == []
     assert "Nothing was found." in str(found)
+
+
+def test_a_table_is_read_as_a_comparison_would(rng, tmp_path):
+    n = 60
+    path = tmp_path / "t.csv"
+    lines = [f"{i},{rng.random():.3f},{rng.geometric(0.1) - 1},ä" for i in range(n)]
+    path.write_bytes("\n".join(["id,x,visits,k", *lines]).encode("latin-1"))
+    found = explore(path, "visits", whole=False)
+    assert found.task == "count" and not found.warnings
+    assert found.roles == {"id": "id", "x": "number", "k": "constant"}
+    assert "Read as 1 id, 1 number, 1 constant." in str(found)
+    assert {f.kind for f in found.findings} >= {"id", "reading", "constant"}
+    asked = explore(path, "visits", task="classification", whole=False)
+    assert asked.task == "classification"
+    none = explore({"id": range(n), "y": [0, 1] * (n // 2)}, "y")
+    assert none.alarms[0].kind == "no inputs"
+    with pytest.raises(ValueError, match="task must be one of"):
+        explore(path, "visits", task="clas")
+    odd = explore({"a": [[1, 2]] * n, "b": [{"u": "v" * 99}] * n, "c": range(n)})
+    texts = [f.text for f in odd.findings]
+    assert not any("copy" in t for t in texts) and max(map(len, texts)) < 150
+
+
+def test_rows_along_time_and_of_one_person_are_told(rng):
+    n = 300
+    day = np.arange("2022-01-01", "2022-10-28", dtype="M8[D]")
+    x, walk = rng.normal(size=n), np.cumsum(rng.normal(size=n))
+    table = {"day": day[rng.permutation(n)], "x": x}
+    order = np.argsort(table["day"])
+    table["y"] = np.empty(n)
+    table["y"][order] = walk
+    (told,) = explore(pa.table(table), "y", whole=False).warnings
+    assert (told.kind, told.column) == ("time order", "day")
+    assert "time='day'" in told.text and told.facts["correlation"] > 0.8
+    assert not explore(pa.table(table), "y", time="day", whole=False).warnings
+    fair = pa.table({**table, "y": rng.random(n) < 0.5})
+    assert not explore(fair, "y", whole=False).warnings
+    who = np.repeat(np.arange(30), 10)
+    table = {"patient_id": who, "x": x, "y": rng.normal(size=30)[who] + x}
+    (told,) = explore(table, "y", whole=False).warnings
+    assert told.kind == "repeated group" and "group='patient_id'" in told.text
+    assert not explore(table, "y", group="patient_id", whole=False).warnings
+    unlike = explore({**table, "y": rng.normal(size=n)}, "y", whole=False).findings
+    assert [(f.kind, f.severity) for f in unlike] == [("repeated group", "note")]
 
 
 def test_all_planted_faults_at_once(rng):
@@ -68,7 +114,7 @@ def test_what_is_left_out_is_no_alarm(rng):
     table = made(rng, 300)
     order = np.argsort(table["y"])
     table = {k: v[order] for k, v in table.items()} | {"id": np.arange(300)}
-    (alone,) = explore(table, "y", whole=False).about("id")
+    alone, _ = explore(table, "y", whole=False).about("id")
     schema = infer(pa.table(table), "y")
     (known,) = explore(table, schema=schema, whole=False).about("id")
     assert (alone.severity, known.severity) == ("alarm", "warning")

@@ -95,6 +95,13 @@ def test_weak_slices_come_first(rng):
     assert [s.name for s in only] == ["town = b"]
     assert only[0].loss == pytest.approx(loss[X.town == "b"].mean())
     assert only[0].rest == pytest.approx(loss[X.town != "b"].mean())
+    w = rng.uniform(1, 3, n)
+    (own,) = subgroups(X, loss, columns=["town"], pairs=False, weights=w)
+    b = X.town == "b"
+    assert own.loss == pytest.approx(np.average(loss[b], weights=w[b]))
+    assert own.rows == b.sum() and own.excess.error > only[0].excess.error
+    alike = subgroups(X, loss, columns=["town"], pairs=False, weights=np.full(n, 2.5))
+    assert alike[0].excess == pytest.approx(only[0].excess)
 
 
 def test_slices_of_noise_are_not_reported():

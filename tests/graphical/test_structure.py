@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pansophy.base import InterruptedFitWarning
 from pansophy.core.iterate import iterate
 from pansophy.graphical import (
+    PC,
     StructureSearch,
     all_dags,
     bic_score,
@@ -207,3 +208,26 @@ def test_no_worse_than_pgmpy():
         ).fit(frame)
     ours = StructureSearch().fit(frame)
     assert ours.score_ >= bic_score(frame, list(peer.causal_graph_.edges())) - 1e-8
+
+
+def test_columns_say_whether_they_are_numbers_or_states():
+    """A chain of real numbers is found by default; a table of both is refused."""
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=500)
+    b = a + rng.normal(size=500)
+    X = {"a": a, "b": b, "c": b + rng.normal(size=500)}
+    for search in (StructureSearch(), PC()):
+        assert {frozenset(e) for e in search.fit(X).edges_} == {
+            frozenset("ab"),
+            frozenset("bc"),
+        }
+        with pytest.raises(ValueError, match="'a' holds real numbers and 'd' states"):
+            search.fit(X | {"d": (a > 0).astype(int)})
+    assert (
+        StructureSearch().fit(X).score_ == StructureSearch("gaussian_bic").fit(X).score_
+    )
+    halves = {name: np.round(column) / 2 for name, column in X.items()}  # few values
+    assert (
+        StructureSearch().fit(halves).score_
+        == StructureSearch("bic").fit(halves).score_
+    )

@@ -49,3 +49,32 @@ def test_biplot(X):
         plot.biplot(model, X, components=(0, 5))
     with pytest.raises(ValueError, match="5 columns but 2 names"):
         plot.biplot(model, X, names=["a", "b"])
+
+
+def test_biplot_names_do_not_lie_over_each_other():
+    from sklearn.datasets import load_iris, load_wine
+
+    for data in (load_iris(as_frame=True).data, load_wine(as_frame=True).data):
+        model = PCA(2).fit((data - data.mean()) / data.std())
+        ax = plot.biplot(model, (data - data.mean()) / data.std())
+        words = [t for t in ax.texts if t.get_text()]
+        assert len(words) == min(12, data.shape[1])
+        ax.figure.draw_without_rendering()
+        boxes = [t.get_window_extent() for t in words]
+        for i, a in enumerate(boxes):
+            assert not any(a.overlaps(b) for b in boxes[:i])
+
+
+def test_biplot_parts_give_the_table_back_at_any_scale(X):
+    model = PCA(2).fit(X)
+    for scale in (0.0, 0.5, 1.0):
+        ax = plot.biplot(model, X, scale=scale)
+        Z = np.asarray(ax.collections[0].get_offsets())
+        tips = np.array([t.xy for t in ax.texts if not t.get_text()])
+        order = [int(t.get_text()[1:]) for t in ax.texts if t.get_text()]
+        R = (model.inverse_transform(model.transform(X)) - X.mean(axis=0))[:, order]
+        ratio = (Z @ tips.T)[np.abs(R) > 1e-3] / R[np.abs(R) > 1e-3]
+        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-8)
+    np.testing.assert_allclose(Z.std(axis=0), 1.0)
+    with pytest.raises(ValueError, match="scale"):
+        plot.biplot(model, X, scale=2)

@@ -103,6 +103,39 @@ def test_the_band_of_a_curve_covers(rng):
     assert 0.85 <= np.mean(inside) <= 1
 
 
+def test_the_band_of_a_curve_is_not_sure_at_its_ends():
+    """Where all draws agree, what is known is a share of so many rows."""
+    from pansophy.plot.precision_recall import shares
+    from pansophy.plot.ranked import band, wilson
+    from pansophy.plot.roc import rates
+
+    yes, grid = np.arange(60) % 3 == 0, np.array([0.0, 0.5, 1.0])
+    low, high = band(rates, yes, yes + 0.0, grid)  # told apart without a mistake
+    assert high.tolist() == [1, 1, 1]
+    assert low == pytest.approx(wilson(1.0, 20)[0])
+    assert band(shares, yes, yes + 0.0, grid)[0] == pytest.approx(wilson(1.0, 20)[0])
+
+
+def test_weights_count_as_repeated_rows_do(rng):
+    y, w = rng.integers(0, 2, 60), rng.integers(1, 4, 60)
+    s = (y + rng.normal(size=60)).round(1)
+    Y, S = np.repeat(y, w), np.repeat(s, w)
+    for draw in (plot.roc, plot.precision_recall, plot.gain):
+        a, b = draw(y, s, weights=w), draw(Y, S)
+        assert labels(a) == labels(b)
+        if draw is plot.gain:
+            one, other = (ax.lines[0].get_xydata() for ax in (a, b))
+            np.testing.assert_allclose(one, other, atol=1e-9)
+    cells = [words(plot.confusion(y, s > 0.5, weights=w).texts),
+             words(plot.confusion(Y, S > 0.5).texts)]  # fmt: skip
+    assert cells[0] == cells[1]
+    marks = [plot.residuals(y, s, weights=u, parts=3).lines[2].get_xydata()
+             for u in (None, np.full(60, 2.0))]  # fmt: skip
+    np.testing.assert_allclose(*marks)
+    with pytest.raises(ValueError, match="weights must be 60 numbers"):
+        plot.roc(y, s, weights=w[:5])
+
+
 def test_gain_and_lift():
     y, s = np.array([1, 0, 1, 0, 0]), np.array([5, 4, 3, 3, 1.0])
     u, v = gains(y.astype(bool), s)

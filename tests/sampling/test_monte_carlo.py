@@ -162,3 +162,20 @@ def test_smoothing_brings_down_the_error():
             for smooth in (False, True)
         ]
     assert errors[1] < errors[0]
+
+
+def test_values_that_are_all_the_same_are_not_believed():
+    """A rare event that no draw has met is not 0 +- 0: the rule of three."""
+    rare = lambda x: (x[:, 0] > 1 - 1e-4).astype(float)
+    once = monte_carlo(rare, [(-1, 1)], 100, random_state=0)
+    assert once.value == once.se == 0.0
+    assert once.interval[1] == pytest.approx(2 * 0.0299573)
+    run = monte_carlo(rare, [(0, 1)], 100, tol=1e-4, random_state=0)
+    assert run.converged and run.n > 20_000
+    assert run.interval[0] <= 1e-4 <= run.interval[1]
+    flat = monte_carlo(lambda x: np.full(len(x), 5.0), [(0, 1)], 100, random_state=0)
+    assert flat.value == 5.0 and flat.interval[1] == pytest.approx(5.14979)
+    # a control that explains f wholly leaves no error, and that is right
+    f = lambda x: 2 * x[:, 0]
+    told = monte_carlo(f, [(0, 1)], 100, control=f, control_mean=1.0, random_state=0)
+    assert told.interval == pytest.approx((1.0, 1.0))

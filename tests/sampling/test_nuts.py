@@ -1,5 +1,7 @@
 """HMC and NUTS: paths, the recursion, known moments, warm-up, divergences, inputs."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numba import njit
@@ -22,6 +24,7 @@ from pansophy.sampling import (
     r_hat,
     sample,
     target,
+    walk,
 )
 from pansophy.sampling.adaptation import first_size, learned, windows
 from tests.oracles import nuts as oracle
@@ -276,6 +279,36 @@ def test_interruption_loses_nothing_and_goes_on_as_if_it_had_not_been():
     endless.left = -1
     whole = sample(NUTS(endless, grad=True), 200, **start)
     np.testing.assert_array_equal(sample(draws, left).positions, whole.positions)
+
+
+def test_calls_and_draws_do_not_depend_on_the_clock(monkeypatch):
+    """A product of matrices rounds a row by how many there are; time may not matter."""
+    d = 20
+    A = np.random.default_rng(0).normal(size=(d, d))
+    P = A @ A.T / d + np.eye(d)
+
+    def run(warmup=60, **how):
+        calls = []
+
+        def f(x):
+            calls.append(len(x))
+            g = -(x @ P)
+            return 0.5 * (x * g).sum(axis=-1), g
+
+        draws = sample(
+            NUTS(f, grad=True), 60, init=np.zeros(d), warmup=warmup, random_state=3,
+            **how,
+        )  # fmt: skip
+        return draws.positions, calls
+
+    x, calls = run()
+    clock = np.random.default_rng(1)
+    odd = SimpleNamespace(perf_counter=lambda: clock.exponential())
+    monkeypatch.setattr(walk, "time", odd)
+    again, as_often = run()
+    np.testing.assert_array_equal(again, x)
+    assert as_often == calls
+    np.testing.assert_array_equal(run(progress=True)[0], x)  # in 100 pieces
 
 
 # -- warm-up --------------------------------------------------------------------------

@@ -36,6 +36,13 @@ def test_worked_spring():
         found = discretize(SPRING.A, SPRING.B, 0.1, way)
         np.testing.assert_allclose(found[0], A, atol=5e-7)
         np.testing.assert_allclose(found[1][:, 0], B, atol=5e-7)
+        whole = discretize(SPRING, 0.1, way)
+        assert whole.dt == discretize(SPRING, dt=0.1).dt == 0.1
+        np.testing.assert_array_equal(whole.A, found[0])
+    for wrong in [(SPRING,), (SPRING, SPRING.B, 0.1), (SPRING.A, SPRING.B, "zoh")]:
+        with pytest.raises(ValueError, match=r"^(dt must be|B is that of the system)"):
+            discretize(*wrong)
+    np.testing.assert_array_equal(poles(SPRING), poles(SPRING.A))
     steps = SPRING.discretized(0.1, "bilinear")
     kernel = [0.004329, 0.011788, 0.017105, 0.020745, 0.023080]
     np.testing.assert_allclose(steps.kernel(5)[:, 0, 0], kernel, atol=5e-7)

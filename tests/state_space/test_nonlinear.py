@@ -333,3 +333,56 @@ def test_bad_input():
         SwitchingKalmanFilter(2, transition_covariance=[[-1.0]]).fit([1.0, 2.0])
     with pytest.raises(ValueError, match="has length 0"):
         SwitchingKalmanFilter(2).fit([1.0, 2.0, 4.0], [3, 0])
+
+
+LINEAR = {
+    "initial_state_mean": [0.0, 0.0],
+    "initial_state_covariance": 1.0,
+    "transition_covariance": 0.1,
+    "observation_covariance": 0.2,
+}
+
+
+def linear_rows():
+    F, H = np.array([[1.0, 0.1], [0.0, 0.9]]), np.array([[1.0, 0.0]])
+    noise = {**LINEAR, "observation_covariance": [[0.2]]}
+    exact = pansophy.state_space.KalmanFilter(F, H, **noise)
+    return F, H, exact, exact.sample(50, random_state=1)[1]
+
+
+@pytest.mark.parametrize("kind", [ExtendedKalmanFilter, UnscentedKalmanFilter])
+def test_forecasts_of_linear_functions_are_those_of_kalman(kind):
+    F, H, exact, X = linear_rows()
+    model = kind(lambda z: F @ z, lambda z: H @ z, **LINEAR)
+    found, want = model.forecast(5, X, level=0.8), exact.forecast(5, X, level=0.8)
+    for name in ("mean", "cov", "state_mean", "state_cov", "low", "high"):
+        np.testing.assert_allclose(getattr(found, name), getattr(want, name), atol=1e-8)
+    assert model.forecast(2).mean.shape == (2, 1)  # from the start
+    with pytest.raises(ValueError, match="level"):
+        model.forecast(2, X, level=2)
+    pushed = kind(lambda z, u: F @ z + u, lambda z, u: H @ z, **LINEAR)
+    u = np.zeros((55, 2))
+    u[-1] = 1.0
+    ahead = pushed.forecast(5, X, inputs=u)
+    np.testing.assert_allclose(ahead.state_mean[-1] - want.state_mean[-1], 1.0)
+
+
+def test_forecasts_of_particles_are_near_those_of_kalman():
+    F, _, exact, X = linear_rows()
+    model = ParticleFilter(
+        lambda rng, z, t: z @ F.T + np.sqrt(0.1) * rng.normal(size=z.shape),
+        lambda x, z, t: -0.5 * (x[0] - z[:, 0]) ** 2 / 0.2,
+        lambda rng, m: rng.normal(size=(m, 2)),
+        n_particles=5000,
+        random_state=0,
+    )
+    want = exact.forecast(4, X)
+    states = model.forecast(4, X)
+    np.testing.assert_allclose(states.means, want.state_mean, atol=0.06)
+    seen = model.forecast(
+        4, X, observe=lambda rng, z, t: z[:, 0] + np.sqrt(0.2) * rng.normal(size=len(z))
+    )
+    np.testing.assert_allclose(seen.means, want.mean, atol=0.06)
+    np.testing.assert_allclose(seen.interval()[1], want.high, atol=0.12)
+    with pytest.raises(ValueError, match="must draw 5000 rows"):
+        model.forecast(1, X, observe=lambda rng, z, t: z[:3])

@@ -134,6 +134,21 @@ def test_other_encodings_are_said(tmp_path):
     assert "looks like values" in notes(head)[0]
 
 
+def test_lines_before_the_names(tmp_path):
+    told = put(tmp_path / "s.csv", "sep=;\r\na;b\r\n1,5;x\r\n2,5;y\r\n")
+    assert read_table(told).to_pydict() == {"a": [1.5, 2.5], "b": ["x", "y"]}
+    path = put(tmp_path / "c.csv", "# made by 7, on\n# 2024\na,b\n1,2\n")
+    table = read_table(path)
+    assert table.to_pydict() == {"a": [1], "b": [2]}
+    assert "2 lines of comment" in notes(table)[0]
+    assert [b.to_pydict() for b in batches(path)] == [{"a": [1], "b": [2]}]
+    named = put(tmp_path / "h.tsv", "## version 4\n#chrom\tpos\n1\t2\n")
+    assert read_table(named).to_pydict() == {"#chrom": [1], "pos": [2]}
+    wrong = put(tmp_path / "w.csv", "# k\na,b\n1,2\n1\n")
+    with pytest.raises(TableError, match="line 4 has 1 value, but line 2 has 2 names"):
+        read_table(wrong)
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [
@@ -158,6 +173,11 @@ def test_other_encodings_are_said(tmp_path):
         (lambda p: put(p / "j.jsonl", '{"a": 1}\n{"a": \n'), "line 2 is not JSON"),
         (lambda p: put(p / "j.jsonl", '{"a": 1}\n[2]\n'), "line 2 is not an object"),
         (lambda p: put(p / "j.json", "[1, 2]"), "not a list of objects"),
+        (
+            lambda p: put(p / "k.json", '{"a": {"0": 1}, "b": {"0": 2}}'),
+            "whole columns",
+        ),
+        (lambda p: put(p / "p.csv", " <!DOCTYPE html>\n<p>a,b</p>"), "is a web page"),
         (lambda p: 3, "A int is not a table"),
         (lambda p: {"a": [1], "b": [1, 2]}, "different lengths"),
         (lambda p: {"a": 1}, "'a' is a int, not values"),

@@ -73,6 +73,13 @@ ROLES = {
     "comma": ([f"{i},5" for i in range(N)], "number"),
     "gaps": ([str(i / 8) for i in range(N - 1)] + ["unknown"], "number"),
     "digits": (cycle("1", "2"), "category"),
+    "weight": ([f"{i / 4} kg" for i in range(N)], "number"),
+    "speed": ([f"{i}km/h" for i in range(N)], "number"),
+    "house": (cycle("12a", "7a", "9a"), "category"),
+    "units": ([f"{i} {'kg' if i % 2 else 'g'}" for i in range(N)], "id"),
+    "year": (np.arange(N) + 1960, "number"),
+    "created_at": (1_700_000_000 + 3600 * np.arange(N), "date"),
+    "timestamp": (1.7e12 + 1800.5 * np.arange(N), "date"),
 }
 
 
@@ -108,6 +115,14 @@ def test_values_of_a_frame():
     assert value("price", 7) == 1007.5 and value("comma", 3) == 3.5
     assert value("start", 1) == 14 * 3600 + 310 and value("start", 0) == 9.5 * 3600
     assert value("share", 3) == 3.0 and len(frame.texts) == 1
+    assert value("weight", 3) == 0.75 and value("speed", 3) == 3.0
+    assert value("created_at", 1) == 1_700_003_600
+    assert value("timestamp", 2) == 1_700_000_003.601
+    late = {n: ["3 lb"] * n for n in (1, 40)}  # row by row, and column by column
+    for n, bad in late.items():
+        rows = pa.table({**{k: v[:n] for k, v in columns.items()}, "weight": bad})
+        with pytest.raises(TableError, match=r"written like 1\.5 kg, but has '3 lb'"):
+            schema.frame(rows)
 
 
 SHOWN = {

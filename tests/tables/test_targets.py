@@ -144,6 +144,22 @@ def test_rows_with_a_known_target():
     assert known_rows(table, ["a", "b"]).tolist() == [True] + [False] * 4
 
 
+def test_numbers_too_large_for_squares_are_missing():
+    table = pa.table({"x": [1e200, 2.0, 3.0, 4.0], "y": [1.5, 2.5, 1e180, 3.0]})
+    schema = infer(table, "y", "regression")
+    assert known_rows(table, "y").tolist() == [True, True, False, True]
+    for rows in (table, table[:1]):  # column by column, and row by row
+        assert np.isnan(schema.frame(rows).values[0, 0])
+    with pytest.raises(TableError, match="larger units"):
+        infer(pa.table({"x": [1, 2], "y": [1e200, 2e200]}), "y")
+
+
+def test_texts_that_look_like_lists_say_how_to_ask_for_labels():
+    told = detect_task(["a;b", "a", "b;c", "c", "a;c", "b"], "tags")
+    assert told.task == "classification" and "task='multilabel'" in told.why
+    assert detect_task(["a;b", "c", "d"]).why == "y holds text"
+
+
 def test_a_column_of_lists_is_several_labels():
     table = pa.table({"x": [1.5, 2, 3, 4], "y": [["a"], None, ["b", "a"], []]})
     schema = infer(table, "y")

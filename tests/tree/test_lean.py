@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pansophy.tree import lean
-from pansophy.tree._layout import SQUARE
+from pansophy.tree._layout import SQUARE, SUBSET
 from pansophy.tree.columns import columns
 from pansophy.tree.criteria import Criterion
 from pansophy.tree.grow import Grower, Limits
@@ -19,10 +19,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("limits", CASES)
-@pytest.mark.parametrize("classes", [(), (2,)])
-@pytest.mark.parametrize("weights", ["none", "counts", "reals"])
-def test_same_tree_as_the_general_loop(limits, classes, weights, monkeypatch):
+def data(classes, weights):
+    """Targets, weights and rows in use, and columns: ties, and missing values."""
     rng = np.random.default_rng(3)
     n = 700
     X = rng.normal(size=(n, 4)).astype(np.float32)
@@ -32,18 +30,54 @@ def test_same_tree_as_the_general_loop(limits, classes, weights, monkeypatch):
     y = (y > 0).astype(float)[:, None] if classes else np.round(y, 1)[:, None]
     w = {"none": None, "counts": rng.integers(1, 4, n) * 1.0, "reals": rng.random(n)}
     rows = np.flatnonzero(rng.random(n) < 0.7).astype(np.int32)
-    grower = Grower(
-        columns(X, max_bins=255), Criterion(SQUARE, 1, classes), limits, True
-    )
-    short = grower.grow(y, w[weights], seed=5, rows=rows)
-    monkeypatch.setattr(lean, "is_lean", lambda *_: False)
-    long = grower.grow(y, w[weights], seed=5, rows=rows)
+    return X, y, w[weights], rows
+
+
+def compare(short, long, random):
+    """Both have grown the same nodes of the same rows."""
     for name in ("rows", "start", "stop"):
         np.testing.assert_array_equal(getattr(short, name), getattr(long, name))
     for name, a in short.tree._asdict().items():
         if isinstance(a, np.ndarray):
             b = getattr(long.tree, name)
             # random thresholds: the general loop has not rounded the weights
-            near = 1e-8 if limits.random and name == "impurity" else 1e-12
+            near = 1e-8 if random and name == "impurity" else 1e-12
             np.testing.assert_allclose(a, b, rtol=near, atol=near, err_msg=name)
     assert short.tree.node_count > 3
+
+
+@pytest.mark.parametrize("limits", CASES)
+@pytest.mark.parametrize("classes", [(), (2,)])
+@pytest.mark.parametrize("weights", ["none", "counts", "reals"])
+def test_same_tree_as_the_general_loop(limits, classes, weights, monkeypatch):
+    X, y, w, rows = data(classes, weights)
+    criterion = Criterion(SQUARE, 1, classes)
+    grower = Grower(columns(X, max_bins=255), criterion, limits, True)
+    short = grower.grow(y, w, seed=5, rows=rows)
+    monkeypatch.setattr(lean, "is_lean", lambda *_: False)
+    compare(short, grower.grow(y, w, seed=5, rows=rows), limits.random)
+
+
+@pytest.mark.parametrize("limits", [c for c in CASES if c.random])
+@pytest.mark.parametrize("classes", [(), (2,)])
+@pytest.mark.parametrize("weights", ["none", "reals"])
+def test_random_thresholds_need_no_order(limits, classes, weights, monkeypatch):
+    X, y, w, rows = data(classes, weights)
+    criterion = Criterion(SQUARE, 1, classes)
+    assert not lean.needs_order(criterion, limits, 0, len(X))
+    plain = columns(X, ordered=False)
+    assert len(plain.x) == 4 and not len(plain.order) and not len(plain.codes)
+    short = Grower(plain, criterion, limits).grow(y, w, seed=5, rows=rows)
+    monkeypatch.setattr(lean, "is_lean", lambda *_: False)
+    long = Grower(columns(X), criterion, limits).grow(y, w, seed=5, rows=rows)
+    compare(short, long, True)
+
+
+def test_what_needs_an_order():
+    random, square = Limits(random=True), Criterion(SQUARE, 1)
+    assert lean.needs_order(square, Limits(), 0, 10)
+    assert lean.needs_order(Criterion(SQUARE, 1, (3,)), random, 0, 10)
+    assert lean.needs_order(square, random._replace(max_leaves=4), 0, 10)
+    assert lean.needs_order(square, random._replace(signs=np.ones(1)), 0, 10)
+    assert lean.needs_order(square, random, np.array([0, SUBSET]), 10)
+    assert lean.needs_order(square, random, 0, 2**24)

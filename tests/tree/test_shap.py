@@ -8,9 +8,12 @@ from sklearn.inspection import PartialDependenceDisplay, permutation_importance
 
 from pansophy import ensemble
 from pansophy.core import threads
+from pansophy.ensemble.isolation_forest import mean_path
 from pansophy.tree import (
+    C45Classifier,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    ID3Classifier,
     Tree,
     shap_values,
 )
@@ -307,3 +310,62 @@ def test_smoothed_probabilities_are_explained(data):
     model = DecisionTreeClassifier(max_depth=4, smoothing=1.0).fit(X, labels)
     answer = shap_values(model, X[:20])
     np.testing.assert_allclose(answer.predictions, model.predict_proba(X[:20]))
+
+
+def known_of_many(tree, x, S, v=0):
+    """The prediction of a multiway tree if only the features S of x are known."""
+    kids, f = tree.children(v), tree.feature[v]
+    if not len(kids):
+        return tree.value[v, 0]
+    if f in S:
+        if np.isnan(tree.threshold[v]):
+            way = [c for c in kids if tree.level[c] == x[f]]
+        else:
+            way = [kids[int(x[f] > tree.threshold[v])]]
+        return known_of_many(tree, x, S, way[0]) if way else tree.value[v, 0]
+    w = tree.weighted_n_node_samples[kids]
+    below = [known_of_many(tree, x, S, c) for c in kids]
+    return (w[:, None] * below).sum(axis=0) / w.sum()
+
+
+@pytest.mark.parametrize("name", ["ID3", "C4.5"])
+def test_multiway_trees_equal_all_subsets(name):
+    rng = np.random.default_rng(3)
+    X = np.c_[rng.integers(0, 4, (150, 2)), rng.normal(size=(150, 2)).round()]
+    y = (X[:, 0] + X[:, 1] * (X[:, 2] > 0)) % 3
+    some = C45Classifier(categorical_features=[0, 1], confidence=None)
+    model = (ID3Classifier() if name == "ID3" else some).fit(X, y)
+    few = X[:12]
+    if name == "ID3":  # levels never seen are answered by the node that asks
+        few = np.vstack([few, [[9, 0, 0, 1], [1, 9, 1, 0]]])
+    codes = model._codes(few)
+    game = lambda x: lambda S: known_of_many(model.tree_, x, S)
+    found = shap_values(model, few, interactions=True)
+    expected = [oracle.shapley(game(x), 4) for x in codes]
+    np.testing.assert_allclose(found.values, expected, atol=1e-12)
+    pairs = oracle.interactions(game(codes[0]), 4)
+    np.testing.assert_allclose(found.interactions[0], pairs, atol=1e-12)
+    p = model.predict_proba(few)
+    np.testing.assert_allclose(found.predictions, p, atol=1e-12)
+    found = shap_values(model, few, background=X[20:60])
+    np.testing.assert_allclose(found.predictions, p, atol=1e-12)
+    if name == "C4.5":
+        with pytest.raises(ValueError, match="all branches"):
+            shap_values(model, [[np.nan, 0, 0, 0]])
+
+
+def test_isolation_forests_share_out_path_lengths(data):
+    X = np.nan_to_num(data[0])
+    forest = ensemble.IsolationForest(n_estimators=9, random_state=0).fit(X)
+    far = np.vstack([X[:6], X[0]])
+    far[6, 2] = 50.0
+    found = shap_values(forest, far)
+    c = mean_path(forest.max_samples_)
+    score = -(2.0 ** -(found.predictions / c))
+    np.testing.assert_allclose(score, forest.score_samples(far), rtol=1e-12)
+    assert found.values[6].argmin() == 2 and found.values[6, 2] < 0.0
+    assert "shares of the mean path length" in str(found)
+    tree = forest.forest_.tree(0)
+    one = Additive([tree], [tree.value[:, :, 0]], [0], np.zeros(1), None, None)
+    expected = oracle.path_dependent(tree, tree.value[:, 0, 0], far)
+    np.testing.assert_allclose(explain(one, far)[0][..., 0], expected, atol=1e-12)

@@ -7,19 +7,24 @@
 A row is asked for once. The first labels cannot be chosen by a classifier that does not
 exist yet: rows are taken far from one another (each the farthest from those taken, from
 the row nearest to the mean), which shows every region early, until two classes have
-been seen. Every round records what the model scores, so that the curve of score against
-labels says whether more labels would help, and beside a curve of random labels whether
-choosing them did.
+been seen and there are as many as `start` says. A class not among the first labels can
+stay unseen for long where the classifier is sure of its rows: begin with more of them
+where there may be many classes. Every round records what the model scores, so that the
+curve of score against labels says whether more labels would help, and beside a curve of
+random labels whether choosing them did.
 
 Shapes    X (n, d) the pool   y (n,) labels as far as known
 Refs      [Settles2009]; [Gonzalez1985] farthest first
 """
 
+import numbers
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.metrics.pairwise import euclidean_distances
 
 from ..core.iterate import iterate
 from ..core.progress import SILENT, Task
@@ -39,7 +44,8 @@ class Report(NamedTuple):
     reason: str  # why it ended: "budget", "pool", "callback", "interrupted"
 
     def __str__(self):
-        last = f", score {self.scores[-1]:.4g}" if len(self.scores) else ""
+        scored = len(self.scores) and np.isfinite(self.scores[-1])
+        last = f", score {self.scores[-1]:.4g}" if scored else ""
         return f"{len(self.asked)} labels asked for{last} (ended by {self.reason})"
 
 
@@ -54,32 +60,60 @@ class State(NamedTuple):
     scores: tuple
 
 
+def gaps(X, rows):
+    """Squared distances (n, m) of all rows of X, perhaps sparse, to some of them."""
+    if sp.issparse(X):
+        return euclidean_distances(X, X[rows], squared=True)
+    return squared_euclidean(X, X[rows])
+
+
+def middle(X):
+    """The row nearest to the mean."""
+    m = np.asarray(X.mean(axis=0)).reshape(1, -1)
+    near = euclidean_distances if sp.issparse(X) else squared_euclidean
+    return int(np.argmin(near(X, m)[:, 0]))
+
+
 def farthest(X, taken, k):
     """k more rows, each the farthest from those taken; the first nearest the mean."""
-    X, taken = np.asarray(X, float), list(taken)
+    X, taken = X if sp.issparse(X) else np.asarray(X, float), list(taken)
+    if not np.isfinite(X.data if sp.issparse(X) else X).all():
+        raise ValueError(
+            "X holds NaN or infinity, so that no row is the farthest: give row numbers "
+            "of two classes as start."
+        )
+    fresh = []
     if not taken:
-        taken.append(int(np.argmin(squared_euclidean(X, X.mean(axis=0)[None])[:, 0])))
+        taken.append(middle(X))
         fresh, k = [taken[0]], k - 1
-    else:
-        fresh = []
-    D = squared_euclidean(X, X[taken]).min(axis=1)
+    D = gaps(X, taken).min(axis=1)
     D[taken] = -1.0
-    for _ in range(min(k, len(X) - len(taken))):
+    for _ in range(min(k, X.shape[0] - len(taken))):
         i = int(np.argmax(D))
         fresh.append(i)
-        D = np.minimum(D, squared_euclidean(X, X[i : i + 1])[:, 0])
+        D = np.minimum(D, gaps(X, [i])[:, 0])
         D[i] = -1.0
     return np.asarray(fresh, int)
 
 
 def asker(oracle, X) -> Callable:
-    """The oracle as a function of row numbers."""
-    if callable(oracle):
-        return lambda rows: np.asarray(oracle(rows))
-    y = np.asarray(oracle)
-    if len(y) != X.shape[0]:
-        raise ValueError(f"oracle holds {len(y)} labels for {X.shape[0]} rows.")
-    return lambda rows: y[rows]
+    """The oracle as a function of row numbers, one label for each."""
+    if not callable(oracle):
+        y = np.asarray(oracle)
+        if len(y) != X.shape[0]:
+            raise ValueError(f"oracle holds {len(y)} labels for {X.shape[0]} rows.")
+        return lambda rows: y[rows]
+
+    def ask(rows):
+        labels = np.asarray(oracle(rows))
+        if labels.shape != (len(rows),):
+            raise ValueError(
+                f"oracle must give one label for each of the {len(rows)} rows asked "
+                f"for, got shape {labels.shape}."
+            )
+        return labels
+
+    return ask
 
 
 def learn(
@@ -102,7 +136,7 @@ def learn(
     ----------
     estimator : classifier with `predict_proba`
         Cloned and fitted in each round.
-    X : array of shape (n, d)
+    X : array or sparse matrix of shape (n, d)
         The pool.
     oracle : function or array
         Called with an array of row numbers, gives their labels; or all labels, for
@@ -113,8 +147,9 @@ def learn(
         What to ask for; None is `UncertaintySampler()`.
     batch : int, default=1
         Labels asked for in a round.
-    start : array of row numbers or None
-        Rows to ask for first; None takes rows far apart until two classes are seen.
+    start : array of row numbers, int or None
+        Rows to ask for first, or how many rows far apart; more follow until two
+        classes are seen. None is 1.
     test : (X, y) or None
         Rows to score the model on after each round.
     scoring : function of model, X and y, or None
@@ -133,14 +168,15 @@ def learn(
     >>> print(report)
     10 labels asked for, score 1 (ended by budget)
     """
-    X = np.asarray(X)
-    if X.ndim != 2 or len(X) == 0:
+    X = X.tocsr() if sp.issparse(X) else np.asarray(X)
+    if X.ndim != 2 or X.shape[0] == 0:
         raise ValueError(f"X must be a table with rows, got shape {X.shape}.")
     if budget < 2 or batch < 1:
         raise ValueError("budget must be at least 2 and batch at least 1.")
-    test = None if test is None else (np.asarray(test[0]), test[1])
+    if test is not None and not sp.issparse(test[0]):
+        test = np.asarray(test[0]), test[1]
     ask, rng = asker(oracle, X), rng_from(random_state)
-    sampler, n = sampler or UncertaintySampler(), len(X)
+    sampler, n = sampler or UncertaintySampler(), X.shape[0]
     most = min(budget, n)
     asked, labels = begin(X, ask, most, start)
 
@@ -184,13 +220,16 @@ def learn(
 def begin(X, ask, most, start):
     """The first labels: those asked for, then rows far apart until two classes."""
     asked: list = []
-    labels: list = []
-    if start is not None:
+    if isinstance(start, numbers.Integral):
+        if not 1 <= start <= most:
+            raise ValueError(f"start must be from 1 to {most} labels, got {start}.")
+        asked = farthest(X, [], int(start)).tolist()
+    elif start is not None:
         asked = [int(i) for i in np.asarray(start).ravel()]
-        inside = all(0 <= i < len(X) for i in asked)
+        inside = all(0 <= i < X.shape[0] for i in asked)
         if not asked or not inside or len(set(asked)) < len(asked):
             raise ValueError("start must hold different row numbers of X.")
-        labels = ask(np.asarray(asked)).tolist()
+    labels = ask(np.asarray(asked)).tolist() if asked else []
     while len(set(labels)) < 2:
         if len(asked) >= most:
             raise ValueError(

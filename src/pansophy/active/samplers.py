@@ -32,10 +32,13 @@ Refs      [Lewis1994] (1); [Settles2009] all; [Seung1992] (4); [McCallum1998] (5
 """
 
 from dataclasses import KW_ONLY, dataclass, field, fields
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
 
 from ..core.rows import Rows
 from ..kernels import RBF
@@ -72,11 +75,14 @@ MEASURES = {
 
 def crowding(X, kernel=None):
     """Mean likeness of each row to all, the factor of eq. (7)."""
-    X = np.asarray(X, float)
+    thin = sp.issparse(X)
+    X = X.tocsr() if thin else np.asarray(X, float)
     if kernel is None:
-        spread = float(np.mean(np.var(X, axis=0))) or 1.0
-        kernel = RBF(gamma=1 / (2 * X.shape[1] * spread))
-    step = max(1, (1 << 22) // max(len(X), 1))
+        m = np.asarray(X.mean(axis=0)).ravel()
+        var = X.multiply(X).mean(axis=0) - m**2 if thin else np.var(X, axis=0)
+        gamma = 1 / (2 * X.shape[1] * (float(np.mean(var)) or 1.0))
+        kernel = partial(rbf_kernel, gamma=gamma) if thin else RBF(gamma=gamma)
+    step = max(1, (1 << 22) // max(X.shape[0], 1))
     return Rows(X, block=step).map(lambda x: np.asarray(kernel(x, X)).mean(axis=1))
 
 
@@ -92,11 +98,20 @@ class Sampler:
         raise TypeError(f"{type(self).__name__} does not say what a row is worth.")
 
     def query(self, model, X, known, y, rng, k=1):
-        """Numbers of the k rows worth most, the first of equals, none of `known`."""
+        """Numbers of the k rows worth most, none of `known`.
+
+        Where the last places are among equals (votes are often equal) they are drawn:
+        the first ones would often be of one class, in a pool sorted by class.
+        """
         check_params(self)
         free = np.flatnonzero(~np.asarray(known))
         s = np.asarray(self.score(model, X, known, y, rng), float)[free]
-        return free[np.argsort(-s, kind="stable")[:k]]
+        order = np.argsort(-s, kind="stable")
+        k = min(k, len(free))
+        if 0 < k < len(free) and s[order[k - 1]] == s[order[k]]:
+            ties = np.flatnonzero(s[order] == s[order[k]])
+            order[ties] = rng.permutation(order[ties])
+        return free[order[:k]]
 
 
 @dataclass

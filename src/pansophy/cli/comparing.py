@@ -57,6 +57,7 @@ def compare(
     resume: options.Resume = False,
     seed: Seed = 0,
     metric: options.Metric = None,
+    keep: options.Keep = "simplest",
     by: options.By = None,
     costs: options.Costs = None,
     as_json: AsJson = False,
@@ -92,6 +93,7 @@ def compare(
             stop_after=stop_after,
             cluster=cluster,
             metric=metric,
+            keep=keep,
             by=by,
             costs=priced(costs),
             random_state=seed,
@@ -126,7 +128,7 @@ def show(result, as_json):
     if as_json:
         typer.echo(json.dumps(result.to_dict(), indent=2, default=str))
     else:
-        from ..compare.text import show as on_terminal
+        from ..compare.telling.text import show as on_terminal
 
         on_terminal(result)
     written = result.write()
@@ -160,12 +162,26 @@ def rerun(
 def explore(
     table: TableFile,
     target: Annotated[
-        str | None, typer.Option("--target", "-t", help="Column to predict, if any.")
+        list[str] | None,
+        typer.Option(
+            "--target", "-t", help="Column to predict, if any; again for several."
+        ),
     ] = None,
+    task: options.AnyTask = "auto",
     other: Annotated[
         Path | None, typer.Option(help="A second table: what has drifted?")
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(help="Column within whose levels comparisons are repeated."),
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option(help="Column whose rows belong together.")
+    ] = None,
     time: Annotated[str | None, typer.Option(help="Column that orders rows.")] = None,
+    ignore: Annotated[
+        str | None, typer.Option(help="Columns to leave out, separated by commas.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Folder for explore.html and schema.toml."),
@@ -178,17 +194,22 @@ def explore(
         from ..diagnose import explore as look
         from ..tables import infer, sample
 
-        found = look(table, target, other=other, time=time, random_state=seed)
+        goal = target[0] if target and len(target) == 1 else target or None
+        asked = {"group": group, "time": time, "ignore": listed(ignore) or ()}
+        found = look(
+            table, goal, task=None if task == "auto" else task, other=other, by=by,
+            random_state=seed, **asked,
+        )  # fmt: skip
         if as_json:
             typer.echo(json.dumps(found.to_dict(), indent=2, default=str))
         else:
             typer.echo(str(found))
         if out is not None:
-            from ..compare.report import explore_page
+            from ..compare.telling.report import explore_page
 
             out.mkdir(parents=True, exist_ok=True)
             explore_page(found, out / "explore.html", table.name)
-            seen = infer(sample(table, SEEN, seed), target, time=time)
+            seen = infer(sample(table, SEEN, seed), goal, task, **asked)
             seen.write(out / "schema.toml")
             tell(f"Report: {(out / 'explore.html').resolve()}")
             tell(f"Schema: {(out / 'schema.toml').resolve()}")

@@ -30,7 +30,7 @@ def predict(
 ):
     """Predict for the rows of a table, of any size, with a saved model."""
     with one_sentence():
-        from ..compare.streaming import predict_stream
+        from ..compare.keeping.streaming import predict_stream
         from ..persist import load
 
         kept = load(model)
@@ -100,14 +100,15 @@ def plot(
 ):
     """Draw one picture of a comparison: of its scores, or of its winner."""
     with one_sentence():
-        from ..compare import reopen
+        from ..compare import Comparison, reopen
         from ..plot.style import save
 
-        result = reopen(folder, table)
         name = f"plot_{kind.replace('-', '_').replace(' ', '_')}"
-        kinds = [k[5:].replace("_", "-") for k in dir(result) if k.startswith("plot_")]
-        if not hasattr(result, name):
-            raise ValueError(f"kind must be one of {', '.join(kinds)}, got {kind!r}.")
+        able = [k for k in dir(Comparison) if k.startswith("plot_")]
+        if name not in able:
+            kinds = ", ".join(k[5:].replace("_", "-") for k in able)
+            raise ValueError(f"kind must be one of {kinds}, got {kind!r}.")
+        result = reopen(folder, table)
         out = out or folder / f"{kind}.svg"
         save(getattr(result, name)(), out)
         tell(f"Wrote {out}.")

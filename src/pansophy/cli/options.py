@@ -20,6 +20,9 @@ Task = Annotated[
     str,
     option("auto, classification, regression, count or multilabel.", DATA),
 ]
+AnyTask = Annotated[
+    str, typer.Option(help="auto, classification, regression, count or multilabel.")
+]
 Group = Annotated[str | None, option("Column whose rows stay in one fold.", DATA)]
 Time = Annotated[str | None, option("Column along which folds are cut.", DATA)]
 Weight = Annotated[str | None, option("Column saying how often a row counts.", DATA)]
@@ -61,6 +64,10 @@ StopAfter = Annotated[float | None, option("Seconds after which no fit begins.",
 Cluster = Annotated[str | None, option("Address of a dask scheduler to run on.", JOB)]
 Resume = Annotated[bool, option("Go on with the run in the folder of --out.", JOB)]
 Metric = Annotated[str | None, option("What ranks the methods.", ANSWER)]
+Keep = Annotated[
+    str,
+    option("Of the methods tied with the best, keep the simplest or the best.", ANSWER),
+]
 By = Annotated[
     str | None, option("Column whose groups are compared for fairness.", ANSWER)
 ]

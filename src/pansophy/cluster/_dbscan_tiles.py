@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from ..graphs._spanning import root
-from ._dbscan import near
+from ._dbscan import gap, near
 
 STEP = 64  # entries of a tile looked at together
 ROOM = 1 + 1e-12  # of distances of boxes, for rounding
@@ -21,6 +21,22 @@ def gaps(low, high, lo, hi):
             total += g * g
         out[u] = total
     return out
+
+
+@njit(cache=True, nogil=True)
+def meeting(lo, hi, away, limit):
+    """The tiles t whose box is within the radius of that of t - away."""
+    out, count = np.empty(len(lo), np.int64), 0
+    for t in range(away, len(lo)):
+        out[count] = t
+        count += not (gap(lo, hi, t, t - away) > limit * ROOM)
+    return out[:count]
+
+
+@njit(cache=True, nogil=True)
+def meetings(lo, hi, limit):
+    """How many those are, for each `away`."""
+    return np.array([len(meeting(lo, hi, a, limit)) for a in range(len(lo))])
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
@@ -111,6 +127,12 @@ def count_near(S, sure, a, b, both, P, limit, enough, w, total, held, lists):
         mine = total[i] < enough
         if mine and len(w) == 0 and total[i] + surely(line, low) >= enough:
             total[i], mine = enough, False
+            for k in range(m):
+                if held[i] >= lists.shape[1]:
+                    break
+                if line[k] <= low:
+                    lists[i, held[i]] = b[k]
+                    held[i] += 1
         if not (mine or lacking):
             continue
         for start in range(0, m, STEP):
@@ -179,6 +201,19 @@ def lowest_listed(rows, held, lists, core, labels):
             if core[j] and (best < 0 or labels[j] < best):
                 best = labels[j]
         labels[i] = best
+
+
+@njit(cache=True, nogil=True)
+def unite_listed(held, lists, core, parent):
+    """Union of core rows with the core rows written down for them."""
+    for i in range(len(core)):
+        if core[i]:
+            u = root(parent, i)
+            for j in lists[i, : held[i]]:
+                if core[j]:
+                    v = root(parent, j)
+                    parent[max(u, v)] = min(u, v)
+                    u = min(u, v)
 
 
 @njit(cache=True, nogil=True)

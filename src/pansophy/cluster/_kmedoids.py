@@ -90,14 +90,20 @@ def replace(row, out, M, first, second, a, b):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def sweep(D, rows, who, w, medoids, M, first, second, a, b, loss, room, least):
+def sweep(
+    D, rows, who, w, medoids, M, first, second, a, b, loss, room, least, total, idle
+):
     """Eq. (4) for each candidate in turn, swapping at once where it pays.
 
     The distances from candidate who_c are in row rows_c of D. `least` is how much a
-    swap must lower J. Returns the number of swaps.
+    swap must lower J. idle[0] counts the candidates since the last swap; once they
+    are all there are, the rest is left out. Returns the number of swaps.
     """
     swaps = 0
     for c in range(who.shape[0]):
+        if idle[0] >= total:
+            break
+        idle[0] += 1
         here = False
         for j in range(medoids.shape[0]):
             here = here or medoids[j] == who[c]
@@ -109,4 +115,5 @@ def sweep(D, rows, who, w, medoids, M, first, second, a, b, loss, room, least):
             replace(D[rows[c]], out, M, first, second, a, b)
             losses(w, first, second, a, loss)
             swaps += 1
+            idle[0] = 0
     return swaps

@@ -21,14 +21,12 @@ Shapes    X (n, d)   cluster_centers_ (k, d), the leaves from left to right
 Refs      [Steinbach2000]
 """
 
-import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from ..base import Clusterer, Estimator, PrefixedOutput, Transformer, check_weights
 from ..core import arrays, rows
@@ -38,7 +36,7 @@ from ..params import Count, Flag, NonNegative, Verbosity
 from ..typing import Seed
 from .kmeans import lloyd
 from .seeding import block_rows, ranks
-from .starts import CHECKS, enough, start, weights
+from .starts import CHECKS, enough, start, warn_few, weights
 from .turns import cost, distances, nearest, spread, stored
 
 
@@ -221,12 +219,7 @@ class BisectingKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         self.labels_ = z if arrays.is_numpy(w) else self.labels_
         self.inertia_ = result.state.objective
         if result.state.stuck:
-            warnings.warn(
-                f"Only {len(result.state.leaves)} of {k} clusters have rows. Possibly "
-                "X has fewer distinct rows than n_clusters.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            warn_few(len(result.state.leaves), k)
         return self
 
     def _fitted(self, state, X):

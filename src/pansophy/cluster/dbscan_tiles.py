@@ -5,12 +5,13 @@ them, and products about the middle of a tile, in float32, say of most pairs whe
 they are within eps; `distances/tiles.py` says how far such a product may be off, and
 only pairs that are that close to eps are computed from their differences.
 
-*Core rows.* Tiles are compared with those next to them in that order first, and a row
-that has enough neighbours is asked no further; what others find is written down.
-*Clusters.* Core rows are first joined with a few of them, spread over all. Pieces so
-found make tiles of their own: two tiles of one piece are not compared, nor two whose
-boxes are out of reach, and of others only rows of different pieces. Each comparison
-is reduced to the few joins it makes. *Border rows* look at what was written down.
+*Core rows.* Tiles whose boxes are in reach are compared, those of one hub first. A row
+that has enough neighbours is asked no further; the first few of all are written down.
+*Clusters.* Core rows are joined with those written down for them, and should that
+leave many pieces, with a few core rows spread over all. Pieces then make tiles of
+their own: two tiles of one piece are not compared, nor two whose boxes are out of
+reach, and of others only rows of different pieces. Each comparison is reduced to the
+few joins it makes. *Border rows* look at what was written down.
 
 Cost      at most n^2 / 2 products for the clusters and n times the rows that aren't
           core; memory O(n d) and one tile for each thread
@@ -28,13 +29,12 @@ import numpy as np
 from ..core import threads
 from ..distances.tiles import asked, tiled
 from . import _dbscan_tiles as loops
-from ._dbscan import gap
 
 TILE = 512  # rows of a tile
 SMALL = 64  # rows from which a piece has tiles of its own
 PIVOTS = 256  # core rows that all the others are joined with first
 HUBS = 64  # rows that the others are gathered around
-LISTED = 64  # most neighbours written down for a row
+FEWEST, LISTED = 8, 64  # neighbours written down for a row, at the most
 own = local()  # memory for products, kept by each thread
 
 
@@ -77,8 +77,9 @@ def products(tile, Q, limit):
     """The tile of products of some rows, and what they are surely below and above."""
     ask = asked(tile, Q)
     m, k = len(Q), len(tile.rows)
-    if not hasattr(own, "room"):
-        own.room = np.empty(TILE * TILE, np.float32)
+    if getattr(own, "size", 0) < m * k:
+        own.size = max(m * k, TILE * TILE)
+        own.room = np.empty(own.size, np.float32)
     S = own.room[: m * k].reshape(m, k)
     np.matmul(ask.rows, tile.rows.T, out=S)
     half = np.empty((2, m), np.float32)
@@ -93,15 +94,15 @@ def by_tiles(X, eps, enough, w):
     n = len(X)
     scale = 2.0 ** -np.round(np.log2(float(eps)))  # exact, and eps is about 1
     limit = (float(eps) * scale) ** 2
-    order = gathered(X * scale)
+    order, ends = gathered(X * scale)
     P = np.ascontiguousarray(X[order], np.float64) * scale
     v = np.empty(0) if w is None else np.ascontiguousarray(w[order], np.float64)
-    parts = parted(P, np.append(np.arange(0, n, TILE), n))
-    size = int(max(1, min(np.ceil(enough), LISTED, n)))
+    size = int(min(max(np.ceil(enough), FEWEST), LISTED, n))
     with threads.single_blas():
-        total, held, lists = count(parts, limit, enough, v, size)
+        total, held, lists = count(parted(P, ends), limit, enough, v, size)
     core = total >= enough
     parent = np.arange(n)
+    loops.unite_listed(held, lists, core, parent)
     join(P, core, limit, parent)
     labels = named(parent, core, order)
     rest = np.flatnonzero(~core & (held > 0))
@@ -116,12 +117,14 @@ def by_tiles(X, eps, enough, w):
 
 
 def gathered(X):
-    """Rows in an order that puts those of the same nearest of HUBS rows together."""
+    """Rows in order of the nearest of HUBS rows, and where to cut them into tiles."""
     hubs, nearest = tiled(X[:: max(1, len(X) // HUBS)]), []
     for cut in range(0, len(X), TILE):
         S = hubs.rows @ asked(hubs, X[cut : cut + TILE]).rows.T
         nearest.append(np.argmin(S, axis=0))
-    return np.argsort(np.concatenate(nearest), kind="stable")
+    nearest = np.concatenate(nearest)
+    order = np.argsort(nearest, kind="stable")
+    return order, ends_of(nearest[order])
 
 
 def count(parts, limit, enough, w, size):
@@ -135,16 +138,18 @@ def count(parts, limit, enough, w, size):
     total, held = np.zeros(n), np.zeros(n, np.int64)
     lists = np.empty((n, size), np.int64)
     out = limit, float(enough), w, total, held, lists
+    left = loops.meetings(parts.lo, parts.hi, limit)
+    full = 2 * left.sum() / n
     for away in range(tiles):
         lacking = np.flatnonzero(total < enough)
-        if len(lacking) / n * tiles**2 < (tiles - away) ** 2 / 2:
+        if len(lacking) * full < left[away:].sum():
             total[lacking] = held[lacking] = 0
             cuts = [lacking[a : a + TILE] for a in range(0, len(lacking), TILE)]
             done(partial(count_rows, parts, cut, *out) for cut in cuts)
             break
-        above = np.arange(away, tiles)
-        turn = above // max(away, 1) % 2
-        for pairs in (above[turn == 1], above[turn == 0]) if away else (above,):
+        meet = loops.meeting(parts.lo, parts.hi, away, limit)
+        turn = meet // max(away, 1) % 2
+        for pairs in (meet[turn == 1], meet[turn == 0]) if away else (meet,):
             done(partial(count_pair, parts, t, t - away, *out) for t in pairs)
     return total, held, lists
 
@@ -156,8 +161,6 @@ def done(tasks):
 
 def count_pair(parts, t, u, limit, enough, w, total, held, lists):
     """Neighbours of the rows of two tiles that do not have enough yet."""
-    if gap(parts.lo, parts.hi, t, u) > limit * loops.ROOM:
-        return
     P, a, b = parts.P, parts.rows(t), parts.rows(u)
     lack = (total[a] < enough).any(), t != u and (total[b] < enough).any()
     if not any(lack):
@@ -191,16 +194,17 @@ def count_rows(parts, rows, limit, enough, w, total, held, lists):
 def join(P, core, limit, parent):
     """Union of the core rows within reach of each other."""
     rows = np.flatnonzero(core)
-    if len(rows) < 2:
-        return
-    step = max(1, len(rows) // PIVOTS)
-    few = rows[::step]
-    pivot = tiled(P[few])
-    cuts = [rows[a : a + TILE] for a in range(0, len(rows), TILE)]
-    tasks = (partial(joins, P, cut, few, pivot, limit, parent) for cut in cuts)
-    for pairs in threads.run(tasks, blas=True):
-        loops.unite(pairs, parent)
     piece = loops.roots(parent, rows)
+    if len(np.unique(piece)) < 2:
+        return
+    if len(np.unique(piece)) > len(rows) // TILE:
+        few = rows[:: max(1, len(rows) // PIVOTS)]
+        pivot = tiled(P[few])
+        cuts = [rows[a : a + TILE] for a in range(0, len(rows), TILE)]
+        tasks = (partial(joins, P, cut, few, pivot, limit, parent) for cut in cuts)
+        for pairs in threads.run(tasks, blas=True):
+            loops.unite(pairs, parent)
+        piece = loops.roots(parent, rows)
     order = np.argsort(piece, kind="stable")
     rows, piece = rows[order], piece[order]
     parts = parted(P[rows], ends_of(piece))
@@ -233,6 +237,8 @@ def pending(parts, P, rows, limit, parent):
             if (others == others[0]).all():
                 a = a[mine != others[0]]
             a = loops.in_reach(P, a, parts.lo[u], parts.hi[u], limit)
+            if len(a) == 0:
+                continue
             start = parts.tiles[t].center
             a, b, tile = facing(P, a, b, parts.tiles[u], start, limit)
             if len(a) and len(b):

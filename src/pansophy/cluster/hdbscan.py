@@ -20,7 +20,8 @@ cluster above it with probability min(lambda_i, lambda_max) / lambda_max; rows a
 all of them are noise.
 
 Cost      one neighbour search and Prim's spanning tree of eq. (1), O(n^2 d) time and
-          O(n d) memory; a metric that is not a sum over columns needs n^2 distances
+          O(n d) memory, few columns included: the tree is of points, not of boxes; a
+          metric that is not a sum over columns needs n^2 distances
 Shapes    X (n, d)   condensed tree (m, 4)   labels (n,)
 Refs      [Campello2013]; [Campello2015]; [MalzerBaum2020] epsilon
 """

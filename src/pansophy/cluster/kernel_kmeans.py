@@ -36,7 +36,7 @@ from ..core.random import rng_from
 from ..params import Count, NonNegative, Number, Positive, Verbosity
 from ..typing import Matrix, Seed
 from .picks import plus_plus
-from .starts import check_scale
+from .starts import check_scale, warn_few
 
 LIMIT = 1 << 30  # bytes up to which K is kept
 BLOCK = 1 << 21  # entries of K made at a time where it is not
@@ -241,6 +241,7 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         self.labels_ = D.argmin(axis=1)
         self.X_fit_ = None if self._given else X
         self._n_features_out = k
+        warn_few(len(np.unique(self.labels_)), k)
         return self
 
     def fit_predict(self, X, y=None, sample_weight=None):

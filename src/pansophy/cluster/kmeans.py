@@ -28,7 +28,10 @@ changed, or the squared shift of all centres is at most tol times the mean varia
 the columns. The value of J reported at the end is summed from differences, not (3).
 Bounds cost some time themselves, so they are used when the shape, and how many rows
 they cleared last, say that they pay. Many columns and centres meet in matrix products,
-whose speed is the limit where groups hardly differ.
+whose speed is the limit: of 100 groups in 784 columns that are far apart two turns are
+all there is, and (4) clears no row in the second, nor do bounds for ten groups of
+centres (2% of the pairs). Of 100 faint groups in 256 columns the first six turns need
+5.2 turns' worth of products; a bound for every pair, n k numbers, would need 2.7.
 
 Variants in the same turns. metric="cosine" clusters directions: rows are scaled to
 length 1 and so are the means, the best centres on the sphere; J = 2 sum_i w_i (1 -
@@ -42,13 +45,11 @@ Refs      [Lloyd1982] the turns; [Hamerly2010] the bounds; [Arthur2007] the seed
           [Dhillon2001] directions
 """
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from ..base import Clusterer, Estimator, PrefixedOutput, Transformer, check_weights
 from ..core import arrays, rows
@@ -59,7 +60,17 @@ from ..params import Count, Flag, NonNegative, Verbosity
 from ..typing import Seed
 from . import _kmeans as loops
 from .seeding import seed
-from .starts import CHECKS, Init, check_scale, enough, start, starts, unit, weights
+from .starts import (
+    CHECKS,
+    Init,
+    check_scale,
+    enough,
+    start,
+    starts,
+    unit,
+    warn_few,
+    weights,
+)
 from .turns import (
     Cells,
     cost,
@@ -316,7 +327,7 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         for name, value in keep(result.state).items():
             setattr(self, name, value)
         self.labels_, self.inertia_ = result.state.labels, result.state.objective
-        self._warn_few(result.state.filled)
+        warn_few(result.state.filled, self.n_clusters)
         return self
 
     def predict(self, X):
@@ -362,15 +373,6 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     @property
     def _n_features_out(self):
         return self.cluster_centers_.shape[0]
-
-    def _warn_few(self, found):
-        if found < self.n_clusters:
-            warnings.warn(
-                f"Only {found} of {self.n_clusters} clusters have rows. Possibly "
-                "X has fewer distinct rows than n_clusters.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -32,7 +32,7 @@ from ..distances import manhattan
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Matrix, Seed
 from .seeding import seed
-from .starts import check_scale
+from .starts import check_scale, warn_few
 
 
 class State(NamedTuple):
@@ -186,6 +186,7 @@ class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
         self.cluster_centers_, self.labels_ = state.centers, state.labels
         self.inertia_ = state.objective
         self._n_features_out = self.n_clusters
+        warn_few(len(np.unique(self.labels_)), self.n_clusters)
         return self
 
     def fit_predict(self, X, y=None, sample_weight=None):

@@ -28,7 +28,8 @@ and one walk along the distances to a candidate c gives the change for all j at 
 
 A swap is made as soon as one is found that pays. Candidates come in the order of their
 total distance to all rows, which knows nothing of row numbers. J falls at every swap
-and there are finitely many sets of medoids; it ends when no single swap helps.
+and there are finitely many sets of medoids; it ends when no single swap helps, that
+is, as soon as all candidates in a row have been refused.
 
 "alternate" takes k-means turns instead: nearest medoid, then in each cell the row with
 the least sum of distances. "exemplar" takes the row nearest to the mean of the cell,
@@ -60,7 +61,7 @@ from ..params import Count, Verbosity
 from ..typing import Matrix, Seed
 from . import _kmedoids as loops
 from .picks import plus_plus
-from .starts import check_scale
+from .starts import check_scale, warn_few
 
 SQUARES = ("euclidean", "l2", "sqeuclidean")  # metrics made of squares
 LIMIT = 1 << 30  # bytes up to which all distances are kept
@@ -157,7 +158,7 @@ def swaps(source, w, medoids, order, *, max_iter=100, task=SILENT) -> Result:
     loops.two_nearest(M, first, second, a, b)
     loss, room = np.empty((2, k))
     loops.losses(w, first, second, a, loss)
-    at = medoids.copy()
+    at, idle = medoids.copy(), np.zeros(1, np.int64)
     # a single medoid has no second nearest; then (4) is a plain difference of sums
     single = source.totals(w) if k == 1 else None
 
@@ -170,8 +171,10 @@ def swaps(source, w, medoids, order, *, max_iter=100, task=SILENT) -> Result:
         moved, least = 0, 1e-10 * abs(state.objective)
         for i in range(0, source.n, source.block):
             who = order[i : i + source.block]
-            parts = (who, w, at, M, first, second, a, b, loss, room, least)
-            moved += loops.sweep(*source.part(who), *parts)
+            parts = (who, w, at, M, first, second, a, b, loss, room, least, len(order))
+            moved += loops.sweep(*source.part(who), *parts, idle)
+            if idle[0] >= len(order):
+                break
         return State(at.copy(), float(w @ first), moved)
 
     start = State(at.copy(), float(w @ first))
@@ -318,6 +321,7 @@ class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
         self.inertia_ = float(w.astype(np.float64) @ M.min(axis=0))
         self.cluster_centers_ = None if self._given else X[at]
         self._n_features_out = k
+        warn_few(len(np.unique(self.labels_)), k)
         return self
 
     def fit_predict(self, X, y=None, sample_weight=None):

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from ..core import arrays, rows
 from ..core.random import seed_int
@@ -37,6 +38,17 @@ def enough(X, k):
     """Refuse more clusters than rows."""
     if X.shape[0] < k:
         raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={k}.")
+
+
+def warn_few(found, k):
+    """Say that some clusters are empty; called by `fit`, whose caller it points at."""
+    if found < k:
+        warnings.warn(
+            f"Only {found} of {k} clusters have rows. Possibly X has fewer distinct "
+            "rows than n_clusters.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 def check_scale(X, small=True):

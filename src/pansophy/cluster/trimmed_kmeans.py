@@ -29,7 +29,7 @@ from ..core.progress import SILENT
 from ..core.random import rng_from
 from ..params import Count, Fraction, NonNegative, Verbosity
 from ..typing import Seed
-from .starts import Init, check_scale, enough, start, starts, weights
+from .starts import Init, check_scale, enough, start, starts, warn_few, weights
 from .turns import distances, nearest, spread
 
 
@@ -173,6 +173,8 @@ class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         D = distances(X, state.centers)
         self.radius_ = float(D.min(axis=1)[state.kept > 0].max()) * (1 + 1e-9)
         self.labels_ = self._labels(D)
+        filled = np.unique(self.labels_[self.labels_ >= 0])
+        warn_few(len(filled), self.n_clusters)
         return self
 
     def predict(self, X):

@@ -3,9 +3,14 @@
 import shutil
 import tempfile
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 
-from .folder import FolderError, compare_runs, read_lines, read_plan
+import numpy as np
+
+from .methods.choice import choose
+from .running.folder import FolderError, compare_runs, read_lines, read_plan
+from .running.plan import versions
 
 
 @dataclass(frozen=True)
@@ -75,9 +80,10 @@ def rerun(folder, table=None, *, workers=None, progress=None) -> Rerun:
 def reopen(folder, table=None):
     """The comparison kept in a run folder, with the methods that are complete.
 
-    Nothing is fitted; what is not on record is left out.
+    Nothing is fitted; what is not on record is left out. A run of other versions is
+    shown as it was, and a note says what has changed since.
     """
-    from .experiment import compare
+    from .experiment import compare, conducted
 
     table, asked = arguments(folder, table)
     plan, done = read_plan(folder), {}
@@ -88,13 +94,23 @@ def reopen(folder, table=None):
     whole = [name for name in plan["methods"] if done.get(name) == fits]
     if "dummy" not in whole:
         raise FolderError(f"No method is complete in {folder}; resume the run first.")
+    usual = {k: v.default for k, v in signature(compare).parameters.items()}
+    del usual["table"], usual["progress"]
+    if plan["versions"] != versions():  # roles may be found in another way now
+        asked["schema"] = Path(folder) / "schema.toml"
+    named = asked["methods"]
     asked |= {"methods": whole, "test": None, "max_fits": None, "stop_after": None}
     with tempfile.TemporaryDirectory() as place:  # the run itself stays as it is
         for name in ("plan.json", "results.jsonl"):
             shutil.copy(Path(folder) / name, place)
         linked(Path(folder).resolve() / "predictions", Path(place) / "predictions")
-        result = compare(table, **asked, folder=place, resume=True, progress=False)
+        asked = {**usual, **asked, "folder": place, "resume": True}
+        result = conducted(table, asked, False, as_it_was=True)
     result.folder = folder
+    if named is None:  # the reasons of then: nobody asked for the complete ones only
+        rows = int(np.mean([len(train) for train, _ in result.split.folds]))
+        how = {k: asked[k] for k in ("tune", "blend", "calibrate")}
+        _, result.not_run = choose(result.schema, rows, None, result.running, **how)
     return result
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..params import ParameterError
 from ..tables import TableError
 from ..tables.targets import names_of, near
+from .judging.ranking import RULES
 
 TASKS = ("auto", "classification", "regression", "count", "multilabel")
 LEAST = {"folds": 2, "repeats": 1, "max_rows": 10, "tune": 0, "gap": 0,
@@ -21,9 +22,12 @@ NOT_KEPT = ("folder", "resume", "workers", "cluster")
 
 def check_settings(asked):
     """One sentence for what cannot be; `Running` checks its own."""
-    task, folder = asked["task"], asked["folder"]
-    if task not in TASKS:
-        raise ParameterError(f"task must be one of {', '.join(TASKS)}, got {task!r}.")
+    folder = asked["folder"]
+    for name, known in (("task", TASKS), ("keep", RULES)):
+        if asked[name] not in known:
+            raise ParameterError(
+                f"{name} must be one of {', '.join(known)}, got {asked[name]!r}."
+            )
     for name, least in LEAST.items():
         value = asked[name]
         if value is None and name in ("repeats", "max_rows"):
@@ -93,6 +97,8 @@ def beyond(asked) -> dict:
     kept |= {"ignore": names_of(asked["ignore"])}
     if isinstance(asked["schema"], str | os.PathLike):
         kept |= {"schema": named(asked["schema"])}
+    if asked["keep"] != "simplest":
+        kept |= {"keep": asked["keep"]}
     if asked["max_rows"] != MAX_ROWS:
         kept |= {"max_rows": asked["max_rows"]}
     return {k: v for k, v in kept.items() if v}

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..tables import Frame
 
@@ -20,7 +22,23 @@ class Data:
     def __len__(self):
         return len(self.y)
 
+    def __getitem__(self, where):
+        return self.rows(where)
+
     def rows(self, where) -> "Data":
         pick = lambda a: None if a is None else a[where]
         rest = map(pick, (self.weight, self.group, self.time))
         return Data(self.frame[where], self.y[where], *rest)
+
+
+def with_no_labels(table, schema) -> pa.Table:
+    """An empty cell among texts that list labels is a row with no label."""
+    if schema.task != "multilabel" or schema.form in ("", "list"):
+        return table
+    at = table.column_names.index(schema.target)
+    column = table.column(at)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not column.null_count or pa.types.is_null(column.type):
+        return table
+    return table.set_column(at, schema.target, pc.fill_null(column, ""))

@@ -4,6 +4,7 @@ import platform
 import time
 from contextlib import nullcontext
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -16,13 +17,14 @@ from .arguments import (
     named,
     recorded,
 )
-from .folder import open_folder
 from .intake import take_in
-from .methods import choose
+from .judging.second import second_opinion
+from .methods.choice import choose
 from .metrics import metrics_for
-from .plan import Running, data_hash, make_plan, versions
 from .result import Comparison, decide, expect, kind_of, pairs, rank
-from .run import run
+from .running.folder import open_folder, usable
+from .running.plan import Running, data_hash, make_plan, versions
+from .running.run import run
 from .splits import make_splits
 from .unseen import on_test, seen_before, unseen_rows
 
@@ -52,6 +54,7 @@ def compare(
     blend=False,
     calibrate=False,
     metric=None,
+    keep="simplest",
     by=None,
     costs=None,
     workers=None,
@@ -115,6 +118,10 @@ def compare(
         on inner folds.
     metric : str or None
         What ranks; a proper score by default: log loss, rmse or poisson deviance.
+    keep : {"simplest", "best"}
+        Which of the methods that are tied with the best is fitted on all rows and
+        kept: the simplest that is as good (the answer says what the top scorer would
+        be expected to gain), or the top scorer itself.
     by : str or None
         Column whose groups are compared for fairness of the winner.
     costs : dict or None
@@ -122,7 +129,8 @@ def compare(
         the kept model.
     workers : int or None
         Processes that fit, one for each core by default; 0 fits in this process,
-        where a hanging or greedy method cannot always be stopped.
+        where a hanging or greedy method cannot always be stopped, and an estimator
+        of your own may carry something from one fit to the next.
     time_limit : float or None
         Seconds one fit may take.
     memory_limit : float or None
@@ -160,55 +168,65 @@ def compare(
     'decision tree'
     """
     asked = {k: v for k, v in locals().items() if k not in ("table", "progress")}
-    begun = now()
-    check_settings(asked)
-    told = {"task": task, "group": group, "time": time, "weight": weight,
-            "ignore": ignore or (), "roles": roles}  # fmt: skip
-    taken = take_in(
-        table, target, schema=schema, max_rows=max_rows, seed=random_state, **told
-    )
-    schema, data = taken.schema, taken.data
-    metrics = metrics_for(schema.task, metric)
-    check_questions(taken, asked)
-    rest = None if test is None else unseen_rows(schema, test)
-    split = make_splits(
-        data, schema, folds=folds, repeats=repeats or default_repeats(len(data)),
-        seed=random_state, together=together, gap=gap,
-    )  # fmt: skip
-    bytes_limit = None if memory_limit is None else memory_limit * MEGABYTE
-    running = Running(
-        workers, 1, time_limit, bytes_limit, max_fits, stop_after, random_state, cluster
-    )
-    rows = int(np.mean([len(train) for train, _ in split.folds]))
-    how = {"tune": tune, "blend": blend, "calibrate": calibrate}
-    chosen, not_run = choose(schema, rows, methods, running, **how)
-    found = explored(taken, split, by)
-    plan = make_plan(
-        chosen, data, schema, metrics, split, running, recorded(asked, table)
-    )
-    place = opened(folder, plan, schema, resume)
-    with place if place is not None else nullcontext():
-        trials, complete = run(
-            chosen, data, schema, metrics, split, running, place, progress
-        )
-    result = judged(taken, chosen, trials, metrics, split, not_run, complete, running)
-    result.findings, result.overview = found.findings, found.overview
-    result.folder, result.like = folder, kind_of(table)
-    result.settings |= {
-        "time_limit": time_limit, "tune": tune, "source": named(table),
-        "sampled": taken.sampled, "by": by, "costs": costs, "asked": beyond(asked),
-        **circumstances(begun, data),
-    }  # fmt: skip
-    if rest is not None:
-        result.notes += seen_before(data, rest)
-        result.on_test = on_test(result, rest, progress)
-    return result
+    return conducted(table, asked, progress)
 
 
 now = time.perf_counter
 
 
-def judged(taken, chosen, trials, metrics, split, not_run, complete, running):
+def conducted(table, asked, progress, *, as_it_was=False) -> Comparison:
+    """The comparison of `compare`, whose arguments are in `asked`.
+
+    `as_it_was` takes finished fits of a run folder also from other versions.
+    """
+    a, begun = SimpleNamespace(**asked), now()
+    check_settings(asked)
+    if a.folder is not None:
+        usable(a.folder, a.resume)
+    told = {k: asked[k] for k in ("task", "group", "time", "weight", "roles")}
+    taken = take_in(
+        table, a.target, schema=a.schema, max_rows=a.max_rows, seed=a.random_state,
+        ignore=a.ignore or (), **told,
+    )  # fmt: skip
+    schema, data = taken.schema, taken.data
+    metrics = metrics_for(schema.task, a.metric)
+    check_questions(taken, asked)
+    rest = None if a.test is None else unseen_rows(schema, a.test)
+    split = make_splits(
+        data, schema, folds=a.folds, repeats=a.repeats or default_repeats(len(data)),
+        seed=a.random_state, together=a.together, gap=a.gap,
+    )  # fmt: skip
+    memory = None if a.memory_limit is None else a.memory_limit * MEGABYTE
+    running = Running(a.workers, 1, a.time_limit, memory, a.max_fits, a.stop_after,
+                      a.random_state, a.cluster)  # fmt: skip
+    rows = int(np.mean([len(train) for train, _ in split.folds]))
+    how = {k: asked[k] for k in ("tune", "blend", "calibrate")}
+    chosen, not_run = choose(schema, rows, a.methods, running, **how)
+    job = chosen, data, schema, metrics, split, running
+    plan = make_plan(*job, recorded(asked, table))
+    with opened(a.folder, plan, schema, a.resume, as_it_was) as place:
+        found = explored(taken, split, a.by)
+        trials, complete = run(*job, place, progress)
+    answer = judged(
+        taken, chosen, trials, metrics, split, not_run, complete, running, a.keep
+    )
+    answer.findings, answer.overview = told_once(found.findings, answer), found.overview
+    answer.folder, answer.like = a.folder, kind_of(table)
+    answer.notes += then_and_now(place)
+    answer.settings |= {
+        "time_limit": a.time_limit, "tune": a.tune, "source": named(table),
+        "sampled": taken.sampled, "by": a.by, "costs": a.costs, "keep": a.keep,
+        "asked": beyond(asked), **circumstances(begun, data),
+    }  # fmt: skip
+    if rest is not None:
+        answer.notes += seen_before(data, rest)
+        answer.on_test = on_test(answer, rest, progress)
+    return answer
+
+
+def judged(
+    taken, chosen, trials, metrics, split, not_run, complete, running, keep="simplest"
+):
     """The answer, from what became of every method."""
     schema, data, seed = taken.schema, taken.data, running.seed
     rows = rank(trials, metrics, split.ratio, data, seed)
@@ -219,11 +237,14 @@ def judged(taken, chosen, trials, metrics, split, not_run, complete, running):
         raise TableError(
             "No method finished: " + "; ".join(": ".join(f) for f in failed)
         )
+    second = second_opinion(trials, rows, metrics[0], data, split.kind, seed)
     winner, verdict = decide(
         rows,
         [m.name for m in chosen],
         pairs(trials, metrics[0], split.ratio),
         metrics[0].greater,
+        keep,
+        second,
     )
     settings = {
         "metric": metrics[0].name,
@@ -250,6 +271,7 @@ def judged(taken, chosen, trials, metrics, split, not_run, complete, running):
         split=split,
         running=running,
         taken=taken,
+        second=second,
     )
 
 
@@ -262,17 +284,39 @@ def explored(taken, split, by):
     )
 
 
+def told_once(findings, answer) -> list:
+    """Findings; that a constant or nested column is left out is said there, once."""
+    out = []
+    for f in findings:
+        again = [k for k in answer.notes if k.startswith(f"{f.column!r} left out")]
+        if f.kind in ("constant", "empty", "other type") and again:
+            answer.notes.remove(again[0])
+            f = f._replace(text=f"{f.text} It is left out.")
+        out.append(f)
+    return out
+
+
 def default_repeats(n) -> int:
     return next(r for limit, r in REPEATS if n <= limit)
 
 
-def opened(folder, plan, schema: Schema, resume):
-    """The run folder with its plan and schema, or None."""
+def opened(folder, plan, schema: Schema, resume, as_it_was=False):
+    """The run folder with its plan and schema, or nothing, for `with`."""
     if folder is None:
-        return None
-    place = open_folder(folder, plan, resume=resume)
+        return nullcontext()
+    place = open_folder(folder, plan, resume=resume, as_it_was=as_it_was)
     schema.write(place.path / "schema.toml")
     return place
+
+
+def then_and_now(place) -> list[str]:
+    """That the scores of a run folder were made with something else than there is."""
+    if not getattr(place, "changed", ()):
+        return []
+    return [
+        "The scores are those of the run as it was made; since then this has changed: "
+        f"{'; '.join(place.changed)}. A model fitted now may differ a little."
+    ]
 
 
 def circumstances(begun, data) -> dict:

@@ -16,7 +16,7 @@ from ..tables import Schema, TableError, count, infer, known_rows, read_table, s
 from ..tables import notes as reading_notes
 from ..tables.schema import some_weight
 from ..tables.targets import names_of, need
-from .data import Data
+from .data import Data, with_no_labels
 
 LARGE = 50_000_000  # bytes of a file above which its rows are counted first
 
@@ -104,6 +104,11 @@ def from_file(schema, table, target, asked) -> Schema:
 def drop_unknown(table, schema, notes) -> pa.Table:
     """The rows in which the target is known."""
     need(table, schema.targets)
+    table, given = with_no_labels(table, schema), table
+    if table is not given:
+        bare = given.column(schema.target).null_count
+        told = f"{bare:,} rows" if bare > 1 else "One row"
+        notes.append(f"{told} with an empty {schema.target!r}: taken as no label.")
     known = known_rows(table, schema.targets)
     if known.all():
         return table

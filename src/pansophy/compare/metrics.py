@@ -6,7 +6,8 @@ a loss, seen through a monotone `undo`,
     score = undo( sum_i w_i loss_i / sum_i w_i ),                              (1)
 
 and `rows` gives those losses, which intervals over rows and the estimate of selection
-need. Areas and explained shares are not of this kind and have no `rows`.
+need. Areas and explained shares are not of this kind and have no `rows`. `ends` are the
+least and the greatest value a metric can have: no interval reaches beyond them.
 """
 
 from collections.abc import Callable
@@ -30,17 +31,26 @@ class Metric(NamedTuple):
     score: Callable  # (y, p, w=None) -> number
     rows: Callable | None = None  # (y, p) -> one loss per row
     undo: Callable = float  # mean of the row losses -> score
+    ends: tuple[float, float] = (0.0, np.inf)  # values it can have
+
+    def cut(self, interval):
+        """An interval of scores without what lies beyond the ends."""
+        low, high = (
+            min(max(v, self.ends[0]), self.ends[1]) if np.isfinite(v) else v
+            for v in (interval.low, interval.high)
+        )
+        return interval._replace(low=low, high=high)
 
 
-def mean_of(name, task, rows, undo=float, *, greater=False) -> Metric:
-    """Eq. (1)."""
+def mean_of(name, task, rows, undo=float, *, most=np.inf, greater=False) -> Metric:
+    """Eq. (1), from 0 to `most`."""
     score = lambda y, p, w=None: float(undo(np.average(rows(y, p), weights=w)))
-    return Metric(name, task, greater, score, rows, undo)
+    return Metric(name, task, greater, score, rows, undo, (0.0, most))
 
 
-def whole(name, task, score) -> Metric:
-    """A metric of all rows together, greater is better."""
-    return Metric(name, task, True, score)
+def whole(name, task, score, least=0.0) -> Metric:
+    """A metric of all rows together, greater is better, from `least` to 1."""
+    return Metric(name, task, True, score, ends=(least, 1.0))
 
 
 def clipped(p):
@@ -119,25 +129,25 @@ absolute = lambda y, p: np.abs(y - p)
 METRICS = [
     mean_of("log loss", CLASS, log_loss_rows),
     mean_of("accuracy", CLASS, lambda y, p: (p.argmax(1) != y) * 1.0, rest,
-            greater=True),
-    mean_of("brier score", CLASS, brier_rows),
+            most=1.0, greater=True),
+    mean_of("brier score", CLASS, brier_rows, most=2.0),
     whole("roc auc", CLASS, one_against_rest(sk.roc_auc_score)),
     whole("average precision", CLASS, one_against_rest(sk.average_precision_score)),
     whole("balanced accuracy", CLASS, balanced),
     whole("f1", CLASS, f1),
     mean_of("rmse", NUMBER, squared, root),
-    whole("r2", NUMBER, r2),
+    whole("r2", NUMBER, r2, -np.inf),
     mean_of("mae", NUMBER, absolute),
     mean_of("poisson deviance", COUNT, deviance_rows),
     mean_of("rmse", COUNT, squared, root),
     mean_of("mae", COUNT, absolute),
-    whole("r2", COUNT, r2),
+    whole("r2", COUNT, r2, -np.inf),
     mean_of("log loss", LABELS, label_loss_rows),
     mean_of("label accuracy", LABELS, lambda y, p: ((p >= 0.5) != y).mean(1), rest,
-            greater=True),
+            most=1.0, greater=True),
     mean_of("exact match", LABELS, lambda y, p: ((p >= 0.5) != y).any(1) * 1.0, rest,
-            greater=True),
-    mean_of("brier score", LABELS, lambda y, p: ((p - y) ** 2).mean(1)),
+            most=1.0, greater=True),
+    mean_of("brier score", LABELS, lambda y, p: ((p - y) ** 2).mean(1), most=1.0),
     whole("roc auc", LABELS, lambda y, p, w=None: over_columns(
         sk.roc_auc_score, y, p, w)),
 ]  # fmt: skip

@@ -6,15 +6,26 @@ from typing import Any
 
 from ..diagnose.findings import as_dicts, plain
 from ..tables import Schema
-from .bayes import rope_for
 from .data import Data
+from .judging.bayes import rope_for
+from .judging.ranking import (
+    Beat,
+    Instead,
+    Row,
+    beats,
+    decide,
+    expect,
+    instead,
+    pairs,
+    rank,
+)
+from .keeping.model import TableModel, fit_winner
 from .metrics import Metric, metrics_for
-from .model import TableModel, fit_winner
-from .ranking import Beat, Row, beats, decide, expect, pairs, rank
 
 __all__ = [
     "Beat",
     "Comparison",
+    "Instead",
     "Row",
     "decide",
     "expect",
@@ -34,14 +45,14 @@ def keep(c) -> TableModel:
     """The winner fitted on all rows, also those beyond a sample, and its threshold."""
     method = c.trial(c.winner).method
     if c.settings.get("sampled") and c.taken is not None:
-        from .refit import refit
+        from .keeping.refit import refit
 
         model = refit(method, c.taken.source, c)
     else:
         model = fit_winner(method, c.data, c)
     if c.settings.get("costs"):
-        from .deciding import costly
-        from .views import held_out
+        from .telling.deciding import costly
+        from .telling.views import held_out
 
         model = model.with_threshold(costly(c, held_out(c)))
     return model
@@ -96,6 +107,7 @@ class Comparison:
     running: Any = None  # limits it ran under
     like: str = "arrow"  # kind of dataframe that was compared
     taken: Any = None  # the table itself, and where it came from
+    second: Any = None  # what rows say about the dummy, where folds are few
     on_test: Any = None  # the ranked methods on a test table, if there is one
     _model: TableModel | None = None
     _views: dict = field(default_factory=dict)  # what pictures are drawn from
@@ -127,6 +139,14 @@ class Comparison:
         paired = pairs(self.trials, first, self.ratio)
         names = [r.method for r in self.leaderboard]
         return beats(self.winner, names, paired, first.greater)
+
+    @property
+    def instead(self) -> Instead | None:
+        """What the top scorer would be expected to gain, if a simpler one is kept."""
+        greater = self.metrics[0].greater
+        return instead(
+            self.leaderboard, self.winner, greater, self.expected, self.metric
+        )
 
     @property
     def model(self) -> TableModel:
@@ -181,7 +201,7 @@ class Comparison:
 
         Without a path it goes to the folder of the run, or to `report.html` here.
         """
-        from .report import write
+        from .telling.report import write
 
         if path is None:
             path = Path(self.folder or ".") / "report.html"
@@ -250,6 +270,8 @@ class Comparison:
             "winner": self.winner,
             "verdict": self.verdict,
             "beats": [b._asdict() for b in self.beats],
+            "second_opinion": None if self.second is None else self.second._asdict(),
+            "instead": None if self.instead is None else self.instead._asdict(),
             "rope": self.rope,
             "expected": self.expected,
             "complete": self.complete,
@@ -263,17 +285,17 @@ class Comparison:
         return plain(told)
 
     def __str__(self):
-        from .text import render
+        from .telling.text import render
 
         return render(self)
 
     def __repr__(self):
-        from .text import in_brief
+        from .telling.text import in_brief
 
         return in_brief(self)
 
     def _repr_html_(self):
-        from .notebook import render
+        from .telling.notebook import render
 
         return render(self)
 
@@ -324,6 +346,6 @@ class Comparison:
         return self._draw("learning_curve", ax, method)
 
     def _draw(self, what, ax, *about):
-        from . import drawings
+        from .telling import drawings
 
         return getattr(drawings, what)(self, *about, ax=ax)

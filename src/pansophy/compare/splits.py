@@ -11,14 +11,18 @@ by models that were fitted on rows with which it shares
 A group is what the schema names, and on request rows with the very same inputs as
 well, since a copy of a training row in the test part flatters whatever memorises.
 
-Every part holds every class, both for training and for testing; where some class,
-group or time has too few members for that, there are fewer folds and a note says so,
-or one sentence says why there can be none.
+Every training part holds every class. So does every test part if there are two classes,
+for a score of one class alone says nothing; of more than two, a class with fewer rows
+than folds is in as many test parts as it has rows: a loss is a mean over rows, whichever
+part they are in, and scores by class are means over those that occur. A note names it.
+Where some class, group or time has too few members, there are fewer folds and a note
+says so, or one sentence says why there can be none.
 
 The ratio of test to training rows is what the corrected variance of `statistics`
 needs; along time it differs from fold to fold and the mean is used.
 """
 
+import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -99,7 +103,9 @@ def folds_of(y, task, folds, repeats, seed):
     """[(train, test)] of stratified or plain folds, for all repeats."""
     kind = RepeatedStratifiedKFold if task == "classification" else RepeatedKFold
     cut = kind(n_splits=folds, n_repeats=repeats, random_state=seed)
-    return list(cut.split(np.zeros(len(y)), y))
+    with warnings.catch_warnings():  # that a class has few rows is told in a note
+        warnings.filterwarnings("ignore", "The least populated class")
+        return list(cut.split(np.zeros(len(y)), y))
 
 
 def make_splits(
@@ -212,7 +218,7 @@ def class_name(schema, code) -> str:
 
 
 def enough_of_each(labels, schema, folds, notes) -> int:
-    """Fewer folds where a class is too rare to be in each."""
+    """Fewer folds where one of two classes is too rare to be in each."""
     counts = np.bincount(labels)
     rare = int(np.argmin(np.where(counts > 0, counts, counts.max() + 1)))
     fewest = int(counts[rare])
@@ -221,6 +227,10 @@ def enough_of_each(labels, schema, folds, notes) -> int:
             f"Class {class_name(schema, rare)} has one row, which cannot be both "
             "learned from and tested on."
         )
+    if schema.task == "classification" and np.count_nonzero(counts) > 2:
+        folds = min(folds, int(counts.max()))
+        notes += rare_classes(counts, schema, folds)
+        return folds
     if fewest < folds:
         notes.append(
             f"{fewest} folds, since class {class_name(schema, rare)} has {fewest} rows."
@@ -228,13 +238,29 @@ def enough_of_each(labels, schema, folds, notes) -> int:
     return min(folds, fewest)
 
 
+def rare_classes(counts, schema, folds) -> list[str]:
+    """A note about classes that are not in the test rows of every fold."""
+    few = np.flatnonzero((counts > 0) & (counts < folds))
+    if len(few) == 0:
+        return []
+    named = [f"{class_name(schema, k)} ({counts[k]} rows)" for k in few[:3]]
+    named += [f"{len(few) - 3} more"] if len(few) > 3 else []
+    many, they = ("es", "they are") if len(few) > 1 else ("", "it is")
+    return [
+        f"Class{many} {', '.join(named)} cannot be among the test rows of all {folds} "
+        f"folds: {they} learned in every fold, but what is said of so few rows means "
+        "little; to do without, merge with another class or take the rows out of the "
+        "table."
+    ]
+
+
 def lacking(cut, y, schema) -> str:
-    """The class that some part of some fold lacks, or nothing."""
+    """The class that some part of some fold lacks but needs, or nothing."""
     if schema.task != "classification":
         return ""
     every = np.unique(y)
     for parts in cut:
-        for rows in parts:
+        for rows in parts if len(every) == 2 else parts[:1]:
             missing = np.setdiff1d(every, y[rows])
             if len(missing):
                 return class_name(schema, int(missing[0]))
@@ -260,7 +286,8 @@ def grouped(data, schema, group, labels, folds, repeats, seed, why, notes) -> Sp
                 f"Class {class_name(schema, thin)} is found in one group only, so that "
                 "no fold can both learn it and test it."
             )
-        folds = min(folds, int(spread[thin]))
+        if np.count_nonzero(spread) == 2:
+            folds = min(folds, int(spread[thin]))
     folds = min(folds, total)
     balanced = labels is not None and total <= MANY
     cut: list = []
@@ -273,6 +300,8 @@ def grouped(data, schema, group, labels, folds, repeats, seed, why, notes) -> Sp
             f"The groups cannot be dealt so that class {lacking(cut, y, schema)} is in "
             "every part; a class needs to be in several groups."
         )
+    if schema.task == "classification" and len(np.unique(y)) > 2:
+        notes += rare_classes(np.bincount(y), schema, k)
     if k < asked:
         notes.append(f"{k} folds, since there are too few groups for {asked}.")
     kind = "stratified grouped" if balanced else "grouped"

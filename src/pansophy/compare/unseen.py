@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from ..tables import Frame, TableError, known_rows, read_table
 from ..tables.schema import some_weight
-from .data import Data
-from .on_test import OnTest, compare_on_test
-from .run import run
+from .data import Data, with_no_labels
+from .judging.on_test import OnTest, compare_on_test
+from .running.run import run
 from .splits import Split, duplicate_groups
 
 
@@ -22,6 +22,7 @@ def unseen_rows(schema, table) -> Data:
     lacking = [n for n in schema.targets if n not in table.column_names]
     if lacking:
         raise TableError(f"The test table lacks the target {lacking[0]!r}.")
+    table = with_no_labels(table, schema)
     table = table.filter(pa.array(known_rows(table, schema.targets)))
     if table.num_rows < 2:
         raise TableError("The test table has fewer than two rows with a known target.")

@@ -13,8 +13,6 @@ side by side, as in `_side_by_side`.
 import numpy as np
 from numba import njit
 
-from ._side_by_side import look
-
 
 @njit(cache=True, nogil=True, fastmath={"nsz"}, inline="always")
 def best_before(a, A, best, arg):
@@ -153,21 +151,18 @@ def climb_side(first, M, table, index, begins, lengths, pointers, d):
     Pointers of step t go into pointers[t % len(pointers)].
     """
     k, w = first.shape
-    at = np.empty(w, np.int64)
-    seen, best, arg = np.empty((k, w)), np.empty((k, w)), np.zeros(w, np.int64)
-    for j in range(k):
-        for c in range(w):
-            best[j, c] = first[j, c]
+    flat, at = table.reshape(-1), np.zeros(w, np.int64)
+    best, arg = first.copy(), np.zeros(w, np.int64)
     for t in range(lengths[0]):
         if t > 0:
             best_across(d, M, best, arg, pointers[t % pointers.shape[0]])
         for c in range(w):
-            at[c] = index[begins[c] + min(t, lengths[c] - 1)]
-        look(table, at, seen)
+            if t < lengths[c]:
+                at[c] = k * index[begins[c] + t]
         for j in range(k):
-            out, new, L = d[j], best[j], seen[j]
+            out, new = d[j], best[j]
             for c in range(w):
-                v = new[c] + L[c]
+                v = new[c] + flat[at[c] + j]
                 out[c] = v if t < lengths[c] else out[c]
 
 

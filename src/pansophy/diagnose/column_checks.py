@@ -52,7 +52,8 @@ def presence(c, missing, counts):
         return
     top, share = most_common(c, counts)
     if share == 1.0 and missing == 0.0:
-        text = f"{name!r} is constant: {top} in all {n} rows."
+        rows = "the only row" if n == 1 else f"all {n} rows"
+        text = f"{name!r} is constant: {top} in {rows}."
         yield finding("constant", "note", text, column=name)
     elif share * (1 - missing) >= NEARLY and n >= 50:
         part = share * (1 - missing)
@@ -73,7 +74,7 @@ def most_common(c, counts):
     """The most frequent value in words and its share of the known ones."""
     if counts is not None:
         at = int(counts.argmax())
-        return repr(c.levels[at]), counts[at] / counts.sum()
+        return quoted([c.levels[at]]), counts[at] / counts.sum()
     x = c.numbers[~c.missing]
     if c.kind == "number" and len(x) > 1000 and len(np.unique(x[:1000])) > 100:
         return "", 0.0  # spares a sort of a long column
@@ -84,7 +85,8 @@ def most_common(c, counts):
 def texts(c, counts):
     """Spelling variants, numbers among words, words for missing, too many levels."""
     if c.kind == "other":
-        text = f"{c.name!r} holds values of type {c.type}, which no method takes."
+        kind = c.type if len(c.type) <= 60 else c.type[:59] + "…"
+        text = f"{c.name!r} holds values of type {kind}, which no method takes."
         yield finding("other type", "note", text, column=c.name)
         return
     if c.kind == "date":
@@ -97,7 +99,8 @@ def texts(c, counts):
         text = f"{c.name!r} has {k} values that read as missing: {which}."
         yield finding("hidden missing", "warning", text, column=c.name, count=k)
     known, k = int(counts.sum()), len(c.levels)
-    if c.categorical and k > MANY_LEVELS and known / k < 20 and k < 0.9 * known:
+    many = c.categorical and c.role != "id" and k > MANY_LEVELS
+    if many and known / k < 20 and k < 0.9 * known:
         text = f"{c.name!r} has {k} levels, {known / k:.1f} rows for each."
         yield finding("many levels", "note", text, column=c.name, levels=k)
 

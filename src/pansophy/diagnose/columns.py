@@ -17,10 +17,9 @@ from ..core.random import rng_from
 from ..tables import TableError, read_table
 from ..tables.roles import find_role
 from ..tables.targets import near
-from ..tables.values import is_date, is_number, is_text, numbers, plain
+from ..tables.values import HUGE, is_date, is_number, is_text, numbers, plain
 
 DAY = 86400.0
-HUGE = 1e150  # beyond it squares overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,17 +150,17 @@ def read(column, name) -> Values:
     if is_date(kind):
         return Values(name, "date", str(kind), numbers(column, name))
     if is_number(kind) or t.is_boolean(kind) or t.is_time(kind) or t.is_duration(kind):
+        role = find_role(column, name) if is_number(kind) else None
+        if role and role.role == "date":
+            return Values(name, "date", str(kind), numbers(column, name, role.form))
         x = numbers(column, name)
         infinite = 0
         if t.is_floating(kind) and np.isnan(x).sum() > column.null_count:
-            infinite = int(np.isinf(np.asarray(column.to_numpy(), float)).sum())
+            infinite = int((np.abs(np.asarray(column.to_numpy(), float)) > HUGE).sum())
         x[np.abs(x) < 1 / HUGE] = 0.0  # beyond it squares vanish
-        huge = np.abs(x) > HUGE
-        if huge.any():
-            x[huge], infinite = np.nan, infinite + int(huge.sum())
         word = "yes/no" if t.is_boolean(kind) else "number"
-        role = find_role(column, name).role if t.is_integer(kind) else ""
-        return Values(name, word, str(kind), x, infinite=infinite, role=role)
+        said = role.role if role and t.is_integer(kind) else ""
+        return Values(name, word, str(kind), x, infinite=infinite, role=said)
     printed = [None if v is None else repr(v) for v in column.to_pylist()]
     return Values(name, "other", str(kind), None, *encoded(pa.array(printed)))
 

@@ -30,6 +30,7 @@ from .findings import Finding, finding
 TOLERANCE = 1e-3
 BLOCKS, PER_BLOCK, AHEAD = 8, 6, 3
 WIDE = 4.0  # eq. (2)
+NAMING = 0.9  # share of different values from which an id is no part of a row
 ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -101,7 +102,7 @@ def duplicates(
     if tolerance > 0 and len(inputs.columns) > 1:
         pairs = near_pairs(inputs, alone, tolerance, rng_from(random_state))
         groups, near = merged(whole, alone, pairs, goals, tolerance)
-    conflicting, ceiling = conflicts(alone, goals)
+    conflicting, ceiling = conflicts(alone, goals) if inputs.columns else (0, None)
     return Duplicates(
         seen.n,
         exact,
@@ -116,8 +117,9 @@ def duplicates(
 
 
 def numbering(seen) -> set[str]:
-    """Columns that only name the rows."""
-    return {c.name for c in seen.columns if c.role == "id"}
+    """Columns that name the rows, one by one."""
+    ids = [c for c in seen.columns if c.role == "id"]
+    return {c.name for c in ids if len(np.unique(bits(c))) >= NAMING * seen.n}
 
 
 def mixed(h):
@@ -317,10 +319,13 @@ def tell(d):
         yield crossing_finding(d, chance)
     if d.conflicting:
         text = f"{d.conflicting} rows have the same inputs as a row with another target"
-        if d.ceiling is not None:
+        if d.ceiling is not None and d.ceiling < 0.9995:
             text += f"; no model can be right in more than {d.ceiling:.1%} of the rows"
+        few = d.conflicting <= max(2, 0.002 * d.rows)  # as of `duplicates`
         yield finding(
-            "conflicting duplicates", "warning" if not chance else "note", text + ".",
+            "conflicting duplicates",
+            "note" if chance or few else "warning",
+            text + ".",
             rows=d.conflicting, ceiling=d.ceiling,
         )  # fmt: skip
 

@@ -11,7 +11,7 @@ parts that cost more than one pass look at fewer rows; the numbers of rows are t
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,12 @@ import numpy as np
 from ..core.threads import single_blas
 from ..tables import count, read_table
 from ..tables import sample as sample_table
+from ..tables.targets import TASKS
+from .as_read import as_read, in_words
 from .column_checks import check_columns
 from .columns import View, arrow, sample_rows, view
 from .concentration import CURSED, distance_concentration
+from .dependent_rows import dependent_rows
 from .drift import Drift, drift
 from .duplicates import Duplicates, duplicates
 from .findings import Finding, by_severity, finding, plain, tell
@@ -53,6 +56,8 @@ class Exploration:
     duplicates : Duplicates
     drift : Drift or None
         Against the other table.
+    roles : dict
+        What each column but the target is for, unless a schema was given.
     """
 
     findings: list[Finding]
@@ -64,6 +69,7 @@ class Exploration:
     task: str | None
     duplicates: Duplicates
     drift: Drift | None = None
+    roles: dict[str, str] = field(default_factory=dict)
 
     @property
     def alarms(self) -> list[Finding]:
@@ -85,16 +91,19 @@ class Exploration:
             "sampled": self.sampled,
             "target": plain(self.target),
             "task": self.task,
+            "roles": self.roles,
             "findings": [plain(f._asdict()) for f in self.findings],
             "overview": None if self.overview is None else self.overview.to_dict(),
             "drift": None if self.drift is None else self.drift.to_dict(),
         }
 
     def __str__(self):
-        head = f"{self.rows} rows, {self.columns} columns"
+        head = f"{several(self.rows, 'row')}, {several(self.columns, 'column')}"
         if self.target is not None:
             head += f"; target {self.target!r} ({self.task})"
         lines = [head + "."]
+        if self.roles:
+            lines.append(f"Read as {in_words(self.roles)}.")
         if self.sampled < self.rows:
             lines.append(f"A random sample of {self.sampled} rows was looked at.")
         if self.overview is not None:
@@ -102,10 +111,15 @@ class Exploration:
         return "\n".join([*lines, tell(self.findings)])
 
 
+def several(k, noun) -> str:
+    return f"{k} {noun}" if k == 1 else f"{k} {noun}s"
+
+
 def explore(
     table,
     target=None,
     *,
+    task=None,
     schema=None,
     other=None,
     by=None,
@@ -124,6 +138,8 @@ def explore(
     table : path, dataframe, Arrow table, dict of columns or array
     target : str or list of str, optional
         What is to be predicted.
+    task : str, optional
+        "classification", "regression", "count" or "multilabel"; found out otherwise.
     schema : Schema, optional
         Gives the target, group, time and columns that are not used.
     other : a second table, optional
@@ -154,23 +170,31 @@ def explore(
         target = target or (list(schema.targets) if schema.labels else schema.target)
         group, time = group or schema.group, time or schema.time
         ignore = {*ignore, *(c.name for c in schema.columns if c.role == "ignore")}
-    n, seen, splits = rows_of(table, max_rows, splits, random_state)
+    if task not in (None, *TASKS):
+        raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}.")
+    n, seen, splits, read = rows_of(table, max_rows, splits, random_state)
     targets = [target] if isinstance(target, str) else list(target or ())
-    task = getattr(schema, "task", None)
-    goals = goals_of(seen, targets, task)
-    for name in (group, time, by):
+    for name in (*targets, group, time, by, *(() if schema else ignore)):
         if name is not None:
             seen[name]  # raises with the nearest name
+    task, roles, told = task or getattr(schema, "task", None), {}, []
+    if schema is None and read is not None:
+        roles, found_task, told = as_read(read, targets, {*ignore, group, time})
+        task = task or found_task
+    goals = goals_of(seen, targets, task)
     with single_blas():
         copies = duplicates(
             seen, targets, splits=splits, ignore=ignore, random_state=random_state
         )
         changed, left = None, {*ignore, *targets}
-        found = look(seen, goals, copies, group, time, ignore, random_state)
+        listed = task == "multilabel" and len(goals) == 1
+        found = told + look(
+            seen, goals, copies, group, time, ignore, random_state, listed
+        )
         if by is not None:
             found += turned(seen, goals, by)
         if other is not None:
-            _, new, _ = rows_of(other, max_rows, None, random_state)
+            _, new, _, _ = rows_of(other, max_rows, None, random_state)
             changed = drift(
                 seen.without(left), new, ignore=left, random_state=random_state
             )
@@ -185,10 +209,10 @@ def explore(
         found.append(finding("sample", "note", text, rows=n, sampled=seen.n))
     if schema is not None:
         found = [softened(f, schema) for f in found]
-    word = task or (None if not goals else said(goals))
+    word = (task or said(goals)) if goals else None
     return Exploration(
         by_severity(shortened(found)), about, n, len(seen.columns), seen.n,
-        target, word, copies, changed,
+        target, word, copies, changed, roles,
     )  # fmt: skip
 
 
@@ -199,19 +223,20 @@ def said(goals) -> str:
 
 
 def rows_of(table, most, splits, seed):
-    """(rows of the table, the rows looked at, splits of these)."""
+    """(rows of the table, the rows looked at, splits of these, these as Arrow)."""
     if most is not None and is_large(table):
         n, few = count(table), sample_table(table, most, seed)
-        return n, view(few), None
+        return n, view(few), None, few
     if not isinstance(table, View):
         table = (
             arrow(table) if isinstance(table, (list, np.ndarray)) else read_table(table)
         )
-    n = table.n if isinstance(table, View) else table.num_rows
+    arrows = not isinstance(table, View)
+    n = table.num_rows if arrows else table.n
     pick = sample_rows(n, most, seed)
-    if pick is None:
-        return n, view(table), splits
-    return n, view(table.take(pick)), moved(splits, pick, n)
+    if pick is not None:
+        table, splits = table.take(pick), moved(splits, pick, n)
+    return n, view(table), splits, table if arrows else None
 
 
 def is_large(table) -> bool:
@@ -229,7 +254,7 @@ def moved(splits, pick, n):
     return [(new(a), new(b)) for a, b in splits]
 
 
-def look(seen, goals, copies, group, time, ignore, seed) -> list[Finding]:
+def look(seen, goals, copies, group, time, ignore, seed, listed=False) -> list[Finding]:
     """Columns, rows and target of one table."""
     targets = [g.name for g in goals]
     used = seen.without({*targets, *ignore})
@@ -239,8 +264,9 @@ def look(seen, goals, copies, group, time, ignore, seed) -> list[Finding]:
     found += check_outliers(used)
     found += copies.findings
     for goal in goals:
-        found += about_target(goal)
+        found += about_target(goal, listed)
     if goals:
+        found += dependent_rows(used, goals, group, time)
         found += find_leaks(
             seen, targets, group=group, time=time, ignore=ignore, rows=SAMPLE,
             task=goals[0].kind if len(goals) == 1 else None, random_state=seed,
@@ -269,8 +295,10 @@ def softened(f, schema) -> Finding:
     )
 
 
-def about_target(goal) -> list[Finding]:
-    """Imbalance of classes; a target without any difference; missing targets."""
+def about_target(goal, listed=False) -> list[Finding]:
+    """Imbalance of classes; a target without any difference; missing targets.
+
+    Texts in which labels are listed are no classes."""
     known = goal.known
     out = []
     if not goal.varies:
@@ -282,7 +310,7 @@ def about_target(goal) -> list[Finding]:
         out.append(
             finding("missing target", "note", text, column=goal.name, count=gone)
         )
-    if goal.kind == "class" and goal.k < 0.5 * known.sum():
+    if goal.kind == "class" and goal.k < 0.5 * known.sum() and not listed:
         words = np.array([c.strip("'") for c in goal.classes], object)
         found = imbalance(words[goal.y[known]].astype(str)).findings
         out += [f._replace(column=goal.name) for f in found]

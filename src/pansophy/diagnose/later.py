@@ -29,6 +29,10 @@ def later_dates(inputs, goal, time, fold, level):
         yield from gap_of(a, b, goal, fold, level)
 
 
+def in_days(days) -> str:
+    return f"{days:,.0f} days" if days >= 10 else f"{days:.2g} days"
+
+
 def after(c, now):
     """Dates beyond the moment of prediction."""
     both = ~(c.missing | now.missing)
@@ -38,7 +42,7 @@ def after(c, now):
         share, days = k / n, float(np.median(ahead[ahead > 0])) / DAY
         text = (
             f"{c.name!r} lies after the time {now.name!r} in {k} of {n} rows "
-            f"({share:.1%}), by {days:.3g} days in the middle: it was not known then."
+            f"({share:.1%}), by {in_days(days)} in the middle: it was not known then."
         )
         grave = "alarm" if share > 0.01 else "warning"
         yield finding(
@@ -64,7 +68,7 @@ def gap_of(a, b, goal, fold, level):
     score, low = out_of_fold(z, goal, fold, level)
     days = float(np.median(ahead[both])) / DAY
     text = (
-        f"{b.name!r} is never before {a.name!r} and {days:.3g} days later in the middle"
+        f"{b.name!r} is never before {a.name!r} and {in_days(days)} later in the middle"
     )
     if low >= SCORE[goal.kind]:
         measure = "balanced accuracy" if goal.kind == "class" else "r2"

@@ -71,11 +71,13 @@ class Overview:
         if self.sampled < self.rows:
             lines[0] += f" A sample of {self.sampled} rows was looked at as a whole."
         if self.components:
-            a = self.components["shares"]
-            lines.append(
-                f"Two components hold {sum(a[:2]):.1%} of the variance of the prepared "
-                f"columns; {told(self.clusters)}."
-            )
+            a, said = self.components["shares"], told(self.clusters)
+            if len(self.components["loadings"]) > 2:
+                said = (
+                    f"two components hold {sum(a[:2]):.1%} of the variance of the "
+                    f"prepared columns; {said}"
+                )
+            lines.append(f"{said[:1].upper()}{said[1:]}.")
         gone = sum(c.missing for c in self.columns)
         cells = self.rows * len(kinds)
         lines.append(f"{gone} of {cells} values are missing ({gone / cells:.1%}).")
@@ -223,6 +225,9 @@ def clusters_in(M, seed):
     most = min(8, len(np.unique(M[:200], axis=0)) // 3, int(np.sqrt(len(M) / 2)))
     if most < 2:
         return 1, 0.0
+    if M.shape[1] > len(M):  # turned into as many columns as rows: distances stay
+        U, s, _ = np.linalg.svd(M - M.mean(0), full_matrices=False)
+        M = U * s
     ks = range(2, most + 1)
     choice = choose_k(M, ks, method="silhouette", n_init=2, random_state=seed)
     best = float(np.nanmax(choice.scores))

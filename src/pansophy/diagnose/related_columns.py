@@ -29,7 +29,7 @@ def copied_columns(seen: View) -> list[tuple[str, str]]:
     first: dict = {}
     out = []
     for c in seen.columns:
-        if c.missing.all():
+        if c.missing.all() or not differs(c):
             continue
         key = content(c)
         if key in first:
@@ -37,6 +37,12 @@ def copied_columns(seen: View) -> list[tuple[str, str]]:
         else:
             first[key] = c.name
     return out
+
+
+def differs(c) -> bool:
+    """Whether there are two different values; constants are told as such."""
+    a = c.codes if c.numbers is None else c.numbers[~c.missing]
+    return bool(np.any(a != a[0]))
 
 
 def content(c):

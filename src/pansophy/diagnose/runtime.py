@@ -110,6 +110,16 @@ def mismatches(old: Reference, new: View) -> list[Finding]:
     return out
 
 
+def unplain(c) -> str | None:
+    """A text of a column of numbers that only a form or a unit makes a number."""
+    for text in c.levels[:1000]:
+        try:
+            float(text)
+        except ValueError:
+            return text[:30]
+    return None
+
+
 def column_mismatch(name, law, c):
     if "empty" in (c.kind, law.kind):
         if c.kind != law.kind and len(c):
@@ -122,6 +132,11 @@ def column_mismatch(name, law, c):
             f"{name!r} held {said(law.kind)} ({law.type}) and now holds {said(c.kind)} "
             f"({c.type})."
         )
+        yield finding(
+            "type changed", "alarm", text, column=name, old=law.type, new=c.type
+        )
+    elif c.kind == "number" and "string" not in law.type and (odd := unplain(c)):
+        text = f"{name!r} held numbers ({law.type}) and now texts such as {odd!r}."
         yield finding(
             "type changed", "alarm", text, column=name, old=law.type, new=c.type
         )

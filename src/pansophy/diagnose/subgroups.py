@@ -5,7 +5,8 @@ parts of two columns. With the loss of each held-out row, the excess of a slice 
 
     e_S = mean loss in S - mean loss outside,                                      (1)
 
-with the t of Welch for its interval and p value. All slices of enough rows are
+with the t of Welch for its interval and p value (weighted rows are worth Kish's number
+of equal ones, (sum w)^2 / sum w^2). All slices of enough rows are
 looked at, M of them, so the p values are those of Holm over M and the intervals are
 of level 1 - (1 - level) / M, which hold together. A slice of two columns is kept only
 if it is clearly worse than both of its parts.
@@ -62,6 +63,8 @@ class Cells(NamedTuple):
     columns: list[tuple[int, ...]]
     parts: list[tuple[str, ...]]
     n: np.ndarray
+    mass: np.ndarray  # sum of weights
+    worth: np.ndarray  # rows of equal weight that would tell as much
     total: np.ndarray
     square: np.ndarray
 
@@ -72,6 +75,7 @@ def subgroups(
     *,
     names=None,
     columns=None,
+    weights=None,
     pairs=True,
     min_rows=None,
     level=0.95,
@@ -86,6 +90,8 @@ def subgroups(
         Of each row, by a model that had not seen it; lower is better.
     names : of the columns, where X has none
     columns : names or places to look at, optional
+    weights : array of shape (n,), optional
+        How much each row counts.
     pairs : bool
         Whether slices of two columns are looked at too.
     min_rows : int, optional
@@ -110,53 +116,60 @@ def subgroups(
         raise ValueError(f"{n} rows but {len(loss)} losses.")
     if missing(loss).any():
         raise ValueError("loss must hold no missing value.")
+    w = np.ones(n) if weights is None else np.asarray(weights, float)
+    if w.shape != (n,) or not (w >= 0).all() or not w.sum() > 0:
+        raise ValueError(f"weights must be {n} numbers of at least 0, not all 0.")
     where = range(len(names)) if columns is None else [place(names, c) for c in columns]
     least = max(30, n // 100) if min_rows is None else min_rows
-    cells = summed(X, loss, list(where), pairs, least)
-    return worst_of(cells, loss, names, level)[:limit]
+    cells = summed(X, loss, w, list(where), pairs, least)
+    return worst_of(cells, loss, w, names, level)[:limit]
 
 
-def summed(X, loss, where, pairs, least) -> Cells:
-    """Rows, losses and squared losses of every slice of enough rows."""
+def summed(X, loss, w, where, pairs, least) -> Cells:
+    """Rows, weights, losses and squared losses of every slice of enough rows."""
     n = len(loss)
     cuts = {j: levels_of(column(X, j)) for j in where}
     cuts = {j: c for j, c in cuts.items() if len(c[0]) > 1 and len(c[0]) < n}
-    shift = loss - loss.mean()  # squares of small numbers lose no digits
+    shift = loss - np.average(loss, weights=w)  # small numbers, squared, lose no digits
     looks = [(j,) for j in cuts]
     if pairs:
         looks += list(combinations(list(cuts)[:PAIRED], 2))
-    out = Cells([], [], [], [], [])
+    out = Cells([], [], [], [], [], [], [])
     for js in looks:
         labels = [cuts[j][0] for j in js]
         shape = tuple(len(names) for names in labels)
         code = np.ravel_multi_index([cuts[j][1] for j in js], shape)
         m = int(np.prod(shape))
         count = np.bincount(code, minlength=m)
-        sums = np.bincount(code, shift, m), np.bincount(code, shift**2, m)
-        for k in np.flatnonzero((count >= least) & (count <= n - least)):
+        parts = (w, w**2, w * shift, w * shift**2)
+        mass, square, *sums = (np.bincount(code, v, m) for v in parts)
+        worth = np.divide(mass**2, square, out=np.zeros(m), where=square > 0)
+        some = (count >= least) & (count <= n - least) & (mass > 0) & (mass < w.sum())
+        for k in np.flatnonzero(some):
             at = np.unravel_index(k, shape)
             out.columns.append(js)
             out.parts.append(
                 tuple(names[i] for names, i in zip(labels, at, strict=True))
             )
             out.n.append(count[k])
+            out.mass.append(mass[k])
+            out.worth.append(worth[k])
             out.total.append(sums[0][k])
             out.square.append(sums[1][k])
     return Cells(out.columns, out.parts, *(np.array(v, float) for v in out[2:]))
 
 
-def worst_of(cells, loss, names, level) -> list[Slice]:
+def worst_of(cells, loss, w, names, level) -> list[Slice]:
     """Eq. (1) with its corrections; slices clearly worse than the rest, in order."""
-    M, n, mean = len(cells.n), len(loss), loss.mean()
+    M, mean = len(cells.n), np.average(loss, weights=w)
     if M == 0:
         return []
     shift = loss - mean
-    a, b = cells.n, n - cells.n
-    ma, mb = cells.total / a, (shift.sum() - cells.total) / b
-    va = np.maximum(cells.square / a - ma**2, 0) / np.maximum(a - 1, 1)
-    vb = np.maximum((shift @ shift - cells.square) / b - mb**2, 0) / np.maximum(
-        b - 1, 1
-    )
+    A, B = cells.mass, w.sum() - cells.mass
+    a, b = cells.worth, B**2 / ((w @ w) - A**2 / cells.worth)
+    ma, mb = cells.total / A, (w @ shift - cells.total) / B
+    va = np.maximum(cells.square / A - ma**2, 0) / np.maximum(a - 1, 1)
+    vb = np.maximum((w @ shift**2 - cells.square) / B - mb**2, 0) / np.maximum(b - 1, 1)
     error, df = welch(va, a, vb, b)
     excess = ma - mb
     floor = 1e-12 * max(np.abs(loss).max(), 1e-300)
@@ -176,6 +189,6 @@ def worst_of(cells, loss, names, level) -> list[Slice]:
             continue  # no worse than one of its columns alone
         span = interval(excess[i], reach[i], error[i])
         text = tuple(names[j] for j in js)
-        rows, own, rest = int(a[i]), float(ma[i] + mean), float(mb[i] + mean)
+        rows, own, rest = int(cells.n[i]), float(ma[i] + mean), float(mb[i] + mean)
         found.append(Slice(text, parts, rows, own, rest, span, float(adjusted[i])))
     return sorted(found, key=lambda s: -s.excess.low)

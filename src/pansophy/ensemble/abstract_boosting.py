@@ -248,7 +248,7 @@ def encode_classes(model, y):
     if len(model.classes_) < 2:
         raise ValueError(
             f"{type(model).__name__} needs at least 2 classes, but y has one class: "
-            f"{model.classes_[0]!r}."
+            f"{model.classes_.tolist()[0]!r}."
         )
     return codes
 

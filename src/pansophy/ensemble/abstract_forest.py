@@ -245,7 +245,4 @@ class AbstractForest(Estimator):
         if not hasattr(self, "forest_"):
             return repr(self)
         f = self.forest_
-        return (
-            f"{self!r}\n{len(f)} trees, {f.node_count:,} nodes, "
-            f"{f.nbytes / 2**20:.2f} MiB"
-        )
+        return f"{self!r}\n{len(f)} trees, {f.node_count:,} nodes, {f.nbytes:,} bytes"

@@ -32,7 +32,7 @@ from ..tree.abstract import (
 )
 from ..tree.criteria import Criterion
 from ..tree.extra_tree import ExtraTreeRegressor
-from ..tree.inputs import Inputs
+from ..tree.inputs import Inputs, narrowing
 from ..typing import Seed
 from .abstract_forest import AbstractForest
 from .members import goes_on
@@ -138,7 +138,7 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
     @goes_on("forest_")
     def fit_transform(self, X, y=None, sample_weight=None):
         """Grow the trees and code the rows they were grown on."""
-        with np.errstate(over="ignore"):  # too large for float32: the check says so
+        with narrowing():
             X, _ = self._begin(in_memory(X), **CHECKS)
         w = weights_of(sample_weight, X.shape[0])
         self.inputs_ = Inputs(np.zeros(X.shape[1], np.int8))

@@ -18,6 +18,7 @@ from ..tree.abstract import features_at_a_node, limits_of
 from ..tree.columns import Columns, columns
 from ..tree.criteria import Criterion
 from ..tree.grow import Grower, Limits
+from ..tree.lean import needs_order
 from ..tree.packed import ALL, IMPURITIES, LEAVES, Part, part_of
 from .resample import Scheme
 
@@ -50,14 +51,15 @@ def recipe_of(model, X, y, w, criterion, signs, scheme) -> Recipe:
     model.max_features_ = features_at_a_node(model.max_features, d)
     absolute = criterion.kind == ABSOLUTE
     forms = model.inputs_.forms
+    limits = limits_of(model, n, 1.0, signs)
     table = columns(
         X,
         w,
         None if absolute else model.max_bins,
         as_bytes=not absolute,
         forms=forms if forms.any() else None,
+        ordered=needs_order(criterion, limits, forms, n),
     )
-    limits = limits_of(model, n, 1.0, signs)
     plain = criterion.kind == SQUARE and signs is None
     keep = LEAVES if plain else ALL if absolute or signs is not None else IMPURITIES
     return Recipe(

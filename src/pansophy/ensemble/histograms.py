@@ -17,7 +17,7 @@ from ..losses import base as kinds
 from ..params import ParameterError, Rule, check_params
 from ..tree.abstract import CHECKS, check_signs, weights_of
 from ..tree.grow import DEEP, Limits
-from ..tree.inputs import Inputs, names_of
+from ..tree.inputs import Inputs, names_of, narrowing
 from . import boosting
 from .abstract_boosting import AbstractBoosting
 from .binning import binned, blocks, size, take
@@ -64,7 +64,7 @@ class AbstractHistBoosting(AbstractBoosting):
                 w = weights_of(sample_weight, np.shape(X)[0])
             inputs = Inputs.learn(X, words, w=w)
         table = X if inputs is None or inputs.plain else inputs.encode(X)
-        with np.errstate(over="ignore"):
+        with narrowing():
             table, y, _ = self._begin(table, y, y_kind=y_kind, **DENSE)
         if table is not X and inputs is not None and not inputs.plain:
             validate_data(self, X, skip_check_array=True)  # for the names of columns

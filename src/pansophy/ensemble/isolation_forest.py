@@ -36,11 +36,13 @@ from ..core.progress import watched
 from ..params import Count, Flag, Jobs, ParameterError, Rule, Verbosity
 from ..tree._layout import SQUARE
 from ..tree.abstract import CHECKS, Share, in_blocks, in_memory, rows_of, weights_of
+from ..tree.additive import Additive, dense_rows
 from ..tree.columns import columns
 from ..tree.criteria import Criterion
 from ..tree.extra_tree import ExtraTreeRegressor
 from ..tree.grow import Grower, Limits
-from ..tree.inputs import Inputs
+from ..tree.inputs import Inputs, narrowing
+from ..tree.lean import needs_order
 from ..tree.packed import LEAVES, cut, join, part_of
 from ..typing import Seed
 from .members import gather, goes_on
@@ -82,9 +84,11 @@ def isolate(X, seed, scheme, depth):
     Z = X[rows] if scheme.all_columns else X[rows][:, features]
     Z = Z.toarray() if sp.issparse(Z) else Z
     y = np.random.default_rng(seed).random((len(rows), 1))
-    table = columns(np.ascontiguousarray(Z), as_bytes=False)
     limits = Limits(max_depth=depth, max_features=1, random=True)
-    tree = Grower(table, Criterion(SQUARE, 1), limits).grow(y, seed=int(seed)).tree
+    criterion = Criterion(SQUARE, 1)
+    ordered = needs_order(criterion, limits, 0, len(rows))
+    table = columns(np.ascontiguousarray(Z), as_bytes=False, ordered=ordered)
+    tree = Grower(table, criterion, limits).grow(y, seed=int(seed)).tree
     path = tree.places[0] + mean_path(tree.n_node_samples)
     inner = tree.children_left >= 0
     return tree._replace(
@@ -157,7 +161,7 @@ class IsolationForest(OneClass, Estimator):
     @goes_on("forest_")
     def fit(self, X, y=None, sample_weight=None):
         """Grow the trees. y is not used; rows are drawn by weight, if there is any."""
-        with np.errstate(over="ignore"):  # too large for float32: the check says so
+        with narrowing():
             X, _ = self._begin(in_memory(X), **CHECKS)
         X = X.tocsr() if sp.issparse(X) else X
         w = weights_of(sample_weight, X.shape[0])
@@ -230,6 +234,20 @@ class IsolationForest(OneClass, Estimator):
     def predict(self, X):
         """1, or -1 for an outlier."""
         return np.where(self.decision_function(X) < 0, -1, 1)
+
+    def _additive(self) -> Additive:
+        """Mean path lengths as a sum of trees, for explanations."""
+        T = len(self.forest_)
+        trees = [self.forest_.tree(t) for t in range(T)]
+        return Additive(
+            trees,
+            [tree.value[:, :, 0] / T for tree in trees],
+            [0] * T,
+            np.zeros(1),
+            lambda X: dense_rows(self, X),
+            lambda X: in_blocks(rows_of(self, X), self.forest_.sum) / T,
+            scale="mean path length",
+        )
 
     @cached_property
     def estimators_(self):

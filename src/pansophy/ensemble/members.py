@@ -37,6 +37,7 @@ from ..tree.abstract import (
 )
 from ..tree.columns import Columns, columns
 from ..tree.grow import Grower, Grown
+from ..tree.inputs import narrowing
 from ..tree.packed import Forest, pack
 from ..tree.roles import class_weights, target_of_classes, target_of_numbers
 from .screen import Screen, screens
@@ -73,7 +74,7 @@ def in_memory(model, X):
 
 def float_rows(model, X):
     """X checked for a prediction by trees of numbers, as float32."""
-    with np.errstate(over="ignore"):  # too large for float32: the check says so
+    with narrowing():
         X = model._ready(in_memory(model, X), **CHECKS)
     return X.tocsr() if sp.issparse(X) else X
 

@@ -44,6 +44,7 @@ from ..core.labels import class_codes
 from ..core.progress import watched
 from ..params import Count, Flag, Jobs, Verbosity, number
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
+from ..tree.inputs import narrowing
 from ..typing import Fittable, Seed
 from . import _rotation_forest as loops
 from .members import fit_member, gather, in_memory, probabilities
@@ -150,7 +151,7 @@ class AbstractRotationForest(Estimator):
         """What a member says of rotated rows."""
 
     def _checked(self, X, y, y_kind):
-        with np.errstate(over="ignore"):  # too large for float32: the check says so
+        with narrowing():
             X, y, _ = self._begin(in_memory(self, X), y, y_kind=y_kind, **CHECKS)
         return X, y
 
@@ -192,7 +193,7 @@ class AbstractRotationForest(Estimator):
 
     def _mean(self, X):
         """Mean of the members' answers."""
-        with np.errstate(over="ignore"):
+        with narrowing():
             X = self._ready(in_memory(self, X), **CHECKS)
         ask = lambda m, r: self._answer(m, r.apply(X))
         pairs = zip(self.estimators_, self.rotations_)

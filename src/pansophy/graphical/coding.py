@@ -20,6 +20,8 @@ import numpy as np
 from ..core.labels import absent
 from .names import Space
 
+FEW = 32  # different whole numbers up to which they are states
+DOZEN = 12  # and with fractions
 NARROW = 1 << 16  # whole numbers that span less are coded through a table
 
 
@@ -119,6 +121,28 @@ def numbers(data, columns=None):
         if not np.isfinite(parts[-1]).all():
             raise ValueError(f"column {name!r} contains NaN or infinity.")
     return np.column_stack(parts), Space(names, ((),) * len(names))
+
+
+def are_numbers(data, hint: str) -> bool:
+    """Whether columns hold real numbers (fractions, more than a dozen) or states.
+
+    A table that has both is refused; `hint` says what a user can do.
+    """
+    names, read = table_of(data, None, None)
+    kinds: dict[bool, str] = {}
+    for name in names:
+        column = read(name)
+        column = column.to_numpy() if hasattr(column, "to_numpy") else column
+        values = np.asarray(column)
+        real = values.dtype.kind == "f" and bool((values != np.floor(values)).any())
+        real = real and len(np.unique(values)) > DOZEN
+        kinds.setdefault(real, name)
+    if len(kinds) == 2:
+        raise ValueError(
+            f"column {kinds[True]!r} holds real numbers and {kinds[False]!r} states: "
+            f"cut the numbers into classes, or {hint}."
+        )
+    return True in kinds
 
 
 def present(names, table):

@@ -20,7 +20,9 @@ chain of buckets, each with the tables whose first node it sums out:
 for all rows at once: b_k is the posterior of its bucket, and the sums of the last m are
 the likelihoods of the rows. Messages are rescaled, so that nothing underflows.
 
-Cost      a turn: rows that differ times the cells of the buckets
+Cost      a turn: rows that differ times the cells of the buckets. Gaps scattered over
+          many columns make many groups of few rows; then calls and not cells count,
+          about 0.7 ms a group (10% of 20 columns missing in 4,000 rows: 240 groups)
 Shapes    codes (n, d), -1 missing   f, b (rows of a group, sizes of the bucket)
 Refs      [Dempster1977]; [Lauritzen1995]; [KollerFriedman2009] ch. 19
 """

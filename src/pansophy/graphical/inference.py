@@ -119,7 +119,7 @@ class Inference:
             hit = evidence.get(v)
             at = slice(begins[v], begins[v + 1])
             weight[at] = w if hit is None else weight[at] * w
-        observed = np.array(list({**evidence, **like}), np.int64)
+        observed = np.array([*({**evidence, **like} if like else evidence)], np.int64)
         table, log_z = loops.answer_one(*self._layout, weight, ends, observed, *reading)
         whole: Any = self.whole  # there, or there were no reading
         return table, log_z + whole.calibrated[2]

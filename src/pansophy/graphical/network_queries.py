@@ -94,7 +94,7 @@ def ask(
 def posterior(space, query, table) -> Posterior:
     """A table in names and states."""
     names = tuple([space.names[v] for v in query])
-    return Posterior(table, names, None, tuple([space.states[v] for v in query]))
+    return Posterior.of(table, names, tuple([space.states[v] for v in query]))
 
 
 def by_enumeration(model, query, seen, evidence, like, n, random_state):

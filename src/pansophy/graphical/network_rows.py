@@ -18,11 +18,10 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..core.labels import absent
 from ..params import ParameterError
-from .coding import coded, encode, is_categorical, table_of
+from .coding import FEW, coded, encode, is_categorical, table_of
 from .linear_gaussian import answer, joint_normal
 from .names import Space, checked_states, nearest
 
-FEW = 32  # whole numbers with at most so many values are states
 KINDS = ("auto", "discrete", "gaussian")
 
 

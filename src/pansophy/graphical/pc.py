@@ -130,8 +130,8 @@ class PC(Estimator):
     ----------
     alpha : float, default=0.05
         Level of the tests: p-values of at least this keep independence.
-    test : {"g", "fisher_z"}, default="g"
-        For columns of states, or of Gaussian numbers.
+    test : {"auto", "g", "fisher_z"}, default="auto"
+        For columns of states, or of Gaussian numbers; "auto" looks which they are.
     max_given : int or None, default=None
         Most variables to condition on.
     prior : None, "laplace", "k2", "bdeu" or float, default=None
@@ -173,7 +173,7 @@ class PC(Estimator):
 
     alpha: Fraction = 0.05
     _: KW_ONLY
-    test: Literal["g", "fisher_z"] = "g"
+    test: Literal["auto", "g", "fisher_z"] = "auto"
     max_given: Natural | None = None
     prior: Literal["laplace", "k2", "bdeu"] | NonNegative | None = None
     equivalent_size: Positive = 10.0
@@ -189,9 +189,10 @@ class PC(Estimator):
         sample_weight : array of shape (n,), optional
             A weight of 3 counts as three copies of the row.
         """
-        gaussian = self.test == "fisher_z"
-        rows, space, w = read_columns(self, X, sample_weight, gaussian=gaussian)
-        counts = None if gaussian else Counts(rows, space.sizes, w)
+        known = None if self.test == "auto" else self.test == "fisher_z"
+        hint = 'take all for numbers with test="fisher_z"'
+        rows, space, w = read_columns(self, X, sample_weight, gaussian=known, hint=hint)
+        counts = Counts(rows, space.sizes, w) if space.all_discrete else None
         tests = FisherTests(rows, w) if counts is None else GTests(counts)
         state = self._rounds(tests)
         pattern = oriented(state.joined, state.parted)

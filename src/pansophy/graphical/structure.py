@@ -40,7 +40,7 @@ from ..params import (
 from ..typing import Seed, Words
 from .assembled import counted_network, regressed_network, reordered
 from .climbing import Rules, adjacency, parents_in, shaken, walk
-from .coding import encode, numbers, trimmed
+from .coding import are_numbers, encode, numbers, trimmed
 from .counts import Counts
 from .dags import edges_of, parents_of
 from .equivalence import EquivalenceClass, equivalence_class
@@ -49,15 +49,24 @@ from .orders import along, exact
 from .scores import GAUSSIAN, DiscreteFamilies, GaussianFamilies, Remembered
 
 Score = Literal[
-    "bic", "aic", "bdeu", "k2", "log_likelihood", "gaussian_bic", "gaussian_aic", "bge"
+    "auto",
+    "bic",
+    "aic",
+    "bdeu",
+    "k2",
+    "log_likelihood",
+    "gaussian_bic",
+    "gaussian_aic",
+    "bge",
 ]
 EXACT = 15  # most columns of the exact search
 
 
-def read_columns(model, data, weights, *, gaussian=False):
+def read_columns(model, data, weights, *, gaussian: bool | None, hint=""):
     """A table checked for a search: codes or numbers, names, weights.
 
-    Sets n_features_in_ and feature_names_in_. Missing values are refused.
+    Sets n_features_in_ and feature_names_in_. Missing values are refused. `gaussian`
+    says whether columns are numbers; None looks (`are_numbers`).
     """
     check_params(model)
     if hasattr(data, "columns") and not isinstance(data, dict):
@@ -69,6 +78,8 @@ def read_columns(model, data, weights, *, gaussian=False):
     else:
         kind = np.float64 if gaussian else None
         data = validate_data(model, data, dtype=kind)
+    if gaussian is None:
+        gaussian = are_numbers(data, hint)
     X, space = numbers(data) if gaussian else encode(data)
     if len(X) == 0:
         raise ValueError("Found array with 0 sample(s), at least one is needed.")
@@ -98,9 +109,10 @@ class StructureSearch(Estimator):
 
     Parameters
     ----------
-    scoring : {"bic", "aic", "bdeu", "k2", "log_likelihood", "gaussian_bic", \
-"gaussian_aic", "bge"}, default="bic"
-        What is maximised. The last three are for columns of numbers.
+    scoring : {"auto", "bic", "aic", "bdeu", "k2", "log_likelihood", "gaussian_bic", \
+"gaussian_aic", "bge"}, default="auto"
+        What is maximised. The last three are for columns of numbers; "auto" is
+        "gaussian_bic" if all columns hold real numbers, and "bic" if they hold states.
     method : {"tabu", "hill_climbing", "k2", "exact"}, default="tabu"
         Greedy moves that go on past an optimum, or end there; "k2" needs an `order`,
         "exact" takes at most 15 columns.
@@ -161,7 +173,7 @@ class StructureSearch(Estimator):
     [('hose', 'wet'), ('rain', 'wet')]
     """
 
-    scoring: Score = "bic"
+    scoring: Score = "auto"
     _: KW_ONLY
     method: Literal["tabu", "hill_climbing", "k2", "exact"] = "tabu"
     max_parents: Count | None = None
@@ -186,20 +198,25 @@ class StructureSearch(Estimator):
         Parameters
         ----------
         X : array of shape (n, d), data frame or dict of columns
-            Each different value of a column is a state.
+            Each different value of a column is a state, unless `scoring` is Gaussian.
         y : ignored
         sample_weight : array of shape (n,), optional
             A weight of 3 counts as three copies of the row.
         """
-        gaussian = self.scoring in GAUSSIAN
-        rows, space, w = read_columns(self, X, sample_weight, gaussian=gaussian)
+        scoring = self.scoring
+        known = None if scoring == "auto" else scoring in GAUSSIAN
+        hint = 'take all for numbers with scoring="gaussian_bic"'
+        rows, space, w = read_columns(self, X, sample_weight, gaussian=known, hint=hint)
+        gaussian = not space.all_discrete
+        if known is None:
+            scoring = "gaussian_bic" if gaussian else "bic"
         by_name = sorted(range(len(space.names)), key=lambda j: space.names[j])
         sizes = [space.sizes[j] for j in by_name]
         counts = None if gaussian else Counts(rows[:, by_name], sizes, w)
         if counts is None:
-            families: Any = GaussianFamilies(rows[:, by_name], self.scoring, w)
+            families: Any = GaussianFamilies(rows[:, by_name], scoring, w)
         else:
-            families = DiscreteFamilies(counts, self.scoring, self.equivalent_size)
+            families = DiscreteFamilies(counts, scoring, self.equivalent_size)
         found = self._search(Remembered(families), space, by_name)
         self.parents_ = reordered(found.parents, by_name)
         self.score_ = -float(found.objective)

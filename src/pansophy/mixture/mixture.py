@@ -44,7 +44,9 @@ NAMES = tuple(FAMILIES)
 
 
 def is_family(value):
-    return value in NAMES or hasattr(value, "stats")
+    if isinstance(value, str):
+        return value in NAMES
+    return hasattr(value, "stats") and not isinstance(value, type)
 
 
 def are_groups(value):
@@ -57,10 +59,7 @@ Family = Annotated[
     Any,
     Rule(
         f"one of {', '.join(NAMES)}, a distribution, or a list of (columns, family)",
-        lambda v: (
-            (isinstance(v, str) and v in NAMES)
-            or (not isinstance(v, str) and (hasattr(v, "stats") or are_groups(v)))
-        ),
+        lambda v: is_family(v) or are_groups(v),
     ),
 ]
 

@@ -94,6 +94,18 @@ FUNCTIONS = (
 BUILTINS = {t.__name__: t for t in (bool, int, float, complex, str, bytes, object)}
 # Names that classes had in older releases: {"old.path.Class": "new.path.Class"}.
 RENAMED: dict[str, str] = {}
+# Modules that stood in another folder then: the classes in them kept their names.
+MOVED = {
+    f"pansophy.compare.{name}": f"pansophy.compare.{folder}.{name}"
+    for folder, names in {
+        "judging": """statistics bayes held_out on_test many_tables conformal
+            conformal_models calibration decision dominance ranking selection nested
+            leak_guard clusterings promise""",
+        "methods": "costs wrappers foreign tuning blending",
+        "keeping": "model reference explain streaming",
+    }.items()
+    for name in names.split()
+}
 _registered: dict[str, type] = {}
 
 
@@ -187,6 +199,7 @@ def class_of(name) -> type:
         return _registered[name]
     refused = PersistError(f"the file asks for {name!r}, which is not an allowed class")
     module, _, last = name.rpartition(".")
+    module = MOVED.get(module, module)
     parts = name.split(".")
     if not all(p.isidentifier() and not p.startswith("__") for p in parts):
         raise refused

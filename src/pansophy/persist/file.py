@@ -151,6 +151,7 @@ def write(path, tensors, note) -> None:
     os.close(handle)
     try:
         save_file(tensors, draft, metadata=note)
+        settle(draft)
         os.chmod(draft, mode_for(path))
         flush(draft)
         os.replace(draft, path)
@@ -159,6 +160,23 @@ def write(path, tensors, note) -> None:
             os.unlink(draft)
         raise
     flush(folder)
+
+
+def settle(path) -> None:
+    """Put the texts of a new file in order, which safetensors leaves to chance.
+
+    So that the same model is the same file, byte for byte. The head is as long as it
+    was: its first eight bytes say so, and the tensors after it stay where they are.
+    """
+    with open(path, "r+b") as file:
+        size = int.from_bytes(file.read(8), "little")
+        head = json.loads(file.read(size))
+        head["__metadata__"] = dict(sorted(head["__metadata__"].items()))
+        text = json.dumps(head, ensure_ascii=False, separators=(",", ":"))
+        body = text.encode().ljust(size)
+        if len(body) == size:  # it was written as JSON in another way otherwise
+            file.seek(8)
+            file.write(body)
 
 
 def mode_for(path) -> int:

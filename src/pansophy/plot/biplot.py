@@ -6,11 +6,25 @@ from ..core.arrays import to_numpy
 from .axes import axes
 
 
-def biplot(model, X, *, components=(0, 1), names=None, labels=None, limit=12, ax=None):
+def biplot(
+    model,
+    X,
+    *,
+    components=(0, 1),
+    names=None,
+    labels=None,
+    limit=12,
+    scale=0.0,
+    ax=None,
+):
     """Scores on two components as points, loadings of the columns as arrows.
 
-    An arrow points where its column grows; its length is that of the column's loading
-    times the standard deviation along each component, scaled as one to fit the points.
+    An arrow points where its column grows, and is as long as the column weighs in the
+    two components, all scaled as one to fit the points: a row's centred value in a
+    column is its point's inner product with the arrow, as far as two components tell.
+    With `scale=1` both parts are exchanged: points have variance 1 along each
+    component, and arrows have the columns' standard deviations as lengths and their
+    correlations as cosines.
 
     Parameters
     ----------
@@ -24,6 +38,9 @@ def biplot(model, X, *, components=(0, 1), names=None, labels=None, limit=12, ax
         Groups to colour the rows by.
     limit : int, default=12
         Most arrows, the longest ones.
+    scale : float from 0 to 1, default=0
+        The power of the standard deviations along the components that the points are
+        divided and the arrows multiplied by.
     ax : matplotlib axes, optional
 
     Returns
@@ -44,7 +61,10 @@ def biplot(model, X, *, components=(0, 1), names=None, labels=None, limit=12, ax
     if not (0 <= a < len(V) and 0 <= b < len(V)):
         raise ValueError(f"components must be two of 0 to {len(V) - 1}.")
     Z = np.asarray(to_numpy(model.transform(X)), dtype=float)[:, [a, b]]
-    L = V[[a, b]].T * Z.std(axis=0)
+    if not 0 <= scale <= 1:
+        raise ValueError(f"scale must be from 0 to 1, got {scale}.")
+    spread = Z.std(axis=0) ** scale
+    Z, L = Z / np.where(spread > 0, spread, 1.0), V[[a, b]].T * spread
     names = getattr(model, "feature_names_in_", None) if names is None else names
     names = [f"x{j}" for j in range(len(L))] if names is None else list(names)
     if len(names) != len(L):
@@ -55,17 +75,12 @@ def biplot(model, X, *, components=(0, 1), names=None, labels=None, limit=12, ax
         some = slice(None) if group is None else np.asarray(labels) == group
         ax.scatter(*Z[some].T, s=14, alpha=0.6, linewidths=0, label=group)
     length = np.hypot(*L.T)
-    scale = 0.75 * np.abs(Z).max() / max(length.max(), 1e-300)
-    for j in np.argsort(-length, kind="stable")[:limit]:
-        tip = scale * L[j]
-        ax.annotate(
-            "",
-            tip,
-            (0, 0),
-            arrowprops={"arrowstyle": "->", "color": "0.2", "lw": 1.2},
-        )
-        side = "left" if tip[0] >= 0 else "right"
-        ax.text(*(1.04 * tip), str(names[j]), ha=side, va="center", fontsize=9)
+    longest = np.argsort(-length, kind="stable")[:limit]
+    tips = L[longest] * 0.8 * np.abs(Z).max() / max(length.max(), 1e-300)
+    for tip in tips:
+        how = {"arrowstyle": "->", "color": "0.2", "lw": 1.2, "shrinkB": 0}
+        ax.annotate("", tip, (0, 0), arrowprops=how)
+    ax.update_datalim(tips)
     ax.axhline(0, color="0.85", lw=0.8, zorder=0)
     ax.axvline(0, color="0.85", lw=0.8, zorder=0)
     share = getattr(model, "explained_variance_ratio_", None)
@@ -74,8 +89,59 @@ def biplot(model, X, *, components=(0, 1), names=None, labels=None, limit=12, ax
         + ("" if share is None else f" ({100 * float(share[j]):.0f} %)")
     )
     ax.set(xlabel=title(a), ylabel=title(b))
-    ax.margins(x=0.25, y=0.1)  # room for the names
+    ax.margins(x=0.2, y=0.15)  # room for the names
     ax.set_aspect("equal", adjustable="datalim")
     if labels is not None:
         ax.legend()
+    name_tips(ax, tips, [str(names[j]) for j in longest])
     return ax
+
+
+def name_tips(ax, tips, words):
+    """Write a word at each tip, none over another: nearest of free places around it.
+
+    Places are tried in pixels, at growing distances in 24 directions. The best one
+    overlaps neither words placed before nor tips, lies inside the axes, off the arrows,
+    near the tip and in its direction; a far word gets a thin line to its tip.
+    """
+    ax.figure.canvas.figure.draw_without_rendering()  # the layout places the axes
+    inch = ax.get_figure().dpi / 72  # pixels a point
+    ends, (zero,) = ax.transData.transform(tips), ax.transData.transform([(0, 0)])
+    frame = ax.get_window_extent()
+    walls = np.array([frame.x0, frame.y0, frame.x1, frame.y1])
+    angle = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+    turns = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    far = np.repeat([3.0, 9.0, 16.0, 25.0, 36.0, 50.0], len(turns))
+    placed = np.column_stack([ends - 2 * inch, ends + 2 * inch])
+    shafts = zero + np.linspace(0.1, 0.95, 18)[:, None, None] * (ends - zero)
+    shafts = shafts.reshape(-1, 2)
+    for tip, end, word in zip(tips, ends, words, strict=True):
+        text = ax.annotate(word, tip, (0, 0), textcoords="offset points", fontsize=9)
+        text.set_parse_math(False)
+        text.set(ha="center", va="center", zorder=4)
+        box = text.get_window_extent()
+        half = np.array([box.width, box.height]) / 2 + inch
+        way = np.tile(turns, (6, 1))
+        at = end + far[:, None] * inch * way + way * half  # the middle of the word
+        low, high = at - half, at + half
+        over = common(low, high, placed).sum(axis=1)
+        outside = 4 * half.prod() - common(low, high, walls[None])[:, 0]
+        inside = (shafts > low[:, None]) & (shafts < high[:, None])
+        cross = inside.all(axis=2).sum(axis=1)
+        bend = 1 - way @ (end - zero) / max(float(np.hypot(*(end - zero))), 1e-9)
+        near = half.prod() * (0.5 * cross + far / 20 + bend)
+        best = np.argmin(50 * over + 5 * outside + near)
+        text.set_position((at[best] - end) / inch)
+        placed = np.vstack([placed, [*low[best], *high[best]]])
+        if far[best] > 12:
+            edge = np.clip(end, low[best], high[best])
+            line = ax.transData.inverted().transform([end, edge])
+            ax.plot(*line.T, color="0.6", lw=0.6, zorder=3)
+
+
+def common(low, high, boxes):
+    """Areas (m, k) that m boxes low, high (m, 2) share with k boxes (k, 4)."""
+    wide = np.minimum(high[:, None], boxes[:, 2:]) - np.maximum(
+        low[:, None], boxes[:, :2]
+    )
+    return np.maximum(wide, 0).prod(axis=2)

@@ -12,7 +12,16 @@ NAMED = 25  # classes named at most on each side
 
 
 @styled
-def confusion(y, predicted=None, *, labels=None, rows="true", normalize=None, ax=None):
+def confusion(
+    y,
+    predicted=None,
+    *,
+    labels=None,
+    rows="true",
+    normalize=None,
+    weights=None,
+    ax=None,
+):
     """Counts, or shares, of true and predicted classes.
 
     Parameters
@@ -26,6 +35,8 @@ def confusion(y, predicted=None, *, labels=None, rows="true", normalize=None, ax
         What the rows of the picture are; the other one are its columns.
     normalize : {"rows", "columns", "all"}, optional
         Shares of a row, of a column or of everything instead of counts.
+    weights : array of shape (n,), optional
+        How much each row counts.
     ax : matplotlib axes, optional
 
     Returns
@@ -43,7 +54,7 @@ def confusion(y, predicted=None, *, labels=None, rows="true", normalize=None, ax
         raise ValueError(f"rows must be 'true' or 'predicted', got {rows!r}.")
     if normalize not in SHARES:
         raise ValueError(f"normalize must be one of {SHARES}, got {normalize!r}.")
-    C, labels = counts(y, predicted, labels)
+    C, labels = counts(y, predicted, labels, weights)
     C = C if rows == "true" else C.T
     shown = shares(C, normalize)
     ax, K = axes(ax), len(C)
@@ -66,7 +77,7 @@ def confusion(y, predicted=None, *, labels=None, rows="true", normalize=None, ax
     return ax
 
 
-def counts(y, predicted, labels):
+def counts(y, predicted, labels, weights=None):
     """The matrix with true classes in rows, and their names."""
     if predicted is None:
         C = np.asarray(y)
@@ -79,7 +90,8 @@ def counts(y, predicted, labels):
     y, predicted = np.asarray(y), np.asarray(predicted)
     if labels is None:
         labels = np.unique(np.concatenate([y, predicted]))
-    return confusion_matrix(y, predicted, labels=labels), list(labels)
+    C = confusion_matrix(y, predicted, labels=labels, sample_weight=weights)
+    return C, list(labels)
 
 
 def shares(C, normalize):

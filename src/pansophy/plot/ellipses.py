@@ -29,8 +29,9 @@ def covariance_ellipses(
     levels : list of float, default=(1.0, 2.0)
         Mahalanobis distances at which ellipses are drawn.
     over_turns : bool, default=False
-        Also draw the first level of each turn, fainter the earlier, and the ways of
-        the means; the model must have been fitted with `keep_path=True`.
+        Also draw the first level of each turn, fainter the earlier but the very first
+        dashed, and the ways of the means; the model must have been fitted with
+        `keep_path=True`.
     ax : matplotlib axes, optional
 
     Returns
@@ -83,16 +84,17 @@ def model_covariances(model, k, d):
 
 
 def draw_turns(ax, history, at, colors, level):
-    """Ellipses of all turns but the last, fainter the earlier; ways of the means."""
+    """Ellipses of all turns but the last, the first dashed; ways of the means."""
     if "means" not in history:
         raise ValueError("there are no turns to draw: fit with keep_path=True.")
     means, covs = history["means"], history["covariances"]
     turns = len(means)
     for t in range(turns - 1):
-        shade = 0.08 + 0.5 * t / max(turns - 1, 1)
+        shade = 0.12 + 0.45 * t / max(turns - 1, 1)
+        how = {"ls": "--", "lw": 1.2} if t == 0 else {"lw": 0.8, "alpha": shade}
         for j, color in enumerate(colors):
             line = outline(means[t, j, at], covs[t, j][np.ix_(at, at)], level)
-            ax.plot(*line, color=color, alpha=shade, lw=0.8)
+            ax.plot(*line, color=color, **how)
     for j, color in enumerate(colors):
         ax.plot(*means[:, j, at].T, "-", color=color, lw=1.0)
         ax.plot(*means[0, j, at], "x", color=color, ms=6)

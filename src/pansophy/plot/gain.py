@@ -3,25 +3,27 @@
 import numpy as np
 
 from .axes import axes
-from .ranked import columns_of, thin
+from .ranked import columns_of, thin, weights_of
 from .style import GREY, look, mute, short, styled
 
 
-def gains(yes, s):
+def gains(yes, s, w=None):
     """Shares of rows looked at and of the yes found; equal scores move together."""
     order = np.argsort(-s, kind="stable")
-    found, ends = np.cumsum(yes[order]), np.append(np.diff(s[order]) != 0, True)
-    looked = np.arange(1, len(s) + 1)[ends] / len(s)
-    return np.insert(looked, 0, 0.0), np.insert(found[ends] / found[-1], 0, 0.0)
+    w = np.ones(len(s)) if w is None else w
+    found, looked = np.cumsum((w * yes)[order]), np.cumsum(w[order])
+    ends = np.append(np.diff(s[order]) != 0, True)
+    shares = (np.insert(v[ends] / v[-1], 0, 0.0) for v in (looked, found))
+    return tuple(shares)
 
 
 @styled
-def gain(y, scores, *, kind="gain", positive=None, ax=None):
+def gain(y, scores, *, kind="gain", positive=None, weights=None, ax=None):
     """Share of the positives found against the share of rows looked at.
 
     Parameters
     ----------
-    y, scores, positive, ax : as in `roc`
+    y, scores, positive, weights, ax : as in `roc`
     kind : {"gain", "lift"}
         The share found, or how many times that of looking at random.
 
@@ -40,7 +42,7 @@ def gain(y, scores, *, kind="gain", positive=None, ax=None):
         raise ValueError(f"kind must be 'gain' or 'lift', got {kind!r}.")
     ax, found = axes(ax), columns_of(y, scores, positive)
     for k, (name, yes, s) in enumerate(found):
-        u, v = gains(yes, s)
+        u, v = gains(yes, s, weights_of(weights, y, yes))
         if kind == "lift":
             u, v = u[1:], v[1:] / u[1:]
         ax.plot(*thin(u, v), label=short(name), **look(k))
@@ -50,7 +52,8 @@ def gain(y, scores, *, kind="gain", positive=None, ax=None):
         ax.set(ylabel="times as many as at random")
     else:
         ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=":", label="at random")
-        rates = {round(float(yes.mean()), 6) for _, yes, _ in found}
+        mean = lambda yes: np.average(yes, weights=weights_of(weights, y, yes))
+        rates = {round(float(mean(yes)), 6) for _, yes, _ in found}
         if len(rates) == 1:
             q = rates.pop()
             best = {"color": GREY, "lw": 1, "ls": "--", "label": "best possible"}

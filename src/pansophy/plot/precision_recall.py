@@ -4,24 +4,29 @@ import numpy as np
 from sklearn.metrics import average_precision_score, precision_recall_curve
 
 from .axes import axes
-from .ranked import band, columns_of, thin
+from .ranked import band, columns_of, thin, weights_of
 from .style import GREY, look, mute, short, styled
 
 
 def shares(tp, fp):
-    """Recall and precision; of equal recalls the best precision is kept."""
+    """Recall and precision; of equal recalls the best precision is kept.
+
+    The latter are shares of the rows called "yes".
+    """
     keep = (tp > 0) & np.append(True, tp[1:] > tp[:-1])
     tp, fp = tp[keep], fp[keep]
-    return tp / tp[-1], tp / (tp + fp)
+    return tp / tp[-1], tp / (tp + fp), tp + fp
 
 
 @styled
-def precision_recall(y, scores, *, positive=None, bands=None, level=0.95, ax=None):
+def precision_recall(
+    y, scores, *, positive=None, weights=None, bands=None, level=0.95, ax=None
+):
     """Precision against recall of one or several models, with band.
 
     Parameters
     ----------
-    y, scores, positive, bands, level, ax : as in `roc`
+    y, scores, positive, weights, bands, level, ax : as in `roc`
 
     Returns
     -------
@@ -37,14 +42,19 @@ def precision_recall(y, scores, *, positive=None, bands=None, level=0.95, ax=Non
     ax, grid = axes(ax), np.linspace(0, 1, 101)
     found = columns_of(y, scores, positive)
     for k, (name, yes, s) in enumerate(found):
-        area = average_precision_score(yes, s)
+        w = weights_of(weights, y, yes)
+        area = average_precision_score(yes, s, sample_weight=w)
         text = f"{short(name)}: average precision {area:.3f}"
-        precision, recall, _ = precision_recall_curve(yes, s, drop_intermediate=True)
+        how = {"sample_weight": w, "drop_intermediate": True}
+        precision, recall, _ = precision_recall_curve(yes, s, **how)
         ax.step(*thin(recall, precision), where="post", label=text, **look(k))
         if bands if bands is not None else len(found) <= 3:
-            low, high = band(shares, yes, s, grid, level=level)
+            low, high = band(shares, yes, s, grid, level=level, weights=w)
             ax.fill_between(grid, low, high, color=look(k)["color"], alpha=0.15, lw=0)
-    for share in sorted({round(float(np.mean(yes)), 6) for _, yes, _ in found}):
+    rates = (
+        np.average(yes, weights=weights_of(weights, y, yes)) for _, yes, _ in found
+    )
+    for share in sorted({round(float(rate), 6) for rate in rates}):
         ax.axhline(share, color=GREY, lw=1, ls=":")
     ax.set(xlabel="recall", ylabel="precision")
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.03))

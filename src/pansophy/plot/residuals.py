@@ -12,7 +12,17 @@ POINTS = 2000  # of a scatter: more hide each other and make the file heavy
 
 
 @styled
-def residuals(y, p, *, kind="predicted", time=None, parts=12, random_state=0, ax=None):
+def residuals(
+    y,
+    p,
+    *,
+    kind="predicted",
+    time=None,
+    parts=12,
+    weights=None,
+    random_state=0,
+    ax=None,
+):
     """Residuals y - p against the prediction, as a histogram or over time.
 
     Parameters
@@ -24,6 +34,8 @@ def residuals(y, p, *, kind="predicted", time=None, parts=12, random_state=0, ax
         For `kind="time"`; None takes the order of the rows.
     parts : int
         Equal parts whose mean residuals are drawn, with 95 % intervals.
+    weights : array of shape (n,), optional
+        How much each row counts in means and heights.
     random_state : seed
         Chooses the rows shown of more than 2000.
     ax : matplotlib axes, optional
@@ -42,8 +54,9 @@ def residuals(y, p, *, kind="predicted", time=None, parts=12, random_state=0, ax
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}.")
     y, p, ax = np.asarray(y, float), np.asarray(p, float), axes(ax)
     r = y - p
+    w = np.ones(len(r)) if weights is None else np.asarray(weights, float)
     if kind == "histogram":
-        return histogram(r, ax)
+        return histogram(r, w, ax)
     x = p if kind == "predicted" else np.arange(len(r)) if time is None else time
     x = np.asarray(x)
     shown = np.arange(len(r))
@@ -52,7 +65,7 @@ def residuals(y, p, *, kind="predicted", time=None, parts=12, random_state=0, ax
     ax.plot(x[shown], r[shown], ".", color=BLUE, alpha=0.5, ms=4, mew=0)
     ax.axhline(0, color=INK, lw=0.8)
     if len(r) >= 3 * parts and kind == "predicted":
-        mid, mean, error = means(x, r, parts)
+        mid, mean, error = means(x, r, w, parts)
         ax.errorbar(mid, mean, yerr=1.96 * error, fmt="s-", color=ORANGE, ms=4, lw=1.4,
                     capsize=2, label="mean of each part, 95 % interval")  # fmt: skip
         ax.legend(loc="best")
@@ -62,24 +75,34 @@ def residuals(y, p, *, kind="predicted", time=None, parts=12, random_state=0, ax
     return ax
 
 
-def means(x, r, parts):
+def means(x, r, w, parts):
     """Middle, mean and standard error of equal parts along x."""
-    cut = [s for s in np.array_split(np.argsort(x, kind="stable"), parts) if len(s) > 1]
-    rows = [(x[s].mean(), r[s].mean(), r[s].std(ddof=1) / len(s) ** 0.5) for s in cut]
+    cut = np.array_split(np.argsort(x, kind="stable"), parts)
+    cut = [s for s in cut if (w[s] > 0).sum() > 1]
+    rows = [(np.average(x[s], weights=w[s]), *mean_of(r[s], w[s])) for s in cut]
     return np.array(rows).T
 
 
-def histogram(r, ax):
+def mean_of(r, w):
+    """A weighted mean and its standard error; of equal weights the usual one."""
+    w = w / w.sum()
+    mean, m = w @ r, 1 / (w @ w)
+    return mean, np.sqrt(w @ (r - mean) ** 2 / (m - 1))
+
+
+def histogram(r, w, ax):
     """Residuals with the Normal of the same mean and spread."""
     low, high = np.quantile(r, [0.002, 0.998])
     room = 0.1 * (high - low) or max(abs(high), 1.0) * 0.1
     bins = int(np.clip(2 * len(r) ** (1 / 3), 8, 60))
     inside = np.clip(r, low - room, high + room)  # the ends hold what lies beyond
-    _, edges, _ = ax.hist(inside, bins=bins, color=BLUE, alpha=0.75, ec="white", lw=0.4)
-    sd, mean = r.std(), r.mean()
+    how = {"color": BLUE, "alpha": 0.75, "ec": "white", "lw": 0.4}
+    _, edges, _ = ax.hist(inside, bins=bins, weights=w, **how)
+    mean = np.average(r, weights=w)
+    sd = np.sqrt(np.average((r - mean) ** 2, weights=w))
     if sd > 0:
         x = np.linspace(edges[0], edges[-1], 200)
-        height = len(r) * np.diff(edges)[0] * stats.norm.pdf(x, mean, sd)
+        height = w.sum() * np.diff(edges)[0] * stats.norm.pdf(x, mean, sd)
         ax.plot(x, height, color=ORANGE, lw=1.4, label="Normal of equal spread")
     ax.axvline(0, color=INK, lw=0.8)
     ax.axvline(mean, color=GREY, lw=1.4, ls="--", label=f"mean {mean:.3g}")

@@ -4,19 +4,22 @@ import numpy as np
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from .axes import axes
-from .ranked import band, columns_of, thin
+from .ranked import band, columns_of, thin, weights_of
 from .style import GREY, look, mute, short, styled
 
 
 def rates(tp, fp):
-    """False and true positive rates; of equal false rates the last is kept."""
+    """False and true positive rates; of equal false rates the last is kept.
+
+    The latter are shares of the positives.
+    """
     tpr, fpr = np.insert(tp / tp[-1], 0, 0.0), np.insert(fp / fp[-1], 0, 0.0)
     keep = np.append(fpr[1:] > fpr[:-1], True)
-    return fpr[keep], tpr[keep]
+    return fpr[keep], tpr[keep], np.full(keep.sum(), tp[-1])
 
 
 @styled
-def roc(y, scores, *, positive=None, bands=None, level=0.95, ax=None):
+def roc(y, scores, *, positive=None, weights=None, bands=None, level=0.95, ax=None):
     """The ROC curve of one or several models, with area and band.
 
     Parameters
@@ -29,6 +32,8 @@ def roc(y, scores, *, positive=None, bands=None, level=0.95, ax=None):
         The one that counts; None takes the second of two. Of more than two classes
         one model gets a curve for each against the rest, several models one curve
         each for all classes together.
+    weights : array of shape (n,), optional
+        How much each row counts.
     bands : bool, optional
         Whether to draw bands; None draws them for up to three curves.
     level : float
@@ -49,12 +54,14 @@ def roc(y, scores, *, positive=None, bands=None, level=0.95, ax=None):
     found = columns_of(y, scores, positive)
     ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=":")
     for k, (name, yes, s) in enumerate(found):
-        area = roc_auc_score(yes, s)
+        w = weights_of(weights, y, yes)
+        area = roc_auc_score(yes, s, sample_weight=w)
         text = f"{short(name)}: area {area:.3f}"
-        fpr, tpr, _ = roc_curve(yes, s)
+        fpr, tpr, _ = roc_curve(yes, s, sample_weight=w)
         ax.plot(*thin(fpr, tpr), label=text, **look(k))
         if bands if bands is not None else len(found) <= 3:
-            low, high = band(rates, yes, s, grid, level=level)
+            low, high = band(rates, yes, s, grid, level=level, weights=w)
+            low[-1] = 1.0  # where all rows are called, all positives are
             ax.fill_between(grid, low, high, color=look(k)["color"], alpha=0.15, lw=0)
     ax.set(xlabel="false positive rate", ylabel="true positive rate")
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")

@@ -16,7 +16,13 @@ Four ways to a smaller error:
     importance   another law with weights, see `importance`
 
 With a tolerance the number of draws doubles until the half width of the confidence
-interval is below it. Means and sums of squares are kept in blocks, so that memory does
+interval is below it. Where all of n values are the same, (1) says 0 and is not to be
+believed: f may have another value somewhere, of a probability up to
+
+    -log(1 - confidence) / n,    3 / n for 95%,                                  (5)
+
+so the half width is (5) times the value (times V at least, for f = 0 or 1). Means and
+sums of squares are kept in blocks, so that memory does
 not grow with n.
 
 Shapes    f: (n, ...) -> (n,) or (n, c), c integrals at once
@@ -160,7 +166,10 @@ def monte_carlo(
     parts = columns(f, control, volume)
     blocks = SOURCES[method](law, parts, rng)
     centre = np.atleast_1d(control_mean) if control is not None else None
-    go = lambda task: rounds(blocks, int(n), tol, max_n, confidence, centre, task)
+    alone = -np.log1p(-confidence) * np.array([1.0, volume])
+    go = lambda task: rounds(
+        blocks, int(n), tol, max_n, confidence, centre, alone, task
+    )
     from .driver import Sampling
 
     value, se, used, half, flat = watched(Sampling(), go, total=None, verbose=progress)
@@ -201,8 +210,11 @@ def columns(f, control, volume):
     return parts
 
 
-def rounds(blocks, n, tol, max_n, confidence, centre, task):
-    """Draw until the tolerance is reached: value, se, calls, half width, scalar?"""
+def rounds(blocks, n, tol, max_n, confidence, centre, alone, task):
+    """Draw until the tolerance is reached: value, se, calls, half width, scalar?
+
+    `alone`: eq. (5) times n, for a value of 1 and for the least.
+    """
     total: Any = None
     used, goal, c, flat = 0, n, 1, True
     while True:
@@ -215,6 +227,9 @@ def rounds(blocks, n, tol, max_n, confidence, centre, task):
                 goal, tol = used, None
         value, se = controlled(total, c, centre)
         half = se * stats.t.ppf(0.5 + confidence / 2, max(total.n - 1, 1))
+        blank = np.diag(total.scatter)[:c] == 0.0
+        unseen = np.maximum(alone[0] * np.abs(value), alone[1]) / used
+        half = np.where(blank, unseen, half)
         if tol is None or np.all(half <= tol) or used >= max_n:
             return value, se, used, half, flat
         goal = min(2 * used, max_n)

@@ -9,6 +9,8 @@ import time
 
 import numpy as np
 
+LONGEST = 256  # steps of a piece that asks a function of Python's
+
 
 class Store:
     """Arrays for the draws to come, made when the first one shows their shapes."""
@@ -164,10 +166,19 @@ class Walk:
         return k
 
     def hurry(self):
-        """All steps, in pieces of about a tenth of a second, so that Ctrl-C works."""
+        """All steps, in pieces after which Ctrl-C finds what is done.
+
+        Of compiled densities a tenth of a second each. A function of Python's is called
+        as often, with the same positions, in every run: pieces by number, each at most
+        as long as all before it.
+        """
+        timed = getattr(getattr(self.run.state, "density", None), "compiled", True)
         k = 16
         while self.done < self.total:
             begun = time.perf_counter()
             self.go(min(k, self.total - self.done))
             taken = time.perf_counter() - begun
-            k = 4 * k if taken < 0.03 else max(1, k // 2) if taken > 0.2 else k
+            if timed:
+                k = 4 * k if taken < 0.03 else max(1, k // 2) if taken > 0.2 else k
+            else:
+                k = min(self.done, LONGEST)

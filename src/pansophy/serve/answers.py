@@ -74,8 +74,8 @@ def add_level(model, p, level, frame, out):
 
 
 def explanations(model, found, p) -> list[dict]:
-    """Shares of the columns beside each prediction; see `compare.explain`."""
-    from ..compare.answer import shown
+    """Shares of the columns beside each prediction; see `keeping.explain`."""
+    from ..compare.keeping.answer import shown
 
     out = predictions(model, p)
     values, base = shown(model, found, p)

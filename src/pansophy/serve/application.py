@@ -69,6 +69,7 @@ def add_pages(made, service):
         ("/predict", "POST", service.predict, leveled),
         ("/explain", "POST", service.explain, takes),
         ("/health", "GET", service.health, {}),
+        ("/health", "HEAD", service.health, {"include_in_schema": False}),
         ("/schema", "GET", service.schema, {}),
         ("/docs", "GET", docs_of(service), {"include_in_schema": False}),
     ]

@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ..compare.reference import complete
+from ..compare.keeping.reference import complete
 from ..tables import Frame, TableError, few
+from ..tables.forms import EPOCHS
 from ..tables.roles import form_of
+from ..tables.values import HUGE
 
 SHOWN = 20  # problems named in one answer
 NAN = math.nan
@@ -133,7 +135,8 @@ class Reader:
         return out
 
     def _unknown(self, name) -> str:
-        near = difflib.get_close_matches(name[:200], self.names, 1)
+        same = [n for n in self.names if n.lower() == name.lower()]
+        near = same or difflib.get_close_matches(name[:200], self.names, 1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         return f"there is no column {shown(name)}{hint}"
 
@@ -173,8 +176,10 @@ def read_number(value) -> float:
             number = float(value)
         except OverflowError:
             raise ValueError("a number that is not that large") from None
-        if -math.inf < number < math.inf:
+        if -HUGE <= number <= HUGE:
             return number
+        if math.isfinite(number):
+            raise ValueError("a number that is not that large")
         raise ValueError("a finite number (null if it is missing)")
     raise ValueError("a number")
 
@@ -215,9 +220,10 @@ def written_reader(column, what):
 def date_reader(column):
     """Seconds since 1970, of a text as in the training table or in ISO form."""
     iso = column._replace(form="")
+    plain = (int, float) if column.form in EPOCHS else (int,)
 
     def read(value):
-        if type(value) is int and column.form:
+        if type(value) in plain and column.form:
             return as_in_training(column, value, f"a date ({column.form})")
         if type(value) is not str:
             raise ValueError("a date as text")

@@ -4,7 +4,7 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from ..compare.explain import explain
+from ..compare.keeping.explain import explain
 from .answers import dumps, explanations, now, predictions, summary
 from .batching import Batcher
 from .gate import LOG

@@ -6,6 +6,7 @@ together.
 
 from typing import Annotated, Any
 
+from ..tables.forms import EPOCHS
 from ..tables.roles import form_of
 
 MANY = 50  # levels listed in the document
@@ -36,6 +37,8 @@ def kind_of(column):
     """What JSON value a column takes."""
     if column.role in ("category", "ordinal"):
         return str | int | float | bool
+    if column.form in EPOCHS:
+        return float | str
     if column.role in ("text", "date"):
         return str | int if column.role == "date" and column.form else str
     if form_of(column):

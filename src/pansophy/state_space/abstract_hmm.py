@@ -21,7 +21,7 @@ from ..core.iterate import best_of
 from ..core.random import rng_from, spawn
 from ..distributions.categorical import Categorical, pick_rows, simplex
 from .chains import stationary
-from .decoding import fixed_lag, k_best, pair_marginals
+from .decoding import fixed_lag, k_best, pair_marginals, possible
 from .hmm import (
     Params,
     Priors,
@@ -272,8 +272,9 @@ class AbstractHMM(Density, Estimator):
 
     def score_samples(self, X, lengths=None):
         """Total log-likelihood, and the posterior of the states at every step."""
-        G, logliks = smooth(*self._look(X, lengths), log=self.implementation == "log")
-        return float(logliks.sum()), G
+        chain, seen = self._look(X, lengths)
+        G, logliks = smooth(chain, seen, log=self.implementation == "log")
+        return float(logliks.sum()), possible(G, seen.ends)
 
     def score(self, X, lengths=None):
         """Total log-likelihood of the sequences."""
@@ -285,7 +286,8 @@ class AbstractHMM(Density, Estimator):
 
     def filter(self, X, lengths=None):
         """Belief in the states at every step, given the past only: (n, k)."""
-        return filtered(*self._look(X, lengths))[0]
+        chain, seen = self._look(X, lengths)
+        return possible(filtered(chain, seen)[0], seen.ends)
 
     def smooth(self, X, lengths=None, lag=None):
         """Posterior of the states at every step (n, k): given whole sequences, or
@@ -326,7 +328,7 @@ class AbstractHMM(Density, Estimator):
         chain, seen = self._look(X, lengths)
         if k is None:
             path, scores = viterbi(chain, seen)
-            return float(scores.sum()), path
+            return float(possible(scores, seen.ends).sum()), path
         if len(seen.ends) > 1:
             raise ValueError("the k likeliest paths are of one sequence: pass just it.")
         L = seen.log_table if seen.index is None else seen.log_table[seen.index]

@@ -84,12 +84,21 @@ class AbstractKalman(Density, Estimator):
         return self._checked_run(self._params(X.shape[1]), X, ends, u)
 
     def filter(self, X, lengths=None, *, control=None):
-        """Belief in the state of each row given the rows up to it: means, covs."""
+        """Belief in the state of each row given the rows up to it: means, covs.
+
+        Where a long series has covariances that settle, and written out they would take
+        more than 4 MB, covs is a `Repeated`: each is kept once, it reads like an array
+        (indexing, arithmetic, functions of NumPy) but cannot be written to, and
+        `numpy.array(covs)` is a plain one. The same holds for `smooth`.
+        """
         run = self._run(X, lengths, control)
         return Beliefs(run.mean, run.covs, loglik=run.loglik)
 
     def smooth(self, X, lengths=None, *, control=None):
-        """Belief in the state of each row given its whole sequence: means, covs."""
+        """Belief in the state of each row given its whole sequence: means, covs.
+
+        covs of a long series may be a `Repeated`, see `filter`.
+        """
         return self.filter_smooth(X, lengths, control=control)[1]
 
     def filter_smooth(self, X, lengths=None, *, control=None):

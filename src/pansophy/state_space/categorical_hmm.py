@@ -125,7 +125,8 @@ class CategoricalHMM(AbstractHMM, Estimator):
                 f"CategoricalHMM reads one column of symbols, got {X.shape[1]}."
             )
         x = X[:, 0]
-        if not (np.isnan(x) | ((x >= 0) & (np.floor(x) == x))).all():
+        whole = np.floor(x) == x
+        if not (whole.all() or (whole | np.isnan(x)).all()) or np.fmin.reduce(x) < 0:
             raise ValueError(
                 "Negative values in data passed to CategoricalHMM, or fractions: "
                 "symbols are whole numbers from 0, NaN where one is missing."

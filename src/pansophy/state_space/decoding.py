@@ -171,6 +171,22 @@ def k_best(start, trans, likelihood, m, *, stop=None, log=False):
     return paths, last[best]
 
 
+def possible(beliefs, ends) -> np.ndarray:
+    """The beliefs (n, k), or scores (s,) of paths, of sequences that can have been made.
+
+    A sequence of probability 0 has no posterior: that is an error, which names it.
+    """
+    some = beliefs > -np.inf if beliefs.ndim == 1 else beliefs.any(axis=1)
+    if not some.all():
+        t = int(some.argmin())
+        s = t if beliefs.ndim == 1 else int(np.searchsorted(ends, t, side="right"))
+        raise ValueError(
+            f"sequence {s} of {len(ends)} has probability 0 under this model, so that "
+            "its states have no posterior and no likeliest path."
+        )
+    return beliefs
+
+
 def fixed_lag(chain: Chain, seen: Evidence, lag: int) -> np.ndarray:
     """p(z_t | x_1..t+lag) at every step (n, k), within each sequence."""
     if lag < 0:
@@ -186,7 +202,7 @@ def fixed_lag(chain: Chain, seen: Evidence, lag: int) -> np.ndarray:
         t = np.flatnonzero(left >= h)
         b[t] = (L[t + h] * b[t]) @ chain.trans.T
         b[t] /= np.maximum(b[t].max(axis=1, keepdims=True), 1e-300)
-    joint = G * b
+    joint = possible(G * b, seen.ends)
     return safe_divide(joint, joint.sum(axis=1, keepdims=True) + 0 * joint)
 
 
@@ -195,7 +211,7 @@ def pair_marginals(chain: Chain, seen: Evidence) -> np.ndarray:
 
     f_t(i) A_ij s_t+1(j) / p_t+1(j), with filtered f, predicted p and smoothed s.
     """
-    f, s = filtered(chain, seen)[0], smooth(chain, seen)[0]
+    f, s = filtered(chain, seen)[0], possible(smooth(chain, seen)[0], seen.ends)
     t = np.setdiff1d(np.arange(len(f)), seen.ends - 1)
     ratio = safe_divide(s[t + 1], f[t] @ chain.trans)
     return f[t][:, :, None] * chain.trans * ratio[:, None, :]

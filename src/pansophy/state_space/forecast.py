@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from .repeated import Repeated
+
 
 class Pair(NamedTuple):
     means: np.ndarray  # (n, k)
@@ -26,6 +28,8 @@ class Pair(NamedTuple):
 class Beliefs(Pair):
     """Beliefs in the state of each row; a pair of means (n, k) and covs (n, k, k).
 
+    `covs` of a long series whose covariances settle is a `Repeated`, which reads like
+    an array, cannot be written to, and becomes a plain one with `numpy.array(covs)`.
     `loglik` is the log-likelihood of the rows where a filter went over them, and
     `regimes` (n, K) are the probabilities of the regimes where a chain switches.
     """
@@ -80,6 +84,8 @@ class Forecast(NamedTuple):
 
 def deviations(cov):
     """Square roots of the diagonals."""
+    if isinstance(cov, Repeated):
+        return deviations(cov.table)[cov.which]
     d = np.diagonal(cov, axis1=-2, axis2=-1)
     return np.sqrt(np.maximum(d, 0.0))
 

@@ -79,7 +79,9 @@ def codes(emission: Categorical, X) -> np.ndarray:
     if X.ndim == 1:
         return X
     m, x = emission.prob.shape[1], X[:, 0]
-    return np.where(np.isnan(x), m, x).astype(np.int32)
+    if np.isnan(x.min(initial=0.0)):
+        x = np.where(np.isnan(x), m, x)
+    return x.astype(np.int32)
 
 
 def with_stop(seen: Evidence, stop) -> Evidence:

@@ -63,12 +63,13 @@ def matrix(value, name, rows=None, columns=None):
     return M
 
 
-def discretize(A, B, dt, method="zoh"):
-    """A_d and B_d of eq. (4), (5) or (6).
+def discretize(A, B=None, dt: Any = None, method="zoh"):
+    """A_d and B_d of eq. (4), (5) or (6); of a system, the system in steps.
 
     Parameters
     ----------
-    A : array of shape (k, k)
+    A : array of shape (k, k) or StateSpace
+        A whole system is written `discretize(system, dt, method)`.
     B : array of shape (k, p) or (k,)
     dt : float
         Length of a step, h.
@@ -76,16 +77,28 @@ def discretize(A, B, dt, method="zoh"):
 
     Examples
     --------
-    >>> from pansophy.state_space import discretize
+    >>> from pansophy.state_space import discretize, mass_spring_damper
     >>> A, B = discretize([[0, 1], [-2, -3]], [0, 1], 0.1, "bilinear")
     >>> A.round(6)
     array([[ 0.991342,  0.08658 ],
            [-0.17316 ,  0.731602]])
+    >>> discretize(mass_spring_damper(m=1, c=3, k=2), 0.1, "bilinear").A.round(6)
+    array([[ 0.991342,  0.08658 ],
+           [-0.17316 ,  0.731602]])
     """
+    if isinstance(A, StateSpace):
+        if dt is None or isinstance(dt, str):  # (system, dt, method)
+            B, dt, method = None, B, dt or method
+        if B is not None:
+            raise ValueError("B is that of the system: discretize(system, dt, method).")
+        return A.discretized(dt, method)
+    if B is None:
+        raise ValueError("B, the matrix of the input, is needed beside A.")
     A = matrix(A, "A")
     k = len(A)
     A, B = matrix(A, "A", k, k), matrix(B, "B", k)
-    if not 0 < dt < np.inf:
+    number = np.ndim(dt) == 0 and np.asarray(dt).dtype.kind in "iuf"
+    if not (number and 0 < dt < np.inf):
         raise ValueError(f"dt must be a positive number, got {dt!r}.")
     eye = np.eye(k)
     if method == "zoh":
@@ -284,7 +297,7 @@ def convolved(K, u):
 
 
 def poles(A):
-    """Eigenvalues of the matrix of a continuous system, the slowest first.
+    """Eigenvalues of the matrix of a continuous system, or of a system, slowest first.
 
     Examples
     --------
@@ -292,6 +305,8 @@ def poles(A):
     >>> poles([[0, 1], [-2, -3]]).real
     array([-1., -2.])
     """
+    if isinstance(A, StateSpace):
+        return A.poles()
     A = matrix(A, "A")
     return StateSpace(A, np.zeros((len(A), 1))).poles()
 

@@ -40,7 +40,7 @@ Refs      [Jazwinski1970] (6); [Julier1997] [Wan2000] unscented; [Arasaratnam200
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from math import isfinite, isnan
+from math import isnan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +50,8 @@ from ..core.filtering import bayes_filter, bayes_smoother
 from ..core.random import rng_from
 from ..params import Count, Flag, NonNegative, Number, Positive, check_params
 from ..typing import Matrix, Words
-from .forecast import Beliefs
+from .forecast import Beliefs, Forecast, check_level, steps_ahead
+from .given_functions import jacobian_of, over_rows
 from .linear_gaussian import covariance, positive, roots
 from .sequences import stacked
 
@@ -130,6 +131,13 @@ class GaussianFilter(NamedTuple):
         f = lambda Z: self.f(Z, t)
         mu, S, C = self.moments(self.loops, f, J, belief, self.Q)
         return Belief(mu, self.mended(S), C, t)
+
+    def observed(self, belief):
+        """Mean (p,) and covariance (p, p) of what a belief would show."""
+        J, t = self.h_jacobian, belief.t
+        slope = None if J is None else (lambda z: J(z, t))
+        g = lambda Z: self.h(Z, t)
+        return self.moments(self.loops, g, slope, belief, self.R)[:2]
 
     def mended(self, P):
         """P symmetric, without negative eigenvalues."""
@@ -238,6 +246,24 @@ class AbstractNonlinear(Estimator):
         """Log-likelihood under the approximation."""
         return self.filter(X, lengths, inputs).loglik
 
+    def forecast(self, n=1, X=None, *, level=0.95, inputs=None) -> Forecast:
+        """What the n rows after X will be, or the first n if there is no X.
+
+        `inputs` has a row for each row of X and each of the n. Intervals take what is
+        seen to be normal, as the filter does.
+        """
+        n = steps_ahead(n)
+        check_level(level)
+        u = None if inputs is None else np.asarray(inputs, dtype=float)
+        before = np.empty((0, self._width(u))) if X is None else stacked(X)[0]
+        rows = np.vstack([before, np.full((n, before.shape[1]), np.nan)])
+        member, prior = self._member(rows, u)
+        coming = bayes_filter(member, prior, rows).filtered[-n:]
+        found = [member.observed(belief) for belief in coming]
+        z, V = np.array([b.mean for b in coming]), np.array([b.cov for b in coming])
+        mean, S = (np.array(a) for a in zip(*found, strict=True))
+        return Forecast(mean, S, level, z, V)
+
     def sample(self, n, random_state=None, inputs=None):
         """States (n, k) and observations (n, p) of eq. (1) and (2)."""
         rng = rng_from(random_state)
@@ -251,39 +277,6 @@ class AbstractNonlinear(Estimator):
             states.append(z)
             X.append(member.h(z[None], t)[0] + LR @ rng.standard_normal(len(LR)))
         return np.array(states), np.array(X)
-
-
-def over_rows(g, inputs, batched, size, name):
-    """g as a function of states (m, k) and the step, whose numbers are checked."""
-
-    def rows(Z, t):
-        u = () if inputs is None else (inputs[t],)
-        if batched:
-            Y = np.asarray(g(Z, *u), dtype=float)
-        elif len(Z) == 1:
-            Y = np.array(g(Z[0], *u), dtype=float).reshape(1, -1)
-        else:
-            Y = np.array([g(z, *u) for z in Z], dtype=float).reshape(len(Z), -1)
-        if Y.shape != (len(Z), size):
-            raise ValueError(f"{name} must give {size} numbers, got {Y.shape[1:]}.")
-        if not isfinite(np.add.reduce(Y, axis=None)):
-            raise ValueError(f"{name} gave numbers that are not finite at step {t}.")
-        return Y
-
-    return rows
-
-
-def jacobian_of(J, inputs):
-    """A derivative as a function of one state and the step."""
-    if J is None:
-        return None
-
-    def slope(z, t):
-        G = J(z) if inputs is None else J(z, inputs[t])
-        G = np.ascontiguousarray(G, dtype=float)
-        return G if G.ndim > 1 else G.reshape(1, -1)
-
-    return slope
 
 
 Given = Matrix | Words | Positive | NonNegative

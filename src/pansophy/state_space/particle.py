@@ -29,11 +29,11 @@ import numpy as np
 
 from ..base import Estimator
 from ..core.filtering import bayes_filter, bayes_smoother
-from ..core.random import rng_from
+from ..core.random import rng_from, spawn
 from ..params import Count, Fraction, check_params
 from ..sampling.resampling import resample, softmax_weights, weight_size
 from ..typing import Seed
-from .forecast import Beliefs, check_level
+from .forecast import Beliefs, check_level, steps_ahead
 from .sequences import stacked
 
 
@@ -86,6 +86,15 @@ def quantile(cloud, q):
     mass = np.cumsum(cloud.weights[order], axis=0)
     at = np.minimum((mass < q).sum(axis=0), len(mass) - 1)
     return np.take_along_axis(cloud.particles, order, axis=0)[at, range(len(at))]
+
+
+def shown(observe, cloud, rng) -> Cloud:
+    """What the particles of a cloud would show, with their weights."""
+    x = np.asarray(observe(rng, cloud.particles, cloud.t), dtype=float)
+    m = len(cloud.weights)
+    if x.ndim not in (1, 2) or len(x) != m:
+        raise ValueError(f"observe must draw {m} rows, got shape {x.shape}.")
+    return Cloud(x.reshape(m, -1), cloud.weights, None, cloud.t)
 
 
 class Particles(NamedTuple):
@@ -242,6 +251,23 @@ class ParticleFilter(Estimator):
     def filter(self, X, lengths=None) -> Clouds:
         """Belief in the state at every step given the past."""
         return self._run(X, lengths, smooth=False)
+
+    def forecast(self, n=1, X=None, *, observe=None) -> Clouds:
+        """Belief in the states of the n rows after X, or of the first n without X.
+
+        `observe`, a function (rng, z, t) -> x, draws rows (m, p) from p(x | z) for
+        particles (m, k); with it the clouds, means and intervals are of what will be
+        seen, not of the states.
+        """
+        n = steps_ahead(n)
+        before = np.empty((0, 1)) if X is None else stacked(X)[0]
+        rows = np.vstack([before, np.full((n, before.shape[1]), np.nan)])
+        run = self._run(rows, None, smooth=False)
+        coming = run.clouds[-n:]
+        if observe is not None:
+            rng = spawn(rng_from(self.random_state), 1)[0]
+            coming = [shown(observe, cloud, rng) for cloud in coming]
+        return Clouds(coming, run.loglik)
 
     def smooth(self, X, lengths=None) -> Clouds:
         """Belief in the state at every step given whole sequences, eq. (5)."""

@@ -16,6 +16,7 @@ from . import forms, values
 from .frame import Frame
 from .roles import form_of
 
+HUGE = values.HUGE
 EPOCH = datetime(1970, 1, 1)
 FIRST = date(1970, 1, 1).toordinal()
 NAN = math.nan
@@ -40,7 +41,7 @@ def short_frame(used, columns) -> Frame:
             plain_number = float if c.role != "date" else None
             for i, v in enumerate(columns[c.name]):
                 kind = type(v)
-                if kind is plain_number and -math.inf < v < math.inf:
+                if kind is plain_number and -HUGE <= v <= HUGE:
                     X[i, j] = v
                 else:
                     X[i, j] = number(v, kind, c)
@@ -66,12 +67,12 @@ def number(value, kind, c) -> float:
     if kind is str:
         found = None if value in c.missing else forms.value_of(value, form_of(c))
         if found is not None:
-            return found if math.isfinite(found) else NAN
+            return found if -HUGE <= found <= HUGE else NAN
     elif kind in (int, bool, float):
         if c.role != "date" and kind is not float:
-            return float(value)
+            return float(value) if -HUGE <= value <= HUGE else NAN
         if value != value or (c.role != "date" and kind is float):
-            return NAN  # infinite, or NaN
+            return NAN  # infinite, HUGE, or NaN
     elif kind is datetime:
         if value.tzinfo is not None:
             value = value.astimezone(UTC).replace(tzinfo=None)

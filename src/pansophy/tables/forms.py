@@ -2,15 +2,17 @@
 
 A *form* is an example. That of a number is one and a half, or 1234 and a half, as the
 column would write it: "1.5", "1,5", "1,234.5", "1.234,5", "1 234,5", "1'234.5", with
-a sign of currency or percent if every value has the same: "$1,234.5", "1,5 €", "1.5%"
-(read as 1.5). That of a date is "ISO" or a strptime format such as "%d/%m/%Y".
+a sign of currency or percent or a unit if every value has the same: "$1,234.5",
+"1,5 €", "1.5%" (read as 1.5), "1.5 kg". That of a date is "ISO", a strptime format
+such as "%d/%m/%Y", or "epoch" ("epoch ms") for seconds (thousandths) since 1970.
 
 The rules. A form is taken only if every value of the column has it, or all but a few
 words that then count as missing. "1,234" is a thousand if every comma of the column
 is followed by three digits, else a decimal comma. Of "03/04/2024" the day is what
 exceeds 12 somewhere; where nothing does, the order in which the dates of the column
 rise; failing that, the month comes first before "/" and the day before "." and "-",
-and the reason says that it was a guess. Digits that begin with 0 are codes.
+and the reason says that it was a guess. Digits that begin with 0 are codes. Letters
+right behind the digits ("12a") are a unit only where many values differ.
 """
 
 import re
@@ -25,6 +27,8 @@ import pyarrow.compute as pc
 LOOK = 500  # values looked at before all are tried
 LONG = 40  # numbers have fewer characters
 SIGNS = "$€£¥₹"
+UNIT = r"[^\W\d_eE][^\W\d_]{0,8}(?:/[^\W\d_]{1,6})?[²³]?|[°º][CFK]?"
+CODED = 20  # so few different values with letters behind digits are codes
 STYLES = [  # thousands, decimal: the first that fits all values
     ("", "."), (",", "."), ("", ","), (".", ","), (" ", "."), (" ", ","), ("'", "."),
 ]  # fmt: skip
@@ -34,8 +38,9 @@ EXAMPLE = re.compile(
 ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
 AFFIXED = re.compile(
     rf"\s*[-+]?\s*(?P<pre>[{SIGNS}]?)\s*[-+]?[\d.,' \u00a0\u202f]*\d[\d.,]*"
-    rf"(?:[eE][-+]?\d+)?(?P<post>\s*[%{SIGNS}]?)\s*"
+    rf"(?:[eE][-+]?\d+)?(?P<post>\s*(?:[%{SIGNS}]|{UNIT})?)\s*"
 )
+EPOCHS = {"epoch": 1.0, "epoch ms": 1e3}  # parts of a second
 
 
 class Found(NamedTuple):
@@ -51,7 +56,7 @@ def is_blank(text) -> bool:
 
 
 def is_date_form(form) -> bool:
-    return form == "ISO" or "%d" in form or "%Y" in form
+    return form == "ISO" or form in EPOCHS or "%d" in form or "%Y" in form
 
 
 def reader_of(form):
@@ -80,6 +85,8 @@ def value_of(text, form) -> float | None:
             )  # fmt: skip
         return float(bare.replace(decimal, "."))
     try:
+        if form in EPOCHS:
+            return float(text) / EPOCHS[form]
         if form != "ISO":
             found = datetime.strptime(text, form)
         elif ISO.fullmatch(text):
@@ -171,6 +178,8 @@ def find_number(texts) -> Found | None:
         return None
     pre, post = next(iter(affixes))
     space = " " if post and any(m["post"][:1].isspace() for m in held) else ""
+    if post[:1].isalpha() and not space and len(texts) <= CODED:
+        return None
     cleaned = bare(texts, pre, post)
     for thousands, decimal in STYLES:
         fits = pc.match_substring_regex(cleaned, pattern(thousands, decimal))
@@ -227,6 +236,8 @@ def day_pattern(form) -> str:
 
 def read_dates(texts, form):
     """Seconds since 1970 of texts in a form; null where one is not in it."""
+    if form in EPOCHS:
+        return pc.divide(read_numbers(texts, "1.5"), EPOCHS[form])
     if form != "ISO":
         found = pc.strptime(texts, format=form, unit="s", error_is_null=True)
         if "%d" in form:  # 31 February would become 2 March
@@ -287,6 +298,14 @@ def find_date(texts) -> Found | None:
             if ways:
                 return chosen(ways, texts, match["s"])
     return None
+
+
+def epoch_of(low, high) -> str:
+    """Whether numbers from low to high can be moments from 1990 to 2100, and how."""
+    for form, parts in EPOCHS.items():
+        if 631152000 * parts <= low < high < 4102444800 * parts:
+            return form
+    return ""
 
 
 def complete(texts, form) -> bool:

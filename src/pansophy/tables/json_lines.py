@@ -18,7 +18,13 @@ def read_json(path) -> pa.Table:
     if not blocks:
         raise TableError(f"{path} is empty.")
     schema = joint([b.schema for b in blocks])
-    return pa.concat_tables([fitted(b, schema) for b in blocks])
+    table = pa.concat_tables([fitted(b, schema) for b in blocks])
+    if table.num_rows == 1 and all(pa.types.is_nested(t) for t in schema.types):
+        raise TableError(
+            f"{path} holds one object of whole columns; write one object a row instead "
+            "(pandas: to_json(path, orient='records', lines=True))."
+        )
+    return table
 
 
 def json_blocks(path):

@@ -30,6 +30,15 @@ THING = re.compile(
 )
 RATING = re.compile(r"rating|stars|likert|satisfaction|quality|grade", re.IGNORECASE)
 DAY_NAME = re.compile(r"(^|[_\s.-])(date|day|ymd|yyyymmdd)($|[_\s.-])", re.IGNORECASE)
+MOMENT = re.compile(
+    r"(^|[_\s.-])(date|time|datetime|timestamp|epoch|unix|ts|at)($|[_\s.-])",
+    re.IGNORECASE,
+)
+CLOCKED = re.compile(  # what counts time rather than rows
+    r"(^|[_\s.-])(year|yr|time|t|quarter|month|week|day|date|hour|minute|second|period)s?"
+    r"($|[_\s.-])",
+    re.IGNORECASE,
+)
 TURN = re.compile(
     r"(^|[_\s.-])(angle|bearing|heading|azimuth|wind[_\s-]?dir(ection)?|wdir|direction)"
     r"($|[_\s.-])",
@@ -43,6 +52,7 @@ CYCLES = [  # last words of a name, first and last value, period
     (r"minute", 0, 60, 60.0),
 ]
 DAY = 86400.0
+SINCE = {"epoch": "seconds since 1970", "epoch ms": "milliseconds since 1970"}
 
 
 class Column(NamedTuple):
@@ -115,7 +125,10 @@ def has_fractions(present) -> bool:
 def fraction_role(present, name) -> Column:
     """Of numbers with fractions: they are neither ids nor levels."""
     ends = pc.min_max(present)
-    cycle = period_of(name, ends["min"].as_py(), ends["max"].as_py(), False, 100)
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    if since := MOMENT.search(name) and forms.epoch_of(low, high):
+        return Column(name, "date", SINCE[since], form=since)
+    cycle = period_of(name, low, high, False, 100)
     if cycle:
         return Column(name, "angle", f"comes back after {cycle:.6g}", period=cycle)
     return Column(name, "number", "numbers")
@@ -133,7 +146,8 @@ def number_role(present, found, n, name) -> Column:
     whole = np.all(distinct == np.floor(distinct))
     if whole and n > 20 and len(found) == n:
         steps = np.diff(np.asarray(present.to_numpy(), dtype=float))
-        if ID_NAME.search(name) or np.all(steps == 1):
+        rows = np.all(steps == 1) and not CLOCKED.search(name)
+        if ID_NAME.search(name) or rows:
             return Column(name, "id", "a different whole number in every row")
     if whole and THING.search(name) and len(found) < n / 2:
         levels = sorted_levels(values.texts(pa.chunked_array([found]), name))
@@ -142,6 +156,8 @@ def number_role(present, found, n, name) -> Column:
         days = values.texts(pa.chunked_array([found]), name)
         if forms.complete(days, "%Y%m%d"):
             return Column(name, "date", "dates as year, month, day", form="%Y%m%d")
+    if since := MOMENT.search(name) and forms.epoch_of(low, high):
+        return Column(name, "date", SINCE[since], form=since)
     cycle = period_of(name, low, high, whole, len(found))
     if cycle:
         return Column(name, "angle", f"comes back after {cycle:.6g}", period=cycle)

@@ -3,7 +3,9 @@
 The first part of the file is parsed with each separator (quotes respected); the one
 that gives the most records the width of the first line wins, and among equals the one
 with more columns. A decimal comma is believed where the separator is not a comma, some
-fields are digits, comma, digits and none are digits, point, digits.
+fields are digits, comma, digits and none are digits, point, digits. Before the names
+there may be lines of comment (`# ...`) and the line by which spreadsheets say their
+separator (`sep=;`).
 """
 
 import csv
@@ -31,6 +33,8 @@ KINDS = {
     b"SQLite format 3": "a database",
     b"\x80\x04": "a pickle",
 }
+MARKUP = {b"<!doctype": "a web page", b"<html": "a web page", b"<?xml": "an XML file"}
+TOLD = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # by a spreadsheet
 COMMA = re.compile(r"[-+]?\d+,\d+")
 POINT = re.compile(r"[-+]?\d*\.\d+")
 
@@ -44,6 +48,7 @@ class Dialect(NamedTuple):
     encoding: str
     codes: tuple[str, ...]  # columns whose digits begin with 0: texts, not numbers
     notes: tuple[str, ...] = ()
+    skip: int = 0  # lines before that of the names
 
 
 def open_bytes(path):
@@ -66,6 +71,10 @@ def refuse_binary(head, path):
     for magic, what in KINDS.items():
         if head.startswith(magic):
             raise TableError(f"{path} is {what}.")
+    first = head[:200].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    for magic, what in MARKUP.items():
+        if first.startswith(magic):
+            raise TableError(f"{path} is {what}, not a table of text.")
     strange = sum(b < 9 or 13 < b < 32 for b in head[:4096])
     if strange > 0.02 * min(len(head), 4096) or b"\0" in head:
         raise TableError(f"{path} is a binary file, not a table of text.")
@@ -101,20 +110,46 @@ def sniff(path, encoding=None) -> Dialect:
     if not text.strip():
         raise TableError(f"{path} is empty.")
     cut = len(head) == HEAD  # then the last line may be half a line
-    text = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n")
-    tried = {s: records_of(text, s, cut) for s in SEPARATORS}
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    skip, said = preamble(text)
+    text = "\n".join(text.split("\n")[skip:]).lstrip("\n")
+    tried = {s: records_of(text, s, cut) for s in said or SEPARATORS}
     separator = max(tried, key=lambda s: evenness(tried[s]))
     records = tried[separator]
     notes = []
+    if skip and not said:
+        lines = "1 line" if skip == 1 else f"{skip} lines"
+        notes.append(f"{lines} of comment at the beginning of {path} were left out.")
     if told not in ("utf-8", "utf-16"):
         notes.append(f"{path} is not UTF-8 text; it was read as {told}.")
     names = records[0]
     if len(names) > 1 and all(re.fullmatch(r"[-+\d.,]+", n.strip()) for n in names):
-        notes.append(f"The first line of {path} looks like values, not names.")
+        notes.append(
+            f"The first line of {path} looks like values, not names: put a line of "
+            "names before it, or it is no row of the table."
+        )
     return Dialect(
         tuple(names), separator, decimal_of(records, separator), told,
-        codes_of(records), tuple(notes),
+        codes_of(records), tuple(notes), skip,
     )  # fmt: skip
+
+
+def preamble(text) -> tuple[int, str]:
+    """How many lines come before the names, and the separator they tell, if any.
+
+    A last line of comment that is as wide as what follows holds the names.
+    """
+    lines = text.split("\n")
+    if told := TOLD.fullmatch(lines[0]):
+        return 1, told[1]
+    k = next((i for i, v in enumerate(lines) if v.strip() and v[0] != "#"), 0)
+    if k == 0 or not any(v.startswith("#") for v in lines[:k]):
+        return 0, ""
+    last = max(i for i, v in enumerate(lines[:k]) if v.startswith("#"))
+    widths = {s: [len(next(csv.reader([v], delimiter=s), [])) for v in
+                  (lines[last], lines[k])] for s in SEPARATORS}  # fmt: skip
+    named = any(a == b > 1 for a, b in widths.values())
+    return (last if named else k), ""
 
 
 def records_of(text, separator, cut) -> list[list[str]]:
@@ -166,13 +201,15 @@ def first_ragged(path, dialect) -> tuple[int, int] | None:
     told = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
     with open_bytes(path) as stream:
         text = io.TextIOWrapper(stream, encoding=told, errors="replace", newline="")
+        for _ in range(dialect.skip):
+            next(text)
         reader = csv.reader(text, delimiter=dialect.separator)
-        line = 1
+        line = 1 + dialect.skip
         try:
             for record in reader:
                 if record and len(record) != len(dialect.names):
                     return line, len(record)
-                line = reader.line_num + 1
+                line = reader.line_num + 1 + dialect.skip
         except csv.Error:
             return line, 0
     return None

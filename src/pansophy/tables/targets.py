@@ -71,7 +71,7 @@ def detect_task(y=None, name="y") -> Task:
     if values.is_text(kind):
         found = forms.find_number(pc.unique(column.drop_null()))
         if found is None or found.missing or found.form == "1.5":
-            return Task("classification", f"{name} holds text")
+            return Task("classification", f"{name} holds text{lists_in(column)}")
         column = pa.chunked_array([values.numbers(column, name, found.form)])
         return whole_or_not(column, found.why, name, floating=True)
     if t.is_boolean(kind):
@@ -83,6 +83,20 @@ def detect_task(y=None, name="y") -> Task:
     if not values.is_number(kind):
         raise TableError(f"Column {name!r} of type {kind} cannot be a target.")
     return whole_or_not(column, "numbers", name, floating=not t.is_integer(kind))
+
+
+def lists_in(column) -> str:
+    """What to ask for where texts look like lists of labels, such as 'a;b'."""
+    found = pc.unique(values.plain(column).drop_null())
+    for mark in ";|":
+        both = found.filter(pc.match_substring(found, mark))
+        parts = pc.unique(pc.list_flatten(pc.split_pattern(found, mark)))
+        if len(both) >= 2 and len(parts) < len(found):
+            return (
+                f", some of it lists such as {both[0].as_py()!r}; ask for "
+                "task='multilabel' if each is several labels"
+            )
+    return ""
 
 
 def is_list(kind) -> bool:
@@ -256,6 +270,11 @@ def numbers_target(column, name, task, why) -> Target:
         if not (t.is_boolean(column.type) or t.is_duration(column.type)):
             raise TableError(f"Column {name!r} holds {column.type}, not numbers.")
     y = values.numbers(column, name, form)
+    if len(y) and np.isnan(y).all():
+        raise TableError(
+            f"Column {name!r} holds no number up to {values.HUGE:g}; give it in larger "
+            "units."
+        )
     y = y[~np.isnan(y)]
     if len(y) == 0 or y.min() == y.max():
         raise TableError(f"Column {name!r} has one value; there is nothing to learn.")
@@ -310,5 +329,6 @@ def known_rows(table, target) -> np.ndarray:
         column = table.column(name)
         known &= pc.is_valid(column).to_numpy()
         if pa.types.is_floating(column.type):
-            known &= pc.fill_null(pc.is_finite(column), False).to_numpy()
+            fine = pc.less_equal(pc.abs(column), values.HUGE)
+            known &= pc.fill_null(fine, False).to_numpy()
     return known

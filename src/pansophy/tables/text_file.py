@@ -45,7 +45,7 @@ def options(dialect, types, columns=None):
 
 def read_options(dialect, block):
     encoding = "utf8" if dialect.encoding == "utf-8" else dialect.encoding
-    return csv.ReadOptions(encoding=encoding, block_size=block)
+    return csv.ReadOptions(encoding=encoding, block_size=block, skip_rows=dialect.skip)
 
 
 def read_text(path) -> tuple[pa.Table, tuple[str, ...]]:
@@ -105,14 +105,17 @@ def ragged(error, path, dialect) -> TableError:
     values = "value" if width == 1 else "values"
     said = f"{path} cannot be read as a table: line {line} has {width} {values}"
     named = "1 name" if names == 1 else f"{names} names"
-    return TableError(f"{said}, but the first line has {named} (separated by {mark}).")
+    first = f"line {dialect.skip + 1}" if dialect.skip else "the first line"
+    return TableError(f"{said}, but {first} has {named} (separated by {mark}).")
 
 
 def check_names(names, path):
     clean = [n.strip() for n in names]
     twice = [n for n in clean if n and clean.count(n) > 1]
     if twice:
-        raise TableError(f"The table has several columns named {twice[0]!r}.")
+        raise TableError(
+            f"The table has several columns named {twice[0]!r}; rename all but one."
+        )
 
 
 def text_blocks(path, columns=None):

@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 from . import forms
 
 YES = ("yes", "y", "true", "t", "on", "1", "1.0")
+HUGE = 1e150
 NO = ("no", "n", "false", "f", "off", "0", "0.0")
 
 
@@ -39,6 +40,7 @@ def plain(column):
 def numbers(column, name, form="", missing=()) -> np.ndarray:
     """A column as float64: dates and times in seconds, missing and infinite as NaN.
 
+    So are numbers beyond HUGE, whose squares no method can add up.
     Texts are read by `form` (see `forms`); the words in `missing` count as missing.
     """
     column = plain(column)
@@ -66,7 +68,7 @@ def numbers(column, name, form="", missing=()) -> np.ndarray:
     out = to_numpy(values)
     if per_second != 1:
         out /= per_second
-    out[~np.isfinite(out)] = np.nan
+    out[~(np.abs(out) <= HUGE)] = np.nan
     return out
 
 
@@ -93,13 +95,14 @@ def from_text(column, name, form, missing) -> np.ndarray:
         if forms.is_blank(bad):  # only now, as it costs a pass
             blank = pc.equal(pc.utf8_trim_whitespace(column), "")
             return from_text(pc.if_else(blank, None, column), name, form, missing)
+        like = f" written like {form}" if form not in ("", "1.5") else ""
         what = {
             forms.read_dates: f"dates ({form})",
             forms.read_clock: "times of the day",
-        }.get(read, "numbers")
+        }.get(read, f"numbers{like}")
         raise TableError(f"Column {name!r} should hold {what}, but has {bad!r}.")
     out = to_numpy(found.cast(pa.float64(), safe=False))
-    out[~np.isfinite(out)] = np.nan
+    out[~(np.abs(out) <= HUGE)] = np.nan
     return out
 
 

@@ -77,13 +77,12 @@ from ._layout import (
     WEIGHT,
 )
 from ._part import mark, part
-from ._scan import fill, mix, sort_few, try_bins, try_list
-from ._score import add, base, class_impurity, real_impurity
+from ._scan import draw_one, fill, mix, sort_few, try_bins, try_list
+from ._score import SAME, add, base, class_impurity, real_impurity
 from ._sets import try_set
 from ._share import share_parting, share_search
 
 DONE, FULL, WIDE = 0, 1, 2
-SAME = 1e-10  # gains closer than this share of the most that can be gained are equal
 
 
 @njit(**INNER)
@@ -102,7 +101,9 @@ def open_node(P, lists, t0, y, w, node, N, R, spare, medians, rare):
     else:
         rows, W = lists[0], r[WEIGHT]
         if spare is not None:  # the sums are not known
-            r[SUMS:], W = 0.0, 0.0
+            W = 0.0
+            for k in range(SUMS, r.size):
+                r[k] = 0.0
             if P.one:  # sums in registers: a call per row would cost ten times that
                 acc = 0.0
                 for i in range(start, stop):
@@ -178,14 +179,6 @@ def allowed(S, member, node, f):
         if S[node, GROUPS + k] & member[f, k]:
             return True
     return member.shape[1] == 0
-
-
-@njit(**INNER)
-def draw_one(key, perm, f, m):
-    """Put one of perm[f], ..., perm[m - 1] at place f, all alike."""
-    z = mix(key + np.uint64(f)) >> np.uint64(32)
-    j = f + np.int64((z * np.uint64(m - f)) >> np.uint64(32))
-    perm[f], perm[j] = perm[j], perm[f]
 
 
 @njit(**INNER)

@@ -28,12 +28,11 @@ from ._places import (
     try_places,
     try_random,
     try_two,
+    try_value,
     weigh,
 )
-from ._scan import mix
-from ._score import SLIVER
-
-SAME = 1e-10  # as in `_grow.py`
+from ._scan import draw_one, mix
+from ._score import SAME, SLIVER
 
 # finished nodes: whole numbers A[..., node] and reals Q[..., node]
 A_LEFT, A_RIGHT, A_FEATURE, A_START, A_STOP, A_MISSING, WHOLES = range(7)
@@ -41,16 +40,6 @@ Q_THRESHOLD, Q_IMPURITY, Q_WEIGHT, Q_SUM, REALS = range(5)
 
 # waiting nodes: stack[..., :]; PARENT is 2 parent + (1 if it is the right child)
 S_START, S_STOP, S_DEPTH, S_KEY, S_Z, S_H, S_PARENT, ENTRY = range(8)
-
-
-@njit(**INNER, forceinline=True)
-def draw_one(key, perm, moved, f, d):
-    """Put one of perm[f], ..., perm[d - 1] at place f, all alike."""
-    z = mix(key + np.uint64(f)) >> np.uint64(32)
-    j = f + np.int64((z * np.uint64(d - f)) >> np.uint64(32))
-    perm[f], perm[j] = perm[j], perm[f]
-    moved[f] = j
-    return perm[f]
 
 
 @njit(**INNER, forceinline=True)
@@ -73,13 +62,16 @@ def gather(P, y, w, z, h, rows, start, stop, line, mean):
 
 
 @njit(**INNER, forceinline=True)
-def part_rows(codes, f, code, missing_left, rows, start, stop, spare):
-    """Rows of up to a byte to the left, in order on both sides."""
-    i, j = start, 0
+def part_rows(codes, x, f, code, v, missing_left, rows, start, stop, spare):
+    """Rows of up to a byte, or a value v, to the left, in order on both sides."""
+    i, j, left = start, 0, 0
     for k in range(start, stop):
         r = rows[k]
-        b = np.int64(codes[f, r])
-        left = np.int64(b <= code) if b != NO_BYTE else missing_left
+        if x is not None:
+            left = np.int64(x[f, r] <= v) if x[f, r] == x[f, r] else missing_left
+        if codes is not None:
+            b = np.int64(codes[f, r])
+            left = np.int64(b <= code) if b != NO_BYTE else missing_left
         rows[i] = r
         spare[j] = r
         i += left
@@ -90,14 +82,19 @@ def part_rows(codes, f, code, missing_left, rows, start, stop, spare):
 
 
 @njit(**INNER, forceinline=True)
-def search(P, F, G, u, v, key, codes, edges, meta, rows, start, line, fs, m, top, full,
-           cells, flat, seen, near, keys, ranks, bins, room, lines, r, best,
+def search(P, F, G, u, v, key, codes, x, edges, meta, rows, start, line, fs, m, top,
+           full, cells, flat, seen, near, keys, ranks, bins, room, lines, r, best,
            choice, cut):  # fmt: skip
     """Try the m features fs on a node with whole sums u, v; the best gain so far."""
     for i in range(m):
         f = fs[i]
         if top >= full:  # nothing left to gain
             break
+        if x is not None:
+            top = try_value(G, x, f, meta[f, MISSING], rows, start, line, key ^ f,
+                            near, top, choice, cut)  # fmt: skip
+        if codes is None:
+            continue
         if near is not None:
             top = try_random(G, edges, codes, f, rows, start, line, key ^ f, near, top,
                              choice, cut)  # fmt: skip
@@ -122,7 +119,8 @@ def search(P, F, G, u, v, key, codes, edges, meta, rows, start, line, fs, m, top
 def draw_some(key, perm, moved, marks, fs, tried, count, d):
     """Draw `count` more features; these in ascending order into fs."""
     for i in range(tried, tried + count):
-        f = draw_one(key, perm, moved, i, d)
+        moved[i] = draw_one(key, perm, i, d)
+        f = perm[i]
         marks[f >> 6] |= np.uint64(1) << np.uint64(f & 63)
     m = 0
     for k in range(marks.size):
@@ -143,11 +141,13 @@ def push(stack, at, start, stop, depth, key, u, v, parent):
 
 
 @njit(**LOOP)
-def grow_lean(P, F, rows, codes, edges, meta, y, w, first, stack, marks, near, A, Q):
+def grow_lean(P, F, rows, codes, x, edges, meta, y, w, first, stack, marks, near, A,
+              Q):  # fmt: skip
     """The nodes of a tree into A and Q; returns how many there are.
 
     `first` are the key and the whole sums of the root. `near` is scratch of random
-    thresholds and else None, so that either way of searching is compiled alone.
+    thresholds and else None; of bytes and values one is None: so each way of searching
+    is compiled alone.
     """
     d, z, h, line, spare = P.d, F.z, F.h, F.line, F.spare[0].view(np.uint32)
     cells, room = np.zeros((256, 2), np.int64), np.zeros((4, 256))
@@ -190,16 +190,16 @@ def grow_lean(P, F, rows, codes, edges, meta, y, w, first, stack, marks, near, A
             count = 1 if tried else P.max_features
             draw_some(np.uint64(key), perm, moved, marks, fs, tried, count, d)
             tried += count
-            top = search(P, F, G, u, v, key, codes, edges, meta, rows, start, line, fs,
-                         count, top, full, cells, flat, seen, near, keys, ranks, bins,
-                         room, lines, r, best, choice, cut)  # fmt: skip
+            top = search(P, F, G, u, v, key, codes, x, edges, meta, rows, start, line,
+                         fs, count, top, full, cells, flat, seen, near, keys, ranks,
+                         bins, room, lines, r, best, choice, cut)  # fmt: skip
         for i in range(tried - 1, -1, -1):
             perm[i], perm[moved[i]] = perm[moved[i]], perm[i]
         f = choice[C_FEATURE]
         if f < 0 or top < P.min_gain:
             continue
-        at = part_rows(codes, f, choice[C_CODE], choice[C_MISSING], rows, start, stop,
-                       spare)  # fmt: skip
+        at = part_rows(codes, x, f, choice[C_CODE], cut[0], choice[C_MISSING], rows,
+                       start, stop, spare)  # fmt: skip
         A[A_FEATURE, node], A[A_MISSING, node] = f, choice[C_MISSING]
         Q[Q_THRESHOLD, node] = cut[0]
         a, b, k0, k1 = choice[C_Z], choice[C_H], mix(key), mix(key + 1)

@@ -17,12 +17,14 @@ are laid side by side first, feature by feature, where a lane has a fixed place.
 import numpy as np
 from numba import njit
 
+from ._layout import INNER, LOOP
+
 LANES = 8
 WORDS = 4
 SHALLOW = 12  # depth up to which asking whether all rows have arrived does not pay
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def places(feature, size, child, place, stack):
     """Where the nodes of one tree go: pairs of siblings, the larger branch first.
 
@@ -51,21 +53,20 @@ def places(feature, size, child, place, stack):
         top += 2
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def layout(feature, threshold, missing, pick, start, table, real, depth):
+@njit(**LOOP)
+def layout(feature, threshold, missing, pick, start, table, real, depth, size, child,
+           place, stack, level):  # fmt: skip
     """Fill the table from trees whose nodes come level by level.
 
     depth[t] receives the depth of the tree and how many steps all rows take together:
-    the depth of a shallow tree, the mean depth of a leaf in a deep one.
+    the depth of a shallow tree, the mean depth of a leaf in a deep one. The rest is
+    scratch, one place longer than the largest tree.
     """
-    inner = leaf = most = 0
-    for t in range(start.size - 1):
-        most = max(most, start[t + 1] - start[t])
-    size, child, place, stack = np.empty((4, most + 1), np.int64)
-    level = np.zeros(most, np.int64)
+    inner = leaf = 0
     for t in range(start.size - 1):
         a, n, total = start[t], start[t + 1] - start[t], 0
         places(feature[a : a + n], size, child, place, stack)
+        level[0] = 0
         for v in range(n):
             p = a + place[v]
             if child[v] == 0:
@@ -81,12 +82,12 @@ def layout(feature, threshold, missing, pick, start, table, real, depth):
                 table[p, 3] += 2 * (1 + pick[inner])
             level[c] = level[c + 1] = level[v] + 1
             inner += 1
-        depth[t] = level[n - 1]
+        depth[t, 0] = depth[t, 1] = level[n - 1]
         if depth[t, 0] > SHALLOW:
             depth[t, 1] = total // ((n + 1) // 2)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def gather(X, a, b, x):
     """Rows a .. b of X side by side in groups of LANES; whether a value is missing."""
     d, odd = X.shape[1], False
@@ -101,14 +102,14 @@ def gather(X, a, b, x):
     return odd
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(**INNER, forceinline=True)
 def step(W, V, x, k, n):
     """The place of the child that lane k goes to; a leaf's is its own."""
     more = x[np.uint64(W[n]) + k] > V[n + np.uint64(1)]
     return np.uint64(W[n + np.uint64(2)] + np.uint32(WORDS if more else 0))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def down(W, V, x, depth, to):
     """Leaves of one group of rows in one tree, into `to`: their numbers."""
     k0, k1, k2, k3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
@@ -133,7 +134,7 @@ def down(W, V, x, depth, to):
     to[4], to[5], to[6], to[7] = W[e + k3], W[f + k3], W[g + k3], W[h + k3]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**INNER)
 def down_any(W, V, sets, x, to):
     """The same where values may be missing or splits go by sets, one row at a time."""
     for k in range(LANES):
@@ -156,17 +157,17 @@ def down_any(W, V, sets, x, to):
         to[k] = W[n + 3]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def walk(X, i0, i1, block, W, V, sets, start, depth, t0, t1, column, value, out, leaf):
+@njit(**LOOP)
+def walk(X, i0, i1, block, W, V, sets, start, depth, t0, t1, column, value, out, leaf,
+         x, to):  # fmt: skip
     """Rows i0 .. i1 through trees t0 .. t1, a block of rows at a time.
 
     Adds the leaves' values to `out` (n, K): all of them, or, where `column` is given,
     the only one into the tree's own column. Where `leaf` (n, trees) is given, the
-    leaves' numbers are written there instead.
+    leaves' numbers are written there instead. x and `to` are scratch: a block of rows,
+    whose number LANES divides, and where LANES rows are.
     """
     d, K = X.shape[1], out.shape[1]
-    x = np.empty(((block + LANES - 1) // LANES) * LANES * d, np.float32)
-    to = np.empty(LANES, np.uint32)
     for a in range(i0, i1, block):
         b = min(a + block, i1)
         odd = gather(X, a, b, x) or sets.shape[0] > 0
@@ -195,7 +196,7 @@ def walk(X, i0, i1, block, W, V, sets, start, depth, t0, t1, column, value, out,
                             out[g + k, j] += value[to[k], j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def breadth_first(left, right, order):
     """Numbers of the nodes level by level, the two children of a node in a row."""
     order[0], m = 0, 1
@@ -206,7 +207,7 @@ def breadth_first(left, right, order):
             m += 2
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def preorder(feature, start, number):
     """Number of every node, within its tree, in the order root, left, right branch."""
     for t in range(start.size - 1):
@@ -228,7 +229,7 @@ def preorder(feature, start, number):
                 number[a + child[v] + 1] = left + size[child[v]]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def means(child, weight, count, value, impurity, outputs):
     """Fill in inner nodes from their children, where the impurity is a variance."""
     for v in range(child.size - 1, -1, -1):

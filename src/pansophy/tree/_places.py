@@ -265,6 +265,58 @@ def try_random(G, edges, codes, f, rows, start, line, key, near, top, choice, cu
 
 
 @njit(**INNER, forceinline=True)
+def span(x, f, missing, rows, start, n, near):
+    """Values of a column side by side, the least and the greatest, and those missing.
+
+    Four at a time: one after the other each comparison would wait for the one before.
+    """
+    big, m = np.float32(np.inf), 0
+    a = b = c = d = big
+    s = t = u = v = -big
+    for i in range(n):
+        near[i] = x[f, rows[start + i]]
+    if missing:
+        for i in range(n):
+            y = near[i]
+            m += y != y
+            a, s = (y if y < a else a), (y if y > s else s)
+        return a, s, m
+    for i in range(n, 4 * ((n + 3) // 4)):
+        near[i] = near[0]
+    for i in range(0, n, 4):
+        a, s = min(a, near[i]), max(s, near[i])
+        b, t = min(b, near[i + 1]), max(t, near[i + 1])
+        c, u = min(c, near[i + 2]), max(u, near[i + 2])
+        d, v = min(d, near[i + 3]), max(v, near[i + 3])
+    return min(min(a, b), min(c, d)), max(max(s, t), max(u, v)), 0
+
+
+@njit(**INNER, forceinline=True)
+def try_value(G, x, f, missing, rows, start, line, key, near, top, choice, cut):
+    """The same of values as they are; the best gain so far."""
+    low, high, m = span(x, f, missing, rows, start, G.n, near)
+    if m == G.n or (low == high and m == 0):
+        return top
+    v, key = between(key, np.float64(low), np.float64(high))
+    side, u, h = np.int64(key & np.uint64(1)) if m else 0, 0, 0
+    for i in range(G.n):
+        goes = near[i] <= v
+        u += line[0, start + i] if goes else 0
+        h += line[1, start + i] if goes else 0
+    if side:
+        for i in range(G.n):
+            goes = near[i] != near[i]
+            u += line[0, start + i] if goes else 0
+            h += line[1, start + i] if goes else 0
+    gain = gain_at(G, u, h)
+    if not gain > top + G.tol:
+        return top
+    take(choice, f, 0, side if m else UNASKED, u, h)
+    cut[0] = v
+    return gain
+
+
+@njit(**INNER, forceinline=True)
 def try_many(P, F, G, meta, edges, codes, f, rows, start, stop, line, cells, flat, top,
              choice, cut, r, best, room):  # fmt: skip
     """All bins of a column of a node of many rows; the best gain so far."""

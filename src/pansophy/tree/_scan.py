@@ -45,6 +45,15 @@ def between(key, a, b):
 
 
 @njit(**INNER, forceinline=True)
+def draw_one(key, perm, f, m):
+    """Put one of perm[f], ..., perm[m - 1] at place f, all alike; from which place."""
+    z = mix(key + np.uint64(f)) >> np.uint64(32)
+    j = f + np.int64((z * np.uint64(m - f)) >> np.uint64(32))
+    perm[f], perm[j] = perm[j], perm[f]
+    return j
+
+
+@njit(**INNER, forceinline=True)
 def fits(P, sign, R, u, wl):
     """Whether a split keeps the least leaf weight and the monotone constraint."""
     W = R[WEIGHT]

@@ -30,6 +30,7 @@ from ._layout import (
 )
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}
+SAME = 1e-10  # gains closer than this share of the most that can be gained are equal
 SLIVER = 1e-12  # least share of the weight that a denominator may hold, and least
 # share of the target that a side may have for a Poisson mean above zero
 

@@ -22,7 +22,8 @@ from .columns import columns
 from .criteria import Criterion
 from .export import export_text
 from .grow import DEEP, Limits, grow
-from .inputs import Inputs, shape_of
+from .inputs import Inputs, narrowing, shape_of
+from .lean import needs_order
 from .splits import splits_of
 from .structure import Tree
 
@@ -147,7 +148,7 @@ def rows_of(model, X):
     if not model.inputs_.plain:
         validate_data(model, X, reset=False, skip_check_array=True)
         return model.inputs_.encode(X)
-    with np.errstate(over="ignore"):  # too large for float32: the check says so
+    with narrowing():
         X = model._ready(X, **CHECKS)
     return X.tocsr() if sp.issparse(X) else X
 
@@ -181,7 +182,7 @@ def begin(model, X, y, y_kind, weigh=None):
     plain = categorical is None and directional is None
     X = in_memory(X, tables=not plain)
     if plain:
-        with np.errstate(over="ignore"):  # too large for float32: the check says so
+        with narrowing():
             X, y, _ = model._begin(X, y, y_kind=y_kind, **CHECKS)
         model.inputs_ = Inputs(np.zeros(X.shape[1], np.int8))
         return X, y
@@ -211,11 +212,17 @@ def fit_tree(model, X, y, w, criterion: Criterion, signs=None) -> Tree:
     ordered = criterion.kind == ABSOLUTE
     check_forms(model, forms, ordered, signs)
     total = float(n if w is None else w.sum())
-    whole = model.max_features_ >= d and criterion.sums == 1
-    forms = forms if forms.any() else None
-    how = {"as_bytes": not ordered, "forms": forms, "wide": whole}
-    table = columns(X, w, model.max_bins, **how)
     limits = limits_of(model, n, total, signs)
+    whole = model.max_features_ >= d and criterion.sums == 1 and not limits.random
+    table = columns(
+        X,
+        w,
+        model.max_bins,
+        as_bytes=not ordered,
+        forms=forms if forms.any() else None,
+        wide=whole,
+        ordered=needs_order(criterion, limits, forms, n),
+    )
     seed = int(rng_from(model.random_state).integers(0, 2**62))
     tree = grow(table, criterion.columns(y), w, criterion, limits, seed)
     return prune.cut(tree, model.ccp_alpha) if model.ccp_alpha > 0 else tree

@@ -15,6 +15,8 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from .abstract import CHECKS, in_memory, rows_of
+from .inputs import narrowing
+from .multiway import binary
 from .roles import smooth
 from .structure import Tree
 
@@ -30,6 +32,7 @@ class Additive(NamedTuple):
     answer: Callable  # the model's own f(X): (n, outputs)
     names: list | None = None  # of the outputs
     counted: bool = False  # whether rows, not their weights, measure nodes
+    scale: str = ""  # what is added up, if not the predictions
 
 
 def trees_of(model) -> Additive:
@@ -76,17 +79,22 @@ def dense_rows(model, X):
     """X as the trees of a model see it."""
     X = rows_of(model, X)
     X = X.toarray() if sp.issparse(X) else X
-    if getattr(model, "missing", "default") == "both" and np.isnan(X).any():
+    return whole(X) if getattr(model, "missing", "default") == "both" else X
+
+
+def whole(X):
+    """X, refused if rows would be shared out between leaves."""
+    if np.isnan(X).any():
         raise ValueError(
-            "missing values that go down both branches (missing='both') are shared "
-            "out between leaves, and have no SHAP values here."
+            "missing values that go down all branches (as with missing='both') are "
+            "shared out between leaves, and have no SHAP values here."
         )
     return X
 
 
 def plain_rows(model, X):
     """The same for an ensemble whose members all see numbers."""
-    with np.errstate(over="ignore"):  # too large for float32: the check says so
+    with narrowing():
         X = model._ready(in_memory(X), **CHECKS)
     return X.toarray() if sp.issparse(X) else X
 
@@ -103,6 +111,14 @@ def of_tree(model) -> Additive:
         lambda X: answers(model, X),
         names,
     )
+
+
+def of_multiway(model, rows) -> Additive:
+    """A tree of many branches a node, over rows(X)."""
+    tree = binary(model.tree_)
+    value, names = tree.value[:, 0], list(model.classes_)
+    offset = np.zeros(len(names))
+    return Additive([tree], [value], [0], offset, rows, model.predict_proba, names)
 
 
 def of_forest(model) -> Additive:

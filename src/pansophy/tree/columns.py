@@ -30,14 +30,17 @@ class Columns(NamedTuple):
     meta: np.ndarray  # (d, META) see `_layout.py`
 
 
-def columns(X, w=None, max_bins=None, as_bytes=True, forms=None, wide=False) -> Columns:
+def columns(
+    X, w=None, max_bins=None, as_bytes=True, forms=None, wide=False, ordered=True
+) -> Columns:
     """Sort every column once and choose its view.
 
     X is float32 with NaN for missing values, dense or sparse (spread out by blocks of
     columns). `w` are the weights that bins divide evenly. `forms` says by column how
     it is split (see `_layout.py`); one that is not ORDERED holds codes from 0 to 254,
     which are its bytes. `wide` puts the bytes of 8 columns side by side, for trees
-    that look at all features of a node.
+    that look at all features of a node. Random thresholds need no order: without
+    `ordered` a column that is not cut into bins is kept as it is.
     """
     n, d = X.shape
     forms = np.zeros(d, np.int64) if forms is None else forms
@@ -45,7 +48,8 @@ def columns(X, w=None, max_bins=None, as_bytes=True, forms=None, wide=False) -> 
     w = np.empty(0) if w is None else w
     all_bytes = as_bytes and max_bins
     listed = (0 if all_bytes else d, n)
-    x, order = np.empty(listed, np.float32), np.empty(listed, np.int32)
+    x = np.empty(listed, np.float32)
+    order = np.empty(listed if ordered else (0, n), np.int32)
     codes = blank(d, n, wide) if all_bytes else np.empty((0, n, 1), np.uint8)
     width = codes.shape[2]
 
@@ -57,9 +61,14 @@ def columns(X, w=None, max_bins=None, as_bytes=True, forms=None, wide=False) -> 
         found = []
         for f, column in enumerate(part, f0):
             view = codes[f // width, :, f % width] if all_bytes else None
-            rows, *about = survey(column, forms[f], w, max_bins, as_bytes, view)
+            if ordered or max_bins or forms[f]:
+                rows, *about = survey(column, forms[f], w, max_bins, as_bytes, view)
+            else:
+                rows, about = None, [bool(np.isnan(column).any()), True, None]
             if about[-1] is None:
-                x[f], order[f] = column, rows
+                x[f] = column
+                if rows is not None:
+                    order[f] = rows
             found.append(about)
         return found
 
@@ -116,7 +125,7 @@ def assemble(x, order, codes, found, forms, wide) -> Columns:
     meta[listed, SLOT] = np.arange(len(listed))
     filled = codes is not None
     if packed and not filled:
-        x, order = x[listed], order[listed]
+        x, order = x[listed], order[listed] if len(order) else order
     if codes is None:
         codes = blank(len(packed), x.shape[1], wide)
     edges, width = np.empty((len(packed), 2, 256), np.float32), codes.shape[2]

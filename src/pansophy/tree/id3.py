@@ -29,6 +29,7 @@ from ..core import arrays
 from ..core.rows import is_dataset
 from ..params import Count, NonNegative, Rule, number
 from . import multiway
+from .additive import of_multiway, whole
 from .inputs import Inputs
 
 TwoOrMore = Annotated[int, number("a whole number of at least 2", 2, whole=True)]
@@ -235,6 +236,10 @@ class ID3Classifier(Classifier, AbstractMultiwayTree):
         nodes = self.apply(X)
         return self.tree_.value[:, 0][nodes]
 
+    def _additive(self):
+        """The model as a tree of two branches a node, for explanations."""
+        return of_multiway(self, self._codes)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
@@ -319,3 +324,7 @@ class C45Classifier(Classifier, AbstractMultiwayTree):
         """Class shares at the leaves that a row reaches, by its part in each."""
         codes = self._codes(X)
         return self.tree_.spread(codes)
+
+    def _additive(self):
+        """The model as a tree of two branches a node, for explanations."""
+        return of_multiway(self, lambda X: whole(self._codes(X)))

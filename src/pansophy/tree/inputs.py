@@ -41,6 +41,11 @@ GRID = 1 << 20  # places on the circle that are told apart
 FLOAT32 = {"dtype": np.float32, "ensure_all_finite": "allow-nan"}
 
 
+def narrowing():
+    """No warnings as X becomes float32: the check after it names what is too large."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
 class Levels(NamedTuple):
     """A categorical column: its levels in ascending order and their codes."""
 
@@ -135,7 +140,7 @@ class Inputs(NamedTuple):
     def encode(self, X):
         """X as float32 (n, d), levels and angles as codes."""
         if self.plain:
-            with np.errstate(over="ignore"):  # too large for float32: the check says so
+            with narrowing():
                 return check_array(X, accept_sparse=True, **FLOAT32)
         read, d = reader(X), len(self.forms)
         out = np.empty((np.shape(X)[0], d), np.float32)
@@ -143,7 +148,7 @@ class Inputs(NamedTuple):
             if table is not None:
                 out[:, f] = table.encode(read(f))
                 continue
-            with np.errstate(over="ignore"):
+            with narrowing():
                 out[:, f] = as_numbers(read(f), f)
             if np.isinf(out[:, f]).any():
                 raise ValueError(

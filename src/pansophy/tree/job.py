@@ -205,9 +205,9 @@ class Job:
             front.pool[at] = pool[part.N[i, lay.HIST]]
             part.N[i, lay.HIST] = at
         plan = self.plan._replace(defer=False, wide=2**62)
-        # sides of its own: neighbouring rows may be in another thread's hands
-        table = self.table._replace(side=np.empty(len(self.table.side), np.uint8))
-        F = self.fixed
+        table, F = self.table, self.fixed
+        if table.side is not None:  # its own: others may have rows next to these
+            table = table._replace(side=np.empty(len(table.side), np.uint8))
         if F is not None:
             F = F._replace(goes=np.empty(256, np.uint8), head=np.zeros(4, np.int64))
         return self.work(plan, table, F, part, front, [self.room(most)])

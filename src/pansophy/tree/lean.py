@@ -6,6 +6,7 @@ import numpy as np
 
 from . import _layout as lay
 from . import _lean as loops
+from .plan import is_one
 from .structure import Tree, missing_sides
 
 
@@ -24,16 +25,24 @@ class Lean(NamedTuple):
         return self.A[loops.A_STOP].copy()
 
 
-def is_lean(plan, columns, limits, many) -> bool:
-    """Whether a tree can be grown here, and other threads would be of no use to it.
-
-    Splits must be by threshold, and free of constraints.
-    """
-    alone = many or plan.random or plan.max_features < plan.d
-    plain = plan.kind == lay.SQUARE and not plan.best_first and limits.groups is None
+def is_plain(kind, limits, forms) -> bool:
+    """Whether splits are by threshold, free of constraints, and judged by squares."""
     signs = limits.signs is not None and np.any(limits.signs)
-    special = signs or columns.meta[:, lay.FORM].any()
-    return bool(alone and plain and not special and columns.codes.shape[2] == 1)
+    free = not limits.max_leaves and limits.groups is None and not signs
+    return bool(kind == lay.SQUARE and free and not np.any(forms))
+
+
+def is_lean(plan, columns, limits, many) -> bool:
+    """Whether a tree can be grown here, and other threads would be of no use to it."""
+    alone = many or plan.random or plan.max_features < plan.d
+    plain = is_plain(plan.kind, limits, columns.meta[:, lay.FORM])
+    return bool(alone and plain and columns.codes.shape[2] == 1)
+
+
+def needs_order(criterion, limits, forms, n) -> bool:
+    """Whether columns of many values must be sorted: not for random thresholds here."""
+    plain = is_plain(criterion.kind, limits, forms) and is_one(criterion, n)
+    return not (limits.random and plain)
 
 
 def grow(plan, table, fixed, seed) -> Lean:
@@ -43,10 +52,13 @@ def grow(plan, table, fixed, seed) -> Lean:
     Q = np.empty((loops.REALS, 2 * n))
     stack = np.empty((n + 1, loops.ENTRY), np.int64)
     marks = np.zeros(-(-plan.d // 64), np.uint64)
-    near = fixed.spare[1].view(np.uint8) if plan.random else None
-    codes = table.codes.reshape(table.codes.shape[:2])
+    if len(table.x):  # random thresholds between values, which need no order
+        codes, x, near = None, table.x, np.empty(n + 3, np.float32)
+    else:
+        codes, x = table.codes.reshape(table.codes.shape[:2]), None
+        near = fixed.spare[1].view(np.uint8) if plan.random else None
     m = loops.grow_lean(
-        plan, fixed, rows, codes, table.edges, table.meta, table.y, table.w,
+        plan, fixed, rows, codes, x, table.edges, table.meta, table.y, table.w,
         (seed, fixed.sum_z, fixed.sum_h), stack, marks, near, A, Q
     )  # fmt: skip
     nodes = Lean(A[:, :m], Q[:, :m])

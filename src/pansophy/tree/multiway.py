@@ -39,6 +39,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from .criteria import entropy
+from .structure import Tree
 
 LEAF = -1
 
@@ -155,6 +156,43 @@ def grow(X, n_levels, y, w, K, **limits) -> MultiwayTree:
     options = {**defaults, **limits}
     nodes, threshold, counts = loops.grow(columns, k, y, w, K, *options.values())
     return MultiwayTree(nodes, threshold[:, 0], counts, len(k))
+
+
+def binary(tree: MultiwayTree) -> Tree:
+    """The same answers by two branches a node: one level, or the others.
+
+    The last of the others is a leaf of no weight, for levels that a node never saw: it
+    answers as the node does. Missing values go there too.
+    """
+    inner = np.flatnonzero(~tree.is_leaf)
+    by_level = np.isnan(tree.threshold[inner])
+    m = 1 + 2 * int(np.where(by_level, tree.nodes[inner, 5], 1).sum())
+    left, right, feature = np.full(m, LEAF), np.full(m, LEAF), np.full(m, -2)
+    threshold, sets = np.full(m, -2.0), np.zeros((m, 4), np.uint64)
+    source, weight = np.zeros(m, np.int64), np.zeros(m)
+    W, place, used = tree.weighted_n_node_samples, {0: 0}, 1
+    weight[0] = W[0]
+    for v, levels in zip(inner.tolist(), by_level):
+        kids, at = tree.children(v).tolist(), place[v]
+        for c in kids if levels else kids[:1]:
+            place[c], rest = used, weight[at] - W[c]
+            left[at], right[at], feature[at] = used, used + 1, tree.feature[v]
+            source[used], weight[used] = c, W[c]
+            source[used + 1], weight[used + 1] = v, rest
+            code = int(tree.level[c])
+            if levels:
+                threshold[at] = np.nan
+                sets[at, code >> 6] = np.uint64(1) << np.uint64(code & 63)
+            else:
+                threshold[at], place[kids[1]] = tree.threshold[v], used + 1
+                source[used + 1], weight[used + 1] = kids[1], W[kids[1]]
+            at, used = used + 1, used + 2
+        if levels:
+            weight[at] = 0.0
+    return Tree(
+        left, right, feature, threshold, tree.impurity[source], np.rint(weight),
+        weight, tree.value[source], np.zeros(m, np.uint8), tree.n_features, sets,
+    )  # fmt: skip
 
 
 def without(tree: MultiwayTree, cut) -> MultiwayTree:

@@ -86,9 +86,9 @@ class Forest(Arrays):
         missing = np.unpackbits(self.missing, count=inner)
         by_set = np.isnan(self.threshold)
         pick = np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int64)
-        loops.layout(
-            self.feature, self.threshold, missing, pick, self.start, W, V, depth
-        )
+        scratch = np.empty((5, int(np.diff(self.start).max(initial=0)) + 1), np.int64)
+        given = self.feature, self.threshold, missing, pick, self.start
+        loops.layout(*given, W, V, depth, *scratch)
         sets = np.empty((0, 4), np.uint64) if self.sets is None else self.sets
         return Table(W.ravel(), V.ravel(), sets, self.start, depth)
 
@@ -151,9 +151,13 @@ class Forest(Arrays):
         block = max(64, min(8192, (NEAR if near else FAR) // width)) // 8 * 8
         steps = max(1.0, float(table.depth[start:stop, 1].sum()))
         task = max(block, int(TASK / steps) // block * block)
-        call = lambda i: loops.walk(
-            X, i, min(i + task, n), block, *table, start, stop, column, value, out, leaf
-        )
+        some = (*table, start, stop, column, value, out, leaf)
+
+        def call(i):
+            x = np.empty(block * X.shape[1], np.float32)
+            to = np.empty(loops.LANES, np.uint32)
+            loops.walk(X, i, min(i + task, n), block, *some, x, to)
+
         for _ in threads.run((lambda i=i: call(i)) for i in range(0, n, task)):
             pass
 

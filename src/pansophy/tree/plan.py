@@ -52,16 +52,16 @@ class Plan(NamedTuple):
 class Table(NamedTuple):
     """What the loops see of the data; `lists` and `side` are worked on."""
 
-    x: np.ndarray  # (lists, n) float32
+    x: np.ndarray | None  # (lists, n) float32
     codes: np.ndarray  # (tiles, n, width) uint8
     edges: np.ndarray
     meta: np.ndarray  # (d, META)
     y: np.ndarray  # (n, m) targets, or class numbers through all outputs
-    z: np.ndarray  # (n,) weight times target, where one sum is enough
-    bits: np.ndarray  # (n,) the same as bytes, for two classes of weight 1
+    z: np.ndarray | None  # (n,) weight times target, where one sum is enough
+    bits: np.ndarray | None  # (n,) the same as bytes, for two classes of weight 1
     w: np.ndarray  # (n,) weights, or none
     lists: np.ndarray  # rows: as they come, by column, by target; ranks of targets
-    side: np.ndarray  # (n,) 1: goes left
+    side: np.ndarray | None  # (n,) 1: goes left
     member: np.ndarray  # (d, words) uint64: the groups of a feature, by bit
     t0: int  # the first list by target
 
@@ -188,11 +188,16 @@ def members(groups, d):
     return np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
 
 
+def is_one(criterion, n) -> bool:
+    """Whether one sum, in whole numbers, is all that growth over n rows needs."""
+    one = criterion.sums == 1 and criterion.classes != (1,) and n < MANY
+    return one and criterion.kind in (lay.SQUARE, lay.NEWTON)
+
+
 def is_whole(columns, criterion, n) -> bool:
-    """Whether growth can count in whole numbers: one sum, and bytes only."""
-    kinds = (lay.SQUARE, lay.NEWTON)
-    one = criterion.sums == 1 and criterion.kind in kinds and criterion.classes != (1,)
-    return one and len(columns.codes) > 0 and not len(columns.order) and n < MANY
+    """Whether growth can count in whole numbers: one sum, one view, nothing sorted."""
+    mixed = len(columns.codes) > 0 and len(columns.x) > 0
+    return is_one(criterion, n) and not mixed and not len(columns.order)
 
 
 def sizes(table, kind):
@@ -252,7 +257,7 @@ def fixed_of(table, plan, size, mass, keep) -> Fixed:
     if keep.get("sizes") != (n, m, weighted):
         keep["sizes"] = n, m, weighted
         # as many as give every thread a few pieces of a large node's histograms
-        parts = min(-(-PIECES * threads.free() // tiles), m // share.BLOCK)
+        parts = min(-(-PIECES * threads.free() // max(tiles, 1)), m // share.BLOCK)
         parts = parts if threads.free() > 1 and width == lay.LANES else 0
         keep["parts"] = np.empty((tiles, parts, width, 256, 2), np.int64)
         keep["rows"] = np.empty(n, np.int64), np.empty(n * weighted, np.int64)

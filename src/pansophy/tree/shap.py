@@ -121,12 +121,14 @@ def shap_values(
     """Exact SHAP values of a tree, a forest or a booster.
 
     They share out the probability of each class for classifying trees and forests, the
-    raw score for boosters, and the predicted number for regressors.
+    raw score for boosters, the predicted number for regressors, and the mean number of
+    cuts that isolate a row for isolation forests.
 
     Parameters
     ----------
     model : fitted estimator
-        A decision tree, a forest, a bag of trees or a booster of pansophy.
+        A decision tree (ID3 and C4.5 too), a forest, a bag of trees, a booster or an
+        isolation forest of pansophy.
     X : array or data frame of shape (n, d)
     background : array or data frame of shape (m, d), default=None
         Rows that stand in for features left out. None lets the rows of training in
@@ -169,7 +171,7 @@ def shap_values(
         pairs = None if pairs is None else pairs[..., 0]
     names = getattr(model, "feature_names_in_", None)
     names = [f"x{j}" for j in range(rows.shape[1])] if names is None else list(names)
-    return Explanation(values, base, X, names, parts.names, pairs)
+    return Explanation(values, base, X, names, parts.names, pairs, parts.scale)
 
 
 def explain(parts: Additive, X, Z=None, interactions=False):

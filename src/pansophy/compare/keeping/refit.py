@@ -1,0 +1,177 @@
+"""The winner of a comparison on a sample, fitted on all rows of a larger table.
+
+Preparation is learned on the sample. Then the table passes by once: each batch is
+prepared and appended to a temporary Parquet file of plain numbers, which the estimator
+reads block by block (`core.rows`); in memory at any time are a few batches, y and the
+weights. Whether an estimator can read a file is tried out on a few rows; one that
+cannot keeps the fit on the sample, and the facts of the model say so.
+
+Categories of many levels are coded by means learned on the sample. Its rows meet their
+own answer in those means, which is why they are cross-fitted elsewhere; among all the
+rows of a table that is larger than its sample they weigh little.
+"""
+
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from sklearn.base import clone
+
+from ...tables import batches, known_rows
+from ..data import with_no_labels
+from ..methods.pipelines import pipeline
+from .model import TableModel, dressed, fit_winner, setting_of
+
+TRIED = 400  # rows on which an estimator shows whether it reads files
+
+
+def refit(method, source, comparison, *, batch=2**16, folder=None) -> TableModel:
+    """Fit the method of a comparison on every row of `source`.
+
+    Parameters
+    ----------
+    method : Method
+        As in `comparison.trial(name).method`.
+    source : path or table
+        The table that `comparison.data` is a sample of.
+    comparison : Comparison
+    batch : int
+        Rows read at a time.
+    folder : path or None
+        Where the temporary file goes; needs 8 bytes a row and prepared column.
+    """
+    data, schema = comparison.data, comparison.schema
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory(dir=folder) as place:
+        warnings.simplefilter("ignore")
+        model: Any = None
+        said = why = ""
+        for form, how in forms(method):
+            model, why = ready(form, comparison, Path(place) / "few.parquet")
+            said = how
+            if not why:
+                break
+        if why:
+            return on_sample(method, comparison, why)
+        file = Path(place) / "rows.parquet"
+        prepare, estimator = model.named_steps.values()
+        y, w, left = spooled(source, schema, prepare, file, batch)
+        extra = {} if w is None else {"sample_weight": w}
+        forget_names(estimator.fit(str(file), y, **extra))
+    facts = {"fitted_on": len(y), "refit": f"on all rows, read from disk{said}"}
+    if left:
+        facts["left_out"] = f"{left} rows without a known {schema.target!r}"
+    return dressed(method, model, data, comparison, **facts)
+
+
+def forms(method):
+    """The method as it is, and with its categories encoded if it takes them raw."""
+    yield method, ""
+    if method.native:
+        encoded = ", with categories encoded and gaps filled beforehand"
+        yield method._replace(native=False), encoded
+
+
+def ready(method, comparison, file):
+    """A pipeline with fitted preparation, and why it cannot be streamed, if so."""
+    data, schema = comparison.data, comparison.schema
+    model = pipeline(method, schema, setting_of(comparison))
+    if list(getattr(model, "named_steps", {})) != ["prepare", "model"]:
+        return model, "it is made of several fits"
+    prepare, estimator = model.named_steps.values()
+    prepare.fit(data.frame, data.y, data.weight)
+    return model, tried(estimator, prepare, data, file)
+
+
+def on_sample(method, comparison, why) -> TableModel:
+    model = fit_winner(method, comparison.data, comparison)
+    n = len(comparison.data)
+    told = f"on a sample of {n:,} rows, as {method.name} cannot be streamed: {why}"
+    model.facts.update(fitted_on=n, refit=told)
+    return model
+
+
+def tried(estimator, prepare, data, file) -> str:
+    """Why an estimator cannot be fitted from a file; nothing if it can."""
+    some = np.linspace(0, len(data) - 1, min(len(data), TRIED)).astype(int)
+    some = np.unique(np.r_[some, first_of_each(data.y)])
+    rows = data.rows(some)
+    with parquet(file) as write:
+        write(prepare.transform(rows.frame))
+    extra = {} if rows.weight is None else {"sample_weight": rows.weight}
+    try:
+        clone(estimator).fit(str(file), rows.y, **extra)
+    except Exception as error:  # whatever it says, it does not read files
+        first = " ".join(str(error).split())[:120]
+        return f"{type(error).__name__}: {first}"
+    return ""
+
+
+def first_of_each(y) -> np.ndarray:
+    """Rows that between them have every class."""
+    whole = y.ndim == 1 and y.dtype.kind in "iu"
+    return np.unique(y, return_index=True)[1] if whole else np.empty(0, int)
+
+
+def spooled(source, schema, prepare, file, batch):
+    """Prepared rows into a file; y, weights or None, and the rows left out."""
+    goals, weights, left = [], [], 0
+    with parquet(file) as write:
+        for table in batches(source, size=batch, schema=schema):
+            known = with_answer(with_no_labels(table, schema), schema)
+            left += table.num_rows - known.num_rows
+            if known.num_rows == 0:
+                continue
+            write(prepare.transform(schema.frame(known)))
+            goals.append(schema.goal(known))
+            if schema.weight is not None:
+                weights.append(schema.weights(known))
+    w = np.concatenate(weights) if weights else None
+    return np.concatenate(goals), w, left
+
+
+def with_answer(table, schema) -> pa.Table:
+    """Rows with a known target; a class that the sample does not have is none."""
+    known = known_rows(table, schema.targets)
+    if schema.task == "classification":
+        column = table.column(schema.target)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        classes = pa.array(list(schema.classes)).cast(column.type)
+        known &= pc.is_in(column, value_set=classes).to_numpy(zero_copy_only=False)
+    return table if known.all() else table.filter(pa.array(known))
+
+
+class parquet:  # noqa: N801 - a context, used like a function
+    """`write(X)` appends the rows of a matrix to a file of columns c0, c1, ..."""
+
+    def __init__(self, file):
+        self.file, self.out = file, None
+
+    def __enter__(self):
+        return self.write
+
+    def write(self, X):
+        from pyarrow.parquet import ParquetWriter
+
+        columns = [pa.array(X[:, j]) for j in range(X.shape[1])]
+        table = pa.table(columns, [f"c{j}" for j in range(X.shape[1])])
+        if self.out is None:
+            self.out = ParquetWriter(
+                self.file, table.schema, compression="none", use_dictionary=False
+            )
+        self.out.write_table(table)
+
+    def __exit__(self, *_):
+        if self.out is not None:
+            self.out.close()
+
+
+def forget_names(fitted):
+    """The names c0, c1, ... of the file say nothing about the table."""
+    for one in (fitted, getattr(fitted, "regressor_", None)):
+        if one is not None and "feature_names_in_" in vars(one):
+            del one.feature_names_in_

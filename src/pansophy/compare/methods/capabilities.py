@@ -1,0 +1,182 @@
+"""What every estimator of the library takes and gives.
+
+Read off the estimators: their tags (missing values, sparse rows, several outputs), the
+signature of `fit` (weights), their parameters (`categorical_features`) and methods
+(`predict_proba`, `partial_fit`). One thing cannot be read off, which of them fit rows
+that stay in a file larger than memory (`core.rows`), so it is declared here. A test
+tries what is claimed on small data, for every estimator.
+"""
+
+import inspect
+from functools import cache
+from typing import NamedTuple
+
+from sklearn.utils import get_tags
+
+from ...base import (
+    Classifier,
+    Clusterer,
+    Density,
+    Estimator,
+    OneClass,
+    Regressor,
+    Transformer,
+)
+from ...catalogue import read, resolve
+from .left_out import CLASS, COUNT, LABELS, NUMBER
+
+
+def listed(names) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+# fit takes a file or dataset of rows (with y as an array)
+FROM_FILES = listed(
+    """
+    ARDRegression AttributeClassifier AutoregressiveHMM BasisFeatures
+    BayesianGaussianMixture BayesianLinearRegression BayesianRidge BernoulliNB
+    CategoricalNB ClassifierWithOutliers ComplementNB CostSensitiveClassifier
+    DensityOutlierDetector ExponentialFamilyClassifier FeatureThenClassify GMMHMM
+    GammaRegressor GaussianHMM GaussianMixture GaussianMixtureClassifier GaussianNB
+    GeneralizedLinearModel GenerativeClassifier HistGradientBoostingClassifier
+    HistGradientBoostingRegressor HuberRegressor IncrementalPCA JointTableClassifier
+    KMeans KalmanFilter LeastSquaresClassifier LinearDiscriminantAnalysis
+    LinearRegression LogisticRegression MiniBatchKMeans MixedHMM MixedNB Mixture
+    MultinomialHMM MultinomialNB MultipleInstance NaiveBayes
+    NormalInverseGammaRegression PCA PoissonHMM PoissonRegressor ProbabilisticPCA
+    QuadraticDiscriminantAnalysis RecursiveLeastSquares Ridge RidgeCV RidgeClassifier
+    RidgeClassifierCV SelfTrainingClassifier StructuralTimeSeries SubsetSelector
+    Tikhonov TreeAugmentedNB TruncatedSVD TweedieRegressor
+    """
+)
+# regressors whose loss or criterion can be that of counts
+FOR_COUNTS = listed(
+    """
+    PoissonRegressor TweedieRegressor GeneralizedLinearModel MLPRegressor
+    HistGradientBoostingRegressor GradientBoostingRegressor DecisionTreeRegressor
+    ExtraTreeRegressor RandomForestRegressor ExtraTreesRegressor
+    """
+)
+
+
+class Capability(NamedTuple):
+    """One estimator."""
+
+    name: str  # of the class
+    path: str  # dotted
+    kind: str  # "classifier", "regressor", "clusterer", "transformer", ...
+    tasks: tuple[str, ...]  # of a comparison that it can do by itself
+    missing: bool  # NaN in the rows
+    categories: bool  # columns of codes
+    sparse: bool
+    weights: bool
+    outputs: bool  # several numbers at once
+    labels: bool  # several labels at once
+    probabilities: bool
+    batches: bool  # partial_fit
+    files: bool  # rows that stay in a file larger than memory
+    positive: bool  # refuses negative numbers
+
+
+FLAGS = (
+    "missing", "categories", "sparse", "weights", "outputs", "labels",
+    "probabilities", "batches", "files",
+)  # fmt: skip
+
+
+def capability(cls) -> Capability:
+    """What one class takes.
+
+    Examples
+    --------
+    >>> from pansophy.compare.methods.capabilities import capability
+    >>> from pansophy.tree import DecisionTreeClassifier
+    >>> c = capability(DecisionTreeClassifier)
+    >>> c.missing, c.categories, c.labels, c.files
+    (True, True, True, False)
+    """
+    model = cls()
+    tags = get_tags(model)
+    told = tags.classifier_tags
+    several = tags.target_tags.multi_output
+    kind = tags.estimator_type or ("transformer" if tags.transformer_tags else "other")
+    labels = bool(told and told.multi_label)
+    return Capability(
+        cls.__name__,
+        f"{'.'.join(cls.__module__.split('.')[:2])}.{cls.__name__}",
+        kind,
+        tasks_of(cls.__name__, kind, labels),
+        bool(tags.input_tags.allow_nan),
+        "categorical_features" in model.get_params(deep=False),
+        bool(tags.input_tags.sparse),
+        "sample_weight" in inspect.signature(cls.fit).parameters,
+        bool(several and kind == "regressor"),
+        labels,
+        hasattr(model, "predict_proba"),
+        hasattr(cls, "partial_fit"),
+        cls.__name__ in FROM_FILES,
+        bool(tags.input_tags.positive_only),
+    )
+
+
+def tasks_of(name, kind, labels) -> tuple[str, ...]:
+    if kind == "classifier":
+        return (CLASS, LABELS) if labels else (CLASS,)
+    if kind == "regressor":
+        return (NUMBER, COUNT) if name in FOR_COUNTS else (NUMBER,)
+    return ()
+
+
+ROLES = (Classifier, Regressor, Clusterer, Transformer, Density, OneClass)
+# parts of the package that hold no estimators of a domain
+ELSEWHERE = {"base", "core", "tables", "datasets", "diagnose", "plot", "compare",
+             "serve", "cli", "losses", "penalties", "kernels", "distances",
+             "distributions", "optim", "graphs"}  # fmt: skip
+
+
+@cache
+def estimators() -> dict[str, type]:
+    """Every estimator class of the catalogue that can be imported here, by name."""
+    found = {}
+    for name in sorted({n for entry in read() for n in entry.names}):
+        parts = name.split(".")
+        if len(parts) != 3 or not parts[2][:1].isupper() or parts[1] in ELSEWHERE:
+            continue
+        try:
+            cls = resolve(name)
+        except ImportError:  # an extra that is not installed
+            continue
+        if (
+            inspect.isclass(cls)
+            and issubclass(cls, Estimator)
+            and issubclass(cls, ROLES)
+        ):
+            found[cls.__name__] = cls
+    return found
+
+
+@cache
+def capabilities() -> tuple[Capability, ...]:
+    """All of them, sorted by name. Imports the whole library (seconds)."""
+    return tuple(capability(cls) for _, cls in sorted(estimators().items()))
+
+
+def find(task=None, **needs) -> list[Capability]:
+    """Those that do a task and have every capability asked for.
+
+    Examples
+    --------
+    >>> from pansophy.compare.methods.capabilities import find
+    >>> [c.name for c in find("classification", labels=True, categories=True)]
+    ['DecisionTreeClassifier', 'ExtraTreeClassifier', 'ExtraTreesClassifier',
+     'RandomForestClassifier']
+    """
+    unknown = set(needs) - set(Capability._fields)
+    if unknown:
+        raise ValueError(f"there is no capability {sorted(unknown)[0]!r}.")
+    return [
+        c
+        for c in capabilities()
+        if (task is None or task in c.tasks)
+        and all(getattr(c, k) == v for k, v in needs.items())
+    ]

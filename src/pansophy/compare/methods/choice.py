@@ -1,0 +1,363 @@
+"""What a method of the comparison is, and which of them a table gets.
+
+A `Method` is data: a name, the task, the dotted name of an estimator, how it wants its
+columns and what it lacks (probabilities, several labels), which `build` supplies by
+wrapping. The list itself is `portfolio.METHODS`, ordered from simple to elaborate,
+which is also the order of preference among methods that tie. `choose` takes from it
+what suits the task, is installed, takes weights where rows have them, and is predicted
+by `costs` to stay inside the limits; everything else it returns with the reason.
+"""
+
+import importlib
+import importlib.util
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import has_fit_parameter
+
+from ...params import ParameterError
+from ...tables import TableError
+from .costs import over_limits
+from .left_out import CLASS, COUNT, LABELS, NOT_ASKED, others
+
+CALIBRATED = "calibrated "  # begins the names of methods that are calibrated
+EXTRAS = {"deep": "torch", "tune": "optuna"}  # extra -> the module it brings
+
+
+class Setting(NamedTuple):
+    """What a method may ask about the problem."""
+
+    task: str
+    n: int  # rows to train on
+    seed: int
+    split: str = "plain"  # "grouped" or "time": rows may not be set aside at random
+    classes: int = 2
+    threads: int | None = None  # None: as many as the process may use
+    metric: str = ""  # what tuning and blending go by; the first of the task if empty
+
+
+def nothing(setting) -> dict:
+    """No parameters of its own."""
+    return {}
+
+
+class Method(NamedTuple):
+    """One line of the list."""
+
+    name: str
+    task: str
+    path: str  # dotted name of the estimator; empty for one handed over by the user
+    parameters: Callable[[Setting], dict]
+    scale: bool = False  # wants columns of like size
+    full_rank: bool = False  # wants no column that others add up to
+    scale_target: bool = False
+    native: bool = False  # takes categories and missing values as they are
+    needs: str = ""  # extra, or package, that brings what it imports
+    estimator: Any = None
+    scores: bool = False  # has no probabilities: they are made on inner folds
+    calibrated: bool = False  # its probabilities are mended on inner folds
+    floor: bool = False  # may predict a count of zero or less: kept above it
+    hedged: bool = False  # may give a class no chance at all: kept above it
+    weighted: bool = True  # takes row weights
+    on_request: bool = False  # too dear for what it adds, unless named
+    most: float = math.inf  # rows beyond which that is so
+    several: str = ""  # labels: "native" at once, "each" one model a label
+    space: dict | None = None  # what `tuning` may change, see there
+    trials: int = 0  # how many settings are tried inside each fit
+    members: tuple = ()  # methods that are averaged, see `blending`
+
+    def __reduce__(self):
+        """By name, since settings are functions: a worker looks them up again."""
+        if self.estimator is not None:
+            return own_method, (self.name, self.estimator, self.task, self.calibrated)
+        members = tuple(m.name for m in self.members)
+        return recall, (self.task, self.name, self.trials, members)
+
+    @property
+    def origin(self) -> str:
+        """The package it comes from."""
+        if self.members:
+            return "pansophy"
+        return self.needs if self.needs in FOREIGN else self.path.split(".")[0]
+
+    def build(self, setting, **known):
+        """A fresh estimator for this problem; `known` is what the table says."""
+        if self.estimator is not None:
+            return wrapped(self, clone(self.estimator), setting)
+        module, _, name = self.path.rpartition(".")
+        made = getattr(importlib.import_module(module), name)
+        model = made(**self.parameters(setting), **known)
+        names = model.get_params(deep=False)
+        if "random_state" in names:
+            model.set_params(random_state=setting.seed)
+        if setting.threads is not None and "n_jobs" in names:
+            model.set_params(n_jobs=setting.threads)
+        return wrapped(self, model, setting)
+
+    @property
+    def base_name(self) -> str:
+        """The name of what is calibrated, or its own."""
+        return self.name.removeprefix(CALIBRATED) if self.calibrated else self.name
+
+    @property
+    def prefix(self) -> str:
+        """Where in a pipeline the parameters of the estimator itself are."""
+        steps = ["model"]
+        steps += ["model"] * (self.task == LABELS)
+        steps += ["model"] * (self.scores or self.calibrated)
+        steps += ["model"] * self.hedged
+        steps += ["model"] * (self.task == COUNT and self.floor)
+        steps += ["regressor"] * self.scale_target
+        return "__".join(steps) + "__"
+
+
+def recall(task, name, trials=0, members=()) -> Method:
+    """The method of the portfolio with this name."""
+    from .portfolio import METHODS
+
+    known = {m.name: m for m in METHODS if m.task == task}
+    if members:
+        from .blending import blend_of
+
+        return blend_of([known[m] for m in members], task, all_of_them=True)[0]
+    if name.startswith(CALIBRATED):
+        return mended(known[name.removeprefix(CALIBRATED)])._replace(trials=trials)
+    return known[name]._replace(trials=trials)
+
+
+def mended(method) -> Method:
+    """The method with its probabilities calibrated on inner folds."""
+    return method._replace(name=CALIBRATED + method.name, calibrated=True)
+
+
+def can_be_mended(method) -> bool:
+    """Whether there are probabilities to calibrate that nothing calibrates yet."""
+    return method.task == CLASS and method.name != "dummy" and not method.scores
+
+
+FOREIGN = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
+
+
+def wrapped(method, model, setting):
+    """What an estimator lacks, put around it: see `Method.prefix` for the order."""
+    from .wrappers import Floor, Hedged, Labels, Scored
+
+    if method.scale_target:
+        from sklearn.compose import TransformedTargetRegressor
+        from sklearn.preprocessing import StandardScaler
+
+        model = TransformedTargetRegressor(model, transformer=StandardScaler())
+    if method.task == COUNT and method.floor:
+        model = Floor(model)
+    if method.hedged:
+        model = Hedged(model)
+    if method.scores or method.calibrated:
+        model = Scored(model)
+    if method.task == LABELS:
+        model = Labels(model, native=method.several == "native")
+    return model
+
+
+class Limits(NamedTuple):
+    """What one fit may take; `plan.Running` says the same and more."""
+
+    time_limit: float | None = 300.0  # seconds; None: no limit
+    memory_limit: float | None = None  # bytes; None: a share of what is free
+
+
+def choose(
+    schema, n, wanted=None, limits=None, *, tune=0, blend=False, calibrate=False
+) -> tuple[list[Method], list[tuple[str, str]]]:
+    """The methods to run, and (name, reason) of those left out.
+
+    Parameters
+    ----------
+    schema : Schema
+    n : int
+        Rows to train on.
+    wanted : list of str, dict or None
+        Names of methods, or name -> estimator, or all that suit the table.
+    limits : Limits, or anything with `time_limit` and `memory_limit`
+        Methods predicted to exceed them are not run, unless named in `wanted`.
+    tune : int
+        Settings that each method with something to tune tries inside every fit.
+    blend : bool
+        Whether an average of the strongest few, weighted inside every fit, is added.
+    calibrate : bool
+        Whether each classifier is tried with calibrated probabilities as well.
+    """
+    from .portfolio import METHODS
+
+    task = schema.task
+    listed = [m for m in METHODS if m.task == task]
+    if isinstance(wanted, dict):
+        if tune or blend:
+            raise ParameterError(
+                "tune and blend know the library's methods only, not those of your own."
+            )
+        own = [own_method(n, e, task) for n, e in wanted.items() if n != "dummy"]
+        own = with_mended(own, calibrate)
+        reasons = {m.name: why_not(m, schema, n, None, named=True) for m in own}
+        return (
+            listed[:1] + [m for m in own if not reasons[m.name]],
+            [(name, why) for name, why in reasons.items() if why],
+        )
+    if calibrate or any(plain_name(w).startswith(CALIBRATED) for w in wanted or ()):
+        listed = with_mended(listed)
+    left: list[tuple[str, str]] = []
+    if wanted is not None:
+        words = [plain_name(w) for w in wanted]
+        again = [m.name for m in listed if calibrate and m.calibrated]
+        wanted = [
+            *wanted,
+            *(n for n in again if plain_name(n)[len(CALIBRATED) :] in words),
+        ]
+        listed, left = asked_for(listed, wanted, task)
+        blend = blend or "blend" in wanted
+    ready: list[Method] = []
+    for m in listed:
+        m = m._replace(trials=tune) if tune and m.space else m
+        reason = why_not(m, schema, n, limits or Limits(), named=wanted is not None)
+        if reason:
+            left.append((m.name, reason))
+        else:
+            ready.append(m)
+    if blend:
+        from .blending import blend_of
+
+        able = [m for m in METHODS if m.task == task and not absent(m)]
+        ready += blend_of(ready if wanted is None else able, task)
+    mine = {class_name(m) for m in METHODS if m.task == task}
+    ours = {class_name(m) for m in METHODS if m.origin == "pansophy"}
+    return ready, left + others(task, mine, ours, named=wanted is not None)
+
+
+def why_not(method, schema, n, limits, *, named=False) -> str:
+    """The reason why a method is not run on a table, or nothing.
+
+    Whoever names a method gets it, however dear.
+    """
+    reason = absent(method)
+    if not reason and schema.weight and not method.weighted:
+        reason = "takes no row weights"
+    if reason or named:
+        return reason
+    if method.on_request:
+        return "dear for what it adds; name it in --methods to run it"
+    reason = over_limits(method, schema, n, limits)
+    if reason or limits.time_limit is None or n <= method.most:
+        return reason
+    size = f"beyond {method.most:,} rows"
+    return f"dear for what it adds {size}; name it in --methods to run it"
+
+
+def with_mended(methods, wanted=True) -> list[Method]:
+    """Each followed by itself with calibrated probabilities, where it has any."""
+    if not wanted:
+        return methods
+    both = lambda m: [m, mended(m)] if can_be_mended(m) else [m]
+    return [one for m in methods for one in both(m)]
+
+
+def class_name(method) -> str:
+    return method.path.rpartition(".")[2]
+
+
+def asked_for(listed, wanted, task):
+    """The dummy and the methods named; the others are 'not asked for'."""
+    words = {plain_name(w) for w in wanted} - {"blend"}
+    names = {plain_name(m.name) for m in listed}
+    unknown = sorted(words - names)
+    if unknown:
+        import difflib
+
+        near = difflib.get_close_matches(unknown[0], names, 1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise TableError(
+            f"There is no method {unknown[0]!r} for {task}{hint}; choose from "
+            f"{', '.join(m.name for m in listed)}."
+        )
+    words |= {"dummy"}
+    kept = [m for m in listed if plain_name(m.name) in words]
+    rest = [m for m in listed if plain_name(m.name) not in words]
+    return kept, [(m.name, NOT_ASKED) for m in rest if not m.calibrated]
+
+
+def plain_name(name) -> str:
+    return name.replace("_", " ").replace("-", " ").lower()
+
+
+def own_method(name, estimator, task, calibrated=False) -> Method:
+    """A method of the user's own."""
+    classes = task in (CLASS, LABELS)
+    fits = is_classifier(estimator) if classes else is_regressor(estimator)
+    if not fits:
+        raise TableError(f"{name!r} is no estimator for {task}.")
+    if knows_something(fresh(estimator)):
+        raise TableError(
+            f"{name!r} is frozen: it keeps what it was fitted to, among it perhaps the "
+            "rows it would be tested on. Hand it over unfitted."
+        )
+    return Method(
+        name,
+        task,
+        "",
+        nothing,
+        scale=True,
+        estimator=estimator,
+        scores=classes and not hasattr(estimator, "predict_proba"),
+        calibrated=calibrated,
+        weighted=has_fit_parameter(estimator, "sample_weight"),
+        floor=True,
+        several="each",
+    )
+
+
+def fresh(estimator):
+    """A copy without what was fitted; what cannot be copied is named when it fits."""
+    try:
+        return clone(estimator)
+    except Exception:
+        return estimator
+
+
+def knows_something(model) -> bool:
+    """Whether a fresh copy of an estimator, or a part of it, is fitted already."""
+    parts = [model, *model.get_params(deep=True).values()]
+    learned = lambda part: any(
+        k.endswith("_") and not k.startswith("_") for k in vars(part)
+    )
+    return any(
+        isinstance(part, FrozenEstimator) or learned(part)
+        for part in parts if hasattr(part, "fit") and hasattr(part, "__dict__")
+    )  # fmt: skip
+
+
+def absent(method) -> str:
+    """Why a method cannot be imported here, or nothing."""
+    if method.needs in FOREIGN:
+        found = importlib.util.find_spec(method.needs) is not None
+        return "" if found else f"not installed: pip install {method.needs}"
+    if method.needs and importlib.util.find_spec(EXTRAS[method.needs]) is None:
+        return f"needs an extra: pip install 'pansophy[{method.needs}]'"
+    return ""
+
+
+def grouped(not_run) -> dict[str, list[str]]:
+    """{reason: names}, the commonest reason last, for readers.
+
+    Of a reason "what it does; why it is not run" the second half counts.
+
+    Examples
+    --------
+    >>> from pansophy.compare.methods.choice import grouped
+    >>> grouped([("a", "too slow"), ("b", "not asked for"), ("c", "not asked for")])
+    {'too slow': ['a'], 'not asked for': ['b', 'c']}
+    """
+    found: dict[str, list[str]] = {}
+    for name, reason in not_run:
+        found.setdefault(reason.rpartition("; ")[2], []).append(name)
+    return dict(sorted(found.items(), key=lambda item: len(item[1])))

@@ -1,0 +1,115 @@
+"""Preparation and model in one, so that both are fitted inside the fold.
+
+Whatever a method decides on rows set aside (a penalty, a probability scale, settings,
+weights of a blend) it decides on parts of its own training rows, cut the way the outer
+folds are: whole groups together, later rows after earlier ones.
+"""
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from ...tables import Preparation
+from .inner import inner_folds
+
+
+def pipeline(method, schema, setting):
+    """An unfitted pipeline that takes frames.
+
+    A tuned method and a blend decide inside their own `fit`, on inner folds.
+    """
+    if method.members:
+        from .blending import Blend
+
+        made = [(m.name, pipeline(m, schema, setting)) for m in method.members]
+        return Blend(
+            made, task=schema.task, metric=setting.metric, random_state=setting.seed
+        )
+    prepare = Preparation(
+        tuple(schema.used),
+        task=schema.task,
+        n_classes=len(schema.classes),
+        scale=method.scale,
+        full_rank=method.full_rank,
+        native=method.native,
+        random_state=setting.seed,
+    )
+    known = {"categorical_features": prepare.categories} if method.native else {}
+    setting = setting._replace(
+        split="time" if schema.time else "grouped" if schema.group else "plain",
+        classes=max(2, len(schema.classes)),
+    )
+    steps = [("prepare", prepare), ("model", method.build(setting, **known))]
+    model = Pipeline(steps)
+    if method.trials:
+        from .tuning import Tuned
+
+        space = {method.prefix + name: r for name, r in (method.space or {}).items()}
+        return Tuned(
+            model,
+            space,
+            task=schema.task,
+            n_trials=method.trials,
+            metric=setting.metric,
+            random_state=setting.seed,
+        )
+    return model
+
+
+def fit_pipeline(model, frame, y, weight=None, group=None, time=None):
+    """Fit; weights, groups and times go to whatever takes them."""
+    if not isinstance(model, Pipeline):  # decides on inner folds by itself
+        return model.fit(frame, y, sample_weight=weight, groups=group, times=time)
+    takes = lambda step: weight is not None and has_fit_parameter(step, "sample_weight")
+    extra = {f"{n}__sample_weight": weight for n, step in model.steps if takes(step)}
+    name = inner_name(model[-1]) if group is not None or time is not None else None
+    if name is None:
+        return model.fit(frame, y, **extra)
+    before = model[-1].get_params()[name]
+    model[-1].set_params(**{name: inner_folds(y, 5, group=group, time=time)})
+    try:
+        return model.fit(frame, y, **extra)
+    finally:
+        model[-1].set_params(**{name: before})  # splits are no part of a saved model
+
+
+def inner_name(model) -> str | None:
+    """The parameter that says how a model cuts its own folds, if it cuts any."""
+    found = [n for n in model.get_params() if n == "cv" or n.endswith("__cv")]
+    return found[0] if found else None
+
+
+def answers(model, frame, task) -> np.ndarray:
+    """Numbers (n,), probabilities of the classes (n, K), or of each label (n, L)."""
+    if task in ("regression", "count"):
+        return np.asarray(model.predict(frame), dtype=float).reshape(len(frame))
+    p = model.predict_proba(frame)
+    if isinstance(p, list):  # one pair of columns for each label
+        p = np.column_stack([np.asarray(q)[:, -1] for q in p])
+    return np.asarray(p, dtype=float)
+
+
+def in_full(p, model, n_classes) -> np.ndarray:
+    """A column for each class of the table, also for those the model never saw."""
+    if p.ndim != 2 or p.shape[1] == n_classes:
+        return p
+    known = np.asarray(getattr(model, "classes_", ()))
+    if known.dtype.kind not in "iu" or len(known) != p.shape[1]:
+        raise ValueError(f"{p.shape[1]} probabilities for {n_classes} classes")
+    full = np.zeros((len(p), n_classes))
+    full[:, known] = p
+    return full
+
+
+def output(model, frame, task, n_classes=0) -> np.ndarray:
+    """What the engine hears: `answers`, with a column for each class."""
+    p = answers(model, frame, task)
+    return in_full(p, model, n_classes) if task == "classification" else p
+
+
+def decided(model) -> dict:
+    """What a fitted tuned model or blend chose, for the report; else nothing."""
+    for name in ("chosen_", "weights_"):
+        if hasattr(model, name):
+            return {name.rstrip("_"): getattr(model, name)}
+    return {}

@@ -1,0 +1,233 @@
+"""The methods a comparison tries: one line each, from simple to elaborate.
+
+Adding a supervised estimator to the comparison is adding a line here; one that is not
+tried is listed in `left_out.py` with the reason. Fields are explained in `methods.py`,
+ranges in `tuning.py`. Settings are functions of what is known before the first fit
+(rows, task), so that a fit is the same wherever it runs.
+"""
+
+from .choice import Method
+from .left_out import CLASS, COUNT, LABELS, NUMBER
+
+plain = lambda s: {}
+strengths = lambda s: {"alphas": [10.0**k for k in range(-3, 5)]}
+path = lambda s: {"eps": 1e-3, "cv": 5}
+# small leaves have empty classes, for which log loss is merciless
+class_leaves = lambda s: {
+    "min_samples_leaf": max(5, min(100, s.n // 20)),
+    "smoothing": 1.0,
+}
+number_leaves = lambda s: {"min_samples_leaf": max(5, min(50, s.n // 50))}
+# many rows: leaves of three, which halves the time for 0 to 2 % more error
+number_forest = lambda s: {"min_samples_leaf": 1 if s.n < 1000 else 3}
+class_forest = number_forest
+# votes may leave a class without any: see `wrappers.Hedged`
+VOTES = {"hedged": True}
+count_forest = lambda s: {"criterion": "poisson", "min_samples_leaf": 5}
+# many enough that a class that is there gets a vote
+neighbours = lambda s: {"n_neighbors": int(min(max(5, s.n**0.5), 50, s.n))}
+
+
+# Rows are set aside at random, to decide when to stop, only if they are exchangeable.
+def boosting(s):
+    """Fewer rows: smaller steps and trees, on some of the columns, held back more."""
+    few = {"max_features": 0.5, "l2_regularization": 3.0}
+    if s.n < 2000:  # too few to set any aside
+        return {
+            "early_stopping": False,
+            "max_iter": 100,
+            "learning_rate": 0.08,
+            "max_leaf_nodes": 8,
+            "min_samples_leaf": 10,
+            **few,
+        }
+    stop = s.split == "plain"
+    middle = s.n < 20_000
+    return {
+        "early_stopping": stop,
+        "max_iter": 500 if stop else 200,
+        "learning_rate": 0.1 if stop and not middle else 0.05,
+        **({"max_leaf_nodes": 15, **few} if middle else {}),
+    }
+
+
+def net(s):
+    """Few rows: a strong penalty. Many: some are set aside to decide when to stop."""
+    if s.n < 2000:
+        return {"alpha": 0.5, "batch_size": min(200, s.n), "max_iter": 1000}
+    stop = s.split == "plain"
+    return {
+        "early_stopping": stop,
+        "batch_size": max(200, min(1024, s.n // 50)),
+        "max_iter": 200 if stop else 50,
+    }
+
+
+def booster(library, objective=None):
+    """The boosters of others: many small steps, none set aside."""
+
+    def parameters(s):
+        small = {"min_samples_leaf": 5 if s.n < 2000 else 20}
+        told = {} if objective is None else {"objective": objective}
+        return {"library": library, **small, **told}
+
+    return parameters
+
+
+def gaussian_process(s):
+    from sklearn.gaussian_process import kernels
+
+    return {
+        "kernel": kernels.ConstantKernel() * kernels.RBF(3.0, (0.1, 1e3))
+        + kernels.WhiteKernel(0.1, (1e-4, 1e1))
+    }
+
+
+PENALTY = {"C": ("log", 1e-3, 1e3)}
+LEAVES = {"min_samples_leaf": ("log int", 1, 200), "ccp_alpha": ("log", 1e-6, 1e-1)}
+NEIGHBOURS = {
+    "n_neighbors": ("log int", 2, 200),
+    "weights": ("choice", "uniform", "distance"),
+}
+FOREST = {
+    "max_features": ("linear", 0.1, 1.0),
+    "min_samples_leaf": ("log int", 1, 30),
+}
+BOOSTING = {
+    "learning_rate": ("log", 0.01, 0.3),
+    "max_leaf_nodes": ("log int", 4, 128),
+    "min_samples_leaf": ("log int", 2, 100),
+    "l2_regularization": ("log", 1e-6, 10.0),
+    "max_features": ("linear", 0.3, 1.0),
+}
+BOOSTER = {
+    "learning_rate": ("log", 0.01, 0.3),
+    "n_estimators": ("log int", 50, 500),
+    "max_leaves": ("log int", 4, 64),
+    "min_samples_leaf": ("log int", 2, 100),
+    "l2": ("log", 1e-3, 30.0),
+    "column_share": ("linear", 0.3, 1.0),
+}
+NET = {
+    "alpha": ("log", 1e-6, 1.0),
+    "learning_rate_init": ("log", 1e-4, 3e-2),
+    "hidden_layer_sizes": ("choice", (100,), (200,), (100, 100), (50, 50)),
+    "dropout": ("linear", 0.0, 0.4),
+}
+SVM_SPACE = {"C": ("log", 1e-2, 1e3), "gamma": ("log", 1e-4, 1.0)}
+
+OURS = "pansophy."
+LINEAR, TREE, ENSEMBLE = OURS + "linear_model.", OURS + "tree.", OURS + "ensemble."
+NETS, NEAR = "pansophy.neural_network.", "pansophy.neighbors."
+DA = "pansophy.discriminant_analysis."
+EACH = {"several": "each"}
+SCALED = {"scale": True}
+RANKED = {"scale": True, "full_rank": True}  # columns of like size, none redundant
+AT_ONCE = {"native": True, "several": "native"}
+
+CLASSES = [
+    Method("dummy", CLASS, "sklearn.dummy.DummyClassifier", plain, **EACH),
+    Method("logistic regression", CLASS, LINEAR + "LogisticRegression", plain,
+           space=PENALTY, **SCALED, **EACH),
+    Method("naive Bayes", CLASS, OURS + "naive_bayes.GaussianNB", plain,
+           space={"var_smoothing": ("log", 1e-10, 1.0)}, **EACH),
+    Method("linear discriminant", CLASS, DA + "LinearDiscriminantAnalysis",
+           lambda s: {"solver": "lsqr", "shrinkage": "auto"}, **RANKED, **EACH),
+    Method("quadratic discriminant", CLASS, DA + "QuadraticDiscriminantAnalysis",
+           lambda s: {"reg_param": 0.1}, space={"reg_param": ("linear", 0.0, 1.0)},
+           **RANKED, **EACH),
+    Method("linear support vectors", CLASS, OURS + "svm.LinearSVC", plain,
+           scores=True, space=PENALTY, **SCALED, **EACH),
+    Method("nearest neighbours", CLASS, NEAR + "KNeighborsClassifier", neighbours,
+           weighted=False, several="native", space=NEIGHBOURS, **VOTES, **SCALED),
+    Method("decision tree", CLASS, TREE + "DecisionTreeClassifier", class_leaves,
+           space=LEAVES, **AT_ONCE),
+    Method("random forest", CLASS, ENSEMBLE + "RandomForestClassifier", class_forest,
+           space=FOREST, **VOTES, **AT_ONCE),
+    Method("extra trees", CLASS, ENSEMBLE + "ExtraTreesClassifier", class_forest,
+           space=FOREST, **VOTES, **AT_ONCE),
+    Method("gradient boosting", CLASS, ENSEMBLE + "HistGradientBoostingClassifier",
+           boosting, native=True, space=BOOSTING, **EACH),
+    Method("neural network", CLASS, NETS + "MLPClassifier", net, needs="deep",
+           several="native", space=NET, **SCALED),
+    Method("RBF support vectors", CLASS, "sklearn.svm.SVC",
+           lambda s: {"decision_function_shape": "ovo"}, scores=True, most=5000,
+           space=SVM_SPACE, **SCALED, **EACH),
+    Method("LightGBM", CLASS, OURS + "compare.methods.foreign.BoosterClassifier",
+           booster("lightgbm"), native=True, needs="lightgbm", space=BOOSTER, **EACH),
+    Method("XGBoost", CLASS, OURS + "compare.methods.foreign.BoosterClassifier",
+           booster("xgboost"), native=True, needs="xgboost", space=BOOSTER, **EACH),
+    Method("CatBoost", CLASS, OURS + "compare.methods.foreign.BoosterClassifier",
+           booster("catboost"), native=True, needs="catboost", space=BOOSTER, **EACH),
+]  # fmt: skip
+NUMBERS = [
+    Method("dummy", NUMBER, "sklearn.dummy.DummyRegressor", plain),
+    Method("linear regression", NUMBER, LINEAR + "LinearRegression", plain, **RANKED),
+    Method("ridge", NUMBER, LINEAR + "RidgeCV", strengths, **SCALED),
+    Method("lasso", NUMBER, LINEAR + "LassoCV", path, **SCALED),
+    Method("elastic net", NUMBER, LINEAR + "ElasticNetCV", path,
+           space={"l1_ratio": ("linear", 0.05, 1.0)}, **SCALED),
+    Method("bayesian ridge", NUMBER, LINEAR + "BayesianRidge", plain, **SCALED),
+    Method("huber", NUMBER, LINEAR + "HuberRegressor", lambda s: {"max_iter": 1000},
+           scale_target=True, space={"epsilon": ("linear", 1.05, 3.0)}, **SCALED),
+    Method("linear support vectors", NUMBER, OURS + "svm.LinearSVR", plain,
+           scale_target=True, space=PENALTY, **SCALED),
+    Method("nearest neighbours", NUMBER, NEAR + "KNeighborsRegressor", neighbours,
+           weighted=False, space=NEIGHBOURS, **SCALED),
+    Method("decision tree", NUMBER, TREE + "DecisionTreeRegressor", number_leaves,
+           native=True, space=LEAVES),
+    Method("random forest", NUMBER, ENSEMBLE + "RandomForestRegressor", number_forest,
+           native=True, space=FOREST),
+    Method("extra trees", NUMBER, ENSEMBLE + "ExtraTreesRegressor", number_forest,
+           native=True, space=FOREST),
+    Method("gradient boosting", NUMBER, ENSEMBLE + "HistGradientBoostingRegressor",
+           boosting, native=True, space=BOOSTING),
+    Method("neural network", NUMBER, NETS + "MLPRegressor", net, needs="deep",
+           scale_target=True, space=NET, **SCALED),
+    Method("RBF support vectors", NUMBER, "sklearn.svm.SVR", plain,
+           scale_target=True, most=5000, space=SVM_SPACE, **SCALED),
+    Method("Gaussian process", NUMBER,
+           "sklearn.gaussian_process.GaussianProcessRegressor", gaussian_process,
+           scale_target=True, weighted=False, on_request=True, **SCALED),
+    Method("LightGBM", NUMBER, OURS + "compare.methods.foreign.BoosterRegressor",
+           booster("lightgbm"), native=True, needs="lightgbm", space=BOOSTER),
+    Method("XGBoost", NUMBER, OURS + "compare.methods.foreign.BoosterRegressor",
+           booster("xgboost"), native=True, needs="xgboost", space=BOOSTER),
+    Method("CatBoost", NUMBER, OURS + "compare.methods.foreign.BoosterRegressor",
+           booster("catboost"), native=True, needs="catboost", space=BOOSTER),
+]  # fmt: skip
+COUNTS = [
+    Method("dummy", COUNT, "sklearn.dummy.DummyRegressor", plain, floor=True),
+    Method("poisson regression", COUNT, LINEAR + "PoissonRegressor",
+           lambda s: {"alpha": 1e-4, "max_iter": 300},
+           space={"alpha": ("log", 1e-6, 10.0)}, **RANKED),
+    Method("linear regression", COUNT, LINEAR + "LinearRegression", plain, floor=True,
+           **RANKED),
+    Method("ridge", COUNT, LINEAR + "RidgeCV", strengths, floor=True, **SCALED),
+    Method("nearest neighbours", COUNT, NEAR + "KNeighborsRegressor", neighbours,
+           floor=True, weighted=False, space=NEIGHBOURS, **SCALED),
+    Method("decision tree", COUNT, TREE + "DecisionTreeRegressor", number_leaves,
+           floor=True, native=True, space=LEAVES),
+    Method("random forest", COUNT, ENSEMBLE + "RandomForestRegressor", count_forest,
+           floor=True, native=True, space=FOREST),
+    Method("extra trees", COUNT, ENSEMBLE + "ExtraTreesRegressor", count_forest,
+           floor=True, native=True, space=FOREST),
+    Method("gradient boosting", COUNT, ENSEMBLE + "HistGradientBoostingRegressor",
+           lambda s: {"loss": "poisson", **boosting(s)}, native=True, space=BOOSTING),
+    Method("neural network", COUNT, NETS + "MLPRegressor",
+           lambda s: {"loss": "poisson", **net(s)}, needs="deep", space=NET, **SCALED),
+    Method("LightGBM", COUNT, OURS + "compare.methods.foreign.BoosterRegressor",
+           booster("lightgbm", "poisson"), native=True, needs="lightgbm",
+           space=BOOSTER),
+    Method("XGBoost", COUNT, OURS + "compare.methods.foreign.BoosterRegressor",
+           booster("xgboost", "poisson"), native=True, needs="xgboost", space=BOOSTER),
+    Method("CatBoost", COUNT, OURS + "compare.methods.foreign.BoosterRegressor",
+           booster("catboost", "poisson"), native=True, needs="catboost",
+           space=BOOSTER),
+]  # fmt: skip
+METHODS = [
+    *CLASSES,
+    *NUMBERS,
+    *COUNTS,
+    *(m._replace(task=LABELS) for m in CLASSES if m.several),
+]

@@ -1,0 +1,265 @@
+"""A method that finds its own settings, inside `fit` and on parts of its own rows.
+
+`Tuned.fit` cuts the rows it is given into inner folds, cut as the outer ones are
+(whole groups together, later after earlier), tries n settings on them and refits the
+best on all of its rows. Since outer test rows never reach `fit`, the outer score is
+that of a nested cross-validation by construction.
+
+The first setting is the method's own, so that tuning can do no worse on the inner
+folds. The others are drawn by optuna's tree-structured Parzen estimator, from a fresh
+study in every fit (a study shared by fits would carry test rows from fold to fold), or
+at random where optuna is not installed. A setting that after some folds is worse than
+the median of those finished is given up. The budget is n settings, never the clock.
+
+A space says what may change, {parameter: range}: ("linear", low, high), ("log", low,
+high), ("int", low, high), ("log int", low, high) or ("choice", value, value, ...).
+
+Refs      [Bergstra2011] tree-structured Parzen estimator; [Golovin2017] the median rule
+"""
+
+import math
+import warnings
+from dataclasses import KW_ONLY, dataclass
+from importlib.util import find_spec
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from ...base import Estimator
+from ...core.random import rng_from
+from ...params import Count
+from ..metrics import metrics_for
+from .inner import inner_folds
+from .pipelines import fit_pipeline, output
+
+PATIENCE = 4  # settings that must have finished before others are given up
+
+
+def loss_of(task, metric=None):
+    """(y, p, w) -> a number that is lower for better predictions."""
+    first = metrics_for(task, metric or None)[0]
+    if first.rows is not None:
+        return lambda y, p, w=None: float(np.average(first.rows(y, p), weights=w))
+    sign = -1.0 if first.greater else 1.0
+    return lambda y, p, w=None: sign * float(first.score(y, p, w))
+
+
+def drawn(space, rng) -> dict:
+    """One setting at random."""
+    return {name: from_unit(r, rng.random()) for name, r in space.items()}
+
+
+def from_unit(r, u):
+    """The value of a range at a place u of [0, 1)."""
+    kind, *given = r
+    if kind == "choice":
+        return given[int(u * len(given))]
+    low, high = given
+    if kind == "log":
+        return math.exp(math.log(low) + u * (math.log(high) - math.log(low)))
+    if kind == "linear":
+        return low + u * (high - low)
+    if kind == "int":
+        return int(low + u * (high - low + 1))
+    if kind == "log int":
+        a, b = math.log(low - 0.5), math.log(high + 0.5)
+        return int(np.clip(round(math.exp(a + u * (b - a))), low, high))
+    raise ValueError(f"there is no range of kind {kind!r}.")
+
+
+class AtRandom:
+    """Settings drawn independently."""
+
+    def __init__(self, space, seed):
+        self.space, self.rng = space, rng_from(seed)
+
+    def ask(self):
+        return None, drawn(self.space, self.rng)
+
+    def tell(self, trial, losses, finished):
+        pass
+
+
+class ByOptuna:
+    """Settings drawn by a study of their own, which nothing else sees."""
+
+    def __init__(self, space, seed):
+        import optuna
+
+        self.optuna, self.space = optuna, space
+        before = optuna.logging.get_verbosity()
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        try:
+            sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=8)
+            self.study = optuna.create_study(sampler=sampler)
+        finally:
+            optuna.logging.set_verbosity(before)
+
+    def ask(self):
+        trial = self.study.ask()
+        made = {name: suggested(trial, name, r) for name, r in self.space.items()}
+        return trial, made
+
+    def tell(self, trial, losses, finished):
+        state = self.optuna.trial.TrialState
+        known = [v for v in losses if math.isfinite(v)]
+        if finished and len(known) == len(losses):
+            self.study.tell(trial, float(np.mean(known)))
+        elif known:
+            trial.report(float(np.mean(known)), len(known))
+            self.study.tell(trial, state=state.PRUNED)
+        else:
+            self.study.tell(trial, state=state.FAIL)
+
+
+def suggested(trial, name, r):
+    kind, *given = r
+    if kind == "choice":  # by position: values may be tuples
+        return given[trial.suggest_categorical(name, list(range(len(given))))]
+    if kind in ("int", "log int"):
+        return trial.suggest_int(name, *given, log=kind == "log int")
+    return trial.suggest_float(name, *given, log=kind == "log")
+
+
+def proposals(space, seed, search):
+    """Whoever proposes settings: optuna where it is installed."""
+    if search == "optuna" or (search == "auto" and find_spec("optuna") is not None):
+        return ByOptuna(space, seed)
+    return AtRandom(space, seed)
+
+
+@dataclass(eq=False, repr=False)
+class Tuned(Estimator):
+    """A pipeline whose settings are found inside `fit`.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Steps "prepare" and "model", unfitted.
+    space : dict
+        Parameter of the pipeline -> range, see the module text.
+    task : str
+        Of the schema; its first metric decides, unless `metric` names another.
+    n_trials : int
+        Settings tried, the pipeline's own among them.
+    folds : int
+        Inner folds.
+    search : {"auto", "optuna", "random"}
+    random_state : int
+
+    Attributes
+    ----------
+    pipeline_ : Pipeline
+        Fitted to all rows with the best setting.
+    chosen_ : dict
+        That setting, by parameter of the estimator; empty if it is the method's own.
+    trials_ : list of dict
+        "setting", "loss" (mean over the folds seen) and "folds" of each, in order.
+    n_fits_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import Pipeline
+    >>> from pansophy.compare.methods.tuning import Tuned
+    >>> from pansophy.linear_model import Ridge
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 20)); y = X[:, 0] + 2 * rng.normal(size=60)
+    >>> model = Pipeline([("prepare", "passthrough"), ("model", Ridge())])
+    >>> space = {"model__alpha": ("log", 1e-2, 1e3)}
+    >>> Tuned(model, space, n_trials=12, random_state=0).fit(X, y).chosen_["alpha"] > 10
+    True
+    """
+
+    pipeline: Any = None
+    space: dict | None = None
+    _: KW_ONLY
+    task: str = "regression"
+    n_trials: Count = 20
+    folds: Count = 3
+    metric: str = ""
+    search: Literal["auto", "optuna", "random"] = "auto"
+    random_state: int = 0
+
+    def fit(self, frame, y, sample_weight=None, groups=None, times=None):
+        y = np.asarray(y)
+        cut = inner_folds(
+            y, self.folds, group=groups, time=times, seed=self.random_state
+        )
+        known = (sample_weight, groups, times)
+        parts = [prepared(self.pipeline, frame, y, known, *fold) for fold in cut]
+        loss = loss_of(self.task, self.metric)
+        source = proposals(self.space or {}, self.random_state, self.search)
+        done: list[list[float]] = []  # losses by fold of the settings that finished
+        self.trials_, self.n_fits_ = [], 0
+        for i in range(self.n_trials):
+            trial, setting = (None, {}) if i == 0 else source.ask()
+            losses, finished = self._try(setting, parts, loss, done, first=i == 0)
+            if finished:
+                done.append(losses)
+            if i:
+                source.tell(trial, losses, finished)
+            mean = float(np.mean(losses)) if losses else math.inf
+            row = {"setting": setting, "loss": mean, "folds": len(losses)}
+            self.trials_.append({**row, "finished": finished})
+        best = min((t for t in self.trials_ if t["finished"]), key=lambda t: t["loss"])
+        self.chosen_ = {k.rpartition("__")[2]: v for k, v in best["setting"].items()}
+        self.pipeline_ = clone(self.pipeline).set_params(**best["setting"])
+        fit_pipeline(self.pipeline_, frame, y, *known)
+        self.n_fits_ += 1
+        return self
+
+    def _try(self, setting, parts, loss, done, *, first):
+        """Losses of the folds, and whether all were tried; stops when hopeless."""
+        losses: list[float] = []
+        for part in parts:
+            model = Pipeline([("prepare", "passthrough"), ("model", part.model)])
+            model = clone(model).set_params(**setting)
+            self.n_fits_ += 1
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # told by the refit, if it matters
+                    fit_pipeline(model, part.X, part.y, *part.known)
+                    p = output(model, part.X_test, self.task, part.classes)
+                losses.append(loss(part.y_test, p, part.w_test))
+            except (ValueError, ArithmeticError, np.linalg.LinAlgError):
+                if first:
+                    raise
+                return [math.inf], False
+            j = len(losses)
+            if j < len(parts) and len(done) >= PATIENCE:
+                usual = np.median([np.mean(other[:j]) for other in done])
+                if np.mean(losses) > usual:
+                    return losses, False
+        return losses, all(map(math.isfinite, losses))
+
+    @property
+    def classes_(self):
+        return self.pipeline_.classes_
+
+    def predict(self, frame):
+        return self.pipeline_.predict(frame)
+
+    def predict_proba(self, frame):
+        return self.pipeline_.predict_proba(frame)
+
+
+class Part:
+    """One inner fold, prepared once for all settings."""
+
+    def __init__(self, pipeline, frame, y, known, train, test):
+        prepare = clone(pipeline[0]) if pipeline[0] != "passthrough" else None
+        self.model = pipeline[-1]
+        self.y, self.y_test = y[train], y[test]
+        self.known = tuple(None if a is None else a[train] for a in known)
+        self.w_test = None if known[0] is None else known[0][test]
+        self.X, self.X_test = frame[train], frame[test]
+        if prepare is not None:
+            self.X = prepare.fit_transform(self.X, self.y, self.known[0])
+            self.X_test = prepare.transform(self.X_test)
+        self.classes = int(y.max()) + 1 if y.ndim == 1 and y.dtype.kind in "iu" else 0
+
+
+prepared = Part

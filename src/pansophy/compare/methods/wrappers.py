@@ -1,0 +1,265 @@
+"""What an estimator lacks for a task, put around it.
+
+*Scored* turns the scores of a classifier into probabilities, or its probabilities into
+better ones, by a map fitted to rows held out of inner folds (`calibration`; Platt's
+sigmoid for two classes, a temperature for more), since scores of rows that were fitted
+look surer than they are. A machine made of one for each pair of classes (`ovo`) gives
+K (K - 1) / 2 margins f_kj = -f_jk; counting who wins throws away by how much, and every
+pair votes with the probability of its own sigmoid instead, whose slope a is fitted to
+the held-out rows of the two classes, one for all pairs:
+
+    s_k = sum_{j != k} log 1 / (1 + exp(-a f_kj))                                (2)
+
+*Floor* keeps predicted counts above zero, where the deviance of a count that happens is
+infinite. *Hedged* keeps the probability of every class above zero, where the log loss
+of a class that happens is infinite: n rows voted, and one further row is shared evenly
+by the K classes,
+
+    p' = (n p + 1 / K) / (n + 1),                                                (1)
+
+which matters for few rows and vanishes for many. *Labels* gives the probability of yes
+for each of several labels in one matrix, from one model that knows several labels or
+from one model a label.
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, log_expit, softmax
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from ...base import Classifier, Estimator, Regressor
+from ..judging.calibration import Calibration, fit_calibration, fit_sigmoid
+from .inner import inner_folds
+
+LOW = 1e-12  # a probability of 0 is read as this
+LEAST = 0.01  # of the mean count: how small a predicted count may get
+
+
+def weights_for(model, sample_weight) -> dict:
+    """The weights as an argument of `fit`, where it takes them."""
+    if sample_weight is None or not has_fit_parameter(model, "sample_weight"):
+        return {}
+    return {"sample_weight": sample_weight}
+
+
+@dataclass(eq=False, repr=False)
+class Scored(Classifier, Estimator):
+    """A classifier whose probabilities come from a map of its scores.
+
+    Its scores are the logarithms of its own probabilities, or those of its
+    `decision_function` if it has none, of pairs of classes by eq. (2).
+
+    Parameters
+    ----------
+    model : classifier
+    cv : int or list of (train, test)
+        Inner folds; a fold whose training rows lack a class is left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.compare.methods.wrappers import Scored
+    >>> from pansophy.svm import LinearSVC
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 1)); y = rng.random(500) < 1 / (1 + np.exp(-X[:, 0]))
+    >>> model = Scored(LinearSVC()).fit(X, y)
+    >>> bool(abs(model.predict_proba([[1.0]])[0, 1] - 0.73) < 0.05)
+    True
+    """
+
+    model: Any = None
+    _: KW_ONLY
+    cv: Any = 5
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_, y = np.unique(y, return_inverse=True)
+        k = len(self.classes_)
+        w = None if sample_weight is None else np.asarray(sample_weight)
+        cut = self.cv if isinstance(self.cv, list) else inner_folds(y, self.cv)
+        cut = [(a, b) for a, b in cut if len(np.unique(y[a])) == k and len(b)]
+        scores = [scores_of(self._fitted(X, y, w, a), X[b]) for a, b in cut]
+        self.slope_, self.scale_, self.map_ = 1.0, 1.0, Calibration("none")
+        if scores:
+            S, rows = np.concatenate(scores), np.concatenate([b for _, b in cut])
+            v = None if w is None or not w[rows].sum() > 0 else w[rows]
+            if self._pairs():
+                self.slope_ = slope_of(S, y[rows], k, v)
+                S = votes(S, k, self.slope_)
+            self.scale_ = float(S.std()) or 1.0
+            how = "sigmoid" if k == 2 else "temperature"
+            self.map_ = fit_calibration(self._raw(S), y[rows], how, v)
+        self.model_ = self._fitted(X, y, w, slice(None))
+        return self
+
+    def _fitted(self, X, y, w, rows):
+        part = None if w is None else w[rows]
+        model = clone(self.model)
+        return model.fit(X[rows], y[rows], **weights_for(model, part))
+
+    def _pairs(self) -> bool:
+        shape = getattr(self.model, "decision_function_shape", None)
+        return shape == "ovo" and len(self.classes_) > 2
+
+    def _raw(self, S):
+        """Probabilities as if scores were log odds; the map mends them."""
+        S = S / self.scale_
+        return expit(S) if S.ndim == 1 else softmax(S, axis=1)
+
+    def predict_proba(self, X) -> np.ndarray:
+        S = scores_of(self.model_, X)
+        if self._pairs():
+            S = votes(S, len(self.classes_), self.slope_)
+        p = self.map_.apply(self._raw(S))
+        return p if p.ndim == 2 else np.column_stack([1 - p, p])
+
+    def predict(self, X) -> np.ndarray:
+        return self.classes_[self.predict_proba(X).argmax(1)]
+
+
+def scores_of(model, X) -> np.ndarray:
+    """(n,) for two classes, else (n, k), or (n, k (k - 1) / 2) of pairs."""
+    if not hasattr(model, "predict_proba"):
+        return np.asarray(model.decision_function(X), dtype=float)
+    L = np.log(np.clip(model.predict_proba(X), LOW, 1.0))
+    return L[:, 1] - L[:, 0] if L.shape[1] == 2 else L
+
+
+def votes(F, k, a) -> np.ndarray:
+    """s_k (n, k) of eq. (2)."""
+    s = np.zeros((len(F), k))
+    for f, (i, j) in zip(F.T, combinations(range(k), 2), strict=True):
+        s[:, i] += log_expit(a * f)
+        s[:, j] += log_expit(-a * f)
+    return s
+
+
+def slope_of(F, y, k, w) -> float:
+    """a of eq. (2): Platt's slope for the margins of all pairs, no side preferred."""
+    w = np.ones(len(F)) if w is None else w
+    margins, weights = [], []
+    for f, (i, j) in zip(F.T, combinations(range(k), 2), strict=True):
+        there = (y == i) | (y == j)
+        margins.append(np.where(y == i, f, -f)[there])
+        weights.append(w[there])
+    m, v = np.concatenate(margins), np.concatenate(weights)
+    sides = np.r_[np.ones(len(m)), np.zeros(len(m))]
+    a, _ = fit_sigmoid(expit(np.r_[m, -m]), sides, np.r_[v, v])
+    return a if a > 0 else 1.0  # pairs that know nothing are told by the temperature
+
+
+@dataclass(eq=False, repr=False)
+class Floor(Regressor, Estimator):
+    """A regressor whose predictions are at least a small share of the mean.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from pansophy.compare.methods.wrappers import Floor
+    >>> model = Floor(LinearRegression()).fit([[0.0], [1.0], [2.0]], [0, 1, 5])
+    >>> model.predict([[-9.0], [1.0]])
+    array([0.02, 2.  ])
+    """
+
+    model: Any = None
+
+    def fit(self, X, y, sample_weight=None):
+        self.model_ = clone(self.model)
+        self.model_.fit(X, y, **weights_for(self.model_, sample_weight))
+        mean = float(np.average(y, weights=sample_weight))
+        self.floor_ = max(LEAST * mean, 1e-12)
+        return self
+
+    def predict(self, X) -> np.ndarray:
+        return np.maximum(np.ravel(self.model_.predict(X)), self.floor_)
+
+
+@dataclass(eq=False, repr=False)
+class Hedged(Classifier, Estimator):
+    """A classifier that votes, with no class left without a chance: eq. (1).
+
+    Examples
+    --------
+    >>> from pansophy.compare.methods.wrappers import Hedged
+    >>> from pansophy.neighbors import KNeighborsClassifier
+    >>> model = Hedged(KNeighborsClassifier(1)).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+    >>> model.predict_proba([[0.0]])
+    array([[0.875, 0.125]])
+    """
+
+    model: Any = None
+
+    def fit(self, X, y, sample_weight=None):
+        self.model_ = clone(self.model)
+        self.model_.fit(X, y, **weights_for(self.model_, sample_weight))
+        self.classes_ = self.model_.classes_
+        n = len(y) if sample_weight is None else float(np.sum(sample_weight))
+        self.shrink_ = n / (n + 1)
+        return self
+
+    def predict_proba(self, X) -> np.ndarray | list[np.ndarray]:
+        p = self.model_.predict_proba(X)
+        return [self._hedge(q) for q in p] if isinstance(p, list) else self._hedge(p)
+
+    def _hedge(self, p):
+        return self.shrink_ * p + (1 - self.shrink_) / p.shape[1]
+
+    def predict(self, X) -> np.ndarray:
+        return self.model_.predict(X)
+
+
+@dataclass(eq=False, repr=False)
+class Labels(Classifier, Estimator):
+    """Several yes-or-no labels: `predict_proba` is the chance of yes, (n, L).
+
+    Parameters
+    ----------
+    model : classifier
+    native : bool
+        Whether it takes several labels at once; if not, one model is fitted a label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.compare.methods.wrappers import Labels
+    >>> from pansophy.tree import DecisionTreeClassifier
+    >>> X = np.arange(8.0)[:, None]
+    >>> Y = np.c_[X > 3, X % 8 > 9].astype(int)
+    >>> Labels(DecisionTreeClassifier(), native=True).fit(X, Y).predict_proba(X[:5])
+    array([[0., 0.], [0., 0.], [0., 0.], [0., 0.], [1., 0.]])
+    """
+
+    model: Any = None
+    _: KW_ONLY
+    native: bool = False
+
+    def fit(self, X, y, sample_weight=None):
+        y = np.asarray(y)
+        self.n_labels_ = y.shape[1]
+        self.constant_ = np.array([np.mean(c) if len(set(c)) < 2 else -1 for c in y.T])
+        self.classes_ = [np.array([0, 1])] * y.shape[1]
+        learned = [j for j in range(y.shape[1]) if self.constant_[j] < 0]
+        whole = self.native and len(learned) == y.shape[1] > 1
+        targets = [y] if whole else [y[:, j] for j in learned]
+        self.models_ = [
+            (m := clone(self.model)).fit(X, t, **weights_for(m, sample_weight))
+            for t in targets
+        ]
+        return self
+
+    def predict_proba(self, X) -> np.ndarray:
+        if len(self.models_) == 1 < self.n_labels_ == np.sum(self.constant_ < 0):
+            p = self.models_[0].predict_proba(X)
+            return p if isinstance(p, np.ndarray) else np.stack([q[:, 1] for q in p], 1)
+        out = np.empty((len(X), self.n_labels_))
+        out[:] = self.constant_
+        learned = np.flatnonzero(self.constant_ < 0)
+        for j, model in zip(learned, self.models_):
+            out[:, j] = model.predict_proba(X)[:, 1]
+        return out
+
+    def predict(self, X) -> np.ndarray:
+        return (self.predict_proba(X) > 0.5).astype(int)

@@ -1,0 +1,133 @@
+"""A comparison's work in files that workers map into memory: one copy for all.
+
+Arrays are plain .npy files, texts an Arrow file; both are mapped, not read. The rest is
+small and goes as a pickle made by us for our own process. A method that cannot be
+pickled becomes a text that says so, and none of the others is harmed.
+"""
+
+import contextlib
+import os
+import pickle
+import shutil
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pyarrow as pa
+
+from ...tables import Frame
+from ..data import Data
+from .fold import Work, one_line
+
+ARRAYS = ("y", "weight", "group", "time")
+
+
+PREFIX = "pansophy-spool-"
+
+
+@contextlib.contextmanager
+def place():
+    """A folder for the work; those that killed processes left behind are removed."""
+    here = Path(tempfile.gettempdir())
+    for old in here.glob(f"{PREFIX}*"):
+        pid = old.name.removeprefix(PREFIX).split("-")[0]
+        with contextlib.suppress(OSError):
+            if pid.isdigit() and not alive(int(pid)):
+                shutil.rmtree(old, ignore_errors=True)
+    with tempfile.TemporaryDirectory(
+        prefix=f"{PREFIX}{os.getpid()}-", ignore_cleanup_errors=True
+    ) as folder:
+        yield Path(folder)
+
+
+def alive(pid) -> bool:
+    if not hasattr(os, "killpg"):
+        return True  # asking would end it, on Windows
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def packed(value) -> bytes:
+    """Bytes of anything, classes of a script and lambdas included."""
+    wrapped = joblib.wrap_non_picklable_objects(value, keep_wrapper=False)
+    return pickle.dumps(wrapped, protocol=5)
+
+
+def packed_method(method) -> bytes | str:
+    try:
+        return packed(method)
+    except Exception as error:
+        return f"cannot be sent to a worker process: {one_line(error)}"
+
+
+def unpacked_method(stored):
+    if isinstance(stored, str):
+        return stored
+    try:
+        return pickle.loads(stored)
+    except Exception as error:
+        return f"cannot be read in a worker process: {one_line(error)}"
+
+
+def write(work, folder) -> None:
+    """Put the work into a folder."""
+    folder = Path(folder)
+    data = work.data
+    np.save(folder / "values.npy", np.ascontiguousarray(data.frame.values))
+    for name in ARRAYS:
+        if getattr(data, name) is not None:
+            np.save(folder / f"{name}.npy", getattr(data, name))
+    flat = [np.asarray(rows) for fold in work.folds for rows in fold]
+    np.save(folder / "rows.npy", np.concatenate(flat) if flat else np.zeros(0, int))
+    ends = np.cumsum([0, *map(len, flat)])
+    if data.frame.texts:
+        names = [str(i) for i in range(len(data.frame.texts))]
+        table = pa.table(list(data.frame.texts), names)
+        with pa.ipc.new_file(str(folder / "texts.arrow"), table.schema) as out:
+            out.write_table(table.combine_chunks())
+    rest = {
+        "ends": ends,
+        "schema": work.schema,
+        "metrics": work.metrics,
+        "methods": [packed_method(m) for m in work.methods],
+        "setting": work.setting,
+        "threads": work.threads,
+    }
+    (folder / "work.pickle").write_bytes(packed(rest))
+
+
+def read(folder) -> Work:
+    """The work in a folder, its arrays mapped read-only."""
+    folder = Path(folder)
+    rest = pickle.loads((folder / "work.pickle").read_bytes())
+    mapped = lambda name: (
+        np.load(path, mmap_mode="r", allow_pickle=False)
+        if (path := folder / f"{name}.npy").exists()
+        else None
+    )
+    texts = ()
+    if (folder / "texts.arrow").exists():
+        table = pa.ipc.open_file(pa.memory_map(str(folder / "texts.arrow"))).read_all()
+        # one piece was written, so nothing is copied here
+        texts = tuple(c.combine_chunks() for c in table.columns)
+    values, ends = mapped("values"), rest["ends"]
+    rows = np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False)
+    plain = lambda a: None if a is None else np.asarray(a)
+    data = Data(Frame(plain(values), texts), *(plain(mapped(n)) for n in ARRAYS))
+    part = [np.asarray(rows[a:b]) for a, b in pairwise(ends)]
+    return Work(
+        data,
+        rest["schema"],
+        rest["metrics"],
+        list(zip(part[::2], part[1::2])),
+        [unpacked_method(m) for m in rest["methods"]],
+        rest["setting"],
+        rest["threads"],
+    )

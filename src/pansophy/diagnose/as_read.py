@@ -1,0 +1,65 @@
+"""How a table was read: the role of each column, the task, what was noticed.
+
+The same rules as those of a comparison (`tables.roles`, `tables.targets`), so that what
+is told here before anything is learned is what a comparison would do.
+"""
+
+from typing import NamedTuple
+
+from ..tables import TableError, notes
+from ..tables.roles import USED, find_role
+from ..tables.targets import detect_task
+from .findings import Finding, finding
+
+PLURAL = {"category": "categories", "other": "of another kind", "ignore": "ignored"}
+
+
+class AsRead(NamedTuple):
+    """Roles of the columns but the targets, the task, and what to say of them."""
+
+    roles: dict[str, str]
+    task: str | None
+    findings: list[Finding]
+
+
+def as_read(table, targets, given=()) -> AsRead:
+    """Of an Arrow table; columns in `given` have a use that the user named."""
+    found = [finding("reading", "note", text) for text in notes(table)]
+    task, why = task_of(table, targets)
+    if "ask for" in why:
+        text = f"The task is {task}: {why}."
+        found.append(finding("task", "note", text, column=targets[0]))
+    roles = {}
+    for name in table.column_names:
+        if name in targets:
+            continue
+        c = find_role(table.column(name), name)
+        roles[name] = c.role
+        if c.role == "id" and name not in given:
+            text = f"{name!r} is taken for a name of the rows ({c.why}), not an input."
+            found.append(finding("id", "note", text, column=name))
+    used = [n for n, role in roles.items() if role in USED and n not in given]
+    if targets and not used:
+        text = "No column besides the target can be used as an input."
+        found.append(finding("no inputs", "alarm", text))
+    return AsRead(roles, task, found)
+
+
+def task_of(table, targets) -> tuple[str | None, str]:
+    """The task that a comparison would take, and why."""
+    if len(targets) != 1:
+        return ("multilabel" if targets else None), ""
+    try:
+        return detect_task(table.column(targets[0]), targets[0])
+    except TableError:
+        return None, ""
+
+
+def in_words(roles) -> str:
+    """`3 numbers, 1 category`: what the columns are for."""
+    told = list(roles.values())
+    said = []
+    for role in dict.fromkeys(told):
+        k = told.count(role)
+        said.append(f"{k} {role if k == 1 else PLURAL.get(role, f'{role}s')}")
+    return ", ".join(said)

@@ -1,0 +1,110 @@
+"""Rows that do not come one by one: along time, or several of one person or thing.
+
+Folds that shuffle rows then test on rows whose neighbours or siblings were trained on,
+and scores look better than those of later rows, or of new people. Signs, y being the
+target (its rank, or whether it is the commonest class) and n the rows:
+
+    time    r, the correlation of y with that of the next row in order of a date  (1)
+    group   the share of the variance of y between the levels of a column that is
+            named as people and things are (patient, customer, device)            (2)
+
+Independent rows have r of 0 with a standard error of 1 / sqrt(n); (1) is told above
+`ALIKE` and `SURE` such errors. What (2) needs is the name, as a category that says
+something is no group; its size only decides how grave the finding is.
+
+Cost      n log n for each date or group
+"""
+
+import re
+
+import numpy as np
+import scipy.stats
+
+from ..tables.roles import CLOCKED
+from .findings import Finding, finding
+from .related_columns import eta
+
+ALIKE, SURE = 0.3, 6.0
+FEWEST = 50
+SHARED = 0.1  # of the variance, from which a group is a warning
+ENTITY = re.compile(
+    r"(^|[_\s.-])(patient|subject|participant|respondent|person|user|customer|client|"
+    r"member|household|family|student|pupil|session|device|machine|vehicle|animal|mouse|"
+    r"account|player|driver|employee|donor)s?([_\s.-]?(id|no|nr|number|name|key))?$",
+    re.IGNORECASE,
+)
+
+
+def dependent_rows(seen, goals, group=None, time=None) -> list[Finding]:
+    """Findings about columns that a user might have named as time or group."""
+    out = []
+    for goal in goals:
+        y = scores_of(goal)
+        if len(y) - np.isnan(y).sum() < FEWEST:
+            continue
+        if time is None:
+            out += along_time(seen, goal.name, y)
+        if group is None:
+            out += of_one_thing(seen, goal.name, y)
+    return out
+
+
+def scores_of(goal) -> np.ndarray:
+    """y of the module text, NaN where it is missing."""
+    out = np.full(len(goal.y), np.nan)
+    known = goal.known
+    if not goal.varies:
+        return out
+    if goal.kind == "number":
+        out[known] = scipy.stats.rankdata(goal.y[known])
+    else:
+        out[known] = goal.y[known] == np.bincount(goal.y[known]).argmax()
+    return out
+
+
+def along_time(seen, target, y):
+    """Eq. (1), of the date along which it is largest."""
+    best = (0.0, None, 0)
+    for c in seen.columns:
+        dated = c.kind == "date" or (c.kind == "number" and CLOCKED.search(c.name))
+        if c.name == target or not dated:
+            continue
+        known = ~np.isnan(y) & ~c.missing
+        when, n = c.numbers[known], int(known.sum())
+        if n < FEWEST or len(np.unique(when)) < n / 10:
+            continue
+        z = y[known][np.argsort(when, kind="stable")]
+        if np.ptp(z[:-1]) > 0 and np.ptp(z[1:]) > 0:
+            best = max(best, (float(np.corrcoef(z[:-1], z[1:])[0, 1]), c.name, n),
+                       key=lambda b: b[0])  # fmt: skip
+    r, name, n = best
+    if name is None or r < ALIKE or r * np.sqrt(n) < SURE:
+        return
+    text = (
+        f"Rows next to each other in {name!r} have like {target!r} (correlation "
+        f"{r:.2f}): folds of shuffled rows test between known moments and flatter "
+        f"what comes later. Give time={name!r} if later rows are to be predicted."
+    )
+    yield finding("time order", "warning", text, column=name, correlation=r, rows=n)
+
+
+def of_one_thing(seen, target, y):
+    """Eq. (2), of every column with such a name."""
+    for c in seen.columns:
+        if c.name == target or not ENTITY.search(c.name) or c.kind == "date":
+            continue
+        z = c.labelled()
+        known = ~np.isnan(y) & (z >= 0)
+        n, k = int(known.sum()), len(np.unique(z[known]))
+        if n < FEWEST or not 5 <= k <= n / 1.5:
+            continue
+        share = eta(np.where(known, z, -1), y) ** 2
+        told = f"{c.name!r} comes in several rows ({n / k:.1f} rows for each of {k})"
+        grave = "note"
+        if share > SHARED:
+            grave = "warning"
+            told += f", which have like {target!r} (they share {share:.0%} of it)"
+        text = f"{told}. Give group={c.name!r} if new rows will be of new ones."
+        yield finding(
+            "repeated group", grave, text, column=c.name, share=share, levels=k
+        )

@@ -1,0 +1,224 @@
+"""The page: one sound file for every task, whatever the names in the table are."""
+
+import re
+import shlex
+from dataclasses import replace
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from pansophy.compare import compare
+from pansophy.compare.judging.on_test import compare_on_test
+from pansophy.compare.telling.report import explore_page, render
+from pansophy.compare.telling.words import about, commands
+from pansophy.diagnose import explore, finding
+from pansophy.diagnose.overview import overview
+from tests.compare.made import EVIL, TASKS, made, ready
+
+SECTIONS = ("leaderboard", "data", "winner", "decision", "methods", "not-run", "how",
+            "repeat")  # fmt: skip
+VOID = {"meta", "br", "link", "img", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """Tags that are opened and closed properly, and what must not be there."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.count, self.links, self.names = [], {}, [], []
+        self.unnamed = 0
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.count[tag] = self.count.get(tag, 0) + 1
+        self.links += [v for k, v in attrs if k in ("src", "href", "xlink:href")]
+        self.names += [v for k, v in attrs if k == "id"]
+        if tag == "svg" and not (given.get("role") == "img" and given["aria-label"]):
+            self.unnamed += 1
+        assert not any(k.startswith("on") for k, _ in attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def parsed(text):
+    """The page, once it is known to be sound, closed in itself and accessible."""
+    page = Page()
+    page.feed(text)
+    assert page.open == [] and page.unnamed == 0
+    assert not {"script", "img", "iframe", "link", "object"} & set(page.count)
+    assert all(x.startswith(("#", "data:image/png")) for x in page.links)
+    inner = {x[1:] for x in page.links if x.startswith("#")}
+    assert inner <= set(page.names)
+    assert len(page.names) == len(set(page.names))
+    assert not re.search(r"url\((?!#)", text) and "@import" not in text
+    assert page.count["h1"] == 1 and page.count["main"] == 1
+    return page
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_sound_page_for_every_task(task):
+    c = ready(task)
+    text = render(c)
+    page = parsed(text)
+    assert set(SECTIONS) <= set(page.names)
+    assert "could not be drawn" not in text
+    assert page.count["svg"] >= 6
+    for words in ("kept", "Not ranked:", "broken", "Nadeau and Bengio", "a note"):
+        assert words in text
+    assert c.verdict[1:].split("<")[0][:40] in text
+    assert {"classification": "A threshold", "multiclass": "Sets that hold",
+            "regression": "Intervals that hold", "count": "Intervals that hold",
+            "multilabel": "A threshold for each label"}[task] in text  # fmt: skip
+
+
+def real(tmp_path, name):
+    """A comparison whose clock is stopped."""
+    x = [i / 60 for i in range(60)]
+    table = {"x": x, "z": x[::-1], "y": [3 * v + (i % 7) / 7 for i, v in enumerate(x)]}
+    c = compare(table, "y", methods={"line": LinearRegression()}, repeats=1)
+    c.leaderboard = [r._replace(fit_seconds=0.01, predict_micros=2.0)
+                     for r in c.leaderboard]  # fmt: skip
+    for t in c.trials:
+        t.fit_seconds = [0.01] * len(t.fit_seconds)
+    c.settings |= {"seconds": 1.0, "finished": "now"}
+    return c.report(tmp_path / "new" / name).read_text("utf-8")
+
+
+def test_the_same_seed_gives_the_same_report_with_every_stage_recorded(tmp_path):
+    text = real(tmp_path, "a.html")
+    parsed(text)
+    assert text == real(tmp_path, "b.html")
+    assert "could not be drawn" not in text and "Would more rows help?" in text
+    assert "LinearRegression()" in text and "scikit-learn" in text
+    for stage in ("1 × 5 plain folds", "seed", "data (SHA-256)", "versions", "Licences",
+                  "random_state=0", "used as"):  # fmt: skip
+        assert stage in text
+
+
+def test_hostile_names_stay_text():
+    names = [EVIL, "w</svg><b>", "=cmd()|' /C calc'!A0", "_x $\\frac{1}{0}$"]
+    c = made("classification", names=names)
+    c.findings = [finding("leak", "alarm", f"{EVIL} is the target.", column=EVIL)]
+    c.not_run = [(EVIL, "no <i>reason</i>")]
+    c.leaderboard[0] = c.leaderboard[0]._replace(remarks="<i>odd</i>")
+    c.overview = overview(pa.table({name: [1.0, 2.0, None] * 30 for name in names}))
+    text = render(c)
+    page = parsed(text)
+    assert "b" not in page.count and "i" not in page.count
+    assert "&lt;script&gt;" in text and "$x^2$" in text
+    assert "Before you trust these numbers" in text
+
+
+def test_same_result_same_bytes():
+    c = ready("multiclass")
+    first = render(c)
+    c._views.clear()
+    assert render(c) == first
+
+
+def test_forty_methods_and_two_hundred_columns_stay_small():
+    names = [f"a column with a long name, number {j}" for j in range(200)]
+    c = made("multiclass", n=400, methods=40, columns=200, folds=2, names=names)
+    c.not_run += [(f"pansophy.thing_{i}", f"reason {i % 30}") for i in range(150)]
+    text = render(c)
+    parsed(text)
+    assert len(text.encode()) < 3_000_000
+    assert text.count("<details>") >= 40
+
+
+def test_a_picture_that_fails_does_not_stop_the_page(monkeypatch):
+    from pansophy.compare.telling import drawings
+
+    def fails(*_, **how):
+        raise RuntimeError("no <ink> left")
+
+    monkeypatch.setattr(drawings, "roc", fails)
+    text = render(ready("classification"))
+    parsed(text)
+    assert "could not be drawn: no &lt;ink&gt; left" in text
+
+
+def test_an_interrupted_comparison_says_so_and_the_command_is_quoted():
+    c = made("classification")
+    c.complete = False
+    c.schema = replace(c.schema, target="it's; rm -rf", group="g")
+    c.settings |= {"source": "my table.csv", "costs": {"k0": 1.0, "k1": 5.0}}
+    c.folder = "run 1"
+    first, second, third = commands(c)
+    assert first.startswith("pansophy rerun 'run 1'")
+    words = shlex.split(second)
+    assert words[:5] == [
+        "pansophy",
+        "compare",
+        "my table.csv",
+        "--target",
+        c.schema.target,
+    ]
+    assert words[words.index("--costs") + 1] == "k0=1,k1=5"
+    assert words[words.index("--methods") + 1] == "method 1,method 2,method 3,broken"
+    assert repr(c.schema.target) in third and "group='g'" in third
+    text = render(c)
+    parsed(text)
+    assert "was interrupted before all methods were done" in text
+    assert "With the costs given" in text and "saved model decides by" in text
+
+
+def test_a_test_table_and_groups_if_asked_for():
+    c = made("classification", n=300)
+    p = {t.method.name: t.predictions for t in c.trials if not t.failure}
+    c.on_test = compare_on_test(c.data.y, p, "log loss", reference=c.winner)
+    c.settings["by"] = "<town>"
+    towns = pa.table({"<town>": ["u", "v", None] * 100})
+    c.taken = SimpleNamespace(table=towns)
+    text = render(c)
+    parsed(text)
+    assert "On the 300 rows of the test table" in text and "McNemar" in text
+    assert "Groups of &lt;town&gt;" in text and "true positive rate" in text
+    assert c.to_dict()["on_test"]["n"] == 300
+
+
+def test_exploration_page(tmp_path):
+    rows = {EVIL: list(range(60)), "b": ["u", "v", None] * 20, "c": [1.5, None] * 30}
+    rows["y"] = [2 * v for v in rows[EVIL]]
+    later = {**rows, EVIL: [v + 100 for v in rows[EVIL]]}
+    seen = explore(pa.table(rows), "y", other=pa.table(later))
+    path = explore_page(seen, tmp_path / "e" / "explore.html", "<b>name</b>")
+    text = path.read_text("utf-8")
+    page = parsed(text)
+    assert "b" not in page.count and "Look at this first" in text
+    assert {"findings", "drift", "view", "columns"} <= set(page.names)
+    assert "could not be drawn" not in text
+    bare = explore(pa.table(rows), whole=False)
+    page = parsed(explore_page(bare, tmp_path / "bare.html").read_text("utf-8"))
+    assert "view" not in page.names
+
+
+def test_promises_are_checked_on_later_rows_and_other_groups():
+    from pansophy.compare.telling import views
+    from pansophy.compare.telling.deciding import halves
+
+    c, n = made("regression"), 150
+    when, whose = np.arange(n)[::-1], np.arange(n) // 7
+    for data in (replace(c.data, time=when), replace(c.data, group=whose)):
+        one = replace(c, data=data)
+        a, b = halves(one, views.held_out(one))
+        assert sorted([*a, *b]) == list(range(n)) and min(len(a), len(b)) > n // 3
+        if data.time is not None:
+            assert when[a].max() < when[b].min()
+        else:
+            assert not set(whose[a]) & set(whose[b])
+    held = replace(c, data=replace(c.data, weight=np.ones(n)))
+    assert "count every row once" in about(held)
+    assert "count every row once" not in about(c)
