@@ -1,21 +1,26 @@
 """What is asked of a comparison is honoured, or refused in one sentence at once."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from pansophy.compare import compare, infer, reliability, reopen, rerun
+from pansophy.compare.experiment import told_once
 from pansophy.compare.intake import take_in
 from pansophy.compare.methods.choice import Setting, choose
 from pansophy.compare.methods.pipelines import fit_pipeline, output, pipeline
 from pansophy.compare.telling import views
 from pansophy.compare.telling.asked import groups
 from pansophy.compare.telling.words import rule, unweighted
+from pansophy.compare.unseen import unseen_rows
+from pansophy.diagnose import finding
 from pansophy.tables import read_table
 
 QUICK = {"workers": 0, "repeats": 1, "folds": 3, "progress": False}
@@ -266,3 +271,24 @@ def test_the_report_tells_every_setting_that_matters(tmp_path):
     assert """--ignore '"a, b",g'""" in shell and "--time t" in shell
     for words in ("together=True", "gap=2", "ignore=['a, b', 'g']", "max_rows=50"):
         assert words in python
+
+
+def test_an_empty_cell_among_lists_of_labels_is_no_label():
+    tags = pa.array(["a;b", None, "b", "a", "", "a;b"] * 5)
+    table = pa.table({"x": np.sin(np.arange(30)), "tags": tags})
+    found = take_in(table, "tags", task="multilabel")
+    assert len(found.data) == 30 and found.data.y[1].tolist() == [0, 0]
+    assert found.notes == ["5 rows with an empty 'tags': taken as no label."]
+    rest = unseen_rows(found.schema, table)
+    assert (rest.y == found.data.y).all()
+    lists = pa.table({"x": np.sin(np.arange(6)), "tags": [["a"], None, ["a", "b"]] * 2})
+    assert len(take_in(lists, "tags").data) == 4  # a missing list is not known
+
+
+def test_a_nested_column_is_told_about_once():
+    said = finding("other type", "note", "'n' holds structs.", column="n")
+    answer = SimpleNamespace(notes=["'n' left out: values of type struct."])
+    assert [f.text for f in told_once([said], answer)] == [
+        "'n' holds structs. It is left out."
+    ]
+    assert answer.notes == []

@@ -20,6 +20,7 @@ from pansophy.compare.judging.ranking import (
     over_rows,
     spans,
 )
+from pansophy.compare.judging.second import Opinion
 from pansophy.compare.metrics import metrics_for
 from pansophy.compare.result import kind_of
 from pansophy.compare.telling.text import (
@@ -29,6 +30,7 @@ from pansophy.compare.telling.text import (
     instead_words,
     render,
     seconds,
+    shortfall_words,
     show,
     span_of,
     spread,
@@ -311,3 +313,27 @@ def test_numbers_show_meaningful_digits():
     assert [seconds(t) for t in times] == [
         "3.2 µs", "3.1 ms", "123 ms", "1.2 s", "75 s", "10 min", "2.5 h"
     ]  # fmt: skip
+
+
+def test_luck_is_not_called_small_beside_a_tie():
+    c = made("classification")
+    seen = c.leaderboard[0].scores[c.metric].mean
+    apart = [c.leaderboard[0], *(r._replace(verdict="worse", p=0.0)
+             for r in c.leaderboard[1:])]  # fmt: skip
+    clear = shortfall_words(replace(c, expected=seen, leaderboard=apart))
+    assert "it was clear enough" in clear
+    rows = [r._replace(verdict="tied") if r.method == "dummy" else r for r in apart]
+    told = shortfall_words(replace(c, expected=seen, leaderboard=rows))
+    assert "clear enough" not in told and "says nothing about the ties" in told
+
+
+def test_rows_have_a_say_about_the_dummy_where_folds_are_few():
+    c = made("classification")
+    rows = [r._replace(verdict="tied") if r.method == "dummy" else r
+            for r in c.leaderboard]  # fmt: skip
+    second = Opinion(3, 200, 3, {c.winner: 1e-5})
+    told = baseline_words(replace(c, leaderboard=rows, second=second))
+    assert "row by row (paired bootstrap of 200 held-out rows, p < 0.001" in told
+    assert "not beyond doubt over 3 folds" in told and "picked from" not in told
+    kept = replace(c, second=second).to_dict()["second_opinion"]
+    assert kept == {"folds": 3, "rows": 200, "ranked": 3, "p": {c.winner: 1e-5}}

@@ -185,3 +185,17 @@ def test_fewer_folds_for_few_groups_and_late_classes():
     many = np.arange(20_000)
     s = make_splits(data(many % 2, group=many // 2), schema(group="g"), folds=3)
     assert s.kind == "grouped"  # chance spreads the classes well enough
+
+
+def test_a_rare_class_among_several_does_not_cut_the_folds():
+    y = np.r_[np.arange(60) % 2, [2, 2]]
+    three = schema(classes=("a", "b", "c"))
+    s = make_splits(data(y), three, folds=5, repeats=2)
+    cover(s, 62)
+    assert s.per_repeat == 5 and "Class 'c' (2 rows) cannot be among" in s.notes[0]
+    assert all(set(y[train]) == {0, 1, 2} for train, _ in s.folds)
+    assert sum(2 in y[test] for _, test in s.folds) == 4  # two folds of each repeat
+    g = np.arange(62)
+    s = make_splits(data(y, group=g), replace(three, group="g"), folds=5)
+    assert s.per_repeat == 5 and all(2 in y[train] for train, _ in s.folds)
+    assert "'c' (2 rows)" in s.notes[0]

@@ -52,6 +52,14 @@ def test_chow_liu_reads_frames_with_holes():
     assert ("c", "e") in found.edges and ("c", "d") in found.edges
 
 
+def test_chow_liu_refuses_columns_of_real_numbers():
+    real = np.random.default_rng(0).normal(size=80)
+    real[3] = np.nan
+    for rows in ({"a": ["x", "y"] * 40, "b": real}, {"b": real, "c": real}):
+        with pytest.raises(ValueError, match=r"^column 'b' holds real numbers, and ch"):
+            chow_liu(rows)
+
+
 # --- tree-augmented naive Bayes ---
 
 

@@ -153,6 +153,7 @@ def test_tensors_and_tables(rng, tmp_path):
     ("params", "match"),
     [
         ({"family": "cauchy"}, "family"),
+        ({"family": Binomial}, "family of Mixture must be"),
         ({"family": [([9], "normal")]}, "outside"),
         ({"family": [([0], "normal"), ([0], "poisson")]}, "more than once"),
         ({"family": [("x", "normal")]}, "column 'x'"),

@@ -369,3 +369,16 @@ def test_stationary_law_is_that_of_the_chain():
     np.testing.assert_allclose(found, [0.266667, 0.355556, 0.377778], atol=5e-7)
     model.transmat_ = np.eye(3)
     np.testing.assert_allclose(model.get_stationary_distribution(), np.full(3, 1 / 3))
+
+
+def test_a_sequence_of_probability_zero_has_no_posterior():
+    model = model_of([1.0, 0.0], np.eye(2), [[1.0, 0.0], [0.0, 1.0]])
+    fine, not_possible = np.array([[0], [0]]), np.array([[0], [1], [1]])
+    assert model.score([fine, not_possible]) == -np.inf
+    for ask in (
+        model.predict_proba, model.filter, model.predict, model.pair_marginals,
+        lambda X: model.smooth(X, lag=1),
+    ):  # fmt: skip
+        ask([fine, fine])
+        with pytest.raises(ValueError, match=r"^sequence 1 of 2 has probability 0 "):
+            ask([fine, not_possible])

@@ -23,7 +23,8 @@ def rows():
     [0, -1, slice(1, 5), (slice(None), 1), (slice(1, 3), 0, slice(2)), [0, 3], (2, 1),
      np.array([True, False] * 3), (slice(None), [0, 1]), (..., 0), (None, 0),
      (0, 1, 2), slice(None, None, -1), (slice(5, 0, -2), 0), (True, 0), [],
-     np.arange(48).reshape(6, 2, 4) % 3 == 0, np.array([[0, 1], [2, 3]])],
+     np.arange(48).reshape(6, 2, 4) % 3 == 0, np.array([[0, 1], [2, 3]]),
+     [[[True] * 4, [False] * 4]] * 6],
 )  # fmt: skip
 def test_reads_as_the_array(key):
     few, all_ = rows()

@@ -9,6 +9,12 @@ from sklearn import datasets
 from sklearn import tree as sktree
 from sklearn.model_selection import cross_val_score
 
+from pansophy.ensemble import (
+    HistGradientBoostingRegressor,
+    IsolationForest,
+    RandomForestRegressor,
+    RotationForestRegressor,
+)
 from pansophy.params import ParameterError
 from pansophy.tree import (
     DecisionTreeClassifier,
@@ -299,3 +305,15 @@ def test_targets_too_large_to_be_squared():
     X, y, _ = distinct(0, n=30)
     with pytest.raises(ValueError, match="too large for sums of squares"):
         DecisionTreeRegressor().fit(X, y * 1e300)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [DecisionTreeRegressor(), RandomForestRegressor(2), IsolationForest(),
+     HistGradientBoostingRegressor(), RotationForestRegressor()],
+    ids=lambda m: type(m).__name__,
+)  # fmt: skip
+def test_values_too_large_for_float32_are_refused_without_a_warning(model):
+    X, y, _ = distinct(0, n=30)
+    with pytest.raises(ValueError, match="too large"):  # a warning would be an error
+        model.fit((X - X.mean()) * 1e300, y)

@@ -221,7 +221,7 @@ def begin(X, ask, most, start):
     """The first labels: those asked for, then rows far apart until two classes."""
     asked: list = []
     if isinstance(start, numbers.Integral):
-        if not 1 <= start <= most:
+        if not 1 <= int(start) <= most:
             raise ValueError(f"start must be from 1 to {most} labels, got {start}.")
         asked = farthest(X, [], int(start)).tolist()
     elif start is not None:

@@ -11,10 +11,11 @@ by models that were fitted on rows with which it shares
 A group is what the schema names, and on request rows with the very same inputs as
 well, since a copy of a training row in the test part flatters whatever memorises.
 
-Every training part holds every class. So does every test part if there are two classes,
-for a score of one class alone says nothing; of more than two, a class with fewer rows
-than folds is in as many test parts as it has rows: a loss is a mean over rows, whichever
-part they are in, and scores by class are means over those that occur. A note names it.
+Every training part holds every class. So does every test part if there are two
+classes, for a score of one class alone says nothing; of more than two, a class with
+fewer rows than folds is in as many test parts as it has rows: a loss is a mean over
+rows, whichever part they are in, and scores by class are means over those that occur. A
+note names it.
 Where some class, group or time has too few members, there are fewer folds and a note
 says so, or one sentence says why there can be none.
 
@@ -103,9 +104,14 @@ def folds_of(y, task, folds, repeats, seed):
     """[(train, test)] of stratified or plain folds, for all repeats."""
     kind = RepeatedStratifiedKFold if task == "classification" else RepeatedKFold
     cut = kind(n_splits=folds, n_repeats=repeats, random_state=seed)
-    with warnings.catch_warnings():  # that a class has few rows is told in a note
+    return dealt(cut, np.zeros(len(y)), y)
+
+
+def dealt(way, *rows) -> list:
+    """The folds of a splitter; that a class has few rows is told in a note."""
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class")
-        return list(cut.split(np.zeros(len(y)), y))
+        return list(way.split(*rows))
 
 
 def make_splits(
@@ -286,8 +292,8 @@ def grouped(data, schema, group, labels, folds, repeats, seed, why, notes) -> Sp
                 f"Class {class_name(schema, thin)} is found in one group only, so that "
                 "no fold can both learn it and test it."
             )
-        if np.count_nonzero(spread) == 2:
-            folds = min(folds, int(spread[thin]))
+        two = np.count_nonzero(spread) == 2
+        folds = min(folds, int(spread[thin] if two else np.bincount(y).max()))
     folds = min(folds, total)
     balanced = labels is not None and total <= MANY
     cut: list = []
@@ -316,7 +322,7 @@ def group_folds(n, labels, group, folds, repeats, seed) -> list:
             way = GroupKFold(folds, shuffle=True, random_state=state)
         else:
             way = StratifiedGroupKFold(folds, shuffle=True, random_state=state)
-        cut += way.split(np.zeros(n), labels, group)
+        cut += dealt(way, np.zeros(n), labels, group)
     return cut
 
 

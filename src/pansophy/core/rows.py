@@ -106,6 +106,12 @@ class Rows:
         return xp.take(self.X, index, axis=0)
 
 
+IN_MEMORY = (
+    "this method needs its rows in memory, not in a file or an Arrow table: pass an "
+    "array or a dataframe, such as table.to_pandas()."
+)
+
+
 class DatasetRows(Rows):
     """Rows of a pyarrow dataset or Parquet file that need not fit in memory.
 
@@ -137,6 +143,18 @@ class DatasetRows(Rows):
     @property
     def shape(self):
         return self.n, self.d
+
+    def as_array(self, *_, **__):
+        """A method that knows arrays only came across rows of a table."""
+        raise TypeError(IN_MEMORY)
+
+    __len__ = __getitem__ = __array__ = __iter__ = __matmul__ = as_array
+    __add__ = __sub__ = __mul__ = __truediv__ = __pow__ = as_array
+    __radd__ = __rsub__ = __rmul__ = __rmatmul__ = as_array
+    __lt__ = __gt__ = __le__ = __ge__ = as_array
+
+    def __getattr__(self, name):
+        raise AttributeError(name if name.startswith("_") else IN_MEMORY)
 
     def with_aligned(self, *aligned, block: int | None = None) -> "DatasetRows":
         return DatasetRows(

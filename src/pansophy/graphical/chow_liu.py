@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from ..base import check_weights
 from ..graphs.spanning import minimum_spanning_tree
 from .assembled import counted_network
-from .coding import encode, trimmed
+from .coding import encode, refuse_real, trimmed
 from .counts import Counts, each, g_statistics
 
 
@@ -70,8 +70,8 @@ def chow_liu(
     Parameters
     ----------
     data : array of shape (n, d), data frame or dict of columns
-        Each different value of a column is a state; rows that miss one of two values
-        are left out of that pair.
+        Each different value of a column is a state, and columns of real numbers are
+        refused; rows that miss one of two values are left out of that pair.
     root : name or number of a column, optional
         Where the arrows start; the first column by default.
     sample_weight : array of shape (n,), optional
@@ -96,6 +96,7 @@ def chow_liu(
     >>> chow_liu({"c": c, "a": a, "b": b}, root="a").edges
     [('b', 'c'), ('a', 'b')]
     """
+    refuse_real(data, "chow_liu")
     codes, space = encode(data)
     w = check_weights(sample_weight, np.empty((len(codes), 1)))
     codes, space, w = trimmed(codes, space, w)

@@ -123,6 +123,27 @@ def numbers(data, columns=None):
     return np.column_stack(parts), Space(names, ((),) * len(names))
 
 
+def is_real(column) -> bool:
+    """Whether a column holds fractions, more than a dozen different ones."""
+    column = column.to_numpy() if hasattr(column, "to_numpy") else column
+    values = np.asarray(column)
+    if values.dtype.kind != "f":
+        return False
+    values = values[~np.isnan(values)]
+    return bool((values != np.floor(values)).any()) and len(np.unique(values)) > DOZEN
+
+
+def refuse_real(data, what: str):
+    """Columns of real numbers are no states to be counted."""
+    names, read = table_of(data, None, None)
+    for name in names:
+        if is_real(read(name)):
+            raise ValueError(
+                f"column {name!r} holds real numbers, and {what} counts states: cut "
+                "them into classes first."
+            )
+
+
 def are_numbers(data, hint: str) -> bool:
     """Whether columns hold real numbers (fractions, more than a dozen) or states.
 
@@ -131,12 +152,7 @@ def are_numbers(data, hint: str) -> bool:
     names, read = table_of(data, None, None)
     kinds: dict[bool, str] = {}
     for name in names:
-        column = read(name)
-        column = column.to_numpy() if hasattr(column, "to_numpy") else column
-        values = np.asarray(column)
-        real = values.dtype.kind == "f" and bool((values != np.floor(values)).any())
-        real = real and len(np.unique(values)) > DOZEN
-        kinds.setdefault(real, name)
+        kinds.setdefault(is_real(read(name)), name)
     if len(kinds) == 2:
         raise ValueError(
             f"column {kinds[True]!r} holds real numbers and {kinds[False]!r} states: "

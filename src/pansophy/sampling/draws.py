@@ -86,9 +86,22 @@ class Draws:
         return head + "\n" + self.summary().table(10)
 
     def plot(self, rows=5):
-        """Traces and histograms of the first parameters; gives matplotlib's axes."""
+        """Traces and histograms of the first parameters; gives matplotlib's axes.
+
+        `rows` is how many are shown at most. Ranks and autocorrelations have pictures
+        of their own in `pansophy.plot`.
+        """
         from matplotlib import pyplot as plt
 
+        if (
+            isinstance(rows, bool)
+            or not isinstance(rows, (int, np.integer))
+            or rows < 1
+        ):
+            raise ValueError(
+                f"rows must be a whole number of at least 1, got {rows!r}; ranks and "
+                "autocorrelations are drawn by pansophy.plot."
+            )
         d = min(rows, self.positions.shape[2])
         figure, axes = plt.subplots(
             d, 2, figsize=(8, 1.6 * d), squeeze=False, width_ratios=(3, 1)

@@ -75,11 +75,13 @@ def add_level(model, p, level, frame, out):
 
 def explanations(model, found, p) -> list[dict]:
     """Shares of the columns beside each prediction; see `keeping.explain`."""
-    from ..compare.keeping.answer import shown
+    from ..compare.keeping.answer import shown, told_about
 
     out = predictions(model, p)
     values, base = shown(model, found, p)
+    about = told_about(model, found, p)
     for i, one in enumerate(out):
+        one["reasons for"] = about[i]
         shares = zip(found.feature_names, values[i].tolist())
         one["base"] = finite(float(base[i]))
         one["shares"] = {name: finite(v) for name, v in shares}

@@ -172,9 +172,9 @@ def k_best(start, trans, likelihood, m, *, stop=None, log=False):
 
 
 def possible(beliefs, ends) -> np.ndarray:
-    """The beliefs (n, k), or scores (s,) of paths, of sequences that can have been made.
+    """Beliefs (n, k), or scores (s,) of paths, if no sequence has probability 0.
 
-    A sequence of probability 0 has no posterior: that is an error, which names it.
+    Such a one has no posterior: that is an error, which names it.
     """
     some = beliefs > -np.inf if beliefs.ndim == 1 else beliefs.any(axis=1)
     if not some.all():

@@ -94,6 +94,11 @@ def discretize(A, B=None, dt: Any = None, method="zoh"):
         return A.discretized(dt, method)
     if B is None:
         raise ValueError("B, the matrix of the input, is needed beside A.")
+    return in_steps(A, B, dt, method)
+
+
+def in_steps(A, B, dt, method):
+    """A_d and B_d of eq. (4), (5) or (6)."""
     A = matrix(A, "A")
     k = len(A)
     A, B = matrix(A, "A", k, k), matrix(B, "B", k)
@@ -190,7 +195,7 @@ class StateSpace:
     def discretized(self, dt, method="zoh") -> "StateSpace":
         """The system in steps of length dt, see `discretize`."""
         self._only("discretized", continuous=True)
-        A, B = discretize(self.A, self.B, dt, method)
+        A, B = in_steps(self.A, self.B, dt, method)
         return StateSpace(A, B, C=self.C, D=self.D, dt=dt)
 
     def _only(self, what, continuous):

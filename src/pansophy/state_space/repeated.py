@@ -96,10 +96,10 @@ class Repeated(NDArrayOperatorsMixin):
         if isinstance(key, Repeated):
             key = np.asarray(key)
         first, *rest = key if isinstance(key, tuple) else (key,)
-        many = isinstance(first, list) or (
-            isinstance(first, np.ndarray) and (first.ndim == 1 or first.dtype != bool)
-        )
-        if not (plain(first) or many and not rest) or not all(map(plain, rest)):
+        several = isinstance(first, (list, np.ndarray)) and not rest
+        if several:  # but a mask of all the numbers picks no rows
+            several = np.ndim(first) == 1 or np.asarray(first).dtype != bool
+        if not (several or plain(first)) or not all(map(plain, rest)):
             return np.asarray(self)[key]
         at = np.asarray(self.which[first])
         return np.take(self.table[(slice(None), *rest)], at, 0)

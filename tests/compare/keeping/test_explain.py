@@ -120,3 +120,17 @@ def test_reasons_name_the_columns_in_the_words_of_the_table():
 def test_figures_take_it():
     model = model_of("score", "linear regression")
     assert plot.shap_bar(model.explain(TABLE)).get_xlabel() == "mean |value|"
+
+
+def test_what_the_reasons_are_for_is_said():
+    yes = model_of("yes", "logistic regression")
+    got = yes.answer(TABLE.slice(0, 40), explain=1).to_pydict()
+    assert set(got["yes"]) == {"no", "yes"}  # whatever is predicted
+    assert set(got["reasons for"]) == {"log odds of yes"}
+    city = model_of("city", "logistic regression", ["age", "pay"])
+    got = city.answer(TABLE.slice(0, 40), explain=1).to_pydict()
+    assert got["reasons for"] == [f"score of {c}" for c in got["city"]]
+    score = model_of("score", "linear regression")
+    assert score.answer(TABLE.slice(0, 1), explain=1)["reasons for"][0].as_py() == (
+        "score"
+    )

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from pansophy.compare import choose_threshold
 from pansophy.compare.judging.conformal import fit_sets, interval_offsets
 from pansophy.compare.judging.promise import KEPT, promise
 from pansophy.compare.keeping.reference import some_of, table_of
+from pansophy.compare.keeping.streaming import predict_stream
 from pansophy.persist import PersistError, inspect
 from pansophy.tables import TableError
 from tests.compare.saved import fitted, people
@@ -224,3 +226,23 @@ def test_levels_thresholds_and_reasons_that_make_no_sense_are_refused(yes, score
     labels = replace(yes.schema, task="multilabel", classes=(), labels=("a", "b"))
     many = replace(yes, schema=labels).with_threshold(0.3)
     assert "says 'yes' from 0.3 on" in str(many)
+
+
+def test_values_far_outside_the_range_of_training_are_counted(yes):
+    rows = TABLE.select(INPUTS)
+    age, day = (rows.column(k).to_pylist() for k in ("age", "day"))
+    age[3], age[7], day[0] = 9999.0, -500.0, datetime(2099, 1, 1)
+    put = lambda t, name, values: t.set_column(
+        INPUTS.index(name), name, pa.array(values, t.schema.field(name).type)
+    )
+    odd = put(put(rows, "age", age), "day", day)
+    found = yes.check(odd)
+    assert [(f.kind, f.column, f.facts["rows"]) for f in found] == [
+        ("out of range", "age", 2), ("out of range", "day", 1)
+    ]  # fmt: skip
+    assert f"2 of {len(age)} rows (such as 9999, where training had " in found[0].text
+    assert "such as 2099-01-01, where training had 2024-0" in found[1].text
+    streamed = predict_stream(yes, odd, lambda part: None, batch=64).findings
+    assert [str(f) for f in streamed] == [str(f) for f in found]
+    one = yes.check(odd.slice(3, 1))  # a single row is enough
+    assert [f.column for f in one] == ["age"]

@@ -85,12 +85,16 @@ def test_claims_of_all_are_true(name, path):
     check(name, path)
 
 
-@pytest.mark.parametrize("name", ["LinearSVC", "KNeighborsClassifier", "LassoCV"])
+@pytest.mark.parametrize(
+    "name", ["LinearSVC", "KNeighborsClassifier", "LassoCV", "KMedoids", "DBSCAN",
+             "KernelDensity", "StabilitySelection"]
+)  # fmt: skip
 def test_files_are_refused_where_not_claimed(name, path):
     c = capability(estimators()[name])
     assert not c.files
-    with pytest.raises((TypeError, ValueError, AttributeError)):
-        attempts(c, path)["files"]()
+    for source in (path, pq.read_table(path)):
+        with pytest.raises((TypeError, ValueError, AttributeError), match="in memory"):
+            attempts(c, source)["files"]()
 
 
 def test_every_estimator_is_known():

@@ -168,6 +168,9 @@ def test_names_dicts_and_typos():
     run, left = choose(schema, 100, ["Ridge", "random_forest"])
     assert [m.name for m in run] == ["dummy", "ridge", "random forest"]
     assert dict(left)["linear regression"] == "not asked for"
+    assert dict(left)["BaggingRegressor"] == "not asked for"  # nothing speaks for it
+    assert dict(left)["QuantileRegressor"] == "predicts a quantile, not the mean"
+    assert not any("that is tried" in why for _, why in left)
     with pytest.raises(TableError, match="did you mean 'ridge'"):
         choose(schema, 100, ["rigde"])
     own = {"line": LinearRegression()}

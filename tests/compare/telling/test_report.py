@@ -13,6 +13,7 @@ from sklearn.linear_model import LinearRegression
 
 from pansophy.compare import compare
 from pansophy.compare.judging.on_test import compare_on_test
+from pansophy.compare.telling import deciding, pages
 from pansophy.compare.telling.report import explore_page, render
 from pansophy.compare.telling.words import about, commands
 from pansophy.diagnose import explore, finding
@@ -222,3 +223,20 @@ def test_promises_are_checked_on_later_rows_and_other_groups():
     held = replace(c, data=replace(c.data, weight=np.ones(n)))
     assert "count every row once" in about(held)
     assert "count every row once" not in about(c)
+
+
+def test_a_long_target_and_a_long_verdict_do_not_fill_a_phone(monkeypatch):
+    for dear in ("overall", "data_views", "winner_pictures", "weak", "blocks"):
+        monkeypatch.setattr(pages, dear, lambda c: [])
+    monkeypatch.setattr(deciding, "decisions", lambda c: [])
+    c, name = ready("classification"), "the answer to a question " * 12
+    long = replace(c, schema=replace(c.schema, target=name, why=f"{name} holds text"))
+    text = render(long)
+    heading = re.search(r"<h1.*?</h1>", text)[0]
+    assert f'title="{name}"' in heading and heading.endswith("…</h1>")
+    assert text.count(name) == 1 + sum(name in line for line in commands(long))
+    first = re.search(r'aria-label="Verdict">\s*<p>(.*?)</p>', text)[1]
+    assert "; " not in first and first.endswith(".")
+    assert (
+        'class="names name one"' in text and ".board .name { position: sticky" in text
+    )

@@ -52,7 +52,9 @@ def row_map(o) -> Picture | None:
     held = f"Two components that hold {sum(shares[:2]):.0%} of the variance of the "
     held += "prepared columns"
     if sum(shares[:2]) > 0.9995:  # there are no more than two to begin with
-        held = "The prepared columns, turned so that rows differ most from left to right"
+        held = (
+            "The prepared columns, turned so that rows differ most from left to right"
+        )
     return picture(
         "The rows as points",
         f"{held}; rows near each other are alike. {groups}{far}{some}",

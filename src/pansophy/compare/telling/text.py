@@ -101,16 +101,16 @@ def baseline_words(c) -> str:
     told = []
     if yes:
         told.append(f"{does} {listed(yes)} beyond the interval")
-    if by_rows:
+    if second is not None and by_rows:
         told.append(
             f"{does} {tell(by_rows[0])} row by row {second.test(c.winner)}, though not "
             f"beyond doubt over {second.folds} folds"
         )
     if alone:
         told.append(
-            f"{does} {listed([tell(b) for b in alone])} beyond the interval if only the two are looked "
-            f"at, but not when allowing for the best having been picked from "
-            f"{len(c.leaderboard)}"
+            f"{does} {listed([tell(b) for b in alone])} beyond the interval if only "
+            "the two are looked at, but not when allowing for the best having been "
+            f"picked from {len(c.leaderboard)}"
         )
     if no:
         does = verb(c.winner, "does", "do")
