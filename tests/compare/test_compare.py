@@ -262,10 +262,14 @@ def test_troubles_are_noted():
     assert r.schema.classes == ("no", "yes")
 
 
-def test_rare_classes_take_fewer_folds():
-    y = ["a"] * 40 + ["b"] * 40 + ["c"] * 3
-    table = {"x": np.random.default_rng(0).normal(size=83), "y": y}
-    r = compare(table, "y", methods={"logit": LogisticRegression()}, repeats=1)
+def test_a_rare_class_keeps_the_folds_unless_it_is_one_of_two():
+    x = np.random.default_rng(0).normal(size=83)
+    own = {"methods": {"logit": LogisticRegression()}, "repeats": 1}
+    three = {"x": x, "y": ["a"] * 40 + ["b"] * 40 + ["c"] * 3}
+    r = compare(three, "y", **own)
+    assert r.settings["folds"] == 5
+    assert any("'c' (3 rows) cannot be among the test rows" in n for n in r.notes)
+    r = compare({"x": x, "y": ["a"] * 80 + ["c"] * 3}, "y", **own)
     assert r.settings["folds"] == 3 and any("3 folds, since" in n for n in r.notes)
 
 
