@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import pansophy
 from pansophy.catalogue import read
 from pansophy.cli import app
+from pansophy.cli.app import listed
 
 
 def call(*words):
@@ -173,9 +174,40 @@ def bad(text, folder, tmp_path):
     return "predict", folder / "model.pansophy", path
 
 
+def test_lists_may_be_given_in_parts():
+    assert listed('a, "b, c"') == listed(["a", '"b, c"']) == ["a", "b, c"]
+    assert listed(None) is None and listed([]) is None
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        (
+            lambda f, t, p: (
+                "compare",
+                t,
+                "-t",
+                "y",
+                "--methods",
+                "dummy",
+                "--methods",
+                "odd",
+            ),
+            "no method 'odd'",
+        ),
+        (
+            lambda f, t, p: (
+                "compare",
+                t,
+                "-t",
+                "y",
+                "--methods",
+                "odd",
+                "--methods",
+                "dummy",
+            ),
+            "no method 'odd'",
+        ),
         (lambda f, t, p: ("compare", t, "-t", "z"), "There is no column 'z'"),
         (lambda f, t, p: ("compare", p / "no.csv", "-t", "y"), "There is no file"),
         (lambda f, t, p: ("compare", t, "-t", "y", "--task", "odd"), "task must be"),

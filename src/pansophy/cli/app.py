@@ -50,13 +50,17 @@ def one_sentence():
 
 
 def listed(text) -> list[str] | None:
-    """`a, b` as names, `"a, b", c` with a comma in one; None stays None."""
-    if text is None:
+    """`a, b` as names, `"a, b", c` with a comma in one; several texts are one list.
+
+    None, an option that was not given, stays None.
+    """
+    texts = [text] if isinstance(text, str) else text
+    if not texts:
         return None
     import csv
 
-    return [t.strip() for t in next(csv.reader([text], skipinitialspace=True), [])
-            if t.strip()]  # fmt: skip
+    rows = csv.reader(texts, skipinitialspace=True)
+    return [t.strip() for row in rows for t in row if t.strip()]
 
 
 def paired(texts, what, example) -> dict[str, str]:

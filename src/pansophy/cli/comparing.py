@@ -180,7 +180,8 @@ def explore(
     ] = None,
     time: Annotated[str | None, typer.Option(help="Column that orders rows.")] = None,
     ignore: Annotated[
-        str | None, typer.Option(help="Columns to leave out, separated by commas.")
+        list[str] | None,
+        typer.Option(help="Columns to leave out, separated by commas."),
     ] = None,
     out: Annotated[
         Path | None,

@@ -27,7 +27,7 @@ Group = Annotated[str | None, option("Column whose rows stay in one fold.", DATA
 Time = Annotated[str | None, option("Column along which folds are cut.", DATA)]
 Weight = Annotated[str | None, option("Column saying how often a row counts.", DATA)]
 Ignore = Annotated[
-    str | None, option("Columns to leave out, separated by commas.", DATA)
+    list[str] | None, option("Columns to leave out, separated by commas.", DATA)
 ]
 Role = Annotated[
     list[str] | None,
@@ -40,7 +40,9 @@ Test = Annotated[
     Path | None, option("A test table: the methods are compared on it too.", DATA)
 ]
 MaxRows = Annotated[int, option("A larger table is sampled to compare.", DATA, min=10)]
-Methods = Annotated[str | None, option("Names of methods, separated by commas.", JOB)]
+Methods = Annotated[
+    list[str] | None, option("Names of methods, separated by commas.", JOB)
+]
 Folds = Annotated[int, option("Folds of a cross-validation.", JOB)]
 Repeats = Annotated[int | None, option("Cross-validations; fewer for more rows.", JOB)]
 Together = Annotated[
