@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from .runner import Case
 
-FACTORS, REG, ALPHA, SWEEPS = 64, 0.1, 2.0, 15
+FACTORS, REG, ALPHA, SWEEPS = 64, 0.1, 2.0, 4
 SIZES = [(943, 1682, 10**5), (6040, 3706, 10**6), (69878, 10677, 10**7)]
 
 
@@ -113,7 +113,7 @@ def top_loss(payload, scores):
 CASES = [
     Case(
         name="als",
-        what="implicit feedback, 64 factors, 15 sweeps, float32: users, items, ratings",
+        what="implicit feedback, 64 factors, 4 sweeps, float32: users, items, ratings",
         sizes=SIZES,
         data=plays,
         ours=als_ours,

@@ -1,5 +1,7 @@
 """Choosing k and the report on restarts; their pictures."""
 
+import warnings
+
 import matplotlib as mpl
 
 mpl.use("Agg")
@@ -58,6 +60,19 @@ def test_held_out_cost_cannot_choose():
         choice = choose_k(three(), range(1, 7), method="holdout", random_state=0)
     assert choice.k == 6
     assert np.all(np.diff(choice.scores[:3]) > 0)
+
+
+@pytest.mark.parametrize("method", ["elbow", "gap", "stability"])
+def test_what_many_fits_warn_of_is_said_once(method):
+    X = np.repeat(np.eye(3), 10, axis=0)  # three distinct rows
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        choice = choose_k(X, range(1, 7), method=method, random_state=0)
+    assert choice.k == 3
+    (one,) = caught
+    assert "Only 3 of 4 clusters have rows" in str(one.message)
+    assert "(So for 6 fits.)" in str(one.message)
+    assert one.filename == __file__
 
 
 def test_stability_does_not_depend_on_label_names():

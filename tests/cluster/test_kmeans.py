@@ -18,6 +18,7 @@ from pansophy.base import InterruptedFitWarning
 from pansophy.cluster import KMeans, kmeans_objective
 from pansophy.cluster import kmeans as module
 from pansophy.cluster.kmeans import kmeans_labels, lloyd
+from pansophy.core.rows import DatasetRows
 from pansophy.params import ParameterError
 from tests.oracles import kmeans as oracle
 
@@ -241,6 +242,17 @@ def test_table_on_disk_is_the_array(tmp_path, dtype):
     np.testing.assert_allclose(b.transform(path), a.transform(X))
     assert b.score(str(path)) == pytest.approx(-b.inertia_)
     assert b.feature_names_in_.tolist() == ["x0", "x1", "x2", "x3"]
+
+
+def test_text_in_a_table_is_named_and_columns_can_be_picked(tmp_path):
+    X, path = blobs(60, 2), tmp_path / "t.parquet"
+    names = {"a": X[:, 0], "city": ["x"] * 60, "b": X[:, 1]}
+    pq.write_table(pa.table(names), path)
+    with pytest.raises(ValueError, match=r"not numbers: 'city' \(string\)"):
+        KMeans(2).fit(path)
+    model = KMeans(2, random_state=0).fit(DatasetRows(path, columns=["a", "b"]))
+    plain = KMeans(2, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.predict(path), plain.labels_)
 
 
 def test_table_larger_than_the_sample_is_seeded_from_it(tmp_path, monkeypatch):

@@ -217,8 +217,6 @@ def test_a_folder_of_files(X, tmp_path):
 def test_columns_are_chosen_and_ordered(X, tmp_path):
     mixed = table(X).append_column("name", pa.array(["a"] * 1000))
     pq.write_table(mixed, tmp_path / "m.parquet")
-    R = DatasetRows(tmp_path / "m.parquet")
-    assert R.columns == ["x0", "x1", "x2"]
     R = DatasetRows(tmp_path / "m.parquet", columns=["x2", "x0"])
     np.testing.assert_array_equal(R.map(lambda X: X), X[:, [2, 0]])
 
@@ -234,6 +232,37 @@ def test_a_column_of_whole_numbers_with_a_hole_is_nan(tmp_path):
     pq.write_table(t, tmp_path / "h.parquet")
     got = DatasetRows(tmp_path / "h.parquet").map(lambda X: X)
     np.testing.assert_array_equal(got, [[1, 1], [np.nan, 0], [3, 1]])
+
+
+def test_decimals_and_booleans_with_holes_are_numbers(tmp_path):
+    money = pa.array([1.25, None, 3.5]).cast(pa.decimal128(5, 2))
+    t = pa.table({"a": money, "b": pa.array([True, None, False])})
+    got = DatasetRows(t).map(lambda X: X)
+    np.testing.assert_array_equal(got, [[1.25, 1], [np.nan] * 2, [3.5, 0]])
+
+
+def test_columns_that_are_not_numbers_are_named_not_left_out(tmp_path):
+    t = pa.table({"age": [1.0, 2.0], "city": ["a", "b"], "at": pa.array([1, 2])})
+    t = t.set_column(2, "at", t["at"].cast(pa.timestamp("s")))
+    path = tmp_path / "t.parquet"
+    pq.write_table(t, path)
+    words = r"not numbers: 'city' \(string\), 'at' \(timestamp.*columns=\['age'\]"
+    with pytest.raises(ValueError, match=words):
+        rows(path)
+    with pytest.raises(ValueError, match="'city'"):
+        DatasetRows(path, columns=["age", "city"])
+    picked = DatasetRows(path, columns=["age"])
+    np.testing.assert_array_equal(picked.map(lambda X: X), [[1.0], [2.0]])
+    many = pa.table({"x": [1.0], **{f"c{i}": ["a"] for i in range(11)}})
+    with pytest.raises(ValueError, match=r"'c7' \(string\) and 3 more\."):
+        DatasetRows(many)
+
+
+def test_the_index_of_a_dataframe_is_no_column(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [1.0, 2.0]}, index=[7, 3])
+    frame.to_parquet(tmp_path / "f.parquet")
+    assert DatasetRows(tmp_path / "f.parquet").columns == ["a"]
 
 
 def test_clear_words_for_bad_tables(tmp_path, parquet):

@@ -57,6 +57,19 @@ def implicit_loss(R, alpha, U, V, reg):
     return 0.5 * ((C * e**2).sum() + reg * ((U**2).sum() + (V**2).sum()))
 
 
+def conjugate_steps(A, b, M, x, steps):
+    """x after steps of conjugate gradients on A x = b, preconditioned with M."""
+    r = b - A @ x
+    z = np.linalg.solve(M, r)
+    p = z
+    for _ in range(steps):
+        x = x + (r @ z) / (p @ A @ p) * p
+        before, r = r @ z, b - A @ x
+        z = np.linalg.solve(M, r)
+        p = z + (r @ z) / before * p
+    return x
+
+
 def frequent_sets(baskets, least):
     """{items: count} of every set in at least `least` baskets, by trying all."""
     items = sorted({i for b in baskets for i in b})

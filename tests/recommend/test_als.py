@@ -1,5 +1,7 @@
 """Alternating least squares: worked row, normal equations, descent, odd users."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -34,7 +36,8 @@ def test_worked_row(steps, dtype):
     """V = (1, 2), ratings (3, 5), penalty 1: U = 13 / 6."""
     R = Ratings.from_matrix(np.array([[3, 5]], dtype))
     users, _, constant = sides(R, offsets(R, "none"), 1.0)
-    U, value = half(users, np.array([[1], [2]], dtype), np.zeros((1, 1), dtype), steps)
+    V, U = np.array([[1], [2]], dtype), np.zeros((1, 1), dtype)
+    U, value = half(users, V, U, steps, 0.0)
     np.testing.assert_allclose(U, 13 / 6, rtol=1e-6)
     u = 13 / 6
     right = 0.5 * ((3 - u) ** 2 + (5 - 2 * u) ** 2 + u**2)
@@ -110,7 +113,7 @@ def test_conjugate_gradients_run_to_the_end_are_exact():
     for implicit in (False, True):
         users, _, _ = sides(R, offsets(R, "global"), 0.1, implicit=implicit)
         exact, a = half(users, V, np.zeros((15, 4)), 0)
-        steps, b = half(users, V, np.ones((15, 4)), 12)
+        steps, b = half(users, V, np.ones((15, 4)), 12, 0.0)
         np.testing.assert_allclose(exact, steps, atol=1e-8)
         np.testing.assert_allclose(a, b, rtol=1e-10)
 
@@ -222,12 +225,46 @@ def test_rows_taken_four_at_a_time_are_the_plain_sums(k, count):
     a, t = rng.uniform(size=count + 2), rng.normal(size=count + 2)
     at = rng.integers(0, 30, count + 2).astype(np.int32)  # one before, one after
     rows, own = V[at[1:-1]], slice(1, count + 1)
-    for G in (V.T @ V, np.empty((0, k))):
-        A = 0.3 * np.eye(k) + rows.T @ (a[own, None] * rows) + (G if len(G) else 0)
-        b, q = rows.T @ t[own], np.empty(k)
-        args = (1, count + 1, at, a, t, V, G, 0.3)
-        loops.product(*args, x, q, False)
-        np.testing.assert_allclose(q, A @ x, rtol=1e-10, atol=1e-10)
-        value = loops.product(*args, x, q, True)
-        np.testing.assert_allclose(q, A @ x - b, rtol=1e-10, atol=1e-10)
-        assert value == pytest.approx(b @ x, rel=1e-10, abs=1e-10)
+    e = rng.uniform(size=k)
+    A = np.diag(e) + rows.T @ (a[own, None] * rows)
+    b, q = rows.T @ t[own], np.empty(k)
+    args = (1, count + 1, at, a, t, V, e)
+    loops.product(*args, x, q, False)
+    np.testing.assert_allclose(q, A @ x, rtol=1e-10, atol=1e-10)
+    value = loops.product(*args, x, q, True)
+    np.testing.assert_allclose(q, A @ x - b, rtol=1e-10, atol=1e-10)
+    assert value == pytest.approx(b @ x, rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_steps_towards_what_all_rows_have_in_common(implicit, weighted):
+    """Eq. (4), without turning to its axes."""
+    Y = some(10)
+    R, W = Ratings.from_matrix(Y), np.random.default_rng(1).uniform(0.5, 2, Y.shape)
+    if weighted:
+        R = dataclasses.replace(R, weights=W[R.users, R.items])
+    rng = np.random.default_rng(0)
+    V, start, alpha, reg = rng.normal(size=(12, 4)), rng.normal(size=(15, 4)), 0.6, 0.2
+    how = {"implicit": implicit, "alpha": alpha, "scale": weighted}
+    users, _, _ = sides(R, offsets(R, "none"), reg, **how)
+    U, _ = half(users, V, start, 2, 0.0)
+    known = ~np.isnan(Y)
+    W = np.where(known, W if weighted else 1.0, 0.0)
+    a = alpha * W * np.nan_to_num(Y) if implicit else W
+    T = (1 + a) * known if implicit else W * np.nan_to_num(Y)
+    H = V.T @ V if implicit else (V.T * W.sum(0)) @ V / W.sum()
+    for u in range(len(Y)):
+        ridge = reg * (W[u].sum() if weighted else 1.0) * np.eye(4)
+        A = (V.T * a[u]) @ V + ridge + (H if implicit else 0.0)
+        M = (1.0 if implicit else W[u].sum()) * H + ridge
+        right = slow.conjugate_steps(A, V.T @ T[u], M, start[u], 2)
+        np.testing.assert_allclose(U[u], right if known[u].any() else 0, rtol=1e-8)
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+def test_a_few_steps_a_sweep_come_close_to_exact_solves(implicit):
+    R = Ratings.from_frame(make_ratings(200, 120, 6000, implicit=implicit))
+    how = {"reg": 1.0, "implicit": implicit, "max_iter": 8, "tol": 0, "random_state": 0}
+    J = [ALS(24, solver=s, **how).fit(R).objective_ for s in ("cg", "cholesky")]
+    assert J[0] < 1.01 * J[1]

@@ -26,6 +26,7 @@ Refs      [Tibshirani2001] the gap; [Pelleg2000] the likelihood; [Rousseeuw1987]
 """
 
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -145,14 +146,17 @@ def gap(data, models, costs, references=10):
 def stability(data, models, costs, resamples=8):
     """Eq. (6)."""
     n, found = len(data.X), []
-    for k in data.ks:
+    for k, model in zip(data.ks, models, strict=True):
+        if k == 1 or len(np.unique(model.labels_)) < k:  # no k clusters to agree on
+            found.append([np.nan] * resamples)
+            continue
         one = []
         for _ in range(resamples):
             order = data.rng.permutation(n)
             halves = order[: n // 2], order[n // 2 :]
             a, b = (data.fit(data.X[h], k).predict(data.X) for h in halves)
             one.append(adjusted_rand_score(a, b))
-        found.append(one if k > 1 else [np.nan] * resamples)
+        found.append(one)
     A = np.array(found)
     return A.mean(axis=1), A.std(axis=1) / np.sqrt(resamples)
 
@@ -224,16 +228,17 @@ def choose_k(
             f"ks must be whole numbers from 1 to the number of rows, got {ks}."
         )
     data = Data(X, ks, n_init, rng_from(random_state))
-    models, costs = data.curve(data.X)
-    errors = None
-    if method == "penalty":
-        if penalty is None:
-            penalty = (costs[0] - costs[-1]) / max(ks[-1] - ks[0], 1)
-        scores = -(costs + penalty * ks)
-    elif method == "labels":
-        scores = agreement(models, labels, len(data.X))
-    else:
-        scores, errors = METHODS[method](data, models, costs)
+    with each_once():
+        models, costs = data.curve(data.X)
+        errors = None
+        if method == "penalty":
+            if penalty is None:
+                penalty = (costs[0] - costs[-1]) / max(ks[-1] - ks[0], 1)
+            scores = -(costs + penalty * ks)
+        elif method == "labels":
+            scores = agreement(models, labels, len(data.X))
+        else:
+            scores, errors = METHODS[method](data, models, costs)
     if np.all(np.isnan(scores)):
         raise ValueError(f"method={method!r} needs a k of at least 2 among ks.")
     at = PICKS.get(method, lambda scores, _: np.nanargmax(scores))(scores, errors)
@@ -245,6 +250,25 @@ def choose_k(
             stacklevel=2,
         )
     return KChoice(int(ks[at]), method, ks, costs, scores, errors)
+
+
+@contextmanager
+def each_once():
+    """Of what the many fits inside warn of, the first of each kind, and how often."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    first, times = {}, {}
+    for warning in caught:
+        kind = warning.category, str(warning.message).translate(NO_DIGITS)
+        first.setdefault(kind, str(warning.message))
+        times[kind] = times.get(kind, 0) + 1
+    for kind, text in first.items():
+        more = f" (So for {times[kind]} fits.)" if times[kind] > 1 else ""
+        warnings.warn(text + more, kind[0], stacklevel=4)
+
+
+NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
 def agreement(models, labels, n):

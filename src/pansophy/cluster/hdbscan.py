@@ -19,9 +19,10 @@ split. Splits below cluster_selection_epsilon are undone. A row belongs to the c
 cluster above it with probability min(lambda_i, lambda_max) / lambda_max; rows above
 all of them are noise.
 
-Cost      one neighbour search and Prim's spanning tree of eq. (1), O(n^2 d) time and
-          O(n d) memory, few columns included: the tree is of points, not of boxes; a
-          metric that is not a sum over columns needs n^2 distances
+Cost      one neighbour search and a spanning tree of eq. (1), O(n d) memory: in few
+          columns and from some thousand rows on about n log n walks (`boruvka.py`),
+          else Prim's O(n^2 d); a metric that is not a sum over columns needs n^2
+          distances
 Shapes    X (n, d)   condensed tree (m, 4)   labels (n,)
 Refs      [Campello2013]; [Campello2015]; [MalzerBaum2020] epsilon
 """
@@ -41,6 +42,7 @@ from ..distances import search
 from ..graphs import connected_components, minimum_spanning_tree, spanning_tree
 from ..params import Count, Flag, Jobs, NonNegative, Positive, number
 from . import _hdbscan as loops
+from .boruvka import boruvka_tree, pays
 from .linkage import children, cut, tree_of
 
 FAST = {"euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "minkowski"}
@@ -53,7 +55,8 @@ def reachability_tree(X, k, *, metric="euclidean", p=2.0, alpha=1.0, leaf_size=N
     if k > 1:
         index = search.build(X, metric=metric, p=p, leaf_size=leaf_size)
         core = search.k_nearest(index, None, k - 1)[0][:, -1].astype(np.float64)
-    tree = spanning_tree(X, metric=metric, p=p, core=alpha * core)
+    grow = boruvka_tree if pays(X.shape, metric) else spanning_tree
+    tree = grow(X, metric=metric, p=p, core=alpha * core)
     return tree._replace(weight=tree.weight / alpha)
 
 

@@ -18,9 +18,11 @@ searches. Ward's searches need the centroids only. For the others a matrix is ke
 the row of a new cluster is written, its column is not: the newer cluster of a pair
 holds their distance, and a row is brought up to date when it is read next.
 
-Cost      time O(n^2 d) for all. Memory beyond the rows: single and Ward O(n d),
-          complete, average and weighted n^2 numbers (of 4 bytes for float32 rows, else
-          8: 3.2 GB for 20 000 rows); with metric="precomputed" the matrix is copied
+Cost      time O(n^2 d) for all; single of many rows in few columns takes about n log n
+          walks in a k-d tree (`boruvka.py`). Memory beyond the rows: single and Ward
+          O(n d), complete, average and weighted n^2 numbers (of 4 bytes for float32
+          rows, else 8: 3.2 GB for 20 000 rows); with metric="precomputed" the matrix is
+          copied
 Shapes    X (n, d)   D (n, n)   Z (n - 1, 4): two cluster numbers, height, size.
           Cluster n + t is the one made by merge t, as in SciPy.
 Refs      [Mullner2011] the chain and Z; [Murtagh1985]; [GowerRoss1969]; [Ward1963];
@@ -37,6 +39,7 @@ from ..core.arrays import finite
 from ..distances import pairwise
 from ..graphs.spanning import KINDS, spanning_tree, unit
 from . import _linkage as loops
+from .boruvka import boruvka_tree, pays
 
 METHODS = ("single", "complete", "average", "weighted", "ward")
 OURS = {"euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "cosine"}
@@ -113,6 +116,8 @@ def squarable(X):
 
 def single(X, metric):
     """The edges of the spanning tree as merges."""
+    if pays(X.shape, metric):
+        return boruvka_tree(X, metric=metric)
     if metric == "precomputed" or metric in KINDS:
         return spanning_tree(X, metric=metric)
     return spanning_tree(pairwise_distances(X, metric=metric), metric="precomputed")

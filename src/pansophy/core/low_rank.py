@@ -47,6 +47,7 @@ from .rows import DatasetRows, Rows, rows
 
 BLOCK_BYTES = 1 << 21  # of a block of rows that a fused pass reads twice
 PARTS = 8  # blocks that a sparse matrix is cut into
+BUSY = 64  # entries for each column in a block whose sums are worth adding up
 
 
 class SVD(NamedTuple):
@@ -81,7 +82,8 @@ class Product:
         self.like = X if is_foreign(X) else np.empty(0, X.dtype)
         self.wide = n < d
         self.data: Any = None if sp.issparse(X) else rows(X, block=block_of(X, n, d))
-        self.parts = parts(X) if sp.issparse(X) else []
+        self.parts = parts(X, PARTS) if sp.issparse(X) else []
+        self.sums = parts(X, few(X)) if sp.issparse(X) else []
 
     def times(self, V):
         """A V, (n, b)."""
@@ -94,7 +96,7 @@ class Product:
     def back(self, U):
         """A^T U, (d, b)."""
         if self.parts and not self.wide:
-            Y: Any = sum(over(self.parts, lambda x, cut: x.T @ U[cut]))
+            Y: Any = sum(over(self.sums, lambda x, cut: x.T @ U[cut]))
         elif isinstance(self.X, DatasetRows):
             Y = self.data.with_aligned(U).sum(lambda x, u: x.T @ u)
         elif is_foreign(U) or self.parts:
@@ -119,7 +121,7 @@ class Product:
             return x.T @ y if m is None else (x.T @ y, xp.sum(y, axis=0))
 
         if self.parts:
-            found = over(self.parts, lambda x, cut: stats(x))
+            found = over(self.sums, lambda x, cut: stats(x))
             out: Any = (
                 sum(found) if m is None else [sum(f) for f in zip(*found, strict=True)]
             )
@@ -148,10 +150,15 @@ def thin(x, V):
     return (V.T @ x.T).T
 
 
-def parts(X):
+def few(X):
+    """Blocks of a CSR matrix whose (d, b) sums are added: 2 to 8, by their entries."""
+    return min(PARTS, max(2, X.nnz // (BUSY * X.shape[1])))
+
+
+def parts(X, count):
     """Blocks of rows of a CSR matrix, which share its memory, each with its slice."""
     n, d = X.shape
-    size, found = max(1, -(-n // PARTS)), []
+    size, found = max(1, -(-n // count)), []
     for i in range(0, n, size):
         cut = slice(i, min(i + size, n))
         ends = X.indptr[cut.start : cut.stop + 1]

@@ -120,19 +120,15 @@ class DatasetRows(Rows):
     source : path or pyarrow.dataset.Dataset
         Parquet, Feather or CSV, one file or a folder of them.
     columns : list of str or None
-        Columns that make up X, in order. None takes every numeric column.
+        Columns that make up X, in order: numbers, decimals or booleans. None takes all,
+        and refuses a table in which some are not, rather than leave them out.
     dtype : numpy dtype or None
         float64 or float32. None is float32 if every column is, else float64.
     """
 
     def __init__(self, source, *aligned, columns=None, block=None, dtype=None):
         self.dataset = as_dataset(source)
-        self.columns = list(columns) if columns is not None else numeric(self.dataset)
-        if not self.columns:
-            raise ValueError("the table has no numeric column to read.")
-        missing = set(self.columns) - set(self.dataset.schema.names)
-        if missing:
-            raise ValueError(f"the table has no column named {min(missing)!r}.")
+        self.columns = chosen(self.dataset.schema, columns)
         self.aligned = aligned
         self.n = self.dataset.count_rows()
         self.d = len(self.columns)
@@ -180,7 +176,7 @@ class DatasetRows(Rows):
             while done < batch.num_rows:
                 m = min(self.block - used, batch.num_rows - done)
                 for j in range(self.d):
-                    column = batch.column(j).slice(done, m)
+                    column = plain(batch.column(j).slice(done, m))
                     out[used : used + m, j] = column.to_numpy(zero_copy_only=False)
                 used, done = used + m, done + m
                 if used == self.block:
@@ -235,12 +231,48 @@ def as_dataset(source):
     return ds.dataset(path, format=formats.get(path.suffix.lower(), "parquet"))
 
 
-def numeric(dataset) -> list[str]:
-    """Names of the columns that hold numbers."""
+def chosen(schema, columns=None) -> list[str]:
+    """The columns asked for, or all; an error names those that hold no numbers."""
+    names = list(schema.names) if columns is None else list(columns)
+    missing = set(names) - set(schema.names)
+    if missing:
+        raise ValueError(f"the table has no column named {min(missing)!r}.")
+    if columns is None:  # what pandas calls the rows is no column of theirs
+        names = [c for c in names if not c.startswith("__index_level_")]
+    good = [c for c in names if is_number(schema.field(c).type)]
+    if not good:
+        raise ValueError("the table has no numeric column to read.")
+    if len(good) == len(names):
+        return names
+    other = [c for c in names if c not in set(good)]
+    said = ", ".join(f"{c!r} ({schema.field(c).type})" for c in other[:8])
+    said += f" and {len(other) - 8} more" if len(other) > 8 else ""
+    few = ", ".join(repr(c) for c in good[:3]) + (", ..." if len(good) > 3 else "")
+    raise ValueError(
+        f"the table has columns that are not numbers: {said}. Say which columns to "
+        "read with pansophy.core.rows.DatasetRows(table, "
+        f"columns=[{few}]), or turn the others into numbers first."
+    )
+
+
+def is_number(kind) -> bool:
     import pyarrow.types as kinds
 
-    ok = lambda t: kinds.is_floating(t) or kinds.is_integer(t) or kinds.is_boolean(t)
-    return [field.name for field in dataset.schema if ok(field.type)]
+    return (
+        kinds.is_floating(kind)
+        or kinds.is_integer(kind)
+        or kinds.is_boolean(kind)
+        or kinds.is_decimal(kind)
+    )
+
+
+def plain(column):
+    """A column as NumPy knows it: booleans with gaps and decimals as numbers."""
+    import pyarrow.types as kinds
+
+    if kinds.is_boolean(column.type) or kinds.is_decimal(column.type):
+        return column.cast("float64")
+    return column
 
 
 def float_of(dataset, columns):

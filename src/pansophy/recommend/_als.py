@@ -20,15 +20,18 @@ AHEAD = 8  # ratings between the one in hand and the one asked for
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def descend(first, last, indptr, indices, a, t, V, G, c, U, steps):
+def descend(first, last, indptr, indices, a, t, V, g, h, m, c, U, steps, enough):
     """At most `steps` conjugate-gradient steps a row, from the U given.
 
-    A step of length h along p, which is r plus earlier ones, lowers the value by
-    h r.r / 2.
+    G = diag(g) here, and A is taken to be about diag(m_u h + c_u): the gradients r are
+    divided by that, z = r / (m_u h + c_u). A step of length s along p, which is z plus
+    earlier ones, lowers the value by s r.z / 2. A row is done when r.z has fallen to
+    `enough` of what it was.
     """
     k = V.shape[1]
     r, p, q = np.empty(k, V.dtype), np.empty(k, V.dtype), np.empty(k, V.dtype)
-    zero = V.dtype.type(0)
+    d, e = np.empty(k, V.dtype), np.empty(k, V.dtype)
+    zero, one = V.dtype.type(0), V.dtype.type(1)
     total = 0.0
     for u in range(first, last):
         begin, end = indptr[u], indptr[u + 1]
@@ -36,16 +39,22 @@ def descend(first, last, indptr, indices, a, t, V, G, c, U, steps):
         if begin == end:
             x[:] = zero
             continue
-        value = product(begin, end, indices, a, t, V, G, c[u], x, q, True)
+        for f in range(k):
+            e[f] = g[f] + c[u]
+            d[f] = m[u] * h[f] + c[u]
+            d[f] = one / d[f] if d[f] > 0 else zero
+        value = product(begin, end, indices, a, t, V, e, x, q, True)
         size = zero
         for f in range(k):
-            r[f] = p[f] = -q[f]
-            size += r[f] * r[f]
+            r[f] = -q[f]
+            p[f] = d[f] * r[f]
+            size += r[f] * p[f]
             value += np.float64(x[f]) * np.float64(r[f])
+        least = max(enough * size, V.dtype.type(1e-30))
         for _ in range(steps):
-            if not size > 1e-30:
+            if not size > least:
                 break
-            product(begin, end, indices, a, t, V, G, c[u], p, q, False)
+            product(begin, end, indices, a, t, V, e, p, q, False)
             bend = zero
             for f in range(k):
                 bend += p[f] * q[f]
@@ -57,18 +66,18 @@ def descend(first, last, indptr, indices, a, t, V, G, c, U, steps):
             for f in range(k):
                 x[f] += step * p[f]
                 r[f] -= step * q[f]
-                new += r[f] * r[f]
+                new += r[f] * r[f] * d[f]
             step = new / size
             size = new
             for f in range(k):
-                p[f] = r[f] + step * p[f]
+                p[f] = d[f] * r[f] + step * p[f]
         total -= 0.5 * value
     return total
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def product(begin, end, indices, a, t, V, G, c, x, q, start):
-    """q = A x, or with `start` A x - b; returns b.x then.
+def product(begin, end, indices, a, t, V, e, x, q, start):
+    """q = A x, where A has e for G + c I, or with `start` A x - b; returns b.x then.
 
     Four rows at a time, so that x and q are read and written a quarter as often, while
     the rows after next are on their way from memory. Where fewer are left the last one
@@ -77,16 +86,11 @@ def product(begin, end, indices, a, t, V, G, c, x, q, start):
     k, zero, value = len(x), V.dtype.type(0), 0.0
     line = 64 // V.itemsize
     for f in range(k):
-        q[f] = c * x[f]
-    for j in range(0, len(G), 4):
-        j1, j2, j3 = min(j + 1, k - 1), min(j + 2, k - 1), min(j + 3, k - 1)
-        s0, s1 = x[j], x[j1] if j1 > j else zero
-        s2, s3 = x[j2] if j2 > j1 else zero, x[j3] if j3 > j2 else zero
-        add(q, s0, s1, s2, s3, G[j], G[j1], G[j2], G[j3])
+        q[f] = e[f] * x[f]
     for j in range(begin, end, 4):
-        for e in range(j + AHEAD, min(end, j + AHEAD + 4)):
+        for ahead in range(j + AHEAD, min(end, j + AHEAD + 4)):
             for f in range(0, k, line):
-                touch(V, np.int64(indices[e]) * k + f)
+                touch(V, np.int64(indices[ahead]) * k + f)
         j1, j2, j3 = min(j + 1, end - 1), min(j + 2, end - 1), min(j + 3, end - 1)
         v0, v1, v2, v3 = V[indices[j]], V[indices[j1]], V[indices[j2]], V[indices[j3]]
         s0, s1, s2, s3 = zero, zero, zero, zero

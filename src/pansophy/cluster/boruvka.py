@@ -1,0 +1,55 @@
+"""The lightest tree over rows of few columns, from a k-d tree instead of all pairs.
+
+The length of an edge is m_ij = max(c_i, c_j, d(x_i, x_j)). All rows are parts of their
+own at first; in each round every part takes its shortest edge that leads out,
+
+    min over i in the part, j not in it, of m_ij                                 (1)
+
+which is in some lightest tree, whatever the other parts are (the rounds of Boruvka).
+So at least half of the parts are gone after each round. (1) is searched in the k-d tree
+of the rows: the best edge of the part so far is the limit for all its later rows, nodes
+all of whose rows are in the part are passed over, and what a row found once is a lower
+bound for it in all later rounds, since parts only grow. Of several edges of equal
+length any may be taken; one that would close a circle is left out.
+
+Cost      O(n log n) walks in few columns, O(n d) memory; Prim's O(n^2 d) is quicker for
+          few rows and many columns, hence `pays`
+Shapes    X (n, d)   c (n,)   edges (n - 1,)
+Refs      [March2010] the rounds in a tree; [Campello2013] m; [Prim1957] one part that
+          grows, instead of all
+"""
+
+import numpy as np
+
+from ..distances.search import kind_of
+from ..distances.trees import LEAF, plant
+from ..graphs.spanning import KINDS, Tree, risen, scales, spanning_tree
+from . import _boruvka as loops
+
+
+def pays(shape, metric):
+    """Whether the walks are quicker than all pairs, and the metric has boxes."""
+    n, d = shape
+    boxes = metric in KINDS and metric != "cosine" and kind_of(metric, 2.0)[0] >= 0
+    return boxes and d <= 8 and n >= 1500 * (d + 1)
+
+
+def boruvka_tree(X, *, metric="euclidean", p=2.0, core=None) -> Tree:
+    """The lightest tree of m over the rows of X, as `graphs.spanning_tree` gives it.
+
+    Examples
+    --------
+    >>> boruvka_tree(np.array([[0.0], [1.0], [3.0], [7.0]])).weight
+    array([1., 2., 4.])
+    """
+    X = np.ascontiguousarray(X, np.float64)
+    kind, p = kind_of(metric, p)
+    n, (shorten, lengthen) = len(X), scales("chebyshev" if kind == 0 else metric, p)
+    tree = plant(X, LEAF)
+    edges = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
+    c = np.zeros(n) if core is None else np.asarray(core, np.float64)
+    box = (tree.XT, tree.lo, tree.hi, tree.levels)
+    if loops.join(*box, shorten(c[tree.order]), kind, p, *edges) < n - 1:
+        return spanning_tree(X, metric=metric, p=p, core=core)  # squares overflow
+    left, right, weight = edges
+    return risen(Tree(tree.order[left], tree.order[right], weight), lengthen)
