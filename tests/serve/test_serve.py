@@ -88,6 +88,10 @@ REFUSED = [
     (b'[{"age": 1}, null]', 422, "Row 1: 'city' is not given"),
     (b'{"rows": [], "x": 1}', 422, "Beside 'rows'"),
     (b'{"rows": [{}], "level": 1}', 422, "'level'"),
+    (b'{"age": 1, "age": 2}', 422, "'age' is given more than once"),
+    (b'[{"city": "a:b"}, {"\\u0061ge": 1, "age": 1}]', 422, "'age' is given more"),
+    (b'{"rows": [{}], "rows": [{}]}', 422, "'rows' is given more than once"),
+    (b'{"note": "a: b", "city": {"x": 1, "x": 1}}', 422, "'x' is given more"),
     (b"9" * 200_000, 413, "longer than 100000 bytes"),
     (b'{"age": ' + b"9" * 5000 + b"}", (400, 422), ""),
     (b'{"city": ' + b"9" * 5000 + b"}", (400, 422), ""),
@@ -121,6 +125,13 @@ def test_wrong_values_are_named_by_row_and_column(client, change, text):
     assert got.status_code == 422 and text in got.json()["error"]
     problem = got.json()["problems"][0]
     assert problem["row"] == 2 and problem["column"] in change
+
+
+def test_colons_in_texts_are_no_names(client):
+    row = {**ROW, "note": 'a "quoted": b, {"age": 1}'}
+    got = client.post("/predict", json=[row, ROW])
+    assert got.status_code == 200
+    assert client.post("/predict", json={"rows": [row]}).status_code == 200
 
 
 def test_nan_and_infinity_are_no_numbers(client):

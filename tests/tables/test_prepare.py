@@ -244,6 +244,20 @@ def test_no_row_sees_its_own_answer():
     np.testing.assert_allclose(A, y.mean())
 
 
+def test_levels_that_say_nothing_stay_small():
+    """Shrunk to one mean in all rows, but not in the parts of cross-fitting."""
+    rng = np.random.default_rng(1)
+    codes, told = np.arange(160_000.0)[:, None] % 20, columns(("category", 20))
+    shrunk = 0
+    for _ in range(2):
+        y = rng.integers(0, 3, len(codes))
+        A = Preparation(told, task="classification", n_classes=3, scale=True)
+        made = A.fit_transform(Frame(codes), y)
+        shrunk += int((np.ptp(A.means_.table, axis=0) < 1e-9).sum())
+        assert np.abs(made).max() < 30 and np.abs(A.transform(Frame(codes))).max() < 30
+    assert shrunk > 0
+
+
 def test_mean_targets_of_classes_and_labels():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 12, 300).astype(float)[:, None]

@@ -110,6 +110,7 @@ def reopen(folder, table=None):
     if named is None:  # the reasons of then: nobody asked for the complete ones only
         rows = int(np.mean([len(train) for train, _ in result.split.folds]))
         how = {k: asked[k] for k in ("tune", "blend", "calibrate")}
+        how["fits"] = len(result.split.folds)
         _, result.not_run = choose(result.schema, rows, None, result.running, **how)
     return result
 

@@ -132,7 +132,8 @@ def compare(
         where a hanging or greedy method cannot always be stopped, and an estimator
         of your own may carry something from one fit to the next.
     time_limit : float or None
-        Seconds one fit may take.
+        Seconds one fit may take; a method predicted to need more than a fifth of it
+        is run only if it is named in `methods`.
     memory_limit : float or None
         Megabytes one fit may take; by default a share of what is free.
     max_fits : int or None
@@ -201,6 +202,7 @@ def conducted(table, asked, progress, *, as_it_was=False) -> Comparison:
                       a.random_state, a.cluster)  # fmt: skip
     rows = int(np.mean([len(train) for train, _ in split.folds]))
     how = {k: asked[k] for k in ("tune", "blend", "calibrate")}
+    how["fits"] = len(split.folds)
     chosen, not_run = choose(schema, rows, a.methods, running, **how)
     job = chosen, data, schema, metrics, split, running
     plan = make_plan(*job, recorded(asked, table))

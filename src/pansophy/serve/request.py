@@ -1,6 +1,7 @@
 """What is read off a request; what is wrong with it is a status and a sentence."""
 
 import asyncio
+import json
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not a failure
@@ -76,7 +77,23 @@ def items_of(body) -> list:
         if extra:
             raise Refused(422, f"Beside 'rows' there is {extra[0][:60]!r}.")
         sent = sent["rows"]
+        pairs = 1
+    else:
+        pairs = 0
     items = sent if isinstance(sent, list) else [sent]
     if not items:
         raise Refused(422, "There are no rows in the request.")
+    pairs += sum(len(item) for item in items if type(item) is dict)
+    if body.count(b":") != pairs:  # colons in texts, or more pairs than were kept
+        json.loads(body.decode(), object_pairs_hook=once, parse_int=str)
     return items
+
+
+def once(pairs) -> dict:
+    """An object of JSON, in which a name that comes twice has no one meaning."""
+    found = {}
+    for name, value in pairs:
+        if name in found:
+            raise Refused(422, f"{name[:60]!r} is given more than once in one object.")
+        found[name] = value
+    return found

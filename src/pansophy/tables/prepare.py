@@ -156,7 +156,8 @@ class Preparation(Estimator):
         if self.scale:
             E = np.empty((len(V), len(long) * K))
             levels.put_means(self.means_, V, E)
-            self.mean_shift_, self.mean_scale_ = spread(E, w)
+            self.mean_shift_, size = spread(E, w)
+            self.mean_scale_ = np.maximum(size, np.tile(unsure(Y, w), len(long)))
         names.add(np.repeat(long, K), [" mean" + (f" {k}" if K > 1 else "")
                                        for _ in long for k in range(K)])  # fmt: skip
         return Y
@@ -256,6 +257,17 @@ def goals(y, task, n_classes) -> np.ndarray:
     if task == "classification" and n_classes > 2:
         return (y[:, None] == np.arange(n_classes)).astype(float)
     return y.astype(float)[:, None]
+
+
+def unsure(Y, w) -> np.ndarray:
+    """Standard errors of the means of Y (n, K): no mean target is better known.
+
+    Levels that say nothing all have the same mean, but for noise: rows encoded without
+    their own part would differ by far more than that.
+    """
+    m = np.average(Y, axis=0, weights=w)
+    n = len(Y) if w is None else levels.as_counts(w).sum()
+    return np.sqrt(np.average((Y - m) ** 2, axis=0, weights=w) / n)
 
 
 def fit_dense(V, plain, w, native, scale, names) -> Dense:

@@ -112,6 +112,39 @@ def test_reasons_carry_the_number_and_the_option():
     assert duration(3.2) == "3.2 s" and duration(1e7) == "days"
 
 
+def test_the_whole_is_the_sum_of_its_fits():
+    columns = (Column("x", "number", ""),) * 20
+    schema = Schema("y", "regression", "", columns)
+    two = [method("ridge"), method("random forest")]
+    folds = [(np.arange(8000), np.arange(2000))] * 5
+    each = [costs.one_fit(m, schema, 8000, 2000, factor=1.0) for m in two]
+    cost = predict_cost(two[1], 8000, 20, factor=1.0)
+    assert each[1] == pytest.approx(cost.fit_seconds + 2000 * cost.predict_seconds)
+    told = schema, folds
+    whole = costs.expected(two, [5, 5], *told, 2, factor=1.0)
+    assert whole == (pytest.approx(2.5 * sum(each)), False)
+    rest = costs.expected(two, [0, 1], *told, 2, factor=1.0)  # nobody can help
+    assert rest == (pytest.approx(each[1]), False)
+    own = [method("dummy")._replace(estimator=object())]
+    assert costs.expected(own, [5], *told, 1, factor=1.0) == (0.0, True)
+
+
+def test_what_is_most_of_the_time_is_left_out_by_the_table_alone(monkeypatch):
+    columns = (Column("x", "number", ""),) * 50
+    schema = Schema("y", "regression", "", columns)
+    forest, boosting = method("extra trees"), method("gradient boosting")
+    reasons = []
+    for factor in (0.2, 5.0):  # a fast machine and a slow one
+        monkeypatch.setattr(costs, "speed", lambda f=factor: f)
+        reasons.append(costs.too_dear(forest, schema, 9_000_000, Limits(), fits=5))
+        assert not costs.too_dear(boosting, schema, 9_000_000, Limits(), fits=5)
+        assert not costs.too_dear(forest, schema, 3000, Limits(), fits=25)
+        assert not costs.too_dear(forest._replace(trials=50), schema, 3000, Limits())
+        assert not costs.too_dear(forest, schema, 9_000_000, Limits(None))
+    assert all(r.startswith("would take about ") for r in reasons)
+    assert "over the limit" in reasons[0] and reasons[0] != reasons[1]
+
+
 SIZES = [(1200, 12), (9000, 45)]  # not among those that were measured
 
 

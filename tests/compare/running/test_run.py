@@ -118,8 +118,9 @@ def test_plain_news_when_asked_and_silence_otherwise(capsys):
     own = {"line": LinearRegression(), "bad": Mean("raises")}
     Case(own).run(workers=0, show=True)
     told = capsys.readouterr().err.splitlines()
-    assert told[0].startswith("dummy: done, rmse ")
-    assert told[2] == "bad: out: fold 1 failed: FloatingPointError: went wrong"
+    assert told[0] == "15 fits of 3 methods: at least 1 s on this machine."
+    assert told[1].startswith("dummy: done, rmse ")
+    assert told[3] == "bad: out: fold 1 failed: FloatingPointError: went wrong"
     Case(own).run(workers=0, show=None)
     assert capsys.readouterr() == ("", "")
 
@@ -153,6 +154,7 @@ def test_live_table_on_a_terminal(monkeypatch):
     own = {"[b]line": LinearRegression(), "slow": Watched()}
     Case(own, repeats=2).run(workers=0, show=None, time_limit=90)
     text = screen.getvalue()
+    assert text.startswith("30 fits of 3 methods: at least 1 s on this machine.")
     assert "[b]line" in text and "10/10" in text and "of 30 fits" in text
     assert "slow: fold" in text and "of 90 s" in text
     assert progress.span(3.21) == "3.2 s" and progress.span(59.6) == "60 s"

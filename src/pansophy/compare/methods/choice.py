@@ -20,7 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ...params import ParameterError
 from ...tables import TableError
-from .costs import over_limits
+from .costs import over_limits, too_dear
 from .left_out import CLASS, COUNT, LABELS, NOT_ASKED, others
 
 CALIBRATED = "calibrated "  # begins the names of methods that are calibrated
@@ -169,7 +169,15 @@ class Limits(NamedTuple):
 
 
 def choose(
-    schema, n, wanted=None, limits=None, *, tune=0, blend=False, calibrate=False
+    schema,
+    n,
+    wanted=None,
+    limits=None,
+    *,
+    tune=0,
+    blend=False,
+    calibrate=False,
+    fits=1,
 ) -> tuple[list[Method], list[tuple[str, str]]]:
     """The methods to run, and (name, reason) of those left out.
 
@@ -188,6 +196,8 @@ def choose(
         Whether an average of the strongest few, weighted inside every fit, is added.
     calibrate : bool
         Whether each classifier is tried with calibrated probabilities as well.
+    fits : int
+        How often each method will be fitted, for what is said of those left out.
     """
     from .portfolio import METHODS
 
@@ -220,7 +230,8 @@ def choose(
     ready: list[Method] = []
     for m in listed:
         m = m._replace(trials=tune) if tune and m.space else m
-        reason = why_not(m, schema, n, limits or Limits(), named=wanted is not None)
+        told = {"named": wanted is not None, "fits": fits}
+        reason = why_not(m, schema, n, limits or Limits(), **told)
         if reason:
             left.append((m.name, reason))
         else:
@@ -235,7 +246,7 @@ def choose(
     return ready, left + others(task, mine, ours, named=wanted is not None)
 
 
-def why_not(method, schema, n, limits, *, named=False) -> str:
+def why_not(method, schema, n, limits, *, named=False, fits=1) -> str:
     """The reason why a method is not run on a table, or nothing.
 
     Whoever names a method gets it, however dear.
@@ -248,6 +259,7 @@ def why_not(method, schema, n, limits, *, named=False) -> str:
     if method.on_request:
         return "dear for what it adds; name it in --methods to run it"
     reason = over_limits(method, schema, n, limits)
+    reason = reason or too_dear(method, schema, n, limits, fits)
     if reason or limits.time_limit is None or n <= method.most:
         return reason
     size = f"beyond {method.most:,} rows"

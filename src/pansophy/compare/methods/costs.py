@@ -6,11 +6,21 @@ of a prediction of one row, follow
     cost = c0 + c (n / 1000)^a (d / 10)^b (k / 2)^g                              (1)
 
 whose five numbers for every method of the portfolio were measured on this library by
-`tools/calibrate.py` and are kept in `costs.json`. Seconds are those of the machine
+`tools/calibrate.py` and are kept in `costs.json`. Fitted by hand to a few fits are two
+additions: "many" instead of "fit" from `MANY` rows on, where settings change, and
+"categories", added with their number for d / 10, where a method takes them in a way of
+its own that costs more. Seconds are those of the machine
 they were measured on times `speed()`, the ratio of a short fixed piece of work here
-and there. Predictions are good to a factor of about 3, which is enough to tell a fit
-of seconds from one of hours: what exceeds a limit is not run, and listed with the
-number and the option that overrides it.
+and there. Predictions are good to a factor of about 3, and on large tables their sum
+over all methods to one of about 2, which is enough to tell a fit of seconds from one of
+hours: what exceeds a limit is not run, and listed with the number and the option that
+overrides it. Boosters are cheaper than predicted, up to ten times for ten classes,
+where columns have few different values.
+
+A method whose single fit is predicted to take more than `SHARE` of the time limit is
+left out as well, unless it is one of `ALWAYS`: a comparison is the sum of many fits,
+and two or three methods would be most of it. This is decided on the scale of the
+machine that was measured, so that the same table gets the same methods everywhere.
 """
 
 import json
@@ -27,6 +37,10 @@ from ..limits import default_memory, default_workers, shown_bytes
 
 INNER = 3  # folds of one setting in a tuned fit
 WIDTH = {"date": 6, "angle": 2, "text": 30}  # columns that one of the table becomes
+MANY = 50_000  # rows from which forests have fewer trees and larger leaves
+SHARE = 0.2  # of the time limit is what a fit may take without being asked for
+ALWAYS = ("dummy", "logistic regression", "linear regression", "poisson regression",
+          "gradient boosting")  # fmt: skip
 SLACK = 3.0  # predictions may be wrong by this factor: over a limit only beyond it
 
 
@@ -92,7 +106,9 @@ def width(schema, native) -> int:
     return max(1, d)
 
 
-def predict_cost(method, n, d, k=2, *, labels=1, factor=None) -> Cost | None:
+def predict_cost(
+    method, n, d, k=2, *, labels=1, categories=0, factor=None
+) -> Cost | None:
     """The cost of one fit of a method on n rows, or None if nothing is known."""
     if method.members:
         parts = [predict_cost(m, n, d, k, factor=factor) for m in method.members]
@@ -109,19 +125,70 @@ def predict_cost(method, n, d, k=2, *, labels=1, factor=None) -> Cost | None:
     times = (labels if method.several == "each" else 1) * (1 + INNER * method.trials)
     times *= 6 if method.calibrated else 1  # five inner folds, and all rows
     factor = speed() if factor is None else factor
+    many = n >= MANY and "many" in numbers
+    seconds = growth(numbers["many" if many else "fit"], n, d, k)
+    if categories and "categories" in numbers:
+        seconds += growth(numbers["categories"], n, 10 * categories, k)
     return Cost(
-        growth(numbers["fit"], n, d, k) * times * factor,
+        seconds * times * factor,
         growth(numbers["megabytes"], n, d, k),
         growth(numbers["microseconds"], n, d, k) * 1e-6 * factor,
     )
 
 
-def over_limits(method, schema, n, limits) -> str:
-    """Why a fit is not begun, with the number, or nothing."""
+def cost_on(method, schema, n, factor=None) -> Cost | None:
+    """`predict_cost` for the columns and classes of a schema."""
     d = width(schema, method.native)
     k = max(2, len(schema.classes))
-    labels = max(1, len(schema.labels))
-    cost = predict_cost(method, n, d, k, labels=labels)
+    told = {
+        "labels": max(1, len(schema.labels)),
+        "categories": sum(c.role == "category" for c in schema.used),
+    }
+    return predict_cost(method, n, d, k, **told, factor=factor)
+
+
+def one_fit(method, schema, n, tested=0, factor=None) -> float:
+    """Seconds of a fit on n rows that answers for `tested` others; 0: not known."""
+    cost = cost_on(method, schema, n, factor)
+    return 0.0 if cost is None else cost.fit_seconds + tested * cost.predict_seconds
+
+
+def expected(methods, left, schema, folds, workers, factor=None) -> tuple[float, bool]:
+    """Seconds that all fits will take, and whether some are not known.
+
+    `left` says how many fits of each method are to be done.
+    """
+    n, tested = (np.mean([len(rows) for rows in part]) for part in zip(*folds))
+    each = [one_fit(m, schema, n, tested, factor) for m in methods]
+    total = float(np.dot(each, left))
+    unknown = any(t == 0 and k for t, k in zip(each, left, strict=True))
+    # at the end the others wait for the longest
+    return max(total / max(workers, 1), max(each, default=0.0)), unknown
+
+
+def too_dear(method, schema, n, limits, fits=1) -> str:
+    """Why a method is not run unless it is named, with the number, or nothing.
+
+    What is asked for besides, settings to try or calibration, does not count.
+    """
+    if limits.time_limit is None or method.name in ALWAYS:
+        return ""
+    plain = method._replace(trials=0, calibrated=False, name=method.base_name)
+    tested = n / 4
+    if one_fit(plain, schema, n, tested, factor=1.0) <= SHARE * limits.time_limit:
+        return ""
+    workers = getattr(limits, "workers", None)
+    workers = default_workers() if workers is None else workers
+    seconds = fits * one_fit(method, schema, n, tested) / max(1, min(workers, fits))
+    return (
+        f"would take about {duration(seconds)}, over the limit of what is not asked "
+        "for (--time-limit, or name it in --methods)"
+    )
+
+
+def over_limits(method, schema, n, limits) -> str:
+    """Why a fit is not begun, with the number, or nothing."""
+    cost = cost_on(method, schema, n)
     if cost is None:
         return ""
     most = limits.time_limit

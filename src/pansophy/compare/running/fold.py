@@ -35,7 +35,7 @@ from ..methods.choice import Setting
 from ..methods.pipelines import answers, fit_pipeline, in_full, pipeline
 from .plan import Outcome
 
-ROOM = 256e6  # bytes of prepared folds that are kept
+ROOM = 1e9  # bytes of prepared folds that are kept, where there is memory
 MINOR = (
     DeprecationWarning,
     PendingDeprecationWarning,
@@ -161,7 +161,7 @@ class Shelf:
     """
 
     def __init__(self, room=ROOM):
-        self.room = room
+        self.room = min(room, ROOM)
         self.kept: dict = {}
 
     def get(self, work, fold, prepare) -> Ready:

@@ -1,8 +1,9 @@
 """What is going on: a live table on a terminal, silence in a log unless asked.
 
-On a terminal: one line a method with folds done, the fold at work and for how long,
-the score so far and the time left. Asked for elsewhere: one plain line for each method
-that is done and each fit that is slow.
+First of all how long it will take, as far as `costs` can tell. Then, on a terminal: one
+line a method with folds done, the fold at work and for how long, the score so far and
+the time left. Asked for elsewhere: one plain line for each method that is done and each
+fit that is slow.
 """
 
 import sys
@@ -10,6 +11,9 @@ import time
 from typing import Any
 
 import numpy as np
+
+from .. import limits
+from ..methods.costs import duration, expected
 
 SLOW = 10.0  # seconds after which a fit may be called slow
 TIMES = 5.0  # as long as the method's other fits
@@ -22,6 +26,7 @@ class Board:
         self.names, self.tally, self.running = names, tally, running
         self.total = len(work.folds)
         self.metric = work.metrics[0].name
+        self.work = work
         self.live = wanted is not False and sys.stderr.isatty()
         self.plain = wanted is True and not self.live
         self.doing: tuple = ()
@@ -30,12 +35,16 @@ class Board:
         self.begun = time.monotonic()
 
     def __enter__(self):
+        if self.plain:
+            print(self.promise(), file=sys.stderr, flush=True)
         if self.live:
             from rich.console import Console
             from rich.live import Live
 
+            console = Console(stderr=True)
+            console.print(self.promise(), highlight=False)
             self.screen = Live(
-                console=Console(stderr=True),
+                console=console,
                 get_renderable=self.table,
                 refresh_per_second=4,
                 transient=True,
@@ -53,6 +62,21 @@ class Board:
         if self.plain:
             for line in self.news():
                 print(line, file=sys.stderr, flush=True)
+
+    def promise(self) -> str:
+        """How many fits are to be done, and how long that will take."""
+        left = [self.total - len(done) for done in self.tally.done]
+        fits, names = sum(left), sum(k > 0 for k in left)
+        told = f"{fits} fits of {names} methods"
+        if self.running.cluster is not None or not fits:
+            return f"{told}."
+        n = self.running.workers
+        n = min(limits.default_workers() if n is None else n, fits)
+        where = f" in {n} processes" if n > 1 else ""
+        work = self.work
+        seconds, unknown = expected(work.methods, left, work.schema, work.folds, n)
+        about = "at least" if unknown else "about"
+        return f"{told}{where}: {about} {duration(max(seconds, 1.0))} on this machine."
 
     # --- words -----------------------------------------------------------------
 

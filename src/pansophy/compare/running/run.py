@@ -135,7 +135,7 @@ def fitted_again(work, method):
 
 def in_process(work, agenda, running):
     """Outcomes one after the other; only the clock can end a fit, and not in C."""
-    shelf = Shelf()
+    shelf = Shelf(limits.default_memory(1) / 8)
     while (job := agenda.take()) is not None:
         m, f = job
         yield (Doing(m, f, time.monotonic()),)
