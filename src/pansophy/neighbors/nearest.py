@@ -3,7 +3,9 @@
 The questions and the metrics are those of `rows`; the answers are exact, by a k-d tree
 for few columns and by matrix products for many: see `distances.search`.
 
-Cost      fit O(d n log n); a query O(log n) for few columns, O(n d) for many
+Cost      fit O(d n log n); a query O(log n) for few columns, O(n d) for many: 40,000
+          queries among 160,000 rows of 68 columns are 0.87 TFLOP, four fifths of whose
+          16 s on one thread are matrix products in float32
 Shapes    X (n, d)   queries (m, d)
 Refs      [Bentley1975]; [Friedman1977]
 """
