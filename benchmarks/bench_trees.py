@@ -86,6 +86,28 @@ def extra(module):
     return fit
 
 
+def classes(size):
+    from sklearn.datasets import make_classification
+
+    n, d, k = size
+    X, y = make_classification(
+        n + n // 4, d, n_informative=8, n_classes=k, flip_y=0.05, random_state=0
+    )
+    X = X.astype(np.float32)
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+def extra_classes(module, **options):
+    def fit(data):
+        from importlib import import_module
+
+        tree = import_module(f"{module}.tree")
+        model = tree.ExtraTreeClassifier(random_state=0, **options)
+        return model.fit(data[0], data[1])
+
+    return fit
+
+
 def absolute_error(data, model):
     return float(np.mean(abs(model.predict(data[2]) - data[3])) / np.std(data[3]))
 
@@ -122,6 +144,28 @@ CASES = [
         peers={"sklearn": extra("sklearn")},
         quality=absolute_error,
         tolerance=0.1,
+        target=1.0,
+    ),
+    Case(
+        name="extra_tree_classes",
+        what="one extremely randomised tree, ten classes, fully grown",
+        sizes=[(2_000, 20, 10), (10_000, 20, 10), (50_000, 20, 10)],
+        data=classes,
+        ours=extra_classes("pansophy"),
+        peers={"sklearn": extra_classes("sklearn")},
+        quality=held_out_error,
+        tolerance=0.05,
+        target=1.0,
+    ),
+    Case(
+        name="extra_tree_entropy",
+        what="one extremely randomised tree, three classes, entropy",
+        sizes=[(2_000, 20, 3), (10_000, 20, 3), (50_000, 20, 3)],
+        data=classes,
+        ours=extra_classes("pansophy", criterion="entropy"),
+        peers={"sklearn": extra_classes("sklearn", criterion="entropy")},
+        quality=held_out_error,
+        tolerance=0.05,
         target=1.0,
     ),
 ]

@@ -454,6 +454,18 @@ def answer(model, X):
     raise AssertionError(f"{model} answers nothing")
 
 
+def test_save_tells_the_size(tmp_path):
+    from pansophy.persist import inspect, save
+
+    small, large = (
+        save({"x": np.zeros(k)}, tmp_path / f"{k}.pansophy") for k in (1, 1000)
+    )
+    assert small == (tmp_path / "1.pansophy").stat().st_size
+    assert large == (tmp_path / "1000.pansophy").stat().st_size > 8000
+    about = inspect(tmp_path / "1000.pansophy")
+    assert (about["bytes"], about["file_bytes"]) == (8000, large)
+
+
 def test_callbacks_are_not_saved(tmp_path):
     from sklearn.callback import ProgressBar
 

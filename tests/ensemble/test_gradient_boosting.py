@@ -6,6 +6,7 @@ import scipy.sparse as sp
 import sklearn.ensemble as theirs
 from sklearn.datasets import make_classification, make_regression
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import log_loss
 
 from pansophy import losses
 from pansophy.ensemble import GradientBoostingClassifier as Classifier
@@ -170,6 +171,43 @@ def test_early_stopping():
     assert model.n_estimators_ < 500
     assert len(model.train_score_) == model.n_estimators_ == len(model.estimators_)
     assert "validation" in model.history_
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_early_stopping_by_own_validation_rows(sparse):
+    X, y = classes(500)
+    form = sp.csr_matrix if sparse else np.asarray
+    options = {"n_estimators": 200, "learning_rate": 0.5, "n_iter_no_change": 3}
+    model = Classifier(**options).fit(
+        form(X[:300]), y[:300], X_val=form(X[300:]), y_val=y[300:]
+    )
+    assert model.n_estimators_ < 200
+    late = log_loss(y[300:], model.predict_proba(X[300:]))
+    np.testing.assert_allclose(model.history_["validation"][-1], late, rtol=1e-9)
+    # all the rows given to fit were used for growth
+    same = Classifier(n_estimators=model.n_estimators_, learning_rate=0.5)
+    np.testing.assert_allclose(
+        model.predict_proba(X), same.fit(X[:300], y[:300]).predict_proba(X)
+    )
+
+
+def test_validation_weights_are_rows_and_bad_ones_are_refused():
+    X, y = numbers(200)
+    held = {"X_val": X[150:], "y_val": y[150:]}
+    w = np.arange(50) % 3
+    twice = {k: np.repeat(v, w, axis=0) for k, v in held.items()}
+    model = Regressor(n_estimators=20, n_iter_no_change=4)
+    a = model.fit(X[:150], y[:150], **held, sample_weight_val=w).history_["validation"]
+    b = model.fit(X[:150], y[:150], **twice).history_["validation"]
+    np.testing.assert_allclose(a, b)
+    with pytest.raises(ValueError, match="y_val"):
+        model.fit(X, y, X_val=X)
+    with pytest.raises(ValueError, match="shape"):
+        model.fit(X, y, X_val=X, y_val=y[:3])
+    with pytest.raises(ValueError, match="sample_weight_val"):
+        model.fit(X, y, sample_weight_val=w)
+    with pytest.raises(ValueError, match="n_iter_no_change"):
+        Regressor().fit(X, y, **held)
 
 
 def test_monitor_ends_the_rounds():

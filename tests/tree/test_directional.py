@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pansophy.tree import DirectionalTreeRegressor
+from pansophy.tree import DirectionalTreeRegressor, export_text
 from pansophy.tree.directional import circular_mean
 from tests.oracles import tree as oracle
 
@@ -84,3 +84,47 @@ def test_full_tree_fits_and_scores():
     angle = np.mod(X[:, [0]] * 3, 2 * np.pi)
     wind = DirectionalTreeRegressor(directional_features=[0], max_depth=4).fit(angle, y)
     assert wind.score(angle, y) > 0.6
+
+
+# -- several angles --------------------------------------------------------------
+
+
+def test_the_same_angle_twice_is_the_tree_of_one():
+    X, y, rng = table(5)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    w = rng.integers(0, 3, len(y))
+    one = DirectionalTreeRegressor(max_depth=4, missing="both").fit(X, y, w)
+    two = DirectionalTreeRegressor(max_depth=4, missing="both").fit(
+        X, np.stack([y, y + 1.0], axis=1), w
+    )
+    np.testing.assert_array_equal(one.tree_.feature, two.tree_.feature)
+    np.testing.assert_allclose(one.tree_.impurity, two.tree_.impurity, atol=1e-12)
+    answer, spread = two.predict(X), two.predict_spread(X)
+    assert answer.shape == spread.shape == (60, 2)
+    assert apart(answer[:, 0], one.predict(X), 2 * np.pi).max() < 1e-9
+    assert apart(answer[:, 1], one.predict(X) + 1.0, 2 * np.pi).max() < 1e-9
+    for k in range(2):
+        np.testing.assert_allclose(spread[:, k], one.predict_spread(X), atol=1e-9)
+    assert two.score(X, np.stack([y, y + 1.0], axis=1), w) == pytest.approx(
+        one.score(X, y, w)
+    )
+
+
+def test_several_angles_gain_the_mean_of_their_gains():
+    X, y, rng = table(6)
+    Y = np.stack([y, rng.uniform(0, 2 * np.pi, len(y))], axis=1)
+    model = DirectionalTreeRegressor(max_leaf_nodes=9).fit(X, Y)
+    tree, leaf = model.tree_, model.apply(X)
+    assert tree.value.shape == (tree.node_count, 2, 2)
+    for v in np.unique(leaf):
+        for k in range(2):
+            mean, R = circular_mean(Y[leaf == v, k])
+            assert apart(tree.value[v, k, 0], mean, 2 * np.pi) < 1e-9
+            assert tree.value[v, k, 1] == pytest.approx(R)
+        assert tree.impurity[v] == pytest.approx(1 - tree.value[v, :, 1].mean())
+    inner = np.flatnonzero(tree.children_left >= 0)
+    for v in inner:  # no split raises the impurity
+        kids = [tree.children_left[v], tree.children_right[v]]
+        share = tree.weighted_n_node_samples[kids] / tree.weighted_n_node_samples[v]
+        assert share @ tree.impurity[kids] <= tree.impurity[v] + 1e-12
+    assert export_text(model).count("value:") == tree.n_leaves

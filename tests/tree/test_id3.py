@@ -42,7 +42,28 @@ def test_weather_tree(weather):
     assert model.get_n_leaves() == 5 and model.get_depth() == 2
     assert model.score(X, y) == 1.0
     assert "5 leaves, depth 2" in str(model)
-    assert model.tree_.impurity[0] == pytest.approx(0.940286, abs=1e-6)
+    # every node: what it asks, the level that leads to it, its days without and with
+    # play, its entropy
+    tree, names = model.tree_, list(X.columns)
+    walk, todo = [], [(0, "")]
+    while todo:
+        v, level = todo.pop(0)
+        asks = "" if tree.is_leaf[v] else names[tree.feature[v]]
+        walk.append((level, asks, *tree.counts[v], round(tree.impurity[v], 6)))
+        if not tree.is_leaf[v]:
+            levels = model.inputs_.tables[tree.feature[v]].values
+            todo += [(c, str(levels[tree.level[c]])) for c in tree.children(v)]
+    assert walk == [
+        ("", "Outlook", 5, 9, 0.940286),
+        ("Overcast", "", 0, 4, 0.0),
+        ("Rainy", "Humidity", 3, 2, 0.970951),
+        ("Sunny", "Windy", 2, 3, 0.970951),
+        ("High", "", 3, 0, 0.0),
+        ("Normal", "", 0, 2, 0.0),
+        ("FALSE", "", 0, 3, 0.0),
+        ("TRUE", "", 2, 0, 0.0),
+    ]
+    assert tree.node_count == len(walk)
 
 
 def gains(X, y):

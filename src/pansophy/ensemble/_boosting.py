@@ -14,8 +14,8 @@ def add(rows, start, stop, left, value, a, b, f):
     for v in range(a, b):
         if left[v] < 0:
             step = value[v]
-            for i in range(start[v], stop[v]):
-                f[rows[i]] += step
+            for i in range(np.uint64(start[v]), np.uint64(stop[v])):
+                f[np.uint64(rows[i])] += step
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -17,7 +17,8 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import losses
-from ..base import Estimator
+from ..base import Estimator, check_weights
+from ..core.labels import class_codes
 from ..core.numerics import sigmoid, softmax
 from ..core.rows import is_dataset
 from ..losses import base as kinds
@@ -74,6 +75,25 @@ class AbstractBoosting(Estimator):
         check_is_fitted(self)
         validate_data(self, X, reset=False, skip_check_array=True)
         return inputs.encode(X)
+
+    def _given_rows(self, X_val, y_val, w_val):
+        """Validation rows of the user's own as (X, targets, weights), or None."""
+        if X_val is None and y_val is None:
+            if w_val is not None:
+                raise ValueError("sample_weight_val is given without X_val and y_val.")
+            return None
+        if X_val is None or y_val is None:
+            lacks = "X_val" if X_val is None else "y_val"
+            raise ValueError(f"X_val and y_val go together, but {lacks} is missing.")
+        X, y, loss = self._rows(X_val), np.asarray(y_val), self._loss_of()
+        if y.shape != (len(X),):
+            raise ValueError(f"X_val has {len(X)} rows, but y_val has shape {y.shape}.")
+        if hasattr(self, "classes_"):
+            y = class_targets(loss, class_codes(y, classes=self.classes_)[1])
+        else:
+            y = y.astype(float)
+            targets.check_domain(loss, y, type(self).__name__)
+        return X, y, check_weights(w_val, np.empty((len(X), 0)))
 
     def _raw(self, X, rounds=None):
         """(n, K) raw predictions, of the first rounds or all of them."""

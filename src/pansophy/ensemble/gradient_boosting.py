@@ -95,7 +95,8 @@ class GradientBoostingRegressor(Regressor, AbstractStages):
     warm_start : bool, default=False
         Whether `fit` adds rounds to those there are.
     validation_fraction : float, default=0.1
-        Share of the rows held out for early stopping.
+        Share of the rows held out for early stopping; none are where `fit` is given
+        X_val and y_val.
     n_iter_no_change : int or None, default=None
         If given, stop after so many rounds without progress on rows held out.
     tol : float, default=1e-4
@@ -163,12 +164,26 @@ class GradientBoostingRegressor(Regressor, AbstractStages):
     ccp_alpha: NonNegative = 0.0
 
     @goes_on("trees_")
-    def fit(self, X, y, sample_weight=None, monitor=None):
-        """Boost on X, y; `monitor(round, model, locals)` may end it by True."""
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        monitor=None,
+        *,
+        X_val=None,
+        y_val=None,
+        sample_weight_val=None,
+    ):
+        """Boost on X, y; stop by X_val, y_val where they are given.
+
+        `monitor(round, model, locals)` may end it by True.
+        """
         X, y, w = self._take(X, y, sample_weight, "number")
         y = np.asarray(y, float)
         check_domain(self._loss_of(), y, type(self).__name__)
-        return self._boost(X, y, y, w, 1, monitor)
+        held = self._given_rows(X_val, y_val, sample_weight_val)
+        return self._boost(X, y, y, w, 1, monitor, held)
 
     def predict(self, X):
         """The predicted mean (or quantile) of each row."""
@@ -236,7 +251,8 @@ class GradientBoostingClassifier(Classifier, AbstractStages):
     warm_start : bool, default=False
         Whether `fit` adds rounds to those there are.
     validation_fraction : float, default=0.1
-        Share of the rows held out for early stopping.
+        Share of the rows held out for early stopping; none are where `fit` is given
+        X_val and y_val.
     n_iter_no_change : int or None, default=None
         If given, stop after so many rounds without progress on rows held out.
     tol : float, default=1e-4
@@ -294,14 +310,28 @@ class GradientBoostingClassifier(Classifier, AbstractStages):
     ccp_alpha: NonNegative = 0.0
 
     @goes_on("trees_")
-    def fit(self, X, y, sample_weight=None, monitor=None):
-        """Boost on X, y; `monitor(round, model, locals)` may end it by True."""
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        monitor=None,
+        *,
+        X_val=None,
+        y_val=None,
+        sample_weight_val=None,
+    ):
+        """Boost on X, y; stop by X_val, y_val where they are given.
+
+        `monitor(round, model, locals)` may end it by True.
+        """
         X, y, w = self._take(X, y, sample_weight, "class")
         codes = encode_classes(self, y)
         self.n_classes_ = len(self.classes_)
         loss = self._loss_of()
         K = self.n_classes_ if loss.kind in SEVERAL else 1
-        return self._boost(X, class_targets(loss, codes), y, w, K, monitor)
+        held = self._given_rows(X_val, y_val, sample_weight_val)
+        return self._boost(X, class_targets(loss, codes), y, w, K, monitor, held)
 
     def predict(self, X):
         """The class of highest raw prediction."""

@@ -22,7 +22,6 @@ from typing import Literal
 import numpy as np
 
 from ..base import Classifier, Regressor
-from ..core.labels import class_codes
 from ..params import (
     Count,
     Flag,
@@ -182,13 +181,10 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistBoosting):
         """Boost on X, y; stop by X_val, y_val where they are given."""
         X, y, w = self._take(X, y, sample_weight, "number")
         y = np.asarray(y, float)
-        loss, name = self._loss_of(), type(self).__name__
-        check_domain(loss, y if w is None else y[w > 0], name)
+        used = y if w is None else y[w > 0]
+        check_domain(self._loss_of(), used, type(self).__name__)
         self._seed = seed_of(self)
-        held = self._given_rows(X_val, y_val, sample_weight_val, "number")
-        if held is not None:
-            held = held[0], np.asarray(held[1], float), held[2]
-            check_domain(loss, held[1], name)
+        held = self._given_rows(X_val, y_val, sample_weight_val)
         (X, y, w), held = self._held_out(X, y, w, held, False)
         return self._boost(X, y, w, held, 1)
 
@@ -331,10 +327,7 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
         loss = self._loss_of()
         y = class_targets(loss, codes)
         self._seed = seed_of(self)
-        held = self._given_rows(X_val, y_val, sample_weight_val, "class")
-        if held is not None:
-            codes = class_codes(held[1], classes=self.classes_)[1]
-            held = held[0], class_targets(loss, codes), held[2]
+        held = self._given_rows(X_val, y_val, sample_weight_val)
         (X, y, w), held = self._held_out(X, y, w, held, True)
         K = len(self.classes_) if loss.kind in SEVERAL else 1
         return self._boost(X, y, w, held, K)

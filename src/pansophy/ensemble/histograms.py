@@ -9,7 +9,6 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import validate_data
 
-from ..base import check_weights
 from ..core import arrays
 from ..core.random import rng_from
 from ..core.rows import DatasetRows, is_dataset
@@ -123,19 +122,6 @@ class AbstractHistBoosting(AbstractBoosting):
         train = np.sort(train)
         rows = (X, train) if isinstance(X, DatasetRows) else X[train]
         return part(rows, train), held
-
-    def _given_rows(self, X_val, y_val, w_val, y_kind):
-        """Checked validation rows of the user's own, or None."""
-        if X_val is None and y_val is None:
-            return None
-        if X_val is None or y_val is None:
-            lacks = "X_val" if X_val is None else "y_val"
-            raise ValueError(f"X_val and y_val go together, but {lacks} is missing.")
-        X = self._rows(X_val)
-        y = np.asarray(y_val)
-        if len(y) != len(X):
-            raise ValueError(f"X_val has {len(X)} rows, but y_val has {len(y)}.")
-        return X, y, check_weights(w_val, np.empty((len(X), 0)))
 
     # -- the rounds ------------------------------------------------------------
 

@@ -46,8 +46,11 @@ class AbstractStages(AbstractBoosting):
             X, y, w = X.tocsr()[keep] if sp.issparse(X) else X[keep], y[keep], w[keep]
         return X, y, w
 
-    def _boost(self, X, y, labels, w, K, monitor):
-        """Run the rounds and store what came of them; labels are y as given."""
+    def _boost(self, X, y, labels, w, K, monitor, given):
+        """Run the rounds and store what came of them; labels are y as given.
+
+        `given` are validation rows of the user's own, or None.
+        """
         begun = self._goes_on()
         old = self._old_trees(K)
         if self.n_estimators < len(old) // K:
@@ -58,7 +61,7 @@ class AbstractStages(AbstractBoosting):
         if not begun:
             self._seed = int(rng_from(self.random_state).integers(0, 2**62))
         self.n_trees_per_iteration_ = K
-        (X, y, labels, w), held = self._held_out(X, y, labels, w)
+        (X, y, labels, w), held = self._held_out(X, y, labels, w, given)
         self.max_features_ = features_at_a_node(self.max_features, X.shape[1])
         if not begun:
             self._begin_init(X, labels, w)
@@ -67,7 +70,7 @@ class AbstractStages(AbstractBoosting):
         table = boosting.Table(X, y, w, self._raw_now(X))
         if held is not None:
             V = held[0].toarray() if sp.issparse(held[0]) else held[0]
-            held = boosting.Table(V, held[1], held[3], self._raw_now(V))
+            held = boosting.Table(V, held[1], held[2], self._raw_now(V))
         rule = self._rule(len(y), float(len(y) if w is None else w.sum()))
         booster = boosting.Booster(columns(X, w), table, rule, self._seed, held)
         self._run(booster, old, begun, X, y, monitor)
@@ -78,10 +81,15 @@ class AbstractStages(AbstractBoosting):
         raw = self._climb(X, self._start(X), 0, None)
         return np.ascontiguousarray(raw.T)
 
-    def _held_out(self, X, y, labels, w):
+    def _held_out(self, X, y, labels, w, given):
         """Training rows and, for early stopping, validation rows."""
-        if self.n_iter_no_change is None:
-            return (X, y, labels, w), None
+        if given is not None and self.n_iter_no_change is None:
+            raise ValueError(
+                "X_val and y_val are given, but n_iter_no_change=None; it must be a "
+                "number of rounds to use them."
+            )
+        if given is not None or self.n_iter_no_change is None:
+            return (X, y, labels, w), given
         stratify = labels if hasattr(self, "classes_") else None
         X = X.tocsr() if sp.issparse(X) else X
         train, test = train_test_split(
@@ -90,8 +98,9 @@ class AbstractStages(AbstractBoosting):
             stratify=stratify,
             random_state=self._seed % 2**32,
         )
-        take = lambda r: (X[r], y[r], labels[r], None if w is None else w[r])
-        return take(train), take(test)
+        part = lambda r: None if w is None else w[r]
+        held = X[test], y[test], part(test)
+        return (X[train], y[train], labels[train], part(train)), held
 
     def _begin_init(self, X, labels, w):
         """Fit what boosting starts from, into `init_`."""

@@ -27,7 +27,7 @@ MIGRATIONS: dict = {}  # {schema: function from its manifest to the next schema'
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
-def save(model, path) -> None:
+def save(model, path) -> int:
     """Write a model to `path`, whole or not at all.
 
     Parameters
@@ -39,6 +39,11 @@ def save(model, path) -> None:
         The file to write. An existing file is replaced in one step, so that a crash
         leaves either the old or the new one.
 
+    Returns
+    -------
+    int
+        The size of the file in bytes.
+
     Examples
     --------
     >>> import os, tempfile
@@ -47,8 +52,10 @@ def save(model, path) -> None:
     >>> model = LinearRegression().fit([[0.0], [1.0]], [1.0, 3.0])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "line.pansophy")
-    ...     pansophy.save(model, path)
+    ...     size = pansophy.save(model, path)
+    ...     size == os.path.getsize(path)
     ...     float(pansophy.load(path).predict([[2.0]])[0].round(6))
+    True
     5.0
     """
     encoder = Encoder()
@@ -66,7 +73,7 @@ def save(model, path) -> None:
     except RecursionError as error:
         raise PersistError("Cannot save: the model is nested too deeply.") from error
     note = {"manifest": text, "sha256": digest(text, encoder.tensors)}
-    write(path, encoder.tensors, note)
+    return write(path, encoder.tensors, note)
 
 
 def load(path):
@@ -97,8 +104,8 @@ def load(path):
 def inspect(path) -> dict:
     """What a file says about itself, without building anything.
 
-    Returns the schema, the versions it was written with, the classes it asks for and
-    the number of bytes in its tensors.
+    Returns the schema, the versions it was written with, the classes it asks for, the
+    number of bytes in its tensors and the size of the whole file.
     """
     try:
         manifest, tensors = read(path)
@@ -123,6 +130,7 @@ def inspect(path) -> dict:
         "versions": manifest["versions"],
         "classes": sorted(found),
         "bytes": sum(t.nbytes for t in tensors.values()),
+        "file_bytes": os.path.getsize(path),
     }
 
 
@@ -141,8 +149,11 @@ def digest(text, tensors) -> str:
     return total.hexdigest()
 
 
-def write(path, tensors, note) -> None:
-    """Write beside the target, flush to disk, then put it in place in one step."""
+def write(path, tensors, note) -> int:
+    """Write beside the target, flush to disk, then put it in place in one step.
+
+    Returns the bytes written.
+    """
     from safetensors.numpy import save_file
 
     path = os.path.realpath(os.fspath(path))  # a link keeps pointing to its file
@@ -154,12 +165,14 @@ def write(path, tensors, note) -> None:
         settle(draft)
         os.chmod(draft, mode_for(path))
         flush(draft)
+        size = os.path.getsize(draft)
         os.replace(draft, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(draft)
         raise
     flush(folder)
+    return size
 
 
 def settle(path) -> None:

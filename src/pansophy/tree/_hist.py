@@ -67,7 +67,7 @@ def to_whole(rows, y, w, newton, one, a, b, z, h):
     """
     sum_z, sum_h = 0, 0
     for i in range(rows.size):
-        r = rows[i]
+        r = np.uint64(rows[i])
         v, count = np.rint(y[r, 0] * a), 1
         if w.size:
             whole = max(np.int64(np.rint(w[r] * b)), 1 if w[r] > 0.0 else 0)
@@ -90,9 +90,10 @@ def sum_leaves(newton, rows, y, w, N, R, a, b):
         if N[node, LEFT] >= 0:
             continue
         u, W = 0.0, 0.0
-        for i in range(N[node, START], N[node, STOP]):
-            v = w[rows[i]] if w.size else 1.0
-            u += y[rows[i], 0] if newton else v * y[rows[i], 0]
+        for i in range(np.uint64(N[node, START]), np.uint64(N[node, STOP])):
+            r = np.uint64(rows[i])
+            v = w[r] if w.size else 1.0
+            u += y[r, 0] if newton else v * y[r, 0]
             W += v
         R[node, SUMS], R[node, WEIGHT] = u, W
 
@@ -110,31 +111,64 @@ def sum_upwards(N, R):
 @njit(**INNER)
 def gather(rows, start, stop, z, h, line):
     """Bring the numbers of a node's rows next to each other."""
-    for i in range(start, stop):
-        r = rows[i]
-        line[0, i] = z[r]
-        if h.size:
-            line[1, i] = h[r]
+    a, b = np.uint64(start), np.uint64(stop)
+    to_z, to_h = line[0], line[1]
+    for i in range(a, b):
+        to_z[i] = z[np.uint64(rows[i])]
+    if h.size:
+        for i in range(a, b):
+            to_h[i] = h[np.uint64(rows[i])]
+
+
+@njit(**INNER, forceinline=True)
+def count_lanes(G, words, rows, z, h, a, b, ahead, first, lanes):
+    """Rows a .. b of a tile of 8 columns: `lanes` of them, from the `first` one on.
+
+    The 8 bytes of a row are read as one word. Where `lanes` is a number in the program
+    text the steps are laid out one after the other. Unsigned places save the test
+    whether they count from the end.
+    """
+    for i in range(a, b):
+        touch(words, np.intp(rows[i + ahead]))
+        word = words[np.uint64(rows[i])] >> np.uint64(8 * first)
+        for j in range(lanes):
+            at = np.intp(word & np.uint64(255)) + 256 * (first + j)
+            add_pair(G, 2 * at, z[i], h[i])
+            word >>= np.uint64(8)
 
 
 @njit(**INNER)
-def count_tile(H, codes, lanes, rows, start, stop, line):
-    """Histograms of the columns of a tile over the rows of a node."""
-    flat, G, width = codes.reshape(-1), H.reshape(-1), codes.shape[1]
+def count_tile(H, codes, lanes, rows, start, stop, root, all_z, all_h, line):
+    """Histograms of the columns of a tile over the rows of a node.
+
+    `line` holds the numbers of rows[start], rows[start + 1] ... side by side. At the
+    root, if all rows are in use, they are so from the start.
+    """
+    G, a, b = H.reshape(-1), np.uint64(start), np.uint64(stop)
+    z, h = line[0], line[1]
+    if root and all_z.size == z.size:
+        z, h = all_z, all_h if all_h.size else h
     for k in range(G.size):
         G[k] = 0
-    if width == LANES and lanes == LANES:
-        for i in range(start, stop):
-            touch(flat, LANES * rows[min(i + AHEAD, stop - 1)])
-            r, z, h = rows[i], line[0, i], line[1, i]
-            for j in range(LANES):
-                add_pair(G, 2 * (256 * j + np.intp(codes[r, j])), z, h)
+    if codes.shape[1] != LANES:
+        for i in range(a, b):
+            r = np.uint64(rows[i])
+            for j in range(lanes):
+                at = np.intp(codes[r, np.uint64(j)]) + 256 * j
+                add_pair(G, 2 * at, z[i], h[i])
         return
-    for i in range(start, stop):
-        touch(flat, width * rows[min(i + AHEAD, stop - 1)])
-        r, z, h = rows[i], line[0, i], line[1, i]
-        for j in range(lanes):
-            add_pair(G, 2 * (256 * j + np.intp(codes[r, j])), z, h)
+    words, ahead = codes.reshape(-1).view(np.uint64), np.uint64(AHEAD)
+    middle = b - min(ahead, b - a)
+    for turn in range(2):  # the last rows have none to look ahead to
+        if turn == 1:
+            a, middle, ahead = middle, b, np.uint64(0)
+        if lanes == LANES:
+            count_lanes(G, words, rows, z, h, a, middle, ahead, 0, LANES)
+            continue
+        if lanes & 4:
+            count_lanes(G, words, rows, z, h, a, middle, ahead, 0, 4)
+        if lanes & 3:
+            count_lanes(G, words, rows, z, h, a, middle, ahead, lanes & 4, lanes & 3)
 
 
 @njit(**INNER)
@@ -313,7 +347,8 @@ def search_tile(P, F, T, N, R, C, pool, draw, best, sets, t, room, H0):
             add_up(H, F.parts[t], counted)
             G = H
         else:
-            count_tile(H, T.codes[t], lanes, T.lists[0], start, stop, F.line)
+            count_tile(H, T.codes[t], lanes, T.lists[0], start, stop, p < 0, F.z, F.h,
+                       F.line)  # fmt: skip
             G = H
         if not N[node, OPEN]:
             continue

@@ -6,9 +6,11 @@ What they write never overlaps and their sums are whole numbers, so the
 result does not depend on who does what. See `core/_crew.py` for how they are taken.
 """
 
+import numpy as np
 from numba import njit
 
 from ..core._crew import done, publish, settle, take, wait
+from ..core._memory import touch
 from ._hist import count_tile, gather, search_tile
 from ._layout import (
     FEATURE,
@@ -23,16 +25,41 @@ from ._layout import (
     START,
     STOP,
 )
-from ._part import goes_left, part_bytes
+from ._part import goes_left
 
 PART, MOVE, GATHER, COUNT, TILE = 0, 1, 2, 3, 4
 BLOCK = 1 << 13  # rows of a piece
 LEAST = 1 << 14  # values in a node from which its work is shared
+AHEAD = 32  # rows looked ahead
 
 
 @njit(**INNER)
 def blocks(n):
     return (n + BLOCK - 1) // BLOCK
+
+
+@njit(**INNER)
+def part_bytes(codes, j, table, rows, start, stop, left, right):
+    """Rows that go left and rows that go right by byte, in order; how many go left.
+
+    Every row is written on both sides, and the place on one of them moves on. Unsigned
+    places save the test whether they count from the end.
+    """
+    flat, width, place = codes.reshape(-1), np.uint64(codes.shape[1]), np.uint64(j)
+    first, stop, ahead = np.uint64(start), np.uint64(stop), np.uint64(AHEAD)
+    middle, a, b = stop - min(ahead, stop - first), np.uint64(0), np.uint64(0)
+    for turn in range(2):  # the last rows have none to look ahead to
+        if turn == 1:
+            first, middle, ahead = middle, stop, np.uint64(0)
+        for i in range(first, middle):
+            touch(flat, np.intp(width * np.uint64(rows[i + ahead]) + place))
+            r = rows[i]
+            goes = np.uint64(table[flat[width * np.uint64(r) + place]])
+            left[a] = r
+            right[b] = r
+            a += goes
+            b += np.uint64(1) - goes
+    return np.intp(a)
 
 
 @njit(**INNER)
@@ -93,13 +120,14 @@ def share_parting(F, T, N, S, p):
 
 
 @njit(**INNER)
-def count_part(P, F, T, k):
+def count_part(P, F, T, C, k):
     """Piece k of the histograms of rows head[1] .. head[2]: a tile, a part of them."""
     m, n, width = F.head[3], F.head[2] - F.head[1], T.codes.shape[2]
     t, i = k // m, k % m
     start, stop = F.head[1] + n * i // m, F.head[1] + n * (i + 1) // m
     lanes = min(width, P.d - t * width)
-    count_tile(F.parts[t, i], T.codes[t], lanes, T.lists[0], start, stop, F.line)
+    count_tile(F.parts[t, i], T.codes[t], lanes, T.lists[0], start, stop,
+               C[PARENT] < 0, F.z, F.h, F.line)  # fmt: skip
 
 
 @njit(**INNER)
@@ -115,17 +143,17 @@ def to_gather(N, C):
 
 
 @njit(**INNER)
-def following(F, k, m, alone):
+def following(board, k, m, alone):
     """The piece after k (-1 at first) to work on, or -1 when all m are finished."""
     if alone:
         return k + 1 if k + 1 < m else -1
     if k < 0:
-        publish(F.board, m)
+        publish(board, m)
     else:
-        done(F.board)
-    k = take(F.board)
+        done(board)
+    k = take(board)
     if k < 0:
-        settle(F.board)
+        settle(board)
     return k
 
 
@@ -137,8 +165,8 @@ def share_search(P, F, T, N, R, C, pool, draw, best, sets, room, H0):
     alone = (stop - start + 256) * P.d < LEAST or not F.hands
     F.head[0], F.head[1], F.head[2], F.head[3] = GATHER, start, stop, 0
     k = -1
-    while True:
-        k = following(F, k, m, alone or m == 1)
+    while C[PARENT] >= 0 or F.z.size > F.line.shape[1]:  # else they are in order
+        k = following(F.board, k, m, alone or m == 1)
         if k < 0:
             break
         i = start + k * BLOCK
@@ -148,13 +176,13 @@ def share_search(P, F, T, N, R, C, pool, draw, best, sets, room, H0):
     if one and parts > 1 and not alone:
         F.head[0], F.head[3], k = COUNT, parts, -1
         while True:
-            k = following(F, k, tiles * parts, alone)
+            k = following(F.board, k, tiles * parts, alone)
             if k < 0:
                 break
-            count_part(P, F, T, k)
+            count_part(P, F, T, C, k)
     F.head[0], k = TILE, -1
     while True:
-        k = following(F, k, tiles, alone)
+        k = following(F.board, k, tiles, alone)
         if k < 0:
             break
         search_tile(P, F, T, N, R, C, pool, draw, best, sets, k, room, H0)
@@ -176,7 +204,7 @@ def help_out(P, F, T, N, R, C, pool, draw, best, sets, room, H0):
             i = F.head[1] + k * BLOCK
             gather(T.lists[0], i, min(i + BLOCK, F.head[2]), F.z, F.h, F.line)
         elif what == COUNT:
-            count_part(P, F, T, k)
+            count_part(P, F, T, C, k)
         else:
             search_tile(P, F, T, N, R, C, pool, draw, best, sets, k, room, H0)
         done(F.board)

@@ -11,10 +11,11 @@ split into left and right gains
 
 by the triangle inequality, and two sums are all that a node needs. Turning all angles
 turns the means and leaves every gain as it is. If r is 0 any direction is as good.
+Of m angles at once, each has its r and the impurity is the mean of their spreads.
 
-Time O(n d) per level after one sort of each column.
+Time O(n d m) per level after one sort of each column.
 
-Shapes    X (n, d)   y (n,)   w (n,)
+Shapes    X (n, d)   y (n,) or (n, m)   w (n,)
 Refs      [Fisher1993] mean direction and R
 """
 
@@ -38,15 +39,17 @@ from .abstract import (
     TwoOrMore,
     begin,
     fit_tree,
+    in_blocks,
     values_at,
     weights_of,
 )
 from .criteria import Criterion
+from .structure import LEAF
 
 
 @dataclass(eq=False, repr=False)
 class DirectionalTreeRegressor(Regressor, AbstractDecisionTree):
-    """A decision tree whose targets are angles.
+    """A decision tree whose targets are angles, one or several.
 
     Parameters
     ----------
@@ -76,7 +79,8 @@ class DirectionalTreeRegressor(Regressor, AbstractDecisionTree):
     max_features_ : int
     tree_ : Tree
         `value` holds mean directions, from 0 to below the period, `impurity` the
-        spreads 1 - R.
+        spreads 1 - R. Of several angles, `value` (nodes, m, 2) holds the direction
+        and R of each, and `impurity` their mean spread.
     inputs_ : Inputs
     feature_importances_ : array of shape (n_features,)
 
@@ -89,6 +93,14 @@ class DirectionalTreeRegressor(Regressor, AbstractDecisionTree):
     array([ 10., 100.])
     >>> model.predict_spread([[0], [1]]).round(6)
     array([0.133975, 0.015192])
+
+    The hour of day and the bearing of two places, both as turns:
+
+    >>> model = DirectionalTreeRegressor(period=1.0)
+    >>> model = model.fit([[0], [0], [1]], [[0.9, 0.2], [0.1, 0.3], [0.5, 0.75]])
+    >>> model.predict([[0], [1]]).round(6)
+    array([[0.  , 0.25],
+           [0.5 , 0.75]])
     """
 
     period: Positive = 2 * np.pi
@@ -112,48 +124,70 @@ class DirectionalTreeRegressor(Regressor, AbstractDecisionTree):
     def fit(self, X, y, sample_weight=None):
         """Grow the tree for the angles y."""
         weigh = lambda y: weights_of(sample_weight, len(y))
-        X, y = begin(self, X, y, "number", weigh)
-        self.n_outputs_ = 1
-        t = radians(y, self.period)[:, None]
-        tree = fit_tree(self, X, t, weigh(y), Criterion(DIRECTION, 1))
+        X, y = begin(self, X, y, "numbers", weigh)
+        t, w = radians(y, self.period).reshape(len(y), -1), weigh(y)
+        self.n_outputs_ = m = t.shape[1]
+        tree = fit_tree(self, X, t, w, Criterion(DIRECTION, m))
         value = angles(tree.value, self.period)
+        if m > 1:
+            R = agreement(tree, in_blocks(X, tree.apply), t, w)
+            value = np.concatenate((value, R[:, :, None]), axis=2)
         self.tree_ = tree._replace(value=value)
         return self
 
     def predict(self, X):
-        """The mean direction of the leaf, from 0 to below the period."""
-        r = self._resultants(X)
-        return angles(np.arctan2(r[:, 1], r[:, 0]), self.period)
+        """Mean directions of the leaf, from 0 to below the period: (n,) or (n, m)."""
+        return self._plain(angles(np.angle(self._resultants(X)), self.period))
 
     def predict_spread(self, X):
-        """1 - R, eq. (1), of the leaf."""
-        return 1.0 - np.hypot(*self._resultants(X).T)
+        """1 - R, eq. (1), of the leaf: (n,) or (n, m)."""
+        return self._plain(np.maximum(1.0 - np.abs(self._resultants(X)), 0.0))
+
+    def _plain(self, answers):
+        """Answers (n, m), as (n,) if there is one angle."""
+        return answers[:, 0] if self.n_outputs_ == 1 else answers
 
     def _resultants(self, X):
-        """r / W by row."""
+        """(n, m) r / W by row, as complex numbers."""
 
-        def vectors(tree):
-            t, R = radians(tree.value[:, 0, 0], self.period), 1.0 - tree.impurity
-            return np.stack([R * np.cos(t), R * np.sin(t)], axis=1)
+        def parts(tree):
+            t, R = radians(tree.value[:, :, 0], self.period), tree.value[:, :, -1]
+            if self.n_outputs_ == 1:
+                R = 1.0 - tree.impurity[:, None]
+            return np.stack([R * np.cos(t), R * np.sin(t)], axis=2)
 
-        return values_at(self, X, vectors)
+        r = values_at(self, X, parts)
+        return r[..., 0] + 1j * r[..., 1]
 
     def score(self, X, y, sample_weight=None):
         """Share of the spread of y that the tree explains: 1 is perfect, 0 the mean.
 
-        1 - sum w (1 - cos(y - prediction)) / sum w (1 - cos(y - mean of y)).
+        1 - sum w (1 - cos(y - prediction)) / sum w (1 - cos(y - mean of y)), the mean
+        of that over the angles if there are several.
         """
         t = radians(np.asarray(y, float), self.period)
-        w = weights_of(sample_weight, len(t))
-        off = 1.0 - np.cos(t - radians(self.predict(X), self.period))
-        total = 1.0 - circular_mean(t, w)[1]
-        error = np.average(off, weights=w)
-        return 1.0 - error / total if total > 0 else float(error == 0)
+        w, answers = weights_of(sample_weight, len(t)), self.predict(X)
+        if t.shape != answers.shape:
+            t = t.reshape(answers.shape)
+        off = 1.0 - np.cos(t - radians(answers, self.period))
+        shares = []
+        for each, error in zip(np.atleast_2d(t.T), np.atleast_2d(off.T)):
+            total = 1.0 - circular_mean(each, w)[1]
+            error = np.average(error, weights=w)
+            shares.append(1.0 - error / total if total > 0 else float(error == 0))
+        return float(np.mean(shares))
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False
-        return tags
+
+def agreement(tree, leaf, t, w):
+    """(nodes, m) R of eq. (1), from the leaves that the training rows are in."""
+    unit = np.exp(1j * t) if w is None else w[:, None] * np.exp(1j * t)
+    r = np.zeros((tree.node_count, t.shape[1]), complex)
+    np.add.at(r, leaf, unit)
+    left, right = tree.children_left, tree.children_right
+    for v in range(tree.node_count - 1, -1, -1):  # children come after their parent
+        if left[v] != LEAF:
+            r[v] = r[left[v]] + r[right[v]]
+    return np.minimum(np.abs(r) / tree.weighted_n_node_samples[:, None], 1.0)
 
 
 def radians(y, period):

@@ -25,6 +25,10 @@ by its path from the root. So the tree is the same for any number of threads. On
 many trees has one thread, and so has a tree that looks at few features of a node: both
 are grown by a short loop of their own (`_lean.py`), with the same result. It also draws
 random thresholds between the values themselves: of these nothing needs to be sorted.
+It is a loop of its own for its speed: the same search of a node inside the general loop
+took about 1.2 (two classes) to 1.6 times (numbers) the processor time of a fully grown
+forest and 1.5 times that of a random tree. A tenth of it goes into first touching the
+larger rows of nodes and numbering these anew; the rest is 0.3 microseconds per node.
 With several sums (three classes, several outputs) random thresholds still go through
 sorted lists in the general loop, whose price is parting all of them at every split.
 
