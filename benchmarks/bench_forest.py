@@ -8,10 +8,11 @@ from .runner import Case
 def classes(size):
     from sklearn.datasets import make_classification
 
-    n, d = size
+    n, d, k = size if len(size) == 3 else (*size, 2)
     X, y = make_classification(
-        n + n // 4, d, n_informative=max(2, 2 * d // 5), flip_y=0.05, random_state=0
-    )
+        n + n // 4, d, n_classes=k, n_informative=max(2, 2 * d // 5), flip_y=0.05,
+        random_state=0,
+    )  # fmt: skip
     X = X.astype(np.float32)
     return X[:n], y[:n], X[n:], y[n:]
 
@@ -140,6 +141,7 @@ def nothing(data, result):
 
 
 SIZES = [(2_000, 10), (8_000, 30), (20_000, 30)]
+SEVEN = [(2_000, 10, 7), (8_000, 30, 7), (20_000, 30, 7)]
 CASES = [
     Case(
         name="random_forest_classifier",
@@ -172,6 +174,28 @@ CASES = [
         peers=peers_of("ExtraTreesClassifier"),
         quality=held_out_error,
         tolerance=0.005,
+        target=1.0,
+    ),
+    Case(
+        name="random_forest_classes",
+        what="100 full trees, sqrt features, seven classes",
+        sizes=SEVEN,
+        data=classes,
+        ours=fit_with("pansophy.ensemble", "RandomForestClassifier"),
+        peers=peers_of("RandomForestClassifier"),
+        quality=held_out_error,
+        tolerance=0.01,
+        target=1.0,
+    ),
+    Case(
+        name="extra_trees_classes",
+        what="100 full trees, sqrt features, seven classes",
+        sizes=SEVEN,
+        data=classes,
+        ours=fit_with("pansophy.ensemble", "ExtraTreesClassifier"),
+        peers=peers_of("ExtraTreesClassifier"),
+        quality=held_out_error,
+        tolerance=0.01,
         target=1.0,
     ),
     Case(

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .bench_forest import classes
 from .runner import Case
 
 
@@ -84,17 +85,6 @@ def extra(module):
         return tree.ExtraTreeRegressor(random_state=0).fit(data[0], data[1])
 
     return fit
-
-
-def classes(size):
-    from sklearn.datasets import make_classification
-
-    n, d, k = size
-    X, y = make_classification(
-        n + n // 4, d, n_informative=8, n_classes=k, flip_y=0.05, random_state=0
-    )
-    X = X.astype(np.float32)
-    return X[:n], y[:n], X[n:], y[n:]
 
 
 def extra_classes(module, **options):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pansophy.tree import lean
-from pansophy.tree._layout import SQUARE, SUBSET
+from pansophy.tree._layout import ABSOLUTE, POISSON, SQUARE, SUBSET, XLOGX
 from pansophy.tree.columns import columns
 from pansophy.tree.criteria import Criterion
 from pansophy.tree.grow import Grower, Limits
@@ -64,7 +64,7 @@ def test_same_tree_as_the_general_loop(limits, classes, weights, monkeypatch):
 def test_random_thresholds_need_no_order(limits, classes, weights, monkeypatch):
     X, y, w, rows = data(classes, weights)
     criterion = Criterion(SQUARE, 1, classes)
-    assert not lean.needs_order(criterion, limits, 0, len(X))
+    assert not lean.needs_order(criterion, limits, 0)
     plain = columns(X, ordered=False)
     assert len(plain.x) == 4 and not len(plain.order) and not len(plain.codes)
     short = Grower(plain, criterion, limits).grow(y, w, seed=5, rows=rows)
@@ -73,11 +73,45 @@ def test_random_thresholds_need_no_order(limits, classes, weights, monkeypatch):
     compare(short, long, True)
 
 
+SEVERAL = [
+    Criterion(SQUARE, 1, (4,)),
+    Criterion(XLOGX, 1, (4,)),
+    Criterion(SQUARE, 2, (4, 2)),
+    Criterion(SQUARE, 2),
+    Criterion(POISSON, 1),
+]
+
+
+def targets(criterion, y):
+    """Targets that suit a criterion, from real ones."""
+    if criterion.is_class:
+        both = np.c_[np.digitize(y, [-1, 0, 1]), y > 0.3].astype(float)
+        return both[:, : criterion.m]
+    return np.c_[abs(y), y**2][:, : criterion.m]
+
+
+@pytest.mark.parametrize("limits", [CASES[0], CASES[2], CASES[4], CASES[5]])
+@pytest.mark.parametrize("criterion", SEVERAL)
+@pytest.mark.parametrize("weights", ["none", "reals"])
+def test_same_tree_with_several_sums(limits, criterion, weights, monkeypatch):
+    X, y, w, rows = data((), weights)
+    y = targets(criterion, y[:, 0])
+    grower = Grower(columns(X, max_bins=255), criterion, limits, True)
+    short = grower.grow(y, w, seed=5, rows=rows)
+    plain = Grower(columns(X, ordered=not limits.random), criterion, limits)
+    values = plain.grow(y, w, seed=5, rows=rows)
+    monkeypatch.setattr(lean, "is_lean", lambda *_: False)
+    compare(short, grower.grow(y, w, seed=5, rows=rows), True)
+    lists = Grower(columns(X), criterion, limits)
+    compare(values, lists.grow(y, w, seed=5, rows=rows), True)
+
+
 def test_what_needs_an_order():
     random, square = Limits(random=True), Criterion(SQUARE, 1)
-    assert lean.needs_order(square, Limits(), 0, 10)
-    assert lean.needs_order(Criterion(SQUARE, 1, (3,)), random, 0, 10)
-    assert lean.needs_order(square, random._replace(max_leaves=4), 0, 10)
-    assert lean.needs_order(square, random._replace(signs=np.ones(1)), 0, 10)
-    assert lean.needs_order(square, random, np.array([0, SUBSET]), 10)
-    assert lean.needs_order(square, random, 0, 2**24)
+    assert not any(lean.needs_order(c, random, 0) for c in SEVERAL)
+    assert lean.needs_order(square, Limits(), 0)
+    assert lean.needs_order(Criterion(ABSOLUTE, 1), random, 0)
+    assert lean.needs_order(square, random._replace(max_leaves=4), 0)
+    assert lean.needs_order(square, random._replace(signs=np.ones(1)), 0)
+    assert lean.needs_order(square, random._replace(groups=np.ones((1, 4), bool)), 0)
+    assert lean.needs_order(square, random, np.array([0, SUBSET]))

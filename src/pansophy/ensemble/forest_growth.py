@@ -58,7 +58,7 @@ def recipe_of(model, X, y, w, criterion, signs, scheme) -> Recipe:
         None if absolute else model.max_bins,
         as_bytes=not absolute,
         forms=forms if forms.any() else None,
-        ordered=needs_order(criterion, limits, forms, n),
+        ordered=needs_order(criterion, limits, forms),
     )
     plain = criterion.kind == SQUARE and signs is None
     keep = LEAVES if plain else ALL if absolute or signs is not None else IMPURITIES

@@ -86,7 +86,7 @@ def isolate(X, seed, scheme, depth):
     y = np.random.default_rng(seed).random((len(rows), 1))
     limits = Limits(max_depth=depth, max_features=1, random=True)
     criterion = Criterion(SQUARE, 1)
-    ordered = needs_order(criterion, limits, 0, len(rows))
+    ordered = needs_order(criterion, limits, 0)
     table = columns(np.ascontiguousarray(Z), as_bytes=False, ordered=ordered)
     tree = Grower(table, criterion, limits).grow(y, seed=int(seed)).tree
     path = tree.places[0] + mean_path(tree.n_node_samples)

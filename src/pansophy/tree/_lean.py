@@ -1,17 +1,28 @@
-"""Compiled growth of a tree in one thread: the trees of forests.
+"""Compiled growth of a tree in one thread: the trees of forests, and random ones.
 
 They are grown fully, so most nodes hold a handful of rows, and often only a few
 features of a node are looked at. Nothing is kept between nodes but a stack, and nodes
-are numbered as they are taken from it (root, left branch, right branch). Sums are the
-whole numbers of `_hist.py`, so the tree is the one that `_grow.py` grows. How a node is
-searched along one feature is in `_places.py`.
+are numbered as they are taken from it (root, left branch, right branch). Where one sum
+is enough it is kept in the whole numbers of `_hist.py`, and a node is searched along a
+feature by `_places.py`; several sums are made anew at each node, from rows lined up,
+and searched by `_several.py`. The tree is the one that `_grow.py` grows.
 """
 
 import numpy as np
 from numba import njit
 
 from ..core._memory import lowest
-from ._layout import INNER, LOOP, MISSING, NO_BYTE, RECORD, SUMS
+from ._layout import (
+    IMPURITY,
+    INNER,
+    LOOP,
+    MISSING,
+    NO_BYTE,
+    RECORD,
+    SUMS,
+    TOL,
+    WEIGHT,
+)
 from ._places import (
     C_CODE,
     C_FEATURE,
@@ -33,6 +44,7 @@ from ._places import (
 )
 from ._scan import draw_one, mix
 from ._score import SAME, SLIVER
+from ._several import line_up, open_lined, scratch, search_several
 
 # finished nodes: whole numbers A[..., node] and reals Q[..., node]
 A_LEFT, A_RIGHT, A_FEATURE, A_START, A_STOP, A_MISSING, WHOLES = range(7)
@@ -133,6 +145,13 @@ def draw_some(key, perm, moved, marks, fs, tried, count, d):
 
 
 @njit(**INNER, forceinline=True)
+def put_back(perm, moved, tried):
+    """Undo the draws, so that the next node draws from features in their order."""
+    for i in range(tried - 1, -1, -1):
+        perm[i], perm[moved[i]] = perm[moved[i]], perm[i]
+
+
+@njit(**INNER, forceinline=True)
 def push(stack, at, start, stop, depth, key, u, v, parent):
     """Put a node on the stack."""
     stack[at, S_START], stack[at, S_STOP], stack[at, S_DEPTH] = start, stop, depth
@@ -141,60 +160,92 @@ def push(stack, at, start, stop, depth, key, u, v, parent):
 
 
 @njit(**LOOP)
-def grow_lean(P, F, rows, codes, x, edges, meta, y, w, first, stack, marks, near, A,
-              Q):  # fmt: skip
+def grow_lean(P, F, rows, codes, x, edges, meta, y, w, first, stack, marks, spare, near,
+              goes, place, line, rare, A, Q, V):  # fmt: skip
     """The nodes of a tree into A and Q; returns how many there are.
 
-    `first` are the key and the whole sums of the root. `near` is scratch of random
-    thresholds and else None; of bytes and values one is None: so each way of searching
-    is compiled alone.
+    `first` are the key and, where one sum is enough, the whole sums of the root. Of
+    bytes and values one is None; F, whole numbers, is None where there are several
+    sums, which go into V; near, goes and place, scratch of random and of best
+    thresholds, are None where they are not needed: so each way of searching is compiled
+    alone.
     """
-    d, z, h, line, spare = P.d, F.z, F.h, F.line, F.spare[0].view(np.uint32)
-    cells, room = np.zeros((256, 2), np.int64), np.zeros((4, 256))
-    flat, seen = cells.reshape(-1), np.zeros(4, np.uint64)
-    keys, ranks = np.empty(FEW, np.uint16), np.empty(2 * FEW, np.uint16)
-    bins, lines = np.empty(256, np.int64), room.view(np.int64)
+    d = P.d
+    room = np.zeros((4, 256))
     perm, moved, fs = np.arange(d), np.empty(d, np.int64), np.empty(d, np.int64)
-    choice, cut = np.empty(CHOICE, np.int64), np.empty(1)
-    r, best, m, waiting = np.zeros(SUMS + 1), np.zeros(RECORD), 0, 1
+    choice, cut, best, m, waiting = (
+        np.empty(CHOICE, np.int64),
+        np.empty(1),
+        np.zeros(RECORD),
+        0,
+        1,
+    )
+    if F is not None:
+        z, h = F.z, F.h
+        cells, r = np.zeros((256, 2), np.int64), np.zeros(SUMS + 1)
+        flat, seen = cells.reshape(-1), np.zeros(4, np.uint64)
+        keys, ranks = np.empty(FEW, np.uint16), np.empty(2 * FEW, np.uint16)
+        bins, lines = np.empty(256, np.int64), room.view(np.int64)
+    if V is not None:
+        M = V.shape[1]
+        code, own, R, sums = (
+            line.view(np.int64),
+            scratch(),
+            np.zeros(SUMS + M),
+            np.zeros(M),
+        )
+        H = np.empty((256, 2 + M))
     push(stack, 0, 0, rows.size, 0, first[0], first[1], first[2], -1)
     while waiting:
         waiting -= 1
         start, stop = stack[waiting, S_START], stack[waiting, S_STOP]
         depth, key = stack[waiting, S_DEPTH], stack[waiting, S_KEY]
         u, v, up = stack[waiting, S_Z], stack[waiting, S_H], stack[waiting, S_PARENT]
-        n, W, s = stop - start, weigh(v, F.weighted, F.unit_h), u * F.unit_z
-        node, impurity = m, 0.0
+        n, node, impurity, W, s, tol = stop - start, m, 0.0, 0.0, 0.0, 0.0
         m += 1
         if up >= 0:
             A[A_LEFT + (up & 1), up >> 1] = node
         A[A_LEFT, node] = A[A_RIGHT, node] = -1
         A[A_FEATURE, node], A[A_MISSING, node], Q[Q_THRESHOLD, node] = -2, 0, -2.0
         A[A_START, node], A[A_STOP, node] = start, stop
-        if P.one:
-            impurity = 2.0 * (s / W) * (1.0 - s / W)
-        elif n > 1:
-            impurity = gather(P, y, w, z, h, rows, start, stop, line, s / W) / W
+        if F is not None:
+            W, s = weigh(v, F.weighted, F.unit_h), u * F.unit_z
+            if P.one:
+                impurity = 2.0 * (s / W) * (1.0 - s / W)
+            elif n > 1:
+                impurity = gather(P, y, w, z, h, rows, start, stop, line, s / W) / W
+            tol = SAME * (W * impurity)
+        if V is not None:
+            line_up(P, y, w, rows, start, n, line, code)
+            open_lined(P, y, w, rows, start, n, line, code, R, rare)
+            W, impurity, tol = R[WEIGHT], R[IMPURITY], R[TOL]
+            Q[Q_WEIGHT, node] = W
+            for k in range(M):
+                V[node, k] = R[SUMS + k]
         Q[Q_IMPURITY, node] = impurity
         ready = n >= P.min_split and n >= 2 * P.min_leaf and 2 * P.min_weight <= W
         if not ready or depth >= P.max_depth or not impurity > 0.0:
             continue
-        if P.one:
-            gather(P, y, w, z, h, rows, start, stop, line, 0.0)
-        tol = SAME * (W * impurity)
-        G = Node(n, W, s, s / W, tol, W * P.scale, SLIVER * W, P.min_leaf,
-                 P.min_weight, F.weighted, F.unit_z, F.unit_h)  # fmt: skip
-        choice[C_FEATURE] = -1
-        top, tried, full = -2.0 * tol, 0, W * impurity - tol
+        choice[C_FEATURE], top, tried, full = -1, -2.0 * tol, 0, W * impurity - tol
+        if F is not None:
+            if P.one:
+                gather(P, y, w, z, h, rows, start, stop, line, 0.0)
+            G = Node(n, W, s, s / W, tol, W * P.scale, SLIVER * W, P.min_leaf,
+                     P.min_weight, F.weighted, F.unit_z, F.unit_h)  # fmt: skip
         while choice[C_FEATURE] < 0 and tried < d:
             count = 1 if tried else P.max_features
             draw_some(np.uint64(key), perm, moved, marks, fs, tried, count, d)
             tried += count
-            top = search(P, F, G, u, v, key, codes, x, edges, meta, rows, start, line,
-                         fs, count, top, full, cells, flat, seen, near, keys, ranks,
-                         bins, room, lines, r, best, choice, cut)  # fmt: skip
-        for i in range(tried - 1, -1, -1):
-            perm[i], perm[moved[i]] = perm[moved[i]], perm[i]
+            if F is not None:
+                top = search(P, F, G, u, v, key, codes, x, edges, meta, rows, start,
+                             line, fs, count, top, full, cells, flat, seen, near, keys,
+                             ranks, bins, room, lines, r, best, choice,
+                             cut)  # fmt: skip
+            if V is not None:
+                top = search_several(P, codes, x, edges, meta, w, rows, start, n, key,
+                                     fs, count, line, code, near, goes, place, H, own,
+                                     R, sums, best, top, choice, cut, rare)  # fmt: skip
+        put_back(perm, moved, tried)
         f = choice[C_FEATURE]
         if f < 0 or top < P.min_gain:
             continue

@@ -1,4 +1,4 @@
-"""Compiled search of one node along one feature, for `_lean.py`.
+"""Compiled search of one node along one feature, where one sum is enough.
 
 Whole numbers as in `_hist.py`. A node of many rows is searched bin by bin
 (`try_counts`). In a smaller one only the bins that rows fall into are visited, in
@@ -228,6 +228,32 @@ def extremes(codes, f, rows, start, n, near):
 
 
 @njit(**INNER, forceinline=True)
+def bin_at_most(edges, f, low, high, v):
+    """The last bin from `low` to below `high` that begins at most at v."""
+    most, above = low, max(high, low + 1)
+    while above - most > 1:
+        mid = (most + above) // 2
+        if edges[f, 0, mid] <= v:
+            most = mid
+        else:
+            above = mid
+    return most
+
+
+@njit(**INNER, forceinline=True)
+def cut_drawn(edges, f, near, n, low, high, most, v):
+    """The last bin of the left side that has rows, and the threshold after it."""
+    at, after = low, 256
+    for i in range(n):
+        b = np.int64(near[i])
+        at, after = max(at, b if b <= most else low), min(after, b if b > most else 256)
+    after = -1 if low == high else after
+    if edges[f, 1, at] <= v and (after < 0 or v < edges[f, 0, after]):
+        return at, v
+    return at, threshold(edges, f, at, after)
+
+
+@njit(**INNER, forceinline=True)
 def try_random(G, edges, codes, f, rows, start, line, key, near, top, choice, cut):
     """A threshold drawn evenly between the extremes; the best gain so far."""
     low, high, m = extremes(codes, f, rows, start, G.n, near)
@@ -237,13 +263,7 @@ def try_random(G, edges, codes, f, rows, start, line, key, near, top, choice, cu
     side = np.int64(key & np.uint64(1)) if m else 0
     if low == high and side:
         return top  # everything would go left
-    most, above = low, max(high, low + 1)  # the last bin below `high` from at most v
-    while above - most > 1:
-        mid = (most + above) // 2
-        if edges[f, 0, mid] <= v:
-            most = mid
-        else:
-            above = mid
+    most = bin_at_most(edges, f, low, high, v)
     u, h, limit, lost = 0, 0, np.uint8(most), np.uint8(NO_BYTE if side else most)
     for i in range(G.n):
         goes = (near[i] <= limit) | (near[i] == lost)
@@ -252,15 +272,8 @@ def try_random(G, edges, codes, f, rows, start, line, key, near, top, choice, cu
     gain = gain_at(G, u, h)
     if not gain > top + G.tol:
         return top
-    at, after = low, 256
-    for i in range(G.n):
-        b = np.int64(near[i])
-        at, after = max(at, b if b <= most else low), min(after, b if b > most else 256)
-    after = -1 if low == high else after
+    at, cut[0] = cut_drawn(edges, f, near, G.n, low, high, most, v)
     take(choice, f, at, side if m else UNASKED, u, h)
-    cut[0] = threshold(edges, f, at, after)
-    if edges[f, 1, at] <= v and (after < 0 or v < edges[f, 0, after]):
-        cut[0] = v
     return gain
 
 

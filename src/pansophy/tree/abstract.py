@@ -221,7 +221,7 @@ def fit_tree(model, X, y, w, criterion: Criterion, signs=None) -> Tree:
         as_bytes=not ordered,
         forms=forms if forms.any() else None,
         wide=whole,
-        ordered=needs_order(criterion, limits, forms, n),
+        ordered=needs_order(criterion, limits, forms),
     )
     seed = int(rng_from(model.random_state).integers(0, 2**62))
     tree = grow(table, criterion.columns(y), w, criterion, limits, seed)

@@ -23,14 +23,12 @@ nodes are searched by several threads, a share of the features each, and once no
 small, whole subtrees go to threads. Each node draws from its own random stream, named
 by its path from the root. So the tree is the same for any number of threads. One of
 many trees has one thread, and so has a tree that looks at few features of a node: both
-are grown by a short loop of their own (`_lean.py`), with the same result. It also draws
-random thresholds between the values themselves: of these nothing needs to be sorted.
-It is a loop of its own for its speed: the same search of a node inside the general loop
-took about 1.2 (two classes) to 1.6 times (numbers) the processor time of a fully grown
-forest and 1.5 times that of a random tree. A tenth of it goes into first touching the
-larger rows of nodes and numbering these anew; the rest is 0.3 microseconds per node.
-With several sums (three classes, several outputs) random thresholds still go through
-sorted lists in the general loop, whose price is parting all of them at every split.
+are grown by a short loop of their own (`_lean.py`), with the same result: each node is
+searched by itself, and random thresholds are drawn between the values themselves, of
+which nothing needs to be sorted. What is shared between nodes here (frontier,
+histograms, lists, threads) has its price where there is nothing to share: the same
+search of a node inside the general loop took 1.2 (two classes) to 1.6 times (numbers)
+the processor time of a fully grown forest, 1.5 times that of a random tree.
 
 Time O(n d) for sorting and for each level of the tree; memory 8 bytes per value of a
 listed column (4 if it is not sorted), 1 byte per value otherwise, and O(n) per tree.
@@ -132,8 +130,8 @@ class Grower:
         short = lean.is_lean(plan, columns, limits, self.many)
         whole = is_whole(columns, criterion, n) and (short or not plan.random)
         fixed = fixed_of(table, plan, size, mass, self.keep) if whole else None
-        if short and whole:
-            nodes = lean.grow(plan, table, fixed, seed)
+        if short:
+            nodes = lean.grow(plan, table, fixed, criterion.sums, seed)
             tree = lean.finish(nodes, criterion, offset, d)
             return Grown(tree, table.lists[0, :n], nodes.start, nodes.stop)
         if fixed is not None:  # the loops need not be compiled for what they never read

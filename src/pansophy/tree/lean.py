@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _layout as lay
 from . import _lean as loops
-from .plan import is_one
+from . import _several as several
 from .structure import Tree, missing_sides
 
 
@@ -15,6 +15,7 @@ class Lean(NamedTuple):
 
     A: np.ndarray
     Q: np.ndarray
+    V: np.ndarray | None = None  # (nodes, M) sums, where there are several
 
     @property
     def start(self):
@@ -25,50 +26,67 @@ class Lean(NamedTuple):
         return self.A[loops.A_STOP].copy()
 
 
-def is_plain(kind, limits, forms) -> bool:
-    """Whether splits are by threshold, free of constraints, and judged by squares."""
+def is_free(kind, limits, forms) -> bool:
+    """Whether splits are by threshold, free of constraints, and judged by sums."""
     signs = limits.signs is not None and np.any(limits.signs)
     free = not limits.max_leaves and limits.groups is None and not signs
-    return bool(kind == lay.SQUARE and free and not np.any(forms))
+    summed = kind not in (lay.ABSOLUTE, lay.NEWTON)
+    return bool(summed and free and not np.any(forms))
 
 
 def is_lean(plan, columns, limits, many) -> bool:
     """Whether a tree can be grown here, and other threads would be of no use to it."""
     alone = many or plan.random or plan.max_features < plan.d
-    plain = is_plain(plan.kind, limits, columns.meta[:, lay.FORM])
-    return bool(alone and plain and columns.codes.shape[2] == 1)
+    free = is_free(plan.kind, limits, columns.meta[:, lay.FORM])
+    unsorted = columns.codes.shape[2] == 1 and not len(columns.order)
+    return bool(alone and free and unsorted)
 
 
-def needs_order(criterion, limits, forms, n) -> bool:
+def needs_order(criterion, limits, forms) -> bool:
     """Whether columns of many values must be sorted: not for random thresholds here."""
-    plain = is_plain(criterion.kind, limits, forms) and is_one(criterion, n)
-    return not (limits.random and plain)
+    return not (limits.random and is_free(criterion.kind, limits, forms))
 
 
-def grow(plan, table, fixed, seed) -> Lean:
-    """All nodes of a tree; the rows of `table` are put in their order."""
+def grow(plan, table, fixed, M, seed) -> Lean:
+    """All nodes of a tree; the rows of `table` are put in their order.
+
+    `fixed` are whole numbers where one sum is enough, and None for M sums.
+    """
     rows, n = table.lists[0].view(np.uint32), table.lists.shape[1]
     A = np.empty((loops.WHOLES, 2 * n), np.int64)
     Q = np.empty((loops.REALS, 2 * n))
     stack = np.empty((n + 1, loops.ENTRY), np.int64)
     marks = np.zeros(-(-plan.d // 64), np.uint64)
+    codes = x = near = goes = place = rare = V = None
     if len(table.x):  # random thresholds between values, which need no order
-        codes, x, near = None, table.x, np.empty(n + 3, np.float32)
+        x, near = table.x, np.empty(n + 3, np.float32)
     else:
-        codes, x = table.codes.reshape(table.codes.shape[:2]), None
-        near = fixed.spare[1].view(np.uint8) if plan.random else None
+        codes = table.codes.reshape(table.codes.shape[:2])
+        near = np.empty(n, np.uint8) if plan.random or fixed is None else None
+    if fixed is None:
+        V, line = np.empty((2 * n, M)), np.empty((table.y.shape[1] + 1, n))
+        goes = np.empty(n, np.bool_) if plan.random else None
+        place = None if plan.random else np.empty(several.MANY, np.int64)
+        rare = None if plan.kind == lay.SQUARE else plan.kind
+        spare, first = np.empty(n, np.uint32), (seed, 0, 0)
+    else:
+        line, spare = fixed.line, fixed.spare[0].view(np.uint32)
+        first = seed, fixed.sum_z, fixed.sum_h
     m = loops.grow_lean(
-        plan, fixed, rows, codes, x, table.edges, table.meta, table.y, table.w,
-        (seed, fixed.sum_z, fixed.sum_h), stack, marks, near, A, Q
+        plan, fixed, rows, codes, x, table.edges, table.meta, table.y, table.w, first,
+        stack, marks, spare, near, goes, place, line, rare, A, Q, V
     )  # fmt: skip
-    nodes = Lean(A[:, :m], Q[:, :m])
-    loops.sum_leaves(rows, table.y, table.w, *nodes)
-    return nodes
+    if V is None:
+        nodes = Lean(A[:, :m], Q[:, :m])
+        loops.sum_leaves(rows, table.y, table.w, *nodes[:2])
+        return nodes
+    return Lean(A[:, :m], Q[:, :m], V[:m])
 
 
 def finish(nodes: Lean, criterion, offset, d) -> Tree:
     """The tree as users see it."""
-    A, Q = nodes
+    A, Q, V = nodes
+    V = Q[loops.Q_SUM, :, None] if V is None else V
     weight = Q[loops.Q_WEIGHT].copy()
     children = A[loops.A_LEFT].copy(), A[loops.A_RIGHT].copy()
     return Tree(
@@ -78,7 +96,7 @@ def finish(nodes: Lean, criterion, offset, d) -> Tree:
         impurity=Q[loops.Q_IMPURITY].copy(),
         n_node_samples=A[loops.A_STOP] - A[loops.A_START],
         weighted_n_node_samples=weight,
-        value=criterion.values(Q[loops.Q_SUM, :, None], weight, offset),
+        value=criterion.values(V, weight, offset),
         missing_go_to_left=missing_sides(A[loops.A_MISSING], *children, weight),
         n_features=d,
         sets=None,
