@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from ..core._memory import lowest
+from . import _several as lined
 from ._layout import (
     IMPURITY,
     INNER,
@@ -44,7 +45,6 @@ from ._places import (
 )
 from ._scan import draw_one, mix
 from ._score import SAME, SLIVER
-from ._several import line_up, open_lined, scratch, search_several
 
 # finished nodes: whole numbers A[..., node] and reals Q[..., node]
 A_LEFT, A_RIGHT, A_FEATURE, A_START, A_STOP, A_MISSING, WHOLES = range(7)
@@ -55,12 +55,12 @@ S_START, S_STOP, S_DEPTH, S_KEY, S_Z, S_H, S_PARENT, ENTRY = range(8)
 
 
 @njit(**INNER, forceinline=True)
-def gather(P, y, w, z, h, rows, start, stop, line, mean):
+def gather(P, y, w, F, rows, start, stop, line, mean):
     """Whole numbers of a node's rows side by side; the summed squares about the mean.
 
     These are exactly zero if all targets are equal; not needed for two classes.
     """
-    acc, differ, head = 0.0, False, y[rows[start], 0]
+    acc, differ, head, z, h = 0.0, False, y[rows[start], 0], F.z, F.h
     for i in range(start, stop):
         r = rows[i]
         line[0, i] = z[r]
@@ -94,10 +94,27 @@ def part_rows(codes, x, f, code, v, missing_left, rows, start, stop, spare):
 
 
 @njit(**INNER, forceinline=True)
-def search(P, F, G, u, v, key, codes, x, edges, meta, rows, start, line, fs, m, top,
-           full, cells, flat, seen, near, keys, ranks, bins, room, lines, r, best,
-           choice, cut):  # fmt: skip
+def scratch():
+    """Small arrays for `search`."""
+    cells, room = np.zeros((256, 2), np.int64), np.zeros((4, 256))
+    keys, ranks = np.empty(FEW, np.uint16), np.empty(2 * FEW, np.uint16)
+    flat, seen, bins = (
+        cells.reshape(-1),
+        np.zeros(4, np.uint64),
+        np.empty(256, np.int64),
+    )
+    lines = room.view(np.int64)
+    return cells, flat, seen, keys, ranks, bins, room, lines, np.zeros(SUMS + 1)
+
+
+@njit(**INNER, forceinline=True)
+def search(P, F, u, v, W, tol, key, codes, x, edges, meta, rows, start, n, line, fs, m,
+           top, full, tools, near, best, choice, cut):  # fmt: skip
     """Try the m features fs on a node with whole sums u, v; the best gain so far."""
+    cells, flat, seen, keys, ranks, bins, room, lines, r = tools
+    s = u * F.unit_z
+    G = Node(n, W, s, s / W, tol, W * P.scale, SLIVER * W, P.min_leaf, P.min_weight,
+             F.weighted, F.unit_z, F.unit_h)  # fmt: skip
     for i in range(m):
         f = fs[i]
         if top >= full:  # nothing left to gain
@@ -161,47 +178,25 @@ def push(stack, at, start, stop, depth, key, u, v, parent):
 
 @njit(**LOOP)
 def grow_lean(P, F, rows, codes, x, edges, meta, y, w, first, stack, marks, spare, near,
-              goes, place, line, rare, A, Q, V):  # fmt: skip
+              goes, place, line, rare, M, A, Q, V):  # fmt: skip
     """The nodes of a tree into A and Q; returns how many there are.
 
     `first` are the key and, where one sum is enough, the whole sums of the root. Of
-    bytes and values one is None; F, whole numbers, is None where there are several
-    sums, which go into V; near, goes and place, scratch of random and of best
-    thresholds, are None where they are not needed: so each way of searching is compiled
-    alone.
+    bytes and values one is None; F, whole numbers, is None where there are M sums,
+    which go into V; near, goes and place, scratch of random and of best thresholds, are
+    None where they are not needed: so each way of searching is compiled alone.
     """
-    d = P.d
-    room = np.zeros((4, 256))
+    d, m, waiting, tools, more = P.d, 0, 1, scratch(), lined.scratch(M)
+    code, R = line.view(np.int64), np.zeros(SUMS + M)
     perm, moved, fs = np.arange(d), np.empty(d, np.int64), np.empty(d, np.int64)
-    choice, cut, best, m, waiting = (
-        np.empty(CHOICE, np.int64),
-        np.empty(1),
-        np.zeros(RECORD),
-        0,
-        1,
-    )
-    if F is not None:
-        z, h = F.z, F.h
-        cells, r = np.zeros((256, 2), np.int64), np.zeros(SUMS + 1)
-        flat, seen = cells.reshape(-1), np.zeros(4, np.uint64)
-        keys, ranks = np.empty(FEW, np.uint16), np.empty(2 * FEW, np.uint16)
-        bins, lines = np.empty(256, np.int64), room.view(np.int64)
-    if V is not None:
-        M = V.shape[1]
-        code, own, R, sums = (
-            line.view(np.int64),
-            scratch(),
-            np.zeros(SUMS + M),
-            np.zeros(M),
-        )
-        H = np.empty((256, 2 + M))
+    choice, cut, best = np.empty(CHOICE, np.int64), np.empty(1), np.zeros(RECORD)
     push(stack, 0, 0, rows.size, 0, first[0], first[1], first[2], -1)
     while waiting:
         waiting -= 1
         start, stop = stack[waiting, S_START], stack[waiting, S_STOP]
         depth, key = stack[waiting, S_DEPTH], stack[waiting, S_KEY]
         u, v, up = stack[waiting, S_Z], stack[waiting, S_H], stack[waiting, S_PARENT]
-        n, node, impurity, W, s, tol = stop - start, m, 0.0, 0.0, 0.0, 0.0
+        n, node, W, impurity, tol = stop - start, m, 0.0, 0.0, 0.0
         m += 1
         if up >= 0:
             A[A_LEFT + (up & 1), up >> 1] = node
@@ -209,15 +204,16 @@ def grow_lean(P, F, rows, codes, x, edges, meta, y, w, first, stack, marks, spar
         A[A_FEATURE, node], A[A_MISSING, node], Q[Q_THRESHOLD, node] = -2, 0, -2.0
         A[A_START, node], A[A_STOP, node] = start, stop
         if F is not None:
-            W, s = weigh(v, F.weighted, F.unit_h), u * F.unit_z
+            W = weigh(v, F.weighted, F.unit_h)
+            p = u * F.unit_z / W
             if P.one:
-                impurity = 2.0 * (s / W) * (1.0 - s / W)
+                impurity = 2.0 * p * (1.0 - p)
             elif n > 1:
-                impurity = gather(P, y, w, z, h, rows, start, stop, line, s / W) / W
+                impurity = gather(P, y, w, F, rows, start, stop, line, p) / W
             tol = SAME * (W * impurity)
         if V is not None:
-            line_up(P, y, w, rows, start, n, line, code)
-            open_lined(P, y, w, rows, start, n, line, code, R, rare)
+            lined.line_up(P, y, w, rows, start, n, line, code)
+            lined.open_lined(P, y, w, rows, start, n, line, code, R, rare)
             W, impurity, tol = R[WEIGHT], R[IMPURITY], R[TOL]
             Q[Q_WEIGHT, node] = W
             for k in range(M):
@@ -227,24 +223,20 @@ def grow_lean(P, F, rows, codes, x, edges, meta, y, w, first, stack, marks, spar
         if not ready or depth >= P.max_depth or not impurity > 0.0:
             continue
         choice[C_FEATURE], top, tried, full = -1, -2.0 * tol, 0, W * impurity - tol
-        if F is not None:
-            if P.one:
-                gather(P, y, w, z, h, rows, start, stop, line, 0.0)
-            G = Node(n, W, s, s / W, tol, W * P.scale, SLIVER * W, P.min_leaf,
-                     P.min_weight, F.weighted, F.unit_z, F.unit_h)  # fmt: skip
+        if F is not None and P.one:
+            gather(P, y, w, F, rows, start, stop, line, 0.0)
         while choice[C_FEATURE] < 0 and tried < d:
             count = 1 if tried else P.max_features
             draw_some(np.uint64(key), perm, moved, marks, fs, tried, count, d)
             tried += count
             if F is not None:
-                top = search(P, F, G, u, v, key, codes, x, edges, meta, rows, start,
-                             line, fs, count, top, full, cells, flat, seen, near, keys,
-                             ranks, bins, room, lines, r, best, choice,
-                             cut)  # fmt: skip
+                top = search(P, F, u, v, W, tol, key, codes, x, edges, meta, rows,
+                             start, n, line, fs, count, top, full, tools, near, best,
+                             choice, cut)  # fmt: skip
             if V is not None:
-                top = search_several(P, codes, x, edges, meta, w, rows, start, n, key,
-                                     fs, count, line, code, near, goes, place, H, own,
-                                     R, sums, best, top, choice, cut, rare)  # fmt: skip
+                top = lined.search(P, codes, x, edges, meta, w, rows, start, n, key, fs,
+                                   count, line, code, near, goes, place, more, R, best,
+                                   top, choice, cut, rare)  # fmt: skip
         put_back(perm, moved, tried)
         f = choice[C_FEATURE]
         if f < 0 or top < P.min_gain:

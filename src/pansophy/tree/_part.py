@@ -3,10 +3,7 @@
 import numpy as np
 from numba import njit
 
-from ..core._memory import touch
 from ._layout import CODE, INNER, MISSING_LEFT, NO_BYTE, START, STOP, THRESHOLD
-
-AHEAD = 32  # rows looked ahead
 
 
 @njit(**INNER)
@@ -52,18 +49,3 @@ def mark(x, codes, rows, side, slot, node, N, R, S):
         goes_left(node, N, S, table)
         for i in range(start, stop):
             side[rows[i]] = table[codes[t, rows[i], j]]
-
-
-@njit(**INNER)
-def part_bytes(codes, j, table, rows, start, stop, left, right):
-    """Rows that go left and rows that go right by byte, in order; how many go left."""
-    flat, width, a, b = codes.reshape(-1), codes.shape[1], 0, 0
-    for i in range(start, stop):
-        touch(flat, width * rows[min(i + AHEAD, stop - 1)] + j)
-        r = rows[i]
-        goes = np.intp(table[codes[r, j]])
-        left[a] = r
-        right[b] = r
-        a += goes
-        b += 1 - goes
-    return a

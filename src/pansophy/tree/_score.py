@@ -40,7 +40,8 @@ FLOOR = 1e-8  # least variance, in units of the variance of all targets
 
 @njit(**INNER)
 def xlogx(v):
-    return v * math.log(v) if v > 0.0 else 0.0
+    """v log v; that of 1, which most small nodes are made of, needs no logarithm."""
+    return v * math.log(v) if v > 0.0 and v != 1.0 else 0.0
 
 
 @njit(**INNER)

@@ -62,12 +62,13 @@ SOME = 8  # classes up to which each is counted by itself
 
 
 @njit(**INNER, forceinline=True)
-def scratch():
-    """Small arrays for `try_ordered`."""
+def scratch(M):
+    """Small arrays for M sums."""
     keys, ranks = np.empty(FEW, np.uint16), np.empty(FEW, np.uint16)
     seen, counts = np.zeros(4, np.uint64), np.zeros(256, np.int64)
     bins, ends = np.empty(256, np.int64), np.empty(256, np.int64)
-    return keys, ranks, seen, counts, bins, ends, np.empty((4, 256))
+    own = keys, ranks, seen, counts, bins, ends, np.empty((4, 256))
+    return own, np.empty((256, 2 + M)), np.empty(M)
 
 
 @njit(**INNER, forceinline=True)
@@ -357,13 +358,13 @@ def try_ordered(P, edges, codes, f, rows, start, n, line, code, place, flat, own
 
 
 @njit(**INNER, forceinline=True)
-def search_several(P, codes, x, edges, meta, w, rows, start, n, key, fs, count, line,
-                   code, near, goes, place, H, own, R, u, found, top, choice, cut,
-                   rare):  # fmt: skip
+def search(P, codes, x, edges, meta, w, rows, start, n, key, fs, count, line, code,
+           near, goes, place, more, R, found, top, choice, cut, rare):  # fmt: skip
     """Try the features fs on a node with sums R; the best gain so far.
 
     `goes` is None unless thresholds are random, and else `place` is.
     """
+    own, H, u = more
     full = R[WEIGHT] * R[IMPURITY] - R[TOL]
     for i in range(count):
         f = fs[i]

@@ -74,7 +74,7 @@ def grow(plan, table, fixed, M, seed) -> Lean:
         first = seed, fixed.sum_z, fixed.sum_h
     m = loops.grow_lean(
         plan, fixed, rows, codes, x, table.edges, table.meta, table.y, table.w, first,
-        stack, marks, spare, near, goes, place, line, rare, A, Q, V
+        stack, marks, spare, near, goes, place, line, rare, M, A, Q, V
     )  # fmt: skip
     if V is None:
         nodes = Lean(A[:, :m], Q[:, :m])
