@@ -32,7 +32,7 @@ GAIN = {
     "randhie": 0.95,
 }
 SECONDS = 180  # of one real table with all methods, on two free cores
-LARGE = 840  # of 200,000 rows with 50 columns: twice what docs/compare.md states
+LARGE = 960  # of 200,000 rows with 50 columns: twice what docs/compare.md states
 
 
 def gain(found) -> float:
@@ -110,7 +110,7 @@ def test_all_methods_on_real_tables(name, monkeypatch):
 
 @pytest.mark.slow
 def test_all_methods_on_200_000_rows(monkeypatch):
-    """Twice the stated seven minutes at most, on two free cores.
+    """Twice the stated eight minutes at most, on two free cores.
 
     What takes too long is listed, not begun. The classes are drawn from known scores:
     30,000 new rows of the same law say whether the interval of the kept method holds
