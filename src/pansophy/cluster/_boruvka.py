@@ -4,6 +4,7 @@ import numpy as np
 from numba import njit
 
 from ..distances._kdtree import to_box, to_rows
+from ..graphs._spanning import root
 
 
 @njit(cache=True, nogil=True)
@@ -47,15 +48,6 @@ def join(XT, lo, hi, levels, c, kind, p, left, right, weight):
         for i in range(n):
             group[i] = root(parent, i)
     return count
-
-
-@njit(cache=True, nogil=True)
-def root(parent, i):
-    """The first row of the part that i is in; the way there is shortened."""
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
 
 
 @njit(cache=True, nogil=True)
