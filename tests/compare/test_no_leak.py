@@ -169,7 +169,7 @@ def test_predictions_of_a_fold_do_not_depend_on_its_answers():
         assert np.array_equal(a, b)
 
 
-def test_tuning_and_blending_never_see_the_rows_held_out(monkeypatch):
+def test_tuning_never_sees_the_rows_held_out(monkeypatch):
     """Every row that is prepared or learned from during a fit is a training row."""
     from pansophy.compare.methods.choice import choose
     from pansophy.compare.metrics import metrics_for
@@ -183,7 +183,7 @@ def test_tuning_and_blending_never_see_the_rows_held_out(monkeypatch):
     data, schema = take_in(table, "y")[3:1:-1]
     split = make_splits(data, schema, folds=3)
     named = ["naive Bayes", "logistic regression"]
-    methods, _ = choose(schema, 40, named, tune=2, blend=True)
+    methods, _ = choose(schema, 40, named, tune=2)
     seen: list = []
     for name in ("fit", "fit_transform", "transform"):
         real = getattr(Preparation, name)
@@ -207,8 +207,8 @@ def test_tuning_and_blending_never_see_the_rows_held_out(monkeypatch):
     setting = folds.setting_of(schema, split.folds, Running(), "log loss")
     metrics = metrics_for(schema.task)
     work = folds.Work(data, schema, metrics, split.folds, methods, setting)
-    tuned = [m for m, k in enumerate(methods) if k.trials or k.members]
-    assert len(tuned) == 3  # two that tune, and their blend
+    tuned = [m for m, k in enumerate(methods) if k.trials]
+    assert len(tuned) == 2
     for m in tuned:
         seen.clear()
         assert fit_fold(work, m, 0, Shelf()).failure == ""

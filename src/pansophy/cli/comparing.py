@@ -46,7 +46,7 @@ def compare(
     together: options.Together = False,
     gap: options.Gap = 0,
     tune: options.Tune = 0,
-    blend: options.Blend = False,
+    blend: options.Blend = None,
     calibrate: options.Calibrate = False,
     workers: options.Workers = None,
     time_limit: options.TimeLimit = 300.0,

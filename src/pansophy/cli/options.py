@@ -52,7 +52,12 @@ Gap = Annotated[int, option("Rows left out before each test part along time.", J
 Tune = Annotated[
     int, option("Settings tried for each method, on inner folds.", JOB, min=0)
 ]
-Blend = Annotated[bool, option("Try a blend of the best, on its own folds.", JOB)]
+Blend = Annotated[
+    bool | None,
+    option(
+        "Rank an average of the methods as well, or not.", JOB, "--blend/--no-blend"
+    ),
+]
 Calibrate = Annotated[
     bool, option("Try each classifier with calibrated probabilities too.", JOB)
 ]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .methods.choice import choose
+from .methods.choice import choose, wants_blend
+from .running.blended import BLEND
 from .running.folder import FolderError, compare_runs, read_lines, read_plan
 from .running.plan import versions
 
@@ -99,6 +100,7 @@ def reopen(folder, table=None):
     if plan["versions"] != versions():  # roles may be found in another way now
         asked["schema"] = Path(folder) / "schema.toml"
     named = asked["methods"]
+    asked["blend"] = wants_blend(asked.get("blend"), named)
     asked |= {"methods": whole, "test": None, "max_fits": None, "stop_after": None}
     with tempfile.TemporaryDirectory() as place:  # the run itself stays as it is
         for name in ("plan.json", "results.jsonl"):
@@ -109,9 +111,10 @@ def reopen(folder, table=None):
     result.folder = folder
     if named is None:  # the reasons of then: nobody asked for the complete ones only
         rows = int(np.mean([len(train) for train, _ in result.split.folds]))
-        how = {k: asked[k] for k in ("tune", "blend", "calibrate")}
+        how = {k: asked[k] for k in ("tune", "calibrate")}
         how["fits"] = len(result.split.folds)
-        _, result.not_run = choose(result.schema, rows, None, result.running, **how)
+        _, left = choose(result.schema, rows, None, result.running, **how)
+        result.not_run = [r for r in result.not_run if r[0] == BLEND] + left
     return result
 
 

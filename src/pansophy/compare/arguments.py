@@ -38,6 +38,8 @@ def check_settings(asked):
                 f"{name} must be a whole number of at least {least}, got {value!r}."
             )
     for name in ("together", "blend", "calibrate", "resume"):
+        if asked[name] is None and name == "blend":
+            continue
         if not isinstance(asked[name], bool | np.bool_):
             raise ParameterError(f"{name} must be True or False, got {asked[name]!r}.")
     check_kinds(asked)

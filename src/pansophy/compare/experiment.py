@@ -19,9 +19,10 @@ from .arguments import (
 )
 from .intake import take_in
 from .judging.second import second_opinion
-from .methods.choice import choose
+from .methods.choice import choose, wants_blend
 from .metrics import metrics_for
 from .result import Comparison, decide, expect, kind_of, pairs, rank
+from .running.blended import BLEND, with_blend
 from .running.folder import open_folder, usable
 from .running.plan import Running, data_hash, make_plan, versions
 from .running.run import run
@@ -51,7 +52,7 @@ def compare(
     together=False,
     gap=0,
     tune=0,
-    blend=False,
+    blend=None,
     calibrate=False,
     metric=None,
     keep="simplest",
@@ -111,8 +112,10 @@ def compare(
         Rows left out between training and test rows along time.
     tune : int
         Settings that each method tries on inner folds, inside every fit.
-    blend : bool
-        Whether a blend of the best, weighted on inner folds, is tried as well.
+    blend : bool or None
+        Whether the average of the methods that finish, weighted by their answers for
+        held-out rows and tested on others, is ranked as well; by default if all
+        suitable methods are tried.
     calibrate : bool
         Whether each classifier is tried a second time with its probabilities mended
         on inner folds.
@@ -201,7 +204,7 @@ def conducted(table, asked, progress, *, as_it_was=False) -> Comparison:
     running = Running(a.workers, 1, a.time_limit, memory, a.max_fits, a.stop_after,
                       a.random_state, a.cluster)  # fmt: skip
     rows = int(np.mean([len(train) for train, _ in split.folds]))
-    how = {k: asked[k] for k in ("tune", "blend", "calibrate")}
+    how = {k: asked[k] for k in ("tune", "calibrate")}
     how["fits"] = len(split.folds)
     chosen, not_run = choose(schema, rows, a.methods, running, **how)
     job = chosen, data, schema, metrics, split, running
@@ -209,9 +212,8 @@ def conducted(table, asked, progress, *, as_it_was=False) -> Comparison:
     with opened(a.folder, plan, schema, a.resume, as_it_was) as place:
         found = explored(taken, split, a.by)
         trials, complete = run(*job, place, progress)
-    answer = judged(
-        taken, chosen, trials, metrics, split, not_run, complete, running, a.keep
-    )
+    trials, not_run = averaged(trials, not_run, asked, job[1:])
+    answer = judged(taken, trials, metrics, split, not_run, complete, running, a.keep)
     answer.findings, answer.overview = told_once(found.findings, answer), found.overview
     answer.folder, answer.like = a.folder, kind_of(table)
     answer.notes += then_and_now(place)
@@ -226,9 +228,16 @@ def conducted(table, asked, progress, *, as_it_was=False) -> Comparison:
     return answer
 
 
-def judged(
-    taken, chosen, trials, metrics, split, not_run, complete, running, keep="simplest"
-):
+def averaged(trials, not_run, asked, job) -> tuple[list, list]:
+    """The trials with that of their blend; if there is none, what is not run, too."""
+    if not wants_blend(asked["blend"], asked["methods"]):
+        off = [(BLEND, "turned off")] if asked["methods"] is None else []
+        return trials, [*off, *not_run]
+    trials, why = with_blend(trials, *job)
+    return trials, [(BLEND, why), *not_run] if why else not_run
+
+
+def judged(taken, trials, metrics, split, not_run, complete, running, keep="simplest"):
     """The answer, from what became of every method."""
     schema, data, seed = taken.schema, taken.data, running.seed
     rows = rank(trials, metrics, split.ratio, data, seed)
@@ -242,7 +251,7 @@ def judged(
     second = second_opinion(trials, rows, metrics[0], data, split.kind, seed)
     winner, verdict = decide(
         rows,
-        [m.name for m in chosen],
+        [t.method.name for t in trials],
         pairs(trials, metrics[0], split.ratio),
         metrics[0].greater,
         keep,

@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 
 import pansophy
 from pansophy.compare.methods import choice as module
+from pansophy.compare.methods.blending import blend_of
 from pansophy.compare.methods.capabilities import capability, estimators
 from pansophy.compare.methods.choice import Limits, Setting, choose, grouped, own_method
 from pansophy.compare.methods.left_out import (
@@ -287,11 +288,12 @@ def test_nothing_is_set_aside_at_random_among_groups():
 
 def test_methods_travel_to_workers():
     schema, _, _ = problem("regression")
-    run, _ = choose(schema, 100, tune=7, blend=True)
-    for m in run:
+    run, _ = choose(schema, 100, tune=7)
+    for m in [*run, blend_of(run[1:3], (0.25, 0.75), "regression")]:
         again = pickle.loads(pickle.dumps(m))
         assert again == m, m.name
         assert again.trials == m.trials and again.members == m.members
+        assert again.weights == m.weights
     own = own_method("line", LinearRegression(), "regression")
     assert pickle.loads(pickle.dumps(own)).name == "line"
     assert {m.trials for m in run if m.space} == {7}

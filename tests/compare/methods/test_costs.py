@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from pansophy.compare.methods import costs
-from pansophy.compare.methods.blending import blend_of
 from pansophy.compare.methods.choice import FOREIGN, Limits, Setting
 from pansophy.compare.methods.costs import (
     duration,
@@ -55,7 +54,7 @@ def test_known_orders_of_growth():
     assert answer["nearest neighbours"] > answer["naive Bayes"]
 
 
-def test_settings_labels_and_members_multiply():
+def test_settings_and_labels_multiply():
     plain = predict_cost(method("huber"), 1000, 10, factor=1.0)
     tuned = predict_cost(method("huber")._replace(trials=10), 1000, 10, factor=1.0)
     assert tuned.fit_seconds == pytest.approx(31 * plain.fit_seconds)
@@ -64,10 +63,6 @@ def test_settings_labels_and_members_multiply():
     assert predict_cost(each, 1000, 10, labels=5, factor=1.0).fit_seconds == (
         pytest.approx(5 * one.fit_seconds)
     )
-    both = blend_of([method("ridge"), method("random forest")], "regression")[0]
-    parts = [predict_cost(m, 1000, 10, factor=1.0) for m in both.members]
-    found = predict_cost(both, 1000, 10, factor=1.0)
-    assert found.fit_seconds == pytest.approx(4 * sum(p.fit_seconds for p in parts))
     own = method("ridge")._replace(estimator=object())
     assert predict_cost(own, 1000, 10) is None
 

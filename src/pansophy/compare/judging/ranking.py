@@ -105,7 +105,7 @@ def rank(trials, metrics, ratio, data=None, seed=0) -> list[Row]:
                 verdict,
                 float(np.median(trial.fit_seconds)),
                 float(np.median(trial.predict_seconds) * 1e6),
-                "; ".join(remarks),
+                "; ".join([*filter(None, [trial.remark]), *remarks]),
                 over_rows(trial, first, data, seed),
                 None if i == 0 else correlated_t(gap, ratio, rope, first.greater),
                 apart is None or abs(apart.mean) <= apart.error,

@@ -218,6 +218,9 @@ class TableModel:
             shown = ", ".join(map(str, s.classes[:6]))
             goal += f": {shown}" + (", ..." if len(s.classes) > 6 else "")
         lines = [f"{self.method} for {s.target!r} ({goal})"]
+        shares = getattr(self.pipeline, "weights_", {})
+        if shares:
+            lines.append("  " + ", ".join(f"{a:.0%} {n}" for n, a in shares.items()))
         rows = facts.get("fitted_on", facts.get("rows"))
         lines.append(f"  fitted on {rows:,} rows, {len(s.used)} columns: "
                      + ", ".join(c.name for c in s.used[:8])

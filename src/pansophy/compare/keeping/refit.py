@@ -44,27 +44,41 @@ def refit(method, source, comparison, *, batch=2**16, folder=None) -> TableModel
     folder : path or None
         Where the temporary file goes; needs 8 bytes a row and prepared column.
     """
-    data, schema = comparison.data, comparison.schema
+    schema = comparison.schema
     with warnings.catch_warnings(), tempfile.TemporaryDirectory(dir=folder) as place:
         warnings.simplefilter("ignore")
-        model: Any = None
-        said = why = ""
-        for form, how in forms(method):
-            model, why = ready(form, comparison, Path(place) / "few.parquet")
-            said = how
-            if not why:
-                break
-        if why:
-            return on_sample(method, comparison, why)
-        file = Path(place) / "rows.parquet"
-        prepare, estimator = model.named_steps.values()
-        y, w, left = spooled(source, schema, prepare, file, batch)
-        extra = {} if w is None else {"sample_weight": w}
-        forget_names(estimator.fit(str(file), y, **extra))
+        plan = []
+        for one in method.members or (method,):
+            model, said, why = able(one, comparison, Path(place) / "few.parquet")
+            if why:
+                return on_sample(method, comparison, one.name, why)
+            plan.append((model, said))
+        file, y, left = Path(place) / "rows.parquet", np.empty(0), 0
+        for model, _ in plan:
+            prepare, estimator = model.named_steps.values()
+            y, w, left = spooled(source, schema, prepare, file, batch)
+            extra = {} if w is None else {"sample_weight": w}
+            forget_names(estimator.fit(str(file), y, **extra))
+    said = next((s for _, s in plan if s), "")
     facts = {"fitted_on": len(y), "refit": f"on all rows, read from disk{said}"}
     if left:
         facts["left_out"] = f"{left} rows without a known {schema.target!r}"
-    return dressed(method, model, data, comparison, **facts)
+    model = plan[0][0]
+    if method.members:
+        model = pipeline(method, schema, setting_of(comparison))
+        model.take([m for m, _ in plan], len(schema.classes))
+    return dressed(method, model, comparison.data, comparison, **facts)
+
+
+def able(method, comparison, file):
+    """A pipeline that can be streamed, what is changed for it; or why there is none."""
+    model: Any = None
+    why = ""
+    for form, said in forms(method):
+        model, why = ready(form, comparison, file)
+        if not why:
+            return model, said, ""
+    return model, "", why
 
 
 def forms(method):
@@ -86,10 +100,10 @@ def ready(method, comparison, file):
     return model, tried(estimator, prepare, data, file)
 
 
-def on_sample(method, comparison, why) -> TableModel:
+def on_sample(method, comparison, name, why) -> TableModel:
     model = fit_winner(method, comparison.data, comparison)
     n = len(comparison.data)
-    told = f"on a sample of {n:,} rows, as {method.name} cannot be streamed: {why}"
+    told = f"on a sample of {n:,} rows, as {name} cannot be streamed: {why}"
     model.facts.update(fitted_on=n, refit=told)
     return model
 

@@ -1,19 +1,26 @@
-"""An average of several methods, weighted inside `fit` on predictions out of fold.
+"""An average of several methods, weighted by what they answered out of fold.
 
     p(x) = sum_m a_m p_m(x),   a_m >= 0,  sum_m a_m = 1                          (1)
 
 The weights are found by greedy selection with replacement [Caruana2004]: begin with
-the member whose out-of-fold predictions have the lowest loss, and add, R times, the
-member (again, perhaps) that lowers the loss of the average most; a_m is the share of
-m among those taken, at the length of the list with the lowest loss. It overfits less
-than free weights and leaves most of them at zero. Predictions out of fold come from
-inner folds of the rows given to `fit`; members with weight are then refitted to all of
-them. Outer test rows never reach `fit`, so the blend is judged as any other method.
+the member whose predictions have the lowest loss, and add, R times, the member (again,
+perhaps) that lowers the loss of the average most; a_m is the share of m among those
+taken, at the length of the list with the lowest loss. It overfits less than free
+weights and leaves most of them at zero; after the first few members no others are let
+in, since each has to be fitted, kept and asked.
 
-Which methods are candidates is fixed beforehand (`MEMBERS`), not read off their
-scores: that would choose by the rows on which the blend is judged.
+Nothing is fitted for it: the methods of a comparison have answered for rows out of
+their folds anyway. The blend has a held-out test of its own all the same. Let F be the
+folds of one repeat and P_g the predictions for the rows of fold g:
 
-Cost      (inner folds + 1) fits of every candidate
+    a(f) = greedy weights on P_g, all g in F but f;    score on f of a(f)        (2)
+
+so that no answer of fold f has a say in the weights that are judged on it; along time
+only folds before f have, and where there are none the members count alike. All methods
+that finished are candidates: to take those with the best scores would choose by the
+rows on which the blend is judged. The one that is kept has weights found on all folds.
+
+Cost      R M evaluations of the loss for each fold, on a sample of its rows
 """
 
 from dataclasses import KW_ONLY, dataclass
@@ -23,34 +30,23 @@ import numpy as np
 from sklearn.base import clone
 
 from ...base import Estimator
-from ...params import Count
 from .choice import Method, nothing
-from .inner import inner_folds
 from .pipelines import fit_pipeline, output
-from .tuning import loss_of
 
-MEMBERS = (
-    "logistic regression",
-    "ridge",
-    "poisson regression",
-    "extra trees",
-    "random forest",
-    "gradient boosting",
-    "neural network",
-)
+BLEND = "blend"
 ROUNDS = 30  # R
+MOST = 5  # members with weight
+ENOUGH = 20_000  # rows on which weights are found
 
 
-def blend_of(methods, task, *, all_of_them=False) -> list[Method]:
-    """The blend of those methods that are candidates, if there are two of them."""
-    kept = tuple(m._replace(trials=0) for m in methods
-                 if all_of_them or m.name in MEMBERS)  # fmt: skip
-    if len(kept) < 2:
-        return []
-    return [Method("blend", task, "", nothing, members=kept)]
+def blend_of(members, weights, task) -> Method:
+    """The method that averages others; those without weight are left out."""
+    kept = [(m, float(a)) for m, a in zip(members, weights) if a > 0]
+    return Method(BLEND, task, "", nothing, members=tuple(m for m, _ in kept),
+                  weights=tuple(a for _, a in kept))  # fmt: skip
 
 
-def greedy_weights(P, y, loss, w=None, rounds=ROUNDS) -> np.ndarray:
+def greedy_weights(P, y, loss, w=None, rounds=ROUNDS, most=MOST) -> np.ndarray:
     """a of eq. (1) from predictions P (M, n, ...) of the same rows.
 
     Examples
@@ -62,86 +58,64 @@ def greedy_weights(P, y, loss, w=None, rounds=ROUNDS) -> np.ndarray:
     >>> greedy_weights(P, y, lambda y, p, w: np.mean((y - p) ** 2))
     array([0.5, 0.5, 0. ])
     """
+    if len(y) > ENOUGH:
+        some = np.linspace(0, len(y) - 1, ENOUGH).astype(int)
+        P, y, w = P[:, some], y[some], None if w is None else w[some]
     alone = [loss(y, p, w) for p in P]
     counts = np.zeros(len(P))
     counts[int(np.argmin(alone))] = 1
     total = P[int(np.argmin(alone))].astype(float)
     best, kept = min(alone), counts.copy()
     for r in range(2, rounds + 1):
-        tried = [loss(y, (total + p) / r, w) for p in P]
-        m = int(np.argmin(tried))
+        open_to = range(len(P)) if np.sum(counts > 0) < most else np.flatnonzero(counts)
+        tried = {int(m): loss(y, (total + P[m]) / r, w) for m in open_to}
+        m = min(tried, key=tried.__getitem__)
         counts[m] += 1
         total += P[m]
-        if tried[m] < best * (1 - 1e-9) if best > 0 else tried[m] < best:
+        if tried[m] < best - 1e-9 * abs(best):
             best, kept = tried[m], counts.copy()
     return kept / kept.sum()
 
 
 @dataclass(eq=False, repr=False)
 class Blend(Estimator):
-    """Several pipelines, averaged with weights found inside `fit`.
+    """Several pipelines, averaged.
 
     Parameters
     ----------
     members : list of (str, pipeline)
         Unfitted, taking frames.
+    weights : list of float
+        Of the members, adding up to 1.
     task : str
-        Of the schema; its first metric is the loss, unless `metric` names another.
-    folds : int
-        Inner folds.
-    random_state : int
+        Of the schema.
 
     Attributes
     ----------
     weights_ : dict
-        Weight of each member that has one, by name.
+        Weight of each member, by name.
     members_ : list of fitted pipelines
-        Those members, on all rows.
-    failed_ : dict
-        Members that failed on an inner fold, with the reason.
     """
 
     members: Any = None
+    weights: Any = None
     _: KW_ONLY
     task: str = "regression"
-    folds: Count = 3
-    metric: str = ""
-    random_state: int = 0
 
     def fit(self, frame, y, sample_weight=None, groups=None, times=None):
         y = np.asarray(y)
         codes = y.ndim == 1 and self.task == "classification"
-        self.n_classes_ = int(y.max()) + 1 if codes else 0
-        known = (sample_weight, groups, times)
-        cut = inner_folds(
-            y, self.folds, group=groups, time=times, seed=self.random_state
-        )
-        rows = np.concatenate([test for _, test in cut])
-        w = None if sample_weight is None else np.asarray(sample_weight)[rows]
-        names, P, self.failed_ = [], [], {}
-        for name, member in self.members:
-            try:
-                P.append(self._out_of_fold(member, frame, y, known, cut))
-                names.append(name)
-            except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
-                self.failed_[name] = f"{type(error).__name__}: {error}"
-        if not P:
-            raise ValueError("every member failed: " + "; ".join(self.failed_.values()))
-        a = greedy_weights(np.stack(P), y[rows], loss_of(self.task, self.metric), w)
-        self.weights_ = {n: float(v) for n, v in zip(names, a) if v > 0}
-        made = dict(self.members)
-        self.members_ = [
-            fit_pipeline(clone(made[n]), frame, y, *known) for n in self.weights_
+        told = sample_weight, groups, times
+        fitted = [
+            fit_pipeline(clone(model), frame, y, *told) for _, model in self.members
         ]
-        return self
+        return self.take(fitted, int(y.max()) + 1 if codes else 0)
 
-    def _out_of_fold(self, member, frame, y, known, cut):
-        out = []
-        for train, test in cut:
-            part = [None if v is None else np.asarray(v)[train] for v in known]
-            model = fit_pipeline(clone(member), frame[train], y[train], *part)
-            out.append(output(model, frame[test], self.task, self.n_classes_))
-        return np.concatenate(out)
+    def take(self, fitted, n_classes):
+        """The members as they are, fitted elsewhere."""
+        self.n_classes_, self.members_ = n_classes, fitted
+        self.weights_ = {n: float(a) for (n, _), a in zip(self.members, self.weights)}
+        return self
 
     def _average(self, frame):
         parts = [

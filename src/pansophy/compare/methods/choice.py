@@ -68,13 +68,17 @@ class Method(NamedTuple):
     space: dict | None = None  # what `tuning` may change, see there
     trials: int = 0  # how many settings are tried inside each fit
     members: tuple = ()  # methods that are averaged, see `blending`
+    weights: tuple = ()  # of the members
 
     def __reduce__(self):
         """By name, since settings are functions: a worker looks them up again."""
         if self.estimator is not None:
             return own_method, (self.name, self.estimator, self.task, self.calibrated)
-        members = tuple(m.name for m in self.members)
-        return recall, (self.task, self.name, self.trials, members)
+        if self.members:
+            from .blending import blend_of
+
+            return blend_of, (self.members, self.weights, self.task)
+        return recall, (self.task, self.name, self.trials)
 
     @property
     def origin(self) -> str:
@@ -114,15 +118,11 @@ class Method(NamedTuple):
         return "__".join(steps) + "__"
 
 
-def recall(task, name, trials=0, members=()) -> Method:
+def recall(task, name, trials=0) -> Method:
     """The method of the portfolio with this name."""
     from .portfolio import METHODS
 
     known = {m.name: m for m in METHODS if m.task == task}
-    if members:
-        from .blending import blend_of
-
-        return blend_of([known[m] for m in members], task, all_of_them=True)[0]
     if name.startswith(CALIBRATED):
         return mended(known[name.removeprefix(CALIBRATED)])._replace(trials=trials)
     return known[name]._replace(trials=trials)
@@ -175,7 +175,6 @@ def choose(
     limits=None,
     *,
     tune=0,
-    blend=False,
     calibrate=False,
     fits=1,
 ) -> tuple[list[Method], list[tuple[str, str]]]:
@@ -192,8 +191,6 @@ def choose(
         Methods predicted to exceed them are not run, unless named in `wanted`.
     tune : int
         Settings that each method with something to tune tries inside every fit.
-    blend : bool
-        Whether an average of the strongest few, weighted inside every fit, is added.
     calibrate : bool
         Whether each classifier is tried with calibrated probabilities as well.
     fits : int
@@ -204,9 +201,9 @@ def choose(
     task = schema.task
     listed = [m for m in METHODS if m.task == task]
     if isinstance(wanted, dict):
-        if tune or blend:
+        if tune:
             raise ParameterError(
-                "tune and blend know the library's methods only, not those of your own."
+                "tune knows the library's methods only, not those of your own."
             )
         own = [own_method(n, e, task) for n, e in wanted.items() if n != "dummy"]
         own = with_mended(own, calibrate)
@@ -226,7 +223,6 @@ def choose(
             *(n for n in again if plain_name(n)[len(CALIBRATED) :] in words),
         ]
         listed, left = asked_for(listed, wanted, task)
-        blend = blend or "blend" in wanted
     ready: list[Method] = []
     for m in listed:
         m = m._replace(trials=tune) if tune and m.space else m
@@ -236,11 +232,6 @@ def choose(
             left.append((m.name, reason))
         else:
             ready.append(m)
-    if blend:
-        from .blending import blend_of
-
-        able = [m for m in METHODS if m.task == task and not absent(m)]
-        ready += blend_of(ready if wanted is None else able, task)
     mine = {class_name(m) for m in METHODS if m.task == task}
     ours = {class_name(m) for m in METHODS if m.origin == "pansophy"}
     return ready, left + others(task, mine, ours, named=wanted is not None)
@@ -280,7 +271,13 @@ def class_name(method) -> str:
 
 def asked_for(listed, wanted, task):
     """The dummy and the methods named; the others are 'not asked for'."""
-    words = {plain_name(w) for w in wanted} - {"blend"}
+    words = {plain_name(w) for w in wanted}
+    if words == {"blend"}:
+        raise TableError(
+            "A blend averages methods that are run: name two or more of them as well, "
+            "or none to try all."
+        )
+    words -= {"blend"}
     names = {plain_name(m.name) for m in listed}
     unknown = sorted(words - names)
     if unknown:
@@ -296,6 +293,16 @@ def asked_for(listed, wanted, task):
     kept = [m for m in listed if plain_name(m.name) in words]
     rest = [m for m in listed if plain_name(m.name) not in words]
     return kept, [(m.name, NOT_ASKED) for m in rest if not m.calibrated]
+
+
+def wants_blend(blend, wanted) -> bool:
+    """Whether the average of methods is to be tried: asked for, or all are."""
+    if blend is not None:
+        return bool(blend)
+    named = (
+        () if wanted is None or isinstance(wanted, dict) else map(plain_name, wanted)
+    )
+    return wanted is None or "blend" in named
 
 
 def plain_name(name) -> str:

@@ -110,14 +110,6 @@ def predict_cost(
     method, n, d, k=2, *, labels=1, categories=0, factor=None
 ) -> Cost | None:
     """The cost of one fit of a method on n rows, or None if nothing is known."""
-    if method.members:
-        parts = [predict_cost(m, n, d, k, factor=factor) for m in method.members]
-        known = [p for p in parts if p is not None]
-        return Cost(
-            sum(p.fit_seconds for p in known) * (INNER + 1),
-            sum(p.megabytes for p in known),
-            sum(p.predict_seconds for p in known),
-        )
     task = "classification" if method.task == "multilabel" else method.task
     numbers = table()["methods"].get(f"{task}/{method.base_name}")
     if numbers is None or method.estimator is not None:

@@ -1,7 +1,7 @@
 """Preparation and model in one, so that both are fitted inside the fold.
 
-Whatever a method decides on rows set aside (a penalty, a probability scale, settings,
-weights of a blend) it decides on parts of its own training rows, cut the way the outer
+Whatever a method decides on rows set aside (a penalty, a probability scale, settings)
+it decides on parts of its own training rows, cut the way the outer
 folds are: whole groups together, later rows after earlier ones.
 """
 
@@ -16,15 +16,13 @@ from .inner import inner_folds
 def pipeline(method, schema, setting):
     """An unfitted pipeline that takes frames.
 
-    A tuned method and a blend decide inside their own `fit`, on inner folds.
+    A tuned method decides inside its own `fit`, on inner folds.
     """
     if method.members:
         from .blending import Blend
 
         made = [(m.name, pipeline(m, schema, setting)) for m in method.members]
-        return Blend(
-            made, task=schema.task, metric=setting.metric, random_state=setting.seed
-        )
+        return Blend(made, list(method.weights), task=schema.task)
     prepare = Preparation(
         tuple(schema.used),
         task=schema.task,

@@ -159,13 +159,12 @@ def described_method(method, setting) -> tuple:
     """All that tells one method from another, without importing what it needs."""
     own = method.estimator
     values = {} if own is None else own.get_params(deep=True)
-    plain = method._replace(parameters=None, estimator=None, members=())
+    plain = method._replace(parameters=None, estimator=None)
     return (
         plain,
         type(own).__name__,
         sorted((k, repr(v)) for k, v in values.items()),
         sorted(method.parameters(setting).items()),
-        [described_method(m, setting) for m in method.members],
     )
 
 

@@ -31,6 +31,7 @@ from .progress import Board
 from .workers import Crew, NoWorkers, on_workers
 
 __all__ = ["Trial", "folds_of", "run"]
+ROOM = 1e9  # bytes of answers that are held, beyond those of the first repeat
 
 
 @dataclass
@@ -43,6 +44,8 @@ class Trial:
     predict_seconds: list[float] = field(default_factory=list)  # of one row
     losses: np.ndarray | None = None  # mean loss of each row over the repeats
     predictions: np.ndarray | None = None  # of rows held out in the first repeat
+    answers: np.ndarray | None = field(default=None, repr=False)  # in every repeat
+    remark: str = ""  # what else there is to say of it
     warned: dict[str, int] = field(default_factory=dict)
     failure: str = ""
     kept: Any = field(default=None, repr=False)  # the model, or its bytes
@@ -68,7 +71,7 @@ class Tally:
         self.work, self.split = work, split
         self.done: list[dict[int, Outcome]] = [{} for _ in work.methods]
         self.losses: dict[int, np.ndarray] = {}  # method -> (repeats, n)
-        self.predictions: dict[int, np.ndarray] = {}
+        self.answers: dict[int, np.ndarray] = {}  # method -> (repeats, n, ...)
 
     def add(self, outcome) -> None:
         m, f, p = outcome.method, outcome.fold, outcome.predictions
@@ -82,10 +85,16 @@ class Tally:
             if m not in self.losses:
                 self.losses[m] = np.full((self.split.repeats, n), np.nan)
             self.losses[m][repeat, test] = first.rows(self.work.data.y[test], p)
-        if repeat == 0:
-            if m not in self.predictions:
-                self.predictions[m] = np.full((n, *p.shape[1:]), np.nan)
-            self.predictions[m][test] = p
+        if m not in self.answers:
+            repeats = self.split.repeats if self.all_fit(p) else 1
+            self.answers[m] = np.full((repeats, n, *p.shape[1:]), np.nan)
+        if repeat < len(self.answers[m]):
+            self.answers[m][repeat, test] = p
+
+    def all_fit(self, p) -> bool:
+        """Whether there is room for the answers of every method in every repeat."""
+        each = 8 * len(self.work.data) * int(np.prod(p.shape[1:]))
+        return each * self.split.repeats * len(self.work.methods) <= ROOM
 
     def trial(self, m, method, cut="") -> Trial:
         """What is known of method m; `cut` says why not more."""
@@ -101,7 +110,10 @@ class Tally:
         for o in good:
             for what, k in o.warned.items():
                 trial.warned[what] = trial.warned.get(what, 0) + k
-        trial.predictions = self.predictions.get(m)
+        if m in self.answers:
+            trial.predictions = self.answers[m][0]
+            whole = len(self.answers[m]) == self.split.repeats
+            trial.answers = self.answers[m] if whole else None
         if 0 in done and not done[0].failure:
             trial.kept = done[0].model
             trial.again = partial(fitted_again, work, method)
