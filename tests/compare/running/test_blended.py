@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 import pansophy
-from pansophy.compare import compare, reopen, rerun
+from pansophy.compare import compare, corrected_interval, reopen, rerun
 from pansophy.compare.data import Data
 from pansophy.compare.metrics import metrics_for
 from pansophy.compare.running import blended
@@ -24,13 +24,13 @@ QUICK = {"workers": 0, "repeats": 1, "progress": False}
 SCHEMA = Schema("y", "regression", "", ())
 
 
-def made(y, answers, kind="plain", repeats=2):
+def made(y, answers, kind="plain", repeats=2, folds=3):
     """Trials of methods with these answers (repeats, n), and the split."""
-    folds = folds_of(y, "regression", 3, repeats, 0)
-    split = Split(kind, "", folds, repeats)
+    cut = folds_of(y, "regression", folds, repeats, 0)
+    split = Split(kind, "", cut, repeats)
     trials = []
     for name, p in answers.items():
-        fits = [1.0] * len(folds)
+        fits = [1.0] * len(cut)
         trials.append(Trial(SimpleNamespace(name=name), {}, fits, fits, answers=p))
     return trials, split
 
@@ -86,12 +86,17 @@ def test_scores_are_those_of_the_average_in_each_fold():
     best = min(np.mean((y - p) ** 2) for p in (answers["a"], answers["b"]))
     assert np.mean(found.losses) < 0.7 * best  # errors of two that err apart
     assert found.fit_seconds[0] >= 2 and "% a" in found.remark
-    w = np.zeros(len(y))
-    w[: len(y) // 2] = 1
-    lame = {**answers, "a": np.stack([np.where(w, y + 5, y)] * 2)}
-    trials, split = made(y, lame)
-    assert "% a" in blend(y, trials, split)[0][-1].remark
-    assert "% a" not in blend(y, trials, split, w)[0][-1].remark
+
+
+def test_rows_that_weigh_more_say_more():
+    y, answers = noisy()
+    w = np.where(np.arange(len(y)) < len(y) // 2, 9.0, 1.0)
+    rng = np.random.default_rng(2)
+    uneven = y + np.where(w > 1, 0.3, 3.0) * rng.normal(size=(2, len(y)))
+    trials, split = made(y, {**answers, "a": uneven})
+    share = lambda t: dict(zip([m.name for m in t.method.members], t.method.weights))
+    plain, counted = (share(blend(y, trials, split, v)[0][-1]) for v in (None, w))
+    assert plain.get("a", 0) + 0.2 < counted["a"]
 
 
 def test_why_there_is_none():
@@ -107,6 +112,44 @@ def test_why_there_is_none():
     )
     y, answers = noisy(LEAST - 1)
     assert f"under {LEAST:,} rows" in blend(y, *made(y, answers))[1]
+
+
+def of_noise(seed, n=LEAST, d=10):
+    """Answers of ridges that have nothing but noise to learn from, and the ridges."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(n, d)), rng.normal(size=n)
+    ridges = {f"{k} columns, {s}": (k, s) for k in (2, 5, d) for s in (1.0, 300.0)}
+
+    def fit(rows, k, s):
+        A = X[rows, :k]
+        return np.linalg.solve(A.T @ A + s * np.eye(k), A.T @ y[rows])
+
+    answers = {name: np.empty((2, n)) for name in ridges}
+    for f, (train, test) in enumerate(folds_of(y, "regression", 5, 2, 0)):
+        for name, (k, s) in ridges.items():
+            answers[name][f // 5, test] = X[test, :k] @ fit(train, k, s)
+    return y, answers, {name: fit(slice(None), *r) for name, r in ridges.items()}
+
+
+def test_what_a_blend_of_noise_promises_it_keeps():
+    """Its score is not flattered by more than a hair, and its interval covers."""
+    gaps, held = [], []
+    for seed in range(100):
+        y, answers, fitted = of_noise(seed)
+        trials, split = made(y, answers, folds=5)
+        trials, why = blend(y, trials, split)
+        if why:
+            continue
+        method, beta = trials[-1].method, np.zeros(10)
+        for m, a in zip(method.members, method.weights):
+            beta[: len(fitted[m.name])] += a * fitted[m.name]
+        truth = np.sqrt(1 + beta @ beta)  # columns and noise are standard Normal
+        told = corrected_interval(trials[-1].scores["rmse"], split.ratio)
+        gaps.append(told.mean - truth)
+        held.append(told.low <= truth <= told.high)
+    assert len(gaps) > 40
+    assert abs(np.mean(gaps)) < 3 * np.std(gaps) / np.sqrt(len(gaps)) + 0.002
+    assert np.mean(held) >= 0.89
 
 
 class Memory(RegressorMixin, BaseEstimator):

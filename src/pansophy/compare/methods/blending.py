@@ -20,6 +20,14 @@ only folds before f have, and where there are none the members count alike. All 
 that finished are candidates: to take those with the best scores would choose by the
 rows on which the blend is judged. The one that is kept has weights found on all folds.
 
+One thread still leads from f to a(f): the models that answered for g have learned from
+f, so that a method for which f and g happen to agree gains weight. Against weights from
+inner folds, which cost as many fits again for each of them, this flatters the blend by
+2 % of its log loss on 100 rows of pure noise, 0.3 % on 300 and 0.13 % on 1000 (eight
+classifiers, 40 tables each), with intervals many times as wide; picking the best of
+the eight methods flatters more on the first two. So tables of under 1000 rows get no
+blend, and beyond it its interval covers as those of other methods do.
+
 Cost      R M evaluations of the loss for each fold, on a sample of its rows
 """
 
@@ -34,7 +42,7 @@ from .choice import Method, nothing
 from .pipelines import fit_pipeline, output
 
 BLEND = "blend"
-ROUNDS = 30  # R
+ROUNDS = 20  # R, so that no member has a share below 5 %
 MOST = 5  # members with weight
 ENOUGH = 20_000  # rows on which weights are found
 
