@@ -18,6 +18,7 @@ from pansophy.compare.keeping import refit as module
 from pansophy.compare.keeping.refit import refit
 from pansophy.compare.keeping.sinks import form_of, sink
 from pansophy.compare.keeping.streaming import joined, kept_columns, predict_stream
+from pansophy.compare.methods.blending import blend_of
 from pansophy.tables import TableError
 from tests.compare.saved import compared, fitted, people
 
@@ -224,6 +225,24 @@ def test_a_method_that_cannot_stream_says_so(tmp_path):
     assert model.facts["fitted_on"] == 300
     assert (model.predict(table) == fitted(table, "yes", "decision tree")
             .predict(table)).all()  # fmt: skip
+
+
+def test_a_blend_is_refitted_member_by_member():
+    table = TABLE.select(["age", "pay", "city", "yes"])
+    made = compared(table, "yes", "logistic regression")
+    one, other = (compared(table, "yes", n).trial("").method
+                  for n in ("logistic regression", "gradient boosting"))  # fmt: skip
+    made.leaderboard[0].method = "blend"
+    blend = blend_of([one, other], (0.25, 0.75), "classification")
+    big = pa.concat_tables([table, people(900, seed=5).select(table.column_names)])
+    model = refit(blend, big, made, batch=500)
+    assert model.facts["fitted_on"] == 1200 and "read from disk" in model.facts["refit"]
+    alone = [m._replace(name="blend") for m in (one, other)]
+    p = [refit(m, big, made, batch=500).predict_proba(table) for m in alone]
+    assert np.allclose(model.predict_proba(table), 0.25 * p[0] + 0.75 * p[1])
+    tree = compared(table, "yes", "decision tree").trial("").method
+    part = refit(blend_of([one, tree], (0.5, 0.5), "classification"), big, made)
+    assert part.facts["refit"].startswith("on a sample of 300 rows, as decision tree")
 
 
 def test_a_class_that_the_sample_lacks_is_left_out():
