@@ -162,7 +162,7 @@ CASES = [
         ours=fit_with("pansophy.ensemble", "RandomForestRegressor", max_features=1 / 3),
         peers=peers_of("RandomForestRegressor", max_features=1 / 3),
         quality=held_out_error,
-        tolerance=0.005,
+        tolerance=0.02,  # between seeds it differs by 0.015
         target=1.0,
     ),
     Case(
