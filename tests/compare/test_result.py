@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from pansophy.compare import Comparison, Interval
+from pansophy.compare.judging.bayes import Probabilities
 from pansophy.compare.judging.ranking import (
     Row,
     beats,
@@ -94,6 +95,46 @@ def test_the_simplest_within_one_standard_error_is_kept():
     assert kept == "forest"  # the tree is tied too, but farther than one error
     assert "tied with forest and tree" in words
     assert "forest is kept as the simpler one (12 times faster to fit)" in words
+
+
+def test_what_is_practically_equal_is_as_good_however_sure_the_difference():
+    same, apart = Probabilities(0.0, 0.99, 0.01), Probabilities(0.0, 0.5, 0.5)
+    rows = [
+        row(1, "blend", 1.0, 0.1, verdict="best", seconds=9.0),
+        row(2, "net", 1.002, 0.1, p=0.01, verdict="worse", near=False),
+        row(3, "tree", 1.05, 0.1, p=0.01, verdict="worse", near=False),
+        row(4, "dummy", 1.002, 0.1, p=0.01, verdict="worse", near=False),
+    ]
+    order = ["dummy", "tree", "net", "blend"]
+    told = [rows[0], rows[1]._replace(odds=same), rows[2]._replace(odds=apart),
+            rows[3]._replace(odds=same)]  # fmt: skip
+    kept, words = decide(told, order)
+    assert kept == "net" and words.startswith(
+        "blend is better than every other method; net is kept as the simpler one that "
+        "is almost certainly practically equal (9 times faster to fit)."
+    )
+    told[1] = rows[1]._replace(odds=apart)
+    assert decide(told, order) == ("blend", "blend is better than every other method.")
+    kept, words = decide(told, order, rule="best")
+    assert kept == "blend" and "asked" not in words
+
+
+def test_of_what_is_as_good_only_what_beats_the_linear_model_is_kept():
+    """The simpler of two does not, beyond the interval; the other does."""
+    rows = [
+        row(1, "blend", 1.0, 0.1, verdict="best"),
+        row(2, "forest", 0.05, 0.1),
+        row(3, "linear regression", 0.2, 0.1, near=False),
+    ]
+    order = ["linear regression", "forest", "blend"]
+    gaps = {"forest": Interval(-0.1, -0.3, 0.1, 0.1),
+            "blend": Interval(-0.2, -0.3, -0.1, 0.05)}  # fmt: skip
+    assert decide(rows, order, lambda a, b: gaps[a])[0] == "blend"
+    gaps["forest"] = Interval(-0.1, -0.2, -0.01, 0.1)
+    assert decide(rows, order, lambda a, b: gaps[a])[0] == "forest"
+    gaps = dict.fromkeys(gaps, Interval(-0.1, -0.3, 0.1, 0.1))
+    kept, words = decide(rows, order, lambda a, b: gaps[a])
+    assert kept == "linear regression" and "since nothing beats it" in words
 
 
 def test_the_top_scorer_is_kept_if_asked_for_and_its_gain_told_if_not():

@@ -7,11 +7,12 @@ better, practically equal or worse. Each score has two intervals: over folds, wh
 the luck of training rows as well, and over rows, which sees that of the test rows; both
 are cut at the ends of what the metric can be.
 
-What is kept is the simplest method that (a) is tied with the best and (b) whose mean
-is within one standard error of the best, the error being that of the difference; if it
-does not beat the plain linear model beyond the interval of their difference, the plain
-linear model is kept. `Instead` tells what keeping the best would be expected to gain;
-whoever wants that one asks for it (rule "best").
+What is kept is the simplest method that is as good as the best (tied with it and its
+mean within one standard error, that of the difference; or almost certainly practically
+equal to it, however sure the small difference is) and that beats the plain linear model
+beyond the interval of their difference. If none does, the plain linear model is kept.
+`Instead` tells what keeping the best would be expected to gain; whoever wants that one
+asks for it (rule "best").
 """
 
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .bayes import Probabilities, correlated_t, rope_for, verb
+from .bayes import SURE, Probabilities, correlated_t, rope_for, verb
 from .held_out import row_interval
 from .second import DUMMY, LEVEL
 from .statistics import (
@@ -53,6 +54,11 @@ class Row(NamedTuple):
     over_rows: Interval | None = None  # of the ranking metric, over rows
     odds: Probabilities | None = None  # of being better than the best, equal, worse
     near: bool = True  # within one standard error of the best
+
+    @property
+    def equal(self) -> bool:
+        """Almost certainly practically equal to the best."""
+        return self.odds is not None and self.odds.equivalent >= SURE
 
 
 class Beat(NamedTuple):
@@ -172,17 +178,24 @@ def instead(rows, kept, greater, expected=None, metric="") -> Instead | None:
     return Instead(best.method, gain, luck)
 
 
-def simplest(real, place, paired, greater) -> tuple[Row, str]:
+def simplest(rows, place, paired, greater) -> tuple[Row, str]:
     """The simplest of what is as good as the best, and why that one."""
-    near = [r for r in real if r.near] or real[:1]
-    keep, why = min(near, key=lambda r: place[r.method]), "kept as the simpler one"
+    real = [r for r in rows if r.method != DUMMY] or rows
+    tied = [r for r in real if r.verdict in ("best", "tied")]
+    near = [r for r in tied if r.near] or tied[:1]
+    good = near + [r for r in real if r.equal and r.verdict in ("tied", "worse")]
     linear = next((r for r in real if r.method in PLAIN), None)
-    if linear is not None and paired and place[linear.method] < place[keep.method]:
-        rivals = beats(keep.method, [linear.method], paired, greater)
-        if not rivals[0].beyond:
-            keep = linear
-            why = "kept, since nothing beats it beyond the interval"
-    return keep, why
+    if linear is not None and paired and linear.verdict != "below dummy":
+        good = [
+            r for r in good
+            if place[r.method] <= place[linear.method]
+            or beats(r.method, [linear.method], paired, greater)[0].beyond
+        ]  # fmt: skip
+        if not good:
+            return linear, "kept, since nothing beats it beyond the interval"
+    keep = min(good, key=lambda r: place[r.method])
+    told = "" if keep in near else " that is almost certainly practically equal"
+    return keep, f"kept as the simpler one{told}"
 
 
 def decide(
@@ -200,7 +213,7 @@ def decide(
     real = [r for r in tied if r.method != DUMMY] or tied
     keep, why = real[0], "kept, as asked for"
     if rule == "simplest":
-        keep, why = simplest(real, place, paired, greater)
+        keep, why = simplest(rows, place, paired, greater)
         why = why if keep is not best else ""
     if best.method == DUMMY and keep is not best and "since" not in why:
         why = "kept, though no better than the dummy"
@@ -213,6 +226,9 @@ def decide(
         if not sure:  # something below the dummy, too uneven to be sure about
             text = f"{name} {verb(name, 'scores', 'score')} best; nothing above the "
             text += "dummy ties with it."
+        if why and keep is not best:
+            text = f"{text[:-1]}; {keep.method} {verb(keep.method)} {why}"
+            text += f"{quicker(keep, best)}."
     else:
         sure = second is not None and second.sure(name)
         others = [r.method for r in tied if r is not best]
