@@ -97,6 +97,29 @@ def test_the_blend_is_a_method_like_the_others():
     assert squared(X[:, 0], model.predict(Frame(X))) < 0.1
 
 
+def test_members_share_what_prepares_their_rows(tmp_path):
+    columns = (Column("x", "number", ""), Column("z", "number", ""))
+    schema, setting = (
+        Schema("y", "regression", "", columns),
+        Setting("regression", 80, 0),
+    )
+    run, _ = choose(schema, 100, ["ridge", "lasso", "gradient boosting"])
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    X[::7, 1] = np.nan
+    made = blend_of(run[1:], (0.5, 0.25, 0.25), "regression")
+    model = fit_pipeline(pipeline(made, schema, setting), Frame(X), X[:, 0])
+    ridge, lasso, trees = (m[0] for m in model.members_)
+    assert ridge is lasso and ridge is not trees
+    alone = [fit_pipeline(pipeline(m, schema, setting), Frame(X), X[:, 0])
+             for m in made.members]  # fmt: skip
+    parts = [a * m.predict(Frame(X)) for a, m in zip(made.weights, alone)]
+    assert np.array_equal(model.predict(Frame(X)), np.sum(parts, axis=0))
+    pansophy.save(model, tmp_path / "b.pansophy")
+    again = pansophy.load(tmp_path / "b.pansophy")
+    assert again.members_[0][0] is again.members_[1][0]
+    assert np.array_equal(again.predict(Frame(X)), model.predict(Frame(X)))
+
+
 @pytest.mark.parametrize(("blend", "methods", "wanted"), [
     (None, None, True),
     (None, ["ridge", "lasso"], False),

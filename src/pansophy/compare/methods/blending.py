@@ -36,10 +36,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from ...base import Estimator
+from ...tables import Preparation
 from .choice import Method, nothing
-from .pipelines import fit_pipeline, output
+from .pipelines import fit_pipeline, output, recipe
 
 BLEND = "blend"
 ROUNDS = 20  # R, so that no member has a share below 5 %
@@ -85,9 +87,15 @@ def greedy_weights(P, y, loss, w=None, rounds=ROUNDS, most=MOST) -> np.ndarray:
     return kept / kept.sum()
 
 
+def prepared(model) -> bool:
+    """Whether a model is a preparation and an estimator."""
+    two = isinstance(model, Pipeline) and len(model) == 2
+    return two and isinstance(model[0], Preparation)
+
+
 @dataclass(eq=False, repr=False)
 class Blend(Estimator):
-    """Several pipelines, averaged.
+    """Several pipelines, averaged; those that prepare rows alike share what they learn.
 
     Parameters
     ----------
@@ -114,9 +122,19 @@ class Blend(Estimator):
         y = np.asarray(y)
         codes = y.ndim == 1 and self.task == "classification"
         told = sample_weight, groups, times
-        fitted = [
-            fit_pipeline(clone(model), frame, y, *told) for _, model in self.members
-        ]
+        shelf, fitted = {}, []
+        for _, model in self.members:
+            model = clone(model)
+            if not prepared(model):
+                fitted.append(fit_pipeline(model, frame, y, *told))
+                continue
+            key = recipe(model[0])
+            if key not in shelf:
+                made = model[0].fit_transform(frame, y, sample_weight)
+                shelf[key] = model[0], made
+            prepare, X = shelf[key]
+            fit_pipeline(model[1:], X.copy(), y, *told)  # one may write on it
+            fitted.append(Pipeline([("prepare", prepare), *model.steps[1:]]))
         return self.take(fitted, int(y.max()) + 1 if codes else 0)
 
     def take(self, fitted, n_classes):
@@ -126,10 +144,15 @@ class Blend(Estimator):
         return self
 
     def _average(self, frame):
-        parts = [
-            v * output(m, frame, self.task, self.n_classes_)
-            for v, m in zip(self.weights_.values(), self.members_)
-        ]
+        seen, parts = {}, []
+        for a, model in zip(self.weights_.values(), self.members_):
+            X = frame
+            if prepared(model):  # often one and the same, see `fit`
+                prepare, model = model[0], model[1]
+                if id(prepare) not in seen:
+                    seen[id(prepare)] = prepare.transform(frame)
+                X = seen[id(prepare)].copy()
+            parts.append(a * output(model, X, self.task, self.n_classes_))
         return np.sum(parts, axis=0)
 
     @property

@@ -54,6 +54,12 @@ def pipeline(method, schema, setting):
     return model
 
 
+def recipe(prepare):
+    """What tells one unfitted preparation from another."""
+    values = prepare.get_params(deep=False).items()
+    return type(prepare), repr(sorted(values, key=lambda kv: kv[0]))
+
+
 def fit_pipeline(model, frame, y, weight=None, group=None, time=None):
     """Fit; weights, groups and times go to whatever takes them."""
     if not isinstance(model, Pipeline):  # decides on inner folds by itself

@@ -32,7 +32,7 @@ from ...core import threads
 from ...tables import Preparation, Schema
 from ..data import Data
 from ..methods.choice import Setting
-from ..methods.pipelines import answers, fit_pipeline, in_full, pipeline
+from ..methods.pipelines import answers, fit_pipeline, in_full, pipeline, recipe
 from .plan import Outcome
 
 ROOM = 1e9  # bytes of prepared folds that are kept, where there is memory
@@ -174,12 +174,6 @@ class Shelf:
             self.room -= size
             self.kept[key] = made
         return made
-
-
-def recipe(prepare):
-    """What tells one unfitted preparation from another."""
-    values = prepare.get_params(deep=False).items()
-    return type(prepare), repr(sorted(values, key=lambda kv: kv[0]))
 
 
 def prepared(work, fold, prepare) -> Ready:
