@@ -190,6 +190,9 @@ def test_from_a_table_to_a_saved_model_and_back(tmp_path):
     model = pansophy.load(tmp_path / "m.pansophy")
     assert np.array_equal(model.predict(new), found.predict(new))
     assert "% line" in str(model)
+    page = found.report(tmp_path / "r.html").read_text("utf-8")
+    assert f"An average of {first.remarks}" in page
+    assert f"the average of {first.remarks}" in page
     assert found.trial("blend").model.predict(found.data.frame).shape == (LEAST,)
 
 

@@ -85,6 +85,8 @@ def about(c) -> str:
     """The kept model in one paragraph."""
     row, method = c.row(c.winner), c.trial(c.winner).method
     made = getattr(method, "path", "") or "An estimator of your own"
+    if getattr(method, "members", ()):
+        made = f"An average of {c.trial(c.winner).remark}"
     text = f"{made}. Its {c.metric} is {spread(row.scores[c.metric])} over folds"
     if row.over_rows is not None:
         text += f", {between(row.over_rows)} over rows"
