@@ -228,6 +228,7 @@ class Comparison:
                 "fit_seconds": row.fit_seconds,
                 "predict_micros": row.predict_micros,
                 "remarks": row.remarks,
+                "parts": row.parts,
             }
             out.append(flat)
         return out

@@ -24,7 +24,7 @@ def trials(gains, n=300, folds=3, noise=0.5, swing=0.25, seed=0):
         out.append(
             SimpleNamespace(
                 method=SimpleNamespace(name=name), scores={"log loss": parts + uneven},
-                remark="", losses=losses, failure="", warned={}, fit_seconds=[1.0],
+                parts="", losses=losses, failure="", warned={}, fit_seconds=[1.0],
                 predict_seconds=[1e-6],
             )
         )  # fmt: skip

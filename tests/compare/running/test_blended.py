@@ -85,7 +85,7 @@ def test_scores_are_those_of_the_average_in_each_fold():
         )
     best = min(np.mean((y - p) ** 2) for p in (answers["a"], answers["b"]))
     assert np.mean(found.losses) < 0.7 * best  # errors of two that err apart
-    assert found.fit_seconds[0] >= 2 and "% a" in found.remark
+    assert found.fit_seconds[0] >= 2 and "% a" in found.parts
 
 
 def test_rows_that_weigh_more_say_more():
@@ -181,7 +181,7 @@ def test_from_a_table_to_a_saved_model_and_back(tmp_path):
     rows = table()
     found = compare(rows, "y", methods=OWN, blend=True, folder=tmp_path, **QUICK)
     first = found.leaderboard[0]
-    assert first.method == found.winner == "blend" and "memory" not in first.remarks
+    assert first.method == found.winner == "blend" and "memory" not in first.parts
     assert first.fit_seconds > found.row("tree").fit_seconds
     new = table(seed=1)
     told, error = first.scores["rmse"], found.predict(new) - new["y"]
@@ -190,9 +190,10 @@ def test_from_a_table_to_a_saved_model_and_back(tmp_path):
     model = pansophy.load(tmp_path / "m.pansophy")
     assert np.array_equal(model.predict(new), found.predict(new))
     assert "% line" in str(model)
+    assert f"blend: {first.parts}." in str(found)
     page = found.report(tmp_path / "r.html").read_text("utf-8")
-    assert f"An average of {first.remarks}" in page
-    assert f"the average of {first.remarks}" in page
+    assert f"An average of {first.parts}" in page
+    assert f"the average of {first.parts}" in page
     assert found.trial("blend").model.predict(found.data.frame).shape == (LEAST,)
 
 

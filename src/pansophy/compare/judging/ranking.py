@@ -54,6 +54,7 @@ class Row(NamedTuple):
     over_rows: Interval | None = None  # of the ranking metric, over rows
     odds: Probabilities | None = None  # of being better than the best, equal, worse
     near: bool = True  # within one standard error of the best
+    parts: str = ""  # what a blend is made of
 
     @property
     def equal(self) -> bool:
@@ -111,10 +112,11 @@ def rank(trials, metrics, ratio, data=None, seed=0) -> list[Row]:
                 verdict,
                 float(np.median(trial.fit_seconds)),
                 float(np.median(trial.predict_seconds) * 1e6),
-                "; ".join([*filter(None, [trial.remark]), *remarks]),
+                "; ".join(remarks),
                 over_rows(trial, first, data, seed),
                 None if i == 0 else correlated_t(gap, ratio, rope, first.greater),
                 apart is None or abs(apart.mean) <= apart.error,
+                trial.parts,
             )
         )
     return rows

@@ -84,7 +84,7 @@ def judged(done, everywhere, work, split, loss) -> Trial:
     return Trial(
         method, scores, fits, asks,
         losses=None if first.rows is None else losses.mean(0),
-        predictions=answers[0], answers=answers, remark=told(method),
+        predictions=answers[0], answers=answers, parts=told(method),
         again=partial(fitted_again, work, blend_of(members, of_first, task)),
     )  # fmt: skip
 

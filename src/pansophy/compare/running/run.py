@@ -45,7 +45,7 @@ class Trial:
     losses: np.ndarray | None = None  # mean loss of each row over the repeats
     predictions: np.ndarray | None = None  # of rows held out in the first repeat
     answers: np.ndarray | None = field(default=None, repr=False)  # in every repeat
-    remark: str = ""  # what else there is to say of it
+    parts: str = ""  # what a blend is made of
     warned: dict[str, int] = field(default_factory=dict)
     failure: str = ""
     kept: Any = field(default=None, repr=False)  # the model, or its bytes

@@ -258,7 +258,7 @@ CHOSEN = ("best_params_", "alpha_", "l1_ratio_", "C_", "lambda_", "n_iter_", "we
 def made_of(trial) -> str:
     """The estimator as code, and what it chose by itself."""
     if getattr(trial.method, "members", ()):
-        return f"the average of {trial.remark}"  # without fitting them again
+        return f"the average of {trial.parts}"  # without fitting them again
     model: Any = trial.model
     if model is None:
         return getattr(trial.method, "path", "")

@@ -303,6 +303,7 @@ def after(c) -> list[str]:
     rows = c.leaderboard[0].over_rows
     if rows is not None and np.isfinite(s.low):
         lines[0] += f" Over rows, {c.leaderboard[0].method}: {between(rows)}."
+    lines += [f"{r.method}: {r.parts}." for r in c.leaderboard if r.parts]
     lines += [cut_words(c)] if cut_words(c) else []
     lines += [f"Disqualified: {name} ({why})." for name, why in c.disqualified]
     if c.not_run:

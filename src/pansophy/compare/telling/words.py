@@ -70,7 +70,8 @@ def rule(c) -> str:
         )
     text = (
         "Kept and fitted again on all rows: the simplest method that is tied with the "
-        "best and within one standard error of it"
+        "best and within one standard error of it, or almost certainly practically "
+        "equal to it"
     )
     if kept is best:
         return text + "; here that is the best itself."
@@ -86,7 +87,7 @@ def about(c) -> str:
     row, method = c.row(c.winner), c.trial(c.winner).method
     made = getattr(method, "path", "") or "An estimator of your own"
     if getattr(method, "members", ()):
-        made = f"An average of {c.trial(c.winner).remark}"
+        made = f"An average of {c.trial(c.winner).parts}"
     text = f"{made}. Its {c.metric} is {spread(row.scores[c.metric])} over folds"
     if row.over_rows is not None:
         text += f", {between(row.over_rows)} over rows"
