@@ -12,7 +12,8 @@ classes the accuracy and by how much the probabilities exceed it. The gap of a m
 is that between the groups that differ most; its interval is of the level that holds
 for all pairs of groups and all measures together. Groups cannot in general be equal in
 all measures at once when their base rates differ: which gap matters is a decision, not
-a number.
+a number. A row of whole weight k counts as k rows everywhere; of other weights a group
+is worth Kish's number of equal rows (`counts`, eq. (2)).
 
 Refs      [Hardt2016] (1); [Chouldechova2017]
 """
@@ -22,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .counts import are_whole, row_counts, telling, weights_of
 from .findings import Finding, finding, tell
 from .intervals import (
     Interval,
@@ -31,7 +33,7 @@ from .intervals import (
     rate_interval,
     shared_level,
 )
-from .slices import levels_of
+from .slices import array_of, levels_of
 
 GRAVE = 0.1  # a gap of rates from which it is called an alarm
 
@@ -49,12 +51,27 @@ class Gap(NamedTuple):
         return self.gap.low > 0
 
 
+class Sample(NamedTuple):
+    """What a measure is in the rows of a group."""
+
+    values: np.ndarray
+    counts: np.ndarray | None  # how many rows each of them is, if not one
+
+    @property
+    def n(self):
+        return len(self.values) if self.counts is None else self.counts.sum()
+
+    @property
+    def total(self):
+        return self.values.sum() if self.counts is None else self.counts @ self.values
+
+
 class Fairness(NamedTuple):
     """Measures by group and their gaps; prints a line a gap."""
 
     column: str
     groups: tuple[str, ...]
-    counts: tuple[int, ...]
+    counts: tuple[int, ...]  # of rows; whole weights count them
     measures: dict[str, tuple[Interval, ...]]  # one interval a group
     gaps: tuple[Gap, ...]
     left_out: tuple[str, ...]  # groups of too few rows
@@ -90,6 +107,7 @@ def fairness(
     task=None,
     positive=None,
     threshold=0.5,
+    weights=None,
     column="group",
     min_rows=20,
     level=0.95,
@@ -111,6 +129,8 @@ def fairness(
         compares how often the most probable one is right.
     threshold : float
         "yes" from this probability on.
+    weights : array of shape (n,), optional
+        How often each row counts.
     column : str
         Name of the group column.
     min_rows : int
@@ -132,10 +152,16 @@ def fairness(
     y, p = np.asarray(y), np.asarray(p, float)
     if task is None:
         task = "classification" if p.ndim > 1 or set(np.unique(y)) <= {0, 1} else ""
-    labels, codes = levels_of(group)
-    if not len(y) == len(p) == len(codes):
-        raise ValueError(f"{len(y)} rows of y, {len(p)} of p, {len(codes)} of group.")
-    counts = np.bincount(codes, minlength=len(labels))
+    group, w, whole = array_of(group), None, True
+    if not len(y) == len(p) == len(group):
+        raise ValueError(f"{len(y)} rows of y, {len(p)} of p, {len(group)} of group.")
+    if weights is not None:
+        w = weights_of(weights, len(y))
+        some = w > 0
+        y, p, group, w = y[some], p[some], group[some], w[some]
+        whole = are_whole(w)
+    labels, codes = levels_of(group, counts=None if w is None else row_counts(w))
+    counts = np.bincount(codes, w if whole else None, len(labels))
     kept = [k for k in range(len(labels)) if counts[k] >= min_rows]
     small = [labels[k] for k in range(len(labels)) if 0 < counts[k] < min_rows]
     pick = class_parts if task == "classification" else number_parts
@@ -143,7 +169,8 @@ def fairness(
     m = len(measured) * len(kept) * (len(kept) - 1) // 2
     each, measures, gaps = shared_level(level, m), {}, []
     for name, (values, rate) in measured.items():
-        parts = [values[(codes == k) & ~np.isnan(values)] for k in kept]
+        known = ~np.isnan(values)
+        parts = [sample(values, w, (codes == k) & known, whole) for k in kept]
         measures[name] = tuple(span(v, rate, level) for v in parts)
         gaps += widest(name, parts, [labels[k] for k in kept], rate, each)
     gaps.sort(key=lambda g: (not g.clear, -g.gap.mean))
@@ -182,11 +209,15 @@ def number_parts(y, p, positive, threshold):
     }
 
 
-def span(values, rate, level) -> Interval:
+def sample(values, w, rows, whole) -> Sample:
+    return Sample(values[rows], None if w is None else telling(w[rows], whole))
+
+
+def span(s: Sample, rate, level) -> Interval:
     if rate:
-        return rate_interval(values.sum(), len(values), level)
+        return rate_interval(s.total, s.n, level)
     nothing = Interval(np.nan, np.nan, np.nan, np.nan)
-    return mean_interval(values, level) if len(values) else nothing
+    return mean_interval(s.values, level, s.counts) if len(s.values) else nothing
 
 
 def widest(name, parts, labels, rate, level) -> list[Gap]:
@@ -194,14 +225,14 @@ def widest(name, parts, labels, rate, level) -> list[Gap]:
     found = []
     for i, j in combinations(range(len(parts)), 2):
         a, b = parts[i], parts[j]
-        if min(len(a), len(b)) < 2:
+        if min(a.n, b.n) < 2:
             continue
-        flip = a.mean() < b.mean()
+        flip = a.total / a.n < b.total / b.n
         i, j, a, b = (j, i, b, a) if flip else (i, j, a, b)
         gap = (
             rate_gap(span(a, True, level), span(b, True, level))
             if rate
-            else mean_gap(a, b, level)
+            else mean_gap(a.values, b.values, level, (a.counts, b.counts))
         )
         found.append(Gap(name, labels[i], labels[j], gap))
     return [max(found, key=lambda g: (g.gap.low, g.gap.mean))] if found else []

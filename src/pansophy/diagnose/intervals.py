@@ -13,7 +13,8 @@ rates p, q with limits (l, u) and (l', u') from (2) lies between
 
     p - q - sqrt((p - l)^2 + (u' - q)^2),  p - q + sqrt((u - p)^2 + (q - l')^2),  (3)
 
-and that of two means of different variances uses the t of Welch (4). Where M things
+and that of two means of different variances uses the t of Welch (4). A value that
+counts c times is as good as c equal values: n is then the sum of c. Where M things
 are looked at together, each gets the level 1 - (1 - level) / M (5), and the i-th
 smallest p value is multiplied by M - i + 1, keeping the order (6).
 
@@ -60,9 +61,33 @@ def fold_interval(scores, ratio, level=0.95) -> Interval:
     return interval(s.mean(), stats.t.ppf((1 + level) / 2, J - 1) * error, error)
 
 
-def mean_interval(values, level=0.95) -> Interval:
-    """The mean of independent values, by Student's t."""
-    return fold_interval(values, 0.0, level)
+def mean_interval(values, level=0.95, counts=None) -> Interval:
+    """The mean of independent values, by Student's t; `counts` say how often each is.
+
+    Examples
+    --------
+    >>> from pansophy.diagnose.intervals import mean_interval
+    >>> print(mean_interval([1.0, 2.0], counts=[3, 1]))
+    1.25 [0.454, 2.05]
+    >>> print(mean_interval([1.0, 1.0, 1.0, 2.0]))
+    1.25 [0.454, 2.05]
+    """
+    n, mean, var = moments(values, counts)
+    if n < 2:
+        return Interval(float(mean), np.nan, np.nan, np.nan)
+    error = np.sqrt(1 / n * var)
+    return interval(mean, stats.t.ppf((1 + level) / 2, n - 1) * error, error)
+
+
+def moments(values, counts=None):
+    """(n, mean, variance) of values that count so often; NaN from fewer than two."""
+    v = np.asarray(values, float)
+    if counts is None:
+        return len(v), v.mean(), v.var(ddof=1) if len(v) > 1 else np.nan
+    c = np.asarray(counts, float)
+    n = float(c.sum())
+    mean = c @ v / n
+    return n, mean, c @ (v - mean) ** 2 / (n - 1) if n >= 2 else np.nan
 
 
 def rate_interval(k, n, level=0.95) -> Interval:
@@ -92,13 +117,16 @@ def rate_gap(a: Interval, b: Interval) -> Interval:
     return Interval(d, float(low), float(high), float(np.hypot(a.error, b.error)))
 
 
-def mean_gap(a, b, level=0.95) -> Interval:
-    """Eq. (4): mean(a) - mean(b) for independent values of any two variances."""
-    a, b = np.asarray(a, float), np.asarray(b, float)
-    d = a.mean() - b.mean()
-    if min(len(a), len(b)) < 2:
+def mean_gap(a, b, level=0.95, counts=(None, None)) -> Interval:
+    """Eq. (4): mean(a) - mean(b) for independent values of any two variances.
+
+    `counts` say how often each value of a and of b is there.
+    """
+    (na, ma, va), (nb, mb, vb) = moments(a, counts[0]), moments(b, counts[1])
+    d = ma - mb
+    if min(na, nb) < 2:
         return Interval(float(d), np.nan, np.nan, np.nan)
-    error, df = welch(a.var(ddof=1) / len(a), len(a), b.var(ddof=1) / len(b), len(b))
+    error, df = welch(va / na, na, vb / nb, nb)
     return interval(d, stats.t.ppf((1 + level) / 2, df) * error, error)
 
 

@@ -4,17 +4,18 @@ from itertools import pairwise
 
 import numpy as np
 
+from .counts import quantiles
 from .scoring import missing
 
 MOST = 12  # levels kept apart; the rest becomes "other"
 
 
-def levels_of(values, parts=4, most=MOST) -> tuple[list[str], np.ndarray]:
+def levels_of(values, parts=4, most=MOST, counts=None) -> tuple[list[str], np.ndarray]:
     """Names of the parts of a column and the part of each row.
 
     Numbers of more than `most` values are cut into `parts` of about equal size; of
     other columns the `most` commonest values stay and the rest is "other"; missing
-    values are a part of their own.
+    values are a part of their own. `counts` (n,) say how many rows each row is.
 
     Examples
     --------
@@ -24,22 +25,24 @@ def levels_of(values, parts=4, most=MOST) -> tuple[list[str], np.ndarray]:
     >>> levels_of(range(100), parts=2)[0]
     ['below 49.5', '49.5 and above']
     """
-    values = (
-        values if isinstance(values, np.ndarray) else np.array(list(values), object)
-    )
+    values = array_of(values)
     gone = missing(values)
-    known = values[~gone]
+    known, c = values[~gone], None if counts is None else counts[~gone]
     try:
         number = known.astype(float) if not words(known) else None
     except (TypeError, ValueError):
         number = None
     if number is not None and len(np.unique(number)) > most:
-        labels, inner = cut(number, parts)
+        labels, inner = cut(number, parts, c)
     else:
-        labels, inner = common(known if number is None else number, most)
+        labels, inner = common(known if number is None else number, most, c)
     codes = np.full(len(values), len(labels))
     codes[~gone] = inner
     return ([*labels, "missing"] if gone.any() else labels), codes
+
+
+def array_of(values) -> np.ndarray:
+    return values if isinstance(values, np.ndarray) else np.array(list(values), object)
 
 
 def words(known) -> bool:
@@ -47,9 +50,11 @@ def words(known) -> bool:
     return known.dtype.kind in "US" or any(isinstance(v, str) for v in known[:50])
 
 
-def cut(number, parts):
+def cut(number, parts, counts=None):
     """Quantile parts and which part each number is in."""
-    edges = np.unique(np.quantile(number, np.arange(1, parts) / parts))
+    q = np.arange(1, parts) / parts
+    edges = np.quantile(number, q) if counts is None else quantiles(number, counts, q)
+    edges = np.unique(edges)
     edges = edges[edges > number.min()]
     inner = np.searchsorted(edges, number, side="right")
     names = [f"{e:.4g}" for e in edges]
@@ -59,18 +64,17 @@ def cut(number, parts):
     return [f"below {names[0]}", *between, f"{names[-1]} and above"], inner
 
 
-def common(known, most):
+def common(known, most, counts=None):
     """The commonest values, "other" for the rest."""
     try:
-        levels, inner, size = np.unique(known, return_inverse=True, return_counts=True)
+        levels, inner = np.unique(known, return_inverse=True)
     except TypeError:  # values that cannot be ordered
-        levels, inner, size = np.unique(
-            known.astype(str), return_inverse=True, return_counts=True
-        )
+        levels, inner = np.unique(known.astype(str), return_inverse=True)
     label = lambda v: f"{v:.6g}" if isinstance(v, float) else str(v)
     names = [label(v) for v in levels.tolist()]
     if len(names) <= most:
         return names, inner
+    size = np.bincount(inner, counts)
     kept = np.sort(np.argsort(-size, kind="stable")[:most])
     new = np.full(len(names), most)
     new[kept] = np.arange(most)

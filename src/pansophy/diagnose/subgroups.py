@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
+from .counts import weights_of
 from .findings import Finding, finding
 from .intervals import Interval, holm, interval, shared_level, welch
 from .scoring import column, missing, n_rows, named, place, table
@@ -116,9 +117,7 @@ def subgroups(
         raise ValueError(f"{n} rows but {len(loss)} losses.")
     if missing(loss).any():
         raise ValueError("loss must hold no missing value.")
-    w = np.ones(n) if weights is None else np.asarray(weights, float)
-    if w.shape != (n,) or not (w >= 0).all() or not w.sum() > 0:
-        raise ValueError(f"weights must be {n} numbers of at least 0, not all 0.")
+    w = np.ones(n) if weights is None else weights_of(weights, n)
     where = range(len(names)) if columns is None else [place(names, c) for c in columns]
     least = max(30, n // 100) if min_rows is None else min_rows
     cells = summed(X, loss, w, list(where), pairs, least)

@@ -53,6 +53,7 @@ def test_a_file_of_an_earlier_release_still_answers():
     answer = model.answer(people(20), level=0.9, explain=2)
     kept = np.load(HERE / "data" / "winner1.npy")
     assert np.allclose(answer.column("p(yes)").to_numpy(), kept, atol=1e-12)
+    assert len(model.conformal.scores) and model.conformal.lows is None  # added since
 
 
 def test_parts_that_an_older_file_lacks_are_empty(yes):

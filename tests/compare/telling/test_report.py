@@ -15,7 +15,7 @@ from pansophy.compare import compare
 from pansophy.compare.judging.on_test import compare_on_test
 from pansophy.compare.telling import deciding, pages
 from pansophy.compare.telling.report import explore_page, render
-from pansophy.compare.telling.words import about, commands
+from pansophy.compare.telling.words import commands
 from pansophy.diagnose import explore, finding
 from pansophy.diagnose.overview import overview
 from tests.compare.made import EVIL, TASKS, made, ready
@@ -220,9 +220,24 @@ def test_promises_are_checked_on_later_rows_and_other_groups():
             assert when[a].max() < when[b].min()
         else:
             assert not set(whose[a]) & set(whose[b])
-    held = replace(c, data=replace(c.data, weight=np.ones(n)))
-    assert "count every row once" in about(held)
-    assert "count every row once" not in about(c)
+
+
+def test_what_promises_hold_is_counted_by_weight():
+    from pansophy.compare.telling import views
+    from pansophy.compare.telling.deciding import halves, intervals, sets
+
+    for task, part in (("regression", intervals), ("classification", sets)):
+        c = made(task)
+        bare = views.held_out(c)
+        n, (_, b) = len(bare.y), halves(c, bare)
+        one = part(c, bare)
+        heavy = np.where(np.arange(n) == b[0], 1e4, 1.0)  # one row is nearly all
+        given = (np.ones(n), np.full(n, 0.5), np.full(n, 3.0), heavy)
+        each, half, thrice, most = (part(c, bare._replace(weight=w)) for w in given)
+        assert each == half == one
+        assert f"with {3 * len(b):,} rows" in thrice.text
+        held = float(most.table.body[0][1].split()[0])
+        assert held > 98 or held < 2
 
 
 def test_a_long_target_and_a_long_verdict_do_not_fill_a_phone(monkeypatch):

@@ -7,7 +7,11 @@ theirs is uniform, so with
     q = the ceil((n + 1) L)-th smallest of s_1..s_n   (infinite if that is over n) (1)
 
 the set {y : s(x, y) <= q} holds the truth with probability at least L, and at most
-L + 1/(n + 1) if no scores tie: whatever the model, whatever the distribution.
+L + 1/(n + 1) if no scores tie: whatever the model, whatever the distribution. A row of
+whole weight k counts as k rows in (1), one of weight 0 as none, and n is the sum of the
+weights. Weights that are not whole are scaled to sum to the number of rows (by class,
+of the rows of each class): the rank is then where the running sum of the sorted scores'
+weights reaches it, and a sum of 1, say, does not make every interval infinite.
 
     numbers   |y - m(x)|                      m(x) +- q                          (2)
               |y - m(x)| / u(x)               m(x) +- q u(x), u a guessed spread (3)
@@ -45,6 +49,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...diagnose.counts import at_ranks, row_counts, weights_of
 from .statistics import check_level, numbers
 
 BLOCK = 2**23  # numbers of an (rows, n) block of CV+
@@ -57,8 +62,10 @@ def place(n, level) -> int:
     return int(np.ceil((n + 1) * level - SLACK))
 
 
-def score_quantile(scores, level=0.9) -> float:
+def score_quantile(scores, level=0.9, weights=None) -> float:
     """Eq. (1); infinite if the rows are too few for the level.
+
+    `weights` (n,) say how often each row counts.
 
     Examples
     --------
@@ -67,15 +74,26 @@ def score_quantile(scores, level=0.9) -> float:
     9.0
     >>> score_quantile([1.0, 2.0], 0.9)
     inf
+    >>> score_quantile([1.0, 2.0], 0.9, weights=[30, 1])
+    1.0
     """
     scores = numbers(scores, "scores")
-    k = place(len(scores), level)
-    return (
-        float("inf") if k > len(scores) else float(np.partition(scores, k - 1)[k - 1])
-    )
+    w = None if weights is None else weights_of(weights, len(scores))
+    return at_level(scores, level, None if w is None else row_counts(w))
 
 
-def interval_quantile(residuals, level=0.9) -> float:
+def at_level(scores, level, counts=None) -> float:
+    """Eq. (1) for scores of which each counts so many rows."""
+    n = len(scores) if counts is None else round(counts.sum())
+    k = place(n, level)
+    if k > n:
+        return float("inf")
+    if counts is None:
+        return float(np.partition(scores, k - 1)[k - 1])
+    return float(at_ranks(scores, counts, k))
+
+
+def interval_quantile(residuals, level=0.9, weights=None) -> float:
     """How far an interval reaches each way: eqs. (1) and (2) for y - m(x).
 
     Examples
@@ -84,17 +102,17 @@ def interval_quantile(residuals, level=0.9) -> float:
     >>> interval_quantile([-1.0, 2.0, 0.5, -3.0, 1.5, 0.1, 0.2, -0.3, 0.4], 0.8)
     2.0
     """
-    return score_quantile(np.abs(numbers(residuals, "residuals")), level)
+    return score_quantile(np.abs(numbers(residuals, "residuals")), level, weights)
 
 
-def interval_offsets(residuals, level=0.9) -> tuple[float, float]:
+def interval_offsets(residuals, level=0.9, weights=None) -> tuple[float, float]:
     """(low, high) to add to a prediction, each side missing half as often.
 
     For residuals y - m(x) that lean to one side; each tail is calibrated alone.
     """
     r = numbers(residuals, "residuals")
     tail = (1 + level) / 2
-    return -score_quantile(-r, tail), score_quantile(r, tail)
+    return -score_quantile(-r, tail, weights), score_quantile(r, tail, weights)
 
 
 def quantile_scores(y, low, high) -> np.ndarray:
@@ -148,7 +166,7 @@ class SetRule(NamedTuple):
         return conformal_sets(p, self)
 
 
-def fit_sets(p, y, level=0.9, how="aps", by_class=False) -> SetRule:
+def fit_sets(p, y, level=0.9, how="aps", by_class=False, weights=None) -> SetRule:
     """Calibrate sets on out-of-fold (or other unseen) rows.
 
     Parameters
@@ -160,6 +178,8 @@ def fit_sets(p, y, level=0.9, how="aps", by_class=False) -> SetRule:
         Sets that adapt to how hard a row is, or the smallest on average.
     by_class : bool
         Keep the promise within each class.
+    weights : array (n,), optional
+        How often each row counts.
 
     Examples
     --------
@@ -179,9 +199,11 @@ def fit_sets(p, y, level=0.9, how="aps", by_class=False) -> SetRule:
         )
     own = s[np.arange(len(y)), y]
     if not by_class:
-        return SetRule(how, level, (score_quantile(own, level),))
-    parts = [own[y == k] for k in range(s.shape[1])]
-    q = [score_quantile(part, level) if len(part) else np.inf for part in parts]
+        return SetRule(how, level, (score_quantile(own, level, weights),))
+    w = None if weights is None else weights_of(weights, len(y))
+    c = None if w is None else row_counts(w, y)
+    parts = [y == k for k in range(s.shape[1])]
+    q = [at_level(own[i], level, None if c is None else c[i]) for i in parts]
     return SetRule(how, level, tuple(q))
 
 

@@ -3,12 +3,16 @@
 Kept are the scores of the out-of-fold rows (`conformal`, eqs. (1), (2) and (6)), or of
 many rows the outermost and every so-manieth between. What is asked for is rounded up
 to the next score that was kept, so that a promise is never broken by what was left out.
+A row of whole weight k is kept as k rows would be. Weights that are not whole make rows
+share ranks: of each rank are then kept the score that its end lies in, for what is to
+stay below, and the score that its beginning lies in, for what is to stay above.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from ...diagnose.counts import at_ranks, row_counts
 from .conformal import SetRule, class_scores, conformal_sets, place
 from .statistics import check_level
 
@@ -19,13 +23,15 @@ class Promise(NamedTuple):
     """Scores of rows that the models had not seen.
 
     `scores` are residuals y - p of numbers or the scores of the true classes, sorted;
-    `ranks` tells which of all `n` they are, from 1.
+    `ranks` tells which of all `n` they are, from 1. `lows` are the scores that the
+    ranks begin in, where rows of weights that are not whole share them.
     """
 
     task: str
     n: int
     ranks: np.ndarray
     scores: np.ndarray
+    lows: np.ndarray | None = None
 
     def upper(self, level) -> float:
         """The score that a share `level` of rows stays at or below."""
@@ -36,7 +42,8 @@ class Promise(NamedTuple):
         """The score that a share `level` of rows stays at or above."""
         rank = self.n + 1 - place(self.n, level)
         at = np.searchsorted(self.ranks, rank, "right") - 1
-        return float(self.scores[at]) if at >= 0 else -np.inf
+        kept = self.scores if self.lows is None else self.lows
+        return float(kept[at]) if at >= 0 else -np.inf
 
     def interval(self, p, level) -> np.ndarray:
         """(n, 2) around predictions (n,), each end missed half as often."""
@@ -51,14 +58,17 @@ class Promise(NamedTuple):
         return conformal_sets(p, rule, None if frame is None else frame.digits())
 
 
-def promise(task, y, p, frame=None) -> Promise | None:
+def promise(task, y, p, frame=None, weights=None) -> Promise | None:
     """From answers and out-of-fold predictions of the rows of a frame, if any.
+
+    `weights` (n,) say how often each row counts.
 
     What falls to chance in sets comes from the rows, not from the models: those of the
     folds and the one that is kept must not draw apart.
     """
     p, y = np.asarray(p, dtype=float), np.asarray(y)
     known = np.isfinite(p.reshape(len(p), -1)).all(axis=1)
+    known &= True if weights is None else np.asarray(weights) > 0
     p, y = p[known], y[known]
     if task == "multilabel" or not len(y):
         return None
@@ -67,10 +77,19 @@ def promise(task, y, p, frame=None) -> Promise | None:
         scores = class_scores(p, u=u)[np.arange(len(y)), y]
     else:
         scores = y - p
-    n = len(scores)
-    ends = np.arange(min(n, KEPT // 4)) + 1  # where scores lie far apart, all of them
-    between = np.linspace(1, n, min(n, KEPT // 2)).round().astype(np.int64)
-    ranks = np.unique(np.r_[ends, between, n + 1 - ends])
+    c = None if weights is None else row_counts(np.asarray(weights, float)[known])
+    n = len(scores) if c is None else round(c.sum())
+    ranks = kept_ranks(n)
+    if c is None:
+        return Promise(task, n, ranks, np.sort(scores)[ranks - 1])
+    highs, lows = at_ranks(scores, c, ranks), -at_ranks(-scores, c, n + 1 - ranks)
+    return Promise(task, n, ranks, highs, None if (highs == lows).all() else lows)
+
+
+def kept_ranks(n) -> np.ndarray:
+    """Which of n sorted scores are kept, from 1."""
     if n <= KEPT:
-        ranks = np.arange(1, n + 1)
-    return Promise(task, n, ranks, np.sort(scores)[ranks - 1])
+        return np.arange(1, n + 1)
+    ends = np.arange(KEPT // 4) + 1  # where scores lie far apart, all of them
+    between = np.linspace(1, n, KEPT // 2).round().astype(np.int64)
+    return np.unique(np.r_[ends, between, n + 1 - ends])

@@ -266,6 +266,7 @@ def dressed(method, model, data, comparison, **more) -> TableModel:
     n, rng = len(data), np.random.default_rng(settings["seed"])
     p, split = comparison.trial(method.name).predictions, comparison.split
     tested = slice(None) if split is None else split.tested(n)
+    held = None if p is None else data.rows(tested)
     some = np.sort(rng.permutation(n)[:SUMMARISED])
     few = np.sort(rng.choice(n, min(n, BACKGROUND), replace=False))
     return TableModel(
@@ -276,6 +277,6 @@ def dressed(method, model, data, comparison, **more) -> TableModel:
         keep(data.frame[some], schema.used),
         data.frame[few],
         None
-        if p is None
-        else promise(schema.task, data.y[tested], p[tested], data.frame[tested]),
+        if held is None
+        else promise(schema.task, held.y, p[tested], held.frame, held.weight),
     )

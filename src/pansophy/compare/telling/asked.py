@@ -72,7 +72,7 @@ def audit(c, by):
     if c.schema.task == "multilabel":
         raise ValueError("Groups are compared for one target, not for several labels.")
     column = np.asarray(c.taken.table.column(by).to_pylist(), dtype=object)
-    how = {"task": c.schema.task, "column": by}
+    how = {"task": c.schema.task, "column": by, "weights": held.weight}
     if c.settings.get("costs"):
         how["threshold"] = costly(c, held).threshold  # decides in the saved model
     return fairness(held.y, held.p, column[held.rows], **how)

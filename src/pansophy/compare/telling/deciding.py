@@ -7,6 +7,7 @@ depend on it.
 import numpy as np
 
 from ...core.random import rng_from
+from ...diagnose.counts import are_whole, telling
 from ..judging.conformal import fit_sets, interval_quantile
 from ..judging.decision import choose_threshold, cost_curve
 from . import views
@@ -124,29 +125,40 @@ def halves(c, held):
     return order[:cut], order[cut:]
 
 
-def checked_on(a, b) -> str:
+def checked_on(a, b, w=None) -> str:
     """How the promises are tested, and how far off chance alone may put them."""
-    miss = 196 * np.sqrt(0.09 * (1 / max(len(a), 1) + 1 / max(len(b), 1)))
+    whole = w is None or are_whole(w)
+    w = np.ones(len(a) + len(b)) if w is None else w
+    n = [max(telling(w[half], whole).sum(), 1) for half in (a, b)]
+    miss = 196 * np.sqrt(0.09 * (1 / n[0] + 1 / n[1]))
+    rows = int(w[b].sum()) if whole else len(b)
     return (
         f"Calibrated on half of the held-out rows, checked on the other half: with "
-        f"{len(b):,} rows, what is held may miss a promise of 90 % by {miss:.0f} "
+        f"{rows:,} rows, what is held may miss a promise of 90 % by {miss:.0f} "
         "points by chance."
     )
 
 
+def weights_in(held, *halves):
+    """The weights of the rows of each half, if there are any."""
+    return [None if held.weight is None else held.weight[half] for half in halves]
+
+
 def sets(c, held) -> Part:
     a, b = halves(c, held)
+    wa, wb = weights_in(held, a, b)
+    share = lambda values: np.average(values, weights=wb)
     body = []
     for level in LEVELS:
-        rule = fit_sets(held.p[a], held.y[a], level)
+        rule = fit_sets(held.p[a], held.y[a], level, weights=wa)
         found = rule.apply(held.p[b])
-        true = found[np.arange(len(b)), held.y[b]].mean()
-        single = (found.sum(1) == 1).mean()
+        true = share(found[np.arange(len(b)), held.y[b]])
+        single = share(found.sum(1) == 1)
         body.append(
             [
                 f"{100 * level:.0f} %",
                 f"{100 * true:.1f} %",
-                f"{found.sum(1).mean():.2f}",
+                f"{share(found.sum(1)):.2f}",
                 f"{100 * single:.0f} %",
             ]
         )
@@ -154,24 +166,25 @@ def sets(c, held) -> Part:
     return Part(
         "Sets that hold the truth",
         "Instead of one class, the set of classes that cannot be ruled out (conformal "
-        f"prediction). {checked_on(a, b)}",
+        f"prediction). {checked_on(a, b, held.weight)}",
         Table("Prediction sets", head, body, [False, True, True, True]),
     )
 
 
 def intervals(c, held) -> Part:
     a, b = halves(c, held)
+    wa, wb = weights_in(held, a, b)
     r = held.y - held.p
     body = []
     for level in LEVELS:
-        q = interval_quantile(r[a], level)
-        inside = (np.abs(r[b]) <= q).mean()
+        q = interval_quantile(r[a], level, wa)
+        inside = np.average(np.abs(r[b]) <= q, weights=wb)
         reach = f"± {number(q)}" if np.isfinite(q) else "too few rows"
         body.append([f"{100 * level:.0f} %", f"{100 * inside:.1f} %", reach])
     return Part(
         "Intervals that hold the truth",
         "A prediction and this much on both sides (conformal prediction). "
-        f"{checked_on(a, b)}",
+        f"{checked_on(a, b, held.weight)}",
         Table("Intervals", ["promised", "held", "reach"], body, [False, True, True]),
     )
 

@@ -94,17 +94,7 @@ def about(c) -> str:
     return (
         f"{text}; a fit takes {seconds(row.fit_seconds)}, a prediction "
         f"{seconds(row.predict_micros / 1e6)}. The pictures show rows held out in the "
-        "first cross-validation." + unweighted(c)
-    )
-
-
-def unweighted(c) -> str:
-    """What the column of weights is not used for."""
-    if c.data.weight is None:
-        return ""
-    return (
-        f" {c.schema.weight} is used for fits, scores, thresholds, importances, weak "
-        "parts and pictures; prediction sets and groups count every row once."
+        "first cross-validation."
     )
 
 
