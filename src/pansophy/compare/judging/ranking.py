@@ -180,13 +180,15 @@ def instead(rows, kept, greater, expected=None, metric="") -> Instead | None:
     return Instead(best.method, gain, luck)
 
 
-def simplest(rows, place, paired, greater) -> tuple[Row, str]:
-    """The simplest of what is as good as the best, and why that one."""
-    real = [r for r in rows if r.method != DUMMY] or rows
-    tied = [r for r in real if r.verdict in ("best", "tied")]
-    near = [r for r in tied if r.near] or tied[:1]
-    good = near + [r for r in real if r.equal and r.verdict in ("tied", "worse")]
-    linear = next((r for r in real if r.method in PLAIN), None)
+def simplest(rows, real, place, paired, greater) -> tuple[Row, str]:
+    """The simplest of what is as good as the best, and why that one.
+
+    `real` are those of the ranked methods that are tied with the best.
+    """
+    near = [r for r in real if r.near] or real[:1]
+    equal = [r for r in rows if r.equal and r.verdict in ("tied", "worse")]
+    good = near + [r for r in equal if r.method != DUMMY]
+    linear = next((r for r in rows if r.method in PLAIN), None)
     if linear is not None and paired and linear.verdict != "below dummy":
         good = [
             r for r in good
@@ -215,7 +217,7 @@ def decide(
     real = [r for r in tied if r.method != DUMMY] or tied
     keep, why = real[0], "kept, as asked for"
     if rule == "simplest":
-        keep, why = simplest(rows, place, paired, greater)
+        keep, why = simplest(rows, real, place, paired, greater)
         why = why if keep is not best else ""
     if best.method == DUMMY and keep is not best and "since" not in why:
         why = "kept, though no better than the dummy"
