@@ -67,6 +67,34 @@ def test_classes(library, k):
         model.fit(X, np.zeros(len(X), int))
 
 
+def trees_in(model) -> int:
+    """Rounds that a fitted booster keeps."""
+    count = {"lightgbm": "num_trees", "xgboost": "num_boosted_rounds"}
+    if model.library == "catboost":
+        return model.booster.tree_count_
+    return getattr(model.booster, count[model.library])()
+
+
+def test_rows_set_aside_say_when_to_stop(library):
+    X, f, rng = rows(600)
+    y = f + 2.0 * rng.normal(size=600)
+    told = {"n_estimators": 300, "learning_rate": 0.2, "categorical_features": [0],
+            "random_state": 0}  # fmt: skip
+    whole = BoosterRegressor(library, **told).fit(X[:400], y[:400])
+    model = BoosterRegressor(library, **told, patience=10).fit(X[:400], y[:400])
+    assert trees_in(whole) == 300 and 1 <= trees_in(model) < 100
+    miss = lambda m: np.mean((m.predict(X[400:]) - f[400:]) ** 2)
+    assert miss(model) < miss(whole)
+    w = np.ones(400)
+    again = BoosterRegressor(library, **told, patience=10).fit(X[:400], y[:400], w)
+    assert np.allclose(again.predict(X), model.predict(X))
+    classes = BoosterClassifier(library, **told, patience=10).fit(X, y > 1)
+    assert trees_in(classes) < 100
+    few = BoosterClassifier(library, **told, patience=10)
+    few.fit(X[:40], np.r_[np.zeros(39), 1].astype(int))  # one row of a class: no halves
+    assert trees_in(few) == 300
+
+
 def test_counts_and_weights(library):
     X, f, rng = rows()
     y = rng.poisson(np.exp(0.5 * f))

@@ -6,16 +6,17 @@ of a prediction of one row, follow
     cost = c0 + c (n / 1000)^a (d / 10)^b (k / 2)^g                              (1)
 
 whose five numbers for every method of the portfolio were measured on this library by
-`tools/calibrate.py` and are kept in `costs.json`. Fitted by hand to a few fits are two
-additions: "many" instead of "fit" from `MANY` rows on, where settings change, and
+`tools/calibrate.py` and are kept in `costs.json`. Fitted by hand to a few fits are
+three additions: "many" instead of "fit" from `MANY` rows on, where settings change;
 "categories", added with their number for d / 10, where a method takes them in a way of
-its own that costs more. Seconds are those of the machine
-they were measured on times `speed()`, the ratio of a short fixed piece of work here
-and there. Predictions are good to a factor of about 3, and on large tables their sum
-over all methods to one of about 2, which is enough to tell a fit of seconds from one of
-hours: what exceeds a limit is not run, and listed with the number and the option that
-overrides it. Boosters are cheaper than predicted, up to ten times for ten classes,
-where columns have few different values.
+its own that costs more; and "stopped", the times a fit takes longer where rows set
+aside decide when to stop. Seconds are those of the machine they were measured on times
+`speed()`, the ratio of a short fixed piece of work here and there. Predictions are good
+to a factor of about 3, and on large tables their sum over all methods to one of about
+2, which is enough to tell a fit of seconds from one of hours: what exceeds a limit is
+not run, and listed with the number and the option that overrides it. Boosters are
+cheaper than predicted, up to ten times for ten classes, where columns have few
+different values.
 
 A method whose single fit is predicted to take more than `SHARE` of the time limit is
 left out as well, unless it is one of `ALWAYS`: a comparison is the sum of many fits,
@@ -38,6 +39,7 @@ from ..limits import default_memory, default_workers, shown_bytes
 INNER = 3  # folds of one setting in a tuned fit
 WIDTH = {"date": 6, "angle": 2, "text": 30}  # columns that one of the table becomes
 MANY = 50_000  # rows from which forests have fewer trees and larger leaves
+STOPPED = range(2000, MANY)  # rows of which CatBoost sets some aside
 SHARE = 0.2  # of the time limit is what a fit may take without being asked for
 ALWAYS = ("dummy", "logistic regression", "linear regression", "poisson regression",
           "gradient boosting")  # fmt: skip
@@ -121,6 +123,8 @@ def predict_cost(
     seconds = growth(numbers["many" if many else "fit"], n, d, k)
     if categories and "categories" in numbers:
         seconds += growth(numbers["categories"], n, 10 * categories, k)
+    if n in STOPPED:
+        seconds *= numbers.get("stopped", 1.0)
     return Cost(
         seconds * times * factor,
         growth(numbers["megabytes"], n, d, k),

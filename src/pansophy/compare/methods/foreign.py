@@ -8,19 +8,24 @@ is loaded without pickle by whoever has the library, and no live object is store
 Categories are the columns `categorical_features`, codes with NaN for missing; other
 columns may hold NaN. All three grow trees on histograms by the second-order expansion
 of the loss; leaves are limited by number (CatBoost grows by levels: by depth).
+
+With `patience`, a tenth of the rows is set aside, stratified by class; when their loss
+has not fallen for so many rounds, the rounds up to the lowest are kept.
 """
 
 import tempfile
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
+from sklearn.model_selection import train_test_split
 
 from ...base import Classifier, Estimator, Regressor
 from ...core import threads
-from ...params import Count, NonNegative, Positive
+from ...params import Count, Natural, NonNegative, Positive
 from ...typing import Seed, Words
 
 Library = Literal["lightgbm", "xgboost", "catboost"]
@@ -35,8 +40,18 @@ class Task(NamedTuple):
     seed: int
 
 
-def lightgbm_fit(model, task, X, y, w) -> bytes:
+class Rows(NamedTuple):
+    """What is learned from, or what says when to stop."""
+
+    X: np.ndarray
+    y: np.ndarray
+    w: np.ndarray | None
+
+
+def lightgbm_fit(model, task, rows, aside) -> bytes:
     import lightgbm
+
+    X = rows.X
 
     names = {"squared_error": "regression", "classes": "multiclass"}
     told = {
@@ -57,14 +72,22 @@ def lightgbm_fit(model, task, X, y, w) -> bytes:
         told["num_class"] = task.classes
     data = lightgbm.Dataset(
         X,
-        y,
-        weight=w,
+        rows.y,
+        weight=rows.w,
         categorical_feature=task.categories,
         params={"verbosity": -1, "min_data_in_bin": 1 if len(X) < 200 else 3},
         free_raw_data=True,
     )
-    fitted = lightgbm.train(told, data, model.n_estimators)
-    return fitted.model_to_string().encode()
+    if aside is None:
+        fitted = lightgbm.train(told, data, model.n_estimators)
+        return fitted.model_to_string().encode()
+    with warnings.catch_warnings(action="ignore"):  # that bins are those of `data`
+        fitted = lightgbm.train(
+            told, data, model.n_estimators,
+            valid_sets=[data.create_valid(aside.X, aside.y, weight=aside.w)],
+            callbacks=[lightgbm.early_stopping(model.patience, verbose=False)],
+        )  # fmt: skip
+    return fitted.model_to_string(num_iteration=fitted.best_iteration).encode()
 
 
 def lightgbm_load(kept):
@@ -77,7 +100,7 @@ def lightgbm_predict(loaded, X, task):
     return loaded.predict(X, num_threads=threads.free())
 
 
-def xgboost_data(X, task, y=None, w=None):
+def xgboost_data(task, X, y=None, w=None):
     import xgboost
 
     kinds = ["q"] * X.shape[1]
@@ -93,7 +116,7 @@ def xgboost_data(X, task, y=None, w=None):
     )
 
 
-def xgboost_fit(model, task, X, y, w) -> bytes:
+def xgboost_fit(model, task, rows, aside) -> bytes:
     import xgboost
 
     names = {
@@ -118,9 +141,13 @@ def xgboost_fit(model, task, X, y, w) -> bytes:
     }
     if task.objective == "classes":
         told["num_class"] = task.classes
-    data = xgboost_data(X, task, y, w)
-    fitted = xgboost.train(told, data, model.n_estimators, verbose_eval=False)
-    return bytes(fitted.save_raw("json"))
+    data, more = xgboost_data(task, *rows), {}
+    if aside is not None:
+        more = {"evals": [(xgboost_data(task, *aside), "aside")]}
+        more["early_stopping_rounds"] = model.patience
+    fitted = xgboost.train(told, data, model.n_estimators, verbose_eval=False, **more)
+    kept = fitted if aside is None else fitted[: fitted.best_iteration + 1]
+    return bytes(kept.save_raw("json"))
 
 
 def xgboost_load(kept):
@@ -133,10 +160,10 @@ def xgboost_load(kept):
 
 def xgboost_predict(loaded, X, task):
     loaded.set_param({"nthread": threads.free()})
-    return loaded.predict(xgboost_data(X, task))
+    return loaded.predict(xgboost_data(task, X))
 
 
-def catboost_data(X, task, y=None, w=None):
+def catboost_data(task, X, y=None, w=None):
     """Numbers as floats, categories as words: CatBoost takes no NaN for a category."""
     import catboost
 
@@ -155,7 +182,7 @@ def top(X, task) -> int:
     return int(np.nanmax(codes)) if codes.size and not np.isnan(codes).all() else 0
 
 
-def catboost_fit(model, task, X, y, w) -> bytes:
+def catboost_fit(model, task, rows, aside) -> bytes:
     import catboost
 
     names = {
@@ -176,7 +203,11 @@ def catboost_fit(model, task, X, y, w) -> bytes:
         "logging_level": "Silent",
         "allow_writing_files": False,
     }
-    fitted = catboost.CatBoost(told).fit(catboost_data(X, task, y, w))
+    more = {}
+    if aside is not None:
+        more = {"eval_set": catboost_data(task, *aside), "use_best_model": True}
+        more["early_stopping_rounds"] = model.patience
+    fitted = catboost.CatBoost(told).fit(catboost_data(task, *rows), **more)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.cbm"
         fitted.save_model(str(path), format="cbm")
@@ -192,7 +223,7 @@ def catboost_load(kept):
 def catboost_predict(loaded, X, task):
     kind = {"binary": "Probability", "classes": "Probability", "poisson": "Exponent"}
     p = loaded.predict(
-        catboost_data(X, task),
+        catboost_data(task, X),
         prediction_type=kind.get(task.objective, "RawFormulaVal"),
         thread_count=threads.free(),
     )
@@ -208,6 +239,20 @@ PREDICT = {
 }
 
 
+def set_aside(rows, by_class, task) -> tuple[Rows, Rows | None]:
+    """Nine tenths to learn from, and the others; all of them if they are too few."""
+    n = len(rows.y)
+    every = not by_class or np.bincount(rows.y, minlength=task.classes).min() > 1
+    if n < 10 * max(2, task.classes) or not every:
+        return rows, None
+    a, b = train_test_split(
+        np.arange(n), test_size=0.1, random_state=task.seed,
+        stratify=rows.y if by_class else None,
+    )  # fmt: skip
+    pick = lambda i: Rows(*(None if v is None else v[i] for v in rows))
+    return pick(a), pick(b)
+
+
 def train(model, X, y, w, objective, classes) -> None:
     """Fit, and keep the bytes and the task on the estimator."""
     seed = model.random_state
@@ -217,7 +262,10 @@ def train(model, X, y, w, objective, classes) -> None:
         list(model.categorical_features or ()),
         0 if seed is None else int(seed),
     )
-    kept = FIT[model.library](model, model.task_, X, y, w)
+    rows, aside = Rows(X, y, w), None
+    if model.patience:
+        rows, aside = set_aside(rows, objective in ("binary", "classes"), model.task_)
+    kept = FIT[model.library](model, model.task_, rows, aside)
     model.__dict__.pop("booster", None)
     model.kept_ = np.frombuffer(kept, np.uint8)
 
@@ -237,6 +285,9 @@ class BoosterClassifier(Classifier, Estimator):
     n_estimators, learning_rate, max_leaves, min_samples_leaf, l2, column_share
         Rounds, the step of each, leaves and rows a leaf of a tree (rows: LightGBM
         only), the squared penalty on leaf values, the share of columns a tree sees.
+    patience : int
+        Rounds without gain on rows set aside, after which to stop; 0 uses all rows
+        and does all rounds.
     categorical_features : list of int or None
         Columns that hold codes.
     random_state : int
@@ -256,6 +307,7 @@ class BoosterClassifier(Classifier, Estimator):
     min_samples_leaf: Count = 20
     l2: NonNegative = 1.0
     column_share: Positive = 1.0
+    patience: Natural = 0
     categorical_features: Words | None = None
     random_state: Seed = None
 
@@ -304,6 +356,7 @@ class BoosterRegressor(Regressor, Estimator):
     min_samples_leaf: Count = 20
     l2: NonNegative = 1.0
     column_share: Positive = 1.0
+    patience: Natural = 0
     categorical_features: Words | None = None
     random_state: Seed = None
 

@@ -4,10 +4,17 @@ Adding a supervised estimator to the comparison is adding a line here; one that 
 tried is listed in `left_out.py` with the reason. Fields are explained in `methods.py`,
 ranges in `tuning.py`. Settings are functions of what is known before the first fit
 (rows, task), so that a fit is the same wherever it runs.
+
+Categories go encoded into all methods but CatBoost, also into those that could split
+them by sets of levels (`native`): such splits fit the noise of columns of many levels.
+On seven tables of 3,000 to 60,000 rows with categories of up to 400 levels, boosting
+has an rmse of 0.85 to 0.96 of that with sets and a log loss of 0.97 to 0.99; LightGBM
+gains less, XGBoost more. Forests gain up to a fifth and lose nothing, and most take
+half the time or less.
 """
 
 from .choice import Method
-from .costs import MANY
+from .costs import MANY, STOPPED
 from .left_out import CLASS, COUNT, LABELS, NUMBER
 
 plain = lambda s: {}
@@ -80,12 +87,18 @@ def net(s):
 
 
 def booster(library, objective=None):
-    """The boosters of others: many small steps, none set aside."""
+    """The boosters of others: many small steps, no rows set aside.
+
+    But for CatBoost, where rows are neither few nor many: that lowers its loss on seven
+    of nine tables, by 0.2 to 9 %.
+    """
+    given = {} if objective is None else {"objective": objective}
 
     def parameters(s):
-        small = {"min_samples_leaf": 5 if s.n < 2000 else 20}
-        told = {} if objective is None else {"objective": objective}
-        return {"library": library, **small, **told}
+        told = {"min_samples_leaf": 5 if s.n < 2000 else 20}
+        if library == "catboost" and s.split == "plain" and s.n in STOPPED:
+            told |= {"n_estimators": 1000, "patience": 30}
+        return {"library": library, **told, **given}
 
     return parameters
 
@@ -139,7 +152,7 @@ DA = "pansophy.discriminant_analysis."
 EACH = {"several": "each"}
 SCALED = {"scale": True}
 RANKED = {"scale": True, "full_rank": True}  # columns of like size, none redundant
-AT_ONCE = {"native": True, "several": "native"}
+AT_ONCE = {"several": "native"}
 
 CLASSES = [
     Method("dummy", CLASS, "sklearn.dummy.DummyClassifier", plain, **EACH),
@@ -163,16 +176,16 @@ CLASSES = [
     Method("extra trees", CLASS, ENSEMBLE + "ExtraTreesClassifier", class_forest,
            space=FOREST, **VOTES, **AT_ONCE),
     Method("gradient boosting", CLASS, ENSEMBLE + "HistGradientBoostingClassifier",
-           boosting, native=True, space=BOOSTING, **EACH),
+           boosting, space=BOOSTING, **EACH),
     Method("neural network", CLASS, NETS + "MLPClassifier", net, needs="deep",
            several="native", space=NET, **SCALED),
     Method("RBF support vectors", CLASS, "sklearn.svm.SVC",
            lambda s: {"decision_function_shape": "ovo"}, scores=True, most=5000,
            space=SVM_SPACE, **SCALED, **EACH),
     Method("LightGBM", CLASS, OURS + "compare.methods.foreign.BoosterClassifier",
-           booster("lightgbm"), native=True, needs="lightgbm", space=BOOSTER, **EACH),
+           booster("lightgbm"), needs="lightgbm", space=BOOSTER, **EACH),
     Method("XGBoost", CLASS, OURS + "compare.methods.foreign.BoosterClassifier",
-           booster("xgboost"), native=True, needs="xgboost", space=BOOSTER, **EACH),
+           booster("xgboost"), needs="xgboost", space=BOOSTER, **EACH),
     Method("CatBoost", CLASS, OURS + "compare.methods.foreign.BoosterClassifier",
            booster("catboost"), native=True, needs="catboost", space=BOOSTER, **EACH),
 ]  # fmt: skip
@@ -191,13 +204,13 @@ NUMBERS = [
     Method("nearest neighbours", NUMBER, NEAR + "KNeighborsRegressor", neighbours,
            weighted=False, space=NEIGHBOURS, **SCALED),
     Method("decision tree", NUMBER, TREE + "DecisionTreeRegressor", number_leaves,
-           native=True, space=LEAVES),
+           space=LEAVES),
     Method("random forest", NUMBER, ENSEMBLE + "RandomForestRegressor", number_forest,
-           native=True, space=FOREST),
+           space=FOREST),
     Method("extra trees", NUMBER, ENSEMBLE + "ExtraTreesRegressor", number_forest,
-           native=True, space=FOREST),
+           space=FOREST),
     Method("gradient boosting", NUMBER, ENSEMBLE + "HistGradientBoostingRegressor",
-           boosting, native=True, space=BOOSTING),
+           boosting, space=BOOSTING),
     Method("neural network", NUMBER, NETS + "MLPRegressor", net, needs="deep",
            scale_target=True, space=NET, **SCALED),
     Method("RBF support vectors", NUMBER, "sklearn.svm.SVR", plain,
@@ -206,9 +219,9 @@ NUMBERS = [
            "sklearn.gaussian_process.GaussianProcessRegressor", gaussian_process,
            scale_target=True, weighted=False, on_request=True, **SCALED),
     Method("LightGBM", NUMBER, OURS + "compare.methods.foreign.BoosterRegressor",
-           booster("lightgbm"), native=True, needs="lightgbm", space=BOOSTER),
+           booster("lightgbm"), needs="lightgbm", space=BOOSTER),
     Method("XGBoost", NUMBER, OURS + "compare.methods.foreign.BoosterRegressor",
-           booster("xgboost"), native=True, needs="xgboost", space=BOOSTER),
+           booster("xgboost"), needs="xgboost", space=BOOSTER),
     Method("CatBoost", NUMBER, OURS + "compare.methods.foreign.BoosterRegressor",
            booster("catboost"), native=True, needs="catboost", space=BOOSTER),
 ]  # fmt: skip
@@ -223,20 +236,20 @@ COUNTS = [
     Method("nearest neighbours", COUNT, NEAR + "KNeighborsRegressor", neighbours,
            floor=True, weighted=False, space=NEIGHBOURS, **SCALED),
     Method("decision tree", COUNT, TREE + "DecisionTreeRegressor", number_leaves,
-           floor=True, native=True, space=LEAVES),
+           floor=True, space=LEAVES),
     Method("random forest", COUNT, ENSEMBLE + "RandomForestRegressor", count_forest,
-           floor=True, native=True, space=FOREST),
+           floor=True, space=FOREST),
     Method("extra trees", COUNT, ENSEMBLE + "ExtraTreesRegressor", count_forest,
-           floor=True, native=True, space=FOREST),
+           floor=True, space=FOREST),
     Method("gradient boosting", COUNT, ENSEMBLE + "HistGradientBoostingRegressor",
-           lambda s: {"loss": "poisson", **boosting(s)}, native=True, space=BOOSTING),
+           lambda s: {"loss": "poisson", **boosting(s)}, space=BOOSTING),
     Method("neural network", COUNT, NETS + "MLPRegressor",
            lambda s: {"loss": "poisson", **net(s)}, needs="deep", space=NET, **SCALED),
     Method("LightGBM", COUNT, OURS + "compare.methods.foreign.BoosterRegressor",
-           booster("lightgbm", "poisson"), native=True, needs="lightgbm",
+           booster("lightgbm", "poisson"), needs="lightgbm",
            space=BOOSTER),
     Method("XGBoost", COUNT, OURS + "compare.methods.foreign.BoosterRegressor",
-           booster("xgboost", "poisson"), native=True, needs="xgboost", space=BOOSTER),
+           booster("xgboost", "poisson"), needs="xgboost", space=BOOSTER),
     Method("CatBoost", COUNT, OURS + "compare.methods.foreign.BoosterRegressor",
            booster("catboost", "poisson"), native=True, needs="catboost",
            space=BOOSTER),
