@@ -120,7 +120,7 @@ class Grower:
         y, w, offset = targets(y, w, criterion, rows)
         n, d = len(y) if rows is None else len(rows), len(columns.meta)
         plan = plan_of(criterion, limits, n, d, len(columns.codes))
-        table = table_of(columns, y, w, criterion, limits, rows, self.member)
+        table = table_of(columns, y, w, criterion, limits, plan, rows, self.member)
         size, mass = sizes(table, criterion.kind)
         if max(size, mass) > LARGE:
             raise ValueError(
@@ -137,7 +137,7 @@ class Grower:
             tree = lean.finish(nodes, criterion, offset, d)
             return Grown(tree, table.lists[0, :n], nodes.start, nodes.stop)
         if fixed is not None:  # the loops need not be compiled for what they never read
-            table = table._replace(x=None, z=None, bits=None, side=None)
+            table = table._replace(x=None, z=None, bits=None, sums=None, side=None)
         nodes = Job(plan, table, fixed, n, criterion.sums, seed, self.keep).run()
         if not plan.best_first:
             order = np.empty(len(nodes.N), np.int64)

@@ -7,6 +7,7 @@ import numpy as np
 from . import _layout as lay
 from . import _lean as loops
 from . import _several as several
+from .plan import rare_of
 from .structure import Tree, missing_sides
 
 
@@ -67,7 +68,7 @@ def grow(plan, table, fixed, M, seed) -> Lean:
         V, line = np.empty((2 * n, M)), np.empty((table.y.shape[1] + 1, n))
         goes = np.empty(n, np.bool_) if plan.random else None
         place = None if plan.random else np.empty(several.MANY, np.int64)
-        rare = None if plan.kind == lay.SQUARE else plan.kind
+        rare = rare_of(plan.kind)
         spare, first = np.empty(n, np.uint32), (seed, 0, 0)
     else:
         line, spare = fixed.line, fixed.spare[0].view(np.uint32)
