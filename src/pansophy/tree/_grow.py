@@ -23,27 +23,19 @@ import numpy as np
 from numba import njit
 
 from ._absolute import middle
-from ._frontier import pop, push
+from ._frontier import pop, settle
 from ._hist import less, search_tile
 from ._layout import (
-    B_CODE,
     B_FOUND,
     B_GAIN,
-    B_MISSING_LEFT,
-    B_N_LEFT,
-    B_SUM,
-    B_THRESHOLD,
-    B_WEIGHT,
     BASE,
     BINS,
-    CODE,
     DEPTH,
     FEATURE,
     FIRST,
     FORM,
     FREE,
     FRONT,
-    GAIN,
     GROUPS,
     HIGH,
     HIST,
@@ -57,7 +49,6 @@ from ._layout import (
     LEFT_WEIGHT,
     LOOP,
     LOW,
-    MISSING_LEFT,
     N_LEFT,
     NEWTON,
     NODES,
@@ -65,13 +56,11 @@ from ._layout import (
     PARENT,
     RIGHT,
     SECOND,
-    SET,
     SIGN,
     SLOT,
     START,
     STOP,
     SUMS,
-    THRESHOLD,
     TOL,
     TRIED,
     WEIGHT,
@@ -124,12 +113,12 @@ def open_node(P, lists, t0, y, w, node, N, R, spare, medians, rare):
                 for i in range(start, stop):
                     W += add(P, y, w, rows[i], r, np.intp(SUMS))
             r[WEIGHT] = W
-        if P.kind == NEWTON:
-            r[IMPURITY] = 0.0
-        elif P.is_class:
-            r[IMPURITY] = class_impurity(P.kind, P.one, P.m, r, rare)
-        else:
-            r[IMPURITY] = real_impurity(P.kind, y, w, rows, start, stop, r, rare)
+        r[IMPURITY] = 0.0  # that of Newton's steps, where y may be None
+        if y is not None and P.kind != NEWTON:
+            if P.is_class:
+                r[IMPURITY] = class_impurity(P.kind, P.one, P.m, r, rare)
+            else:
+                r[IMPURITY] = real_impurity(P.kind, y, w, rows, start, stop, r, rare)
         r[BASE] = base(P, r, rare)
     r[TOL] = SAME * (P.unit * (W + P.l2) if P.kind == NEWTON else W * r[IMPURITY])
     N[node, LEFT] = N[node, RIGHT] = N[node, FEATURE] = N[node, HIST] = -1
@@ -328,33 +317,6 @@ def choose(P, N, R, C, draw, best):
             again = True
     C[TRIED] += 1
     return again
-
-
-@njit(**INNER)
-def settle(P, meta, N, R, S, C, queue, best, sets):
-    """Write the splits found into the pending nodes and put these on the frontier."""
-    for c in range(1, -1, -1):  # the left child is taken from the stack first
-        node = C[FIRST + c]
-        if node < 0:
-            continue
-        f = N[node, FEATURE]
-        if f < 0 or best[c, f, B_GAIN] < P.min_gain:
-            N[node, OPEN], N[node, FEATURE] = 0, -1
-        else:
-            record = best[c, f]
-            R[node, THRESHOLD], R[node, GAIN] = record[B_THRESHOLD], record[B_GAIN]
-            N[node, N_LEFT], N[node, CODE] = int(record[B_N_LEFT]), int(record[B_CODE])
-            N[node, MISSING_LEFT] = int(record[B_MISSING_LEFT])
-            R[node, LEFT_SUM], R[node, LEFT_WEIGHT] = record[B_SUM], record[B_WEIGHT]
-            if sets is not None:
-                for k in range(SET):
-                    S[node, k] = sets[c, f, k] if meta[f, FORM] else np.uint64(0)
-            push(P.best_first, R, C, queue[0], node)
-        kept = N[node, OPEN] and N[node, STOP] - N[node, START] >= P.keep
-        if N[node, HIST] >= 0 and not kept:
-            queue[2, C[FREE]] = N[node, HIST]
-            C[FREE] += 1
-            N[node, HIST] = -1
 
 
 @njit(**LOOP)

@@ -136,9 +136,11 @@ class Grower:
             nodes = lean.grow(plan, table, fixed, criterion.sums, seed)
             tree = lean.finish(nodes, criterion, offset, d)
             return Grown(tree, table.lists[0, :n], nodes.start, nodes.stop)
+        read = table
         if fixed is not None:  # the loops need not be compiled for what they never read
-            table = table._replace(x=None, z=None, bits=None, sums=None, side=None)
-        nodes = Job(plan, table, fixed, n, criterion.sums, seed, self.keep).run()
+            read = table._replace(x=None, z=None, bits=None, sums=None, side=None)
+            read = read._replace(y=None) if plan.kind == lay.NEWTON else read
+        nodes = Job(plan, read, fixed, n, criterion.sums, seed, self.keep).run()
         if not plan.best_first:
             order = np.empty(len(nodes.N), np.int64)
             preorder(nodes.N[:, lay.LEFT], nodes.N[:, lay.RIGHT], order)

@@ -56,7 +56,7 @@ class Table(NamedTuple):
     codes: np.ndarray  # (tiles, n, width) uint8
     edges: np.ndarray
     meta: np.ndarray  # (d, META)
-    y: np.ndarray  # (n, m) targets, or class numbers through all outputs
+    y: np.ndarray | None  # (n, m) targets, or class numbers through all outputs
     z: np.ndarray | None  # (n,) weight times target, where a walk needs no more
     bits: np.ndarray | None  # (n,) the same as bytes, for two classes of weight 1
     sums: np.ndarray | None  # y, where neither is enough and y has sums that are
