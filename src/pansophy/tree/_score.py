@@ -3,9 +3,8 @@
 A node holds sums s (M numbers: class weights, or weighted targets) and a weight W.
 A split sends u and w_l to the left. `score` is the fall of the summed impurity,
 up to the constant factor `scale` that the caller applies; the equations are those of
-`criteria.py`. `rare` is None for squares, Gini and Newton's steps, and else a pair:
-the kind and None for criteria made of logarithms, None and the kind for those that
-judge each side by itself. So a first call waits for no code but its criterion's.
+`criteria.py`. `rare` is None for squares, Gini and Newton's steps, whose first call
+then need not wait for the code of the other criteria to be compiled.
 """
 
 import math
@@ -20,6 +19,7 @@ from ._layout import (
     GAUSS,
     HIGH,
     INNER,
+    JOINT,
     LOW,
     NEWTON,
     POISSON,
@@ -58,26 +58,18 @@ def ordered(sign, R, a, b):
 @njit(**INNER)
 def base(P, R, rare):
     """The part of the score that the node R itself fixes."""
-    W = R[WEIGHT]
+    acc, W, kind = 0.0, R[WEIGHT], P.kind
     if rare is None:
-        return R[SUMS] * R[SUMS] / max(W + P.l2, TINY) if P.kind == NEWTON else 0.0
-    return rare_base(P, R, W, rare[0], rare[1])
-
-
-@njit(**INNER)
-def rare_base(P, R, W, kind, own):
-    """The same for the criteria that are not made of squares."""
-    acc = 0.0
-    if own is not None:
-        acc = held(own, R[SUMS:], W)
-    if kind is not None:
-        for k in range(SUMS, R.size):
-            if kind in (XLOGX, RATIO):
-                acc += xlogx(R[k])
-            elif kind == POISSON and R[k] > 0.0:
-                acc += R[k] * math.log(R[k] / W)
+        return R[SUMS] * R[SUMS] / max(W + P.l2, TINY) if kind == NEWTON else 0.0
+    if kind >= ERRORS and kind != RATIO:
+        return held(kind, R[SUMS:], W)
+    for k in range(SUMS, R.size):
         if kind in (XLOGX, RATIO):
-            acc -= P.m * xlogx(W)
+            acc += xlogx(R[k])
+        elif kind == POISSON and R[k] > 0.0:
+            acc += R[k] * math.log(R[k] / W)
+    if kind in (XLOGX, RATIO):
+        acc -= P.m * xlogx(W)
     return acc
 
 
@@ -155,23 +147,13 @@ def score(P, u, wl, R, rare):
             t = u[k] - share * R[SUMS + k]
             acc += t * t
         return acc * W / (wl * wr)
-    return rare_score(P, u, wl, wr, R, rare[0], rare[1])
+    return rare_score(P, u, wl, wr, R)
 
 
 @njit(**INNER, fastmath=FAST)
-def rare_score(P, u, wl, wr, R, kind, own):
+def rare_score(P, u, wl, wr, R):
     """The same for the criteria that are not made of squares."""
-    if own is not None:
-        return score_held(own, u, wl, wr, R)
-    if kind is not None:
-        return score_logs(P, u, wl, wr, R, kind)
-    return 0.0  # never: one of them is given
-
-
-@njit(**INNER, fastmath=FAST)
-def score_logs(P, u, wl, wr, R, kind):
-    """The gain where it is made of logarithms."""
-    W, M, acc = R[WEIGHT], R.size - SUMS, 0.0
+    W, M, acc, kind = R[WEIGHT], R.size - SUMS, 0.0, P.kind
     if kind in (XLOGX, RATIO):
         for k in range(M):
             acc += xlogx(u[k]) + xlogx(R[SUMS + k] - u[k])
@@ -179,6 +161,8 @@ def score_logs(P, u, wl, wr, R, kind):
         if kind == RATIO:  # eq. (7); the most it can be is -BASE, all that is unknown
             return -R[BASE] * gain / max(xlogx(W) - xlogx(wl) - xlogx(wr), SLIVER * W)
         return gain
+    if kind >= ERRORS:
+        return score_held(kind, u, wl, wr, R)
     for k in range(M):
         r = R[SUMS + k] - u[k]
         if min(u[k], r) <= SLIVER * R[SUMS + k]:
@@ -187,7 +171,7 @@ def score_logs(P, u, wl, wr, R, kind):
     return acc - R[BASE]
 
 
-@njit(**INNER)
+@njit(**INNER, forceinline=True)
 def add(P, y, w, r, u, k0):
     """Add row r to the sums u[k0:]; returns its weight."""
     wr = w[r] if w.size else 1.0
@@ -238,25 +222,28 @@ def real_impurity(kind, y, w, rows, start, stop, R, rare):
             differ |= v != head
             acc += wr * (v - mean) * (v - mean)
     if rare is not None:
-        return rare_impurity(y, w, rows, start, stop, R, differ, rare[0], rare[1])
+        return rare_impurity(kind, y, w, rows, start, stop, R, differ)
     return acc / (W * y.shape[1]) if differ else 0.0
 
 
 @njit(**INNER)
-def rare_impurity(y, w, rows, start, stop, R, differ, kind, own):
+def rare_impurity(kind, y, w, rows, start, stop, R, differ):
     """The same for the criteria that are not made of squares."""
-    acc, W, m = 0.0, R[WEIGHT], y.shape[1]
-    if own is not None and differ:
-        v, most = held(own, R[SUMS:], W) / W, m // 2
-        return max(most - v, 0.0) / most if own == DIRECTION else max(-v, 0.0)
-    if kind is not None:
-        for o in range(m):
-            if kind == POISSON and R[SUMS + o] <= 0.0:
-                return np.inf
-        for o in range(m if differ else 0):
-            mean = R[SUMS + o] / W
-            for i in range(start, stop):
-                v, wr = y[rows[i], o], (w[rows[i]] if w.size else 1.0)
-                if v > 0.0:
-                    acc += wr * v * math.log(v / mean)
-    return acc / (W * m)
+    acc, W = 0.0, R[WEIGHT]
+    for o in range(y.shape[1]):
+        if kind == POISSON and R[SUMS + o] <= 0.0:
+            return np.inf
+    if not differ:
+        return 0.0
+    if kind == DIRECTION:
+        m = y.shape[1] // 2
+        return max(m - held(kind, R[SUMS:], W) / W, 0.0) / m
+    if kind in (GAUSS, JOINT):
+        return max(-held(kind, R[SUMS:], W) / W, 0.0)
+    for o in range(y.shape[1]):
+        mean = R[SUMS + o] / W
+        for i in range(start, stop):
+            v, wr = y[rows[i], o], (w[rows[i]] if w.size else 1.0)
+            if v > 0.0:
+                acc += wr * v * math.log(v / mean)
+    return acc / (W * y.shape[1])

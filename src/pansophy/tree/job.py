@@ -55,7 +55,7 @@ class Room(NamedTuple):
     room: np.ndarray
     H: np.ndarray
     medians: np.ndarray | None  # for absolute error only
-    rare: tuple | None  # of a criterion that is not made of squares, see `_score.py`
+    rare: int | None  # the kind of a criterion that is not made of squares
 
 
 class Job:

@@ -121,10 +121,8 @@ def plan_of(criterion, limits, n, d, n_bytes) -> Plan:
 
 
 def rare_of(kind):
-    """The kind as `_score.py` wants it: None, or a pair of which one is None."""
-    if kind in (lay.SQUARE, lay.NEWTON, lay.ABSOLUTE):
-        return None
-    return (kind, None) if kind in (lay.XLOGX, lay.RATIO, lay.POISSON) else (None, kind)
+    """The kind of a criterion that is not made of squares or medians, else None."""
+    return None if kind in (lay.SQUARE, lay.NEWTON, lay.ABSOLUTE) else kind
 
 
 def targets(y, w, criterion, rows=None):
