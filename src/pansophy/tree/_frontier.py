@@ -3,7 +3,34 @@
 import numpy as np
 from numba import njit
 
-from ._layout import FRONT, GAIN, INNER, LOOP
+from ._layout import (
+    B_CODE,
+    B_GAIN,
+    B_MISSING_LEFT,
+    B_N_LEFT,
+    B_SUM,
+    B_THRESHOLD,
+    B_WEIGHT,
+    CODE,
+    FEATURE,
+    FIRST,
+    FORM,
+    FREE,
+    FRONT,
+    GAIN,
+    HIST,
+    INNER,
+    LEFT_SUM,
+    LEFT_WEIGHT,
+    LOOP,
+    MISSING_LEFT,
+    N_LEFT,
+    OPEN,
+    SET,
+    START,
+    STOP,
+    THRESHOLD,
+)
 
 
 @njit(**INNER)
@@ -40,6 +67,33 @@ def pop(best_first, R, C, F):
             return top
         F[i], F[j] = F[j], F[i]
         i = j
+
+
+@njit(**INNER)
+def settle(P, meta, N, R, S, C, queue, best, sets):
+    """Write the splits found into the pending nodes and put these on the frontier."""
+    for c in range(1, -1, -1):  # the left child is taken from the stack first
+        node = C[FIRST + c]
+        if node < 0:
+            continue
+        f = N[node, FEATURE]
+        if f < 0 or best[c, f, B_GAIN] < P.min_gain:
+            N[node, OPEN], N[node, FEATURE] = 0, -1
+        else:
+            record = best[c, f]
+            R[node, THRESHOLD], R[node, GAIN] = record[B_THRESHOLD], record[B_GAIN]
+            N[node, N_LEFT], N[node, CODE] = int(record[B_N_LEFT]), int(record[B_CODE])
+            N[node, MISSING_LEFT] = int(record[B_MISSING_LEFT])
+            R[node, LEFT_SUM], R[node, LEFT_WEIGHT] = record[B_SUM], record[B_WEIGHT]
+            if sets is not None:
+                for k in range(SET):
+                    S[node, k] = sets[c, f, k] if meta[f, FORM] else np.uint64(0)
+            push(P.best_first, R, C, queue[0], node)
+        kept = N[node, OPEN] and N[node, STOP] - N[node, START] >= P.keep
+        if N[node, HIST] >= 0 and not kept:
+            queue[2, C[FREE]] = N[node, HIST]
+            C[FREE] += 1
+            N[node, HIST] = -1
 
 
 @njit(**LOOP)

@@ -23,27 +23,19 @@ import numpy as np
 from numba import njit
 
 from ._absolute import middle
-from ._frontier import pop, push
-from ._hist import less
+from ._frontier import pop, settle
+from ._hist import less, search_tile
 from ._layout import (
-    B_CODE,
     B_FOUND,
     B_GAIN,
-    B_MISSING_LEFT,
-    B_N_LEFT,
-    B_SUM,
-    B_THRESHOLD,
-    B_WEIGHT,
     BASE,
     BINS,
-    CODE,
     DEPTH,
     FEATURE,
     FIRST,
     FORM,
     FREE,
     FRONT,
-    GAIN,
     GROUPS,
     HIGH,
     HIST,
@@ -57,7 +49,6 @@ from ._layout import (
     LEFT_WEIGHT,
     LOOP,
     LOW,
-    MISSING_LEFT,
     N_LEFT,
     NEWTON,
     NODES,
@@ -65,13 +56,11 @@ from ._layout import (
     PARENT,
     RIGHT,
     SECOND,
-    SET,
     SIGN,
     SLOT,
     START,
     STOP,
     SUMS,
-    THRESHOLD,
     TOL,
     TRIED,
     WEIGHT,
@@ -80,9 +69,17 @@ from ._part import mark, part
 from ._scan import draw_one, fill, mix, sort_few, try_bins, try_list
 from ._score import SAME, add, base, class_impurity, real_impurity
 from ._sets import try_set
-from ._share import share_parting, share_search
+from ._share import (
+    TILE,
+    WHAT,
+    move_rows,
+    next_piece,
+    plan_search,
+    share_parting,
+)
 
 DONE, FULL, WIDE = 0, 1, 2
+LEAD, BACK, HAND = 0, 1, 2  # who calls: anew, or when a WIDE search is done; to help
 
 
 @njit(**INNER)
@@ -114,14 +111,14 @@ def open_node(P, lists, t0, y, w, node, N, R, spare, medians, rare):
                 r[SUMS] = acc
             else:
                 for i in range(start, stop):
-                    W += add(P, y, w, rows[i], r, SUMS)
+                    W += add(P, y, w, rows[i], r, np.intp(SUMS))
             r[WEIGHT] = W
-        if P.kind == NEWTON:
-            r[IMPURITY] = 0.0
-        elif P.is_class:
-            r[IMPURITY] = class_impurity(P.kind, P.one, P.m, r, rare)
-        else:
-            r[IMPURITY] = real_impurity(P.kind, y, w, rows, start, stop, r, rare)
+        r[IMPURITY] = 0.0  # that of Newton's steps, where y may be None
+        if y is not None and P.kind != NEWTON:
+            if P.is_class:
+                r[IMPURITY] = class_impurity(P.kind, P.one, P.m, r, rare)
+            else:
+                r[IMPURITY] = real_impurity(P.kind, y, w, rows, start, stop, r, rare)
         r[BASE] = base(P, r, rare)
     r[TOL] = SAME * (P.unit * (W + P.l2) if P.kind == NEWTON else W * r[IMPURITY])
     N[node, LEFT] = N[node, RIGHT] = N[node, FEATURE] = N[node, HIST] = -1
@@ -137,8 +134,6 @@ def split(P, T, F, N, R, S, C, spare, p, medians, rare):
     """Part the rows of node p and open its two children."""
     lists, start, stop, f = T.lists, N[p, START], N[p, STOP], N[p, FEATURE]
     a, cut = C[NODES], start + N[p, N_LEFT]
-    if F is not None:
-        share_parting(F, T, N, S, p)
     if spare is not None:
         mark(T.x, T.codes, lists[0], T.side, T.meta[f, SLOT], p, N, R, S)
         for t in range(1 if medians is None else P.m + 1):
@@ -151,7 +146,7 @@ def split(P, T, F, N, R, S, C, spare, p, medians, rare):
         node = a + c
         N[node, START], N[node, STOP] = (start, cut) if c == 0 else (cut, stop)
         N[node, DEPTH] = N[p, DEPTH] + 1
-        N[node, KEY] = np.int64(mix(N[p, KEY] + c))
+        N[node, KEY] = np.int64(mix(np.uint64(N[p, KEY] + c)))
         R[node, LOW], R[node, HIGH] = R[p, LOW], R[p, HIGH]
         for k in range(T.member.shape[1]):
             S[node, GROUPS + k] = S[p, GROUPS + k] & T.member[f, k]
@@ -205,7 +200,8 @@ def prepare(P, N, S, member, C, free, draw):
             continue
         rows += N[node, STOP] - N[node, START]
         if P.max_features < P.d or member.shape[1]:
-            key, perm, use, m = np.uint64(N[node, KEY]), draw[c, 0], draw[c, 1], 0
+            key, perm, use = np.uint64(N[node, KEY]), draw[c, 0], draw[c, 1]
+            m = np.intp(0)
             for f in range(P.d):
                 perm[f], use[f] = -1, 0
                 if allowed(S, member, node, f):
@@ -258,8 +254,8 @@ def search(P, T, N, R, C, pool, draw, best, sets, f0, f1, carry, spare, room, H0
                         sort_few(x, T.lists[0], start, stop, few)
                         rows, u, v = few, 0, stop - start
                     try_list(P, T.meta[f], x, T.lists, T.t0, start, rows, u, v, T.y,
-                             T.z, T.bits, T.w, R[node], N[node, KEY] ^ f, spare, room,
-                             best[c, f], top1 if c else top0, medians,
+                             T.z, T.bits, T.sums, T.w, R[node], N[node, KEY] ^ f,
+                             spare, room, best[c, f], top1 if c else top0, medians,
                              rare)  # fmt: skip
             elif pool is not None and (wanted or handed):
                 j, own = -slot - 1, N[node, HIST] >= 0 and fresh
@@ -323,40 +319,17 @@ def choose(P, N, R, C, draw, best):
     return again
 
 
-@njit(**INNER)
-def settle(P, meta, N, R, S, C, queue, best, sets):
-    """Write the splits found into the pending nodes and put these on the frontier."""
-    for c in range(1, -1, -1):  # the left child is taken from the stack first
-        node = C[FIRST + c]
-        if node < 0:
-            continue
-        f = N[node, FEATURE]
-        if f < 0 or best[c, f, B_GAIN] < P.min_gain:
-            N[node, OPEN], N[node, FEATURE] = 0, -1
-        else:
-            record = best[c, f]
-            R[node, THRESHOLD], R[node, GAIN] = record[B_THRESHOLD], record[B_GAIN]
-            N[node, N_LEFT], N[node, CODE] = int(record[B_N_LEFT]), int(record[B_CODE])
-            N[node, MISSING_LEFT] = int(record[B_MISSING_LEFT])
-            R[node, LEFT_SUM], R[node, LEFT_WEIGHT] = record[B_SUM], record[B_WEIGHT]
-            if sets is not None:
-                for k in range(SET):
-                    S[node, k] = sets[c, f, k] if meta[f, FORM] else np.uint64(0)
-            push(P.best_first, R, C, queue[0], node)
-        kept = N[node, OPEN] and N[node, STOP] - N[node, START] >= P.keep
-        if N[node, HIST] >= 0 and not kept:
-            queue[2, C[FREE]] = N[node, HIST]
-            C[FREE] += 1
-            N[node, HIST] = -1
-
-
 @njit(**LOOP)
 def grow(P, T, F, N, R, S, C, pool, queue, draw, best, sets, spare, room, H0, medians,
-         rare, back):  # fmt: skip
-    """Split nodes until none is left. `back` says that a WIDE search is done."""
+         rare, role):  # fmt: skip
+    """Split nodes until none is left, or help the thread that does.
+
+    One function for both, and large ones called in one place, are compiled once.
+    """
+    back, hand = role == BACK, role == HAND
     while True:
         rows = 0
-        if not back:
+        if role == LEAD:
             if C[NODES] == 0:
                 C[NODES] = C[LEAVES] = 1  # the root, whose slice the caller has set
                 C[PARENT], C[FIRST], C[SECOND] = -1, 0, -1
@@ -372,17 +345,31 @@ def grow(P, T, F, N, R, S, C, pool, queue, draw, best, sets, spare, room, H0, me
                     queue[1, C[LATER]] = p
                     C[LATER] += 1
                     continue
+                if F is not None:
+                    share_parting(F, T, N, S, p)
                 split(P, T, F, N, R, S, C, spare, p, medians, rare)
             rows = prepare(P, N, S, T.member, C, queue[2], draw)
             if F is None and rows and rows * P.d >= P.wide:
                 return WIDE
-        again = back or rows > 0
+        again = rows > 0 or role != LEAD
         while again:
             if spare is not None and not back:
-                search(P, T, N, R, C, pool, draw, best, sets, 0, P.d, True, spare, room,
-                       H0, medians, rare)  # fmt: skip
+                search(P, T, N, R, C, pool, draw, best, sets, np.intp(0), P.d,
+                       np.bool_(True), spare, room, H0, medians, rare)  # fmt: skip
             if F is not None:
-                share_search(P, F, T, N, R, C, pool, draw, best, sets, room, H0)
+                if not hand:
+                    plan_search(F, N, C, P.d, T.codes.shape[0])
+                k = next_piece(F.head, F.board, np.intp(-1), hand)
+                while k >= 0:
+                    if F.head[WHAT] == TILE:
+                        search_tile(P, F, T, N, R, C, pool, draw, best, sets, k, room,
+                                    H0)  # fmt: skip
+                    else:
+                        move_rows(F, T, N, C, P.d, k)
+                    k = next_piece(F.head, F.board, k, hand)
+            if hand:
+                return DONE
             back = False
             again = choose(P, N, R, C, draw, best)
+        role = LEAD
         settle(P, T.meta, N, R, S, C, queue, best, sets)

@@ -4,6 +4,8 @@ Numba spends most of its compile time on tuples of many arrays, so a node is a r
 two tables (whole numbers and reals) and a column's properties are a row of `meta`.
 """
 
+from ..core import _pause  # noqa: F401  while these loops are compiled
+
 # how loops are compiled; those that only other loops call are part of these, and need
 # neither a way in from Python nor a place of their own in the cache
 LOOP = {"cache": True, "nogil": True, "error_model": "numpy"}

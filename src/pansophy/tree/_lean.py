@@ -19,7 +19,6 @@ from ._layout import (
     LOOP,
     MISSING,
     NO_BYTE,
-    RECORD,
     SUMS,
     TOL,
     WEIGHT,
@@ -30,7 +29,6 @@ from ._places import (
     C_H,
     C_MISSING,
     C_Z,
-    CHOICE,
     FEW,
     MANY,
     Node,
@@ -91,20 +89,6 @@ def part_rows(codes, x, f, code, v, missing_left, rows, start, stop, spare):
     for k in range(j):
         rows[i + k] = spare[k]
     return i
-
-
-@njit(**INNER, forceinline=True)
-def scratch():
-    """Small arrays for `search`."""
-    cells, room = np.zeros((256, 2), np.int64), np.zeros((4, 256))
-    keys, ranks = np.empty(FEW, np.uint16), np.empty(2 * FEW, np.uint16)
-    flat, seen, bins = (
-        cells.reshape(-1),
-        np.zeros(4, np.uint64),
-        np.empty(256, np.int64),
-    )
-    lines = room.view(np.int64)
-    return cells, flat, seen, keys, ranks, bins, room, lines, np.zeros(SUMS + 1)
 
 
 @njit(**INNER, forceinline=True)
@@ -178,19 +162,19 @@ def push(stack, at, start, stop, depth, key, u, v, parent):
 
 @njit(**LOOP)
 def grow_lean(P, F, rows, codes, x, edges, meta, y, w, first, stack, marks, spare, near,
-              goes, place, line, rare, M, A, Q, V):  # fmt: skip
+              goes, place, line, code, draws, choice, cut, best, R, tools, more, rare,
+              A, Q, V):  # fmt: skip
     """The nodes of a tree into A and Q; returns how many there are.
 
     `first` are the key and, where one sum is enough, the whole sums of the root. Of
     bytes and values one is None; F, whole numbers, is None where there are M sums,
     which go into V; near, goes and place, scratch of random and of best thresholds, are
-    None where they are not needed: so each way of searching is compiled alone.
+    None where they are not needed: so each way of searching is compiled alone. All
+    scratch is made by `lean.py`, as every kind of array made here costs compile time.
     """
-    d, m, waiting, tools, more = P.d, 0, 1, scratch(), lined.scratch(M)
-    code, R = line.view(np.int64), np.zeros(SUMS + M)
-    perm, moved, fs = np.arange(d), np.empty(d, np.int64), np.empty(d, np.int64)
-    choice, cut, best = np.empty(CHOICE, np.int64), np.empty(1), np.zeros(RECORD)
-    push(stack, 0, 0, rows.size, 0, first[0], first[1], first[2], -1)
+    d, m, waiting, perm, moved, fs = P.d, 0, 1, draws[0], draws[1], draws[2]
+    zero = np.intp(0)  # a number written in a call would be a type of its own
+    push(stack, zero, zero, rows.size, zero, first[0], first[1], first[2], zero - 1)
     while waiting:
         waiting -= 1
         start, stop = stack[waiting, S_START], stack[waiting, S_STOP]
@@ -216,13 +200,13 @@ def grow_lean(P, F, rows, codes, x, edges, meta, y, w, first, stack, marks, spar
             lined.open_lined(P, y, w, rows, start, n, line, code, R, rare)
             W, impurity, tol = R[WEIGHT], R[IMPURITY], R[TOL]
             Q[Q_WEIGHT, node] = W
-            for k in range(M):
+            for k in range(V.shape[1]):
                 V[node, k] = R[SUMS + k]
         Q[Q_IMPURITY, node] = impurity
         ready = n >= P.min_split and n >= 2 * P.min_leaf and 2 * P.min_weight <= W
         if not ready or depth >= P.max_depth or not impurity > 0.0:
             continue
-        choice[C_FEATURE], top, tried, full = -1, -2.0 * tol, 0, W * impurity - tol
+        choice[C_FEATURE], top, tried, full = -1, -2.0 * tol, zero, W * impurity - tol
         if F is not None and P.one:
             gather(P, y, w, F, rows, start, stop, line, 0.0)
         while choice[C_FEATURE] < 0 and tried < d:

@@ -91,14 +91,12 @@ def layout(feature, threshold, missing, pick, start, table, real, depth, size, c
 def gather(X, a, b, x):
     """Rows a .. b of X side by side in groups of LANES; whether a value is missing."""
     d, odd = X.shape[1], False
-    for g in range(0, b - a, LANES):
-        base = g * d
-        for k in range(LANES):
-            i = min(a + g + k, b - 1)
-            for f in range(d):
-                v = np.float32(X[i, f])
-                odd |= v != v
-                x[base + f * LANES + k] = v
+    for j in range(LANES * ((b - a + LANES - 1) // LANES)):  # one loop: a short one
+        i, at = min(a + j, b - 1), (j // LANES * d) * LANES + j % LANES  # is unrolled
+        for f in range(d):
+            v = np.float32(X[i, f])
+            odd |= v != v
+            x[at + f * LANES] = v
     return odd
 
 
@@ -137,7 +135,7 @@ def down(W, V, x, depth, to):
 @njit(**INNER)
 def down_any(W, V, sets, x, to):
     """The same where values may be missing or splits go by sets, one row at a time."""
-    for k in range(LANES):
+    for k in range(to.size):
         n = 0
         while True:
             child = np.int64(W[n + 2])
@@ -164,10 +162,10 @@ def walk(X, i0, i1, block, W, V, sets, start, depth, t0, t1, column, value, out,
 
     Adds the leaves' values to `out` (n, K): all of them, or, where `column` is given,
     the only one into the tree's own column. Where `leaf` (n, trees) is given, the
-    leaves' numbers are written there instead. x and `to` are scratch: a block of rows,
-    whose number LANES divides, and where LANES rows are.
+    leaves' numbers are written there; of the two the other is None. x and `to` are
+    scratch: a block of rows, whose number LANES divides, and where LANES rows are.
     """
-    d, K = X.shape[1], out.shape[1]
+    d, K = X.shape[1], value.shape[1]
     for a in range(i0, i1, block):
         b = min(a + block, i1)
         odd = gather(X, a, b, x) or sets.shape[0] > 0
@@ -181,16 +179,14 @@ def walk(X, i0, i1, block, W, V, sets, start, depth, t0, t1, column, value, out,
                 else:
                     down(w, v, rows, depth[t], to)
                 m = min(LANES, b - g)
-                if leaf.shape[0]:
+                if leaf is not None:
                     for k in range(m):
                         leaf[g + k, t - t0] = to[k]
-                elif column.size:
+                if out is not None and K == 1:
+                    c = column[t] if column.size else 0
                     for k in range(m):
-                        out[g + k, column[t]] += value[to[k], 0]
-                elif K == 1:
-                    for k in range(m):
-                        out[g + k, 0] += value[to[k], 0]
-                else:
+                        out[g + k, c] += value[to[k], 0]
+                elif out is not None:
                     for k in range(m):
                         for j in range(K):
                             out[g + k, j] += value[to[k], j]

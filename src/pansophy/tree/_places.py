@@ -102,7 +102,7 @@ def try_two(G, edges, codes, f, rows, start, line, top, choice, cut):
     u, h = line[0, i], line[1, i]
     gain = gain_at(G, u, h)
     if gain > top + G.tol:
-        take(choice, f, min(a, b), UNASKED, u, h)
+        take(choice, f, min(a, b), np.intp(UNASKED), u, h)
         cut[0] = threshold(edges, f, min(a, b), max(a, b))
         return gain
     return top
@@ -324,7 +324,7 @@ def try_value(G, x, f, missing, rows, start, line, key, near, top, choice, cut):
     gain = gain_at(G, u, h)
     if not gain > top + G.tol:
         return top
-    take(choice, f, 0, side if m else UNASKED, u, h)
+    take(choice, f, np.intp(0), side if m else UNASKED, u, h)
     cut[0] = v
     return gain
 

@@ -23,7 +23,6 @@ from ._layout import (
     MISSING,
     NO_BYTE,
     SIGN,
-    SQUARE,
     SUMS,
     TIES,
     TOL,
@@ -129,7 +128,7 @@ def walk(P, rows, start, stop, first, last, x, ties, y, w, R, sign, u, wl, bar,
     at, top = -1, 0.0
     for i in range(start, last + 1):
         r = rows[i]
-        wl += add(P, y, w, r, u, 0)
+        wl += add(P, y, w, r, u, np.intp(0))
         if i < first or (ties and i + 1 < stop and x[r] == x[rows[i + 1]]):
             continue
         if P.bounded and not fits(P, sign, R, u, wl):
@@ -166,12 +165,14 @@ def sort_few(x, rows, start, stop, few):
 
 
 @njit(**INNER, forceinline=True)
-def try_list(P, meta, x, lists, t0, head, rows, start, stop, y, z, bits, w, R, key,
-             line, room, best, top, medians, rare):  # fmt: skip
+def try_list(P, meta, x, lists, t0, head, rows, start, stop, y, z, bits, sums, w, R,
+             key, line, room, best, top, medians, rare):  # fmt: skip
     """The best split along a feature whose rows are listed in order, into `best`.
 
     Only one that gains more than `top` by the tolerance counts.
     The rows that miss the value are tried on the right (also alone), then on the left.
+    One of z, bits, `sums` (the targets) and `medians` says how rows are walked along;
+    the others are None.
     """
     n, end, tol = stop - start, stop, R[TOL]
     best[B_GAIN], best[B_FOUND] = top, 0.0
@@ -199,31 +200,28 @@ def try_list(P, meta, x, lists, t0, head, rows, start, stop, y, z, bits, w, R, k
             first, last = max(first, pick), min(last, pick)
         if first > last:
             continue
-        bar, wl = best[B_GAIN] + tol, 0.0
+        bar, wl, at, gain = best[B_GAIN] + tol, 0.0, -1, 0.0
+        c = P.scale * R[WEIGHT]  # of scores along z and bits
+        for k in range(M):
+            u[k] = 0.0
+        for i in range(end, stop if side else end):
+            wl += add(P, y, w, rows[i], u, np.intp(0))
         if medians is not None:
             at, gain = walk_absolute(P, lists, t0, head, rows, start, end, stop, first,
                                      last, x, ties, y, w, R, sign, side, line,
                                      medians, bar)  # fmt: skip
-        else:
-            for k in range(M):
-                u[k] = 0.0
-            if side:
-                for i in range(end, stop):
-                    wl += add(P, y, w, rows[i], u, 0)
-            if P.kind == SQUARE and M == 1 and not P.bounded:
-                c = P.scale * R[WEIGHT]
-                if bits.size:
-                    at, gain = walk_sums(rows, start, end, first, last, x, ties, bits,
-                                         w, R, np.int64(u[0]), wl, bar / c, tol / c,
-                                         room)  # fmt: skip
-                else:
-                    at, gain = walk_sums(rows, start, end, first, last, x, ties, z,
-                                         w, R, u[0], wl, bar / c, tol / c,
-                                         room)  # fmt: skip
-                gain *= c
-            else:
-                at, gain = walk(P, rows, start, end, first, last, x, ties, y, w, R,
-                                sign, u, wl, bar, rare)  # fmt: skip
+        if bits is not None:
+            at, gain = walk_sums(rows, start, end, first, last, x, ties, bits, w, R,
+                                 np.int64(u[0]), wl, bar / c, tol / c,
+                                 room)  # fmt: skip
+            gain *= c
+        if z is not None:
+            at, gain = walk_sums(rows, start, end, first, last, x, ties, z, w, R, u[0],
+                                 wl, bar / c, tol / c, room)  # fmt: skip
+            gain *= c
+        if sums is not None:
+            at, gain = walk(P, rows, start, end, first, last, x, ties, sums, w, R,
+                            sign, u, wl, bar, rare)  # fmt: skip
         if at < 0:
             continue
         left = at - start + 1 + n0
@@ -253,7 +251,7 @@ def fill(P, H, codes, column, rows, start, stop, y, w):
         for i in range(start, stop):
             h = H[codes[t, rows[i], j]]
             h[0] += 1.0
-            h[1] += add(P, y, w, rows[i], h, 2)
+            h[1] += add(P, y, w, rows[i], h, np.intp(2))
 
 
 @njit(**INNER)

@@ -171,7 +171,7 @@ def rare_score(P, u, wl, wr, R):
     return acc - R[BASE]
 
 
-@njit(**INNER)
+@njit(**INNER, forceinline=True)
 def add(P, y, w, r, u, k0):
     """Add row r to the sums u[k0:]; returns its weight."""
     wr = w[r] if w.size else 1.0
@@ -214,7 +214,7 @@ def real_impurity(kind, y, w, rows, start, stop, R, rare):
 
     A node of equal targets has an impurity of exactly zero.
     """
-    acc, differ, W = 0.0, False, R[WEIGHT]
+    acc, differ, W = 0.0, np.bool_(False), R[WEIGHT]
     for o in range(y.shape[1]):
         mean, head = R[SUMS + o] / W, y[rows[start], o]
         for i in range(start, stop):

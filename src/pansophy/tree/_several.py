@@ -62,16 +62,6 @@ SOME = 8  # classes up to which each is counted by itself
 
 
 @njit(**INNER, forceinline=True)
-def scratch(M):
-    """Small arrays for M sums."""
-    keys, ranks = np.empty(FEW, np.uint16), np.empty(FEW, np.uint16)
-    seen, counts = np.zeros(4, np.uint64), np.zeros(256, np.int64)
-    bins, ends = np.empty(256, np.int64), np.empty(256, np.int64)
-    own = keys, ranks, seen, counts, bins, ends, np.empty((4, 256))
-    return own, np.empty((256, 2 + M)), np.empty(M)
-
-
-@njit(**INNER, forceinline=True)
 def line_up(P, y, w, rows, start, n, line, code):
     """Targets of a node's rows side by side, weighted, or classes; then the weights."""
     m, by_class = y.shape[1], P.is_class and not P.one
@@ -200,7 +190,7 @@ def try_drawn(P, missing, edges, x, codes, f, rows, start, n, line, code, R, key
     left, wl = sum_left(P, m, line, code, goes, n, u, R.size - SUMS)
     if left < least or n - left < least:
         return
-    if P.bounded and not fits(P, 0, R, u, wl):
+    if P.bounded and not fits(P, np.intp(0), R, u, wl):
         return
     gain = P.scale * score(P, u, wl, R, rare)
     if gain > top + R[TOL]:
@@ -313,7 +303,7 @@ def walk_any(P, m, line, code, place, begin, n, K, ends, R, u, tally, rare):
         at, left = (0, 0) if k < 0 else (stop, stop + n0)
         if k >= 0:
             ok = left >= P.min_leaf and n - left >= P.min_leaf
-            ok = ok and (not P.bounded or fits(P, 0, R, u, wl))
+            ok = ok and (not P.bounded or fits(P, np.intp(0), R, u, wl))
             tally[3, k] = P.scale * score(P, u, wl, R, rare) if ok else -1.0
             most = max(most, tally[3, k])
         stop = ends[k + 1]

@@ -11,13 +11,12 @@ from numba import njit
 
 from ..core._crew import done, publish, settle, take, wait
 from ..core._memory import touch
-from ._hist import count_tile, gather, search_tile
+from ._hist import count_tile, gather
 from ._layout import (
     FEATURE,
     FIRST,
     HIST,
     INNER,
-    LOOP,
     N_LEFT,
     OPEN,
     PARENT,
@@ -28,6 +27,8 @@ from ._layout import (
 from ._part import goes_left
 
 PART, MOVE, GATHER, COUNT, TILE = 0, 1, 2, 3, 4
+# the head: what is done; a node, or rows from .. to, and parts of them; pieces of each
+WHAT, PIECES, ALONE, HEAD = 0, 2, 7, 8
 BLOCK = 1 << 13  # rows of a piece
 LEAST = 1 << 14  # values in a node from which its work is shared
 AHEAD = 32  # rows looked ahead
@@ -98,7 +99,7 @@ def share_parting(F, T, N, S, p):
     if m > 1 and F.hands:
         F.head[1] = p
         for what in range(PART, MOVE + 1):
-            F.head[0] = what
+            F.head[WHAT] = what
             publish(F.board, m)
             k = take(F.board)
             while k >= 0:
@@ -120,12 +121,12 @@ def share_parting(F, T, N, S, p):
 
 
 @njit(**INNER)
-def count_part(P, F, T, C, k):
+def count_part(F, T, C, d, k):
     """Piece k of the histograms of rows head[1] .. head[2]: a tile, a part of them."""
     m, n, width = F.head[3], F.head[2] - F.head[1], T.codes.shape[2]
     t, i = k // m, k % m
     start, stop = F.head[1] + n * i // m, F.head[1] + n * (i + 1) // m
-    lanes = min(width, P.d - t * width)
+    lanes = min(width, d - t * width)
     count_tile(F.parts[t, i], T.codes[t], lanes, T.lists[0], start, stop,
                C[PARENT] < 0, F.z, F.h, F.line)  # fmt: skip
 
@@ -158,53 +159,47 @@ def following(board, k, m, alone):
 
 
 @njit(**INNER)
-def share_search(P, F, T, N, R, C, pool, draw, best, sets, room, H0):
-    """Histograms of the pending nodes, and their best splits by feature."""
+def plan_search(F, N, C, d, tiles):
+    """Write down the pieces that the search of the pending nodes is made of."""
     start, stop = to_gather(N, C)
-    tiles, m = T.codes.shape[0], blocks(stop - start)
-    alone = (stop - start + 256) * P.d < LEAST or not F.hands
-    F.head[0], F.head[1], F.head[2], F.head[3] = GATHER, start, stop, 0
-    k = -1
-    while C[PARENT] >= 0 or F.z.size > F.line.shape[1]:  # else they are in order
-        k = following(F.board, k, m, alone or m == 1)
-        if k < 0:
-            break
-        i = start + k * BLOCK
-        gather(T.lists[0], i, min(i + BLOCK, stop), F.z, F.h, F.line)
+    alone = (stop - start + 256) * d < LEAST or not F.hands
+    ready = C[PARENT] < 0 and F.z.size <= F.line.shape[1]  # rows are in order
     one = C[SECOND] < 0 or N[C[PARENT], HIST] >= 0  # one node is counted
-    parts = min(F.parts.shape[1], (stop - start) // BLOCK)
-    if one and parts > 1 and not alone:
-        F.head[0], F.head[3], k = COUNT, parts, -1
-        while True:
-            k = following(F.board, k, tiles * parts, alone)
-            if k < 0:
-                break
-            count_part(P, F, T, C, k)
-    F.head[0], k = TILE, -1
-    while True:
-        k = following(F.board, k, tiles, alone)
-        if k < 0:
-            break
-        search_tile(P, F, T, N, R, C, pool, draw, best, sets, k, room, H0)
+    parts = min(F.parts.shape[1], (stop - start) // BLOCK) if one and not alone else 0
+    parts, head = parts if parts > 1 else 0, F.head
+    head[1], head[2], head[3], head[ALONE] = start, stop, parts, alone
+    head[WHAT], head[PIECES + GATHER] = GATHER, 0 if ready else blocks(stop - start)
+    head[PIECES + COUNT], head[PIECES + TILE] = tiles * parts, tiles
 
 
-@njit(**LOOP)
-def help_out(P, F, T, N, R, C, pool, draw, best, sets, room, H0):
-    """What another thread does until the tree is grown."""
+@njit(**INNER)
+def next_piece(head, board, k, hand):
+    """The piece to work on when k (-1 at first) is finished, or -1 when all are.
+
+    What it is a piece of is in head[WHAT].
+    """
+    if hand:
+        if k >= 0:
+            done(board)
+        return wait(board)
     while True:
-        k = wait(F.board)
-        if k < 0:
-            return
-        what = F.head[0]
-        if what == PART:
-            part_block(F, T, N, F.head[1], k)
-        elif what == MOVE:
-            move_block(F, T, N, F.head[1], k)
-        elif what == GATHER:
-            i = F.head[1] + k * BLOCK
-            gather(T.lists[0], i, min(i + BLOCK, F.head[2]), F.z, F.h, F.line)
-        elif what == COUNT:
-            count_part(P, F, T, C, k)
-        else:
-            search_tile(P, F, T, N, R, C, pool, draw, best, sets, k, room, H0)
-        done(F.board)
+        m = head[PIECES + head[WHAT]]
+        k = following(board, k, m, head[ALONE] or m < 2)
+        if k >= 0 or head[WHAT] == TILE:
+            return k
+        head[WHAT] += 1
+
+
+@njit(**INNER)
+def move_rows(F, T, N, C, d, k):
+    """Piece k of what is done to rows before the search."""
+    what = F.head[WHAT]
+    if what == PART:
+        part_block(F, T, N, F.head[1], k)
+    elif what == MOVE:
+        move_block(F, T, N, F.head[1], k)
+    elif what == GATHER:
+        i = F.head[1] + k * BLOCK
+        gather(T.lists[0], i, min(i + BLOCK, F.head[2]), F.z, F.h, F.line)
+    else:
+        count_part(F, T, C, d, k)

@@ -32,8 +32,8 @@ the processor time of a fully grown forest, 1.5 times that of a random tree.
 
 Time O(n d) for sorting and for each level of the tree; memory 8 bytes per value of a
 listed column (4 if it is not sorted), 1 byte per value otherwise, and O(n) per tree.
-The first call on a machine compiles for 14 s (a tree, a forest), 16 s (criteria not
-made of squares) or 18 s (boosting, prediction included), once.
+The first call on a machine compiles for 10 s (a tree, a forest), 12 s (criteria not
+made of squares) or 13 to 15 s (boosting), prediction included, once.
 
 Shapes    X (n, d)   y (n, m)   w (n,)
 Refs      [Breiman1984] CART; [Mehta1996] lists sorted once; [Ke2017] histograms
@@ -120,7 +120,7 @@ class Grower:
         y, w, offset = targets(y, w, criterion, rows)
         n, d = len(y) if rows is None else len(rows), len(columns.meta)
         plan = plan_of(criterion, limits, n, d, len(columns.codes))
-        table = table_of(columns, y, w, criterion, limits, rows, self.member)
+        table = table_of(columns, y, w, criterion, limits, plan, rows, self.member)
         size, mass = sizes(table, criterion.kind)
         if max(size, mass) > LARGE:
             raise ValueError(
@@ -136,9 +136,11 @@ class Grower:
             nodes = lean.grow(plan, table, fixed, criterion.sums, seed)
             tree = lean.finish(nodes, criterion, offset, d)
             return Grown(tree, table.lists[0, :n], nodes.start, nodes.stop)
+        read = table
         if fixed is not None:  # the loops need not be compiled for what they never read
-            table = table._replace(x=None, z=None, bits=None, side=None)
-        nodes = Job(plan, table, fixed, n, criterion.sums, seed, self.keep).run()
+            read = table._replace(x=None, z=None, bits=None, sums=None, side=None)
+            read = read._replace(y=None) if plan.kind == lay.NEWTON else read
+        nodes = Job(plan, read, fixed, n, criterion.sums, seed, self.keep).run()
         if not plan.best_first:
             order = np.empty(len(nodes.N), np.int64)
             preorder(nodes.N[:, lay.LEFT], nodes.N[:, lay.RIGHT], order)

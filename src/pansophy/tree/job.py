@@ -8,6 +8,7 @@ from ..core import crew, threads
 from . import _grow as loops
 from . import _layout as lay
 from . import _share as share
+from .plan import rare_of
 
 POOL = 1 << 28  # bytes of histograms kept for subtraction
 
@@ -83,7 +84,7 @@ class Job:
             np.empty((3, max(lay.CHUNK, self.M))),
             np.empty((256, 2 + self.M)),
             np.empty((6, n + 1)) if absolute else None,
-            None if self.plan.kind in (lay.SQUARE, lay.NEWTON) else self.plan.kind,
+            rare_of(self.plan.kind),
         )
 
     def front(self, rows, heads) -> Front:
@@ -138,13 +139,13 @@ class Job:
 
     def work(self, plan, table, F, nodes, front, rooms) -> Nodes:
         """Call the loops until they are done; the nodes in use."""
-        back = False
+        role = loops.LEAD
         while True:
-            state = self.call(plan, table, F, nodes, front, rooms, back)
+            state = self.call(plan, table, F, nodes, front, rooms, role)
             if state == loops.DONE:
                 return Nodes(*(a[: front.C[lay.NODES]] for a in nodes))
-            back = state == loops.WIDE
-            if back:
+            role = loops.BACK if state == loops.WIDE else loops.LEAD
+            if state == loops.WIDE:
                 self.search(plan, nodes, front, rooms)
             else:
                 grown = blank(2 * len(nodes.N), self.M, self.words)
@@ -152,17 +153,17 @@ class Job:
                     new[: len(old)] = old
                 nodes = grown
 
-    def call(self, plan, table, F, nodes, front, rooms, back):
+    def call(self, plan, table, F, nodes, front, rooms, role):
         """One call of the loops, with other threads beside it where they can help."""
-        lead = lambda F: loops.grow(plan, table, F, *nodes, *front, *rooms[0], back)
+        call = lambda F, room, role: loops.grow(
+            plan, table, F, *nodes, *front, *room, role
+        )
         if F is None or len(rooms) == 1:
-            return lead(F)
-        some = (*nodes[:2], *front[:2], *front[3:])
-        hand = lambda F, room: share.help_out(plan, F, table, *some, room.room, room.H)
+            return call(F, rooms[0], role)
         on = lambda board: F._replace(board=board, hands=len(rooms) - 1)
         return crew.run(
-            lambda board: lead(on(board)),
-            lambda board, k: hand(on(board), rooms[k]),
+            lambda board: call(on(board), rooms[0], role),
+            lambda board, k: call(on(board), rooms[k], loops.HAND),
             len(rooms) - 1,
         )
 
@@ -209,7 +210,8 @@ class Job:
         if table.side is not None:  # its own: others may have rows next to these
             table = table._replace(side=np.empty(len(table.side), np.uint8))
         if F is not None:
-            F = F._replace(goes=np.empty(256, np.uint8), head=np.zeros(4, np.int64))
+            head = np.zeros(share.HEAD, np.int64)
+            F = F._replace(goes=np.empty(256, np.uint8), head=head)
         return self.work(plan, table, F, part, front, [self.room(most)])
 
 

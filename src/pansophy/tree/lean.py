@@ -7,6 +7,8 @@ import numpy as np
 from . import _layout as lay
 from . import _lean as loops
 from . import _several as several
+from ._places import CHOICE, FEW
+from .plan import rare_of
 from .structure import Tree, missing_sides
 
 
@@ -57,7 +59,7 @@ def grow(plan, table, fixed, M, seed) -> Lean:
     Q = np.empty((loops.REALS, 2 * n))
     stack = np.empty((n + 1, loops.ENTRY), np.int64)
     marks = np.zeros(-(-plan.d // 64), np.uint64)
-    codes = x = near = goes = place = rare = V = None
+    codes = x = near = goes = place = rare = V = tools = more = None
     if len(table.x):  # random thresholds between values, which need no order
         x, near = table.x, np.empty(n + 3, np.float32)
     else:
@@ -67,20 +69,41 @@ def grow(plan, table, fixed, M, seed) -> Lean:
         V, line = np.empty((2 * n, M)), np.empty((table.y.shape[1] + 1, n))
         goes = np.empty(n, np.bool_) if plan.random else None
         place = None if plan.random else np.empty(several.MANY, np.int64)
-        rare = None if plan.kind == lay.SQUARE else plan.kind
-        spare, first = np.empty(n, np.uint32), (seed, 0, 0)
+        rare = rare_of(plan.kind)
+        spare, first, more = np.empty(n, np.uint32), (seed, 0, 0), for_several(M)
     else:
-        line, spare = fixed.line, fixed.spare[0].view(np.uint32)
+        line, spare, tools = fixed.line, fixed.spare[0].view(np.uint32), for_one()
         first = seed, fixed.sum_z, fixed.sum_h
+    draws = np.tile(np.arange(plan.d), (3, 1))  # order of drawing, and scratch
+    choice, cut, best = np.empty(CHOICE, np.int64), np.empty(1), np.zeros(lay.RECORD)
     m = loops.grow_lean(
         plan, fixed, rows, codes, x, table.edges, table.meta, table.y, table.w, first,
-        stack, marks, spare, near, goes, place, line, rare, M, A, Q, V
+        stack, marks, spare, near, goes, place, line, line.view(np.int64), draws,
+        choice, cut, best, np.zeros(lay.SUMS + M), tools, more, rare, A, Q, V
     )  # fmt: skip
     if V is None:
         nodes = Lean(A[:, :m], Q[:, :m])
         loops.sum_leaves(rows, table.y, table.w, *nodes[:2])
         return nodes
     return Lean(A[:, :m], Q[:, :m], V[:m])
+
+
+def for_one():
+    """Small arrays for the search of `_places.py`, some of them seen in two ways."""
+    cells, room = np.zeros((256, 2), np.int64), np.zeros((4, 256))
+    keys, ranks = np.empty(FEW, np.uint16), np.empty(2 * FEW, np.uint16)
+    seen, bins = np.zeros(4, np.uint64), np.empty(256, np.int64)
+    lines, sums = room.view(np.int64), np.zeros(lay.SUMS + 1)
+    return cells, cells.ravel(), seen, keys, ranks, bins, room, lines, sums
+
+
+def for_several(M):
+    """Small arrays for the search of `_several.py` with M sums."""
+    keys, ranks = np.empty(FEW, np.uint16), np.empty(FEW, np.uint16)
+    seen, counts = np.zeros(4, np.uint64), np.zeros(256, np.int64)
+    bins, ends = np.empty(256, np.int64), np.empty(256, np.int64)
+    own = keys, ranks, seen, counts, bins, ends, np.empty((4, 256))
+    return own, np.empty((256, 2 + M)), np.empty(M)
 
 
 def finish(nodes: Lean, criterion, offset, d) -> Tree:

@@ -129,7 +129,7 @@ class Forest(Arrays):
         """(n, trees) numbers of the leaves, counted through all trees."""
         stop = len(self) if stop is None else stop
         out = np.empty((len(X), stop - start), np.int32)
-        self.walk(X, start, stop, None, np.empty((0, 1)), out)
+        self.walk(X, start, stop, None, None, out)
         return out
 
     def apply(self, X, start=0, stop=None):
@@ -145,7 +145,6 @@ class Forest(Arrays):
             return
         table, value = self.table, self.real_value
         column = np.empty(0, np.int64) if column is None else column
-        leaf = np.empty((0, 0), np.int32) if leaf is None else leaf
         width = 4 * max(1, self.n_features)
         near = 16 * self.node_count // len(self) <= SMALL
         block = max(64, min(8192, (NEAR if near else FAR) // width)) // 8 * 8

@@ -56,9 +56,10 @@ class Table(NamedTuple):
     codes: np.ndarray  # (tiles, n, width) uint8
     edges: np.ndarray
     meta: np.ndarray  # (d, META)
-    y: np.ndarray  # (n, m) targets, or class numbers through all outputs
-    z: np.ndarray | None  # (n,) weight times target, where one sum is enough
+    y: np.ndarray | None  # (n, m) targets, or class numbers through all outputs
+    z: np.ndarray | None  # (n,) weight times target, where a walk needs no more
     bits: np.ndarray | None  # (n,) the same as bytes, for two classes of weight 1
+    sums: np.ndarray | None  # y, where neither is enough and y has sums that are
     w: np.ndarray  # (n,) weights, or none
     lists: np.ndarray  # rows: as they come, by column, by target; ranks of targets
     side: np.ndarray | None  # (n,) 1: goes left
@@ -119,6 +120,11 @@ def plan_of(criterion, limits, n, d, n_bytes) -> Plan:
     )
 
 
+def rare_of(kind):
+    """The kind of a criterion that is not made of squares or medians, else None."""
+    return None if kind in (lay.SQUARE, lay.NEWTON, lay.ABSOLUTE) else kind
+
+
 def targets(y, w, criterion, rows=None):
     """Targets and weights as the loops want them, and what to add to a node's mean.
 
@@ -138,7 +144,7 @@ def targets(y, w, criterion, rows=None):
     return y - offset, w, offset
 
 
-def table_of(columns, y, w, criterion, limits, rows, member) -> Table:
+def table_of(columns, y, w, criterion, limits, plan, rows, member) -> Table:
     """The arrays that the loops read, and those they work on."""
     n, k, m = len(y), len(columns.order), criterion.m
     absolute = criterion.kind == lay.ABSOLUTE
@@ -152,17 +158,29 @@ def table_of(columns, y, w, criterion, limits, rows, member) -> Table:
         width = n if absolute else len(rows)  # a rank has a place for every row
         lists = chosen(orders, rows, n, 1 + k + (2 * m if absolute else 0), width)
     w = np.empty(0) if w is None else w
-    newton = criterion.kind == lay.NEWTON
-    z = y[:, 0] * w if len(w) and not newton else np.ascontiguousarray(y[:, 0])
-    bits = np.asarray(y[:, 0] if criterion.one and not len(w) else [], np.uint8)
+    z, bits, sums = walked(y, w, criterion, plan)
     meta = columns.meta.copy()
     if limits.signs is not None:
         meta[:, lay.SIGN] = limits.signs
     side = np.empty(n, np.uint8)
     return Table(
-        columns.x, columns.codes, columns.edges, meta, y, z, bits, w, lists, side,
-        member, k + 1
+        columns.x, columns.codes, columns.edges, meta, y, z, bits, sums, w, lists,
+        side, member, k + 1
     )  # fmt: skip
+
+
+def walked(y, w, criterion, plan):
+    """What a walk along a list adds up: z, bits or sums of `Table`; the others None.
+
+    So that only one of the walks is compiled.
+    """
+    if criterion.kind == lay.ABSOLUTE:
+        return None, None, None
+    if criterion.kind != lay.SQUARE or criterion.sums > 1 or plan.bounded:
+        return None, None, y
+    if criterion.one and not len(w):
+        return None, y[:, 0].astype(np.uint8), None
+    return y[:, 0] * w if len(w) else np.ascontiguousarray(y[:, 0]), None, None
 
 
 def chosen(orders, rows, n, height, width):
@@ -274,6 +292,6 @@ def fixed_of(table, plan, size, mass, keep) -> Fixed:
     cuts = np.empty(m // share.BLOCK + 1, np.int64)
     return Fixed(
         z, h, line, spare, keep["parts"], np.empty(256, np.uint8), cuts,
-        np.zeros(4, np.int64), np.zeros(SIZE, np.int64), 0, weighted, 1.0 / a, 1.0 / b,
-        sum_z, sum_h
+        np.zeros(share.HEAD, np.int64), np.zeros(SIZE, np.int64), 0, weighted,
+        1.0 / a, 1.0 / b, sum_z, sum_h
     )  # fmt: skip
