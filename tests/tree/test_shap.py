@@ -369,3 +369,29 @@ def test_isolation_forests_share_out_path_lengths(data):
     one = Additive([tree], [tree.value[:, :, 0]], [0], np.zeros(1), None, None)
     expected = oracle.path_dependent(tree, tree.value[:, 0, 0], far)
     np.testing.assert_allclose(explain(one, far)[0][..., 0], expected, atol=1e-12)
+
+
+def test_features_of_a_group_are_left_out_together():
+    """Shapley's values by their definition, over all sets of groups."""
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(300, 6)), np.array([0, 1, 1, 2, 2, 2])
+    y = X[:, 0] * X[:, 1] + np.maximum(X[:, 3], X[:, 4]) + (X[:, 2] > X[:, 5])
+    model = ensemble.RandomForestRegressor(n_estimators=5, max_depth=6, random_state=0)
+    model.fit(X, y)
+    x, Z = X[:3], X[100:120]
+    found = shap_values(model, x, background=Z, groups=groups)
+    assert found.values.shape == (3, 3) and found.feature_names == ["x0", "x1", "x2"]
+    for i in range(3):
+        f = lambda S, i=i: model.predict(np.where(np.isin(groups, S), x[i], Z)).mean()
+        for j, rest in ((0, (1, 2)), (1, (0, 2)), (2, (0, 1))):
+            a, b = rest
+            phi = (f([j]) - f([]) + f([0, 1, 2]) - f(rest)) / 3
+            phi += (f([j, a]) - f([a]) + f([j, b]) - f([b])) / 6
+            assert found.values[i, j] == pytest.approx(phi, abs=1e-10)
+    alone = shap_values(model, x, background=Z, groups=np.arange(6))
+    plain = shap_values(model, x, background=Z)
+    assert np.array_equal(alone.values, plain.values)
+    with pytest.raises(ValueError, match="groups take a background"):
+        shap_values(model, x, groups=groups)
+    with pytest.raises(ValueError, match="6 whole numbers of at least 0"):
+        shap_values(model, x, background=Z, groups=groups[:4])

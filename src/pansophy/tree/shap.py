@@ -40,7 +40,9 @@ With a background row z, z_k is 0 or 1 too: only leaves that x and z reach betwe
 count, with a features held by x alone and b by z alone, and (3) is
 (a-1)! b! / (a+b)! for the former, -a! (b-1)! / (a+b)! for the latter (7). What a row
 does at the splits above a leaf is a pattern of bits; rows with equal patterns are
-handled once, so the cost hardly depends on the number of background rows.
+handled once, so the cost hardly depends on the number of background rows. Features of
+one group (the columns that one category was encoded as) are known or unknown together:
+the k of (7) are then groups, and x keeps to a group if it does at all of its splits.
 
 Shapes    X (n, d)   phi (n, d) or (n, d, outputs)   phi_ij (n, d, d[, outputs])
 Refs      [Shapley1953]; [Owen1972] (3); [Lundberg2020] trees; [Yu2022] linear time
@@ -116,8 +118,9 @@ class Layout(NamedTuple):
 
 
 def shap_values(
-    model, X, *, background=None, check_additivity=True, interactions=False
-) -> Explanation:
+    model, X, *, background=None, groups=None, check_additivity=True,
+    interactions=False,
+) -> Explanation:  # fmt: skip
     """Exact SHAP values of a tree, a forest or a booster.
 
     They share out the probability of each class for classifying trees and forests, the
@@ -133,6 +136,9 @@ def shap_values(
     background : array or data frame of shape (m, d), default=None
         Rows that stand in for features left out. None lets the rows of training in
         each branch do so.
+    groups : array of shape (d,), default=None
+        Number of the group of each feature, from 0: values are those of groups, whose
+        features are left out together. Takes a background.
     check_additivity : bool, default=True
         Whether to make sure that the values add up to the model's own answer.
     interactions : bool, default=False
@@ -160,21 +166,33 @@ def shap_values(
     """
     if interactions and background is not None:
         raise ValueError("interactions=True is for background=None.")
+    if groups is not None and background is None:
+        raise ValueError("groups take a background.")
     parts = trees_of(model)
     rows = parts.rows(X)
     Z = None if background is None else parts.rows(background)
-    values, base, pairs = explain(parts, rows, Z, interactions)
+    groups = None if groups is None else checked(groups, rows.shape[1])
+    values, base, pairs = explain(parts, rows, Z, interactions, groups)
     if check_additivity:
         check(parts.answer(X), values.sum(axis=1) + base)
     if len(base) == 1:
         values, base = values[:, :, 0], base[0]
         pairs = None if pairs is None else pairs[..., 0]
     names = getattr(model, "feature_names_in_", None)
-    names = [f"x{j}" for j in range(rows.shape[1])] if names is None else list(names)
+    plain = names is None or groups is not None
+    names = [f"x{j}" for j in range(values.shape[1])] if plain else list(names)
     return Explanation(values, base, X, names, parts.names, pairs, parts.scale)
 
 
-def explain(parts: Additive, X, Z=None, interactions=False):
+def checked(groups, d) -> np.ndarray:
+    """Groups as whole numbers, or one clear sentence."""
+    found = np.asarray(groups)
+    if found.shape != (d,) or found.dtype.kind not in "iu" or found.min(initial=0) < 0:
+        raise ValueError(f"groups must be {d} whole numbers of at least 0.")
+    return found.astype(np.int64)
+
+
+def explain(parts: Additive, X, Z=None, interactions=False, groups=None):
     """Values (n, d, K), base values (K,) and interactions (n, d, d, K) or None."""
     from . import _shap as loops
 
@@ -184,7 +202,7 @@ def explain(parts: Additive, X, Z=None, interactions=False):
         v.shape[1] == K and np.ptp(v.sum(axis=1)) <= 1e-12 for v in values
     )
     lay = layout(
-        parts.trees, [v[:, spare:] for v in values], parts.first, parts.counted
+        parts.trees, [v[:, spare:] for v in values], parts.first, parts.counted, groups
     )
     t, w = quadrature(int(lay.trees[:, loops.POINTS].max(initial=1)))
     pairs = None
@@ -192,7 +210,8 @@ def explain(parts: Additive, X, Z=None, interactions=False):
         phi, base = path_dependent(X, lay, K - spare, t, w), expected(lay, K - spare)
         pairs = interaction_values(X, lay, phi, t, w) if interactions else None
     else:
-        phi, base = interventional(X, Z, lay, K - spare)
+        d = X.shape[1] if groups is None else int(groups.max(initial=-1)) + 1
+        phi, base = interventional(X, Z, lay, K - spare, d)
     if spare:
         phi = np.concatenate([-phi.sum(axis=2, keepdims=True), phi], axis=2)
         constant = sum(float(v[0].sum()) for v in values)
@@ -213,7 +232,7 @@ def check(answer, total):
         )
 
 
-def layout(trees, values, first, counted=False) -> Layout:
+def layout(trees, values, first, counted=False, groups=None) -> Layout:
     """Trees in preorder, with the shares of eq. (2) along their edges."""
     from . import _shap as loops
 
@@ -231,9 +250,10 @@ def layout(trees, values, first, counted=False) -> Layout:
         cover = tree.n_node_samples if counted else tree.weighted_n_node_samples
         order = np.empty(len(left), np.int64)
         N = nodes[own]
-        deepest, widest = loops.lay_out(
-            left, right, np.asarray(tree.feature, np.int64), order, N
-        )
+        feature = np.asarray(tree.feature, np.int64)
+        known = feature if groups is None else groups[feature]  # of a leaf: not read
+        deepest, widest = loops.lay_out(left, right, known, order, N)
+        N[order, loops.TEST] = np.where(left >= 0, feature, -1)
         cover = np.asarray(cover, float)
         loops.shares(left, right, cover, order, N, share[own], reach[own])
         threshold[own][order] = tree.threshold
@@ -304,7 +324,7 @@ def interaction_values(X, lay: Layout, phi, t, w):
     return pairs
 
 
-def interventional(X, Z, lay: Layout, K):
+def interventional(X, Z, lay: Layout, K, d):
     """Eq. (7), averaged over the rows of Z: (n, d, K), and the mean of f over Z."""
     from . import _shap_pairs as loops
 
@@ -317,7 +337,7 @@ def interventional(X, Z, lay: Layout, K):
     weight = lone_weights(most + 1)
     parts = (lay.nodes, lay.threshold, lay.sets, lay.values, lay.trees)
     run = lambda rows, out: loops.against(rows, Z, *parts, weight, out)
-    return in_blocks(X, (X.shape[1], K), run) / len(Z), means(Z, lay, K)
+    return in_blocks(X, (d, K), run) / len(Z), means(Z, lay, K)
 
 
 def means(Z, lay: Layout, K):

@@ -11,8 +11,8 @@ What f is, and how phi is found, depends on the model:
   linear   f = w.h(x) + c, the number itself, its logarithm or the log odds; h is the
            preparation, mu its mean over the background:
            phi_j = sum over prepared columns i of column j of w_i (h_i(x) - mu_i), exact
-  trees    f is the number, the probability, or the raw score of a booster; exact on
-           prepared columns (`tree.shap_values`) and summed over those of a column
+  trees    f is the number, the probability, or the raw score of a booster; exact, the
+           prepared columns of a column going together (`tree.shap_values`, groups)
   others   f is the number or the probabilities; each background row is walked to x
            along random orders of the columns and along their reverses, and
 
@@ -160,12 +160,13 @@ def same(said, raw) -> bool:
 
 def by_trees(model, inner, X, Z, owners, a, b):
     """Shares by `tree.shap_values`, against the background."""
-    found = shap_values(inner, X, background=Z)
-    values = np.asarray(found.values, float)
-    values = values.reshape(*values.shape[:2], -1)
-    base = np.atleast_1d(np.asarray(found.base_values, float))
     schema = model.schema
-    values = gathered(values, owners, len(schema.used))
+    found = shap_values(inner, X, background=Z, groups=owners)
+    some = np.asarray(found.values, float)
+    some = some[..., None] if some.ndim == 2 else some
+    values = np.zeros((len(some), len(schema.used), some.shape[2]))
+    values[:, : some.shape[1]] = some
+    base = np.atleast_1d(np.asarray(found.base_values, float))
     scale = schema.target
     if schema.task == "classification":
         raw = hasattr(inner, "decision_function")

@@ -9,8 +9,9 @@ Categories are the columns `categorical_features`, codes with NaN for missing; o
 columns may hold NaN. All three grow trees on histograms by the second-order expansion
 of the loss; leaves are limited by number (CatBoost grows by levels: by depth).
 
-With `patience`, a tenth of the rows is set aside, stratified by class; when their loss
-has not fallen for so many rounds, the rounds up to the lowest are kept.
+With `patience`, a tenth of the rows is set aside first, stratified by class, until
+their loss has not fallen for so many rounds; as many rounds as led to the lowest are
+then done on all rows.
 """
 
 import tempfile
@@ -48,7 +49,7 @@ class Rows(NamedTuple):
     w: np.ndarray | None
 
 
-def lightgbm_fit(model, task, rows, aside) -> bytes:
+def lightgbm_fit(model, task, rows, rounds, aside) -> tuple[bytes, int]:
     import lightgbm
 
     X = rows.X
@@ -78,16 +79,14 @@ def lightgbm_fit(model, task, rows, aside) -> bytes:
         params={"verbosity": -1, "min_data_in_bin": 1 if len(X) < 200 else 3},
         free_raw_data=True,
     )
-    if aside is None:
-        fitted = lightgbm.train(told, data, model.n_estimators)
-        return fitted.model_to_string().encode()
+    more = {}
+    if aside is not None:
+        stop = lightgbm.early_stopping(model.patience, verbose=False)
+        valid = data.create_valid(aside.X, aside.y, weight=aside.w)
+        more = {"valid_sets": [valid], "callbacks": [stop]}
     with warnings.catch_warnings(action="ignore"):  # that bins are those of `data`
-        fitted = lightgbm.train(
-            told, data, model.n_estimators,
-            valid_sets=[data.create_valid(aside.X, aside.y, weight=aside.w)],
-            callbacks=[lightgbm.early_stopping(model.patience, verbose=False)],
-        )  # fmt: skip
-    return fitted.model_to_string(num_iteration=fitted.best_iteration).encode()
+        fitted = lightgbm.train(told, data, rounds, **more)
+    return fitted.model_to_string().encode(), fitted.best_iteration
 
 
 def lightgbm_load(kept):
@@ -116,7 +115,7 @@ def xgboost_data(task, X, y=None, w=None):
     )
 
 
-def xgboost_fit(model, task, rows, aside) -> bytes:
+def xgboost_fit(model, task, rows, rounds, aside) -> tuple[bytes, int]:
     import xgboost
 
     names = {
@@ -145,9 +144,9 @@ def xgboost_fit(model, task, rows, aside) -> bytes:
     if aside is not None:
         more = {"evals": [(xgboost_data(task, *aside), "aside")]}
         more["early_stopping_rounds"] = model.patience
-    fitted = xgboost.train(told, data, model.n_estimators, verbose_eval=False, **more)
-    kept = fitted if aside is None else fitted[: fitted.best_iteration + 1]
-    return bytes(kept.save_raw("json"))
+    fitted = xgboost.train(told, data, rounds, verbose_eval=False, **more)
+    best = rounds if aside is None else fitted.best_iteration + 1
+    return bytes(fitted.save_raw("json")), best
 
 
 def xgboost_load(kept):
@@ -182,7 +181,7 @@ def top(X, task) -> int:
     return int(np.nanmax(codes)) if codes.size and not np.isnan(codes).all() else 0
 
 
-def catboost_fit(model, task, rows, aside) -> bytes:
+def catboost_fit(model, task, rows, rounds, aside) -> tuple[bytes, int]:
     import catboost
 
     names = {
@@ -194,7 +193,7 @@ def catboost_fit(model, task, rows, aside) -> bytes:
     told = {
         "loss_function": names[task.objective],
         "learning_rate": model.learning_rate,
-        "iterations": model.n_estimators,
+        "iterations": rounds,
         "depth": int(np.clip(round(np.log2(model.max_leaves)) + 1, 2, 10)),
         "l2_leaf_reg": model.l2,
         "rsm": model.column_share,
@@ -211,7 +210,7 @@ def catboost_fit(model, task, rows, aside) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.cbm"
         fitted.save_model(str(path), format="cbm")
-        return path.read_bytes()
+        return path.read_bytes(), fitted.tree_count_
 
 
 def catboost_load(kept):
@@ -262,10 +261,14 @@ def train(model, X, y, w, objective, classes) -> None:
         list(model.categorical_features or ()),
         0 if seed is None else int(seed),
     )
-    rows, aside = Rows(X, y, w), None
+    rows, rounds = Rows(X, y, w), model.n_estimators
+    fit, task = FIT[model.library], model.task_
+    some, aside = rows, None
     if model.patience:
-        rows, aside = set_aside(rows, objective in ("binary", "classes"), model.task_)
-    kept = FIT[model.library](model, model.task_, rows, aside)
+        some, aside = set_aside(rows, objective in ("binary", "classes"), task)
+    if aside is not None:
+        rounds = max(1, fit(model, task, some, rounds, aside)[1])
+    kept, _ = fit(model, task, rows, rounds, None)
     model.__dict__.pop("booster", None)
     model.kept_ = np.frombuffer(kept, np.uint8)
 

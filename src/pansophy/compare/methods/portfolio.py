@@ -89,8 +89,8 @@ def net(s):
 def booster(library, objective=None):
     """The boosters of others: many small steps, no rows set aside.
 
-    But for CatBoost, where rows are neither few nor many: that lowers its loss on seven
-    of nine tables, by 0.2 to 9 %.
+    But for CatBoost, where rows are neither few nor many: that lowers its loss on eight
+    of nine tables, by 0.2 to 9 %, for up to five times the time.
     """
     given = {} if objective is None else {"objective": objective}
 
