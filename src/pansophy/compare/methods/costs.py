@@ -39,7 +39,7 @@ from ..limits import default_memory, default_workers, shown_bytes
 INNER = 3  # folds of one setting in a tuned fit
 WIDTH = {"date": 6, "angle": 2, "text": 30}  # columns that one of the table becomes
 MANY = 50_000  # rows from which forests have fewer trees and larger leaves
-STOPPED = range(2000, MANY)  # rows of which CatBoost sets some aside
+STOPPED = range(2000, 6000)  # rows of which CatBoost sets some aside
 SHARE = 0.2  # of the time limit is what a fit may take without being asked for
 ALWAYS = ("dummy", "logistic regression", "linear regression", "poisson regression",
           "gradient boosting")  # fmt: skip
