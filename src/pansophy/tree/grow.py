@@ -32,8 +32,8 @@ the processor time of a fully grown forest, 1.5 times that of a random tree.
 
 Time O(n d) for sorting and for each level of the tree; memory 8 bytes per value of a
 listed column (4 if it is not sorted), 1 byte per value otherwise, and O(n) per tree.
-The first call on a machine compiles for 10 s (a tree, a forest), 12 s (criteria not
-made of squares) or 13 to 15 s (boosting), prediction included, once.
+The first call on a machine compiles for 9 s (a tree, a forest), 12 s (criteria not made
+of squares) or 12 to 14 s (boosting), prediction included, once.
 
 Shapes    X (n, d)   y (n, m)   w (n,)
 Refs      [Breiman1984] CART; [Mehta1996] lists sorted once; [Ke2017] histograms
