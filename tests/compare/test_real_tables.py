@@ -32,7 +32,7 @@ GAIN = {
     "randhie": 0.95,
 }
 SECONDS = 180  # of one real table with all methods, on two free cores
-LARGE = 960  # of 200,000 rows with 50 columns: twice what docs/compare.md states
+LARGE = 800  # of 200,000 rows with 50 columns: twice what docs/compare.md states
 
 
 def gain(found) -> float:
