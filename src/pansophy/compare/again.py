@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from .methods.blending import BLEND
 from .methods.choice import choose, wants_blend
-from .running.blended import BLEND
 from .running.folder import FolderError, compare_runs, read_lines, read_plan
 from .running.plan import versions
 

@@ -19,10 +19,11 @@ from .arguments import (
 )
 from .intake import take_in
 from .judging.second import second_opinion
+from .methods.blending import BLEND
 from .methods.choice import choose, wants_blend
 from .metrics import metrics_for
 from .result import Comparison, decide, expect, kind_of, pairs, rank
-from .running.blended import BLEND, with_blend
+from .running.blended import with_blend
 from .running.folder import open_folder, usable
 from .running.plan import Running, data_hash, make_plan, versions
 from .running.run import run

@@ -24,9 +24,9 @@ One thread still leads from f to a(f): the models that answered for g have learn
 f, so that a method for which f and g happen to agree gains weight. Against weights from
 inner folds, which cost as many fits again for each of them, this flatters the blend by
 2 % of its log loss on 100 rows of pure noise, 0.3 % on 300 and 0.13 % on 1000 (eight
-classifiers, 40 tables each), with intervals many times as wide; picking the best of
-the eight methods flatters more on the first two. So tables of under 1000 rows get no
-blend, and beyond it its interval covers as those of other methods do.
+classifiers, 40 tables each); picking the best of the eight methods flatters more on the
+first two. So tables of under 1000 rows get no blend. On 1000 its 95 % interval covered
+in 36 of the 40, those of the eight methods alone in 88 %.
 
 Cost      R M evaluations of the loss for each fold, on a sample of its rows
 """

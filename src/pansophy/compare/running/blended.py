@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 
-from ..methods.blending import BLEND, blend_of, greedy_weights
+from ..judging.second import DUMMY
+from ..methods.blending import blend_of, greedy_weights
 from ..methods.tuning import loss_of
 from .fold import Work, scored, setting_of
 from .run import Trial, fitted_again
 
-DUMMY = "dummy"
 LEAST = 1000  # rows; see `methods.blending` for why not fewer
 
 
@@ -93,6 +93,3 @@ def told(method) -> str:
     """What a blend is made of, the heaviest first."""
     parts = sorted(zip(method.weights, method.members), key=lambda p: -p[0])
     return ", ".join(f"{100 * a:.0f} % {m.name}" for a, m in parts)
-
-
-__all__ = ["BLEND", "with_blend"]
