@@ -38,14 +38,18 @@ def logistic_problem(rng, n=60, d=5):
 none = penalties.l2(0.0)
 SMOOTH = {
     "constant": lambda f, H, x: optim.gradient_descent(
-        f, x, optim.constant(0.2), max_iter=5000, tol=1e-9
+        f, x, optim.constant_step(0.2), max_iter=5000, tol=1e-9
     ),
     "backtracking": lambda f, H, x: optim.gradient_descent(f, x, tol=1e-9),
     "bold_driver": lambda f, H, x: optim.gradient_descent(
         f, x, optim.bold_driver(), max_iter=5000, tol=1e-9
     ),
-    "exact": lambda f, H, x: optim.gradient_descent(f, x, optim.exact(), tol=5e-7),
-    "wolfe": lambda f, H, x: optim.gradient_descent(f, x, optim.wolfe(), tol=1e-9),
+    "exact": lambda f, H, x: optim.gradient_descent(
+        f, x, optim.exact_line_search(), tol=5e-7
+    ),
+    "wolfe": lambda f, H, x: optim.gradient_descent(
+        f, x, optim.wolfe_search(), tol=1e-9
+    ),
     "bfgs": lambda f, H, x: optim.bfgs(f, x, tol=1e-9),
     "conjugate_hz": lambda f, H, x: optim.conjugate_gradient(f, x, tol=1e-9),
     "conjugate_pr": lambda f, H, x: optim.conjugate_gradient(f, x, beta="pr", tol=1e-9),
@@ -128,7 +132,7 @@ def test_coupled_optimum(penalty, rng):
 
 def test_coordinate_loops_match_the_oracle(rng):
     from pansophy.optim import _coordinate as loops
-    from pansophy.optim.design import Design
+    from pansophy.optim.centered_design import Design
 
     X, y, w0 = rng.normal(size=(20, 5)) + 1, rng.normal(size=20), rng.normal(size=5)
     y = y - y.mean()
@@ -146,13 +150,13 @@ def test_coordinate_loops_match_the_oracle(rng):
         rows = np.ascontiguousarray(X.T)
         ones, zero = np.ones(20), np.zeros(5)
         u = y - X @ w
-        loops.dense_epochs(rows, ones, zero, u, 0.0, w, curve, order, *numbers, 3)
+        loops.dense_lasso_epochs(rows, ones, zero, u, 0.0, w, curve, order, *numbers, 3)
         np.testing.assert_allclose(w, oracle.elastic_net_epochs(X, *how), rtol=1e-10)
         np.testing.assert_allclose(u, y - X @ w, atol=1e-12)
         S, mean, w = sp.csc_matrix(X), X.mean(axis=0), start.copy()
         C = X - mean
         r = y - X @ w
-        shift = loops.sparse_epochs(
+        shift = loops.sparse_lasso_epochs(
             S.data, S.indices, S.indptr, np.ones(20), mean, r, float(mean @ w), w,
             (C * C).sum(axis=0), order, *numbers, 3,
         )  # fmt: skip
@@ -164,7 +168,7 @@ def test_coordinate_loops_match_the_oracle(rng):
 
 
 def test_support_factor_follows_changes(rng):
-    from pansophy.optim.support import Support
+    from pansophy.optim.support_cholesky import Support
 
     X = rng.normal(size=(80, 40))
     G, support = X.T @ X, Support(np.float64)
@@ -241,7 +245,7 @@ def test_adaptive_traces():
 
 def test_moving_average_of_a_constant():
     for corrected, factor in ((True, 1.0), (False, 1 - 0.9**4)):
-        part = optim.ema(0.9, corrected)
+        part = optim.moving_average(0.9, corrected)
         state = part.init(np.zeros(1))
         for _ in range(4):
             out, state = part.update(np.full(1, 7.0), state, None)
@@ -252,7 +256,7 @@ def test_sgd_full_batch_is_gradient_descent(rng):
     y = rng.normal(size=12)
     f = lambda x, rows: (np.mean((x - y[rows]) ** 2) / 2, x - y[rows].mean())
     full = optim.sgd(
-        f, np.zeros(()), 12, optim.scheduled(0.3), batch_size=12, max_iter=9
+        f, np.zeros(()), 12, optim.scale_by_schedule(0.3), batch_size=12, max_iter=9
     )
     x = 0.0
     for _ in range(9):
@@ -263,34 +267,40 @@ def test_sgd_full_batch_is_gradient_descent(rng):
     optim.sgd(spy, np.zeros(()), 12, batch_size=5, max_iter=1, random_state=0)
     assert sorted(np.concatenate(seen)) == list(range(12))
     robbins = optim.sgd(
-        f, np.zeros(()), 12, optim.scheduled(lambda t: 1 / (t + 1)), batch_size=1,
-        max_iter=200, tol=0, random_state=0,
-    )  # fmt: skip
+        f,
+        np.zeros(()),
+        12,
+        optim.scale_by_schedule(lambda t: 1 / (t + 1)),
+        batch_size=1,
+        max_iter=200,
+        tol=0,
+        random_state=0,
+    )
     assert float(robbins.state.position) == pytest.approx(y.mean(), abs=1e-2)
 
 
 def test_chain_parts():
     g = np.array([3.0, 4.0])
-    chain = optim.chain(optim.clip(1.0), optim.scale(-2.0))
+    chain = optim.chain_transforms(optim.clip_by_norm(1.0), optim.scale_by(-2.0))
     np.testing.assert_allclose(chain.update(g, chain.init(g), g)[0], [-1.2, -1.6])
-    decay = optim.decay(0.5)
+    decay = optim.add_weight_decay(0.5)
     np.testing.assert_allclose(decay.update(g, decay.init(g), 2 * g)[0], 2 * g)
 
 
 def test_schedules():
     s = optim.schedules
-    assert s.exponential(1.0, 0.9)(10) == pytest.approx(0.34867844)
-    inverse = s.inverse(0.1, 100)
+    assert s.exponential_decay(1.0, 0.9)(10) == pytest.approx(0.34867844)
+    inverse = s.inverse_time_decay(0.1, 100)
     np.testing.assert_allclose(
         [inverse(t) for t in (10, 2000, 10000)], [0.1, 0.05, 0.01]
     )
-    linear = s.linear(0.1, 0.001, 100)
+    linear = s.linear_decay(0.1, 0.001, 100)
     np.testing.assert_allclose(
         [linear(t) for t in (25, 50, 200)], [0.07525, 0.0505, 0.001]
     )
-    assert s.cosine(1.0, 10)(5) == pytest.approx(0.5)
+    assert s.cosine_decay(1.0, 10)(5) == pytest.approx(0.5)
     assert optim.check_schedule(lambda t: 3 / max(t, 1))
-    assert not optim.check_schedule(s.constant(0.1))
+    assert not optim.check_schedule(s.constant_schedule(0.1))
     assert not optim.check_schedule(lambda t: 1 / max(t, 1) ** 2)
 
 
@@ -301,9 +311,9 @@ def test_newton_solves_a_quadratic_at_once():
     np.testing.assert_allclose(run.state.position, [2, 1], atol=1e-12)
     assert run.n_iter == 1
     start = np.array([7.0, -3.0])
-    below = optim.gradient_descent(f, start, optim.constant(0.1390), max_iter=5000)
+    below = optim.gradient_descent(f, start, optim.constant_step(0.1390), max_iter=5000)
     assert below.converged
-    above = optim.gradient_descent(f, start, optim.constant(0.1402), max_iter=300)
+    above = optim.gradient_descent(f, start, optim.constant_step(0.1402), max_iter=300)
     assert above.objective > f(start)[0]
     for singular in (-np.eye(2), np.zeros((2, 2))):
         with pytest.raises(NotPositiveDefiniteError, match="positive"):
@@ -313,7 +323,9 @@ def test_newton_solves_a_quadratic_at_once():
 def test_exact_line_search_number():
     X, y = np.array([[1.0, 1], [2, 1], [3, 1]]), np.array([1.0, 2, 2])
     f = lambda w: (float((X @ w - y) @ (X @ w - y)), 2 * X.T @ (X @ w - y))
-    run = optim.gradient_descent(f, np.zeros(2), optim.exact(0.1), max_iter=1, tol=0)
+    run = optim.gradient_descent(
+        f, np.zeros(2), optim.exact_line_search(0.1), max_iter=1, tol=0
+    )
     step = -run.state.position / f(np.zeros(2))[1]
     np.testing.assert_allclose(step, 0.03005352, atol=1e-8)
 
@@ -321,10 +333,12 @@ def test_exact_line_search_number():
 def test_step_rules():
     f = lambda x: (float(x @ x), 2 * x)
     run = optim.gradient_descent(
-        f, np.array([3.0, 4.0]), optim.normalised(0.5), max_iter=3
+        f, np.array([3.0, 4.0]), optim.normalized_step(0.5), max_iter=3
     )
     np.testing.assert_allclose(run.state.position, [2.1, 2.8])
-    falls = optim.gradient_descent(f, np.array([3.0, 4.0]), optim.backtracking(100.0))
+    falls = optim.gradient_descent(
+        f, np.array([3.0, 4.0]), optim.backtracking_search(100.0)
+    )
     assert np.all(np.diff(falls.history["objective"]) <= 0)
     bold = optim.bold_driver(5.0)
     state = optim.gradient_descent(f, np.ones(2), bold, max_iter=1, tol=0).state

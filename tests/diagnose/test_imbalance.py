@@ -98,15 +98,17 @@ def test_balanced_descent_draws_the_minority_as_often():
         return float((x - Y[rows].mean()) ** 2), 2 * (x - Y[rows].mean())
 
     how = {"max_iter": 60, "tol": 0.0, "random_state": 0, "batch_size": 10}
-    optim.sgd(f, np.zeros(()), 100, optim.scheduled(0.05), **how,
+    optim.sgd(f, np.zeros(()), 100, optim.scale_by_schedule(0.05), **how,
               sample_weight="balanced", y=Y)  # fmt: skip
     assert np.mean(Y[drawn]) == pytest.approx(0.5, abs=0.03)
     drawn.clear()
     rates = balanced_rates(Y, {0: 0.8, 1: 0.2})
-    optim.sgd(f, np.zeros(()), 100, optim.scheduled(0.05), **how, sample_weight=rates)
+    optim.sgd(
+        f, np.zeros(()), 100, optim.scale_by_schedule(0.05), **how, sample_weight=rates
+    )
     assert np.mean(Y[drawn]) == pytest.approx(0.2, abs=0.03)
     drawn.clear()
-    optim.sgd(f, np.zeros(()), 100, optim.scheduled(0.05), **how)
+    optim.sgd(f, np.zeros(()), 100, optim.scale_by_schedule(0.05), **how)
     assert np.mean(Y[drawn]) == pytest.approx(0.1, abs=1e-12)
     with pytest.raises(ValueError, match="'balanced' together with y"):
         optim.sgd(f, np.zeros(()), 100, sample_weight="balanced")

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from pansophy.linear_model import GroupLasso, Lasso
-from pansophy.optim import groups as sets
+from pansophy.optim import group_working_set as sets
 from pansophy.params import ParameterError
 from tests.oracles import coordinate as oracle
 

@@ -210,7 +210,7 @@ def test_tensors_come_back_as_tensors():
 
 def test_interruption_leaves_a_model(monkeypatch):
     X, y = problem(50, 300, k=40)
-    calls, real = [], working_set.solve
+    calls, real = [], working_set.solve_on_working_set
 
     def stop(*args):
         calls.append(1)
@@ -218,7 +218,7 @@ def test_interruption_leaves_a_model(monkeypatch):
             raise KeyboardInterrupt
         return real(*args)
 
-    monkeypatch.setattr(working_set, "solve", stop)
+    monkeypatch.setattr(working_set, "solve_on_working_set", stop)
     with pytest.warns(InterruptedFitWarning):
         model = Lasso(alpha=0.01, tol=1e-12).fit(X, y)
     assert model.interrupted_ and model.score(X, y) > 0.3

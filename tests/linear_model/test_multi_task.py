@@ -13,7 +13,7 @@ from pansophy.linear_model import (
     enet_path,
     lasso_path,
 )
-from pansophy.optim import groups
+from pansophy.optim import group_working_set
 from tests.oracles import coordinate as oracle
 
 
@@ -88,8 +88,8 @@ def test_paths_and_gaps():
 def test_turns_where_the_gram_matrix_would_be_large(monkeypatch):
     X, Y = problem(60, 300)
     exact = MultiTaskLasso(alpha=0.1, tol=1e-10).fit(X, Y).coef_
-    monkeypatch.setattr(groups, "LIMIT", 20)
-    monkeypatch.setattr(groups, "TURN", 100)
+    monkeypatch.setattr(group_working_set, "LIMIT", 20)
+    monkeypatch.setattr(group_working_set, "TURN", 100)
     for rows in (X, sp.csc_matrix(X)):
         model = MultiTaskLasso(alpha=0.1, tol=1e-5).fit(rows, Y)
         np.testing.assert_allclose(model.coef_, exact, atol=1e-2)

@@ -17,28 +17,28 @@ SEARCHES = {
         *a, **{"max_iter": 120} | k, moves=40
     ),
     "swarm": optim.particle_swarm,
-    "genetic": optim.genetic,
+    "genetic": optim.genetic_algorithm,
 }
 
 
 def test_exhaustive_is_global():
     f = lambda x: np.cos(3 * x[0]) + 0.1 * (x[1] - 3) ** 2
-    run = optim.exhaustive(f, [range(-9, 10), range(8)])
+    run = optim.exhaustive_search(f, [range(-9, 10), range(8)])
     values = {(a, b): f((a, b)) for a, b in product(range(-9, 10), range(8))}
     assert run.objective == min(values.values())
     assert values[tuple(run.state.position)] == run.objective
     assert run.state.evaluations == 152 and run.reason == "tolerance"
     assert np.all(np.diff(run.history["objective"]) <= 0)
-    words = optim.exhaustive(len, ["three", "one", "four", "two"])
+    words = optim.exhaustive_search(len, ["three", "one", "four", "two"])
     assert words.state.position == "one"  # the earliest of equals
     with pytest.raises(ValueError, match="grid"):
-        optim.exhaustive(f, [[1, 2], (0.0, 1.0)])
+        optim.exhaustive_search(f, [[1, 2], (0.0, 1.0)])
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=3), st.booleans())
 def test_grid_uses_the_product_of_steps(steps, vectorised):
     where = [(-1.0, 2.0)] * len(steps)
-    run = optim.grid(sphere, where, steps, vectorised=vectorised)
+    run = optim.grid_search(sphere, where, steps, vectorised=vectorised)
     assert run.state.evaluations == np.prod(steps) == len(run.state.points)
     np.testing.assert_allclose(run.state.values, sphere(run.state.points))
     assert run.objective == run.state.values.min()
@@ -162,13 +162,15 @@ def test_bad_spaces():
     ]  # fmt: skip
     for where, words in cases:
         with pytest.raises(ValueError, match=words):
-            optim.space(where)
+            optim.search_space(where)
     with pytest.raises(ValueError, match="values for"):
-        optim.genetic(lambda X: 1.0, BOX, vectorised=True)
+        optim.genetic_algorithm(lambda X: 1.0, BOX, vectorised=True)
 
 
 def test_space_round_trip(rng):
-    where = optim.space([(-2.0, 5.0), (0.1, 10.0, "log"), range(3, 9), ["a", "b"]])
+    where = optim.search_space(
+        [(-2.0, 5.0), (0.1, 10.0, "log"), range(3, 9), ["a", "b"]]
+    )
     for u in rng.random((20, 4)):
         x = where.point(u)
         assert where.point(where.unit(x)) == pytest.approx(x) or isinstance(x[3], str)

@@ -12,7 +12,9 @@ def test_k_means_by_alternating():
     centres = lambda c, z: np.array([x[z == k].mean() for k in range(2)])
     labels = lambda c, z: np.argmin(np.abs(x[:, None] - c), axis=1)
     first = np.array([1.0, 2.0])
-    run = optim.alternate(loss, [centres, labels], (first, labels(first, None)))
+    run = optim.alternating_minimization(
+        loss, [centres, labels], (first, labels(first, None))
+    )
     half = run.history["half"]
     assert np.all(np.diff(half) <= 1e-12)
     # losses with the labels of the centres: 318, 62.88, 18.66667
@@ -24,7 +26,9 @@ def test_k_means_by_alternating():
 def test_wrong_update_is_named():
     f = lambda a, b: (a - b) ** 2 + b**2
     with pytest.raises(ValueError, match="update 1 raised"):
-        optim.alternate(f, [lambda a, b: b, lambda a, b: a + 5], (1.0, 1.0))
+        optim.alternating_minimization(
+            f, [lambda a, b: b, lambda a, b: a + 5], (1.0, 1.0)
+        )
 
 
 def test_blocks_of_a_vector(rng):

@@ -57,15 +57,15 @@ def test_taylor_is_exact_for_polynomials(rng):
             a * x[0] ** k + b * (x[0] - x[1]) ** k for k, (a, b) in enumerate(c)
         )
         x, h = rng.normal(size=(2, 2))
-        assert optim.taylor(f, x, order)(h) == pytest.approx(f(x + h), abs=1e-7)
-    assert optim.taylor(f, x, 3)(np.zeros(2)) == f(x)
+        assert optim.taylor_model(f, x, order)(h) == pytest.approx(f(x + h), abs=1e-7)
+    assert optim.taylor_model(f, x, 3)(np.zeros(2)) == f(x)
 
 
 @pytest.mark.parametrize("order", [0, 1, 2, 3, 4])
 def test_taylor_error_has_the_next_order(order):
     f = lambda x: float(np.exp(x[0]) * np.cos(x[1]))
     x, h = np.array([0.2, 0.4]), np.array([0.6, -0.5])
-    model = optim.taylor(f, x, order)
+    model = optim.taylor_model(f, x, order)
     errors = [abs(model(s * h) - f(x + s * h)) for s in (0.5, 0.25)]
     assert errors[0] / errors[1] == pytest.approx(2 ** (order + 1), rel=0.35)
 
@@ -77,10 +77,10 @@ def test_taylor_from_given_derivatives():
     H = lambda x: np.array([[np.exp(x[0]), 1], [1, 0]])
     h = np.array([0.3, -0.1])
     for order in (1, 2):
-        given = optim.taylor(f, x, order, gradient=g, hessian=H)(h)
-        assert given == pytest.approx(optim.taylor(f, x, order)(h), abs=1e-9)
+        given = optim.taylor_model(f, x, order, gradient=g, hessian=H)(h)
+        assert given == pytest.approx(optim.taylor_model(f, x, order)(h), abs=1e-9)
     with pytest.raises(ValueError, match="order"):
-        optim.taylor(f, x, -1)
+        optim.taylor_model(f, x, -1)
 
 
 def test_woodbury(rng):

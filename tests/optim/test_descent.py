@@ -62,18 +62,20 @@ def test_curved_valley(d):
 
 
 def test_bfgs_update_keeps_the_secant_equation(rng):
-    from pansophy.optim.bfgs import update
+    from pansophy.optim.bfgs import update_inverse_hessian
 
     A = rng.normal(size=(5, 5))
     A = A @ A.T + np.eye(5)
     B = None
     for _ in range(12):
         s = rng.normal(size=5)
-        B = update(B, s, A @ s)
+        B = update_inverse_hessian(B, s, A @ s)
         np.testing.assert_allclose(B @ (A @ s), s, atol=1e-9)
         np.testing.assert_allclose(B, B.T)
         assert np.linalg.eigvalsh(B)[0] > 0
-    assert update(B, s, -s) is B  # a pair that would spoil it is left out
+    assert (
+        update_inverse_hessian(B, s, -s) is B
+    )  # a pair that would spoil it is left out
 
 
 @pytest.mark.parametrize("beta", ["hz", "pr"])
@@ -94,7 +96,7 @@ def test_monotone_below_one_over_l():
     L = 14.324555
     values = []
     for start in (START, np.zeros(2)):
-        rule = optim.constant(1 / L)
+        rule = optim.constant_step(1 / L)
         run = optim.gradient_descent(LINE, start, rule, max_iter=3000)
         assert np.all(np.diff(run.history["objective"]) <= 0)
         np.testing.assert_allclose(run.state.position, [2, 1], atol=1e-5)
@@ -104,11 +106,11 @@ def test_monotone_below_one_over_l():
 
 def test_normalised_steps_have_one_length():
     path = optim.Trajectory(START)
-    rule = optim.normalised(0.3)
+    rule = optim.normalized_step(0.3)
     optim.gradient_descent(LINE, START, rule, max_iter=12, task=path)
     steps = np.linalg.norm(np.diff(path.positions, axis=0), axis=1)
     np.testing.assert_allclose(steps, 0.3)
-    falling = optim.normalised(lambda t: 0.5 / (t + 1))
+    falling = optim.normalized_step(lambda t: 0.5 / (t + 1))
     path = optim.Trajectory(START)
     optim.gradient_descent(LINE, START, falling, max_iter=3, task=path)
     steps = np.linalg.norm(np.diff(path.positions, axis=0), axis=1)
@@ -123,25 +125,27 @@ def test_steepest_line_through_the_origin(a, b, x, hits):
     f = lambda u: (float(u @ (curve * u)), 2 * curve * u)
     x = np.array(x, dtype=float)
     np.testing.assert_allclose(f(x)[1], [2 * a * x[0], 2 * b * x[1]])
-    run = optim.gradient_descent(f, x, optim.exact(), max_iter=1)
+    run = optim.gradient_descent(f, x, optim.exact_line_search(), max_iter=1)
     assert (np.linalg.norm(run.state.position) < 1e-6) == hits
 
 
 def test_decaying_steps():
-    rule = optim.decaying(optim.schedules.inverse(0.1, 1.0))
+    rule = optim.decaying_step(optim.schedules.inverse_time_decay(0.1, 1.0))
     run = optim.gradient_descent(LINE, START, rule, max_iter=3000, tol=1e-3)
     np.testing.assert_allclose(run.state.position, [2, 1], atol=1e-2)
     x = START.copy()
     for t in range(4):
         x = x - 0.05 * 0.9**t * LINE(x)[1]
-    rule = optim.decaying(optim.schedules.exponential(0.05))
+    rule = optim.decaying_step(optim.schedules.exponential_decay(0.05))
     run = optim.gradient_descent(LINE, START, rule, max_iter=4, tol=0)
     np.testing.assert_allclose(run.state.position, x)
 
 
 def test_exact_search_makes_gradients_orthogonal():
     w0 = np.zeros(2)
-    run = optim.gradient_descent(LINE, w0, optim.exact(0.1), max_iter=1, tol=0)
+    run = optim.gradient_descent(
+        LINE, w0, optim.exact_line_search(0.1), max_iter=1, tol=0
+    )
     assert abs(LINE(w0)[1] @ run.state.gradient) < 1e-5
     X, y = np.array([[1.0, 1], [2, 1], [3, 1]]), np.array([1.0, 2, 2])
     g = 2 * X.T @ (X @ w0 - y)
@@ -150,7 +154,11 @@ def test_exact_search_makes_gradients_orthogonal():
 
 
 def test_line_search_rules_never_raise_f(rng):
-    for rule in (optim.backtracking(50.0), optim.wolfe(3.0), optim.bold_driver(1.0)):
+    for rule in (
+        optim.backtracking_search(50.0),
+        optim.wolfe_search(3.0),
+        optim.bold_driver(1.0),
+    ):
         run = optim.gradient_descent(valley, np.array([-1.2, 1.0]), rule, max_iter=400)
         values = np.append(valley(np.array([-1.2, 1.0]))[0], run.history["objective"])
         assert np.all(np.diff(values) <= 1e-12)
@@ -170,7 +178,7 @@ def test_line_search_rules_never_raise_f(rng):
 def test_stall_is_not_called_convergence():
     lies = lambda x: (float(x @ x), -2 * x)  # no way down along -g
     for run in (
-        optim.gradient_descent(lies, np.ones(2), optim.wolfe(), max_iter=50),
+        optim.gradient_descent(lies, np.ones(2), optim.wolfe_search(), max_iter=50),
         optim.bfgs(lies, np.ones(2), max_iter=50),
         optim.conjugate_gradient(lies, np.ones(2), max_iter=50),
     ):

@@ -19,9 +19,9 @@ def slope(x):
 
 
 def test_auto_picks_by_what_is_given():
-    from pansophy.optim.methods import Problem, choose
+    from pansophy.optim.method_table import MinimizeProblem, default_method
 
-    p = Problem(f, f, np.zeros(2))
+    p = MinimizeProblem(f, f, np.zeros(2))
     none = penalties.l1(1.0)
     cases = [
         ({}, "bfgs"),
@@ -30,11 +30,11 @@ def test_auto_picks_by_what_is_given():
         ({"hessian": lambda x: H}, "newton"),
         ({"product": lambda x: H.__matmul__}, "newton_cg"),
         ({"penalty": none}, "proximal"),
-        ({"constraints": (optim.equal(f),)}, "constrained"),
+        ({"constraints": (optim.equality_constraint(f),)}, "constrained"),
         ({"x": None, "bounds": [(0, 1)] * 2}, "multi_start"),
     ]
     for given, name in cases:
-        assert choose(p._replace(**given)) == name
+        assert default_method(p._replace(**given)) == name
 
 
 @pytest.mark.parametrize("gradient", [slope, None, "numeric"])
@@ -79,7 +79,9 @@ def test_trajectory_callback_and_reason():
     assert short.reason == "max_iter" and not short.converged
     away = lambda x: (float(-(x @ x)), -2 * x)
     with np.errstate(over="ignore", invalid="ignore"):
-        far = optim.minimize(away, np.ones(2), "gradient", rule=optim.constant(1e90))
+        far = optim.minimize(
+            away, np.ones(2), "gradient", rule=optim.constant_step(1e90)
+        )
     assert far.reason == "diverged" and np.isfinite(far.objective)
 
 
@@ -144,22 +146,29 @@ def test_multi_start_finds_the_lower_valley():
 def test_solve_closed_and_iterative(rng):
     import scipy.sparse as sp
 
-    from pansophy.optim.solve import choose
+    from pansophy.optim.least_squares import closed_or_iterative
 
     X, y = rng.normal(size=(60, 8)), rng.normal(size=60)
     for alpha in (0.0, 2.0):
-        a = optim.solve(X, y, alpha=alpha, solver="closed")
-        b = optim.solve(X, y, alpha=alpha, solver="iterative")
-        s = optim.solve(sp.csr_matrix(X), y, alpha=alpha, solver="iterative")
+        a = optim.solve_least_squares(X, y, alpha=alpha, solver="closed")
+        b = optim.solve_least_squares(X, y, alpha=alpha, solver="iterative")
+        s = optim.solve_least_squares(
+            sp.csr_matrix(X), y, alpha=alpha, solver="iterative"
+        )
         assert (a.state.solver, b.state.solver) == ("closed", "iterative")
         assert max(a.state.slope, b.state.slope) < 1e-8
         np.testing.assert_allclose(a.state.position, b.state.position, atol=1e-9)
         np.testing.assert_allclose(s.state.position, b.state.position, atol=1e-9)
         assert a.objective == pytest.approx(b.objective)
         assert b.n_iter <= 9
-    assert optim.solve(X, np.stack([y, -y], axis=1)).state.position.shape == (8, 2)
-    assert choose(1000, 20) == "closed" and choose(10**6, 10**5) == "iterative"
-    assert choose(10**5, 10**5, stored=10**6) == "iterative"
-    assert optim.solve(X, y).state.solver == "closed"
+    assert optim.solve_least_squares(
+        X, np.stack([y, -y], axis=1)
+    ).state.position.shape == (8, 2)
+    assert (
+        closed_or_iterative(1000, 20) == "closed"
+        and closed_or_iterative(10**6, 10**5) == "iterative"
+    )
+    assert closed_or_iterative(10**5, 10**5, stored=10**6) == "iterative"
+    assert optim.solve_least_squares(X, y).state.solver == "closed"
     with pytest.raises(ValueError, match="solver"):
-        optim.solve(X, y, solver="other")
+        optim.solve_least_squares(X, y, solver="other")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Lasso, LogisticRegression
 
 from pansophy import optim
-from pansophy.optim.orthant import pseudo_gradient
+from pansophy.optim.orthant_wise import pseudo_gradient
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.01, 0.1, 0.5]))

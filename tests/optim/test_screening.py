@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pansophy import penalties
 from pansophy.linear_model import Lasso, enet_path
 from pansophy.optim import screening
-from pansophy.optim.design import Design
-from pansophy.optim.working_set import Store, rounds, start
+from pansophy.optim.centered_design import Design
+from pansophy.optim.working_set import GramStore, rounds, start
 
 FORMS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "csc": sp.csc_matrix}
 
@@ -57,7 +57,7 @@ def test_screened_columns_are_zero_at_the_optimum(
     top = np.abs(A.T @ (p * z)).max()
     penalty = penalties.elastic_net(share * top / ratio, ratio, positive)
     best, size, target = optimum(X, y, p, penalty, centre)
-    store = Store(Design(FORMS[form](X), p, centre=centre), target)
+    store = GramStore(Design(FORMS[form](X), p, centre=centre), target)
     store.screen.pays, store.screen.n_rounds = (
         True,
         screening.WAIT,

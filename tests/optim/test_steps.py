@@ -10,7 +10,7 @@ f = lambda w: (float((X @ w - y) @ (X @ w - y)), 2 * X.T @ (X @ w - y))
 
 
 def run(eta, steps=400):
-    how = {"rule": optim.constant(eta), "max_iter": steps, "tol": 0.0}
+    how = {"rule": optim.constant_step(eta), "max_iter": steps, "tol": 0.0}
     return optim.minimize(f, [7.0, -3.0], "gradient", trajectory=True, **how)
 
 

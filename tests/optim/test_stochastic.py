@@ -21,7 +21,7 @@ def noisy(rng, n=400, d=3):
 def test_averaging_removes_noise(rng):
     f, best, n = noisy(rng)
     how = {"batch_size": 4, "max_iter": 12, "tol": 0, "random_state": 0}
-    rule = optim.scheduled(0.05)
+    rule = optim.scale_by_schedule(0.05)
     last = optim.sgd(f, np.zeros(3), n, rule, **how)
     mean = optim.sgd(f, np.zeros(3), n, rule, average=2, **how)
     np.testing.assert_array_equal(mean.state.current, last.state.position)
@@ -35,7 +35,7 @@ def test_mean_of_the_points_exactly(rng):
     seen = []
     spy = lambda w, rows: (seen.append(w.copy()), f(w, rows))[1]
     how = {"batch_size": 3, "max_iter": 2, "tol": 0, "random_state": 0, "average": 0}
-    run = optim.sgd(spy, np.zeros(3), n, optim.scheduled(0.1), **how)
+    run = optim.sgd(spy, np.zeros(3), n, optim.scale_by_schedule(0.1), **how)
     points = [*seen[1:], run.state.current]
     np.testing.assert_allclose(run.state.position, np.mean(points, axis=0))
 
@@ -59,7 +59,9 @@ CHAINS = [
     optim.adagrad(0.5),
     optim.rmsprop(0.02),
     optim.adam(0.05),
-    optim.chain(optim.clip(5.0), optim.scheduled(Restarts(0.2, 0.001, 50, 2))),
+    optim.chain_transforms(
+        optim.clip_by_norm(5.0), optim.scale_by_schedule(Restarts(0.2, 0.001, 50, 2))
+    ),
 ]
 
 
@@ -75,15 +77,20 @@ def test_schedules_take_arrays():
     t = np.arange(12)
     s = optim.schedules
     for schedule in (
-        s.constant(0.1), s.exponential(1.0), s.inverse(0.1, 3.0), s.linear(1, 0.1, 8),
-        s.cosine(1.0, 8, 0.2), Schedule(1.0, 0.1, 5, "geometric"), Restarts(1.0, 0, 3),
+        s.constant_schedule(0.1),
+        s.exponential_decay(1.0),
+        s.inverse_time_decay(0.1, 3.0),
+        s.linear_decay(1, 0.1, 8),
+        s.cosine_decay(1.0, 8, 0.2),
+        Schedule(1.0, 0.1, 5, "geometric"),
+        Restarts(1.0, 0, 3),
         Restarts(1.0, 0.1, 3, 2.0),
-    ):  # fmt: skip
+    ):
         many = np.broadcast_to(schedule(t), t.shape)
         np.testing.assert_allclose(many, [float(schedule(int(i))) for i in t])
-    assert s.exponential(1.0, 0.9)(10) == pytest.approx(0.34867844)
-    assert s.inverse(0.1, 100)(2000) == pytest.approx(0.05)
-    assert s.linear(0.1, 0.001, 100)(25) == pytest.approx(0.07525)
+    assert s.exponential_decay(1.0, 0.9)(10) == pytest.approx(0.34867844)
+    assert s.inverse_time_decay(0.1, 100)(2000) == pytest.approx(0.05)
+    assert s.linear_decay(0.1, 0.001, 100)(25) == pytest.approx(0.07525)
 
 
 def test_restarts():

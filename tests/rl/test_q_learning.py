@@ -237,10 +237,10 @@ def test_schedules_reach_both_engines():
         return np.full(np.shape(t), 0.5)
 
     np.testing.assert_allclose(
-        values(schedules.linear(1.0, 0.0, 4), 2, 4), [0.5, 0.25, 0, 0]
+        values(schedules.linear_decay(1.0, 0.0, 4), 2, 4), [0.5, 0.25, 0, 0]
     )
     np.testing.assert_allclose(
-        values(schedules.inverse(0.5), 1, 4), [0.5, 0.5, 1 / 3, 0.25]
+        values(schedules.inverse_time_decay(0.5), 1, 4), [0.5, 0.5, 1 / 3, 0.25]
     )
     for engine in ("table", "env"):
         model = QLearning(

@@ -142,7 +142,7 @@ class ChainCRF(Estimator):
         return self
 
     def _run(self, F, layout, ends, observed, free):
-        from ..optim.orthant import orthant_lbfgs  # loads when it is wanted
+        from ..optim.orthant_wise import orthant_lbfgs  # loads when it is wanted
 
         def objective(theta):
             value, g = surprise(theta, F, layout, ends, observed)

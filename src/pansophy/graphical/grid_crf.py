@@ -251,7 +251,7 @@ class GridCRF(Estimator):
         -------
         self : object
         """
-        from ..optim.orthant import orthant_lbfgs  # loads when it is wanted
+        from ..optim.orthant_wise import orthant_lbfgs  # loads when it is wanted
 
         check_params(self)
         images = as_images(X)

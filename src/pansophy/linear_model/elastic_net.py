@@ -29,7 +29,7 @@ from ..core import arrays, threads
 from ..core.iterate import Result
 from ..core.random import rng_from
 from ..optim import working_set as sets
-from ..optim.design import Design
+from ..optim.centered_design import Design
 from ..params import Count, Flag, Fraction, NonNegative
 from ..penalties import elastic_net
 from ..typing import Matrix, Seed
@@ -62,7 +62,7 @@ def aimed(store, design, target, model, p):
     """The store, made for the first target and turned to the next."""
     if store is None:
         return store_for(design, target, model.precompute, p is not None)
-    if isinstance(store, sets.Whole):
+    if isinstance(store, sets.FullGram):
         store.aim(design.correlate(target), target @ target)
     else:
         store.aim(target)

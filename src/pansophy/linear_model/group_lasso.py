@@ -7,9 +7,10 @@ For groups g of features with weights m_g (the square root of the size by defaul
 
 |w_g| is a Euclidean length, so a group's coefficients are all 0 or, in general, all
 other than 0; rho > 0 also sets single coefficients within a chosen group to 0 (the
-sparse-group lasso; rho = 1 is the lasso). `optim/groups.py` solves it by working sets
-of groups and block coordinate descent, and certifies the duality gap. Everything is 0
-once alpha (1 - rho) m_g is at least the length of each group's correlations with y.
+sparse-group lasso; rho = 1 is the lasso). `optim/group_working_set.py` solves it by
+working sets of groups and block coordinate descent, and certifies the duality gap.
+Everything is 0 once alpha (1 - rho) m_g is at least the length of each group's
+correlations with y.
 
 Time O(n d) a round, and rounds are few.
 
@@ -26,8 +27,8 @@ import scipy.sparse as sp
 
 from ..core import arrays, threads
 from ..core.random import rng_from
-from ..optim import groups as sets
-from ..optim.design import Design
+from ..optim import group_working_set as sets
+from ..optim.centered_design import Design
 from ..params import Count, Flag, Fraction, NonNegative, ParameterError
 from ..typing import Numbers, Seed, Words
 from .elastic_net import keep, warm

@@ -23,7 +23,7 @@ from sklearn.model_selection import check_cv
 from ..core import threads
 from ..core.progress import SILENT
 from ..core.random import rng_from
-from ..optim.design import Design
+from ..optim.centered_design import Design
 from ..params import ParameterError
 from .elastic_net import keep
 from .lasso_path import (

@@ -4,10 +4,11 @@ For weights p_i of sum 1 and a penalty g with strength alpha,
 
     minimise  1/2 sum_i p_i |y_i - W x_i - b|^2 + alpha g(W)                     (1)
 
-The intercept is free of penalty, so for given W it is the weighted mean of y - W x,
-and the rest is least squares on centred data, which `optim/working_set.py` (single
-coefficients) and `optim/groups.py` (groups of them) solve until the duality gap is at
-most tol times the weighted mean of (y - mean y)^2. Coefficients are all 0 from
+The intercept is free of penalty, so for given W it is the weighted mean of y - W x, and
+the rest is least squares on centred data, which `optim/working_set.py` (single
+coefficients) and `optim/group_working_set.py` (groups of them) solve until the duality
+gap is at most tol times the weighted mean of (y - mean y)^2. Coefficients are all 0
+from
 
     alpha_max = max_j |sum_i p_i x_ij (y_i - mean y)| / rho                      (2)
 
@@ -30,9 +31,9 @@ from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
 from ..core.random import rng_from
 from ..core.rows import DatasetRows
-from ..optim import groups as group_sets
+from ..optim import group_working_set as group_sets
 from ..optim import working_set as sets
-from ..optim.design import Design
+from ..optim.centered_design import Design
 from ..penalties import elastic_net
 
 SMALL = 256  # up to this many columns the whole Gram matrix is made in one pass
@@ -103,8 +104,8 @@ def store_for(design, y, precompute=False, weighted=False, Xy=None):
     """The whole Gram matrix where it is given or pays, else the growing one."""
     gram = gram_for(design, precompute, weighted)
     if gram is None:
-        return sets.Store(design, y, Xy=Xy)
-    return sets.Whole(gram, design.correlate(y) if Xy is None else Xy, np.vdot(y, y))
+        return sets.GramStore(design, y, Xy=Xy)
+    return sets.FullGram(gram, design.correlate(y) if Xy is None else Xy, np.vdot(y, y))
 
 
 def engine_of(penalty):
@@ -254,7 +255,7 @@ def penalty_of(l1_ratio, positive=False, d=None):
     """alpha -> penalty: elastic net, or its multi-task form over d columns."""
     if d is None:
         return lambda alpha: elastic_net(alpha, l1_ratio, positive)
-    single, rho = group_sets.singles(d), l1_ratio
+    single, rho = group_sets.single_column_groups(d), l1_ratio
     Penalty = group_sets.GroupPenalty
     return lambda alpha: Penalty(single, alpha * rho, 0.0, alpha * (1 - rho))
 

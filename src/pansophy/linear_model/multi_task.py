@@ -6,8 +6,8 @@ For t targets and a coefficient matrix W with one column w_j per feature,
               + alpha rho sum_j |w_j| + alpha (1 - rho)/2 |W|^2                  (1)
 
 |w_j| is the Euclidean length of a feature's coefficients over all targets, so that a
-feature is in the model for every target or for none. rho = 1 is the multi-task lasso;
-t = 1 is the elastic net. `optim/groups.py` solves it by working sets and block
+feature is in the model for every target or for none. rho = 1 is the multi-task lasso; t
+= 1 is the elastic net. `optim/group_working_set.py` solves it by working sets and block
 coordinate descent, each feature's step being exact, and certifies the duality gap.
 
 Time O(n d t) a round, and rounds are few.
@@ -25,8 +25,8 @@ import scipy.sparse as sp
 
 from ..core import arrays, threads
 from ..core.random import rng_from
-from ..optim import groups
-from ..optim.design import Design
+from ..optim import group_working_set
+from ..optim.centered_design import Design
 from ..params import Count, Flag, Fraction, NonNegative
 from ..typing import Seed
 from .elastic_net import keep, warm
@@ -55,7 +55,7 @@ def fit_model(model, l1_ratio, X, y, sample_weight):
     how = {"tol": model.tol, "max_iter": model.max_iter, "rng": rng}
     with threads.single_blas():
         store = store_for(design, design.root * np.ascontiguousarray(Y.T))
-        state = groups.start(store, start, penalty)
+        state = group_working_set.start(store, start, penalty)
         run = partial(descend, store, penalty, state, **how)
         run = model._drive(
             lambda task: run(task=task), total=model.max_iter, X=data.like, y=data.Y

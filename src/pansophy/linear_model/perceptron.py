@@ -37,7 +37,7 @@ import numpy as np
 from ..core import threads
 from ..core.random import rng_from
 from ..losses import perceptron as perceptron_loss
-from ..optim.mistakes import until_clean
+from ..optim.mistake_driven import until_clean
 from ..params import (
     Count,
     Flag,

@@ -39,7 +39,7 @@ from ..losses.base import (
     SQUARED,
 )
 from ..optim.admm import admm
-from ..optim.design import Design
+from ..optim.centered_design import Design
 from ..optim.proximal import proximal_gradient
 from ..optim.working_set import start as start_at
 from ..params import Count, Flag, NonNegative, Rule

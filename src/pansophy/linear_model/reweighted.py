@@ -38,7 +38,7 @@ import scipy.sparse as sp
 from ..core import arrays, threads
 from ..core.iterate import Result, iterate, relative_change
 from ..core.progress import SILENT
-from ..optim.design import Design
+from ..optim.centered_design import Design
 from ..optim.newton import newton
 from ..optim.working_set import start as start_at
 from ..params import Count, Flag, NonNegative, Positive

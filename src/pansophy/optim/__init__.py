@@ -10,65 +10,76 @@ from typing import Any
 
 from . import schedules
 from .admm import admm
-from .annealing import simulated_annealing
 from .autodiff import grad, jvp, value_and_grad, vjp
 from .bfgs import bfgs
-from .block import alternate, block_descent
-from .check import (
+from .block_coordinate import alternating_minimization, block_descent
+from .conjugate_gradient import conjugate_gradient
+from .constrained import constrained, lagrange_newton
+from .convexity import check_convex
+from .duality import (
+    dual_function,
+    equality_constraint,
+    inequality_constraint,
+    kkt_residuals,
+)
+from .gauss_newton import gauss_newton
+from .genetic import genetic_algorithm
+from .gradient import (
+    backtracking_search,
+    bold_driver,
+    constant_step,
+    decaying_step,
+    exact_line_search,
+    gradient_descent,
+    line_search,
+    normalized_step,
+    subgradient,
+    wolfe_search,
+)
+from .least_squares import solve_least_squares
+from .method_table import METHODS
+from .minimize import minimize, multi_start
+from .mistake_driven import mistake_driven, until_clean
+from .newton import newton, newton_cg
+from .numeric_derivatives import (
     check_gradient,
     numeric_gradient,
     numeric_hessian,
     numeric_jacobian,
-    taylor,
+    taylor_model,
 )
-from .conjugate import conjugate_gradient
-from .constrained import constrained, lagrange
-from .convexity import check_convex
-from .designs import exhaustive, grid, latin_hypercube, local_search, random_search
-from .duality import at_most, dual_function, equal, kkt_residuals
-from .gauss_newton import gauss_newton
-from .genetic import genetic
-from .gradient import (
-    backtracking,
-    bold_driver,
-    constant,
-    decaying,
-    exact,
-    gradient_descent,
-    line_search,
-    normalised,
-    subgradient,
-    wolfe,
+from .orthant_wise import orthant_lbfgs
+from .particle_swarm import particle_swarm
+from .point_search import (
+    exhaustive_search,
+    grid_search,
+    latin_hypercube,
+    local_search,
+    random_search,
 )
-from .line import strong_wolfe
-from .methods import METHODS
-from .minimize import minimize, multi_start
-from .mistakes import mistake_driven, until_clean
-from .newton import newton, newton_cg
-from .orthant import orthant_lbfgs
 from .proximal import fista, projected_gradient, proximal_gradient
-from .quadratic import quadratic_program
+from .quadratic_program import quadratic_program
 from .schedules import check_schedule
+from .search_space import search_space
+from .simulated_annealing import simulated_annealing
 from .smo import smo
-from .solve import solve
-from .space import space
-from .steps import step_report
+from .step_report import step_report
 from .stochastic import (
     Transform,
     adagrad,
     adam,
-    chain,
-    clip,
-    decay,
-    ema,
+    add_weight_decay,
+    chain_transforms,
+    clip_by_norm,
     momentum,
+    moving_average,
     nesterov,
     rmsprop,
-    scale,
-    scheduled,
+    scale_by,
+    scale_by_schedule,
     sgd,
 )
-from .swarm import particle_swarm
+from .strong_wolfe import strong_wolfe
 from .trajectory import Trajectory
 from .woodbury import woodbury
 
@@ -80,7 +91,7 @@ def __getattr__(name) -> Any:
 
         return coordinate_descent
     if name == "lbfgs":
-        from .quasi_newton import lbfgs
+        from .limited_memory_bfgs import lbfgs
 
         return lbfgs
     if name == "soft_threshold":
@@ -97,37 +108,37 @@ __all__ = [
     "adagrad",
     "adam",
     "admm",
-    "alternate",
-    "at_most",
-    "backtracking",
+    "alternating_minimization",
+    "inequality_constraint",
+    "backtracking_search",
     "bfgs",
     "block_descent",
     "bold_driver",
-    "chain",
+    "chain_transforms",
     "check_convex",
     "check_gradient",
     "check_schedule",
-    "clip",
+    "clip_by_norm",
     "conjugate_gradient",
-    "constant",
+    "constant_step",
     "constrained",
     "coordinate_descent",
-    "decay",
-    "decaying",
+    "add_weight_decay",
+    "decaying_step",
     "dual_function",
-    "ema",
-    "equal",
-    "exact",
-    "exhaustive",
+    "moving_average",
+    "equality_constraint",
+    "exact_line_search",
+    "exhaustive_search",
     "fista",
     "gauss_newton",
-    "genetic",
+    "genetic_algorithm",
     "grad",
     "gradient_descent",
-    "grid",
+    "grid_search",
     "jvp",
     "kkt_residuals",
-    "lagrange",
+    "lagrange_newton",
     "latin_hypercube",
     "lbfgs",
     "line_search",
@@ -139,7 +150,7 @@ __all__ = [
     "nesterov",
     "newton",
     "newton_cg",
-    "normalised",
+    "normalized_step",
     "numeric_gradient",
     "numeric_hessian",
     "numeric_jacobian",
@@ -150,22 +161,22 @@ __all__ = [
     "quadratic_program",
     "random_search",
     "rmsprop",
-    "scale",
-    "scheduled",
+    "scale_by",
+    "scale_by_schedule",
     "schedules",
     "sgd",
     "simulated_annealing",
     "smo",
     "soft_threshold",
-    "solve",
-    "space",
+    "solve_least_squares",
+    "search_space",
     "step_report",
     "strong_wolfe",
     "subgradient",
-    "taylor",
+    "taylor_model",
     "value_and_grad",
     "vjp",
-    "wolfe",
+    "wolfe_search",
     "woodbury",
     "until_clean",
 ]

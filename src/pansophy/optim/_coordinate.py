@@ -73,7 +73,7 @@ def gram_rounds(G, h, q, w, energy, order, kind, positive, a, b, tol, n_rounds):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def dense_epochs(X, p, mean, u, shift, w, curve, order, kind, a, b, n_epochs):
+def dense_lasso_epochs(X, p, mean, u, shift, w, curve, order, kind, a, b, n_epochs):
     """Columns X[j] stored as rows, less their means; residual r = u / p + shift.
 
     A centred column changes every row, all by the same amount: that is `shift`. The
@@ -107,7 +107,7 @@ def dense_epochs(X, p, mean, u, shift, w, curve, order, kind, a, b, n_epochs):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def sparse_epochs(
+def sparse_lasso_epochs(
     data, rows, starts, p, mean, r, shift, w, curve, order, kind, a, b, n_epochs
 ):
     """CSC columns less their means under weights p; the residual is r + shift."""
@@ -131,7 +131,7 @@ def sparse_epochs(
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def squares(X, index, p, mean, out):
+def centered_column_squares(X, index, p, mean, out):
     """sum_i p_i (x_ij - m_j)^2 of some columns X[j], stored as rows."""
     for j in index:
         column, m = X[j], mean[j]
@@ -142,7 +142,7 @@ def squares(X, index, p, mean, out):
 
 
 @njit(cache=True, nogil=True)
-def gather(X, index, start, stop, out):
+def copy_columns(X, index, start, stop, out):
     """out[j, i] = X[i, j] for some columns and a range of rows, in small tiles."""
     for low in range(start, stop, 32):
         high = min(low + 32, stop)
@@ -152,7 +152,7 @@ def gather(X, index, start, stop, out):
 
 
 @njit(cache=True, nogil=True)
-def mirror(G, start, stop):
+def copy_upper_from_lower(G, start, stop):
     """Copy the block G[start:stop, :start] onto G[:start, start:stop]."""
     for j in range(start, stop):
         for i in range(start):
@@ -180,7 +180,7 @@ def correlate_rows(X, index, v, out):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def forward(R, s, x):
+def solve_transposed_triangle(R, s, x):
     """x <- R^-T x for the leading s of an upper triangular R stored by rows."""
     for i in range(s):
         row = R[i]
@@ -191,7 +191,7 @@ def forward(R, s, x):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def backward(R, s, x):
+def solve_triangle(R, s, x):
     """x <- R^-1 x."""
     for i in range(s - 1, -1, -1):
         row = R[i]
@@ -202,7 +202,7 @@ def backward(R, s, x):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def drop(R, s, at):
+def remove_from_factor(R, s, at):
     """The factor of A without row and column `at`: shift, then rotate back to shape."""
     for i in range(at):
         for j in range(at, s - 1):
@@ -222,9 +222,9 @@ def drop(R, s, at):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def append(R, s, column, corner):
+def append_to_factor(R, s, column, corner):
     """The factor of A with one more row and column; False if it is not definite."""
-    forward(R, s, column)
+    solve_transposed_triangle(R, s, column)
     rest = corner
     for i in range(s):
         rest -= column[i] * column[i]

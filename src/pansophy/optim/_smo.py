@@ -5,7 +5,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def settle(K, y, C, a, g, tol, n_steps):
+def optimize_pairs(K, y, C, a, g, tol, n_steps):
     """Pair steps on a small problem, in place; returns how many were made.
 
     K is the kernel matrix of the set, g the gradient of eq. (1) at a. Ends when the

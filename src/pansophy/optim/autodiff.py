@@ -30,7 +30,7 @@ def torch_or_say():
     return torch
 
 
-def lift(args):
+def as_tensors(args):
     """The arguments as tensors, and whether any of them was one."""
     torch = torch_or_say()
     ours = any(is_torch(a) for a in args)
@@ -38,10 +38,10 @@ def lift(args):
     return [a if is_torch(a) else as_float(a) for a in args], ours
 
 
-def lower(value, ours):
+def from_tensor(value, ours):
     """Back to NumPy unless a tensor came in."""
     if isinstance(value, (tuple, list)):
-        return tuple(lower(v, ours) for v in value)
+        return tuple(from_tensor(v, ours) for v in value)
     return value if ours else value.detach().cpu().numpy()[()]
 
 
@@ -61,7 +61,7 @@ def value_and_grad(f: Callable, argnums=0) -> Callable:
 
     def both(*args):
         torch = torch_or_say()
-        tensors, ours = lift(args)
+        tensors, ours = as_tensors(args)
         for j in wanted:
             tensors[j] = tensors[j].detach().requires_grad_(True)
         with torch.enable_grad():
@@ -74,7 +74,7 @@ def value_and_grad(f: Callable, argnums=0) -> Callable:
             sources = [tensors[j] for j in wanted]
             found = torch.autograd.grad(value.sum(), sources, materialize_grads=True)
         number = value.detach() if ours else float(value.detach())
-        return number, lower(found if several else found[0], ours)
+        return number, from_tensor(found if several else found[0], ours)
 
     return both
 
@@ -105,7 +105,7 @@ def vjp(f: Callable, x):
     (array([1., 4., 9.]), array([2., 4., 6.]))
     """
     torch = torch_or_say()
-    (x,), ours = lift([x])
+    (x,), ours = as_tensors([x])
     x = x.detach().requires_grad_(True)
     with torch.enable_grad():
         y = f(x)
@@ -115,9 +115,9 @@ def vjp(f: Callable, x):
         (g,) = torch.autograd.grad(
             y, x, u.reshape(y.shape), retain_graph=True, materialize_grads=True
         )
-        return lower(g, ours)
+        return from_tensor(g, ours)
 
-    return lower(y.detach(), ours), pull
+    return from_tensor(y.detach(), ours), pull
 
 
 def jvp(f: Callable, x, v):
@@ -131,7 +131,7 @@ def jvp(f: Callable, x, v):
     (array([1., 4.]), array([2., 0.]))
     """
     torch = torch_or_say()
-    (x,), ours = lift([x])
+    (x,), ours = as_tensors([x])
     v = v if is_torch(v) else torch.as_tensor(np.array(v), dtype=x.dtype)
     y, out = torch.func.jvp(f, (x,), (v.reshape(x.shape),))
-    return lower(y, ours), lower(out, ours)
+    return from_tensor(y, ours), from_tensor(out, ours)

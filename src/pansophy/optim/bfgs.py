@@ -26,9 +26,9 @@ import numpy as np
 
 from ..core.iterate import Result
 from ..core.progress import SILENT, Task
-from .conjugate import first_step
-from .gradient import State, at, descend, size_of
-from .line import strong_wolfe
+from .conjugate_gradient import first_step
+from .gradient import State, iterate_until_stationary, size_of, state_at_position
+from .strong_wolfe import strong_wolfe
 
 LEAST = 1e-10  # y.s / (|y| |s|) below which a pair says nothing about the curvature
 
@@ -45,7 +45,7 @@ class BFGSState(NamedTuple):
         return size_of(self.gradient)
 
 
-def update(B, s, y):
+def update_inverse_hessian(B, s, y):
     """Eqs (3) and (2); None begins with B = (y.s / y.y) I."""
     ys, yy = float(y @ s), float(y @ y)
     if ys <= LEAST * (yy * float(s @ s)) ** 0.5:
@@ -94,9 +94,11 @@ def bfgs(
                 return s._replace(inverse=None, eta=1.0)
         B = s.inverse
         if new.eta > 0:
-            B = update(B, new.position - s.position, new.gradient - s.gradient)
+            B = update_inverse_hessian(
+                B, new.position - s.position, new.gradient - s.gradient
+            )
         return BFGSState(new.position, new.objective, new.gradient, new.eta, B)
 
-    start = at(f, np.array(x, dtype=float), 1.0)
+    start = state_at_position(f, np.array(x, dtype=float), 1.0)
     start = BFGSState(start.position, start.objective, start.gradient, 1.0)
-    return descend(step, start, max_iter=max_iter, tol=tol, task=task)
+    return iterate_until_stationary(step, start, max_iter=max_iter, tol=tol, task=task)

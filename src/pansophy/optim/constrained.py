@@ -2,7 +2,7 @@
 
 `constrained` lets SciPy find the neighbourhood (SLSQP, or an interior trust-region
 method for many unknowns), takes the constraints that hold there with equality, and
-polishes by `lagrange`: Newton steps on the stationarity of the Lagrangian,
+polishes by `lagrange_newton`: Newton steps on the stationarity of the Lagrangian,
 
     [ W   -J^T ] [dx]     [ grad f ]
     [ J    0   ] [p ] = - [   h    ],     W = Hessian of L at x, p               (1)
@@ -29,8 +29,15 @@ import scipy.linalg
 
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT, Task
-from .check import numeric_gradient, numeric_jacobian
-from .duality import KKT, between, equal, kkt_residuals, limits, parts
+from .duality import (
+    KKT,
+    bounds_array,
+    bounds_as_constraints,
+    equality_constraint,
+    evaluate_constraints,
+    kkt_residuals,
+)
+from .numeric_derivatives import numeric_gradient, numeric_jacobian
 
 MANY = 300  # unknowns from which the trust-region method is preferred
 
@@ -42,8 +49,8 @@ class State(NamedTuple):
     kkt: KKT | None = None
 
 
-class Point(NamedTuple):
-    """One step of `lagrange`."""
+class LagrangePoint(NamedTuple):
+    """One step of `lagrange_newton`."""
 
     position: np.ndarray  # x
     objective: float  # f
@@ -51,7 +58,7 @@ class Point(NamedTuple):
     error: float  # the larger of |grad L| and |h|
 
 
-def lagrange(
+def lagrange_newton(
     f: Callable,
     x,
     constraints,
@@ -63,36 +70,39 @@ def lagrange(
 ) -> Result:
     """The minimum of f(x) -> number under h(x) = 0, and its multipliers, eq. (1).
 
-    `constraints` are functions h(x) or `optim.equal` of them.
+    `constraints` are functions h(x) or `optim.equality_constraint` of them.
 
     Examples
     --------
     >>> import numpy as np
     >>> from pansophy import optim
-    >>> run = optim.lagrange(lambda x: x @ x, np.zeros(2), [lambda x: x.sum() - 1])
+    >>> on_a_line = lambda x: x.sum() - 1
+    >>> run = optim.lagrange_newton(lambda x: x @ x, np.zeros(2), [on_a_line])
     >>> run.state.position.round(6), run.state.prices.round(6), round(run.objective, 6)
     (array([0.5, 0.5]), array([1.]), 0.5)
     """
     x = np.array(x, dtype=float)
-    held = [c if hasattr(c, "equality") else equal(c) for c in constraints]
+    held = [
+        c if hasattr(c, "equality") else equality_constraint(c) for c in constraints
+    ]
     if not all(c.equality for c in held):
         raise ValueError("lagrange takes equalities; see constrained for the rest.")
     down = gradient or (lambda u: numeric_gradient(f, u))
-    slope = lambda u, p: down(u) - parts(held, u).Jh.T @ p
+    slope = lambda u, p: down(u) - evaluate_constraints(held, u).Jh.T @ p
 
-    def state(x, p=None) -> Point:
-        here = parts(held, x)
+    def state(x, p=None) -> LagrangePoint:
+        here = evaluate_constraints(held, x)
         g = down(x)
         p = np.linalg.lstsq(here.Jh.T, g, rcond=None)[0] if p is None else p
-        error = max(size(g - here.Jh.T @ p), size(here.h))
-        return Point(x, float(f(x)), p, error)
+        error = max(largest_magnitude(g - here.Jh.T @ p), largest_magnitude(here.h))
+        return LagrangePoint(x, float(f(x)), p, error)
 
     def step(s):
-        here = parts(held, s.position)
+        here = evaluate_constraints(held, s.position)
         g = down(s.position)
         W = numeric_jacobian(lambda u: slope(u, s.prices), s.position)
         dx, p = newton_pair((W + W.T) / 2, here.Jh, g, here.h)
-        return shorten(f, held, state, s, dx, p, g @ dx, here.h)
+        return merit_line_search(f, held, state, s, dx, p, g @ dx, here.h)
 
     change = lambda old, new: new.error
     how = {"max_iter": max_iter, "tol": tol, "change": change, "task": task}
@@ -101,7 +111,7 @@ def lagrange(
     return run._replace(reason="stalled") if stuck else run
 
 
-def size(v) -> float:
+def largest_magnitude(v) -> float:
     return float(np.max(np.abs(v), initial=0.0))
 
 
@@ -109,19 +119,19 @@ def newton_pair(W, J, g, h):
     """dx and p of eq. (1), W shifted to be positive on the null space of J."""
     Z = scipy.linalg.null_space(J) if len(J) else np.eye(len(g))
     low = np.linalg.eigvalsh(Z.T @ W @ Z)[0] if Z.shape[1] else 1.0
-    floor = 1e-8 * max(size(W), 1.0)
+    floor = 1e-8 * max(largest_magnitude(W), 1.0)
     if low < floor:
-        W = W + (floor - low + 1e-3 * max(size(W), 1.0)) * np.eye(len(g))
+        W = W + (floor - low + 1e-3 * max(largest_magnitude(W), 1.0)) * np.eye(len(g))
     m = len(J)
     A = np.block([[W, -J.T], [J, np.zeros((m, m))]])
     out = np.linalg.lstsq(A, -np.concatenate([g, h]), rcond=None)[0]
     return out[: len(g)], out[len(g) :]
 
 
-def shorten(f, held, state, s, dx, p, along, h) -> Point:
+def merit_line_search(f, held, state, s, dx, p, along, h) -> LagrangePoint:
     """The longest of dx, dx/2, ... that lowers eq. (2), or halves the error."""
-    m = 2 * max(size(p), size(s.prices)) + 1e-8
-    miss = lambda x: float(np.sum(np.abs(parts(held, x).h)))
+    m = 2 * max(largest_magnitude(p), largest_magnitude(s.prices)) + 1e-8
+    miss = lambda x: float(np.sum(np.abs(evaluate_constraints(held, x).h)))
     start, fall = s.objective + m * miss(s.position), along - m * float(abs(h).sum())
     t = 1.0
     for _ in range(40):
@@ -146,18 +156,17 @@ def constrained(
     tol: float = 1e-8,
     task: Task = SILENT,
 ) -> Result:
-    """Minimise f(x) -> number under `optim.equal`, `optim.at_most` and bounds.
+    """Minimise f(x) -> number under equalities, inequalities and bounds.
 
     Parameters
     ----------
     f : function of x (d,)
     x : array (d,)
         Start; need not be feasible.
-    constraints : sequence of `optim.equal(h)` and `optim.at_most(g)`
-    gradient : function of x; central differences if None
-    bounds : pairs (low, high), one per coordinate or one for all; None for no bound
-    method : {"auto", "slsqp", "trust-constr"}
-    max_iter, tol
+    constraints : sequence of `optim.equality_constraint(h)` and
+    `optim.inequality_constraint(g)` gradient : function of x; central differences if
+    None bounds : pairs (low, high), one per coordinate or one for all; None for no
+    bound method : {"auto", "slsqp", "trust-constr"} max_iter, tol
         tol is for the worst KKT residual; a run that ends above it has the reason
         "kkt".
     task : Task
@@ -172,7 +181,7 @@ def constrained(
     >>> import numpy as np
     >>> from pansophy import optim
     >>> f = lambda x: (x[0] - 2) ** 2 + (x[1] - 1) ** 2
-    >>> disc = optim.at_most(lambda x: x @ x - 1)
+    >>> disc = optim.inequality_constraint(lambda x: x @ x - 1)
     >>> run = optim.constrained(f, np.zeros(2), [disc])
     >>> run.state.position.round(6), run.converged, bool(run.state.kkt.worst < 1e-8)
     (array([0.894427, 0.447214]), True, True)
@@ -189,11 +198,11 @@ def constrained(
     found, trace, reason = by_scipy(
         f, x, constraints, down, bounds, method, max_iter, tol, task
     )
-    every = [*constraints, *between(bounds, len(x))]
+    every = [*constraints, *bounds_as_constraints(bounds, len(x))]
     judge = lambda u: kkt_residuals(f, u, every, gradient=down)
     kkt = judge(found)
     if reason != "interrupted" and kkt.worst > tol / 100:
-        found, kkt = polish(f, found, every, down, judge, kkt)
+        found, kkt = refine_on_active_set(f, found, every, down, judge, kkt)
     if reason == "tolerance" and kkt.worst > tol:
         reason = "kkt"
     elif reason == "max_iter" and kkt.worst <= tol:
@@ -223,7 +232,7 @@ def by_scipy(f, x, constraints, down, bounds, method, max_iter, tol, task):
             told.append(True)
             raise StopIteration
 
-    box = None if bounds is None else limits(bounds, len(x))
+    box = None if bounds is None else bounds_array(bounds, len(x))
     options = {"maxiter": max_iter}
     options |= {"ftol": min(tol, 1e-9) ** 1.5} if method == "slsqp" else {"gtol": tol}
     how = {"jac": down, "method": method, "bounds": box, "options": options}
@@ -239,21 +248,21 @@ def by_scipy(f, x, constraints, down, bounds, method, max_iter, tol, task):
     return out.x, trace, "max_iter" if out.nit >= max_iter else "tolerance"
 
 
-def polish(f, x, constraints, down, judge, kkt):
-    """`lagrange` on the constraints that are active and have a price."""
-    g, a = parts(constraints, x).g, kkt.prices[1]
+def refine_on_active_set(f, x, constraints, down, judge, kkt):
+    """`lagrange_newton` on the constraints that are active and have a price."""
+    g, a = evaluate_constraints(constraints, x).g, kkt.prices[1]
     active = np.flatnonzero((g >= -1e-6) & (a > 1e-12))
     held = [c for c in constraints if c.equality]
     if len(active):
         inner = [c for c in constraints if not c.equality]
         held.append(
-            equal(
-                lambda u: parts(inner, u).g[active],
-                lambda u: parts(inner, u).Jg[active],
+            equality_constraint(
+                lambda u: evaluate_constraints(inner, u).g[active],
+                lambda u: evaluate_constraints(inner, u).Jg[active],
             )
         )
     try:
-        run = lagrange(f, x, held, gradient=down, max_iter=20, tol=1e-13)
+        run = lagrange_newton(f, x, held, gradient=down, max_iter=20, tol=1e-13)
     except np.linalg.LinAlgError:
         return x, kkt
     better = judge(run.state.position)

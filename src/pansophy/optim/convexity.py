@@ -74,7 +74,7 @@ def check_convex(
     'jensen'
     """
     rng = rng_from(random_state)
-    draw = sampler(region)
+    draw = region_sampler(region)
     value = lambda x: float(f(x))
     strict = True
     for i in range(n_probes):
@@ -102,7 +102,7 @@ def check_convex(
     return Convexity(True, strict)
 
 
-def sampler(region) -> Callable:
+def region_sampler(region) -> Callable:
     """rng -> a point of the region."""
     if callable(region):
         return lambda rng: np.asarray(region(rng), dtype=float)

@@ -26,7 +26,7 @@ from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
 from ..penalties.base import COUPLED
 from . import _coordinate as loops
-from .design import Design
+from .centered_design import Design
 
 MEMORY = 5  # M of eq. (2)
 ROWS = 4096  # rows that one thread copies
@@ -41,7 +41,7 @@ class State(NamedTuple):
     violation: float  # largest distance to the sub-differential
 
 
-class Passes:
+class ColumnPasses:
     """Passes over columns of a design, keeping the residual.
 
     Columns that are contiguous in X are read where they lie; of others, those that
@@ -67,11 +67,11 @@ class Passes:
             self.curve[new] = self.design.squares(new)
         elif len(new):
             if not X.flags.f_contiguous:
-                copy = partial(loops.gather, X, new)
+                copy = partial(loops.copy_columns, X, new)
                 cuts = range(0, len(X), ROWS)
                 ends = [(i, min(i + ROWS, len(X)), self.columns) for i in cuts]
                 list(threads.run(partial(copy, *e) for e in ends))
-            loops.squares(self.columns, new, p, mean, self.curve)
+            loops.centered_column_squares(self.columns, new, p, mean, self.curve)
 
     def run(self, r, w, penalty, order, n_epochs=1):
         """Change r and w in place, visiting the columns of `order`."""
@@ -80,18 +80,18 @@ class Passes:
         X, zero = self.columns, r.dtype.type(0)
         if not self.design.sparse:
             u = root * r
-            shift = loops.dense_epochs(X, p, mean, u, zero, *how)
+            shift = loops.dense_lasso_epochs(X, p, mean, u, zero, *how)
             np.divide(u, root, out=r, where=root > 0)
             r += root * shift
             return
         plain = np.divide(r, root, out=np.zeros_like(r), where=root > 0)
-        shift = loops.sparse_epochs(
+        shift = loops.sparse_lasso_epochs(
             X.data, X.indices, X.indptr, p, mean, plain, zero, *how
         )
         r[:] = root * (plain + shift)
 
 
-def extrapolate(W):
+def anderson_weights(W):
     """Weights z of eq. (2) for iterates W (M + 1, d); None where it is not defined."""
     U = np.diff(W, axis=0)
     A = U @ U.T
@@ -107,7 +107,9 @@ def extrapolate(W):
     return (z / z.sum()).astype(W.dtype)
 
 
-def accelerated(passes, r, w, penalty, E, shuffle=lambda order: order, memory=MEMORY):
+def accelerated_pass(
+    passes, r, w, penalty, E, shuffle=lambda order: order, memory=MEMORY
+):
     """A pass over E, M over the support in it, and one trial of eq. (2).
 
     Changes r and w in place. The residual is linear in w and the weights sum to 1,
@@ -123,7 +125,7 @@ def accelerated(passes, r, w, penalty, E, shuffle=lambda order: order, memory=ME
     for m in range(1, memory + 1):
         passes.run(r, w, penalty, shuffle(S))
         W[m], R[m] = w[S], r
-    z = extrapolate(W)
+    z = anderson_weights(W)
     if z is not None:
         trial, s = z @ W[1:], z @ R[1:]
         value = lambda u, e: float(e @ e) / 2 + float(penalty.value(u))
@@ -163,7 +165,7 @@ def coordinate_descent(
     X = X if sp.issparse(X) else np.asarray(X, dtype=float)
     y = np.asarray(y, dtype=float)
     design = Design(X, np.ones(len(y)), centre=False)
-    passes, every = Passes(design), np.arange(design.d)
+    passes, every = ColumnPasses(design), np.arange(design.d)
     passes.prepare(every)
     shuffle = rng.permutation if rng is not None else lambda order: order
 
@@ -174,7 +176,7 @@ def coordinate_descent(
 
     def step(state):
         r, w = state.residual.copy(), state.position.copy()
-        accelerated(passes, r, w, penalty, every, shuffle)
+        accelerated_pass(passes, r, w, penalty, every, shuffle)
         return settle(w, r)
 
     w = np.zeros(design.d) if start is None else np.array(start, dtype=float)

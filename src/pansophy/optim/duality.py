@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.linalg import nonnegative
-from .check import numeric_gradient, numeric_jacobian
+from .numeric_derivatives import numeric_gradient, numeric_jacobian
 
 
 class Constraint(NamedTuple):
@@ -48,32 +48,32 @@ class Constraint(NamedTuple):
         return np.atleast_2d(np.asarray(self.jacobian(x), dtype=float))
 
 
-def equal(h: Callable, jacobian: Callable | None = None) -> Constraint:
+def equality_constraint(h: Callable, jacobian: Callable | None = None) -> Constraint:
     """h(x) = 0."""
     return Constraint(h, jacobian, True)
 
 
-def at_most(g: Callable, jacobian: Callable | None = None) -> Constraint:
+def inequality_constraint(g: Callable, jacobian: Callable | None = None) -> Constraint:
     """g(x) <= 0."""
     return Constraint(g, jacobian, False)
 
 
-def between(bounds, d) -> list[Constraint]:
+def bounds_as_constraints(bounds, d) -> list[Constraint]:
     """Bounds on x as constraints; None or an infinite number is no bound."""
     if bounds is None:
         return []
-    pairs = limits(bounds, d)
+    pairs = bounds_array(bounds, d)
     out, eye = [], np.eye(d)
     for sign, b in ((-1.0, pairs[:, 0]), (1.0, pairs[:, 1])):
         at = np.flatnonzero(np.isfinite(b))
         if len(at):
             slope = sign * eye[at]
             inside = lambda x, s=sign, b=b, at=at: s * (x[at] - b[at])
-            out.append(at_most(inside, lambda x, slope=slope: slope))
+            out.append(inequality_constraint(inside, lambda x, slope=slope: slope))
     return out
 
 
-def limits(bounds, d):
+def bounds_array(bounds, d):
     """Bounds as a (d, 2) array with infinities for None; one pair serves all."""
     rows = [bounds] * d if np.ndim(bounds[0]) == 0 else list(bounds)
     number = lambda b, none: none if b is None else float(b)
@@ -87,7 +87,7 @@ def limits(bounds, d):
     return pairs
 
 
-class Parts(NamedTuple):
+class ConstraintValues(NamedTuple):
     """All constraints at one point."""
 
     h: np.ndarray
@@ -96,7 +96,7 @@ class Parts(NamedTuple):
     Jg: np.ndarray
 
 
-def parts(constraints, x) -> Parts:
+def evaluate_constraints(constraints, x) -> ConstraintValues:
     """Values and slopes, equalities first."""
     d = len(x)
     out = []
@@ -104,7 +104,7 @@ def parts(constraints, x) -> Parts:
         mine = [c for c in constraints if c.equality is kind]
         out.append(np.concatenate([c.value(x) for c in mine] or [np.empty(0)]))
         out.append(np.concatenate([c.slope(x) for c in mine] or [np.empty((0, d))]))
-    return Parts(*out)
+    return ConstraintValues(*out)
 
 
 class KKT(NamedTuple):
@@ -125,7 +125,7 @@ class KKT(NamedTuple):
         return ", ".join(f"{n} {v:.1e}" for n, v in zip(names, self[:4], strict=True))
 
 
-def best_prices(slope, held: Parts, tol) -> tuple[np.ndarray, np.ndarray]:
+def best_prices(slope, held: ConstraintValues, tol) -> tuple[np.ndarray, np.ndarray]:
     """p and a of least |(3)|, a = 0 where g < -tol and a >= 0 elsewhere."""
     active = np.flatnonzero(held.g >= -tol)
     A, a = held.Jg[active], np.zeros(len(held.g))
@@ -159,14 +159,16 @@ def kkt_residuals(
     --------
     >>> import numpy as np
     >>> from pansophy import optim
-    >>> plane = optim.equal(lambda x: x.sum() - 1)
+    >>> plane = optim.equality_constraint(lambda x: x.sum() - 1)
     >>> kkt = optim.kkt_residuals(lambda x: x @ x, [0.5, 0.5], [plane])
     >>> bool(kkt.worst < 1e-8), kkt.prices[0].round(6)
     (True, array([1.]))
     """
     x = np.array(x, dtype=float)
     g = numeric_gradient(f, x) if gradient is None else np.asarray(gradient(x), float)
-    held = parts([*constraints, *between(bounds, len(x))], x)
+    held = evaluate_constraints(
+        [*constraints, *bounds_as_constraints(bounds, len(x))], x
+    )
     if prices is None:
         p, a = best_prices(g, held, active)
     else:
@@ -203,7 +205,7 @@ def dual_function(
     --------
     >>> import numpy as np
     >>> from pansophy import optim
-    >>> plane = optim.equal(lambda x: x.sum() - 1)
+    >>> plane = optim.equality_constraint(lambda x: x.sum() - 1)
     >>> q = optim.dual_function(lambda x: x @ x, [plane], np.zeros(2))
     >>> [round(q(p), 6) + 0.0 for p in ([0.0], [1.0], [2.0])]
     [0.0, 0.5, 0.0]
@@ -220,7 +222,7 @@ def dual_function(
             raise ValueError("prices a of inequalities must be at least 0.")
 
         def L(u):
-            held = parts(constraints, u)
+            held = evaluate_constraints(constraints, u)
             value = float(f(u)) - p @ held.h + a @ held.g
             if value < floor:
                 raise UnboundedError

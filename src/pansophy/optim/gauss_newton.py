@@ -33,8 +33,8 @@ import scipy.linalg
 from ..core.iterate import Result
 from ..core.linalg import lengths
 from ..core.progress import SILENT, Task
-from .check import numeric_jacobian
-from .gradient import State, descend, line_search, size_of
+from .gradient import State, iterate_until_stationary, line_search, size_of
+from .numeric_derivatives import numeric_jacobian
 
 EPS = float(np.finfo(float).eps)
 SURE = 1e-4  # smallest pivot, of columns of length 1, at which J^T J serves
@@ -92,7 +92,7 @@ def gauss_newton(
     def arrive(x, res, scale, damping) -> LMState:
         A = np.asarray(J(x), dtype=float)
         g = A.T @ res
-        R, c = triangle(A, res, g)
+        R, c = jacobian_qr(A, res, g)
         long = lengths(R)
         scale = np.maximum(scale, long)
         D = np.where(scale > 0, scale, 1.0)
@@ -105,10 +105,10 @@ def gauss_newton(
     s = arrive(x, res, np.zeros(len(x)), damping or 0.0)
     move = marquardt_step if damping else newton_step
     step = lambda s: move(r, arrive, s)
-    return descend(step, s, max_iter=max_iter, tol=tol, task=task)
+    return iterate_until_stationary(step, s, max_iter=max_iter, tol=tol, task=task)
 
 
-def triangle(A, res, g):
+def jacobian_qr(A, res, g):
     """R and Q^T r of J = Q R."""
     m, d = A.shape
     if m > 4 * d:

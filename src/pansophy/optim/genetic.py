@@ -22,8 +22,14 @@ import numpy as np
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT, Task
 from ..core.random import rng_from
-from .designs import latin_hypercube
-from .space import changes, evaluator, mutate, reflect, space
+from .point_search import latin_hypercube
+from .search_space import (
+    mutate_points,
+    mutated_coordinates,
+    reflect_into_cube,
+    search_space,
+    vectorized_objective,
+)
 
 BLEND = 0.35
 
@@ -37,14 +43,14 @@ class State(NamedTuple):
     spread: float  # largest range over the population
 
 
-def cross(levels, P, Q, rng):
+def crossover(levels, P, Q, rng):
     """Eqs (1) and (2), one child of each pair."""
     r = rng.uniform(-BLEND, 1 + BLEND, size=P.shape)
-    blend = reflect(P + r * (Q - P))
+    blend = reflect_into_cube(P + r * (Q - P))
     return np.where(levels > 0, np.where(rng.random(P.shape) < 0.5, P, Q), blend)
 
 
-def genetic(
+def genetic_algorithm(
     f: Callable,
     where,
     x=None,
@@ -64,7 +70,7 @@ def genetic(
     ----------
     f : function of a point; of many points (n, d) if `vectorised`
     where : space
-        List or dict of ranges and choices; see `optim.space`.
+        List or dict of ranges and choices; see `optim.search_space`.
     x : point, optional
         One of the first generation.
     population : int or None
@@ -85,12 +91,13 @@ def genetic(
     --------
     >>> from pansophy import optim
     >>> ones = lambda x: 20 - x.sum()
-    >>> run = optim.genetic(ones, [range(2)] * 20, random_state=0, max_iter=100)
+    >>> bits = [range(2)] * 20
+    >>> run = optim.genetic_algorithm(ones, bits, random_state=0, max_iter=100)
     >>> run.objective
     0.0
     """
-    rng, where = rng_from(random_state), space(where)
-    values = evaluator(f, where, vectorised)
+    rng, where = rng_from(random_state), search_space(where)
+    values = vectorized_objective(f, where, vectorised)
     n = population or min(200, 40 + 4 * where.d)
     if n < 2 or not 0 <= elite < 1:
         raise ValueError("population must be at least 2 and elite in [0, 1).")
@@ -100,13 +107,13 @@ def genetic(
     def step(s):
         a, b = rng.integers(n, size=(2, 2 * (n - kept))).reshape(2, 2, -1)
         P, Q = s.U[np.minimum(a[0], a[1])], s.U[np.minimum(b[0], b[1])]
-        child = cross(levels, P, Q, rng)
+        child = crossover(levels, P, Q, rng)
         change = rng.random(len(child)) < min(1.0, rate * where.d) / 2
         if change.any():
             spread = s.U.std(axis=0)
             some = child[change]
-            moves = changes(some.shape, rate, rng)
-            child[change] = mutate(levels, some, spread, moves, rng)
+            moves = mutated_coordinates(some.shape, rate, rng)
+            child[change] = mutate_points(levels, some, spread, moves, rng)
         U = np.concatenate([s.U[:kept], child])
         v = np.concatenate([s.values[:kept], values(child)])
         return state(U, v, s.evaluations + len(child))

@@ -45,7 +45,7 @@ class State(NamedTuple):
         return size_of(self.gradient)
 
 
-class Rule(NamedTuple):
+class StepRule(NamedTuple):
     """How far to go: the first eta, and move(f, state) -> state."""
 
     eta: float
@@ -58,78 +58,84 @@ def size_of(g) -> float:
     return float(namespace(g).max(namespace(g).abs(g)))
 
 
-def dot(a, b) -> float:
+def inner_product(a, b) -> float:
     if isinstance(a, np.ndarray):
         return float(np.vdot(a, b))
     return float(namespace(a).sum(a * b))
 
 
-def at(f, x, eta) -> State:
+def state_at_position(f, x, eta) -> State:
     value, g = f(x)
     return State(x, float(value), g, eta)
 
 
-def constant(eta: float) -> Rule:
+def constant_step(eta: float) -> StepRule:
     """Eq. (1)."""
-    return Rule(eta, lambda f, s: at(f, s.position - s.eta * s.gradient, s.eta))
+    return StepRule(
+        eta, lambda f, s: state_at_position(f, s.position - s.eta * s.gradient, s.eta)
+    )
 
 
-def decaying(eta: Callable) -> Rule:
+def decaying_step(eta: Callable) -> StepRule:
     """Eq. (2); see `optim.schedules`."""
 
     def move(f, s):
         step = float(eta(s.count))
-        return at(f, s.position - step * s.gradient, step)
+        return state_at_position(f, s.position - step * s.gradient, step)
 
-    return Rule(float(eta(0)), move)
+    return StepRule(float(eta(0)), move)
 
 
-def normalised(eta) -> Rule:
+def normalized_step(eta) -> StepRule:
     """Eq. (3); eta a number or a schedule."""
     rate = eta if callable(eta) else lambda t: eta
 
     def move(f, s):
         length, step = float(norm(s.gradient)), float(rate(s.count))
         factor = step / length if length > 0 else 0.0
-        return at(f, s.position - factor * s.gradient, step)
+        return state_at_position(f, s.position - factor * s.gradient, step)
 
-    return Rule(float(rate(0)), move)
+    return StepRule(float(rate(0)), move)
 
 
-def backtracking(eta: float = 1.0, shrink: float = 0.5, slope: float = 1e-4) -> Rule:
+def backtracking_search(
+    eta: float = 1.0, shrink: float = 0.5, slope: float = 1e-4
+) -> StepRule:
     """Eq. (4); the next search starts at twice the step that was taken."""
 
     def move(f, s):
         new = line_search(f, s, -s.gradient, s.eta, shrink=shrink, slope=slope)
         return new._replace(eta=2 * new.eta) if new.eta > 0 else new
 
-    return Rule(eta, move)
+    return StepRule(eta, move)
 
 
-def wolfe(eta: float = 1.0, slope: float = 1e-4, curvature: float = 0.9) -> Rule:
+def wolfe_search(
+    eta: float = 1.0, slope: float = 1e-4, curvature: float = 0.9
+) -> StepRule:
     """Both of Wolfe's conditions, by `optim.strong_wolfe`."""
-    from .line import strong_wolfe
+    from .strong_wolfe import strong_wolfe
 
     def move(f, s):
         how = {"slope": slope, "curvature": curvature}
         return strong_wolfe(f, s, -s.gradient, s.eta, **how)
 
-    return Rule(eta, move)
+    return StepRule(eta, move)
 
 
-def bold_driver(eta: float = 0.1, grow: float = 1.1, shrink: float = 0.5) -> Rule:
+def bold_driver(eta: float = 0.1, grow: float = 1.1, shrink: float = 0.5) -> StepRule:
     """Eq. (5)."""
 
     def move(f, s):
-        new = at(f, s.position - s.eta * s.gradient, s.eta)
+        new = state_at_position(f, s.position - s.eta * s.gradient, s.eta)
         if new.objective <= s.objective:
             return new._replace(eta=grow * s.eta)
         return s._replace(eta=shrink * s.eta)
 
-    return Rule(eta, move)
+    return StepRule(eta, move)
 
 
-def exact(eta: float = 1.0) -> Rule:
+def exact_line_search(eta: float = 1.0) -> StepRule:
     """Eq. (6), by Brent's method on the line."""
 
     def move(f, s):
@@ -137,9 +143,11 @@ def exact(eta: float = 1.0) -> Rule:
 
         along = lambda t: float(f(s.position - t * s.gradient)[0])
         best = minimize_scalar(along, bracket=(0.0, s.eta), options={"xtol": 1e-10})
-        return at(f, s.position - best.x * s.gradient, abs(best.x) or s.eta)
+        return state_at_position(
+            f, s.position - best.x * s.gradient, abs(best.x) or s.eta
+        )
 
-    return Rule(eta, move)
+    return StepRule(eta, move)
 
 
 def line_search(
@@ -149,22 +157,27 @@ def line_search(
 
     The state comes back unmoved with eta 0 if none of them does.
     """
-    fall = dot(state.gradient, direction)
+    fall = inner_product(state.gradient, direction)
     noise = 1e-14 * abs(state.objective)
     for _ in range(tries):
-        new = at(f, state.position + eta * direction, eta)
+        new = state_at_position(f, state.position + eta * direction, eta)
         rise = new.objective - state.objective
         if rise <= slope * eta * fall:
             return new
         # a fall below rounding shows in the slope alone [Hager2005]
-        if rise <= noise and dot(new.gradient, direction) <= (2 * slope - 1) * fall:
+        if (
+            rise <= noise
+            and inner_product(new.gradient, direction) <= (2 * slope - 1) * fall
+        ):
             still = not bool(namespace(direction).any(new.position != state.position))
             return state._replace(eta=0.0) if still else new
         eta *= shrink
     return state._replace(eta=0.0)
 
 
-def descend(step: Callable, start, *, max_iter: int, tol: float, task: Task) -> Result:
+def iterate_until_stationary(
+    step: Callable, start, *, max_iter: int, tol: float, task: Task
+) -> Result:
     """`iterate` until max |g_j| <= tol, or until no step lowers f ("stalled").
 
     A start that is stationary already takes no step.
@@ -180,7 +193,7 @@ def descend(step: Callable, start, *, max_iter: int, tol: float, task: Task) -> 
 def gradient_descent(
     f: Callable,
     x,
-    rule: Rule | None = None,
+    rule: StepRule | None = None,
     *,
     max_iter: int = 1000,
     tol: float = 1e-6,
@@ -197,9 +210,11 @@ def gradient_descent(
     >>> run.converged, run.state.position.round(6)
     (True, array([1., 1.]))
     """
-    rule = backtracking() if rule is None else rule
+    rule = backtracking_search() if rule is None else rule
     step = lambda s: rule.move(f, s)._replace(count=s.count + 1)
-    return descend(step, at(f, x, rule.eta), max_iter=max_iter, tol=tol, task=task)
+    return iterate_until_stationary(
+        step, state_at_position(f, x, rule.eta), max_iter=max_iter, tol=tol, task=task
+    )
 
 
 class Best(NamedTuple):

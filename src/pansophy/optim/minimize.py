@@ -18,13 +18,13 @@ from ..core.arrays import is_torch
 from ..core.iterate import Result, best_of
 from ..core.linalg import NotPositiveDefiniteError
 from ..core.random import rng_from
-from .check import numeric_gradient
-from .duality import limits
-from .methods import METHODS, Problem, check, choose
+from .duality import bounds_array
+from .method_table import METHODS, MinimizeProblem, checked_method, default_method
+from .numeric_derivatives import numeric_gradient
 from .trajectory import Trajectory
 
 
-def paired(f: Callable, x, gradient):
+def value_and_gradient(f: Callable, x, gradient):
     """f as x -> (value, gradient), and as x -> value."""
     if callable(gradient):
         return lambda u: (f(u), gradient(u)), f
@@ -75,7 +75,7 @@ def minimize(
     hessian : function x -> H, product : function x -> (v -> H v)
     bounds : pairs (low, high), one per coordinate or one for all
         None or an infinite number is no bound.
-    constraints : `optim.equal(h)` and `optim.at_most(g)`
+    constraints : `optim.equality_constraint(h)` and `optim.inequality_constraint(g)`
     penalty : of `pansophy.penalties`
         Added to f; may have kinks, or be the indicator of a set.
     callback : function of the state
@@ -102,20 +102,23 @@ def minimize(
         x = np.array(x, dtype=float)
         shape = x.shape
         if x.ndim != 1:
-            f, gradient = unrolled(f, shape), unrolled(gradient, shape)
+            f, gradient = (
+                flattened_objective(f, shape),
+                flattened_objective(gradient, shape),
+            )
             x = x.ravel()
     if bounds is not None:
         d = len(x) if x is not None else len(bounds)
-        bounds = [tuple(pair) for pair in limits(bounds, d)]
+        bounds = [tuple(pair) for pair in bounds_array(bounds, d)]
     middle = x if x is not None else np.mean(bounds, axis=1) if bounds else None
     if middle is None:
         raise ValueError("minimize needs a start x, or bounds to search within.")
-    both, value = paired(f, middle, gradient)
-    p = Problem(
+    both, value = value_and_gradient(f, middle, gradient)
+    p = MinimizeProblem(
         both, value, x, hessian, product, bounds, tuple(constraints), penalty, rng
     )
-    name = choose(p) if method == "auto" else method
-    way = check(name, p)
+    name = default_method(p) if method == "auto" else method
+    way = checked_method(name, p)
     watch = Trajectory(x, callback, keep=trajectory)
     options |= {
         k: v for k, v in (("max_iter", max_iter), ("tol", tol)) if v is not None
@@ -134,7 +137,7 @@ def minimize(
     return run
 
 
-def unrolled(f, shape):
+def flattened_objective(f, shape):
     """f of an array of a shape, as a function of a vector."""
     if not callable(f):
         return f

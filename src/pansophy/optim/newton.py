@@ -31,7 +31,7 @@ import numpy as np
 from ..core.iterate import Result, iterate
 from ..core.linalg import cholesky, solve_cholesky
 from ..core.progress import SILENT, Task
-from .gradient import State, at, line_search, size_of
+from .gradient import State, line_search, size_of, state_at_position
 
 KEEP = 0.2
 SHARE = 0.1
@@ -99,7 +99,7 @@ def newton(
         factor, x = factor if good else None, new.position
         return NewtonState(x, new.objective, new.gradient, factor, still, stuck)
 
-    begin = at(f, x, 1.0)
+    begin = state_at_position(f, x, 1.0)
     return iterate(
         step,
         NewtonState(begin.position, begin.objective, begin.gradient, None, rough),
@@ -165,7 +165,7 @@ def newton_cg(
 
     return iterate(
         step,
-        at(f, x, 1.0),
+        state_at_position(f, x, 1.0),
         max_iter=max_iter,
         tol=tol,
         change=lambda old, new: new.slope if new.eta > 0 else 0.0,

@@ -97,26 +97,26 @@ class Restarts:
         return self.end + (self.start - self.end) * (1 + np.cos(np.pi * f)) / 2
 
 
-def constant(eta):
+def constant_schedule(eta):
     return lambda t: eta + 0.0 * t
 
 
-def exponential(eta, rate=0.9):
+def exponential_decay(eta, rate=0.9):
     """eta rate^t."""
     return lambda t: eta * rate**t
 
 
-def inverse(eta, start=1.0):
+def inverse_time_decay(eta, start=1.0):
     """min(eta, start / t)."""
     return lambda t: np.minimum(eta, start / np.maximum(t, start / eta))
 
 
-def linear(eta, last, steps) -> Schedule:
+def linear_decay(eta, last, steps) -> Schedule:
     """From eta straight down to `last` in so many steps, and `last` from then on."""
     return Schedule(eta, last, steps)
 
 
-def cosine(eta, steps, last=0.0) -> Schedule:
+def cosine_decay(eta, steps, last=0.0) -> Schedule:
     """Half a wave from eta down to `last`."""
     return Schedule(eta, last, steps, "cosine")
 

@@ -39,7 +39,7 @@ CHEAP = 16  # entries of a column up to which its product costs less than the ru
 FEW = 0.5  # share of the columns up to which a product with some of them pays
 
 
-class Screen:
+class GapSafeScreen:
     """Correlations of a design with residuals, leaving out what cannot matter."""
 
     def __init__(self, design):
@@ -59,7 +59,7 @@ class Screen:
             self.lengths = self.design.lengths()
         eps = float(np.finfo(r.dtype).eps)
         moved = float(np.linalg.norm(r - self.r)) + SLACK * eps * energy**0.5
-        return sizes(self.c, penalty) + self.lengths * moved
+        return correlation_sizes(self.c, penalty) + self.lengths * moved
 
     def correlate(self, r, w, penalty, energy, kept=None):
         """c, the columns that may bind u (None for all), and bounds on |c|.
@@ -73,14 +73,14 @@ class Screen:
             need = np.flatnonzero((bound >= penalty.a) | (w != 0))
         if bound is None or need is None or len(need) > FEW * len(w):
             self.r, self.c = r, self.design.correlate(r)
-            return self.c, kept, sizes(self.c, penalty)
+            return self.c, kept, correlation_sizes(self.c, penalty)
         c = self.c.copy()
         c[need] = self.design.correlate_some(r, need)
-        bound[need] = sizes(c[need], penalty)
+        bound[need] = correlation_sizes(c[need], penalty)
         return c, need, bound
 
 
-def survivors(size, s, lengths, gap, penalty, tol, energy):
+def gap_safe_columns(size, s, lengths, gap, penalty, tol, energy):
     """Whether eq. (2) leaves a column in; `size` is |c_j| or more.
 
     Examples
@@ -88,7 +88,7 @@ def survivors(size, s, lengths, gap, penalty, tol, energy):
     >>> import numpy as np
     >>> from pansophy import penalties
     >>> size, one = np.array([1.0, 0.8, 0.2]), np.ones(3)
-    >>> survivors(size, 1.0, one, 0.02, penalties.l1(1.0), 1e-4, 2.0)
+    >>> gap_safe_columns(size, 1.0, one, 0.02, penalties.l1(1.0), 1e-4, 2.0)
     array([ True,  True, False])
     """
     a, b = penalty.a, penalty.b
@@ -97,7 +97,7 @@ def survivors(size, s, lengths, gap, penalty, tol, energy):
     return s * size + np.sqrt(lengths * lengths + b) * radius >= a
 
 
-def sizes(c, penalty, kept=None):
+def correlation_sizes(c, penalty, kept=None):
     """|c_j| (c_j for coefficients of at least 0), and -inf for columns that are out."""
     size = c if penalty.kind == POSITIVE else np.abs(c)
     if kept is None:

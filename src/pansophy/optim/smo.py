@@ -59,7 +59,7 @@ class State(NamedTuple):
         scores = -y * self.gradient
         if free.any():
             return float(scores[free].mean())
-        up, low = sides(a, y, C)
+        up, low = increasable_and_decreasable(a, y, C)
         ends = [scores[up].max(initial=-np.inf), scores[low].min(initial=np.inf)]
         ends = [end for end in ends if np.isfinite(end)]
         return float(np.mean(ends)) if ends else 0.0
@@ -98,29 +98,29 @@ class RowCache:
         return out
 
 
-def sides(a, y, C):
+def increasable_and_decreasable(a, y, C):
     """Which rows may grow and which may fall, in y_i a_i."""
     up = np.where(y > 0, a < C, a > 0)
     low = np.where(y > 0, a > 0, a < C)
     return up, low
 
 
-def violation(a, g, y, C) -> float:
+def kkt_violation(a, g, y, C) -> float:
     """Eq. (3)."""
-    up, low = sides(a, y, C)
+    up, low = increasable_and_decreasable(a, y, C)
     if not up.any() or not low.any():
         return 0.0
     f = -y * g
     return max(float(f[up].max() - f[low].min()), 0.0)
 
 
-def choose(s, y, C, size):
+def choose_working_set(s, y, C, size):
     """The next working set: half of the last, then the worst of both sides."""
     n = len(y)
     if n <= size:
         return np.arange(n)
     f = -y * s.gradient
-    up, low = sides(s.position, y, C)
+    up, low = increasable_and_decreasable(s.position, y, C)
     half = size // 4 if len(s.working) else size // 2
     worst_up = np.argsort(np.where(up, -f, np.inf), kind="stable")[:half]
     worst_low = np.argsort(np.where(low, f, np.inf), kind="stable")[:half]
@@ -186,12 +186,12 @@ def smo(
         rows = RowCache(kernel_rows, cache)
 
     def step(s):
-        at = choose(s, y, C, working)
+        at = choose_working_set(s, y, C, working)
         K, a, g = rows(at), s.position[at], s.gradient[at].copy()
         before, bounds = s.position[at], np.ascontiguousarray(C[at])
         inner = tol if len(at) == len(y) else max(tol / 2, INNER * s.violation)
         square = np.ascontiguousarray(K[:, at])
-        made = loops.settle(square, y[at], bounds, a, g, inner, 1000 * len(at))
+        made = loops.optimize_pairs(square, y[at], bounds, a, g, inner, 1000 * len(at))
         moved = np.flatnonzero(a != before)
         change = (y[at] * (a - before))[moved]
         gradient = s.gradient + y * (change @ K[moved])
@@ -201,7 +201,7 @@ def smo(
 
     def measure(a, g, at, steps):
         value = 0.5 * float(a @ (g + p))
-        return State(a, g, value, violation(a, g, y, C), at, steps)
+        return State(a, g, value, kkt_violation(a, g, y, C), at, steps)
 
     if start is None:
         none = np.empty(0, dtype=np.intp)

@@ -2,8 +2,8 @@
 
 A `Transform` is a pair: `init(x) -> state` and `update(g, state, x) -> (g, state)`.
 Each takes what the one before made of the gradient, and the chain ends with the step
-that is added to x. So momentum SGD is `chain(momentum(0.9), scale(-0.1))`, and any
-order and mixture is allowed. With g the incoming gradient,
+that is added to x. So momentum SGD is `chain_transforms(momentum_trace(0.9),
+scale_by(-0.1))`, and any order and mixture is allowed. With g the incoming gradient,
 
     momentum   v <- mu v + g                        out v                        (1)
     nesterov   v <- mu v + g                        out g + mu v                 (2)
@@ -45,11 +45,11 @@ class Transform(NamedTuple):
     update: Callable
 
 
-def zeros(x):
+def zeros_like_position(x):
     return namespace(x).zeros_like(x)
 
 
-def chain(*parts: Transform) -> Transform:
+def chain_transforms(*parts: Transform) -> Transform:
     """One transform out of several, in order."""
 
     def update(g, state, x):
@@ -62,23 +62,23 @@ def chain(*parts: Transform) -> Transform:
     return Transform(lambda x: tuple(p.init(x) for p in parts), update)
 
 
-def scale(factor: float) -> Transform:
+def scale_by(factor: float) -> Transform:
     """Multiply by a number."""
     return Transform(lambda x: (), lambda g, s, x: (factor * g, s))
 
 
-def scheduled(eta) -> Transform:
+def scale_by_schedule(eta) -> Transform:
     """Eq. (6); eta a number or a function of the step number, from 0."""
     rate = eta if callable(eta) else lambda t: eta
     return Transform(lambda x: 0, lambda g, t, x: (-rate(t) * g, t + 1))
 
 
-def decay(strength: float) -> Transform:
+def add_weight_decay(strength: float) -> Transform:
     """Add strength x to the gradient: an L2 penalty."""
     return Transform(lambda x: (), lambda g, s, x: (g + strength * x, s))
 
 
-def clip(limit: float) -> Transform:
+def clip_by_norm(limit: float) -> Transform:
     """Shorten gradients longer than `limit`."""
 
     def update(g, state, x):
@@ -89,14 +89,14 @@ def clip(limit: float) -> Transform:
     return Transform(lambda x: (), update)
 
 
-def trace(mu: float) -> Transform:
+def momentum_trace(mu: float) -> Transform:
     """Eq. (1)."""
 
     def update(g, v, x):
         v = mu * v + g
         return v, v
 
-    return Transform(zeros, update)
+    return Transform(zeros_like_position, update)
 
 
 def trace_ahead(mu: float) -> Transform:
@@ -106,7 +106,7 @@ def trace_ahead(mu: float) -> Transform:
         v = mu * v + g
         return g + mu * v, v
 
-    return Transform(zeros, update)
+    return Transform(zeros_like_position, update)
 
 
 def by_sum_of_squares(eps: float = 1e-8) -> Transform:
@@ -116,7 +116,7 @@ def by_sum_of_squares(eps: float = 1e-8) -> Transform:
         s = s + g * g
         return g / (namespace(g).sqrt(s) + eps), s
 
-    return Transform(zeros, update)
+    return Transform(zeros_like_position, update)
 
 
 def by_mean_square(rho: float = 0.9, eps: float = 1e-8) -> Transform:
@@ -126,12 +126,12 @@ def by_mean_square(rho: float = 0.9, eps: float = 1e-8) -> Transform:
         s = rho * s + (1 - rho) * g * g
         return g / (namespace(g).sqrt(s) + eps), s
 
-    return Transform(zeros, update)
+    return Transform(zeros_like_position, update)
 
 
 def by_moments(beta1=0.9, beta2=0.999, eps: float = 1e-8) -> Transform:
     """Eq. (5)."""
-    first, second = ema(beta1), ema(beta2)
+    first, second = moving_average(beta1), moving_average(beta2)
 
     def update(g, state, x):
         m, s = first.update(g, state[0], x), second.update(g * g, state[1], x)
@@ -140,7 +140,7 @@ def by_moments(beta1=0.9, beta2=0.999, eps: float = 1e-8) -> Transform:
     return Transform(lambda x: (first.init(x), second.init(x)), update)
 
 
-def ema(beta: float, corrected: bool = True) -> Transform:
+def moving_average(beta: float, corrected: bool = True) -> Transform:
     """Moving average m <- beta m + (1 - beta) g, divided by 1 - beta^t if corrected."""
 
     def update(g, state, x):
@@ -148,29 +148,29 @@ def ema(beta: float, corrected: bool = True) -> Transform:
         m, t = beta * m + (1 - beta) * g, t + 1
         return (m / (1 - beta**t) if corrected else m), (m, t)
 
-    return Transform(lambda x: (zeros(x), 0), update)
+    return Transform(lambda x: (zeros_like_position(x), 0), update)
 
 
 def momentum(eta=0.01, mu: float = 0.9) -> Transform:
     """SGD with classical momentum."""
-    return chain(trace(mu), scheduled(eta))
+    return chain_transforms(momentum_trace(mu), scale_by_schedule(eta))
 
 
 def nesterov(eta=0.01, mu: float = 0.9) -> Transform:
     """SGD with Nesterov's momentum."""
-    return chain(trace_ahead(mu), scheduled(eta))
+    return chain_transforms(trace_ahead(mu), scale_by_schedule(eta))
 
 
 def adagrad(eta=0.01, eps: float = 1e-8) -> Transform:
-    return chain(by_sum_of_squares(eps), scheduled(eta))
+    return chain_transforms(by_sum_of_squares(eps), scale_by_schedule(eta))
 
 
 def rmsprop(eta=0.01, rho: float = 0.9, eps: float = 1e-8) -> Transform:
-    return chain(by_mean_square(rho, eps), scheduled(eta))
+    return chain_transforms(by_mean_square(rho, eps), scale_by_schedule(eta))
 
 
 def adam(eta=0.001, beta1=0.9, beta2=0.999, eps: float = 1e-8) -> Transform:
-    return chain(by_moments(beta1, beta2, eps), scheduled(eta))
+    return chain_transforms(by_moments(beta1, beta2, eps), scale_by_schedule(eta))
 
 
 def balanced_rates(y, rates=None) -> np.ndarray:
@@ -192,7 +192,7 @@ def balanced_rates(y, rates=None) -> np.ndarray:
     return p / p.sum()
 
 
-def drawing(n, weight, y):
+def row_probabilities(n, weight, y):
     """The probability of each row, or None where an epoch visits each once."""
     if weight is None:
         return None
@@ -248,13 +248,13 @@ def sgd(
     >>> from pansophy import optim
     >>> y = np.array([1.0, 2.0, 3.0, 4.0])
     >>> f = lambda x, rows: (np.mean((x - y[rows]) ** 2), 2 * np.mean(x - y[rows]))
-    >>> run = optim.sgd(f, np.zeros(()), 4, optim.scheduled(0.25), batch_size=4)
+    >>> run = optim.sgd(f, np.zeros(()), 4, optim.scale_by_schedule(0.25), batch_size=4)
     >>> float(run.state.position.round(3))
     2.5
     """
     rng = rng_from(random_state)
-    transform = scheduled(0.01) if transform is None else transform
-    p = drawing(n, sample_weight, y)
+    transform = scale_by_schedule(0.01) if transform is None else transform
+    p = row_probabilities(n, sample_weight, y)
 
     def step(s):
         order = rng.permutation(n) if p is None else rng.choice(n, n, p=p)

@@ -30,8 +30,8 @@ class Trajectory:
     >>> from pansophy import optim
     >>> f = lambda x: (float(x @ x), 2 * x)
     >>> path = optim.Trajectory(np.ones(2))
-    >>> run = optim.gradient_descent(f, np.ones(2), optim.constant(0.25), task=path,
-    ...                              max_iter=2)
+    >>> step = optim.constant_step(0.25)
+    >>> run = optim.gradient_descent(f, np.ones(2), step, task=path, max_iter=2)
     >>> path.positions
     array([[1.  , 1.  ], [0.5 , 0.5 ], [0.25, 0.25]])
     """

@@ -18,9 +18,9 @@ is feasible for the dual, so P - D bounds P - P*. A round
 
        (G_SS + b I) w_S = h_S - a s_S,   h = X_E^T y                           (3)
 
-   and the kept Cholesky factor (`support.py`) lands on it exactly if no sign turns.
-   Where one does, the move stops as the first coordinate meets 0, which lowers P,
-   and goes on without it;
+   and the kept Cholesky factor (`support_cholesky.py`) lands on it exactly if no sign
+   turns. Where one does, the move stops as the first coordinate meets 0, which lowers
+   P, and goes on without it;
 3. recomputes r and the correlations, and so the gap of eq. (2). Columns that
    `screening.py` proves to be 0 at this a are left out from then on.
 
@@ -40,9 +40,9 @@ import numpy as np
 from ..core import threads
 from ..penalties.base import POSITIVE
 from . import _coordinate as loops
-from .coordinate import MEMORY, Passes, accelerated
-from .screening import Screen, sizes, survivors
-from .support import Support
+from .coordinate import MEMORY, ColumnPasses, accelerated_pass
+from .screening import GapSafeScreen, correlation_sizes, gap_safe_columns
+from .support_cholesky import Support
 
 LIMIT = 6000  # columns whose Gram matrix is kept: 288 MB
 FIRST = 100  # columns a working set starts with
@@ -73,7 +73,7 @@ class State(NamedTuple):
         return 0 if self.kept is None else len(self.c) - len(self.kept)
 
 
-class Store:
+class GramStore:
     """The Gram matrix of the columns that have ever been in the working set."""
 
     def __init__(self, design, y, gram=None, Xy=None):
@@ -85,14 +85,14 @@ class Store:
         self.rows = np.empty((0, design.n if self.keeps_rows else 0), self.dtype)
         self.G = np.empty((0, 0), self.dtype)
         self.support = Support(self.dtype)
-        self.passes = Passes(design)  # for rounds without a Gram matrix
-        self.inner = None  # what `groups.py` makes of the columns let in
-        self.screen = Screen(design)
+        self.passes = ColumnPasses(design)  # for rounds without a Gram matrix
+        self.inner = None  # what `group_working_set.py` makes of the columns let in
+        self.screen = GapSafeScreen(design)
         self.aim(y, Xy)
 
     def aim(self, y, Xy=None):
         """Take another target; the Gram matrix stays."""
-        self.y, self.energy = y, norm2(y)
+        self.y, self.energy = y, squared_norm(y)
         self.Xy = self.design.correlate(y) if Xy is None else Xy
 
     def __len__(self):
@@ -118,7 +118,7 @@ class Store:
             target[:] = self.given[np.ix_(new, self.index)]
         else:
             target[:] = self.design.sparse_gram(new, self.index)
-        loops.mirror(self.G, k, k + m)
+        loops.copy_upper_from_lower(self.G, k, k + m)
 
     def multiply(self, k, m, target):
         """Products of the m new rows with all, in pieces for threads."""
@@ -147,7 +147,7 @@ class Store:
         return self.y - w[..., self.index[some]] @ self.rows[some]
 
 
-class Whole:
+class FullGram:
     """The Gram matrix of all columns, after which nothing of X is needed."""
 
     def __init__(self, G, Xy, energy):
@@ -164,65 +164,65 @@ class Whole:
         return self.G, self.Xy
 
 
-def norm2(x):
+def squared_norm(x):
     return float(np.vdot(x, x))
 
 
-def largest(c, penalty):
+def largest_correlation(c, penalty):
     """max |c_j|, or max c_j for coefficients of at least 0."""
-    return float(sizes(c, penalty).max(initial=0.0))
+    return float(correlation_sizes(c, penalty).max(initial=0.0))
 
 
-def certify(w, slope, square, along, penalty):
+def lasso_duality_gap(w, slope, square, along, penalty):
     """P and P - D from |r|^2 + b |w|^2, y r and c - b w; eqs. (1), (2)."""
     a, b, l1 = penalty.a, penalty.b, float(np.abs(w).sum())
-    primal, top = square / 2 + a * l1, largest(slope, penalty)
+    primal, top = square / 2 + a * l1, largest_correlation(slope, penalty)
     if a == 0:  # no bound from eq. (2): how steep P still is stands in
-        return primal, norm2(slope) / (2 * b) if b else top * max(l1, 1.0)
+        return primal, squared_norm(slope) / (2 * b) if b else top * max(l1, 1.0)
     s = min(1.0, a / top) if top > 0 else 1.0
     return primal, max(primal - s * along + s * s / 2 * square, 0.0)
 
 
-def measure(store, w, r, penalty, tol=0.0, last=None) -> State:
+def evaluate_columns(store, w, r, penalty, tol=0.0, last=None) -> State:
     """Step 3: correlations, P and the gap of eq. (2), and who is left after it.
 
     `last` is the state before at the same a: what it screened stays out.
     """
     kept = None if last is None else last.kept
     c, need, bound = store.screen.correlate(r, w, penalty, store.energy, kept)
-    slope, square = c - penalty.b * w, norm2(r) + penalty.b * norm2(w)
+    slope, square = c - penalty.b * w, squared_norm(r) + penalty.b * squared_norm(w)
     inside = slope if need is None else slope[need]
-    P, gap = certify(w, inside, square, float(store.y @ r), penalty)
+    P, gap = lasso_duality_gap(w, inside, square, float(store.y @ r), penalty)
     if store.screen.lengths is not None and penalty.a > 0:
-        size = np.where(w != 0, sizes(slope, penalty), bound)
-        s = penalty.a / max(largest(inside, penalty), penalty.a)
+        size = np.where(w != 0, correlation_sizes(slope, penalty), bound)
+        s = penalty.a / max(largest_correlation(inside, penalty), penalty.a)
         how = (store.screen.lengths, gap, penalty, tol, store.energy)
-        left = survivors(size, s, *how)
+        left = gap_safe_columns(size, s, *how)
         kept = np.flatnonzero(left) if kept is None else kept[left[kept]]
     return State(w, r, c, P, gap, kept)
 
 
-def weigh(store, h, q, w, penalty):
+def gap_on_working_set(store, h, q, w, penalty):
     """P and the gap on E, where |r|^2 = |y|^2 - w (h + q) and y r = |y|^2 - w h."""
     b, energy = penalty.b, store.energy
-    square = energy - float(w @ (h + q)) + b * norm2(w)
-    return certify(w, q - b * w, square, energy - float(w @ h), penalty)
+    square = energy - float(w @ (h + q)) + b * squared_norm(w)
+    return lasso_duality_gap(w, q - b * w, square, energy - float(w @ h), penalty)
 
 
 def start(store, w, penalty) -> State:
     """The state at coefficients w."""
-    if isinstance(store, Whole):
+    if isinstance(store, FullGram):
         q = store.Xy - store.G @ w
-        return State(w, None, q, *weigh(store, store.Xy, q, w, penalty))
+        return State(w, None, q, *gap_on_working_set(store, store.Xy, q, w, penalty))
     if w.any():
-        return measure(store, w, store.residual(w), penalty)
-    gap = certify(w, store.Xy, store.energy, store.energy, penalty)
+        return evaluate_columns(store, w, store.residual(w), penalty)
+    gap = lasso_duality_gap(w, store.Xy, store.energy, store.energy, penalty)
     return State(w, store.y, store.Xy, *gap)
 
 
-def choose(store, state, penalty, near):
+def violating_columns(store, state, penalty, near):
     """Step 1: which columns to let in; `near` is the strong rule's threshold."""
-    size = sizes(state.c, penalty, state.kept)
+    size = correlation_sizes(state.c, penalty, state.kept)
     level = penalty.a if near is None else min(near, penalty.a)
     out = np.flatnonzero((size > level) & ~store.inside)
     room = max(FIRST, 2 * np.count_nonzero(state.w))
@@ -231,7 +231,9 @@ def choose(store, state, penalty, near):
     return out
 
 
-def solve(store, w, penalty, tol, rng=None, max_rounds=100, *, fresh=False):
+def solve_on_working_set(
+    store, w, penalty, tol, rng=None, max_rounds=100, *, fresh=False
+):
     """Step 2: eq. (1) on E to a gap of `tol` there; w is (k,) and changed in place.
 
     Where the factor at hand is that of nearly the same support, it costs no more to
@@ -242,7 +244,7 @@ def solve(store, w, penalty, tol, rng=None, max_rounds=100, *, fresh=False):
     eps = np.finfo(store.dtype).eps
     tight = min(TIGHT * eps * store.energy, tol)
     order = np.arange(len(h))
-    jump(store, G, h, w, penalty, fresh=fresh)
+    exact_support_step(store, G, h, w, penalty, fresh=fresh)
     q = h - G @ w
     kind, a, b = penalty.kind, penalty.a, penalty.b
     before = np.flatnonzero(w)
@@ -251,21 +253,23 @@ def solve(store, w, penalty, tol, rng=None, max_rounds=100, *, fresh=False):
         moved = loops.gram_epochs(G, q, w, order, kind, a, b, EPOCHS)
         S = np.flatnonzero(w)
         near = store.support.near(b, S)
-        if moved == 0 or weigh(store, h, q, w, penalty)[1] <= (tight if near else tol):
+        if moved == 0 or gap_on_working_set(store, h, q, w, penalty)[1] <= (
+            tight if near else tol
+        ):
             break
         stable = len(np.setxor1d(before, S, assume_unique=True)) <= 8 + len(S) // 16
         before = S
         if not (near or stable):
             continue
-        exact = jump(store, G, h, w, penalty, fresh=True)
+        exact = exact_support_step(store, G, h, w, penalty, fresh=True)
         q = h - G @ w
-        if weigh(store, h, q, w, penalty)[1] <= (tight if exact else tol):
+        if gap_on_working_set(store, h, q, w, penalty)[1] <= (tight if exact else tol):
             break
     # what cannot be told from 0: a copy of a chosen column, say
     w[np.abs(w) * np.sqrt(np.diag(G)) < 8 * eps * np.sqrt(store.energy)] = 0.0
 
 
-def jump(store, G, h, w, penalty, *, fresh) -> bool:
+def exact_support_step(store, G, h, w, penalty, *, fresh) -> bool:
     """Move w to eq. (3) on its support, or as far as the signs allow.
 
     With `fresh` false only the factor at hand is used, if it fits: along a path
@@ -291,33 +295,35 @@ def jump(store, G, h, w, penalty, *, fresh) -> bool:
     return True
 
 
-def wide(store, state, penalty, tol, rng=None, groups=4, memory=MEMORY):
+def round_without_gram(store, state, penalty, tol, rng=None, groups=4, memory=MEMORY):
     """A round without a Gram matrix: accelerated passes over all that may move."""
-    size = sizes(state.c, penalty, state.kept)
+    size = correlation_sizes(state.c, penalty, state.kept)
     E = np.flatnonzero((size > 0.9 * penalty.a) | (state.w != 0))
     store.passes.prepare(E)
     shuffle = rng.permutation if rng is not None else lambda order: order
     w, r = state.w.copy(), state.r.copy()
     for _ in range(groups):
-        accelerated(store.passes, r, w, penalty, E, shuffle, memory)
-    new = measure(store, w, r, penalty, tol, state)
+        accelerated_pass(store.passes, r, w, penalty, E, shuffle, memory)
+    new = evaluate_columns(store, w, r, penalty, tol, state)
     drift = DRIFT * np.finfo(store.dtype).eps * store.energy
     if new.gap <= tol < drift:  # vouch for it with a residual free of rounding
-        new = measure(store, w, store.residual(w), penalty, tol, state)
+        new = evaluate_columns(store, w, store.residual(w), penalty, tol, state)
     return new
 
 
-def crowded(store, state, penalty) -> bool:
+def many_columns_enter(store, state, penalty) -> bool:
     """Whether so many columns may enter that a Gram matrix would be most of the work.
 
     True of a single fit at a small a, far from its start; along a path columns enter
     a few at a time.
     """
-    wanted = (sizes(state.c, penalty, state.kept) > penalty.a) | (state.w != 0)
+    wanted = (correlation_sizes(state.c, penalty, state.kept) > penalty.a) | (
+        state.w != 0
+    )
     return np.count_nonzero(wanted & ~store.inside) > CROWD
 
 
-def settle(store, penalty, tol, rng, exact, state) -> State:
+def full_gram_step(store, penalty, tol, rng, exact, state) -> State:
     """A round where E is all columns: quick passes first, then exact solves."""
     G, h = store.views()
     w, q = state.w.copy(), state.c.copy()
@@ -327,9 +333,9 @@ def settle(store, penalty, tol, rng, exact, state) -> State:
         G, h, q, w, store.energy, order, kind, kind == POSITIVE, a, b, tol, QUICK
     )
     if not done or exact:
-        solve(store, w, penalty, 0.8 * tol, rng, fresh=True)
+        solve_on_working_set(store, w, penalty, 0.8 * tol, rng, fresh=True)
         return start(store, w, penalty)
-    return State(w, None, q, *weigh(store, h, q, w, penalty))
+    return State(w, None, q, *gap_on_working_set(store, h, q, w, penalty))
 
 
 def rounds(store, penalty, tol, near=np.inf, rng=None):
@@ -338,34 +344,34 @@ def rounds(store, penalty, tol, near=np.inf, rng=None):
     The first round also lets in columns above `near`, the strong rule's 2 a - a_old,
     which is inf for a fit on its own: that is solved to rounding where this is cheap.
     """
-    if isinstance(store, Whole):
-        return partial(settle, store, penalty, tol, rng, near == np.inf)
+    if isinstance(store, FullGram):
+        return partial(full_gram_step, store, penalty, tol, rng, near == np.inf)
     first, cold, begun = [near], [COLD if near == np.inf else 0], []
 
     def step(state):
         if not begun:  # what was screened so far was screened at another a
             state = state._replace(kept=None)
             begun.append(True)
-        if cold[0] and crowded(store, state, penalty):
+        if cold[0] and many_columns_enter(store, state, penalty):
             memory = 2 if cold[0] > COLD - 2 else MEMORY  # a rough start is enough
-            new = wide(store, state, penalty, tol, rng, 1, memory)
+            new = round_without_gram(store, state, penalty, tol, rng, 1, memory)
             cold[0] = cold[0] - 1 if new.gap < SLOW * state.gap else 0
             return new
-        new = choose(store, state, penalty, first[0])
+        new = violating_columns(store, state, penalty, first[0])
         if first[0] is not None:  # a start may be non-zero on columns not yet in
             lost = np.flatnonzero((state.w != 0) & ~store.inside)
             new = np.union1d(new, lost)
         first[0] = None
         if len(store) + len(new) > LIMIT:
-            return wide(store, state, penalty, tol, rng)
+            return round_without_gram(store, state, penalty, tol, rng)
         if len(new):
             store.add(new)
         if len(store) == 0:
-            return measure(store, state.w, state.r, penalty, tol, state)
+            return evaluate_columns(store, state.w, state.r, penalty, tol, state)
         u = state.w[store.index]
-        solve(store, u, penalty, 0.8 * tol, rng)
+        solve_on_working_set(store, u, penalty, 0.8 * tol, rng)
         w = np.zeros_like(state.w)
         w[store.index] = u
-        return measure(store, w, store.residual(w), penalty, tol, state)
+        return evaluate_columns(store, w, store.residual(w), penalty, tol, state)
 
     return step

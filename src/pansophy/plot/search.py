@@ -30,7 +30,7 @@ def search_points(
     Examples
     --------
     >>> from pansophy import optim, plot
-    >>> run = optim.grid(lambda x: x @ x, [(-1, 1), (-1, 1)], steps=4)
+    >>> run = optim.grid_search(lambda x: x @ x, [(-1, 1), (-1, 1)], steps=4)
     >>> ax = plot.search_points(run)
     >>> len(ax.collections[0].get_offsets())
     16

@@ -285,7 +285,7 @@ def fixed_draws(n, d, rng):
 
 def by_fixed(model, density, family, theta, rng, task):
     """Ascent on the bound of one set of draws."""
-    from ..optim.quasi_newton import lbfgs
+    from ..optim.limited_memory_bfgs import lbfgs
 
     n = model.n_samples or (4 * family.d + 40 if family.full else 2 * max(20, family.d))
     e = fixed_draws(n, family.d, rng)

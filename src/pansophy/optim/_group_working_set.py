@@ -13,7 +13,7 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def shrink(V, s, step, a, l1, b):
+def group_prox(V, s, step, a, l1, b):
     """prox of step (a |V| + l1 |V|_1 + b/2 |V|^2) on the first s columns, in place."""
     total = 0.0
     for m in range(s):
@@ -50,7 +50,7 @@ def gram_blocks(G, Q, W, members, starts, curve, a, l1, b, order, n_epochs, V):
                 j = members[low + m]
                 for t in range(T):
                     V[t, m] = W[t, j] + step * Q[t, j]
-            shrink(V, s, step, a[g], l1, b)
+            group_prox(V, s, step, a[g], l1, b)
             changed = False
             for m in range(s):
                 j = members[low + m]
@@ -108,7 +108,7 @@ def block_rounds(
 
 
 @njit(cache=True, nogil=True)
-def lengths(V, members, starts, l1):
+def group_norms(V, members, starts, l1):
     """|soft(V_g, l1)| for every group of columns of V (t, d)."""
     out = np.zeros(len(starts) - 1)
     for g in range(len(out)):

@@ -51,7 +51,7 @@ def pseudo_gradient(x, g, c):
     return np.where(x != 0, g + c * np.sign(x), at_zero)
 
 
-def direction(p, moves):
+def two_loop_direction(p, moves):
     """-H p by two loops over the last moves."""
     d = -p
     shares = []
@@ -116,7 +116,7 @@ def orthant_lbfgs(
 
     def step(s):
         x, value, g, p, moves, _ = s
-        d = direction(p, moves)
+        d = two_loop_direction(p, moves)
         if sparse:
             d[d * p >= 0] = 0.0
         if not (p @ d < 0):

@@ -58,7 +58,7 @@ def step_report(run, positions=None, *, window: int = 20, tol: float = 1e-8):
     >>> from pansophy import optim
     >>> f = lambda x: (float(x @ x), 2 * x)
     >>> for eta in (0.9, 1.1):
-    ...     rule = optim.constant(eta)
+    ...     rule = optim.constant_step(eta)
     ...     run = optim.gradient_descent(f, np.ones(2), rule, max_iter=30, tol=0)
     ...     print(optim.step_report(run).verdict)
     falling
@@ -71,12 +71,12 @@ def step_report(run, positions=None, *, window: int = 20, tol: float = 1e-8):
         positions = history.get("position")
     layers = positions if isinstance(positions, dict) else {"x": positions}
     layers = {k: np.asarray(v, float) for k, v in layers.items() if v is not None}
-    sizes = {name: updates(part, window) for name, part in layers.items()}
+    sizes = {name: last_update_lengths(part, window) for name, part in layers.items()}
     ratios = {name: median_ratio(part, window) for name, part in layers.items()}
     finite = bool(np.all(np.isfinite(J)))
     J = J[-window - 1 :]
     moves = [np.sqrt(np.sum(np.square(list(sizes.values())), axis=0))] if sizes else []
-    rate = growth(moves[0] if moves else np.abs(np.diff(J)))
+    rate = mean_growth_factor(moves[0] if moves else np.abs(np.diff(J)))
     top = max(abs(J[0]), np.finfo(float).tiny) if len(J) else 1.0
     fall = float((J[0] - J[-1]) / top) if len(J) > 1 and finite else 0.0
     if reason == "diverged" or not finite or (fall < -1e-14 and rate >= 1):
@@ -87,10 +87,10 @@ def step_report(run, positions=None, *, window: int = 20, tol: float = 1e-8):
         verdict = "stalled"
     else:
         verdict = "falling"
-    return StepReport(verdict, rate, fall, ratios, advise(verdict, ratios))
+    return StepReport(verdict, rate, fall, ratios, step_advice(verdict, ratios))
 
 
-def updates(x, window):
+def last_update_lengths(x, window):
     """Lengths of the last updates."""
     step = np.diff(x[-window - 1 :], axis=0).reshape(-1, max(x[0].size, 1))
     return np.linalg.norm(step, axis=1)
@@ -100,12 +100,12 @@ def median_ratio(x, window) -> float:
     """Eq. (3)."""
     before = x[-window - 1 : -1].reshape(-1, max(x[0].size, 1))
     size = np.linalg.norm(before, axis=1)
-    moved = updates(x, window)
+    moved = last_update_lengths(x, window)
     some = size > 0
     return float(np.median(moved[some] / size[some])) if some.any() else np.inf
 
 
-def growth(sizes) -> float:
+def mean_growth_factor(sizes) -> float:
     """The factor a step: the mean over the window, in logarithms."""
     sizes = sizes[(sizes > 0) & np.isfinite(sizes)]
     if len(sizes) < 2:
@@ -113,7 +113,7 @@ def growth(sizes) -> float:
     return float((sizes[-1] / sizes[0]) ** (1 / (len(sizes) - 1)))
 
 
-def advise(verdict, ratios) -> str:
+def step_advice(verdict, ratios) -> str:
     if verdict == "diverging":
         return "the step is too long: make it smaller, or search along the line"
     if verdict == "converged":

@@ -19,7 +19,7 @@ import numpy as np
 INSIDE = 1 - 2**-53  # the largest number below 1
 
 
-class Part(NamedTuple):
+class Dimension(NamedTuple):
     """One coordinate."""
 
     low: float = 0.0
@@ -33,15 +33,15 @@ class Part(NamedTuple):
         return self.values is None or all(isinstance(v, kinds) for v in self.values)
 
 
-def part_of(j, spec) -> Part:
+def dimension_from_spec(j, spec) -> Dimension:
     """A part from what the user wrote for coordinate j."""
-    if isinstance(spec, Part):
+    if isinstance(spec, Dimension):
         return spec
     if isinstance(spec, (range, list, set, np.ndarray)):
         values = tuple(spec)
         if not values:
             raise ValueError(f"coordinate {j!r} of the space has no values.")
-        return Part(values=values)
+        return Dimension(values=values)
     if not isinstance(spec, tuple) or len(spec) not in (2, 3):
         raise ValueError(
             f"coordinate {j!r} of the space must be (low, high), (low, high, 'log'), a "
@@ -54,13 +54,13 @@ def part_of(j, spec) -> Part:
         raise ValueError(f"coordinate {j!r}: {spec!r} is not finite with low <= high.")
     if log and low <= 0:
         raise ValueError(f"coordinate {j!r}: a range in logarithms starts above 0.")
-    return Part(low, high, log)
+    return Dimension(low, high, log)
 
 
-class Space(NamedTuple):
-    """The coordinates of a search; make it with `space`."""
+class SearchSpace(NamedTuple):
+    """The coordinates of a search; make it with `search_space`."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[Dimension, ...]
     names: tuple | None = None
 
     @property
@@ -123,33 +123,34 @@ class Space(NamedTuple):
         return u
 
 
-def space(spec) -> Space:
-    """A `Space` from a list or dict of ranges and choices.
+def search_space(spec) -> SearchSpace:
+    """A `SearchSpace` from a list or dict of ranges and choices.
 
     Examples
     --------
-    >>> s = space({"n": range(1, 5), "rate": (0.01, 1.0, "log"), "kind": ["a", "b"]})
+    >>> spec = {"n": range(1, 5), "rate": (0.01, 1.0, "log"), "kind": ["a", "b"]}
+    >>> s = search_space(spec)
     >>> s.point(np.array([0.5, 0.5, 0.9]))
     {'n': 3, 'rate': 0.1..., 'kind': 'b'}
     """
-    if isinstance(spec, Space):
+    if isinstance(spec, SearchSpace):
         return spec
     if isinstance(spec, dict):
-        parts = tuple(part_of(name, part) for name, part in spec.items())
-        return Space(parts, tuple(spec))
+        parts = tuple(dimension_from_spec(name, part) for name, part in spec.items())
+        return SearchSpace(parts, tuple(spec))
     if isinstance(spec, np.ndarray) and spec.ndim == 2 and spec.shape[1] == 2:
         spec = [tuple(row) for row in spec]
     if isinstance(spec, tuple) and len(spec) == 2 and np.ndim(spec[0]) == 0:
         raise ValueError(
             f"a space is a list of ranges; for one coordinate: [{spec!r}]."
         )
-    parts = tuple(part_of(j, part) for j, part in enumerate(spec))
+    parts = tuple(dimension_from_spec(j, part) for j, part in enumerate(spec))
     if not parts:
         raise ValueError("a space needs at least one coordinate.")
-    return Space(parts)
+    return SearchSpace(parts)
 
 
-def evaluator(f: Callable, where: Space, vectorised: bool) -> Callable:
+def vectorized_objective(f: Callable, where: SearchSpace, vectorised: bool) -> Callable:
     """U (n, d) -> values (n,); what is not a number counts as inf."""
 
     plain = all(p.values is None and not p.log for p in where.parts)
@@ -173,7 +174,7 @@ def evaluator(f: Callable, where: Space, vectorised: bool) -> Callable:
     return values
 
 
-class Found(NamedTuple):
+class BestPoint(NamedTuple):
     """The best point of a search so far."""
 
     position: Any
@@ -181,7 +182,7 @@ class Found(NamedTuple):
     evaluations: int
 
 
-def changes(shape, rate, rng):
+def mutated_coordinates(shape, rate, rng):
     """Which coordinates change: each with probability `rate`, one at least."""
     *lead, d = shape
     change = rng.random(shape) < rate
@@ -190,13 +191,15 @@ def changes(shape, rate, rng):
     return change
 
 
-def mutate(levels, U, scale, change, rng):
+def mutate_points(levels, U, scale, change, rng):
     """U with some coordinates changed.
 
     Reals move by a Gaussian of size `scale`, reflected at the ends; the others, of
     which `levels` tells the number of values, take any other value.
     """
-    V = reflect(U + np.where(change, scale, 0.0) * rng.standard_normal(U.shape))
+    V = reflect_into_cube(
+        U + np.where(change, scale, 0.0) * rng.standard_normal(U.shape)
+    )
     if levels.any():
         k = np.maximum(levels, 1)
         now = np.minimum((U * k).astype(int), k - 1)
@@ -206,6 +209,6 @@ def mutate(levels, U, scale, change, rng):
     return V
 
 
-def reflect(U):
+def reflect_into_cube(U):
     """Back into the unit cube, as by mirrors at its sides."""
     return np.minimum(np.abs((U + 1) % 2.0 - 1), INSIDE)

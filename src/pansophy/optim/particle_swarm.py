@@ -19,8 +19,8 @@ import numpy as np
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT, Task
 from ..core.random import rng_from
-from .designs import latin_hypercube
-from .space import INSIDE, evaluator, space
+from .point_search import latin_hypercube
+from .search_space import INSIDE, search_space, vectorized_objective
 
 W, C = 0.7298, 1.4962
 
@@ -54,7 +54,7 @@ def particle_swarm(
     ----------
     f : function of a point; of many points (n, d) if `vectorised`
     where : space
-        List or dict of ranges and choices; see `optim.space`.
+        List or dict of ranges and choices; see `optim.search_space`.
     x : point, optional
         Where the first particle starts.
     n_particles : int or None
@@ -75,8 +75,8 @@ def particle_swarm(
     >>> run.state.position.round(6), run.reason
     (array([1., 1., 1.]), 'tolerance')
     """
-    rng, where = rng_from(random_state), space(where)
-    values = evaluator(f, where, vectorised)
+    rng, where = rng_from(random_state), search_space(where)
+    values = vectorized_objective(f, where, vectorised)
     n = n_particles or min(100, 20 + 3 * where.d)
     U = latin_hypercube(where.d, n, random_state=rng)
     if x is not None:

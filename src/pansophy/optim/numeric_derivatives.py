@@ -81,7 +81,7 @@ def check_gradient(f: Callable, x) -> float:
     return float(np.linalg.norm(g - other) / total) if total > 0 else 0.0
 
 
-def taylor(
+def taylor_model(
     f: Callable, x, order: int = 2, *, gradient=None, hessian=None, radius=0.25
 ) -> Callable:
     """The model m(h) of eq. (2) for f(x) -> number, as a function of the step h.
@@ -91,7 +91,7 @@ def taylor(
 
     Examples
     --------
-    >>> model = taylor(lambda x: float(np.exp(x[0])), [0.0], order=3)
+    >>> model = taylor_model(lambda x: float(np.exp(x[0])), [0.0], order=3)
     >>> round(model([0.1]), 6), round(1 + 0.1 + 0.1**2 / 2 + 0.1**3 / 6, 6)
     (1.105167, 1.105167)
     """

@@ -24,7 +24,13 @@ from ..core.acceptance import leeway, passes
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT, Task
 from ..core.random import rng_from
-from .space import changes, evaluator, mutate, reflect, space
+from .search_space import (
+    mutate_points,
+    mutated_coordinates,
+    reflect_into_cube,
+    search_space,
+    vectorized_objective,
+)
 
 GOAL = 0.4  # share of proposals taken
 UP, DOWN = np.exp(0.1 * (1 - GOAL)), np.exp(-0.1 * GOAL)  # in balance at GOAL
@@ -63,7 +69,7 @@ def simulated_annealing(
     ----------
     f : function of a point; of many points (n, d) if `vectorised`
     where : space
-        List or dict of ranges and choices; see `optim.space`.
+        List or dict of ranges and choices; see `optim.search_space`.
     x : point, optional
         Start of the first chain.
     temperature : float, schedule or None
@@ -91,8 +97,8 @@ def simulated_annealing(
     >>> run.state.position.round(5)
     array([ 1., -2.])
     """
-    rng, where = rng_from(random_state), space(where)
-    values = evaluator(f, where, vectorised)
+    rng, where = rng_from(random_state), search_space(where)
+    values = vectorized_objective(f, where, vectorised)
     moves = moves or max(50, 20 * where.d)
     U = rng.random((n_chains, where.d))
     if x is not None:
@@ -115,7 +121,7 @@ def simulated_annealing(
         shape = (moves, *U.shape)
         # one coordinate of any kind, or all that are real
         rate = rng.integers(2, size=(moves, 1, 1)) * (levels == 0)
-        change = changes(shape, rate, rng)
+        change = mutated_coordinates(shape, rate, rng)
         sized = ~np.any(change & (levels > 0), axis=-1)  # those that teach the scale
         room = leeway(T, (moves, len(U)), rng)
         far = np.where(change, np.exp(rng.standard_normal((moves, len(U), 1))), 0.0)
@@ -123,9 +129,9 @@ def simulated_annealing(
             far *= rng.standard_normal(shape)
         for i in range(moves):
             if whole:
-                V = mutate(levels, U, scale[:, None] * far[i], change[i], rng)
+                V = mutate_points(levels, U, scale[:, None] * far[i], change[i], rng)
             else:
-                V = reflect(U + scale[:, None] * far[i])
+                V = reflect_into_cube(U + scale[:, None] * far[i])
             w = values(V)
             taken = passes(-w, -v, room[i])  # eq. (1)
             U[taken], v[taken] = V[taken], w[taken]

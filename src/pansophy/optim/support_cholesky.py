@@ -29,8 +29,8 @@ class Support:
         order = np.argsort(self.members)  # S is sorted: the place of each in R
         x = np.empty(s, self.R.dtype)
         x[order] = rhs
-        loops.forward(self.R, s, x)
-        loops.backward(self.R, s, x)
+        loops.solve_transposed_triangle(self.R, s, x)
+        loops.solve_triangle(self.R, s, x)
         return x[order]
 
     def holds(self, b, S) -> bool:
@@ -50,13 +50,13 @@ class Support:
         new = S[~np.isin(S, self.members, assume_unique=True)]
         s = len(self.members)
         for at in out[::-1]:
-            loops.drop(self.R, s, at)
+            loops.remove_from_factor(self.R, s, at)
             s -= 1
         members = np.delete(self.members, out)
         self.reserve(s + len(new))
         for j in new:
             column = G[j, members]
-            if not loops.append(self.R, s, column, G[j, j] + b):
+            if not loops.append_to_factor(self.R, s, column, G[j, j] + b):
                 self.members = members
                 return self.renew(G, b, S)
             members, s = np.append(members, j), s + 1

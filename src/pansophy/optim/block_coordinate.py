@@ -3,9 +3,9 @@
     x_j <- argmin_u f(x_1, ..., x_{j-1}, u, x_{j+1}, ..., x_m),     j = 1, ..., m   (1)
 
 No half step can raise f if each update is right, so f settles; for smooth f with one
-minimiser a block, at a stationary point. `alternate` takes the blocks as they are,
-whatever they are (k-means: centres and labels; factorisation: rows and columns);
-`block_descent` cuts a vector into index sets and needs only f.
+minimiser a block, at a stationary point. `alternating_minimization` takes the blocks as
+they are, whatever they are (k-means: centres and labels; factorisation: rows and
+columns); `block_descent` cuts a vector into index sets and needs only f.
 
 Refs      [Tseng2001]
 """
@@ -27,7 +27,7 @@ class State(NamedTuple):
     halves: tuple[float, ...] = ()  # f after each update of the last round
 
 
-def alternate(
+def alternating_minimization(
     objective: Callable,
     updates: Sequence[Callable],
     blocks,
@@ -47,7 +47,7 @@ def alternate(
     --------
     >>> f = lambda a, b: (a - b) ** 2 + (b - 3) ** 2 + a**2
     >>> updates = [lambda a, b: b / 2, lambda a, b: (a + 3) / 2]
-    >>> run = alternate(f, updates, (0.0, 0.0))
+    >>> run = alternating_minimization(f, updates, (0.0, 0.0))
     >>> [round(u, 4) for u in run.state.position], round(run.objective, 6)
     ([1.0, 2.0], 3.0)
     """

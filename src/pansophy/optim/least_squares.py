@@ -42,7 +42,7 @@ class State(NamedTuple):
         return size_of(self.gradient)
 
 
-def choose(n: int, d: int, stored: int | None = None) -> str:
+def closed_or_iterative(n: int, d: int, stored: int | None = None) -> str:
     """ "closed" or "iterative" for an n x d problem; `stored` entries if sparse."""
     small = min(n, d)
     closed = float(n) * d * small
@@ -52,7 +52,7 @@ def choose(n: int, d: int, stored: int | None = None) -> str:
     return "closed" if closed <= max(BUDGET, iterative) else "iterative"
 
 
-def solve(
+def solve_least_squares(
     X,
     y,
     *,
@@ -71,7 +71,7 @@ def solve(
     >>> import numpy as np
     >>> from pansophy import optim
     >>> X, y = np.array([[0.0, 1], [1, 1], [2, 1]]), np.array([1.0, 3, 5])
-    >>> run = optim.solve(X, y)
+    >>> run = optim.solve_least_squares(X, y)
     >>> run.state.position.round(6), run.state.solver
     (array([2., 1.]), 'closed')
     """
@@ -85,7 +85,7 @@ def solve(
     if y.shape[0] != n:
         raise ValueError(f"X has {n} rows, y has {y.shape[0]}.")
     if solver == "auto":
-        solver = choose(n, d, X.nnz if sp.issparse(X) else None)
+        solver = closed_or_iterative(n, d, X.nnz if sp.issparse(X) else None)
     flat = y.ndim == 1
     Y = y[:, None] if flat else y
     XT = X.T.tocsr() if sp.issparse(X) else X.T

@@ -22,8 +22,14 @@ from typing import Any, NamedTuple
 
 from ..core.iterate import Result
 from ..core.progress import SILENT, Task
-from .gradient import State, at, descend, dot, size_of
-from .line import strong_wolfe
+from .gradient import (
+    State,
+    inner_product,
+    iterate_until_stationary,
+    size_of,
+    state_at_position,
+)
+from .strong_wolfe import strong_wolfe
 
 FLOOR = 0.01  # of eq. (2): beta >= -1 / (|d| min(FLOOR, |g|))
 
@@ -44,17 +50,21 @@ class CGState(NamedTuple):
 def hager_zhang(g, old, d) -> float:
     """Eq. (2)."""
     y = g - old
-    dy = dot(d, y)
+    dy = inner_product(d, y)
     if dy <= 0:
         return 0.0
-    beta = (dot(y, g) - 2 * dot(y, y) * dot(d, g) / dy) / dy
-    least = -1 / (dot(d, d) ** 0.5 * min(FLOOR, dot(old, old) ** 0.5))
+    beta = (
+        inner_product(y, g) - 2 * inner_product(y, y) * inner_product(d, g) / dy
+    ) / dy
+    least = -1 / (
+        inner_product(d, d) ** 0.5 * min(FLOOR, inner_product(old, old) ** 0.5)
+    )
     return max(beta, least)
 
 
 def polak_ribiere(g, old, d) -> float:
     """Eq. (3)."""
-    return max(0.0, dot(g, g - old) / dot(old, old))
+    return max(0.0, inner_product(g, g - old) / inner_product(old, old))
 
 
 BETAS = {"hz": hager_zhang, "pr": polak_ribiere}
@@ -89,11 +99,11 @@ def conjugate_gradient(
     update = BETAS[beta]
 
     def exact(s, H):
-        bend = dot(s.direction, H(s.direction))
+        bend = inner_product(s.direction, H(s.direction))
         if not bend > 0:
             return State(s.position, s.objective, s.gradient, 0.0)
         eta = -s.fall / bend
-        return at(f, s.position + eta * s.direction, eta)
+        return state_at_position(f, s.position + eta * s.direction, eta)
 
     def search(s):
         now = State(s.position, s.objective, s.gradient, s.eta)
@@ -107,18 +117,18 @@ def conjugate_gradient(
         new = search(s) if product is None else exact(s, product)
         g = new.gradient
         d = -g + update(g, s.gradient, s.direction) * s.direction
-        fall = dot(g, d)
+        fall = inner_product(g, d)
         if not fall < 0:
-            d, fall = -g, -dot(g, g)
+            d, fall = -g, -inner_product(g, g)
         # the next trial promises as large a fall as the last step did
         grow = min(s.fall / fall, 100.0) if fall < 0 else 1.0
         eta = new.eta * grow if product is None else new.eta
         return CGState(new.position, new.objective, g, d, eta, fall)
 
-    s = at(f, x, 1.0)
-    d, fall = -s.gradient, -dot(s.gradient, s.gradient)
+    s = state_at_position(f, x, 1.0)
+    d, fall = -s.gradient, -inner_product(s.gradient, s.gradient)
     start = CGState(x, s.objective, s.gradient, d, first_step(s.gradient), fall)
-    return descend(step, start, max_iter=max_iter, tol=tol, task=task)
+    return iterate_until_stationary(step, start, max_iter=max_iter, tol=tol, task=task)
 
 
 def first_step(g) -> float:

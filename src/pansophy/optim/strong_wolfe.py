@@ -22,14 +22,14 @@ Refs      [Wolfe1969]; [Nocedal2006] ch. 3.5; [Hager2005] eq. (2)
 import math
 from typing import NamedTuple
 
-from .gradient import State, at, dot
+from .gradient import State, inner_product, state_at_position
 
 NOISE = 1e-14
 EDGE = 0.1  # share of the interval kept clear of its ends
 GROW = 4.0
 
 
-class Trial(NamedTuple):
+class LinePoint(NamedTuple):
     """A point on the line: t, p(t), p'(t)."""
 
     t: float
@@ -55,14 +55,14 @@ def strong_wolfe(
     >>> new.position.round(6), round(new.eta, 6)
     (array([0.]), 3.0)
     """
-    first = Trial(0.0, state.objective, dot(state.gradient, direction))
+    first = LinePoint(0.0, state.objective, inner_product(state.gradient, direction))
     if not first.slope < 0:
         return state._replace(eta=0.0)
     noise = NOISE * abs(first.p)
     low, high, best, t, width = first, None, None, float(eta), math.inf
     for _ in range(tries):
-        new = at(f, state.position + t * direction, t)
-        here = Trial(t, new.objective, dot(new.gradient, direction))
+        new = state_at_position(f, state.position + t * direction, t)
+        here = LinePoint(t, new.objective, inner_product(new.gradient, direction))
         falls = falls_enough(here, first, slope, noise)
         if not falls or here.p > low.p + noise:
             high = here
@@ -74,9 +74,9 @@ def strong_wolfe(
                 high = low
             low, best = here, new
         if high is None:
-            t = further(first, low)
+            t = extrapolated_step(first, low)
         else:
-            t = between(low, high, noise, width)
+            t = interpolated_step(low, high, noise, width)
             width = abs(high.t - low.t)
         if t in (low.t, high.t if high is not None else low.t):
             break  # the interval has no number inside
@@ -84,7 +84,7 @@ def strong_wolfe(
     return best if fell else state._replace(eta=0.0)
 
 
-def falls_enough(here: Trial, first: Trial, slope, noise) -> bool:
+def falls_enough(here: LinePoint, first: LinePoint, slope, noise) -> bool:
     """The first of eq. (1), or of eq. (2)."""
     if not (math.isfinite(here.p) and math.isfinite(here.slope)):
         return False
@@ -93,14 +93,14 @@ def falls_enough(here: Trial, first: Trial, slope, noise) -> bool:
     return here.p <= first.p + noise and here.slope <= (2 * slope - 1) * first.slope
 
 
-def further(first: Trial, low: Trial) -> float:
+def extrapolated_step(first: LinePoint, low: LinePoint) -> float:
     """Beyond low: where the secant of the slopes meets 0, within bounds."""
     bend = low.slope - first.slope
     t = low.t - low.slope * (low.t - first.t) / bend if bend > 0 else math.inf
     return min(max(t, 1.5 * low.t), GROW * low.t)
 
 
-def between(a: Trial, b: Trial, noise: float, width: float) -> float:
+def interpolated_step(a: LinePoint, b: LinePoint, noise: float, width: float) -> float:
     """Inside (a, b): the lowest point of the model, or the middle."""
     h = b.t - a.t
     middle = a.t + h / 2

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from ..core.arrays import asarray, is_torch, namespace
 from ..penalties import Penalty, box
 from ..penalties.base import COUPLED
-from .duality import limits
+from .duality import bounds_array
 
 GIVEN = ("x", "hessian", "product", "bounds", "constraints", "penalty")
 MANY = 200  # unknowns from which BFGS's matrix is not worth its price
 
 
-class Problem(NamedTuple):
+class MinimizeProblem(NamedTuple):
     """What the user gave."""
 
     f: Callable  # x -> (value, gradient)
@@ -33,7 +33,7 @@ class Problem(NamedTuple):
         return some if self.constraints else some - {"constraints"}
 
 
-class Method(NamedTuple):
+class OptimMethod(NamedTuple):
     """A solver in the table."""
 
     run: Callable  # (problem, **options) -> Result
@@ -42,37 +42,39 @@ class Method(NamedTuple):
     tensors: bool = False  # whether x may be a tensor
 
 
-def smooth(module: str, name: str, *, tensors=False, takes=(), **fixed) -> Method:
+def smooth_method(
+    module: str, name: str, *, tensors=False, takes=(), **fixed
+) -> OptimMethod:
     """A solver solver(f, x, **options) of one of our modules."""
 
     def run(p, **options):
         if "bounds" in takes:
             options["bounds"] = p.bounds
-        return solver(module, name)(p.f, p.x, **fixed, **options)
+        return load_solver(module, name)(p.f, p.x, **fixed, **options)
 
-    return Method(run, takes=frozenset(takes), tensors=tensors)
+    return OptimMethod(run, takes=frozenset(takes), tensors=tensors)
 
 
-def solver(module, name) -> Callable:
+def load_solver(module, name) -> Callable:
     return getattr(import_module(f".{module}", __package__), name)
 
 
-def newton(p, **options):
-    return solver("newton", "newton")(p.f, p.hessian, p.x, **options)
+def run_newton(p, **options):
+    return load_solver("newton", "newton")(p.f, p.hessian, p.x, **options)
 
 
-def newton_cg(p, **options):
+def run_newton_cg(p, **options):
     product = p.product or (lambda x: p.hessian(x).__matmul__)
-    return solver("newton", "newton_cg")(p.f, product, p.x, **options)
+    return load_solver("newton", "newton_cg")(p.f, product, p.x, **options)
 
 
-def allowed(p):
+def penalty_or_bounds(p):
     """The penalty, or the bounds as one; without either, none at all."""
     if p.penalty is not None:
         return p.penalty
     if p.bounds is None:
         return box()
-    low, high = (asarray(b, like=p.x) for b in limits(p.bounds, len(p.x)).T)
+    low, high = (asarray(b, like=p.x) for b in bounds_array(p.bounds, len(p.x)).T)
     xp = namespace(p.x)
     into = lambda w, step=1.0: xp.minimum(xp.maximum(w, low), high)
     value = lambda w: 0.0 if bool(xp.all((w >= low) & (w <= high))) else math.inf
@@ -80,83 +82,93 @@ def allowed(p):
     return Penalty("bounds", COUPLED, value, into, distance, indicator=True)
 
 
-def proximal(p, **options):
-    return solver("proximal", "proximal_gradient")(p.f, allowed(p), p.x, **options)
+def run_proximal(p, **options):
+    return load_solver("proximal", "proximal_gradient")(
+        p.f, penalty_or_bounds(p), p.x, **options
+    )
 
 
-def projected(p, **options):
-    return solver("proximal", "projected_gradient")(p.f, allowed(p), p.x, **options)
+def run_projected(p, **options):
+    return load_solver("proximal", "projected_gradient")(
+        p.f, penalty_or_bounds(p), p.x, **options
+    )
 
 
-def subgradient(p, *, tol=None, **options):
-    held = None if p.bounds is None and p.penalty is None else allowed(p)
-    run = solver("gradient", "subgradient")
+def run_subgradient(p, *, tol=None, **options):
+    held = None if p.bounds is None and p.penalty is None else penalty_or_bounds(p)
+    run = load_solver("gradient", "subgradient")
     return run(p.f, p.x, constraint=held, **options)
 
 
-def constrained(p, **options):
-    run, down = solver("constrained", "constrained"), lambda u: p.f(u)[1]
+def run_constrained(p, **options):
+    run, down = load_solver("constrained", "constrained"), lambda u: p.f(u)[1]
     how = {"gradient": down, "bounds": p.bounds}
     return run(p.value, p.x, p.constraints, **how, **options)
 
 
-def black_box(module, name) -> Method:
+def black_box_method(module, name) -> OptimMethod:
     """A search over a box that needs no gradient."""
 
     def run(p, **options):
-        call = solver(module, name)
+        call = load_solver(module, name)
         if "tol" in options and name == "random_search":
             del options["tol"]
         if name == "random_search":
             options["n"] = options.pop("max_iter", 1000)
         elif p.x is not None:
             options["x"] = p.x
-        pairs = [tuple(pair) for pair in limits(p.bounds, len(p.bounds))]
+        pairs = [tuple(pair) for pair in bounds_array(p.bounds, len(p.bounds))]
         return call(p.value, pairs, random_state=p.rng, **options)
 
-    return Method(run, frozenset({"bounds"}), frozenset({"bounds"}))
+    return OptimMethod(run, frozenset({"bounds"}), frozenset({"bounds"}))
 
 
-def several(p, *, n_starts=10, task=None, **options):
-    from .designs import latin_hypercube
+def run_multi_start(p, *, n_starts=10, task=None, **options):
     from .minimize import multi_start
+    from .point_search import latin_hypercube
 
-    pairs = [tuple(pair) for pair in limits(p.bounds, len(p.bounds))]
+    pairs = [tuple(pair) for pair in bounds_array(p.bounds, len(p.bounds))]
     starts = latin_hypercube(pairs, n_starts, random_state=p.rng)
     if p.x is not None:
         starts[0] = p.x
     return multi_start(p.f, starts, task=task, bounds=p.bounds, **options)
 
 
-METHODS: dict[str, Method] = {
-    "gradient": smooth("gradient", "gradient_descent", tensors=True),
-    "conjugate": smooth("conjugate", "conjugate_gradient", tensors=True),
-    "bfgs": smooth("bfgs", "bfgs"),
-    "lbfgs": smooth("quasi_newton", "lbfgs", takes=("bounds",)),
-    "block": smooth("block", "block_descent"),
-    "newton": Method(newton, frozenset({"x", "hessian"})),
-    "newton_cg": Method(newton_cg, frozenset({"x", "hessian|product"})),
-    "proximal": Method(
-        proximal, frozenset({"x"}), frozenset({"bounds", "penalty"}), True
+METHODS: dict[str, OptimMethod] = {
+    "gradient": smooth_method("gradient", "gradient_descent", tensors=True),
+    "conjugate": smooth_method(
+        "conjugate_gradient", "conjugate_gradient", tensors=True
     ),
-    "projected": Method(
-        projected, frozenset({"x"}), frozenset({"bounds", "penalty"}), True
+    "bfgs": smooth_method("bfgs", "bfgs"),
+    "lbfgs": smooth_method("limited_memory_bfgs", "lbfgs", takes=("bounds",)),
+    "block": smooth_method("block_coordinate", "block_descent"),
+    "newton": OptimMethod(run_newton, frozenset({"x", "hessian"})),
+    "newton_cg": OptimMethod(run_newton_cg, frozenset({"x", "hessian|product"})),
+    "proximal": OptimMethod(
+        run_proximal, frozenset({"x"}), frozenset({"bounds", "penalty"}), True
     ),
-    "subgradient": Method(
-        subgradient, frozenset({"x"}), frozenset({"bounds", "penalty"}), True
+    "projected": OptimMethod(
+        run_projected, frozenset({"x"}), frozenset({"bounds", "penalty"}), True
     ),
-    "constrained": Method(
-        constrained, frozenset({"x"}), frozenset({"bounds", "constraints"})
+    "subgradient": OptimMethod(
+        run_subgradient, frozenset({"x"}), frozenset({"bounds", "penalty"}), True
     ),
-    "random_search": black_box("designs", "random_search"),
-    "simulated_annealing": black_box("annealing", "simulated_annealing"),
-    "particle_swarm": black_box("swarm", "particle_swarm"),
-    "genetic": black_box("genetic", "genetic"),
-    "multi_start": Method(several, frozenset({"bounds"}), frozenset({"bounds"})),
+    "constrained": OptimMethod(
+        run_constrained, frozenset({"x"}), frozenset({"bounds", "constraints"})
+    ),
+    "random_search": black_box_method("point_search", "random_search"),
+    "simulated_annealing": black_box_method(
+        "simulated_annealing", "simulated_annealing"
+    ),
+    "particle_swarm": black_box_method("particle_swarm", "particle_swarm"),
+    "genetic": black_box_method("genetic", "genetic_algorithm"),
+    "multi_start": OptimMethod(
+        run_multi_start, frozenset({"bounds"}), frozenset({"bounds"})
+    ),
 }
 
 
-def choose(p: Problem) -> str:
+def default_method(p: MinimizeProblem) -> str:
     """The rule of the module text."""
     if p.x is None:
         return "multi_start"
@@ -175,7 +187,7 @@ def choose(p: Problem) -> str:
     return "bfgs" if len(p.x) < MANY else "lbfgs"
 
 
-def check(name: str, p: Problem) -> Method:
+def checked_method(name: str, p: MinimizeProblem) -> OptimMethod:
     """The method, if it can do what is asked."""
     if name not in METHODS:
         raise ValueError(f"method must be 'auto' or one of {[*METHODS]}, got {name!r}.")

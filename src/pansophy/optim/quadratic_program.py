@@ -67,9 +67,9 @@ class Programme(NamedTuple):
         value = 0.5 * float(x @ self.P @ x) + float(self.q @ x)
         dual, equal, inside = self.residuals(x, nu, s, z)
         parts = [
-            size(dual) / (1 + size(self.q)),
-            size(equal) / (1 + size(self.b)),
-            size(inside) / (1 + size(self.h)),
+            largest_entry(dual) / (1 + largest_entry(self.q)),
+            largest_entry(equal) / (1 + largest_entry(self.b)),
+            largest_entry(inside) / (1 + largest_entry(self.h)),
         ]
         gap = float(s @ z)
         return State(x, nu, z[:k], lower, upper, value, gap, max(parts), s, z)
@@ -80,21 +80,21 @@ class Programme(NamedTuple):
         return dual, self.A @ x - self.b, self.G @ x + s - self.h
 
 
-def size(v):
+def largest_entry(v):
     return float(np.abs(v).max(initial=0.0))
 
 
-def assemble(P, q, A, b, G, h, lower, upper) -> Programme:
+def assemble_program(P, q, A, b, G, h, lower, upper) -> Programme:
     """Check shapes and put bounds among the rows of G."""
     q = np.atleast_1d(np.asarray(q, dtype=float))
     n = len(q)
     P = np.asarray(P, dtype=float)
     if P.shape != (n, n):
         raise ValueError(f"P must have shape {(n, n)} to go with q, got {P.shape}.")
-    if size(P - P.T) > 1e-10 * (1 + size(P)):
+    if largest_entry(P - P.T) > 1e-10 * (1 + largest_entry(P)):
         raise ValueError("P must be symmetric.")
-    A, b = rows_of(A, b, n, "A", "b")
-    G, h = rows_of(G, h, n, "G", "h")
+    A, b = matrix_and_right_side(A, b, n, "A", "b")
+    G, h = matrix_and_right_side(G, h, n, "G", "h")
     eye = np.eye(n)
     low_at = np.broadcast_to(-np.inf if lower is None else lower, (n,)).astype(float)
     u = np.broadcast_to(np.inf if upper is None else upper, (n,)).astype(float)
@@ -107,7 +107,7 @@ def assemble(P, q, A, b, G, h, lower, upper) -> Programme:
     )
 
 
-def rows_of(M, v, n, name, side):
+def matrix_and_right_side(M, v, n, name, side):
     """A matrix and its right side, or none of either."""
     if (M is None) != (v is None):
         raise ValueError(f"{name} and {side} go together.")
@@ -121,7 +121,7 @@ def rows_of(M, v, n, name, side):
     return M, v
 
 
-def factor(prog, w):
+def kkt_solver(prog, w):
     """A function that solves the system of eq. (2) for the ratios w = z / s."""
     from scipy import linalg as sl
 
@@ -130,18 +130,18 @@ def factor(prog, w):
     K = np.zeros((n + m, n + m))
     K[:n, :n], K[n:, :n], K[:n, n:] = H, prog.A, -prog.A.T
     at = np.arange(n + m)
-    K[at, at] += RIDGE * max(size(prog.P), 1.0)
+    K[at, at] += RIDGE * max(largest_entry(prog.P), 1.0)
     lu = sl.lu_factor(K, check_finite=False)
     return lambda right: sl.lu_solve(lu, right, check_finite=False)
 
 
-def step(prog, t) -> State:
+def predictor_corrector_step(prog, t) -> State:
     """One predictor and corrector step."""
     x, nu, s, z = t.position, t.equality, t.slack, t.pressure
     n = len(x)
     dual, equal, inside = prog.residuals(x, nu, s, z)
     w = z / s if len(s) else z
-    solve = factor(prog, w)
+    solve = kkt_solver(prog, w)
 
     def direction(products):
         """Newton's step where s z changes by -products."""
@@ -155,16 +155,22 @@ def step(prog, t) -> State:
     move = direction(s * z)
     if len(s):
         mu = float(s @ z) / len(s)
-        near = reach(s, move[2], 1.0), reach(z, move[3], 1.0)
+        near = (
+            longest_feasible_step(s, move[2], 1.0),
+            longest_feasible_step(z, move[3], 1.0),
+        )
         ahead = float((s + near[0] * move[2]) @ (z + near[1] * move[3])) / len(s)
         aim = mu * (ahead / mu) ** 3 if mu > 0 else 0.0
         move = direction(s * z + move[2] * move[3] - aim)
-    way = min(reach(s, move[2], SHORT), reach(z, move[3], SHORT))
+    way = min(
+        longest_feasible_step(s, move[2], SHORT),
+        longest_feasible_step(z, move[3], SHORT),
+    )
     x, nu, s, z = (a + way * d for a, d in zip((x, nu, s, z), move, strict=True))
     return prog.state(x, nu, s, z)
 
 
-def reach(v, d, share):
+def longest_feasible_step(v, d, share):
     """The longest step of at most 1 along d that keeps v > 0."""
     falls = d < 0
     if not falls.any():
@@ -172,17 +178,19 @@ def reach(v, d, share):
     return min(1.0, share * float(np.min(-v[falls] / d[falls])))
 
 
-def begin(prog) -> State:
+def interior_start(prog) -> State:
     """A start with slacks and multipliers well inside."""
     k = len(prog.h)
-    out = factor(prog, np.ones(k))(np.concatenate([prog.G.T @ prog.h - prog.q, prog.b]))
+    out = kkt_solver(prog, np.ones(k))(
+        np.concatenate([prog.G.T @ prog.h - prog.q, prog.b])
+    )
     x, nu = out[: len(prog.q)], out[len(prog.q) :]
     r = prog.h - prog.G @ x
     away = lambda v: v + max(0.0, 1.0 - float(v.min(initial=1.0)))
     return prog.state(x, nu, away(r), away(-r))
 
 
-def polish(prog, t) -> State:
+def refine_on_active_rows(prog, t) -> State:
     """Eq. (2) with the active rows as equalities, where that keeps all signs."""
     active = t.pressure > t.slack
     B = np.vstack([-prog.A, prog.G[active]])
@@ -195,7 +203,7 @@ def polish(prog, t) -> State:
     z[active] = out[n + len(prog.b) :]
     x, nu = out[:n], out[n : n + len(prog.b)]
     s = prog.h - prog.G @ x
-    noise = 1e-9 * (1 + size(prog.h))
+    noise = 1e-9 * (1 + largest_entry(prog.h))
     if z.min(initial=0.0) < -noise or s.min(initial=0.0) < -noise:
         return t
     new = prog.state(x, nu, np.maximum(s, 0.0), np.maximum(z, 0.0))
@@ -235,15 +243,15 @@ def quadratic_program(
     >>> run.state.position.round(6) + 0.0, run.state.equality.round(6)
     (array([1., 0.]), array([-1.]))
     """
-    prog = assemble(P, q, A, b, G, h, lower, upper)
+    prog = assemble_program(P, q, A, b, G, h, lower, upper)
 
     def change(old, new):
         return max(new.residual, new.gap / (1 + abs(new.objective)))
 
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         run = iterate(
-            lambda t: step(prog, t),
-            begin(prog),
+            lambda t: predictor_corrector_step(prog, t),
+            interior_start(prog),
             max_iter=max_iter,
             tol=tol,
             change=change,
@@ -251,5 +259,5 @@ def quadratic_program(
             task=task,
         )
     if run.reason == "tolerance":
-        run = run._replace(state=polish(prog, run.state))
+        run = run._replace(state=refine_on_active_rows(prog, run.state))
     return run

@@ -43,7 +43,7 @@ class Design:
     def times(self, v):
         """v X, all d columns of the X that was given."""
         if not self.sparse:
-            return product(self.X, v)
+            return vector_matrix_product(self.X, v)
         out = np.empty((*v.shape[:-1], self.d), self.X.dtype)
         X, every = self.X, np.arange(self.d)
         for row, u in zip(np.atleast_2d(out), np.atleast_2d(v), strict=True):
@@ -78,7 +78,7 @@ class Design:
             loops.correlate_sparse(X.data**2, *where, self.p, total)
             total -= (1 - 16 * eps) * self.mean**2
         elif X.flags.f_contiguous:
-            loops.squares(X.T, every, self.p, self.mean, total)
+            loops.centered_column_squares(X.T, every, self.p, self.mean, total)
         else:
             stats = lambda x, p: p @ (x - self.mean) ** 2
             total = Rows(X, self.p).sum(stats)
@@ -131,7 +131,7 @@ class Design:
         return G * self.p[0] if self.equal else G
 
 
-def product(X, v, block=1024):
+def vector_matrix_product(X, v, block=1024):
     """v X: columns in blocks on threads where they are contiguous, else rows."""
     n, d = X.shape
     if n * d < 1 << 20:

@@ -23,7 +23,7 @@ import numpy as np
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT, Task
 from ..core.random import rng_from
-from .space import space
+from .search_space import search_space
 
 
 class State(NamedTuple):
@@ -34,7 +34,9 @@ class State(NamedTuple):
     values: np.ndarray = np.empty(0)  # and f there
 
 
-def walk(f, points, *, vectorised=False, batch_size=None, max_iter=None, task=SILENT):
+def best_of_points(
+    f, points, *, vectorised=False, batch_size=None, max_iter=None, task=SILENT
+):
     """Evaluate the points in order, keeping the best; the earliest wins ties."""
     n = len(points)
     if n == 0:
@@ -62,7 +64,7 @@ def walk(f, points, *, vectorised=False, batch_size=None, max_iter=None, task=SI
     return run._replace(state=state, reason="tolerance" if whole else run.reason)
 
 
-def exhaustive(
+def exhaustive_search(
     f: Callable,
     candidates,
     *,
@@ -75,20 +77,21 @@ def exhaustive(
     Examples
     --------
     >>> from pansophy import optim
-    >>> run = optim.exhaustive(lambda x: (x[0] - 2) ** 2 + x[1], [range(5), [3, 1]])
+    >>> f = lambda x: (x[0] - 2) ** 2 + x[1]
+    >>> run = optim.exhaustive_search(f, [range(5), [3, 1]])
     >>> run.state.position, run.objective, run.state.evaluations
     (array([2., 1.]), 1.0, 10)
     """
     first = next(iter(candidates), None)
     if isinstance(candidates, dict) or isinstance(first, (range, list)):
-        where = space(candidates)
+        where = search_space(candidates)
         if np.any(where.levels == 0):
             raise ValueError("exhaustive needs whole values; see grid for reals.")
         candidates = grid_points(where, where.levels)
     elif not isinstance(candidates, np.ndarray):
         candidates = list(candidates)
     how = {"vectorised": vectorised, "batch_size": batch_size, "task": task}
-    return walk(f, candidates, **how)
+    return best_of_points(f, candidates, **how)
 
 
 def grid_points(where, steps):
@@ -97,7 +100,7 @@ def grid_points(where, steps):
     Reals include both ends (one step: the middle); whole values are all taken if they
     are no more than the steps, else spread evenly.
     """
-    where = space(where)
+    where = search_space(where)
     steps = np.broadcast_to(np.asarray(steps, dtype=int), (where.d,))
     if np.any(steps < 1):
         raise ValueError("steps must be at least 1 for every coordinate.")
@@ -112,7 +115,7 @@ def grid_points(where, steps):
     return where.points(U)
 
 
-def grid(
+def grid_search(
     f: Callable,
     where,
     steps=10,
@@ -126,13 +129,13 @@ def grid(
     Examples
     --------
     >>> from pansophy import optim
-    >>> run = optim.grid(lambda x: x @ x, [(-1, 1), (-1, 1)], steps=(3, 5))
+    >>> run = optim.grid_search(lambda x: x @ x, [(-1, 1), (-1, 1)], steps=(3, 5))
     >>> run.state.position + 0.0, run.state.evaluations
     (array([0., 0.]), 15)
     """
     points = grid_points(where, steps)
     how = {"vectorised": vectorised, "batch_size": batch_size, "task": task}
-    return walk(f, points, **how)
+    return best_of_points(f, points, **how)
 
 
 def latin_hypercube(where, n: int, *, random_state=None):
@@ -148,10 +151,10 @@ def latin_hypercube(where, n: int, *, random_state=None):
     [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4]]
     """
     rng = rng_from(random_state)
-    d = where if isinstance(where, (int, np.integer)) else space(where).d
+    d = where if isinstance(where, (int, np.integer)) else search_space(where).d
     order = np.argsort(rng.random((n, d)), axis=0)
     U = (order + rng.random((n, d))) / n
-    return U if isinstance(where, (int, np.integer)) else space(where).points(U)
+    return U if isinstance(where, (int, np.integer)) else search_space(where).points(U)
 
 
 def random_search(
@@ -176,13 +179,13 @@ def random_search(
     """
     if design not in ("random", "latin"):
         raise ValueError(f"design must be 'random' or 'latin', got {design!r}.")
-    rng, where = rng_from(random_state), space(where)
+    rng, where = rng_from(random_state), search_space(where)
     if design == "latin":
         points = latin_hypercube(where, n, random_state=rng)
     else:
         points = where.points(rng.random((n, where.d)))
     how = {"vectorised": vectorised, "batch_size": batch_size, "task": task}
-    return walk(f, points, **how)
+    return best_of_points(f, points, **how)
 
 
 def neighbours_of(where, step) -> Callable:
@@ -230,7 +233,7 @@ def local_search(
     >>> run.state.position, run.converged
     (array([3., 0.]), True)
     """
-    held = None if where is None else space(where)
+    held = None if where is None else search_space(where)
     around = neighbours if callable(neighbours) else neighbours_of(held, neighbours)
     if not callable(neighbours):
         x = np.array(x, dtype=float) if held is None or held.number else list(x)

@@ -32,9 +32,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import _groups as loops
-from .coordinate import MEMORY, extrapolate
-from .working_set import FIRST, LIMIT, TIGHT, Store, Whole
+from . import _group_working_set as loops
+from .coordinate import MEMORY, anderson_weights
+from .working_set import FIRST, LIMIT, TIGHT, FullGram, GramStore
 
 NEWTON = 200  # entries other than 0 up to which Newton steps are taken
 QUICK = 4  # rounds of plain passes before extrapolation
@@ -73,7 +73,7 @@ class Groups(NamedTuple):
         return out
 
 
-def singles(d) -> Groups:
+def single_column_groups(d) -> Groups:
     """Every column a group of its own."""
     return Groups(np.arange(d), np.arange(d + 1), np.ones(d))
 
@@ -98,7 +98,7 @@ class GroupPenalty(NamedTuple):
 
     def value(self, W):
         """The penalty of eq. (1)."""
-        size = loops.lengths(W, self.groups.members, self.groups.starts, 0.0)
+        size = loops.group_norms(W, self.groups.members, self.groups.starts, 0.0)
         group = self.a * float(self.groups.weights @ size)
         l1 = self.l1 * float(np.abs(W).sum())
         return group + l1 + self.b / 2 * float(np.vdot(W, W))
@@ -107,7 +107,7 @@ class GroupPenalty(NamedTuple):
         """s of eq. (2)."""
         members, starts, m = self.groups
         limit = self.a * m
-        size = loops.lengths(C, members, starts, self.l1)
+        size = loops.group_norms(C, members, starts, self.l1)
         if np.all(size <= limit):
             return 1.0
         if self.l1 == 0:
@@ -116,12 +116,14 @@ class GroupPenalty(NamedTuple):
         low, high = 0.0, 1.0
         while high - low > 1e-12:
             s = (low + high) / 2
-            fits = np.all(s * loops.lengths(C, members, starts, self.l1 / s) <= limit)
+            fits = np.all(
+                s * loops.group_norms(C, members, starts, self.l1 / s) <= limit
+            )
             low, high = (s, high) if fits else (low, s)
         return low
 
 
-def certify(W, C, square, along, penalty, extra):
+def group_duality_gap(W, C, square, along, penalty, extra):
     """P and the gap of eq. (2) from |R|^2 + b |W|^2 and <Y, R>."""
     primal = square / 2 + extra
     if penalty.a == 0 and penalty.l1 == 0:  # no bound: how steep P is stands in
@@ -132,34 +134,36 @@ def certify(W, C, square, along, penalty, extra):
     return primal, max(primal - s * along + s * s / 2 * square, 0.0)
 
 
-def measure(store, W, R, penalty) -> State:
+def evaluate_groups(store, W, R, penalty) -> State:
     """Correlations, P and the gap at W."""
     C = store.design.correlate(R)
     ridge = penalty.b * float(np.vdot(W, W))
     square, along = float(np.vdot(R, R)) + ridge, float(np.vdot(store.y, R))
     extra = penalty.value(W) - ridge / 2
-    return State(W, R, C, *certify(W, C - penalty.b * W, square, along, penalty, extra))
+    return State(
+        W, R, C, *group_duality_gap(W, C - penalty.b * W, square, along, penalty, extra)
+    )
 
 
 def start(store, W, penalty) -> State:
     """The state at coefficients W."""
-    if isinstance(store, Whole):
+    if isinstance(store, FullGram):
         Q = store.Xy - W @ store.G
         return State(
             W, None, Q, *inner_of(store, penalty).weigh(store.Xy, Q, W, penalty)
         )
-    return measure(store, W, store.residual(W), penalty)
+    return evaluate_groups(store, W, store.residual(W), penalty)
 
 
-def choose(store, state, penalty, near):
+def violating_groups(store, state, penalty, near):
     """Groups outside E that break eq. (2), or come near it, worst first."""
     members, starts, m = penalty.groups
     inside = store.inside[members[starts[:-1]]]
-    size = loops.lengths(state.c, members, starts, penalty.l1)
+    size = loops.group_norms(state.c, members, starts, penalty.l1)
     level = penalty.a if near is None else min(near, penalty.a)
     excess = np.where(inside, -np.inf, size - level * m)
     out = np.flatnonzero(excess > 0)
-    active = loops.lengths(state.w, members, starts, 0.0) > 0
+    active = loops.group_norms(state.w, members, starts, 0.0) > 0
     # columns cost more than rounds where groups are wide
     wide = len(members) / len(m)
     room = int(max(FIRST / wide, (2 if wide < 2 else 1) * np.count_nonzero(active), 1))
@@ -169,7 +173,7 @@ def choose(store, state, penalty, near):
     return np.union1d(out, lost)
 
 
-def columns_of(groups, chosen):
+def columns_in_groups(groups, chosen):
     """Columns of some groups, group by group."""
     sizes = groups.sizes[chosen]
     begins = np.cumsum(sizes) - sizes
@@ -177,7 +181,7 @@ def columns_of(groups, chosen):
     return groups.members[np.repeat(groups.starts[chosen], sizes) + spread]
 
 
-def curvatures(G, members, starts):
+def group_curvatures(G, members, starts):
     """L_g of eq. (3)."""
     sizes, out = np.diff(starts), np.empty(len(starts) - 1)
     for s in np.unique(sizes):
@@ -203,15 +207,15 @@ class Inner:
         G, H = store.views()
         self.store, self.G = store, G
         of = groups.of_columns()
-        group = of if isinstance(store, Whole) else of[store.index]
-        if isinstance(store, Whole):
+        group = of if isinstance(store, FullGram) else of[store.index]
+        if isinstance(store, FullGram):
             local = groups
         else:
             first = np.flatnonzero(np.diff(group, prepend=-1))
             starts, m = np.append(first, len(group)), groups.weights[group[first]]
             local = Groups(np.arange(len(group)), starts, m)
         self.groups, self.every = local, np.arange(len(local))
-        self.curve = curvatures(G, local.members, local.starts)
+        self.curve = group_curvatures(G, local.members, local.starts)
         wide = int(local.sizes.max(initial=1))
         self.scratch = np.empty((len(H), wide), G.dtype)
 
@@ -222,7 +226,7 @@ class Inner:
         along = energy - float(np.vdot(W, H))
         penalty = penalty._replace(groups=self.groups)
         extra = penalty.value(W) - ridge / 2
-        return certify(W, Q - penalty.b * W, square, along, penalty, extra)
+        return group_duality_gap(W, Q - penalty.b * W, square, along, penalty, extra)
 
     def quick(self, H, Q, W, penalty, order, tol) -> bool:
         """Plain passes in place; whether the gap is down to tol."""
@@ -268,14 +272,14 @@ class Inner:
 
     def mix(self, H, Q, W, penalty, shuffle):
         """Passes over the support and their extrapolation, if that lowers P."""
-        size = loops.lengths(W, self.groups.members, self.groups.starts, 0.0)
+        size = loops.group_norms(W, self.groups.members, self.groups.starts, 0.0)
         S = np.flatnonzero(size > 0)
         path = np.empty((MEMORY + 1, W.size), W.dtype)
         path[0] = W.ravel()
         for m in range(1, MEMORY + 1):
             self.run(Q, W, penalty, shuffle(S))
             path[m] = W.ravel()
-        z = extrapolate(path)
+        z = anderson_weights(path)
         if z is not None:
             self.accept(H, Q, W, (z @ path[1:]).reshape(W.shape), penalty)
 
@@ -288,7 +292,7 @@ class Inner:
         for _ in range(10):
             t, j = np.nonzero(W)
             w, g = W[t, j], of[j]
-            size = loops.lengths(W, self.groups.members, self.groups.starts, 0.0)[g]
+            size = loops.group_norms(W, self.groups.members, self.groups.starts, 0.0)[g]
             pull = penalty.a * self.groups.weights[g] / size
             slope = (pull + penalty.b) * w - Q[t, j] + penalty.l1 * np.sign(w)
             A = self.G[np.ix_(j, j)] * (t[:, None] == t)
@@ -319,26 +323,26 @@ class Inner:
         return better
 
 
-def turns(store, state, penalty, tol, shuffle) -> State:
+def round_in_column_blocks(store, state, penalty, tol, shuffle) -> State:
     """A round in turns over so many columns that their Gram matrix is not made."""
     groups, W, R = penalty.groups, state.w.copy(), state.r.copy()
-    size = loops.lengths(state.c, groups.members, groups.starts, penalty.l1)
-    active = loops.lengths(W, groups.members, groups.starts, 0.0) > 0
+    size = loops.group_norms(state.c, groups.members, groups.starts, penalty.l1)
+    active = loops.group_norms(W, groups.members, groups.starts, 0.0) > 0
     chosen = np.flatnonzero((size > 0.9 * penalty.a * groups.weights) | active)
     turn = np.cumsum(groups.sizes[chosen]) // TURN
     parts = np.split(chosen, np.flatnonzero(np.diff(turn)) + 1)
     tol = 1e-3 * tol / len(parts)  # what each leaves open shows in all the others
     for part in parts:
-        index = columns_of(groups, part)
+        index = columns_in_groups(groups, part)
         own = np.zeros_like(W)
         own[:, index] = W[:, index]
-        few = Store(store.design, R + store.design.predict(own))
+        few = GramStore(store.design, R + store.design.predict(own))
         few.add(index)
         u = np.ascontiguousarray(own[:, index])
         Inner(few, groups).solve(u, penalty, tol, shuffle, 3)
         own[:, index] = W[:, index] = u
         R = few.residual(own)
-    return measure(store, W, store.residual(W), penalty)
+    return evaluate_groups(store, W, store.residual(W), penalty)
 
 
 def rounds(store, penalty, tol, near=np.inf, rng=None):
@@ -347,16 +351,16 @@ def rounds(store, penalty, tol, near=np.inf, rng=None):
     The first round also lets in groups above `near`, the strong rule's 2 a - a_old.
     """
     shuffle = rng.permutation if rng is not None else lambda order: order
-    if isinstance(store, Whole):
-        return partial(settle, store, penalty, tol, shuffle, near == np.inf)
+    if isinstance(store, FullGram):
+        return partial(full_gram_round, store, penalty, tol, shuffle, near == np.inf)
     first = [near]
 
     def step(state):
-        new = choose(store, state, penalty, first[0])
+        new = violating_groups(store, state, penalty, first[0])
         first[0] = None
-        index = columns_of(penalty.groups, new)
+        index = columns_in_groups(penalty.groups, new)
         if len(store) + len(index) > LIMIT:
-            return turns(store, state, penalty, tol, shuffle)
+            return round_in_column_blocks(store, state, penalty, tol, shuffle)
         if len(new):
             store.add(index)
         if len(store) == 0:
@@ -365,7 +369,7 @@ def rounds(store, penalty, tol, near=np.inf, rng=None):
         inner_of(store, penalty).solve(W, penalty, 0.5 * tol, shuffle)
         full = np.zeros_like(state.w)
         full[:, store.index] = W
-        return measure(store, full, store.residual(full), penalty)
+        return evaluate_groups(store, full, store.residual(full), penalty)
 
     return step
 
@@ -377,7 +381,7 @@ def inner_of(store, penalty) -> Inner:
     return store.inner
 
 
-def settle(store, penalty, tol, shuffle, exact, state) -> State:
+def full_gram_round(store, penalty, tol, shuffle, exact, state) -> State:
     """A round where E is all columns."""
     W, inner = state.w.copy(), inner_of(store, penalty)
     Q = inner.solve(W, penalty, 0.9 * tol, shuffle, exact=exact)
