@@ -14,7 +14,7 @@ def make(size):
     from pansophy.compare.methods.choice import choose
     from pansophy.compare.metrics import metrics_for
     from pansophy.compare.splits import make_splits
-    from pansophy.tables import infer
+    from pansophy.tables import infer_schema
 
     n, d = size
     rng = np.random.default_rng(0)
@@ -25,7 +25,7 @@ def make(size):
         {f"x{i}": X[:, i] for i in range(d)}
         | {"kind": rng.choice(list("abcd"), n), "y": y}
     )
-    schema = infer(table, "y")
+    schema = infer_schema(table, "y")
     data = Data(schema.frame(table), schema.goal(table))
     methods = choose(schema, n, OURS)[0]
     split = make_splits(data, schema, folds=5, repeats=2)

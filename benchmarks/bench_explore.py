@@ -37,9 +37,9 @@ def related(size):
 
 
 def ours_related(X):
-    from pansophy.diagnose.related_columns import correlation
+    from pansophy.diagnose.related_columns import pairwise_correlation
 
-    return correlation(X)
+    return pairwise_correlation(X)
 
 
 def pandas_related(X):

@@ -51,10 +51,10 @@ def make_file(size):
 
 
 def ours_file(path):
-    from pansophy.tables import Preparation, infer, read_table
+    from pansophy.tables import Preparation, infer_schema, read_table
 
     table = read_table(path)
-    schema = infer(table, "y")
+    schema = infer_schema(table, "y")
     frame, y = schema.frame(table), schema.goal(table)
     prepare = Preparation(tuple(schema.used), task=schema.task, n_classes=2, scale=True)
     return prepare.fit_transform(frame, y), y
@@ -125,7 +125,7 @@ def make_fitted(size):
     """Rows to transform with both, fitted on the same 20,000."""
     import pandas as pd
 
-    from pansophy.tables import Preparation, infer, read_table
+    from pansophy.tables import Preparation, infer_schema, read_table
 
     (n,) = size
     columns = make_columns(max(n, 20000))
@@ -133,7 +133,7 @@ def make_fitted(size):
     frame = pd.DataFrame(columns)
     y = (frame.pop("y") == "yes").to_numpy().astype(int)
     table = read_table({k: v for k, v in columns.items() if k != "y"})
-    schema = infer(table)
+    schema = infer_schema(table)
     rows = schema.frame(table)
     prepare = Preparation(
         tuple(schema.used), task="classification", n_classes=2, scale=True

@@ -26,7 +26,7 @@ from pansophy.compare.methods import costs
 from pansophy.compare.methods.choice import Setting, absent
 from pansophy.compare.methods.pipelines import fit_pipeline, pipeline
 from pansophy.compare.methods.portfolio import METHODS
-from pansophy.tables import Column, Frame, Schema
+from pansophy.tables import Column, MixedFrame, Schema
 
 FILE = Path(costs.__file__).with_name("costs.json")
 SIZES = [(n, d, k) for n in (300, 2500, 12_000) for d, k in ((5, 2), (40, 2), (20, 8))]
@@ -49,11 +49,11 @@ def made(n, d, k, task, seed=0):
         y = np.argmax(2 * f + rng.gumbel(size=f.shape), 1)
         y[:k] = np.arange(k)
         y[k : 2 * k] = np.arange(k)
-        return Schema("y", task, "", columns, tuple(range(k))), Frame(X), y
+        return Schema("y", task, "", columns, tuple(range(k))), MixedFrame(X), y
     y = f[:, 0] + rng.normal(size=n)
     if task == "count":
         y = rng.poisson(np.exp(np.clip(f[:, 0], -3, 3))).astype(float)
-    return Schema("y", task, "", columns), Frame(X), y
+    return Schema("y", task, "", columns), MixedFrame(X), y
 
 
 class Watch:

@@ -17,7 +17,7 @@ from pansophy.compare.metrics import metrics_for
 from pansophy.compare.running.plan import Running
 from pansophy.compare.running.run import run
 from pansophy.compare.splits import make_splits
-from pansophy.tables import infer
+from pansophy.tables import infer_schema
 
 
 class Mean(RegressorMixin, BaseEstimator):
@@ -154,7 +154,7 @@ class Case:
 
     def __init__(self, methods, folds=5, repeats=1, source=None, **settings):
         source = table() if source is None else source
-        self.schema = infer(source, "y")
+        self.schema = infer_schema(source, "y")
         self.data = Data(self.schema.frame(source), self.schema.goal(source))
         self.metrics = metrics_for(self.schema.task)
         self.methods = choose(self.schema, len(self.data), methods)[0]

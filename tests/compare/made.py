@@ -13,7 +13,7 @@ from pansophy.compare.result import Comparison
 from pansophy.compare.running.plan import Running
 from pansophy.compare.running.run import Trial
 from pansophy.compare.splits import make_splits
-from pansophy.tables import Frame
+from pansophy.tables import MixedFrame
 
 TASKS = ("classification", "multiclass", "regression", "count", "multilabel")
 EVIL = "<script>alert('x')</script> $x^2$ =cmd() & \"q\""
@@ -71,7 +71,7 @@ def made(task, n=150, methods=4, columns=4, folds=5, repeats=2, seed=0, names=No
          **more):  # fmt: skip
     """A comparison of made-up methods, the dummy last and one of them failed."""
     rng = np.random.default_rng(seed)
-    frame = Frame(rng.normal(size=(n, columns)))
+    frame = MixedFrame(rng.normal(size=(n, columns)))
     y = answers_of(task, frame, rng)
     kind = "classification" if task == "multiclass" else task
     K = {"classification": 2, "multiclass": 4}.get(task, 0)

@@ -10,7 +10,7 @@ from pansophy.compare.data import Data
 from pansophy.compare.keeping.model import fit_winner, setting_of
 from pansophy.compare.methods.pipelines import fit_pipeline, output, pipeline
 from pansophy.compare.methods.portfolio import METHODS
-from pansophy.tables import infer
+from pansophy.tables import infer_schema
 
 
 def people(n=300, seed=0, gaps=True):
@@ -39,7 +39,7 @@ def people(n=300, seed=0, gaps=True):
 
 def compared(table, target, name, task="auto", folds=3, **roles):
     """What `fit_winner` needs of a comparison of one method."""
-    schema = infer(table, target, task, **roles)
+    schema = infer_schema(table, target, task, **roles)
     data = Data(schema.frame(table), schema.goal(table), schema.weights(table))
     method = next(m for m in METHODS if m.name == name and m.task == schema.task)
     settings = {"seed": 0, "rows": len(data), "folds": folds, "metric": ""}

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
-from pansophy.compare import compare, infer, reliability, reopen, rerun
+from pansophy.compare import compare, infer_schema, reliability, reopen, rerun
 from pansophy.compare.experiment import told_once
 from pansophy.compare.intake import take_in
 from pansophy.compare.methods.choice import Setting, choose
@@ -20,7 +20,7 @@ from pansophy.compare.telling import views
 from pansophy.compare.telling.asked import groups
 from pansophy.compare.telling.words import rule
 from pansophy.compare.unseen import unseen_rows
-from pansophy.diagnose import finding
+from pansophy.diagnose import make_finding
 from pansophy.tables import read_table
 
 QUICK = {"workers": 0, "repeats": 1, "folds": 3, "progress": False}
@@ -76,7 +76,7 @@ def test_what_cannot_be_is_said_before_anything_is_fitted(asked, says):
 
 def test_a_schema_and_what_is_asked_must_agree(tmp_path):
     table = read_table(rows())
-    schema = infer(table, "y")
+    schema = infer_schema(table, "y")
     for asked, says in [
         ({"group": "g"}, "says None for the group, not 'g'"),
         ({"task": "regression"}, "for the task"),
@@ -153,7 +153,7 @@ def test_what_is_opened_again_stays_as_it_was(tmp_path):
     table = pd.DataFrame(rows())
     table.to_csv(tmp_path / "t.csv", index=False)
     place, asked = tmp_path / "run", {"methods": ["naive Bayes"], **QUICK}
-    schema = infer(read_table(table), "y")
+    schema = infer_schema(read_table(table), "y")
     asked |= {"schema": schema, "folds": np.int64(3), "max_fits": 6}
     compare(tmp_path / "t.csv", "y", folder=place, **asked)
     before = {p.name: p.read_bytes() for p in place.iterdir() if p.is_file()}
@@ -288,7 +288,7 @@ def test_an_empty_cell_among_lists_of_labels_is_no_label():
 
 
 def test_a_nested_column_is_told_about_once():
-    said = finding("other type", "note", "'n' holds structs.", column="n")
+    said = make_finding("other type", "note", "'n' holds structs.", column="n")
     answer = SimpleNamespace(notes=["'n' left out: values of type struct."])
     assert [f.text for f in told_once([said], answer)] == [
         "'n' holds structs. It is left out."

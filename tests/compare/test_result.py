@@ -36,7 +36,7 @@ from pansophy.compare.telling.text import (
     span_of,
     spread,
 )
-from pansophy.diagnose import finding
+from pansophy.diagnose import make_finding
 
 from .made import EVIL, TASKS, made, ready
 
@@ -242,7 +242,9 @@ def test_words_say_it(result):
 
 
 def test_text_fits_the_screen_and_the_terminal_gets_a_drawn_table(result, monkeypatch):
-    result.findings.append(finding("leak", "alarm", "'x1' is the target.", column="x1"))
+    result.findings.append(
+        make_finding("leak", "alarm", "'x1' is the target.", column="x1")
+    )
     narrow = render(result, 72)
     assert max(map(len, narrow.splitlines())) <= 72
     assert "brier score" not in narrow and "brier score" in str(result)

@@ -12,7 +12,7 @@ from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 from pansophy.compare.data import Data
 from pansophy.compare.splits import duplicate_groups, make_splits, merged
 from pansophy.params import ParameterError
-from pansophy.tables import Column, Frame, Schema, TableError
+from pansophy.tables import Column, MixedFrame, Schema, TableError
 
 COLUMNS = (Column("x", "number", ""),)
 
@@ -24,7 +24,7 @@ def schema(task="classification", classes=("a", "b"), **more):
 
 def data(y, n_columns=2, seed=0, **more):
     rng = np.random.default_rng(seed)
-    return Data(Frame(rng.normal(size=(len(y), n_columns))), np.asarray(y), **more)
+    return Data(MixedFrame(rng.normal(size=(len(y), n_columns))), np.asarray(y), **more)
 
 
 def cover(split, n):
@@ -117,16 +117,16 @@ def test_time_with_groups_takes_them_out_of_training():
 
 def test_copies_stay_together():
     values = np.array([[1.0, np.nan], [2, 0.0], [1, np.nan], [2, -0.0], [3, 3]])
-    code = duplicate_groups(Frame(values))
+    code = duplicate_groups(MixedFrame(values))
     assert code[0] == code[2] and code[1] == code[3] and len(set(code)) == 3
     words = pa.array(["a", "a", None, "b", "c"])
-    code = duplicate_groups(Frame(values[:, :0], (words,)))
+    code = duplicate_groups(MixedFrame(values[:, :0], (words,)))
     assert code[0] == code[1] and len(set(code)) == 4
-    assert duplicate_groups(Frame(values[[0, 1, 4]])) is None
+    assert duplicate_groups(MixedFrame(values[[0, 1, 4]])) is None
     assert merged([0, 0, 1, 2, 3], [9, 8, 8, 7, 6]).tolist() == [0, 0, 0, 1, 2]
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(30, 2)), 2, axis=0)
-    d = Data(Frame(X), rng.normal(size=60))
+    d = Data(MixedFrame(X), rng.normal(size=60))
     s = make_splits(d, schema("regression"), folds=3, together=True)
     assert s.kind == "grouped" and "same inputs" in s.why
     for train, test in s.folds:

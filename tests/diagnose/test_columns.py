@@ -9,13 +9,13 @@ import scipy.stats
 
 from pansophy.diagnose import missingness, outliers
 from pansophy.diagnose.column_checks import check_columns
-from pansophy.diagnose.columns import matrix, view
+from pansophy.diagnose.columns import numeric_matrix, table_view
 from pansophy.diagnose.outliers import column_outliers, row_outliers
 from pansophy.diagnose.related_columns import (
     Association,
     check_related,
-    correlation,
-    cramer,
+    cramers_v,
+    pairwise_correlation,
 )
 
 N = 600
@@ -30,13 +30,13 @@ LAWS = {
 
 
 def kinds(table):
-    return {(f.column, f.kind) for f in check_columns(view(table))}
+    return {(f.column, f.kind) for f in check_columns(table_view(table))}
 
 
 def test_clean_columns_raise_nothing(rng):
     table = {name: law(rng, N) for name, law in LAWS.items()}
     table |= {"kind": rng.choice(list("abc"), N), "yes": rng.random(N) < 0.3}
-    seen = view(table)
+    seen = table_view(table)
     assert check_columns(seen) == [] and check_related(seen) == []
 
 
@@ -75,7 +75,7 @@ def test_planted_oddities_are_named(rng):
         ("list", "other type"),
     }
     assert not {c for c, _ in found} & {"a", "b"}
-    (text,) = [f.text for f in check_columns(view(table)) if f.column == "age"]
+    (text,) = [f.text for f in check_columns(table_view(table)) if f.column == "age"]
     assert "-999 in 30 rows" in text and "18 to 79" in text
 
 
@@ -100,7 +100,9 @@ def test_copied_and_related_columns(rng):
         "renamed": np.char.add("x", kind),
         "weight": np.where(kind == "a", 1.0, 5.0) + 0.01 * rng.normal(size=N),
     }
-    found = [(f.kind, f.facts["of"], f.column) for f in check_related(view(table))]
+    found = [
+        (f.kind, f.facts["of"], f.column) for f in check_related(table_view(table))
+    ]
     assert ("duplicated column", "a", "again") in found
     assert ("duplicated column", "kind", "renamed") in found
     assert ("correlated columns", "a", "bent") in found
@@ -113,10 +115,10 @@ def test_association_against_scipy(rng):
     for i, j in ((0, 1), (2, 3)):
         both = ~np.isnan(X[:, [i, j]]).any(axis=1)
         r = scipy.stats.pearsonr(X[both, i], X[both, j]).statistic
-        assert correlation(X)[i, j] == pytest.approx(r, abs=1e-12)
+        assert pairwise_correlation(X)[i, j] == pytest.approx(r, abs=1e-12)
     a, b = rng.integers(0, 40, N), rng.integers(0, 40, N)
-    assert cramer(a, b) < 0.1 and cramer(a, a) == pytest.approx(1)
-    found = Association(view({"x": X[:, 0], "k": a.astype(str)}))
+    assert cramers_v(a, b) < 0.1 and cramers_v(a, a) == pytest.approx(1)
+    found = Association(table_view({"x": X[:, 0], "k": a.astype(str)}))
     assert found.matrix[0, 1] < 0.2
 
 
@@ -124,14 +126,14 @@ def test_association_against_scipy(rng):
 def test_laws_have_no_outliers(law):
     for seed in range(8):
         x = LAWS[law](np.random.default_rng(seed), N)
-        assert column_outliers(view({"x": x}).columns[0]) is None
+        assert column_outliers(table_view({"x": x}).columns[0]) is None
 
 
 @pytest.mark.parametrize("law", ["normal", "lognormal"])
 def test_planted_outliers(rng, law):
     x = LAWS[law](rng, N)
     x[[3, 50]] = 5000.0, 9000.0
-    found = column_outliers(view({"x": x}).columns[0])
+    found = column_outliers(table_view({"x": x}).columns[0])
     assert sorted(found.rows) == [3, 50] and found.farthest == 9000.0
     (said,), _ = outliers({"x": x})
     assert "2 values are far" in said.text and "9000 in row 51" in said.text
@@ -139,9 +141,9 @@ def test_planted_outliers(rng, law):
 
 def test_rows_odd_as_a_whole(rng):
     X = rng.normal(size=(1000, 8))
-    assert len(row_outliers(matrix(view(X))[0]).rows) == 0
+    assert len(row_outliers(numeric_matrix(table_view(X))[0]).rows) == 0
     X[:3] = 5.0
-    assert sorted(row_outliers(matrix(view(X))[0]).rows[:3]) == [0, 1, 2]
+    assert sorted(row_outliers(numeric_matrix(table_view(X))[0]).rows[:3]) == [0, 1, 2]
 
 
 def test_map_of_missing_values(rng):

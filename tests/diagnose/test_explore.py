@@ -10,7 +10,7 @@ import pytest
 
 from pansophy.datasets import load, names
 from pansophy.diagnose import Exploration, detect_task, explore, overview
-from pansophy.tables import TableError, infer
+from pansophy.tables import TableError, infer_schema
 
 
 def made(rng, n, d=8):
@@ -25,7 +25,7 @@ def test_bundled_tables_are_clean(name):
     data = load(name)
     found = explore(data.table, data.target, whole=False)
     assert {f.severity for f in found.findings} <= {"note"}
-    schema = infer(data.table, data.target)
+    schema = infer_schema(data.table, data.target)
     same = explore(data.table, schema=schema, whole=False)
     rest = [f for f in found.findings if f.kind not in ("id", "task")]
     assert same.findings == rest and same.task == found.task == schema.task
@@ -115,7 +115,7 @@ def test_what_is_left_out_is_no_alarm(rng):
     order = np.argsort(table["y"])
     table = {k: v[order] for k, v in table.items()} | {"id": np.arange(300)}
     alone, _ = explore(table, "y", whole=False).about("id")
-    schema = infer(pa.table(table), "y")
+    schema = infer_schema(pa.table(table), "y")
     (known,) = explore(table, schema=schema, whole=False).about("id")
     assert (alone.severity, known.severity) == ("alarm", "warning")
     assert known.text.endswith("It is left out of the inputs.")

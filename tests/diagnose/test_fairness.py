@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pansophy.diagnose import fairness, plain, subgroups
-from pansophy.diagnose.slices import levels_of
+from pansophy.diagnose import fairness, json_ready, subgroups
+from pansophy.diagnose.column_parts import parts_of_column
 
 
 def test_identical_groups_have_no_gap(rng):
@@ -40,7 +40,7 @@ def test_planted_gaps_are_found(rng):
     assert calibration.clear and calibration.high == "y"
     assert audit.findings()[0].severity == "alarm"
     assert "'<b>side</b>'" in str(audit)
-    json.dumps(plain(audit))
+    json.dumps(json_ready(audit))
     truth = np.mean(p[(group == "y") & (y == 1)] >= 0.5)
     place = audit.groups.index("y")
     assert audit.measures["true positive rate"][place].mean == pytest.approx(truth)
@@ -177,9 +177,9 @@ def test_slices_of_noise_are_not_reported():
 
 def test_levels():
     many = [f"v{k}" for k in range(20)] * 2 + ["v1"] * 5
-    labels, codes = levels_of(many, most=3)
+    labels, codes = parts_of_column(many, most=3)
     assert labels[-1] == "other" and "v1" in labels and codes.max() == 3
-    mixed, codes = levels_of(np.array([1, "a", None, 2.5], object))
+    mixed, codes = parts_of_column(np.array([1, "a", None, 2.5], object))
     assert set(mixed) == {"1", "2.5", "a", "missing"} and len(set(codes)) == 4
-    assert levels_of(np.full(5, np.nan))[0] == ["missing"]
-    assert levels_of(["01", "1"])[0] == ["01", "1"]  # text stays text
+    assert parts_of_column(np.full(5, np.nan))[0] == ["missing"]
+    assert parts_of_column(["01", "1"])[0] == ["01", "1"]  # text stays text

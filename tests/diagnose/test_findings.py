@@ -5,7 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from pansophy.diagnose import as_dicts, by_severity, finding, plain, tell, worst
+from pansophy.diagnose import (
+    as_dicts,
+    by_severity,
+    findings_text,
+    json_ready,
+    make_finding,
+    worst_severity,
+)
 from pansophy.diagnose.intervals import (
     fold_interval,
     holm,
@@ -17,20 +24,20 @@ from pansophy.diagnose.intervals import (
 
 def test_order_words_and_json():
     found = [
-        finding("b", "note", "small", column=3, n=np.int64(4)),
-        finding("a", "alarm", "<b>big</b>", value=np.nan, rows=np.arange(3)),
-        finding("c", "warning", "middle", of=rate_interval(1, 4)),
+        make_finding("b", "note", "small", column=3, n=np.int64(4)),
+        make_finding("a", "alarm", "<b>big</b>", value=np.nan, rows=np.arange(3)),
+        make_finding("c", "warning", "middle", of=rate_interval(1, 4)),
     ]
     assert [f.kind for f in by_severity(found)] == ["a", "c", "b"]
-    assert worst(found) == "alarm" and worst([]) is None
-    assert tell(found).splitlines()[0] == "alarm: <b>big</b>"
-    assert tell([], "none") == "none"
+    assert worst_severity(found) == "alarm" and worst_severity([]) is None
+    assert findings_text(found).splitlines()[0] == "alarm: <b>big</b>"
+    assert findings_text([], "none") == "none"
     read = json.loads(json.dumps(as_dicts(found)))
     assert read[0]["facts"] == {"value": None, "rows": [0, 1, 2]}
     assert read[2]["column"] == "3" and read[1]["facts"]["of"]["mean"] == 0.25
-    assert plain({1: (np.bool_(True), None, object)})["1"][:2] == [True, None]
+    assert json_ready({1: (np.bool_(True), None, object)})["1"][:2] == [True, None]
     with pytest.raises(ValueError, match="severity"):
-        finding("a", "bad", "text")
+        make_finding("a", "bad", "text")
 
 
 def test_intervals_are_those_of_their_books(rng):

@@ -9,7 +9,7 @@ from pansophy.diagnose import (
     compare_fits,
     fit_verdict,
     judge_fit,
-    overfits,
+    shows_overfitting,
     weight_norm,
 )
 from pansophy.linear_model import LinearRegression, Ridge
@@ -44,7 +44,7 @@ scores = st.floats(0, 1)
 
 @given(scores, scores, scores, scores)
 def test_overfitting_is_antisymmetric(a, b, c, d):
-    assert not (overfits((a, b), (c, d)) and overfits((c, d), (a, b)))
+    assert not (shows_overfitting((a, b), (c, d)) and shows_overfitting((c, d), (a, b)))
 
 
 def test_weights_grow_with_overfitting(rng):

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from pansophy import optim
 from pansophy.diagnose import (
+    balance_classes,
     balanced_rates,
     concentration_path,
     data_report,
     distance_concentration,
     group_errors,
     imbalance,
-    resample,
     risk_by_class,
 )
 
@@ -62,7 +62,7 @@ def test_resampling_makes_classes_equal(seed, how):
     X = rng.normal(size=(60, 2))
     train = np.sort(rng.permutation(60)[:45])
     _, counts = np.unique(y[train], return_counts=True)
-    out = resample(X, y, how, train=train, random_state=seed)
+    out = balance_classes(X, y, how, train=train, random_state=seed)
     _, equal = np.unique(out.y, return_counts=True)
     assert set(equal) == {counts.max() if how == "up" else counts.min()}
     assert set(out.rows) <= set(train) and len(out.held) == 15
@@ -78,16 +78,16 @@ def test_resampling_makes_classes_equal(seed, how):
 def test_jitter_moves_repeated_rows_alone(rng):
     X = rng.normal(size=(100, 3))
     before = X.copy()
-    out = resample(X, Y, jitter=0.1)
+    out = balance_classes(X, Y, jitter=0.1)
     np.testing.assert_array_equal(X, before)
     np.testing.assert_array_equal(out.X[:100], X)
     moved = out.X[100:] - X[out.rows[100:]]
     assert len(moved) == 80 and 0.05 < moved.std() / X[:10].std() < 0.2
     assert len(out.y) <= 2 * 100  # at most doubles two classes
     with pytest.raises(ValueError, match="jitter"):
-        resample(X, Y, "down", jitter=0.1)
+        balance_classes(X, Y, "down", jitter=0.1)
     with pytest.raises(ValueError, match="how must be"):
-        resample(X, Y, "sideways")
+        balance_classes(X, Y, "sideways")
 
 
 def test_balanced_descent_draws_the_minority_as_often():

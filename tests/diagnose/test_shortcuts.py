@@ -7,7 +7,7 @@ from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from pansophy.diagnose import permutation_check, shortcuts
-from pansophy.diagnose.permutation_check import mix
+from pansophy.diagnose.permutation_check import permutation_within
 from pansophy.linear_model import LinearRegression, LogisticRegression
 from pansophy.tree import DecisionTreeClassifier
 
@@ -66,20 +66,27 @@ def test_any_table_any_task(photos, rng):
 def test_frames_of_the_product(photos, rng):
     import pyarrow as pa
 
-    from pansophy.diagnose.scoring import blanked, column, n_rows, reordered
-    from pansophy.tables.frame import Frame
+    from pansophy.diagnose.column_access import (
+        column_values,
+        n_rows,
+        with_constant_column,
+        with_permuted_column,
+    )
+    from pansophy.tables.mixed_frame import MixedFrame
 
     X, y = photos
-    frame = Frame(X.to_numpy(), (pa.array([f"word {k}" for k in y]),))
+    frame = MixedFrame(X.to_numpy(), (pa.array([f"word {k}" for k in y]),))
     order = rng.permutation(600)
-    mixed = reordered(frame, 1, order)
-    np.testing.assert_array_equal(column(mixed, 1), column(frame, 1)[order])
-    np.testing.assert_array_equal(column(mixed, 0), column(frame, 0))
-    assert list(column(reordered(frame, 3, order), 3)) == [
+    mixed = with_permuted_column(frame, 1, order)
+    np.testing.assert_array_equal(
+        column_values(mixed, 1), column_values(frame, 1)[order]
+    )
+    np.testing.assert_array_equal(column_values(mixed, 0), column_values(frame, 0))
+    assert list(column_values(with_permuted_column(frame, 3, order), 3)) == [
         f"word {k}" for k in y[order]
     ]
-    blank = blanked(frame, 3)
-    assert len(set(column(blank, 3))) == 1 and n_rows(blank) == 600
+    blank = with_constant_column(frame, 3)
+    assert len(set(column_values(blank, 3))) == 1 and n_rows(blank) == 600
 
 
 def test_real_signal_and_random_labels(rng):
@@ -107,7 +114,7 @@ def test_real_signal_and_random_labels(rng):
 
 def test_shuffling_within_groups(rng):
     within = rng.integers(0, 4, 50)
-    order = mix(rng, 50, within)
+    order = permutation_within(rng, 50, within)
     assert sorted(order) == list(range(50))
     np.testing.assert_array_equal(within[order], within)
     assert np.any(order != np.arange(50))

@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 import pansophy
 from pansophy.datasets import make_messy
-from pansophy.tables import Column, Frame, Preparation, infer
+from pansophy.tables import Column, MixedFrame, Preparation, infer_schema
 from tests.oracles.tables import mean_targets, one_hot
 
 KINDS = [{}, {"scale": True}, {"scale": True, "full_rank": True}, {"native": True}]
@@ -21,7 +21,7 @@ NAN = np.nan
 
 
 def made(table, target="quit?", **kind):
-    schema = infer(table, target)
+    schema = infer_schema(table, target)
     prepare = Preparation(
         tuple(schema.used), task=schema.task, n_classes=len(schema.classes), **kind
     )
@@ -79,7 +79,7 @@ def test_nothing_is_learned_outside_fit(kind, messy):
     order = np.random.default_rng(0).permutation(100)
     mixed = np.random.default_rng(1).permuted(test.values, axis=0)
     mixed[::3] = NAN
-    prepare.transform(Frame(mixed, test[order].texts))
+    prepare.transform(MixedFrame(mixed, test[order].texts))
     np.testing.assert_array_equal(prepare.transform(train), before[0])
     np.testing.assert_array_equal(prepare.transform(test), before[1])
     np.testing.assert_array_equal(prepare.transform(test[order]), before[1][order])
@@ -115,11 +115,11 @@ def test_saved_and_loaded(kind, messy, tmp_path):
 def test_numbers_are_filled_scaled_and_flagged():
     V = np.array([[1, 5.0, 0], [2, NAN, 1], [NAN, NAN, -1], [4, 8, 2], [10, 6, NAN]])
     told = columns(("number", 0), ("number", 0), ("ordinal", 3))
-    prepare = Preparation(told).fit(Frame(V))
+    prepare = Preparation(told).fit(MixedFrame(V))
     assert prepare.get_feature_names_out().tolist() == [
         "c0", "c1", "c2", "c0 missing", "c1 missing", "c2 missing",
     ]  # fmt: skip
-    got = prepare.transform(Frame(V))
+    got = prepare.transform(MixedFrame(V))
     assert got[2].tolist() == [3, 6, 1, 1, 1, 0] and got[4].tolist() == [
         10,
         6,
@@ -128,28 +128,31 @@ def test_numbers_are_filled_scaled_and_flagged():
         0,
         1,
     ]
-    scaled = Preparation(told, scale=True).fit(Frame(V)).transform(Frame(V))
+    scaled = Preparation(told, scale=True).fit(MixedFrame(V)).transform(MixedFrame(V))
     np.testing.assert_allclose(scaled[:, :3].mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(scaled[:, :3].std(axis=0), 1)
-    empty = Preparation(columns(("number", 0))).fit(Frame(np.full((3, 1), NAN)))
-    assert empty.transform(Frame(np.array([[NAN], [2.0]]))).tolist() == [[0, 1], [2, 0]]
+    empty = Preparation(columns(("number", 0))).fit(MixedFrame(np.full((3, 1), NAN)))
+    assert empty.transform(MixedFrame(np.array([[NAN], [2.0]]))).tolist() == [
+        [0, 1],
+        [2, 0],
+    ]
     with pytest.raises(ValueError, match="has 1 columns, but Preparation is told of 3"):
-        Preparation(told).fit(Frame(V[:, :1]))
+        Preparation(told).fit(MixedFrame(V[:, :1]))
 
 
 def test_levels_unknown_missing_and_rare():
     codes = np.repeat([0, 1, 2, 3, 4, NAN], [500, 300, 3, 2, 190, 5])
-    frame, told = Frame(codes[:, None]), columns(("category", 7))
+    frame, told = MixedFrame(codes[:, None]), columns(("category", 7))
     prepare = Preparation(told).fit(frame)
     names = [n.partition("=")[2] for n in prepare.get_feature_names_out()]
     assert names == ["v00", "v01", "v04", "(rare)", "(missing)"]
     new = np.array([0, 1, 2, 3, 4, 5, 6, -1, NAN])  # 5, 6 and -1 were never seen
     want = one_hot(new, [[0], [1], [4], [2, 3], [NAN]])
     want[[5, 6, 7], 3] = 1  # together with the rare ones
-    assert prepare.transform(Frame(new[:, None])).tolist() == want.tolist()
-    few = Preparation(told).fit(Frame(np.array([[0.0], [1], [1], [2]])))
+    assert prepare.transform(MixedFrame(new[:, None])).tolist() == want.tolist()
+    few = Preparation(told).fit(MixedFrame(np.array([[0.0], [1], [1], [2]])))
     assert len(few.get_feature_names_out()) == 3  # nothing is rare among four rows
-    assert few.transform(Frame(np.array([[-1.0], [NAN], [5]]))).sum() == 0
+    assert few.transform(MixedFrame(np.array([[-1.0], [NAN], [5]]))).sum() == 0
 
 
 def test_full_rank(messy):
@@ -163,8 +166,8 @@ def test_full_rank(messy):
     V = V[:, [0, *(i + 1 for i in keep)]]
     assert np.linalg.matrix_rank(V) == V.shape[1]
     codes = np.repeat([0, 1, 2, 3, NAN], [500, 490, 3, 2, 5])[:, None]
-    A = Preparation(columns(("category", 4)), full_rank=True).fit(Frame(codes))
-    A = A.transform(Frame(codes))
+    A = Preparation(columns(("category", 4)), full_rank=True).fit(MixedFrame(codes))
+    A = A.transform(MixedFrame(codes))
     assert np.linalg.matrix_rank(np.hstack([np.ones((1000, 1)), A])) == A.shape[1] + 1
 
 
@@ -173,13 +176,13 @@ def test_native_codes():
     codes = np.r_[np.arange(300), rng.integers(0, 40, 700), [NAN, -1]]
     prepare = Preparation(columns(("category", 300), ("number", 0)), native=True)
     V = np.column_stack([codes, np.r_[rng.normal(size=1001), NAN]])
-    got = prepare.fit_transform(Frame(V), np.zeros(1002))
+    got = prepare.fit_transform(MixedFrame(V), np.zeros(1002))
     assert got[:, 0][~np.isnan(got[:, 0])].max() == 249 and np.isnan(got[1000, 0])
     assert got[-1, 0] == 249 and np.isnan(got[-1, 1])  # unknown: with the rare ones
     assert len(set(got[:40, 0])) == 40  # frequent levels keep codes of their own
     few = Preparation(columns(("category", 5)), native=True)
-    few.fit(Frame(np.array([[0.0], [3], [3]])))
-    got = few.transform(Frame(np.array([[0.0], [3], [1], [-1], [NAN]])))[:, 0]
+    few.fit(MixedFrame(np.array([[0.0], [3], [3]])))
+    got = few.transform(MixedFrame(np.array([[0.0], [3], [1], [-1], [NAN]])))[:, 0]
     assert got[:2].tolist() == [0, 1] and np.isnan(got[2:]).all()
 
 
@@ -192,12 +195,12 @@ def test_mean_targets_are_those_of_the_slow_version(seed):
     codes[rng.random(n) < 0.1] = NAN
     y = rng.normal(size=n) + np.nan_to_num(codes, nan=3)
     told = columns(("category", 12))
-    prepare = Preparation(told).fit(Frame(codes[:, None]), y, sample_weight=w)
+    prepare = Preparation(told).fit(MixedFrame(codes[:, None]), y, sample_weight=w)
     names = ["gone" if c != c else c for c in codes]
     want = mean_targets(names, y, w)
-    got = prepare.transform(Frame(codes[:, None]))[:, 0]
+    got = prepare.transform(MixedFrame(codes[:, None]))[:, 0]
     np.testing.assert_allclose(got, [want[c] for c in names], rtol=1e-9)
-    unseen = prepare.transform(Frame(np.array([[-1.0]])))[0, 0]
+    unseen = prepare.transform(MixedFrame(np.array([[-1.0]])))[0, 0]
     assert np.isclose(unseen, np.average(y, weights=w))
 
 
@@ -218,12 +221,15 @@ def test_weights_are_repeated_rows(seed, kind):
     )
     y = rng.normal(size=n)
     rows = np.repeat(np.arange(n), w)
-    weighted = Preparation(told, **kind).fit(Frame(V), y, sample_weight=w)
-    repeated = Preparation(told, **kind).fit(Frame(V[rows]), y[rows])
+    weighted = Preparation(told, **kind).fit(MixedFrame(V), y, sample_weight=w)
+    repeated = Preparation(told, **kind).fit(MixedFrame(V[rows]), y[rows])
     assert weighted.names_ == repeated.names_
-    assert weighted.fit_transform(Frame(V), y, sample_weight=w).shape[0] == n
+    assert weighted.fit_transform(MixedFrame(V), y, sample_weight=w).shape[0] == n
     np.testing.assert_allclose(
-        weighted.transform(Frame(V)), repeated.transform(Frame(V)), rtol=1e-9, atol=1e-9
+        weighted.transform(MixedFrame(V)),
+        repeated.transform(MixedFrame(V)),
+        rtol=1e-9,
+        atol=1e-9,
     )
 
 
@@ -231,16 +237,20 @@ def test_no_row_sees_its_own_answer():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 20, 100).astype(float)[:, None]
     told, y = columns(("category", 20)), rng.normal(size=100)
-    first = Preparation(told).fit_transform(Frame(codes), y)
+    first = Preparation(told).fit_transform(MixedFrame(codes), y)
     for i in (0, 17, 99):
         changed = y.copy()
         changed[i] = 1e6
-        again = Preparation(told).fit_transform(Frame(codes), changed)
+        again = Preparation(told).fit_transform(MixedFrame(codes), changed)
         assert again[i, 0] == first[i, 0]
         others = (codes[:, 0] == codes[i, 0]) & (np.arange(100) != i)
         assert np.any(again[others] != first[others])
     ids = np.arange(100.0)[:, None]  # levels seen once tell nothing
-    A = Preparation(columns(("category", 100))).fit(Frame(ids), y).transform(Frame(ids))
+    A = (
+        Preparation(columns(("category", 100)))
+        .fit(MixedFrame(ids), y)
+        .transform(MixedFrame(ids))
+    )
     np.testing.assert_allclose(A, y.mean())
 
 
@@ -252,9 +262,12 @@ def test_levels_that_say_nothing_stay_small():
     for _ in range(2):
         y = rng.integers(0, 3, len(codes))
         A = Preparation(told, task="classification", n_classes=3, scale=True)
-        made = A.fit_transform(Frame(codes), y)
+        made = A.fit_transform(MixedFrame(codes), y)
         shrunk += int((np.ptp(A.means_.table, axis=0) < 1e-9).sum())
-        assert np.abs(made).max() < 30 and np.abs(A.transform(Frame(codes))).max() < 30
+        assert (
+            np.abs(made).max() < 30
+            and np.abs(A.transform(MixedFrame(codes))).max() < 30
+        )
     assert shrunk > 0
 
 
@@ -263,7 +276,7 @@ def test_mean_targets_of_classes_and_labels():
     codes = rng.integers(0, 12, 300).astype(float)[:, None]
     told, y = columns(("category", 12)), rng.integers(0, 3, 300)
     classes = Preparation(told, task="classification", n_classes=3)
-    A = classes.fit(Frame(codes), y).transform(Frame(codes))
+    A = classes.fit(MixedFrame(codes), y).transform(MixedFrame(codes))
     assert classes.get_feature_names_out().tolist() == [
         "c0 mean 0",
         "c0 mean 1",
@@ -271,12 +284,12 @@ def test_mean_targets_of_classes_and_labels():
     ]
     np.testing.assert_allclose(A.sum(axis=1), 1, atol=0.2)
     labels = np.column_stack([y == 0, y > 0]).astype(int)
-    B = Preparation(told, task="multilabel").fit(Frame(codes), labels)
-    assert B.transform(Frame(codes)).shape == (300, 2)
+    B = Preparation(told, task="multilabel").fit(MixedFrame(codes), labels)
+    assert B.transform(MixedFrame(codes)).shape == (300, 2)
     both = Preparation(told, task="classification", n_classes=2)
-    assert both.fit_transform(Frame(codes), y > 0).shape == (300, 1)
+    assert both.fit_transform(MixedFrame(codes), y > 0).shape == (300, 1)
     with pytest.raises(ValueError, match="needs y"):
-        Preparation(told).fit(Frame(codes))
+        Preparation(told).fit(MixedFrame(codes))
 
 
 def test_dates_and_angles():
@@ -285,9 +298,9 @@ def test_dates_and_angles():
     )
     V = np.column_stack([np.r_[days.astype(float), NAN], [0.0, 90, 180, NAN]])
     told = columns(("date", 0), ("angle", 360.0))
-    prepare = Preparation(told).fit(Frame(V))
+    prepare = Preparation(told).fit(MixedFrame(V))
     names = prepare.get_feature_names_out().tolist()
-    got = dict(zip(names, prepare.transform(Frame(V)).T))
+    got = dict(zip(names, prepare.transform(MixedFrame(V)).T))
     assert names[:3] == ["c0 elapsed", "c0 year", "c0 month sin"]
     assert got["c0 year"].tolist() == [2023, 2024, 2024, 2024]
     np.testing.assert_allclose(got["c0 hour sin"], [-1, 1, 0, 0], atol=1e-12)
@@ -297,20 +310,20 @@ def test_dates_and_angles():
     np.testing.assert_allclose(got["c1 sin"], [0, 1, 0, 0], atol=1e-12)
     np.testing.assert_allclose(got["c1 cos"], [1, 0, -1, 0], atol=1e-12)
     assert got["c0 missing"].tolist() == got["c1 missing"].tolist() == [0, 0, 0, 1]
-    trees = Preparation(told, native=True).fit(Frame(V))
-    plain = dict(zip(trees.get_feature_names_out(), trees.transform(Frame(V)).T))
+    trees = Preparation(told, native=True).fit(MixedFrame(V))
+    plain = dict(zip(trees.get_feature_names_out(), trees.transform(MixedFrame(V)).T))
     assert plain["c0 month"][:3].tolist() == [11, 0, 6]
     assert plain["c0 weekday"][:3].tolist() == [6, 0, 0] and np.isnan(
         plain["c0 hour"][3]
     )
-    one_day = Preparation(told[:1]).fit(Frame(V[:1, :1]))
-    assert one_day.transform(Frame(V[:2, :1])).shape == (2, 0)
+    one_day = Preparation(told[:1]).fit(MixedFrame(V[:1, :1]))
+    assert one_day.transform(MixedFrame(V[:2, :1])).shape == (2, 0)
 
 
 def test_texts_are_those_of_scikit_learn(messy):
     texts = messy.column("review").combine_chunks()
     told = (Column("t", "text", ""),)
-    frame = Frame(np.empty((400, 0)), (texts,))
+    frame = MixedFrame(np.empty((400, 0)), (texts,))
     prepare = Preparation(told).fit(frame)
     got = prepare.transform(frame)
     said = [t or "" for t in texts.to_pylist()]
@@ -320,12 +333,12 @@ def test_texts_are_those_of_scikit_learn(messy):
     assert prepare.get_feature_names_out()[0] == "t topic 1"
     scaled = Preparation(told, scale=True).fit_transform(frame, None)
     assert np.isclose(scaled.std(axis=0).max(), 1)
-    same = Frame(
+    same = MixedFrame(
         np.empty((9, 0)), (pa.array(["one two", "two one", "one two six"] * 3),)
     )
     A = Preparation(told).fit(same).transform(same)
     assert A.shape == (9, 3) and np.linalg.matrix_rank(A) == 2  # every word counts
-    nothing = Frame(np.empty((3, 0)), (pa.array([None, "", "!"]),))
+    nothing = MixedFrame(np.empty((3, 0)), (pa.array([None, "", "!"]),))
     assert Preparation(told).fit(nothing).transform(nothing).shape == (3, 0)
-    new = Frame(np.empty((2, 0)), (pa.array([None, "unheard of"]),))
+    new = MixedFrame(np.empty((2, 0)), (pa.array([None, "unheard of"]),))
     assert not prepare.transform(new)[0].any()

@@ -13,7 +13,13 @@ import pyarrow.parquet
 import pytest
 
 from pansophy.datasets import make_messy
-from pansophy.tables import TableError, batches, infer, notes, read_table
+from pansophy.tables import (
+    TableError,
+    infer_schema,
+    read_table,
+    reading_notes,
+    table_batches,
+)
 
 COLUMNS = {"a": [1, 2, 3], "b": ["x", None, "z"], "c": [0.5, None, 1.5]}
 TEXT = "a,b,c\n1,x,0.5\n2,,NA\n3,z,1.5\n"
@@ -81,10 +87,10 @@ def test_every_kind_of_frame_is_the_same():
     made = pd.DataFrame(
         {"g": pd.Series(["high", "low"] * 2, dtype=kind), "y": [0, 1] * 2}
     )
-    assert infer(read_table(made), "y")["g"].levels == ("low", "high")
+    assert infer_schema(read_table(made), "y")["g"].levels == ("low", "high")
     made = pl.DataFrame({"g": ["high", "low"] * 2, "y": [0, 1] * 2})
     made = made.with_columns(pl.col("g").cast(pl.Enum(["low", "high"])))
-    assert infer(read_table(made), "y")["g"].levels == ("low", "high")
+    assert infer_schema(read_table(made), "y")["g"].levels == ("low", "high")
 
 
 def test_quotes_newlines_and_separators_inside_values(tmp_path):
@@ -102,9 +108,9 @@ def test_a_messy_table_survives_a_file(tmp_path):
     again = read_table(path)
     assert again.column_names == table.column_names
     assert again.column("review").to_pylist() == table.column("review").to_pylist()
-    roles = lambda t: [c.role for c in infer(t, "quit?").columns]
+    roles = lambda t: [c.role for c in infer_schema(t, "quit?").columns]
     assert roles(again) == roles(table)
-    frames = [infer(t, "quit?").frame(t).values for t in (table, again)]
+    frames = [infer_schema(t, "quit?").frame(t).values for t in (table, again)]
     np.testing.assert_allclose(frames[0], frames[1])
 
 
@@ -125,13 +131,18 @@ def test_other_encodings_are_said(tmp_path):
     early = put(tmp_path / "l.csv", "größe,y\nä,1\né,2\n".encode("latin-1"))
     table = read_table(early)
     assert table.to_pydict() == {"größe": ["ä", "é"], "y": [1, 2]}
-    assert "not UTF-8" in notes(table)[0] and "cp1252" in notes(table)[0]
+    assert (
+        "not UTF-8" in reading_notes(table)[0] and "cp1252" in reading_notes(table)[0]
+    )
     late = put(tmp_path / "late.csv", b"a,y\n" + b"x,1\n" * 100_000 + b"\xe9\x81,2\n")
     table = read_table(late)
-    assert table.column("a")[-1].as_py() == "é\x81" and "latin-1" in notes(table)[0]
-    assert notes(read_table({"a": [1]})) == []
+    assert (
+        table.column("a")[-1].as_py() == "é\x81"
+        and "latin-1" in reading_notes(table)[0]
+    )
+    assert reading_notes(read_table({"a": [1]})) == []
     head = read_table(put(tmp_path / "n.csv", "1,2\n3,4\n"))
-    assert "looks like values" in notes(head)[0]
+    assert "looks like values" in reading_notes(head)[0]
 
 
 def test_lines_before_the_names(tmp_path):
@@ -140,8 +151,8 @@ def test_lines_before_the_names(tmp_path):
     path = put(tmp_path / "c.csv", "# made by 7, on\n# 2024\na,b\n1,2\n")
     table = read_table(path)
     assert table.to_pydict() == {"a": [1], "b": [2]}
-    assert "2 lines of comment" in notes(table)[0]
-    assert [b.to_pydict() for b in batches(path)] == [{"a": [1], "b": [2]}]
+    assert "2 lines of comment" in reading_notes(table)[0]
+    assert [b.to_pydict() for b in table_batches(path)] == [{"a": [1], "b": [2]}]
     named = put(tmp_path / "h.tsv", "## version 4\n#chrom\tpos\n1\t2\n")
     assert read_table(named).to_pydict() == {"#chrom": [1], "pos": [2]}
     wrong = put(tmp_path / "w.csv", "# k\na,b\n1,2\n1\n")
@@ -215,7 +226,7 @@ def test_damaged_files_get_a_sentence_or_are_read(tmp_path):
                 raw[at] = rng.integers(0, 256)
             hurt = put(tmp_path / f"hurt{path.name[1:]}", bytes(raw))
             try:
-                for part in batches(hurt, 16):
+                for part in table_batches(hurt, 16):
                     part.to_pylist()
                 read_table(hurt).to_pylist()
             except TableError as error:
@@ -238,7 +249,7 @@ def test_an_index_with_a_name_is_a_column():
 
 def test_columns_that_a_dataframe_numbers():
     frame = pd.DataFrame({0: [0.5, 1.5, 2.5], 1: ["a", "b", "a"], 2: [1, 2, 1]})
-    schema = infer(read_table(frame), 1, weight=2, roles={0: "angle"})
+    schema = infer_schema(read_table(frame), 1, weight=2, roles={0: "angle"})
     assert (schema.target, schema.weight, schema["0"].role) == ("1", "2", "angle")
 
 
@@ -252,7 +263,7 @@ def test_intervals_periods_and_columns_of_one_name():
     table = read_table(frame)
     assert table["cut"].to_pylist() == ["(-1.0, 0.5]", "(0.5, 1.5]", None, "(1.5, 4.0]"]
     assert table["span"].to_pylist() == table["cut"].to_pylist()
-    schema = infer(table)
+    schema = infer_schema(table)
     assert (schema["cut"].role, schema["month"].role) == ("ordinal", "date")
     assert schema["cut"].levels[0] == "(-1.0, 0.5]"
     with pytest.raises(TableError, match=r"several columns of one name.*'x'"):

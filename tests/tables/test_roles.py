@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pansophy.tables import TableError, forms, infer
-from pansophy.tables.scales import order_of
+from pansophy.tables import TableError, infer_schema, number_formats
+from pansophy.tables.ordinal_levels import order_of
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -18,7 +18,7 @@ RNG = np.random.default_rng(0)
 
 def schema_of(columns, **more):
     n = len(next(iter(columns.values())))
-    return infer(pa.table({**columns, "y": np.arange(n) % 2}), "y", **more)
+    return infer_schema(pa.table({**columns, "y": np.arange(n) % 2}), "y", **more)
 
 
 def cycle(*values):
@@ -103,7 +103,7 @@ def test_values_of_a_frame():
     n = 40
     columns = {k: v[:n] for k, (v, _) in ROLES.items()}
     table = pa.table({**columns, "y": np.arange(n) % 2})
-    schema = infer(table, "y")
+    schema = infer_schema(table, "y")
     frame = schema.frame(table)
     plain = [c.name for c in schema.used if c.role != "text"]
     value = lambda name, i: frame.values[i, plain.index(name)]
@@ -141,27 +141,27 @@ SHOWN = {
 @pytest.mark.parametrize("form", SHOWN)
 def test_forms_of_numbers(form):
     texts = pa.chunked_array([SHOWN[form]])
-    found = forms.find_number(texts)
+    found = number_formats.find_number(texts)
     assert found is not None and found.form.replace(" %", "%") == form
-    read = forms.read_numbers(texts, found.form).to_pylist()
+    read = number_formats.read_numbers(texts, found.form).to_pylist()
     assert None not in read
-    assert [forms.value_of(t, found.form) for t in SHOWN[form]] == read
+    assert [number_formats.parse_value(t, found.form) for t in SHOWN[form]] == read
 
 
 def test_values_of_forms():
-    read = lambda t, f: forms.read_numbers(pa.array([t]), f)[0].as_py()
+    read = lambda t, f: number_formats.read_numbers(pa.array([t]), f)[0].as_py()
     assert read("-1,000,000", "1,234.5") == -1e6 and read("1000,75", "1,5") == 1000.75
     assert read("1\u202f234,5", "1 234,5") == 1234.5 and read("-$3.25", "$1.5") == -3.25
     assert read("1,23,4", "1,234.5") is None and read("$", "$1.5") is None
     mixed = ["$1.5", "€2"] * 20, ["007", "12"] * 20, ["1.5", "x", "y", "z", "w"] * 9
-    assert all(forms.find_number(pa.chunked_array([m])) is None for m in mixed)
+    assert all(number_formats.find_number(pa.chunked_array([m])) is None for m in mixed)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(sorted(SHOWN)), st.text("0123456789.,' -+$€%e", max_size=9))
 def test_one_text_is_read_as_many_are(form, text):
-    many = forms.read_numbers(pa.array([text]), form)[0].as_py()
-    one = forms.value_of(text, form)
+    many = number_formats.read_numbers(pa.array([text]), form)[0].as_py()
+    one = number_formats.parse_value(text, form)
     assert one == many or one is None  # None: the long way is asked
 
 
@@ -183,16 +183,19 @@ DATES = {
 @pytest.mark.parametrize("text", DATES)
 def test_forms_of_dates(text):
     form, words = DATES[text]
-    found = forms.find_date(pa.chunked_array([[text]]))
+    found = number_formats.find_date(pa.chunked_array([[text]]))
     assert found is not None and found.form == form and words in found.why
-    seconds = forms.read_dates(pa.array([text]), form)[0].as_py()
+    seconds = number_formats.read_dates(pa.array([text]), form)[0].as_py()
     day = pd.Timestamp("2023-12-31").timestamp()
     assert seconds // 86400 * 86400 == day
-    assert forms.value_of(text, form) in (seconds, None)  # None: the long way is asked
+    assert number_formats.parse_value(text, form) in (
+        seconds,
+        None,
+    )  # None: the long way is asked
 
 
 def test_day_and_month_that_cannot_be_told_apart():
-    find = lambda texts: forms.find_date(pa.chunked_array([texts]))
+    find = lambda texts: number_formats.find_date(pa.chunked_array([texts]))
     guess = find(["03/04/2024", "05/02/2024"])
     assert guess.form == "%m/%d/%Y" and "cannot be told apart" in guess.why
     assert find(["03.04.2024", "05.02.2024"]).form == "%d.%m.%Y"
@@ -247,7 +250,7 @@ def test_roles_can_be_changed():
 def test_lengths_of_time_are_numbers_of_seconds():
     span = [dt.timedelta(seconds=s) for s in (1.5, 60, 3600)]
     table = pa.table({"x": span * 20, "y": [1.0, 2.0, 4.0] * 20})
-    schema = infer(table, "y")
+    schema = infer_schema(table, "y")
     assert schema["x"].role == "number"
     for part in (table, table.slice(0, 3)):
         assert schema.frame(part).values[:3, 0].tolist() == [1.5, 60.0, 3600.0]

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pansophy.datasets import make_messy
-from pansophy.tables import Column, Schema, TableError, infer
+from pansophy.tables import Column, Schema, TableError, infer_schema
 from pansophy.tables.roles import UNUSED, USED
 from pansophy.tables.schema import read_column
 
 
 def test_new_rows_are_read_the_same_way():
     old = pa.table({"n": [1.0, 2.0, 3.0], "c": ["a", "b", "a"], "y": [0, 1, 0]})
-    schema = infer(old, "y")
+    schema = infer_schema(old, "y")
     assert schema.frame(old).values.tolist() == [[1, 0], [2, 1], [3, 0]]
     new = pa.table({"c": ["b", "new", None], "extra": [1, 2, 3], "n": ["4", "5", None]})
     for table in (new, pa.concat_tables([new] * 40)):  # a few rows, many rows
@@ -40,13 +40,13 @@ def test_new_rows_are_read_the_same_way():
 def test_whole_number_levels_survive_a_gap():
     old = pa.table({"c": ["1", "2", "1"], "y": [0, 1, 0]})
     new = pa.table({"c": pa.array([2.0, None, 1.0])})
-    got = infer(old, "y").frame(new).values[:, 0]
+    got = infer_schema(old, "y").frame(new).values[:, 0]
     assert got[0] == 1 and np.isnan(got[1]) and got[2] == 0
 
 
 def test_infinite_values_count_as_missing():
     table = pa.table({"x": [1.0, np.inf, 2.0], "y": [0, 1, 0]})
-    assert np.isnan(infer(table, "y").frame(table).values[1, 0])
+    assert np.isnan(infer_schema(table, "y").frame(table).values[1, 0])
 
 
 VALUES = st.one_of(
@@ -83,7 +83,7 @@ def test_one_row_is_read_as_many_are(value, column):
 
 def test_rows_and_tables_give_the_same_frame():
     table = make_messy(60, 2)
-    schema = infer(table, "quit?")
+    schema = infer_schema(table, "quit?")
     whole = schema.frame(table)
     rows = schema.rows(table.to_pylist())
     parts = [schema.frame(table.slice(i, 7)) for i in range(0, 60, 7)]
@@ -104,15 +104,15 @@ def test_groups_times_and_weights():
         "bad": [1.0, None, 2.0, 3.0], "minus": [1, -1, 2, 2], "zero": [0] * 4,
         "y": [0, 1, 0, 1],
     })  # fmt: skip
-    schema = infer(table, "y", group="who", time="day", weight="w")
+    schema = infer_schema(table, "y", group="who", time="day", weight="w")
     assert [schema[n].role for n in ("who", "w", "day")] == ["group", "weight", "date"]
     assert schema.groups(table).tolist() == [0, 1, 0, 2]
     assert schema.weights(table).tolist() == [1, 0, 2, 3]
     assert np.diff(schema.times(table))[0] == -86400
-    other = infer(table, "y", time="day2")
+    other = infer_schema(table, "y", time="day2")
     assert other.times(table)[1] == schema.times(table)[1]
-    assert infer(table, "y", time="t").times(table).tolist() == [3, 1, 2, 9]
-    nothing = infer(table, "y")
+    assert infer_schema(table, "y", time="t").times(table).tolist() == [3, 1, 2, 9]
+    nothing = infer_schema(table, "y")
     assert (
         nothing.groups(table) is nothing.weights(table) is nothing.times(table) is None
     )
@@ -128,7 +128,7 @@ def test_groups_times_and_weights():
         ({"group": "whoo"}, "did you mean 'who'"),
     ):
         with pytest.raises(TableError, match=says):
-            infer(table, "y", **asked)
+            infer_schema(table, "y", **asked)
 
 
 NAMES = st.text(st.characters(codec="utf-8"), max_size=8)
@@ -180,7 +180,7 @@ def test_edited_schemas(tmp_path):
         "d": ["03/04/2024", "05/06/2024", "01/01/2023", "01/01/2023"],
         "y": list("pqpq"),
     })  # fmt: skip
-    infer(table, "y").write(path)
+    infer_schema(table, "y").write(path)
     text = path.read_text()
     edited = text.replace(
         '[columns."a"]\nrole = "number"', '[columns."a"]\nrole = "category"'

@@ -13,15 +13,15 @@ import pytest
 from pansophy.datasets import make_messy
 from pansophy.tables import (
     TableError,
-    batches,
-    count,
-    infer,
-    notes,
+    column_values,
+    count_table_rows,
+    infer_schema,
     read_table,
-    sample,
+    reading_notes,
+    sample_table_rows,
     stream,
+    table_batches,
     text_file,
-    values,
 )
 
 N = 5000
@@ -62,7 +62,7 @@ def test_batches_counts_and_samples_agree_for_every_source(sources, monkeypatch)
     keys = np.random.default_rng(4).random(N)
     drawn = np.sort(np.argsort(keys)[:300])
     for source in all_sources:
-        parts = list(batches(opened(source), 1024))
+        parts = list(table_batches(opened(source), 1024))
         assert [p.num_rows for p in parts] == [1024] * 4 + [N - 4096], source
         assert len({str(p.schema.remove_metadata()) for p in parts}) == 1
         whole = pa.concat_tables(parts)
@@ -72,15 +72,17 @@ def test_batches_counts_and_samples_agree_for_every_source(sources, monkeypatch)
             np.testing.assert_allclose(
                 as_floats(whole.column(name)), as_floats(table.column(name)), atol=1e-9
             )
-        assert count(opened(source)) == N
-        some = sample(opened(source), 300, seed=4)
+        assert count_table_rows(opened(source)) == N
+        some = sample_table_rows(opened(source), 300, seed=4)
         assert some.column("i").to_pylist() == drawn.tolist(), source
         assert some.schema.types == parts[0].schema.types
-        assert sample(opened(source), 2 * N).num_rows == N
+        assert sample_table_rows(opened(source), 2 * N).num_rows == N
 
 
 def as_floats(column):
-    return values.numbers(column, "c", "ISO" if column.type == pa.string() else "")
+    return column_values.column_as_floats(
+        column, "c", "ISO" if column.type == pa.string() else ""
+    )
 
 
 def test_a_schema_saves_the_first_pass(tmp_path, monkeypatch):
@@ -89,15 +91,15 @@ def test_a_schema_saves_the_first_pass(tmp_path, monkeypatch):
     for kind in ({}, {"sep": ";", "decimal": ","}):
         path = tmp_path / "m.csv"
         table.to_pandas().to_csv(path, index=False, **kind)
-        schema = infer(read_table(path), "quit?")
+        schema = infer_schema(read_table(path), "quit?")
         frame = schema.frame(read_table(path))
-        parts = [schema.frame(t) for t in batches(path, 90, schema=schema)]
+        parts = [schema.frame(t) for t in table_batches(path, 90, schema=schema)]
         np.testing.assert_array_equal(
             np.vstack([p.values for p in parts]), frame.values
         )
         told = pa.concat_arrays([p.texts[0] for p in parts])
         assert told.to_pylist() == frame.texts[0].to_pylist()
-        y = [schema.goal(t) for t in batches(path, 90, schema=schema)]
+        y = [schema.goal(t) for t in table_batches(path, 90, schema=schema)]
         np.testing.assert_array_equal(np.concatenate(y), schema.goal(table))
 
 
@@ -106,7 +108,7 @@ def test_samples_are_uniform():
     hits = np.zeros(12)
     pairs = np.zeros((12, 12))
     for seed in range(1500):
-        found = sample(table, 4, seed).column("i").to_numpy()
+        found = sample_table_rows(table, 4, seed).column("i").to_numpy()
         hits[found] += 1
         pairs[np.ix_(found, found)] += 1
     assert np.all(np.abs(hits / 1500 - 4 / 12) < 0.05)
@@ -121,7 +123,7 @@ def test_a_large_file_is_sampled_in_little_memory(tmp_path):
     )
     before = pa.total_allocated_bytes()
     tracemalloc.start()
-    found = sample(path, 1000, seed=1)
+    found = sample_table_rows(path, 1000, seed=1)
     held = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found.num_rows == 1000 and held < 8e6  # the table has 32 MB
@@ -132,9 +134,9 @@ def test_late_bytes_of_another_encoding(tmp_path, monkeypatch):
     monkeypatch.setattr(text_file, "BLOCK", 1000)
     path = tmp_path / "l.csv"
     path.write_bytes(b"a,y\n" + b"x,1\n" * 100_000 + b"\xe9,2\n")
-    last = list(batches(path))[-1]
-    assert last.column("a")[-1].as_py() == "é" and count(path) == 100_001
-    assert "cp1252" in notes(sample(path, 5))[0]
+    last = list(table_batches(path))[-1]
+    assert last.column("a")[-1].as_py() == "é" and count_table_rows(path) == 100_001
+    assert "cp1252" in reading_notes(sample_table_rows(path, 5))[0]
 
 
 def test_bad_sources_get_one_sentence(tmp_path):
@@ -147,12 +149,18 @@ def test_bad_sources_get_one_sentence(tmp_path):
         "p.parquet": "cannot be read", "d.csv": "several columns",
     }  # fmt: skip
     for name, says in cases.items():
-        for read in (lambda p: list(batches(p)), lambda p: sample(p, 5)):
+        for read in (
+            lambda p: list(table_batches(p)),
+            lambda p: sample_table_rows(p, 5),
+        ):
             with pytest.raises(TableError, match=says):
                 read(tmp_path / name)
-    for read in (lambda: sample({"a": [1]}, 0), lambda: next(batches({"a": [1]}, 0))):
+    for read in (
+        lambda: sample_table_rows({"a": [1]}, 0),
+        lambda: next(table_batches({"a": [1]}, 0)),
+    ):
         with pytest.raises(ValueError, match="at least 1"):
             read()
     empty = pd.DataFrame({"a": []})
     with pytest.raises(TableError, match="no rows"):
-        next(batches(empty))
+        next(table_batches(empty))

@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from pansophy.tables import TableError, detect_task, infer, known_rows
+from pansophy.tables import TableError, detect_task, infer_schema, known_rows
 
 RNG = np.random.default_rng(0)
 
@@ -39,15 +39,15 @@ def test_task_is_read_off_the_target(y, task):
     if y is not None:
         y = y if not isinstance(y, pl.Series) else y.to_arrow()
         table = pa.table({"x": np.arange(len(y)) % 7, "y": y})
-        assert infer(table, "y").task == task
+        assert infer_schema(table, "y").task == task
     if task == "regression" and not isinstance(y[0], str):
-        assert infer(table, "y", "regression").why == "as asked"
+        assert infer_schema(table, "y", "regression").why == "as asked"
 
 
 def test_floats_of_two_values_say_how_to_ask_for_classes():
     assert "task='classification'" in detect_task([0.0, 1.0] * 9).why
     table = pa.table({"x": range(4), "y": [0.0, 1.0, 1.0, 0.0]})
-    schema = infer(table, "y", "classification")
+    schema = infer_schema(table, "y", "classification")
     assert schema.classes == (0.0, 1.0) and schema.goal(table).tolist() == [0, 1, 1, 0]
 
 
@@ -73,19 +73,21 @@ def test_floats_of_two_values_say_how_to_ask_for_classes():
 )
 def test_bad_targets_get_one_sentence(columns, task, says):
     with pytest.raises(TableError, match=says) as caught:
-        infer(pa.table({k: list(v) for k, v in columns.items()}), "y", task)
+        infer_schema(pa.table({k: list(v) for k, v in columns.items()}), "y", task)
     assert "\n" not in str(caught.value)
 
 
 def test_one_column_of_a_wrong_separator():
     with pytest.raises(TableError, match="separated by ':'"):
-        infer(pa.table({"a:b": ["1:2", "3:4"]}), "a:b")
+        infer_schema(pa.table({"a:b": ["1:2", "3:4"]}), "a:b")
     with pytest.raises(TableError, match="separated by ';'"):
-        infer(pa.table({"a;b": ["1;2", "3;4"]}), "b")
+        infer_schema(pa.table({"a;b": ["1;2", "3;4"]}), "b")
 
 
 def test_classes_of_every_kind():
-    made = lambda y: infer(pa.table({"x": [1.5, 2, 3], "y": y}), "y", "classification")
+    made = lambda y: infer_schema(
+        pa.table({"x": [1.5, 2, 3], "y": y}), "y", "classification"
+    )
     assert made(["b", "a", "b"]).classes == ("a", "b")
     assert made([True, False, True]).classes == (False, True)
     assert made(pa.array([2, 1, None])).classes == (1, 2)
@@ -105,15 +107,15 @@ def test_several_labels():
         "c": [True, False, True], "tags": ["p; q", "q", ""],
         "t2": [["p"], [], ["q", "p"]],
     })  # fmt: skip
-    schema = infer(table, ["a", "b", "c"])
+    schema = infer_schema(table, ["a", "b", "c"])
     assert schema.task == "multilabel" and schema.target == "a, b, c"
     assert schema.labels == schema.targets == ("a", "b", "c")
     assert schema.goal(table).tolist() == [[0, 1, 1], [1, 0, 0], [1, 0, 1]]
     assert "a" not in {c.name for c in schema.columns}
-    tags = infer(table, "tags", "multilabel")
+    tags = infer_schema(table, "tags", "multilabel")
     assert tags.labels == ("p", "q") and tags.targets == ("tags",)
     assert tags.goal(table).tolist() == [[1, 1], [0, 1], [0, 0]]
-    lists = infer(table, "t2", "multilabel")
+    lists = infer_schema(table, "t2", "multilabel")
     assert lists.goal(table).tolist() == [[1, 0], [0, 0], [1, 1]]
     for target, task, says in (
         (["a", "x"], "auto", "Label 'x' should be 0 or 1, yes or no, but has 2"),
@@ -121,14 +123,14 @@ def test_several_labels():
         (["a", "b"], "regression", "make a multilabel task"),
     ):
         with pytest.raises(TableError, match=says):
-            infer(table, target, task)
+            infer_schema(table, target, task)
 
 
 def test_numbers_written_as_text_and_no_target():
     table = pa.table({"x": [1, 2, 3, 1], "y": ["$1,200.50", "$900", "$1,000", "$1"]})
-    schema = infer(table, "y", "regression")
+    schema = infer_schema(table, "y", "regression")
     assert schema.goal(table).tolist() == [1200.5, 900, 1000, 1]
-    nothing = infer(table)
+    nothing = infer_schema(table)
     assert (nothing.task, nothing.target, len(nothing.columns)) == (
         "unsupervised",
         "",
@@ -146,12 +148,12 @@ def test_rows_with_a_known_target():
 
 def test_numbers_too_large_for_squares_are_missing():
     table = pa.table({"x": [1e200, 2.0, 3.0, 4.0], "y": [1.5, 2.5, 1e180, 3.0]})
-    schema = infer(table, "y", "regression")
+    schema = infer_schema(table, "y", "regression")
     assert known_rows(table, "y").tolist() == [True, True, False, True]
     for rows in (table, table[:1]):  # column by column, and row by row
         assert np.isnan(schema.frame(rows).values[0, 0])
     with pytest.raises(TableError, match="larger units"):
-        infer(pa.table({"x": [1, 2], "y": [1e200, 2e200]}), "y")
+        infer_schema(pa.table({"x": [1, 2], "y": [1e200, 2e200]}), "y")
 
 
 def test_texts_that_look_like_lists_say_how_to_ask_for_labels():
@@ -162,7 +164,7 @@ def test_texts_that_look_like_lists_say_how_to_ask_for_labels():
 
 def test_a_column_of_lists_is_several_labels():
     table = pa.table({"x": [1.5, 2, 3, 4], "y": [["a"], None, ["b", "a"], []]})
-    schema = infer(table, "y")
+    schema = infer_schema(table, "y")
     assert (schema.task, schema.labels, schema.targets) == (
         "multilabel", ("a", "b"), ("y",))  # fmt: skip
     known = table.filter(pa.array(known_rows(table, schema.targets)))

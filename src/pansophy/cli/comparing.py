@@ -193,7 +193,7 @@ def explore(
     """Look at a table before anything is learned from it."""
     with one_sentence():
         from ..diagnose import explore as look
-        from ..tables import infer, sample
+        from ..tables import infer_schema, sample_table_rows
 
         goal = target[0] if target and len(target) == 1 else target or None
         asked = {"group": group, "time": time, "ignore": listed(ignore) or ()}
@@ -210,7 +210,9 @@ def explore(
 
             out.mkdir(parents=True, exist_ok=True)
             explore_page(found, out / "explore.html", table.name)
-            seen = infer(sample(table, SEEN, seed), goal, task, **asked)
+            seen = infer_schema(
+                sample_table_rows(table, SEEN, seed), goal, task, **asked
+            )
             seen.write(out / "schema.toml")
             tell(f"Report: {(out / 'explore.html').resolve()}")
             tell(f"Schema: {(out / 'schema.toml').resolve()}")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 HOME = {
     name: home
     for home, names in {
-        "..tables": "Column Schema TableError infer read_table",
+        "..tables": "Column Schema TableError infer_schema read_table",
         ".again": "Rerun reopen rerun",
         ".experiment": "compare",
         ".judging.bayes": "Probabilities correlated_t in_words rope_for signed_rank",

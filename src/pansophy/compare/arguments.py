@@ -10,7 +10,7 @@ import numpy as np
 
 from ..params import ParameterError
 from ..tables import TableError
-from ..tables.targets import names_of, near
+from ..tables.targets import as_name_list, unknown_column_message
 from .judging.ranking import RULES
 
 TASKS = ("auto", "classification", "regression", "count", "multilabel")
@@ -74,7 +74,7 @@ def check_questions(taken, asked):
     if asked["gap"] and taken.schema.time is None:
         raise ParameterError("gap is for folds along time: name the column of times.")
     if by is not None and by not in taken.table.column_names:
-        raise TableError(near(by, taken.table.column_names))
+        raise TableError(unknown_column_message(by, taken.table.column_names))
     if costs is None:
         return
     classes = {str(c) for c in taken.schema.classes}
@@ -96,7 +96,7 @@ def check_questions(taken, asked):
 def beyond(asked) -> dict:
     """What else was asked for that can change a score, and is not the default."""
     kept = {k: asked[k] for k in ("together", "gap", "blend", "calibrate", "roles")}
-    kept |= {"ignore": names_of(asked["ignore"])}
+    kept |= {"ignore": as_name_list(asked["ignore"])}
     if isinstance(asked["schema"], str | os.PathLike):
         kept |= {"schema": named(asked["schema"])}
     if asked["keep"] != "simplest":

@@ -6,14 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..tables import Frame
+from ..tables import MixedFrame
 
 
 @dataclass(frozen=True)
 class Data:
     """n rows, only ever sliced; see `Schema` for what the columns mean."""
 
-    frame: Frame
+    frame: MixedFrame
     y: np.ndarray  # (n,) numbers or class codes; (n, L) of 0 and 1 for labels
     weight: np.ndarray | None = None
     group: np.ndarray | None = None  # codes

@@ -12,10 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ..tables import Schema, TableError, count, infer, known_rows, read_table, sample
-from ..tables import notes as reading_notes
+from ..tables import (
+    Schema,
+    TableError,
+    count_table_rows,
+    infer_schema,
+    known_rows,
+    read_table,
+    reading_notes,
+    sample_table_rows,
+)
 from ..tables.schema import some_weight
-from ..tables.targets import names_of, need
+from ..tables.targets import as_name_list, require_columns
 from .data import Data, with_no_labels
 
 LARGE = 50_000_000  # bytes of a file above which its rows are counted first
@@ -33,7 +41,7 @@ class Intake(NamedTuple):
 
 
 def take_in(source, target, *, schema=None, max_rows=None, seed=0, **asked) -> Intake:
-    """Read, name and select the rows; `asked` goes to `tables.infer`."""
+    """Read, name and select the rows; `asked` goes to `tables.infer_schema`."""
     table, sampled = read_or_sample(source, max_rows, seed)
     notes = list(reading_notes(table))
     if sampled:
@@ -42,7 +50,7 @@ def take_in(source, target, *, schema=None, max_rows=None, seed=0, **asked) -> I
             f"{table.num_rows:,} of them, drawn at random."
         )
     if schema is None:
-        find = lambda t: infer(t, target, **asked)
+        find = lambda t: infer_schema(t, target, **asked)
     else:
         find = lambda t: from_file(schema, t, target, asked)
     first = find(table)
@@ -70,19 +78,19 @@ def read_or_sample(source, max_rows, seed) -> tuple[pa.Table, int]:
     path = isinstance(source, str | os.PathLike)
     large = path and Path(source).is_file() and Path(source).stat().st_size > LARGE
     if max_rows is not None and large:
-        total = count(source)
+        total = count_table_rows(source)
         if total > max_rows:
-            return sample(source, max_rows, seed), total
+            return sample_table_rows(source, max_rows, seed), total
     table = read_table(source)
     if max_rows is not None and table.num_rows > max_rows:
-        return sample(table, max_rows, seed), table.num_rows
+        return sample_table_rows(table, max_rows, seed), table.num_rows
     return table, 0
 
 
 def from_file(schema, table, target, asked) -> Schema:
     """A schema as given, or read from its file; nothing asked may speak against it."""
     found = schema if isinstance(schema, Schema) else Schema.read(schema, table)
-    wanted = names_of(target)
+    wanted = as_name_list(target)
     if wanted and wanted not in ([found.target], list(found.targets)):
         raise TableError(
             f"The schema is for the target {found.target!r}, not {', '.join(wanted)!r}."
@@ -91,7 +99,9 @@ def from_file(schema, table, target, asked) -> Schema:
     said |= {f"role of {c.name!r}": c.role for c in found.columns}
     told = {k: v for k, v in asked.items() if k in said and v not in (None, "auto")}
     told |= {f"role of {n!r}": r for n, r in (asked.get("roles") or {}).items()}
-    told |= {f"role of {n!r}": "ignore" for n in names_of(asked.get("ignore") or ())}
+    told |= {
+        f"role of {n!r}": "ignore" for n in as_name_list(asked.get("ignore") or ())
+    }
     for what, value in told.items():
         if said.get(what) != value:
             raise TableError(
@@ -103,7 +113,7 @@ def from_file(schema, table, target, asked) -> Schema:
 
 def drop_unknown(table, schema, notes) -> pa.Table:
     """The rows in which the target is known."""
-    need(table, schema.targets)
+    require_columns(table, schema.targets)
     table, given = with_no_labels(table, schema), table
     if table is not given:
         bare = given.column(schema.target).null_count

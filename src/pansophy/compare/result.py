@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..diagnose.findings import as_dicts, plain
+from ..diagnose.findings import as_dicts, json_ready
 from ..tables import Schema
 from .data import Data
 from .judging.bayes import rope_for
@@ -283,7 +283,7 @@ class Comparison:
             "folds": {t.method.name: t.scores for t in self.trials if not t.failure},
             "on_test": None if self.on_test is None else asdict(self.on_test),
         }
-        return plain(told)
+        return json_ready(told)
 
     def __str__(self):
         from .telling.text import render

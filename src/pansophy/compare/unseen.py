@@ -8,7 +8,7 @@ times, exactly as the kept model is.
 import numpy as np
 import pyarrow as pa
 
-from ..tables import Frame, TableError, known_rows, read_table
+from ..tables import MixedFrame, TableError, known_rows, read_table
 from ..tables.schema import some_weight
 from .data import Data, with_no_labels
 from .judging.on_test import OnTest, compare_on_test
@@ -40,7 +40,7 @@ def seen_before(data, rest) -> list[str]:
     both = joined(data, rest)
     y = both.y if both.y.ndim == 2 else both.y[:, None]
     values = np.column_stack([both.frame.values, y])
-    code = duplicate_groups(Frame(values, both.frame.texts))
+    code = duplicate_groups(MixedFrame(values, both.frame.texts))
     if code is None:
         return []
     n = len(data)
@@ -81,7 +81,7 @@ def joined(a, b) -> Data:
         pa.concat_arrays([whole(s), whole(t)])
         for s, t in zip(a.frame.texts, b.frame.texts)
     )
-    frame = Frame(np.concatenate([a.frame.values, b.frame.values]), texts)
+    frame = MixedFrame(np.concatenate([a.frame.values, b.frame.values]), texts)
     longer = lambda v, blank: None if v is None else np.r_[v, np.full(len(b), blank)]
     weight = a.weight
     if weight is not None:

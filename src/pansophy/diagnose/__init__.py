@@ -3,27 +3,35 @@
 from ..tables import detect_task
 from .attribution import Attribution, attribute_error
 from .bias_variance import BiasVariance, bias_variance, bias_variance_path
+from .class_resampling import Resampled, balance_classes, balanced_rates
 from .concentration import Concentration, concentration_path, distance_concentration
 from .conditioning import Conditioning, conditioning
 from .data_report import DataReport, data_report
 from .dependence import Dependence, partial_dependence
-from .drift import Drift, drift
+from .drift import DriftReport, drift
 from .duplicates import Duplicates, duplicates
 from .explore import Exploration, explore
 from .extrapolation import Extrapolation, extrapolation
 from .fairness import Fairness, fairness
-from .findings import Finding, as_dicts, by_severity, finding, plain, tell, worst
+from .findings import (
+    Finding,
+    as_dicts,
+    by_severity,
+    findings_text,
+    json_ready,
+    make_finding,
+    worst_severity,
+)
 from .fit_verdict import (
     FitVerdict,
     compare_fits,
     fit_verdict,
     judge_fit,
-    overfits,
+    shows_overfitting,
     weight_norm,
 )
 from .group_errors import ErrorGroups, group_errors
 from .imbalance import Imbalance, imbalance, risk_by_class
-from .leaks import find_leaks
 from .learning_curve import (
     ComplexityCurve,
     LearningCurve,
@@ -36,15 +44,15 @@ from .model_size import ModelSize, gaussian_parameters, model_size
 from .outliers import outliers
 from .overview import Overview, overview
 from .permutation_check import PermutationCheck, permutation_check
-from .resample import Resampled, balanced_rates, resample
 from .residuals import Residuals, residuals
-from .risk import Optimism, Risk, optimism, sample_error, true_risk
+from .risk import Optimism, SimulatedRisk, optimism, sample_error, true_risk
 from .runtime import Reference, reference_of
 from .selection import SelectionBias, selection_bias
 from .shortcuts import Shortcut, shortcuts
 from .simpson import Simpson, simpson
-from .subgroups import Slice, subgroups
-from .two_sample import mmd, separation
+from .subgroups import WeakSlice, subgroups
+from .target_leakage import find_leaks
+from .two_sample import classifier_two_sample_test, mmd
 
 __all__ = [
     "Concentration",
@@ -52,7 +60,7 @@ __all__ = [
     "distance_concentration",
     "DataReport",
     "data_report",
-    "Drift",
+    "DriftReport",
     "drift",
     "Duplicates",
     "duplicates",
@@ -73,7 +81,7 @@ __all__ = [
     "overview",
     "Resampled",
     "balanced_rates",
-    "resample",
+    "balance_classes",
     "Reference",
     "reference_of",
     "SelectionBias",
@@ -81,7 +89,7 @@ __all__ = [
     "Simpson",
     "simpson",
     "mmd",
-    "separation",
+    "classifier_two_sample_test",
     "detect_task",
     "Attribution",
     "BiasVariance",
@@ -97,9 +105,9 @@ __all__ = [
     "Optimism",
     "PermutationCheck",
     "Residuals",
-    "Risk",
+    "SimulatedRisk",
     "Shortcut",
-    "Slice",
+    "WeakSlice",
     "as_dicts",
     "attribute_error",
     "bias_variance",
@@ -109,7 +117,7 @@ __all__ = [
     "complexity_curve",
     "conditioning",
     "fairness",
-    "finding",
+    "make_finding",
     "fit_verdict",
     "gaussian_parameters",
     "judge_fit",
@@ -117,16 +125,16 @@ __all__ = [
     "measurement_risk",
     "model_size",
     "optimism",
-    "overfits",
+    "shows_overfitting",
     "partial_dependence",
     "permutation_check",
-    "plain",
+    "json_ready",
     "residuals",
     "sample_error",
     "shortcuts",
     "subgroups",
-    "tell",
+    "findings_text",
     "true_risk",
     "weight_norm",
-    "worst",
+    "worst_severity",
 ]

@@ -29,7 +29,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from ..core.random import rng_from
-from .scoring import n_rows, table, take
+from .column_access import indexable_rows, n_rows, select_rows
 
 
 class BiasVariance(NamedTuple):
@@ -133,13 +133,18 @@ def bias_variance(
     kinds = {None: is_classifier(model), "zero_one": True, "squared": False}
     if loss not in kinds:
         raise ValueError(f"loss must be 'squared' or 'zero_one', got {loss!r}.")
-    X, y, rng = table(X), np.asarray(y), rng_from(random_state)
-    G = np.stack([answers(model, X, y, X_test, simulate, rng) for _ in range(repeats)])
+    X, y, rng = indexable_rows(X), np.asarray(y), rng_from(random_state)
+    G = np.stack(
+        [
+            refitted_predictions(model, X, y, X_test, simulate, rng)
+            for _ in range(repeats)
+        ]
+    )
     seen = truth if y_test is None else y_test
     return zero_one_terms(G, seen) if kinds[loss] else squared_terms(G, seen, truth)
 
 
-def answers(model, X, y, X_test, simulate, rng):
+def refitted_predictions(model, X, y, X_test, simulate, rng):
     """Predictions of a clone fitted to one training sample."""
     n = n_rows(X)
     if simulate is not None:
@@ -147,7 +152,7 @@ def answers(model, X, y, X_test, simulate, rng):
     rows = rng.integers(0, n, n)
     while is_classifier(model) and len(np.unique(y[rows])) < min(2, len(np.unique(y))):
         rows = rng.integers(0, n, n)  # a sample of one class teaches nothing
-    return clone(model).fit(take(X, rows), y[rows]).predict(X_test)
+    return clone(model).fit(select_rows(X, rows), y[rows]).predict(X_test)
 
 
 def bias_variance_path(model, parameter, values, *args, **how) -> list[BiasVariance]:

@@ -9,8 +9,8 @@ import time
 
 import numpy as np
 
-from .columns import DAY, View, spread
-from .findings import Finding, finding
+from .columns import DAY, TableView, robust_scale
+from .findings import Finding, make_finding
 
 NEARLY = 0.995  # share of one value in a nearly constant column
 MOSTLY = 0.5  # share of missing values
@@ -27,54 +27,56 @@ NUMBER = re.compile(r"\s*[-+]?(\d[\d ']*([.,]\d+)*|[.,]\d+)([eE][-+]?\d+)?\s*%?\
 QUOTED = 3  # examples in a text
 
 
-def check_columns(seen: View) -> list[Finding]:
+def check_columns(seen: TableView) -> list[Finding]:
     """The findings of all checks on all columns."""
     out = []
     for c in seen.columns:
         counts = np.bincount(c.codes + 1, minlength=2)[1:] if c.levels else None
         missing = float(c.missing.mean()) if seen.n else 0.0
-        out += list(presence(c, missing, counts))
+        out += list(check_presence(c, missing, counts))
         if missing == 1.0:
             continue
         if c.levels:
-            out += list(texts(c, counts))
+            out += list(check_texts(c, counts))
         if not c.categorical:
-            out += list(numbers(c))
+            out += list(check_numbers(c))
     return out + list(odd_scales(seen))
 
 
-def presence(c, missing, counts):
+def check_presence(c, missing, counts):
     """Empty, constant, nearly constant, mostly missing."""
     name, n = c.name, len(c)
     if missing == 1.0:
         text = f"{name!r} is empty: all {n} values are missing."
-        yield finding("empty", "warning", text, column=name)
+        yield make_finding("empty", "warning", text, column=name)
         return
     top, share = most_common(c, counts)
     if share == 1.0 and missing == 0.0:
         rows = "the only row" if n == 1 else f"all {n} rows"
         text = f"{name!r} is constant: {top} in {rows}."
-        yield finding("constant", "note", text, column=name)
+        yield make_finding("constant", "note", text, column=name)
     elif share * (1 - missing) >= NEARLY and n >= 50:
         part = share * (1 - missing)
         text = f"{name!r} is nearly constant: {top} in {part:.2%} of the rows."
-        yield finding("nearly constant", "note", text, column=name, share=share)
+        yield make_finding("nearly constant", "note", text, column=name, share=share)
     if missing > MOSTLY:
         text = f"{name!r} is mostly missing: {missing:.1%} of {n} values."
-        yield finding("mostly missing", "warning", text, column=name, share=missing)
+        yield make_finding(
+            "mostly missing", "warning", text, column=name, share=missing
+        )
     if c.infinite:
         text = (
             f"{name!r} has {c.infinite} values that are infinite or beyond 1e150, "
             "which count as missing."
         )
-        yield finding("infinite", "warning", text, column=name, count=c.infinite)
+        yield make_finding("infinite", "warning", text, column=name, count=c.infinite)
 
 
 def most_common(c, counts):
     """The most frequent value in words and its share of the known ones."""
     if counts is not None:
         at = int(counts.argmax())
-        return quoted([c.levels[at]]), counts[at] / counts.sum()
+        return quoted_levels([c.levels[at]]), counts[at] / counts.sum()
     x = c.numbers[~c.missing]
     if c.kind == "number" and len(x) > 1000 and len(np.unique(x[:1000])) > 100:
         return "", 0.0  # spares a sort of a long column
@@ -82,27 +84,27 @@ def most_common(c, counts):
     return c.show(values[k.argmax()]), k.max() / len(x)
 
 
-def texts(c, counts):
+def check_texts(c, counts):
     """Spelling variants, numbers among words, words for missing, too many levels."""
     if c.kind == "other":
         kind = c.type if len(c.type) <= 60 else c.type[:59] + "…"
         text = f"{c.name!r} holds values of type {kind}, which no method takes."
-        yield finding("other type", "note", text, column=c.name)
+        yield make_finding("other type", "note", text, column=c.name)
         return
     if c.kind == "date":
         return
-    yield from variants(c, counts)
+    yield from spelling_variants(c, counts)
     yield from mixed_types(c, counts)
     hidden = [i for i, v in enumerate(c.levels) if reads_as_missing(v)]
     if hidden and len(hidden) < len(c.levels):
-        k, which = int(counts[hidden].sum()), quoted(c.levels[i] for i in hidden)
+        k, which = int(counts[hidden].sum()), quoted_levels(c.levels[i] for i in hidden)
         text = f"{c.name!r} has {k} values that read as missing: {which}."
-        yield finding("hidden missing", "warning", text, column=c.name, count=k)
+        yield make_finding("hidden missing", "warning", text, column=c.name, count=k)
     known, k = int(counts.sum()), len(c.levels)
     many = c.categorical and c.role != "id" and k > MANY_LEVELS
     if many and known / k < 20 and k < 0.9 * known:
         text = f"{c.name!r} has {k} levels, {known / k:.1f} rows for each."
-        yield finding("many levels", "note", text, column=c.name, levels=k)
+        yield make_finding("many levels", "note", text, column=c.name, levels=k)
 
 
 def reads_as_missing(text) -> bool:
@@ -110,7 +112,7 @@ def reads_as_missing(text) -> bool:
     return not word or word in WORDS_FOR_MISSING
 
 
-def variants(c, counts):
+def spelling_variants(c, counts):
     """Levels that differ by case or spaces alone."""
     if len(c.levels) > 20_000 or len(c.levels) > 0.9 * counts.sum() > 20:
         return  # free text
@@ -123,10 +125,10 @@ def variants(c, counts):
         rows = int(sum(counts[g].sum() - counts[g].max() for g in same))
         text = (
             f"{c.name!r} spells one level in several ways, for example "
-            f"{quoted(c.levels[i] for i in worst)}; {rows} rows differ from the usual "
-            "spelling by case or spaces."
+            f"{quoted_levels(c.levels[i] for i in worst)}; {rows} rows differ from the "
+            "usual spelling by case or spaces."
         )
-        yield finding(
+        yield make_finding(
             "spelling variants",
             "warning",
             text,
@@ -144,14 +146,15 @@ def mixed_types(c, counts):
     share = counts[some[number]].sum() / max(counts[some].sum(), 1)
     digits = any(len(c.levels[i].strip()) > 1 for i in some[number])
     if share == 1.0 and digits and not leading_zeros(c.levels):
-        text = f"{c.name!r} holds numbers written as text, such as {quoted(c.levels)}."
-        yield finding("numbers as text", "note", text, column=c.name)
+        examples = quoted_levels(c.levels)
+        text = f"{c.name!r} holds numbers written as text, such as {examples}."
+        yield make_finding("numbers as text", "note", text, column=c.name)
     elif 0.5 <= share < 1.0 and words and number.sum() >= 3:
         text = (
             f"{c.name!r} mixes numbers ({share:.1%} of the values) with words such as "
-            f"{quoted(c.levels[i] for i in words)}."
+            f"{quoted_levels(c.levels[i] for i in words)}."
         )
-        yield finding("mixed types", "warning", text, column=c.name, share=share)
+        yield make_finding("mixed types", "warning", text, column=c.name, share=share)
 
 
 def leading_zeros(levels) -> bool:
@@ -159,23 +162,23 @@ def leading_zeros(levels) -> bool:
     return any(len(v) > 1 and v[0] == "0" and v[1].isdigit() for v in levels[:1000])
 
 
-def quoted(levels) -> str:
+def quoted_levels(levels) -> str:
     some = [
         repr(v if len(v) <= 30 else v[:29] + "…") for _, v in zip(range(QUOTED), levels)
     ]
     return ", ".join(some)
 
 
-def numbers(c):
+def check_numbers(c):
     """Codes for missing values, dates that cannot be."""
     x = c.numbers[~c.missing]
     if c.kind == "date":
-        yield from dates(c, x)
+        yield from check_dates(c, x)
     if c.kind == "number":
-        yield from sentinels(c, x)
+        yield from sentinel_values(c, x)
 
 
-def sentinels(c, x):
+def sentinel_values(c, x):
     """A code for missing: the least or largest value, repeated, far from the rest."""
     for edge in {float(x.min()), float(x.max())}:
         rest = x[x != edge]
@@ -185,17 +188,17 @@ def sentinels(c, x):
         low, high = np.quantile(rest, [0.01, 0.99])
         beyond = rest.min() - edge if edge < rest.min() else edge - rest.max()
         odd_sign = edge < 0 <= rest.min() and edge <= -9
-        if beyond > max(high - low, 3 * spread(rest)) or odd_sign:
+        if beyond > max(high - low, 3 * robust_scale(rest)) or odd_sign:
             text = (
                 f"{c.name!r} has the value {edge:g} in {k} rows, far from the others "
                 f"({rest.min():g} to {rest.max():g}); it may stand for missing."
             )
-            yield finding(
+            yield make_finding(
                 "code for missing", "warning", text, column=c.name, value=edge, count=k
             )
 
 
-def dates(c, x):
+def check_dates(c, x):
     """Dates in the future, and repeated ones far from all others."""
     today = time.time() + DAY
     later = int(np.sum(x > today))
@@ -211,7 +214,9 @@ def dates(c, x):
                 f"{c.name!r} is {c.show(edge)} in {k} rows, far from the others; it "
                 "may stand for missing."
             )
-            yield finding("code for missing", "warning", text, column=c.name, count=k)
+            yield make_finding(
+                "code for missing", "warning", text, column=c.name, count=k
+            )
             later -= k if edge > today else 0
     if later > 0:
         text = (
@@ -219,13 +224,13 @@ def dates(c, x):
             f"{c.show(x.max())}: dates after today were not known when rows were made."
         )
         grave = "warning" if later < len(x) else "note"
-        yield finding("future dates", grave, text, column=c.name, count=later)
+        yield make_finding("future dates", grave, text, column=c.name, count=later)
 
 
 def odd_scales(seen):
     """Numbers of a size far from that of the other columns."""
     plain = [c for c in seen.columns if c.kind == "number" and not c.missing.all()]
-    sizes = {c.name: typical(c.numbers[~c.missing]) for c in plain}
+    sizes = {c.name: typical_value(c.numbers[~c.missing]) for c in plain}
     sizes = {n: s for n, s in sizes.items() if s > 0}
     if len(sizes) < 4:
         return
@@ -238,8 +243,8 @@ def odd_scales(seen):
                 f"{name!r} has an odd scale: values of about {size:.2g} where other "
                 f"columns are about {10**middle:.2g}."
             )
-            yield finding("odd scale", "note", text, column=name, size=size)
+            yield make_finding("odd scale", "note", text, column=name, size=size)
 
 
-def typical(x) -> float:
-    return float(np.median(np.abs(x))) or spread(x)
+def typical_value(x) -> float:
+    return float(np.median(np.abs(x))) or robust_scale(x)

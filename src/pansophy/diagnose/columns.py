@@ -1,10 +1,10 @@
 """The columns of any table as plain arrays, for everything that looks at data.
 
-`view` reads a table once. A column of numbers, dates or yes/no has `numbers` (n,), NaN
-where missing, dates as seconds since 1970; a column of text has `codes` (n,) into its
-`levels`, -1 where missing; so has whatever else a table can hold, by how it prints.
-Numbers and dates that are written as text (`tables.roles`) have both. Nothing is
-learned from the target here.
+`table_view` reads a table once. A column of numbers, dates or yes/no has `numbers`
+(n,), NaN where missing, dates as seconds since 1970; a column of text has `codes` (n,)
+into its `levels`, -1 where missing; so has whatever else a table can hold, by how it
+prints. Numbers and dates that are written as text (`tables.roles`) have both. Nothing
+is learned from the target here.
 """
 
 from dataclasses import dataclass, replace
@@ -15,15 +15,22 @@ import pyarrow as pa
 
 from ..core.random import rng_from
 from ..tables import TableError, read_table
+from ..tables.column_values import (
+    HUGE,
+    column_as_floats,
+    is_date,
+    is_numeric_type,
+    is_text,
+    without_dictionary,
+)
 from ..tables.roles import find_role
-from ..tables.targets import near
-from ..tables.values import HUGE, is_date, is_number, is_text, numbers, plain
+from ..tables.targets import unknown_column_message
 
 DAY = 86400.0
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class ColumnValues:
     """One column; `numbers` or `codes` are there."""
 
     name: str
@@ -51,7 +58,7 @@ class Values:
     def categorical(self) -> bool:
         return self.kind in ("text", "other")
 
-    def take(self, rows) -> "Values":
+    def take(self, rows) -> "ColumnValues":
         pick = lambda a: None if a is None else a[rows]
         return replace(self, numbers=pick(self.numbers), codes=pick(self.codes))
 
@@ -72,29 +79,29 @@ class Values:
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class TableView:
     """n rows of columns."""
 
     n: int
-    columns: tuple[Values, ...]
+    columns: tuple[ColumnValues, ...]
 
     @property
     def names(self) -> list[str]:
         return [c.name for c in self.columns]
 
-    def __getitem__(self, name) -> Values:
+    def __getitem__(self, name) -> ColumnValues:
         for c in self.columns:
             if c.name == name:
                 return c
-        raise TableError(near(name, self.names))
+        raise TableError(unknown_column_message(name, self.names))
 
-    def take(self, rows) -> "View":
-        return View(len(rows), tuple(c.take(rows) for c in self.columns))
+    def take(self, rows) -> "TableView":
+        return TableView(len(rows), tuple(c.take(rows) for c in self.columns))
 
-    def without(self, names) -> "View":
-        return View(self.n, tuple(c for c in self.columns if c.name not in names))
+    def without(self, names) -> "TableView":
+        return TableView(self.n, tuple(c for c in self.columns if c.name not in names))
 
-    def sample(self, limit, random_state=0) -> "View":
+    def sample(self, limit, random_state=0) -> "TableView":
         """At most `limit` rows, drawn at random and kept in order."""
         rows = sample_rows(self.n, limit, random_state)
         return self if rows is None else self.take(rows)
@@ -107,15 +114,18 @@ def sample_rows(n, limit, random_state=0) -> np.ndarray | None:
     return np.sort(rng_from(random_state).choice(n, limit, replace=False))
 
 
-def view(table) -> View:
+def table_view(table) -> TableView:
     """The columns of a table, a path, a data frame, an array or a View as it is."""
-    if isinstance(table, View):
+    if isinstance(table, TableView):
         return table
-    table = arrow(table)
-    return View(table.num_rows, tuple(read(table.column(n), n) for n in names(table)))
+    table = as_arrow_table(table)
+    return TableView(
+        table.num_rows,
+        tuple(read_arrow_column(table.column(n), n) for n in table_column_names(table)),
+    )
 
 
-def arrow(table) -> pa.Table:
+def as_arrow_table(table) -> pa.Table:
     """An Arrow table; columns of an array are called x0, x1, ..."""
     if isinstance(table, (list, tuple, np.ndarray)):
         try:
@@ -124,59 +134,68 @@ def arrow(table) -> pa.Table:
             raise TableError("The rows of the table differ in length.") from error
         if X.ndim != 2 or 0 in X.shape:
             raise TableError(f"An array must have rows and columns, got {X.shape}.")
-        table = pa.table({f"x{j}": plain_array(X[:, j]) for j in range(X.shape[1])})
+        table = pa.table({f"x{j}": as_plain_array(X[:, j]) for j in range(X.shape[1])})
     return read_table(table)
 
 
-def plain_array(x):
+def as_plain_array(x):
     try:
         return pa.array(x, from_pandas=True)
     except pa.ArrowException:  # numbers and text in one column
         return pa.array([None if v is None else str(v) for v in x])
 
 
-def names(table) -> list[str]:
+def table_column_names(table) -> list[str]:
     return list(table.column_names)
 
 
-def read(column, name) -> Values:
+def read_arrow_column(column, name) -> ColumnValues:
     """One Arrow column."""
-    column, t = plain(column), pa.types
+    column, t = without_dictionary(column), pa.types
     kind = column.type
     if t.is_null(kind) or column.null_count == len(column):
-        return Values(name, "empty", str(kind), np.full(len(column), np.nan))
+        return ColumnValues(name, "empty", str(kind), np.full(len(column), np.nan))
     if is_text(kind):
-        return read_text(column, name)
+        return read_text_column(column, name)
     if is_date(kind):
-        return Values(name, "date", str(kind), numbers(column, name))
-    if is_number(kind) or t.is_boolean(kind) or t.is_time(kind) or t.is_duration(kind):
-        role = find_role(column, name) if is_number(kind) else None
+        return ColumnValues(name, "date", str(kind), column_as_floats(column, name))
+    if (
+        is_numeric_type(kind)
+        or t.is_boolean(kind)
+        or t.is_time(kind)
+        or t.is_duration(kind)
+    ):
+        role = find_role(column, name) if is_numeric_type(kind) else None
         if role and role.role == "date":
-            return Values(name, "date", str(kind), numbers(column, name, role.form))
-        x = numbers(column, name)
+            return ColumnValues(
+                name, "date", str(kind), column_as_floats(column, name, role.form)
+            )
+        x = column_as_floats(column, name)
         infinite = 0
         if t.is_floating(kind) and np.isnan(x).sum() > column.null_count:
             infinite = int((np.abs(np.asarray(column.to_numpy(), float)) > HUGE).sum())
         x[np.abs(x) < 1 / HUGE] = 0.0  # beyond it squares vanish
         word = "yes/no" if t.is_boolean(kind) else "number"
         said = role.role if role and t.is_integer(kind) else ""
-        return Values(name, word, str(kind), x, infinite=infinite, role=said)
+        return ColumnValues(name, word, str(kind), x, infinite=infinite, role=said)
     printed = [None if v is None else repr(v) for v in column.to_pylist()]
-    return Values(name, "other", str(kind), None, *encoded(pa.array(printed)))
+    return ColumnValues(
+        name, "other", str(kind), None, *encode_texts(pa.array(printed))
+    )
 
 
-def read_text(column, name) -> Values:
+def read_text_column(column, name) -> ColumnValues:
     """Words, or numbers and dates that are written as text."""
-    codes, levels = encoded(column)
+    codes, levels = encode_texts(column)
     role, kind = find_role(column, name), str(column.type)
     if role.form:
-        x = numbers(column, name, role.form, role.missing)
+        x = column_as_floats(column, name, role.form, role.missing)
         word = "date" if role.role == "date" else "number"
-        return Values(name, word, kind, x, codes, levels, role=role.role)
-    return Values(name, "text", kind, None, codes, levels, role=role.role)
+        return ColumnValues(name, word, kind, x, codes, levels, role=role.role)
+    return ColumnValues(name, "text", kind, None, codes, levels, role=role.role)
 
 
-def encoded(column):
+def encode_texts(column):
     """Codes of texts and the texts."""
     whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     if isinstance(whole, pa.ChunkedArray):  # too large for one array
@@ -186,7 +205,7 @@ def encoded(column):
     return codes.astype(np.int64), tuple(found.dictionary.to_pylist())
 
 
-def matrix(seen: View, most_levels=10):
+def numeric_matrix(seen: TableView, most_levels=10):
     """(M, owners): columns scaled to median 0 and like spread, missing as the median.
 
     Categories of few levels give a column a level; those of many, constants and empty
@@ -201,17 +220,17 @@ def matrix(seen: View, most_levels=10):
                 parts.append((one_hot - one_hot.mean(0)) * np.sqrt(2.0))
                 owners += [c.name] * k
             continue
-        x = scaled(c.numbers)
+        x = robust_scores(c.numbers)
         if x is not None:
             parts.append(x[:, None])
             owners.append(c.name)
     return (np.hstack(parts) if parts else np.zeros((seen.n, 0))), owners
 
 
-def scaled(x, reach=8.0):
+def robust_scores(x, reach=8.0):
     """Robust scores of numbers, beyond `reach` growing as a logarithm."""
     known = x[~np.isnan(x)]
-    size = spread(known)
+    size = robust_scale(known)
     if not size > 0:
         return None
     z = np.where(np.isnan(x), 0.0, (x - np.median(known)) / size)
@@ -220,7 +239,7 @@ def scaled(x, reach=8.0):
     return z
 
 
-def spread(x) -> float:
+def robust_scale(x) -> float:
     """The standard deviation of the middle half of a normal sample; of all if 0."""
     if len(x) < 2:
         return 0.0

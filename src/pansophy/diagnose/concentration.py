@@ -21,7 +21,7 @@ import numpy as np
 from ..core.random import rng_from
 from ..core.threads import single_blas
 from ..tables import TableError
-from .columns import View, matrix, sample_rows, view
+from .columns import TableView, numeric_matrix, sample_rows, table_view
 
 CURSED = 0.1  # contrast below which nearest rows are hardly nearer than any
 
@@ -90,18 +90,18 @@ def distance_concentration(X, *, rows=1000, random_state=0) -> Concentration:
         if np.all((M == 0) | (M == 1)):
             covered = len(np.unique(M, axis=0)) / 2.0 ** M.shape[1]
     else:
-        seen = view(X)
+        seen = table_view(X)
         if seen.n < 2:
             raise TableError("Distances need at least two rows.")
-        covered = coverage(seen)
-        M = matrix(seen)[0]
+        covered = level_coverage(seen)
+        M = numeric_matrix(seen)[0]
     few = sample_rows(len(M), rows, random_state)
     M = M if few is None else M[few]
     with single_blas():
-        return measure(M, covered)
+        return concentration_by_block(M, covered)
 
 
-def coverage(seen: View) -> float | None:
+def level_coverage(seen: TableView) -> float | None:
     """Eq. (4) over columns of few levels."""
     coded = [c for c in seen.columns if c.categorical or c.kind == "yes/no"]
     coded = [c.labelled() for c in coded]
@@ -114,7 +114,7 @@ def coverage(seen: View) -> float | None:
     return len(np.unique(known, axis=0)) / possible
 
 
-def measure(M, covered=None) -> Concentration:
+def concentration_by_block(M, covered=None) -> Concentration:
     """Eq. (1) to (3), block by block."""
     from ..distances import pairwise
 
@@ -159,4 +159,4 @@ def concentration_path(
     rng = rng_from(random_state)
     draw = rng.random if law == "uniform" else rng.standard_normal
     with single_blas():
-        return [measure(draw((n, int(d)))) for d in dimensions]
+        return [concentration_by_block(draw((n, int(d)))) for d in dimensions]

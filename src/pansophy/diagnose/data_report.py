@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from .column_checks import check_columns
-from .columns import view
+from .columns import table_view
 from .duplicates import duplicates
-from .findings import Finding, by_severity, plain
-from .findings import tell as told
-from .leaks import find_leaks
+from .findings import Finding, by_severity, json_ready
+from .findings import findings_text as told
 from .outliers import check_outliers
 from .related_columns import Association, check_related
+from .target_leakage import find_leaks
 
 LEAKS = (
     "target copy", "target encoding", "missingness leak", "near-perfect column",
@@ -35,7 +35,7 @@ class DataReport:
 
     def to_dict(self) -> dict[str, Any]:
         out = {**vars(self), "findings": [f._asdict() for f in self.findings]}
-        return plain(out)
+        return json_ready(out)
 
     def __str__(self):
         lists = [
@@ -76,7 +76,7 @@ def data_report(table, target=None, *, random_state=0) -> DataReport:
     warning: 'again' is a copy of 'x': one of them adds nothing.
     note: 'one' is constant: 1 in all 100 rows.
     """
-    seen = view(table)
+    seen = table_view(table)
     targets = [target] if isinstance(target, str) else list(target or ())
     inputs = seen.without(targets)
     found = check_columns(seen) + check_outliers(inputs)

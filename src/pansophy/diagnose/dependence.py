@@ -18,8 +18,17 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ..core.random import rng_from
-from .scoring import column, missing, n_rows, named, place, reordered, table, take
-from .slices import words
+from .column_access import (
+    column_labels,
+    column_position,
+    column_values,
+    indexable_rows,
+    missing_entries,
+    n_rows,
+    select_rows,
+    with_permuted_column,
+)
+from .column_parts import holds_text
 
 
 class Dependence(NamedTuple):
@@ -71,21 +80,26 @@ def partial_dependence(
     >>> print(f"{slope:.3f}")
     2.000
     """
-    X, rng = table(X), rng_from(random_state)
-    names, n = named(X, names), n_rows(X)
+    X, rng = indexable_rows(X), rng_from(random_state)
+    names, n = column_labels(X, names), n_rows(X)
     some = np.sort(rng.permutation(n)[:most])
-    return [along(model, X, place(names, c), names, some, points) for c in columns]
+    return [
+        response_along_column(model, X, column_position(names, c), names, some, points)
+        for c in columns
+    ]
 
 
-def along(model, X, j, names, some, points) -> Dependence:
+def response_along_column(model, X, j, names, some, points) -> Dependence:
     """Eqs. (1) and (2) for column j and the rows in `some`."""
-    rows, values = representatives(column(X, j), points)
+    rows, values = representative_rows(column_values(X, j), points)
     m = len(some)
-    both = take(X, np.concatenate([some, rows]))  # those asked about, those with values
+    both = select_rows(
+        X, np.concatenate([some, rows])
+    )  # those asked about, those with values
     answers = []
     for k in range(len(rows)):  # every row gets the value of the k-th of the latter
-        alike = reordered(both, j, np.full(m + len(rows), m + k))
-        answers.append(predictions(model, alike)[:m])
+        alike = with_permuted_column(both, j, np.full(m + len(rows), m + k))
+        answers.append(predictions_matrix(model, alike)[:m])
     G = np.stack(answers, axis=1)
     outputs = ["prediction"]
     if is_classifier(model) and hasattr(model, "predict_proba"):
@@ -93,7 +107,7 @@ def along(model, X, j, names, some, points) -> Dependence:
     return Dependence(names[j], values, G.mean(0), G, outputs)
 
 
-def predictions(model, X) -> np.ndarray:
+def predictions_matrix(model, X) -> np.ndarray:
     """(n, outputs) numbers."""
     if is_classifier(model) and hasattr(model, "predict_proba"):
         p = np.asarray(model.predict_proba(X), float)
@@ -102,13 +116,13 @@ def predictions(model, X) -> np.ndarray:
     return p[:, None] if p.ndim == 1 else p
 
 
-def representatives(v, points):
+def representative_rows(v, points):
     """A row for each value to be set, and the values as they are to be shown."""
-    known = np.flatnonzero(~missing(v))
+    known = np.flatnonzero(~missing_entries(v))
     if len(known) == 0:
         return [0], ["missing"]
     seen = v[known]
-    if words(seen) or seen.dtype.kind == "b":
+    if holds_text(seen) or seen.dtype.kind == "b":
         text = seen.astype(str)
         levels, first, size = np.unique(text, return_index=True, return_counts=True)
         kept = np.sort(np.argsort(-size, kind="stable")[: max(points, 1)])

@@ -21,8 +21,8 @@ import numpy as np
 import scipy.stats
 
 from ..tables.roles import CLOCKED
-from .findings import Finding, finding
-from .related_columns import eta
+from .findings import Finding, make_finding
+from .related_columns import adjusted_correlation_ratio
 
 ALIKE, SURE = 0.3, 6.0
 FEWEST = 50
@@ -39,7 +39,7 @@ def dependent_rows(seen, goals, group=None, time=None) -> list[Finding]:
     """Findings about columns that a user might have named as time or group."""
     out = []
     for goal in goals:
-        y = scores_of(goal)
+        y = target_scores(goal)
         if len(y) - np.isnan(y).sum() < FEWEST:
             continue
         if time is None:
@@ -49,7 +49,7 @@ def dependent_rows(seen, goals, group=None, time=None) -> list[Finding]:
     return out
 
 
-def scores_of(goal) -> np.ndarray:
+def target_scores(goal) -> np.ndarray:
     """y of the module text, NaN where it is missing."""
     out = np.full(len(goal.y), np.nan)
     known = goal.known
@@ -85,7 +85,9 @@ def along_time(seen, target, y):
         f"{r:.2f}): folds of shuffled rows test between known moments and flatter "
         f"what comes later. Give time={name!r} if later rows are to be predicted."
     )
-    yield finding("time order", "warning", text, column=name, correlation=r, rows=n)
+    yield make_finding(
+        "time order", "warning", text, column=name, correlation=r, rows=n
+    )
 
 
 def of_one_thing(seen, target, y):
@@ -98,13 +100,13 @@ def of_one_thing(seen, target, y):
         n, k = int(known.sum()), len(np.unique(z[known]))
         if n < FEWEST or not 5 <= k <= n / 1.5:
             continue
-        share = eta(np.where(known, z, -1), y) ** 2
+        share = adjusted_correlation_ratio(np.where(known, z, -1), y) ** 2
         told = f"{c.name!r} comes in several rows ({n / k:.1f} rows for each of {k})"
         grave = "note"
         if share > SHARED:
             grave = "warning"
             told += f", which have like {target!r} (they share {share:.0%} of it)"
         text = f"{told}. Give group={c.name!r} if new rows will be of new ones."
-        yield finding(
+        yield make_finding(
             "repeated group", grave, text, column=c.name, share=share, levels=k
         )

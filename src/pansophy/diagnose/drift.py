@@ -23,18 +23,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.stats
 
-from .columns import View, matrix, sample_rows, view
+from .columns import TableView, numeric_matrix, sample_rows, table_view
 from .duplicates import row_keys
-from .findings import Finding, by_severity, finding, plain
+from .findings import Finding, by_severity, json_ready, make_finding
 from .intervals import Interval, holm
 from .runtime import (
     Law,
     Reference,
-    combined,
-    mismatches,
     reference_of,
+    schema_mismatches,
+    stack_common_columns,
 )
-from .two_sample import Discrepancy, mmd, separation
+from .two_sample import Discrepancy, classifier_two_sample_test, mmd
 
 MOVED, LARGE = 0.1, 0.3
 GONE = 0.05  # change of the share of missing values
@@ -55,7 +55,7 @@ class ColumnDrift(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Drift:
+class DriftReport:
     """Changes of form, of columns and of the whole."""
 
     rows: tuple[int, int]
@@ -74,10 +74,10 @@ class Drift:
 
     @property
     def findings(self) -> list[Finding]:
-        return by_severity(tell(self))
+        return by_severity(drift_sentences(self))
 
     def to_dict(self) -> dict[str, Any]:
-        return plain(asdict(self))
+        return json_ready(asdict(self))
 
     def __str__(self):
         lines = [f.text for f in self.findings] or ["No drift was found."]
@@ -90,7 +90,7 @@ class Drift:
 
 def drift(
     reference, table, *, ignore=(), whole=True, rows=2000, level=0.05, random_state=0
-) -> Drift:
+) -> DriftReport:
     """Compare new rows with old ones.
 
     Parameters
@@ -118,15 +118,15 @@ def drift(
     >>> print(drift(old, new, whole=False))
     'a' drifted: median -0.0502025 became 1.1242 (KS, p = 2.6e-38).
     """
-    old = reference if isinstance(reference, Reference) else view(reference)
+    old = reference if isinstance(reference, Reference) else table_view(reference)
     kept = old if isinstance(old, Reference) else reference_of(old, values=None)
-    new = view(table).without(ignore)
-    form = tuple(f for f in mismatches(kept, new) if f.column not in ignore)
+    new = table_view(table).without(ignore)
+    form = tuple(f for f in schema_mismatches(kept, new) if f.column not in ignore)
     found = []
     for c in new.columns:
         law = kept.columns.get(c.name)
         if law is not None and c.name not in ignore:
-            found += list(changes(law, c))
+            found += list(column_drift_tests(law, c))
     p = holm(np.array([f.p for f in found])) if found else []
     done = [
         f._replace(p=float(q), drifted=f.drifted and q < level)
@@ -134,17 +134,17 @@ def drift(
     ]
     done.sort(key=lambda f: (not f.drifted, -f.size))
     auc = distance = None
-    if whole and isinstance(old, View) and min(old.n, new.n) >= 20:
+    if whole and isinstance(old, TableView) and min(old.n, new.n) >= 20:
         auc, distance = as_a_whole(old, new, rows, random_state)
-    return Drift((kept.rows, new.n), form, tuple(done), auc, distance)
+    return DriftReport((kept.rows, new.n), form, tuple(done), auc, distance)
 
 
-def changes(law: Law, c):
+def column_drift_tests(law: Law, c):
     """Tests of one column."""
     gone = float(c.missing.mean())
     n, m = law.rows, len(c)
     k = [round(law.missing * n), int(c.missing.sum())]
-    p = proportions(k, [n, m])
+    p = proportions_test(k, [n, m])
     words = f"missing values went from {law.missing:.1%} to {gone:.1%}"
     big = abs(gone - law.missing) >= GONE
     yield ColumnDrift(c.name, "missing", abs(gone - law.missing), p, big, words)
@@ -156,7 +156,7 @@ def changes(law: Law, c):
         yield by_values(law, c)
 
 
-def proportions(k, n) -> float:
+def proportions_test(k, n) -> float:
     """Two shares, by the pooled normal test."""
     share = sum(k) / sum(n)
     error = np.sqrt(share * (1 - share) * (1 / n[0] + 1 / n[1]))
@@ -216,28 +216,30 @@ def as_a_whole(old, new, rows, seed):
     """The area of a classifier and MMD over the columns that both have."""
     cut = lambda v: v if sample_rows(v.n, rows, seed) is None else v.sample(rows, seed)
     old, new = cut(old), cut(new)
-    both = combined(old, new)
-    M, _ = matrix(both)
+    both = stack_common_columns(old, new)
+    M, _ = numeric_matrix(both)
     holes = [c.missing for c in both.columns]
     holes = [h.astype(float) for h in holes if 0 < h.sum() < len(h)]
     M = np.column_stack([M, *holes]) if holes else M
     if M.shape[1] == 0:
         return None, None
     X, Z = M[: old.n], M[old.n :]
-    auc = separation(X, Z, keys=row_keys(both), random_state=seed)
+    auc = classifier_two_sample_test(X, Z, keys=row_keys(both), random_state=seed)
     return auc, mmd(X, Z, random_state=seed)
 
 
-def tell(d):
+def drift_sentences(d):
     yield from d.form
     for c in d.columns:
         if c.drifted:
             grave = "warning" if c.size >= LARGE or c.test == "missing" else "note"
-            yield finding("drift", grave, str(c), column=c.column, size=c.size, p=c.p)
+            yield make_finding(
+                "drift", grave, str(c), column=c.column, size=c.size, p=c.p
+            )
     if d.auc is not None and d.auc.low > 0.5 and d.auc.mean >= 0.55:
         text = (
             f"Old and new rows can be told apart with AUC {d.auc} (0.5 would be no "
             "difference)."
         )
         grave = "warning" if d.auc.mean >= 0.7 else "note"
-        yield finding("drift", grave, text, auc=d.auc.mean, low=d.auc.low)
+        yield make_finding("drift", grave, text, auc=d.auc.mean, low=d.auc.low)

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.random import rng_from
-from .columns import View, spread, view
-from .findings import Finding, finding
+from .columns import TableView, robust_scale, table_view
+from .findings import Finding, make_finding
 
 TOLERANCE = 1e-3
 BLOCKS, PER_BLOCK, AHEAD = 8, 6, 3
@@ -54,7 +54,7 @@ class Duplicates:
 
     @property
     def findings(self) -> list[Finding]:
-        return list(tell(self))
+        return list(duplicate_findings(self))
 
     def __str__(self):
         return "\n".join(f.text for f in self.findings) or "No row repeats another."
@@ -85,44 +85,46 @@ def duplicates(
     >>> print(duplicates({"a": [1.5, 2.25, 3.0, 1.5], "b": ["x", "y", "z", "x"]}))
     1 of 4 rows repeats another row exactly, for example rows 1 and 4.
     """
-    seen = view(table)
+    seen = table_view(table)
     targets = [target] if isinstance(target, str) else list(target or ())
     goals = [seen[t] for t in targets]
-    inputs = seen.without({*ignore, *targets, *numbering(seen)})
+    inputs = seen.without({*ignore, *targets, *row_number_columns(seen)})
     if not inputs.columns:
         inputs = seen.without(targets)
     keys = row_keys(inputs)
     alone = np.unique(keys, return_inverse=True)[1]
-    answers = row_keys(View(seen.n, tuple(goals))) if goals else None
+    answers = row_keys(TableView(seen.n, tuple(goals))) if goals else None
     whole = alone
     if goals:
-        whole = np.unique(keys + mixed(answers), return_inverse=True)[1]
+        whole = np.unique(keys + mix_hash(answers), return_inverse=True)[1]
     exact = seen.n - int(whole.max(initial=-1)) - 1
     groups, near = (whole, 0)
     if tolerance > 0 and len(inputs.columns) > 1:
         pairs = near_pairs(inputs, alone, tolerance, rng_from(random_state))
-        groups, near = merged(whole, alone, pairs, goals, tolerance)
-    conflicting, ceiling = conflicts(alone, goals) if inputs.columns else (0, None)
+        groups, near = join_near_copies(whole, alone, pairs, goals, tolerance)
+    conflicting, ceiling = (
+        conflicting_targets(alone, goals) if inputs.columns else (0, None)
+    )
     return Duplicates(
         seen.n,
         exact,
         near,
-        expected(View(seen.n, (*inputs.columns, *goals))),
+        expected_duplicates(TableView(seen.n, (*inputs.columns, *goals))),
         conflicting,
         ceiling,
-        across(groups, splits),
+        copies_across_folds(groups, splits),
         groups,
         examples_of(groups),
     )
 
 
-def numbering(seen) -> set[str]:
+def row_number_columns(seen) -> set[str]:
     """Columns that name the rows, one by one."""
     ids = [c for c in seen.columns if c.role == "id"]
-    return {c.name for c in ids if len(np.unique(bits(c))) >= NAMING * seen.n}
+    return {c.name for c in ids if len(np.unique(column_bits(c))) >= NAMING * seen.n}
 
 
-def mixed(h):
+def mix_hash(h):
     """A well-mixed hash of 64-bit words."""
     with np.errstate(over="ignore"):
         h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -132,18 +134,18 @@ def mixed(h):
 
 def row_keys(seen) -> np.ndarray:
     """One hash for each row."""
-    return hashed([bits(c) for c in seen.columns], seen.n)
+    return hash_rows([column_bits(c) for c in seen.columns], seen.n)
 
 
-def hashed(words, n) -> np.ndarray:
+def hash_rows(words, n) -> np.ndarray:
     h = np.zeros(n, np.uint64)
     with np.errstate(over="ignore"):
         for w in words:
-            h = mixed(h * ODD + w + ODD)
+            h = mix_hash(h * ODD + w + ODD)
     return h
 
 
-def bits(c) -> np.ndarray:
+def column_bits(c) -> np.ndarray:
     if c.numbers is None:
         return c.codes.astype(np.int64).view(np.uint64)
     x = c.numbers + 0.0  # no negative zero
@@ -151,7 +153,7 @@ def bits(c) -> np.ndarray:
     return x.view(np.uint64)
 
 
-def folded(c) -> np.ndarray:
+def case_folded_codes(c) -> np.ndarray:
     """Codes of texts that differ by more than case and spaces."""
     place: dict = {}
     new = [
@@ -163,10 +165,10 @@ def folded(c) -> np.ndarray:
 def near_pairs(inputs, exact, t, rng):
     """(i, j, distance / t) of rows that are not equal but near; up to WIDE t."""
     first = np.sort(np.unique(exact, return_index=True)[1])  # one of each group
-    texts = [folded(c)[first] for c in inputs.columns if c.categorical]
+    texts = [case_folded_codes(c)[first] for c in inputs.columns if c.categorical]
     plain = [c.numbers[first] for c in inputs.columns if not c.categorical]
-    sizes = [t * spread(x[~np.isnan(x)]) for x in plain]
-    many = sorted(range(len(plain)), key=lambda j: -distinct(plain[j]))
+    sizes = [t * robust_scale(x[~np.isnan(x)]) for x in plain]
+    many = sorted(range(len(plain)), key=lambda j: -count_distinct(plain[j]))
     found = {}
     for _ in range(BLOCKS if plain else 1):
         some = rng.permutation(many[: 3 * PER_BLOCK])[:PER_BLOCK]
@@ -175,13 +177,13 @@ def near_pairs(inputs, exact, t, rng):
             wide = 8 * WIDE * sizes[j] or 1.0
             cell = np.floor(plain[j] / wide + rng.random())
             words.append(np.where(np.isnan(cell), np.inf, cell).view(np.uint64))
-        keys = hashed(words, len(first))
+        keys = hash_rows(words, len(first))
         order = np.argsort(keys, kind="stable")
         for ahead in range(1, AHEAD + 1):
             a, b = order[:-ahead], order[ahead:]
             same = keys[a] == keys[b]
             a, b = a[same], b[same]
-            far = distance(a, b, texts, plain, sizes)
+            far = row_difference(a, b, texts, plain, sizes)
             for i in np.flatnonzero(far <= WIDE):
                 found[min(a[i], b[i]), max(a[i], b[i])] = far[i]
             if not same.any():
@@ -190,11 +192,11 @@ def near_pairs(inputs, exact, t, rng):
     return first[pairs[:, 0].astype(int)], first[pairs[:, 1].astype(int)], pairs[:, 2]
 
 
-def distinct(x) -> int:
+def count_distinct(x) -> int:
     return len(np.unique(x[:5000]))
 
 
-def distance(a, b, texts, plain, sizes):
+def row_difference(a, b, texts, plain, sizes):
     """The largest difference of rows a and b in units of t; infinite for texts."""
     far = np.zeros(len(a))
     for codes in texts:
@@ -210,7 +212,7 @@ def distance(a, b, texts, plain, sizes):
     return far
 
 
-def merged(whole, alone, pairs, goals, t):
+def join_near_copies(whole, alone, pairs, goals, t):
     """Groups with near copies joined to them, and how many rows these are."""
     i, j, far = pairs
     close = far <= 1.0
@@ -222,7 +224,7 @@ def merged(whole, alone, pairs, goals, t):
         if g.numbers is None:
             agree &= g.codes[i] == g.codes[j]
         else:
-            size = t * spread(g.numbers[~np.isnan(g.numbers)])
+            size = t * robust_scale(g.numbers[~np.isnan(g.numbers)])
             agree &= ~(np.abs(g.numbers[i] - g.numbers[j]) > size)
     i, j = i[agree], j[agree]
     if not len(i):
@@ -236,7 +238,7 @@ def merged(whole, alone, pairs, goals, t):
     return label[whole], k - count
 
 
-def expected(seen) -> float:
+def expected_duplicates(seen) -> float:
     """Rows expected to repeat another one by chance, eq. (1)."""
     if not seen.columns:
         return 0.0
@@ -249,26 +251,26 @@ def expected(seen) -> float:
     return min(seen.n * (seen.n - 1) / 2 * agree, float(seen.n))
 
 
-def conflicts(alone, goals):
+def conflicting_targets(alone, goals):
     """Rows in groups of equal inputs with different targets, and the best accuracy.
 
     Targets of many numbers have no accuracy."""
     if not goals or not len(alone):
         return 0, None
     known = np.logical_and.reduce([~g.missing for g in goals])
-    y = np.unique(row_keys(View(len(known), tuple(goals))), return_inverse=True)[1]
+    y = np.unique(row_keys(TableView(len(known), tuple(goals))), return_inverse=True)[1]
     alone, y = alone[known], y[known]
     pairs, counts = np.unique(np.column_stack([alone, y]), axis=0, return_counts=True)
     answers = np.bincount(pairs[:, 0], minlength=1)
     rows = int(np.sum(answers[alone] > 1)) if len(alone) else 0
     best = np.zeros(len(answers))
     np.maximum.at(best, pairs[:, 0], counts)
-    if any(not g.categorical and distinct(g.numbers) > 20 for g in goals):
+    if any(not g.categorical and count_distinct(g.numbers) > 20 for g in goals):
         return rows, None
     return rows, float(best.sum() / max(len(y), 1))
 
 
-def across(groups, splits):
+def copies_across_folds(groups, splits):
     """For each fold: test rows with a copy in training, and test rows."""
     out = []
     for train, test in splits or ():
@@ -290,7 +292,7 @@ def examples_of(groups, most=5):
     )
 
 
-def tell(d):
+def duplicate_findings(d):
     """Findings, in words."""
     some = ""
     if d.examples:
@@ -304,7 +306,7 @@ def tell(d):
         if chance:
             text += " With so few different values this can be chance."
         few = d.exact <= max(2, 0.002 * d.rows)
-        yield finding(
+        yield make_finding(
             "duplicates", "note" if chance or few else "warning", text, **facts,
             expected=d.by_chance,
         )  # fmt: skip
@@ -314,7 +316,7 @@ def tell(d):
             f"{d.near} of {d.rows} rows {word} another row but for a tiny change of "
             f"numbers or of the case of texts{'' if d.exact else some}."
         )
-        yield finding("near duplicates", "warning", text, **facts)
+        yield make_finding("near duplicates", "warning", text, **facts)
     if d.crossing and sum(c for c, _ in d.crossing):
         yield crossing_finding(d, chance)
     if d.conflicting:
@@ -322,7 +324,7 @@ def tell(d):
         if d.ceiling is not None and d.ceiling < 0.9995:
             text += f"; no model can be right in more than {d.ceiling:.1%} of the rows"
         few = d.conflicting <= max(2, 0.002 * d.rows)  # as of `duplicates`
-        yield finding(
+        yield make_finding(
             "conflicting duplicates",
             "note" if chance or few else "warning",
             text + ".",
@@ -340,6 +342,6 @@ def crossing_finding(d, chance):
     )
     grave = "alarm" if share >= 0.02 else "warning" if share >= 0.005 else "note"
     grave = "note" if chance or d.exact + d.near <= 2 else grave
-    return finding(
+    return make_finding(
         "duplicates across folds", grave, text, copies=copies, tests=tests, share=share
     )

@@ -17,24 +17,24 @@ from typing import Any
 import numpy as np
 
 from ..core.threads import single_blas
-from ..tables import count, read_table
-from ..tables import sample as sample_table
+from ..tables import count_table_rows, read_table
+from ..tables import sample_table_rows as sample_table
 from ..tables.targets import TASKS
-from .as_read import as_read, in_words
 from .column_checks import check_columns
-from .columns import View, arrow, sample_rows, view
+from .columns import TableView, as_arrow_table, sample_rows, table_view
 from .concentration import CURSED, distance_concentration
 from .dependent_rows import dependent_rows
-from .drift import Drift, drift
+from .drift import DriftReport, drift
 from .duplicates import Duplicates, duplicates
-from .findings import Finding, by_severity, finding, plain, tell
-from .goals import goals_of
+from .findings import Finding, by_severity, findings_text, json_ready, make_finding
 from .imbalance import imbalance
-from .leaks import find_leaks
 from .outliers import check_outliers
 from .overview import Overview, overview
 from .related_columns import Association, check_related
-from .simpson import compared, strata_of, two_sided
+from .schema_summary import as_read, role_counts_text
+from .simpson import binary_codes, compare_within_levels, strata_of
+from .target_columns import goals_of
+from .target_leakage import find_leaks
 
 MAX_ROWS = 200_000
 LARGE_FILE = 1 << 30  # bytes; a larger file is sampled while it is read
@@ -68,7 +68,7 @@ class Exploration:
     target: Any
     task: str | None
     duplicates: Duplicates
-    drift: Drift | None = None
+    drift: DriftReport | None = None
     roles: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -89,29 +89,31 @@ class Exploration:
             "rows": self.rows,
             "columns": self.columns,
             "sampled": self.sampled,
-            "target": plain(self.target),
+            "target": json_ready(self.target),
             "task": self.task,
             "roles": self.roles,
-            "findings": [plain(f._asdict()) for f in self.findings],
+            "findings": [json_ready(f._asdict()) for f in self.findings],
             "overview": None if self.overview is None else self.overview.to_dict(),
             "drift": None if self.drift is None else self.drift.to_dict(),
         }
 
     def __str__(self):
-        head = f"{several(self.rows, 'row')}, {several(self.columns, 'column')}"
+        head = (
+            f"{counted_noun(self.rows, 'row')}, {counted_noun(self.columns, 'column')}"
+        )
         if self.target is not None:
             head += f"; target {self.target!r} ({self.task})"
         lines = [head + "."]
         if self.roles:
-            lines.append(f"Read as {in_words(self.roles)}.")
+            lines.append(f"Read as {role_counts_text(self.roles)}.")
         if self.sampled < self.rows:
             lines.append(f"A random sample of {self.sampled} rows was looked at.")
         if self.overview is not None:
             lines += str(self.overview).splitlines()[1:]
-        return "\n".join([*lines, tell(self.findings)])
+        return "\n".join([*lines, findings_text(self.findings)])
 
 
-def several(k, noun) -> str:
+def counted_noun(k, noun) -> str:
     return f"{k} {noun}" if k == 1 else f"{k} {noun}s"
 
 
@@ -172,7 +174,7 @@ def explore(
         ignore = {*ignore, *(c.name for c in schema.columns if c.role == "ignore")}
     if task not in (None, *TASKS):
         raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}.")
-    n, seen, splits, read = rows_of(table, max_rows, splits, random_state)
+    n, seen, splits, read = rows_to_examine(table, max_rows, splits, random_state)
     targets = [target] if isinstance(target, str) else list(target or ())
     for name in (*targets, group, time, by, *(() if schema else ignore)):
         if name is not None:
@@ -188,13 +190,13 @@ def explore(
         )
         changed, left = None, {*ignore, *targets}
         listed = task == "multilabel" and len(goals) == 1
-        found = told + look(
+        found = told + examine_table(
             seen, goals, copies, group, time, ignore, random_state, listed
         )
         if by is not None:
-            found += turned(seen, goals, by)
+            found += simpson_reversals(seen, goals, by)
         if other is not None:
-            _, new, _, _ = rows_of(other, max_rows, None, random_state)
+            _, new, _, _ = rows_to_examine(other, max_rows, None, random_state)
             changed = drift(
                 seen.without(left), new, ignore=left, random_state=random_state
             )
@@ -206,37 +208,39 @@ def explore(
         found += odd_rows(about)
     if n > seen.n:
         text = f"A random sample of {seen.n} of {n} rows was looked at."
-        found.append(finding("sample", "note", text, rows=n, sampled=seen.n))
+        found.append(make_finding("sample", "note", text, rows=n, sampled=seen.n))
     if schema is not None:
-        found = [softened(f, schema) for f in found]
-    word = (task or said(goals)) if goals else None
+        found = [soften_leak(f, schema) for f in found]
+    word = (task or target_description(goals)) if goals else None
     return Exploration(
-        by_severity(shortened(found)), about, n, len(seen.columns), seen.n,
+        by_severity(limit_findings(found)), about, n, len(seen.columns), seen.n,
         target, word, copies, changed, roles,
     )  # fmt: skip
 
 
-def said(goals) -> str:
+def target_description(goals) -> str:
     if len(goals) > 1:
         return "multilabel"
     return "classification" if goals[0].kind == "class" else "regression"
 
 
-def rows_of(table, most, splits, seed):
+def rows_to_examine(table, most, splits, seed):
     """(rows of the table, the rows looked at, splits of these, these as Arrow)."""
     if most is not None and is_large(table):
-        n, few = count(table), sample_table(table, most, seed)
-        return n, view(few), None, few
-    if not isinstance(table, View):
+        n, few = count_table_rows(table), sample_table(table, most, seed)
+        return n, table_view(few), None, few
+    if not isinstance(table, TableView):
         table = (
-            arrow(table) if isinstance(table, (list, np.ndarray)) else read_table(table)
+            as_arrow_table(table)
+            if isinstance(table, (list, np.ndarray))
+            else read_table(table)
         )
-    arrows = not isinstance(table, View)
+    arrows = not isinstance(table, TableView)
     n = table.num_rows if arrows else table.n
     pick = sample_rows(n, most, seed)
     if pick is not None:
-        table, splits = table.take(pick), moved(splits, pick, n)
-    return n, view(table), splits, table if arrows else None
+        table, splits = table.take(pick), splits_of_subset(splits, pick, n)
+    return n, table_view(table), splits, table if arrows else None
 
 
 def is_large(table) -> bool:
@@ -244,7 +248,7 @@ def is_large(table) -> bool:
     return bool(named) and os.path.getsize(table) > LARGE_FILE
 
 
-def moved(splits, pick, n):
+def splits_of_subset(splits, pick, n):
     """Splits of the rows picked, by their new places."""
     if splits is None:
         return None
@@ -254,7 +258,9 @@ def moved(splits, pick, n):
     return [(new(a), new(b)) for a, b in splits]
 
 
-def look(seen, goals, copies, group, time, ignore, seed, listed=False) -> list[Finding]:
+def examine_table(
+    seen, goals, copies, group, time, ignore, seed, listed=False
+) -> list[Finding]:
     """Columns, rows and target of one table."""
     targets = [g.name for g in goals]
     used = seen.without({*targets, *ignore})
@@ -280,12 +286,12 @@ def look(seen, goals, copies, group, time, ignore, seed, listed=False) -> list[F
                 "that go by distance will suffer."
             )
             found.append(
-                finding("many dimensions", "note", text, contrast=dense.contrast)
+                make_finding("many dimensions", "note", text, contrast=dense.contrast)
             )
     return found
 
 
-def softened(f, schema) -> Finding:
+def soften_leak(f, schema) -> Finding:
     """A leak in a column that is left out of the inputs is no alarm."""
     unused = {c.name for c in schema.columns} - {c.name for c in schema.used}
     if f.severity != "alarm" or f.column not in unused - {schema.group, schema.time}:
@@ -303,12 +309,12 @@ def about_target(goal, listed=False) -> list[Finding]:
     out = []
     if not goal.varies:
         text = f"The target {goal.name!r} has one value: there is nothing to learn."
-        return [finding("constant target", "alarm", text, column=goal.name)]
+        return [make_finding("constant target", "alarm", text, column=goal.name)]
     if not known.all():
         gone = int((~known).sum())
         text = f"The target {goal.name!r} is missing in {gone} of {len(known)} rows."
         out.append(
-            finding("missing target", "note", text, column=goal.name, count=gone)
+            make_finding("missing target", "note", text, column=goal.name, count=gone)
         )
     if goal.kind == "class" and goal.k < 0.5 * known.sum() and not listed:
         words = np.array([c.strip("'") for c in goal.classes], object)
@@ -317,7 +323,7 @@ def about_target(goal, listed=False) -> list[Finding]:
     return out
 
 
-def turned(seen, goals, by) -> list[Finding]:
+def simpson_reversals(seen, goals, by) -> list[Finding]:
     """Comparisons of two-sided columns that turn round within levels of `by`."""
     z, words = strata_of(seen[by], 5)
     out = []
@@ -332,9 +338,11 @@ def turned(seen, goals, by) -> list[Finding]:
                 continue
             if c.categorical and len(c.levels) != 2:
                 continue
-            a, levels = two_sided(c)
+            a, levels = binary_codes(c)
             names = (goal.name, c.name, by)
-            out += compared(y, a, z, np.ones(seen.n), words, names, levels).findings
+            out += compare_within_levels(
+                y, a, z, np.ones(seen.n), words, names, levels
+            ).findings
     return out
 
 
@@ -347,10 +355,12 @@ def odd_rows(about) -> list[Finding]:
     text = (
         f"{k} of {about.sampled} rows are unlike all others as a whole, such as {rows}."
     )
-    return [finding("odd rows", "note", text, count=k, rows=about.outliers["rows"])]
+    return [
+        make_finding("odd rows", "note", text, count=k, rows=about.outliers["rows"])
+    ]
 
 
-def shortened(found) -> list[Finding]:
+def limit_findings(found) -> list[Finding]:
     """At most so many findings of one kind; the rest as one line."""
     kept, seen, extra = [], {}, {}
     for f in found:
@@ -368,5 +378,5 @@ def shortened(found) -> list[Finding]:
         text = (
             f"{len(columns)} more findings of the kind '{kind}': {some or 'see above'}."
         )
-        kept.append(finding(kind, grave, text, columns=names))
+        kept.append(make_finding(kind, grave, text, columns=names))
     return kept

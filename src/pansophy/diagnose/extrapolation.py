@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .columns import matrix, sample_rows, view
-from .findings import Finding, finding
-from .runtime import combined
+from .columns import numeric_matrix, sample_rows, table_view
+from .findings import Finding, make_finding
+from .runtime import stack_common_columns
 
 MARGIN = 0.1
 SLACK = 1.5
@@ -50,7 +50,9 @@ class Extrapolation:
             text += f": {told}"
         grave = "warning" if k / m > 0.01 else "note"
         column = worst[0][0] if worst else None
-        return [finding("extrapolation", grave, text + ".", column=column, share=k / m)]
+        return [
+            make_finding("extrapolation", grave, text + ".", column=column, share=k / m)
+        ]
 
     def __str__(self):
         return "\n".join(f.text for f in self.findings) or "No row is outside."
@@ -96,24 +98,24 @@ def extrapolation(
     "'x0' was never like this; its nearest training row is 3.82 times as far as any
     training row's own"
     """
-    old = view(train).without(ignore)
-    seen = view(new).without(ignore)
+    old = table_view(train).without(ignore)
+    seen = table_view(new).without(ignore)
     outside = {}
     for a in old.columns:
         if a.name in seen.names:
-            rows_out = beyond(a, seen[a.name], margin)
+            rows_out = out_of_range(a, seen[a.name], margin)
             if len(rows_out):
                 outside[a.name] = rows_out
     flags = np.zeros(seen.n, bool)
     for which in outside.values():
         flags[which] = True
-    distance = nearest(old, seen, rows, random_state)
+    distance = scaled_nearest_distance(old, seen, rows, random_state)
     return Extrapolation(
         flags | (distance > slack), outside, distance, tuple(old.names)
     )
 
 
-def beyond(a, b, margin) -> np.ndarray:
+def out_of_range(a, b, margin) -> np.ndarray:
     """Eq. (1) and (2) for one column."""
     if a.kind == "empty":
         return np.zeros(0, int)
@@ -132,11 +134,11 @@ def beyond(a, b, margin) -> np.ndarray:
     return np.flatnonzero((y < low - room) | (y > high + room))
 
 
-def nearest(old, new, rows, seed) -> np.ndarray:
+def scaled_nearest_distance(old, new, rows, seed) -> np.ndarray:
     """Eq. (3): distances in units of d_max."""
     from ..neighbors import NearestNeighbors
 
-    M, _ = matrix(combined(old, new))
+    M, _ = numeric_matrix(stack_common_columns(old, new))
     X, Z = M[: old.n], M[old.n :]
     if old.n < 5 or M.shape[1] == 0:
         return np.zeros(new.n)

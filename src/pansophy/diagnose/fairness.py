@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .counts import are_whole, row_counts, telling, weights_of
-from .findings import Finding, finding, tell
+from .column_parts import array_of, parts_of_column
+from .findings import Finding, findings_text, make_finding
 from .intervals import (
     Interval,
     mean_gap,
@@ -33,7 +33,7 @@ from .intervals import (
     rate_interval,
     shared_level,
 )
-from .slices import array_of, levels_of
+from .row_counts import are_whole, effective_counts, row_weight_array, weights_as_counts
 
 GRAVE = 0.1  # a gap of rates from which it is called an alarm
 
@@ -78,17 +78,17 @@ class Fairness(NamedTuple):
 
     def findings(self) -> list[Finding]:
         """The gaps that are clear of 0."""
-        return [told(self.column, g) for g in self.gaps if g.clear]
+        return [fairness_sentence(self.column, g) for g in self.gaps if g.clear]
 
     def __str__(self):
         nothing = f"No clear difference between the groups of '{self.column}'."
-        words = tell(self.findings(), nothing)
+        words = findings_text(self.findings(), nothing)
         if self.left_out:
             words += f"\nToo few rows to judge: {', '.join(self.left_out)}."
         return words
 
 
-def told(column, g: Gap) -> Finding:
+def fairness_sentence(column, g: Gap) -> Finding:
     rate = g.measure == "accuracy" or g.measure.endswith("rate")
     grave = "alarm" if rate and g.gap.mean > GRAVE else "warning"
     text = (
@@ -96,7 +96,7 @@ def told(column, g: Gap) -> Finding:
         f"'{column}'."
     )
     facts = {"measure": g.measure, "high": g.high, "low": g.low, "gap": g.gap}
-    return finding("fairness", grave, text, column=column, **facts)
+    return make_finding("fairness", grave, text, column=column, **facts)
 
 
 def fairness(
@@ -156,11 +156,13 @@ def fairness(
     if not len(y) == len(p) == len(group):
         raise ValueError(f"{len(y)} rows of y, {len(p)} of p, {len(group)} of group.")
     if weights is not None:
-        w = weights_of(weights, len(y))
+        w = row_weight_array(weights, len(y))
         some = w > 0
         y, p, group, w = y[some], p[some], group[some], w[some]
         whole = are_whole(w)
-    labels, codes = levels_of(group, counts=None if w is None else row_counts(w))
+    labels, codes = parts_of_column(
+        group, counts=None if w is None else weights_as_counts(w)
+    )
     counts = np.bincount(codes, w if whole else None, len(labels))
     kept = [k for k in range(len(labels)) if counts[k] >= min_rows]
     small = [labels[k] for k in range(len(labels)) if 0 < counts[k] < min_rows]
@@ -170,9 +172,11 @@ def fairness(
     each, measures, gaps = shared_level(level, m), {}, []
     for name, (values, rate) in measured.items():
         known = ~np.isnan(values)
-        parts = [sample(values, w, (codes == k) & known, whole) for k in kept]
-        measures[name] = tuple(span(v, rate, level) for v in parts)
-        gaps += widest(name, parts, [labels[k] for k in kept], rate, each)
+        parts = [group_sample(values, w, (codes == k) & known, whole) for k in kept]
+        measures[name] = tuple(group_rate_interval(v, rate, level) for v in parts)
+        gaps += largest_group_difference(
+            name, parts, [labels[k] for k in kept], rate, each
+        )
     gaps.sort(key=lambda g: (not g.clear, -g.gap.mean))
     return Fairness(
         str(column),
@@ -209,18 +213,18 @@ def number_parts(y, p, positive, threshold):
     }
 
 
-def sample(values, w, rows, whole) -> Sample:
-    return Sample(values[rows], None if w is None else telling(w[rows], whole))
+def group_sample(values, w, rows, whole) -> Sample:
+    return Sample(values[rows], None if w is None else effective_counts(w[rows], whole))
 
 
-def span(s: Sample, rate, level) -> Interval:
+def group_rate_interval(s: Sample, rate, level) -> Interval:
     if rate:
         return rate_interval(s.total, s.n, level)
     nothing = Interval(np.nan, np.nan, np.nan, np.nan)
     return mean_interval(s.values, level, s.counts) if len(s.values) else nothing
 
 
-def widest(name, parts, labels, rate, level) -> list[Gap]:
+def largest_group_difference(name, parts, labels, rate, level) -> list[Gap]:
     """The pair of groups that differ most clearly; none without two groups."""
     found = []
     for i, j in combinations(range(len(parts)), 2):
@@ -230,7 +234,9 @@ def widest(name, parts, labels, rate, level) -> list[Gap]:
         flip = a.total / a.n < b.total / b.n
         i, j, a, b = (j, i, b, a) if flip else (i, j, a, b)
         gap = (
-            rate_gap(span(a, True, level), span(b, True, level))
+            rate_gap(
+                group_rate_interval(a, True, level), group_rate_interval(b, True, level)
+            )
             if rate
             else mean_gap(a.values, b.values, level, (a.counts, b.counts))
         )

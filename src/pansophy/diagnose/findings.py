@@ -32,20 +32,20 @@ class Finding(NamedTuple):
         return f"{self.severity}: {self.text}"
 
 
-def finding(kind, severity, text, *, column=None, **facts) -> Finding:
+def make_finding(kind, severity, text, *, column=None, **facts) -> Finding:
     """A finding with its severity checked and its facts made plain.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.diagnose import finding
-    >>> finding("offset", "note", "Too high.", mean=np.float64(0.5)).facts
+    >>> from pansophy.diagnose import make_finding
+    >>> make_finding("offset", "note", "Too high.", mean=np.float64(0.5)).facts
     {'mean': 0.5}
     """
     if severity not in SEVERITIES:
         raise ValueError(f"severity must be one of {SEVERITIES}, got {severity!r}.")
     name = None if column is None else str(column)
-    return Finding(str(kind), severity, name, str(text), plain(facts))
+    return Finding(str(kind), severity, name, str(text), json_ready(facts))
 
 
 def by_severity(findings: Iterable[Finding]) -> list[Finding]:
@@ -53,13 +53,13 @@ def by_severity(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda f: SEVERITIES.index(f.severity))
 
 
-def worst(findings: Iterable[Finding]) -> str | None:
+def worst_severity(findings: Iterable[Finding]) -> str | None:
     """The gravest severity among findings; None if there are none."""
     found = by_severity(findings)
     return found[0].severity if found else None
 
 
-def tell(findings: Iterable[Finding], nothing="Nothing was found.") -> str:
+def findings_text(findings: Iterable[Finding], nothing="Nothing was found.") -> str:
     """One line a finding, the gravest first."""
     return "\n".join(str(f) for f in by_severity(findings)) or nothing
 
@@ -69,16 +69,16 @@ def as_dicts(findings: Iterable[Finding]) -> list[dict]:
     return [f._asdict() for f in by_severity(findings)]
 
 
-def plain(value):
+def json_ready(value):
     """NumPy numbers, arrays, tuples and results as what JSON can write."""
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
+        return {str(k): json_ready(v) for k, v in value.items()}
     if isinstance(value, np.ndarray):
-        return plain(value.tolist())
+        return json_ready(value.tolist())
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(v) for v in value]
+        return [json_ready(v) for v in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .scoring import n_rows, scorer_of
+from .column_access import n_rows, scorer_of
 
 CAUSES = {
     "underfit": (
@@ -125,7 +125,7 @@ def fit_verdict(
     return FitVerdict(verdict, train, test, train - test, weight_norm, CAUSES[verdict])
 
 
-def overfits(a, b) -> bool:
+def shows_overfitting(a, b) -> bool:
     """Eq. (3): does b show that a overfits? Both are pairs (train, test) of scores."""
     return bool(b[0] < a[0] and b[1] > a[1])
 
@@ -147,7 +147,10 @@ def compare_fits(train, test, names=None) -> FitVerdicts:
     names = [str(i) for i in range(m)] if names is None else [str(n) for n in names]
     best = max(range(m), key=lambda i: (both[i][1], -both[i][0]))
     pairs = tuple(
-        (i, j) for i in range(m) for j in range(m) if overfits(both[i], both[j])
+        (i, j)
+        for i in range(m)
+        for j in range(m)
+        if shows_overfitting(both[i], both[j])
     )
     eager = {i for i, _ in pairs}
     found = []
@@ -206,9 +209,9 @@ def weight_norm(model) -> float | None:
         weights = None if weights is None else [weights]
     if weights is None:
         return None
-    squares = (np.sum(np.square(dense(w))) for w in weights)
+    squares = (np.sum(np.square(as_dense(w))) for w in weights)
     return float(np.sqrt(sum(squares)))
 
 
-def dense(w):
+def as_dense(w):
     return w.toarray() if hasattr(w, "toarray") else np.asarray(w, float)

@@ -20,8 +20,8 @@ import numpy as np
 import scipy.stats
 
 from ..core.random import rng_from
-from .columns import View, matrix, view
-from .findings import Finding, finding
+from .columns import TableView, numeric_matrix, table_view
+from .findings import Finding, make_finding
 
 FEWEST = 5
 RADII = (1.0, 2.0, 4.0, 6.0, 9.0)
@@ -62,7 +62,7 @@ class ErrorGroups:
     @property
     def findings(self) -> list[Finding]:
         return [
-            finding(
+            make_finding(
                 "repeated errors", "warning", str(g), size=g.size, rate=g.rate, p=g.p
             )
             for g in self.groups
@@ -103,7 +103,7 @@ def group_errors(
     >>> len(found.groups), found.groups[0].about[1]
     (1, "'kind' is 'b' in 100% of them and 31% elsewhere")
     """
-    seen = view(table).without(ignore)
+    seen = table_view(table).without(ignore)
     wrong = wrong_rows(errors, seen.n, share)
     some = np.arange(seen.n)
     if rows is not None and seen.n > rows:
@@ -113,7 +113,7 @@ def group_errors(
         bad = rng_from(random_state).permutation(np.flatnonzero(wrong))[:rows]
         some = np.sort(np.r_[few, bad])
     part = seen.take(some)
-    M, _ = matrix(part)
+    M, _ = numeric_matrix(part)
     bad = np.flatnonzero(wrong[some])
     weight = np.where(
         wrong[some], 1.0, max((~wrong).sum() / max((~wrong[some]).sum(), 1), 1.0)
@@ -137,12 +137,12 @@ def wrong_rows(errors, n, share) -> np.ndarray:
     return (size >= limit) & (size > 0)
 
 
-def clusters_of(M, bad, weight, part: View):
+def clusters_of(M, bad, weight, part: TableView):
     """The groups of the best radius."""
     from ..neighbors import NearestNeighbors
 
-    mask = wrongs(bad, len(M))
-    M = telling(M, mask)
+    mask = error_count_text(bad, len(M))
+    M = distinguishing_columns(M, mask)
     search = NearestNeighbors(n_neighbors=min(FEWEST + 1, len(M))).fit(M)
     usual = float(np.quantile(search.kneighbors(M)[0][:, -1], 0.75)) or 1e-9
     best, top = [], 0.0
@@ -154,7 +154,7 @@ def clusters_of(M, bad, weight, part: View):
     return sorted(best, key=lambda g: -g.size)
 
 
-def telling(M, mask):
+def distinguishing_columns(M, mask):
     """Columns in which errors differ from the other rows; all if none does."""
     p = [scipy.stats.ks_2samp(x[mask], x[~mask], method="asymp").pvalue for x in M.T]
     keep = np.array(p) < 1e-3 / len(p)
@@ -172,27 +172,27 @@ def groups_at(M, mask, weight, search, radius, part):
     for k in range(count):
         own = bad[labels == k]
         lists = search.radius_neighbors(M[own], radius, return_distance=False)
-        near = wrongs(np.unique(np.concatenate([*lists, own])), len(M))
+        near = error_count_text(np.unique(np.concatenate([*lists, own])), len(M))
         n, hits = float(weight[near].sum()), float(weight[near & mask].sum())
         q = total / all_rows
         rest = (total - hits) / (all_rows - n) if n < all_rows else q
         log_p = float(scipy.stats.binom.logsf(round(hits) - 1, round(n), q))
         log_p = max(log_p, -700.0) + np.log(count * len(RADII))
         if log_p < np.log(0.01) and hits / n >= 2 * q:
-            about = tuple(apart(part, own))
+            about = tuple(distinguishing_values(part, own))
             out.append(ErrorGroup(own, len(own), hits / n, rest, log_p, about))
     return out
 
 
-def wrongs(bad, n) -> np.ndarray:
+def error_count_text(bad, n) -> np.ndarray:
     mask = np.zeros(n, bool)
     mask[bad] = True
     return mask
 
 
-def apart(part: View, own, most=3):
+def distinguishing_values(part: TableView, own, most=3):
     """What the rows of a group have in common and others do not, in words."""
-    inside = wrongs(own, part.n)
+    inside = error_count_text(own, part.n)
     said = []
     for c in part.columns:
         known = ~c.missing

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .findings import Finding, finding
+from .findings import Finding, make_finding
 
 RARE = 0.1  # share of a class below which it is told
 VERY_RARE = 0.01
@@ -52,7 +52,7 @@ class Imbalance:
 
     @property
     def findings(self) -> list[Finding]:
-        return list(tell(self))
+        return list(imbalance_text(self))
 
     @property
     def imbalanced(self) -> bool:
@@ -68,7 +68,7 @@ class Imbalance:
             f"{self.odds:.4g} against the rest."
         ]
         lines += [f"{a.name}: {w}" for a in self.answers for w in a.warnings]
-        return "\n".join(lines + [warned(pair) for pair in self.misleading])
+        return "\n".join(lines + [warning_text(pair) for pair in self.misleading])
 
 
 def imbalance(y, y_pred=None, *, losses=None) -> Imbalance:
@@ -100,7 +100,7 @@ def imbalance(y, y_pred=None, *, losses=None) -> Imbalance:
     top, least = int(counts.argmax()), int(counts.min())
     given = y_pred if isinstance(y_pred, dict) else {"the answers": y_pred}
     answers = [
-        judge(name, z, labels, words, counts, p)
+        judge_predictions(name, z, labels, words, counts, p)
         for name, p in given.items()
         if p is not None
     ]
@@ -109,7 +109,9 @@ def imbalance(y, y_pred=None, *, losses=None) -> Imbalance:
         (a.name, b.name)
         for i, a in enumerate(answers)
         for b in answers[i + 1 :]
-        if a.warnings and not missed(b) and b.balanced_accuracy > a.balanced_accuracy
+        if a.warnings
+        and not missed_classes(b)
+        and b.balanced_accuracy > a.balanced_accuracy
     )
     return Imbalance(
         dict(zip(words, counts.tolist())),
@@ -140,7 +142,7 @@ def risk_by_class(losses, y) -> dict[str, float]:
     return dict(zip((str(v) for v in labels.tolist()), parts.tolist()))
 
 
-def judge(name, z, labels, words, counts, p) -> Answer:
+def judge_predictions(name, z, labels, words, counts, p) -> Answer:
     """Accuracy, recalls, and what is wrong with one answer."""
     p = np.asarray(p)
     if p.shape != z.shape:
@@ -159,11 +161,11 @@ def judge(name, z, labels, words, counts, p) -> Answer:
     return Answer(name, accuracy, dict(zip(words, recalls.tolist())), tuple(warnings))
 
 
-def missed(answer) -> bool:
+def missed_classes(answer) -> bool:
     return any(r == 0 for r in answer.recalls.values())
 
 
-def warned(pair) -> str:
+def warning_text(pair) -> str:
     above, below = pair
     return (
         f"Accuracy ranks {above} above {below}, which is misleading: {below} finds "
@@ -171,7 +173,7 @@ def warned(pair) -> str:
     )
 
 
-def tell(found):
+def imbalance_text(found):
     if found.imbalanced:
         rare = min(found.counts, key=found.counts.get)
         n, k = sum(found.counts.values()), found.counts[rare]
@@ -181,16 +183,16 @@ def tell(found):
             f"is right in {found.baseline:.1%}, so accuracy says little."
         )
         grave = "warning" if k / n < VERY_RARE or found.baseline >= 0.9 else "note"
-        yield finding(
+        yield make_finding(
             "imbalance", grave, text, share=k / n, ratio=found.ratio,
             baseline=found.baseline,
         )  # fmt: skip
     for a in found.answers:
         for w in a.warnings:
-            yield finding(
+            yield make_finding(
                 "imbalance", "warning", f"{a.name}: {w}.", accuracy=a.accuracy
             )
     for pair in found.misleading:
-        yield finding(
-            "imbalance", "warning", warned(pair), above=pair[0], below=pair[1]
+        yield make_finding(
+            "imbalance", "warning", warning_text(pair), above=pair[0], below=pair[1]
         )

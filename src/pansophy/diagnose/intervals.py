@@ -40,7 +40,7 @@ class Interval(NamedTuple):
         return f"{self.mean:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
 
-def interval(mean, reach, error) -> Interval:
+def symmetric_interval(mean, reach, error) -> Interval:
     return Interval(*(float(v) for v in (mean, mean - reach, mean + reach, error)))
 
 
@@ -58,7 +58,9 @@ def fold_interval(scores, ratio, level=0.95) -> Interval:
     if J < 2:
         return Interval(float(s.mean()), np.nan, np.nan, np.nan)
     error = np.sqrt((1 / J + ratio) * s.var(ddof=1))
-    return interval(s.mean(), stats.t.ppf((1 + level) / 2, J - 1) * error, error)
+    return symmetric_interval(
+        s.mean(), stats.t.ppf((1 + level) / 2, J - 1) * error, error
+    )
 
 
 def mean_interval(values, level=0.95, counts=None) -> Interval:
@@ -72,14 +74,14 @@ def mean_interval(values, level=0.95, counts=None) -> Interval:
     >>> print(mean_interval([1.0, 1.0, 1.0, 2.0]))
     1.25 [0.454, 2.05]
     """
-    n, mean, var = moments(values, counts)
+    n, mean, var = counted_mean_variance(values, counts)
     if n < 2:
         return Interval(float(mean), np.nan, np.nan, np.nan)
     error = np.sqrt(1 / n * var)
-    return interval(mean, stats.t.ppf((1 + level) / 2, n - 1) * error, error)
+    return symmetric_interval(mean, stats.t.ppf((1 + level) / 2, n - 1) * error, error)
 
 
-def moments(values, counts=None):
+def counted_mean_variance(values, counts=None):
     """(n, mean, variance) of values that count so often; NaN from fewer than two."""
     v = np.asarray(values, float)
     if counts is None:
@@ -122,15 +124,18 @@ def mean_gap(a, b, level=0.95, counts=(None, None)) -> Interval:
 
     `counts` say how often each value of a and of b is there.
     """
-    (na, ma, va), (nb, mb, vb) = moments(a, counts[0]), moments(b, counts[1])
+    (na, ma, va), (nb, mb, vb) = (
+        counted_mean_variance(a, counts[0]),
+        counted_mean_variance(b, counts[1]),
+    )
     d = ma - mb
     if min(na, nb) < 2:
         return Interval(float(d), np.nan, np.nan, np.nan)
-    error, df = welch(va / na, na, vb / nb, nb)
-    return interval(d, stats.t.ppf((1 + level) / 2, df) * error, error)
+    error, df = welch_test_terms(va / na, na, vb / nb, nb)
+    return symmetric_interval(d, stats.t.ppf((1 + level) / 2, df) * error, error)
 
 
-def welch(va, na, vb, nb):
+def welch_test_terms(va, na, vb, nb):
     """Standard error and degrees of freedom from squared errors of two means."""
     v = va + vb
     with np.errstate(divide="ignore", invalid="ignore"):

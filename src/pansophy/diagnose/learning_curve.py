@@ -31,9 +31,9 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from ..core.random import rng_from
+from .column_access import cross_scores, cv_folds, indexable_rows, scorer_of
 from .fit_verdict import FitVerdicts, compare_fits
 from .intervals import Interval, fold_interval
-from .scoring import cross_scores, folds_of, scorer_of, table
 
 
 class LearningCurve(NamedTuple):
@@ -124,12 +124,12 @@ def learning_curve(
     >>> learning_curve(LinearRegression(), X, y).verdict
     'flat'
     """
-    X, y, rng = table(X), np.asarray(y), rng_from(random_state)
+    X, y, rng = indexable_rows(X), np.asarray(y), rng_from(random_state)
     scorer = scorer_of(model, scoring)
-    parts = folds_of(cv, X, y, model, groups, seed=int(rng.integers(2**31)))
-    parts = [(mixed(rows, y, model, rng), held) for rows, held in parts]
-    counts = row_counts(sizes, min(len(rows) for rows, _ in parts))
-    counts, scores = scored(model, X, y, parts, scorer, counts, sizes is None)
+    parts = cv_folds(cv, X, y, model, groups, seed=int(rng.integers(2**31)))
+    parts = [(stratified_order(rows, y, model, rng), held) for rows, held in parts]
+    counts = sample_sizes(sizes, min(len(rows) for rows, _ in parts))
+    counts, scores = scores_by_size(model, X, y, parts, scorer, counts, sizes is None)
     train, test = (np.array([getattr(s, k) for s in scores]) for k in ("train", "test"))
     ratio = scores[-1].ratio
     spread = tuple(fold_interval(row, ratio, level) for row in test)
@@ -137,11 +137,11 @@ def learning_curve(
     gain, longer = (fold_interval(test[-1] - test[k], ratio, level) for k in before)
     if perfect is None:
         perfect = 0.0 if str(scoring).startswith("neg_") else 1.0
-    verdict = judged(gain, longer, matters * abs(perfect - test[-1].mean()))
+    verdict = growth_verdict(gain, longer, matters * abs(perfect - test[-1].mean()))
     return LearningCurve(counts, train, test, spread, verdict, gain, longer, ratio)
 
 
-def scored(model, X, y, parts, scorer, counts, lenient):
+def scores_by_size(model, X, y, parts, scorer, counts, lenient):
     """Scores at every size; where we chose the sizes, those too small for this model
     (fewer rows than neighbours, one class only) are left out."""
     kept, scores = [], []
@@ -156,7 +156,7 @@ def scored(model, X, y, parts, scorer, counts, lenient):
     return np.array(kept), scores
 
 
-def judged(gain: Interval, longer: Interval, small) -> str:
+def growth_verdict(gain: Interval, longer: Interval, small) -> str:
     """Eq. (2); gains up to `small` do not matter."""
     if gain.mean > small and longer.low > 0:
         return "rising"
@@ -164,7 +164,7 @@ def judged(gain: Interval, longer: Interval, small) -> str:
     return "flat" if still or gain.high <= max(small, 1e-12) else "unclear"
 
 
-def row_counts(sizes, n) -> np.ndarray:
+def sample_sizes(sizes, n) -> np.ndarray:
     """How many rows each sample has, rising, without repeats."""
     if sizes is None:
         halves = n // 2 ** np.arange(6)
@@ -178,7 +178,7 @@ def row_counts(sizes, n) -> np.ndarray:
     return np.unique(counts)
 
 
-def mixed(rows, y, model, rng):
+def stratified_order(rows, y, model, rng):
     """Rows in random order; of a classifier, with classes in proportion throughout."""
     rows = rows[rng.permutation(len(rows))]
     if not is_classifier(model) or y.ndim > 1:
@@ -227,10 +227,10 @@ def complexity_curve(
     >>> curve.values[curve.best], [v.verdict for v in curve.fits.verdicts]
     (1, ['balanced', 'overfit', 'overfit'])
     """
-    X, y = table(X), np.asarray(y)
+    X, y = indexable_rows(X), np.asarray(y)
     scorer = scorer_of(model, scoring)
     seed = int(rng_from(random_state).integers(2**31))
-    parts = folds_of(cv, X, y, model, groups, seed=seed)
+    parts = cv_folds(cv, X, y, model, groups, seed=seed)
     scores = []
     for value in values:
         turned = clone(model).set_params(**{parameter: value})

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.stats
 
-from .columns import View, view
-from .findings import Finding, finding
+from .columns import TableView, table_view
+from .findings import Finding, make_finding
 from .intervals import holm
-from .related_columns import correlation, cramer
+from .related_columns import cramers_v, pairwise_correlation
 
 TOGETHER = 0.9
 APART = 0.65  # the area of eq. (1), or its mirror, that is worth telling
@@ -39,7 +39,7 @@ class Missingness:
 
     @property
     def findings(self) -> list[Finding]:
-        return list(tell(self))
+        return list(missingness_findings(self))
 
     def __str__(self):
         if not self.shares:
@@ -61,26 +61,26 @@ def missingness(table, *, most=10) -> Missingness:
     >>> print(missingness({"a": [1, None, 3, None], "b": ["x", None, "y", None]}))
     2 of 4 rows are complete; most missing: 'a' 50.0%, 'b' 50.0%.
     """
-    seen = view(table)
+    seen = table_view(table)
     holes = [(c, c.missing) for c in seen.columns]
     holes = [(c, m) for c, m in holes if m.any()]
     if not holes:
         return Missingness(seen.n, seen.n, {}, [], [], [])
     R = np.column_stack([m for _, m in holes])
     shares = {c.name: float(m.mean()) for c, m in holes}
-    patterns = patterns_of(R, [c.name for c, _ in holes], most)
+    patterns = missing_patterns(R, [c.name for c, _ in holes], most)
     some = [(c, m) for c, m in holes if 10 <= m.sum() <= len(m) - 10][:100]
     return Missingness(
         seen.n,
         int((~R.any(1)).sum()),
         shares,
         patterns,
-        pairs_of(some),
-        dependence(seen, some[:40]),
+        jointly_missing_columns(some),
+        missingness_dependence(seen, some[:40]),
     )
 
 
-def patterns_of(R, names, most):
+def missing_patterns(R, names, most):
     packed = np.packbits(R, axis=1)
     _, first, counts = np.unique(packed, axis=0, return_index=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:most]
@@ -90,11 +90,11 @@ def patterns_of(R, names, most):
     ]
 
 
-def pairs_of(some):
+def jointly_missing_columns(some):
     """Columns that are missing in the same rows."""
     if len(some) < 2:
         return []
-    r = correlation(np.column_stack([m for _, m in some]).astype(float))
+    r = pairwise_correlation(np.column_stack([m for _, m in some]).astype(float))
     out = [
         (some[i][0].name, some[j][0].name, float(r[i, j]))
         for i, j in np.argwhere(np.triu(r >= TOGETHER, 1))
@@ -102,7 +102,7 @@ def pairs_of(some):
     return sorted(out, key=lambda p: -p[2])
 
 
-def dependence(seen: View, some):
+def missingness_dependence(seen: TableView, some):
     """Eq. (1) for all pairs, those that hold after Holm."""
     found = []
     ranked = {}
@@ -113,7 +113,7 @@ def dependence(seen: View, some):
             if other.categorical:
                 if not 2 <= len(other.levels) <= 50:
                     continue
-                V = cramer(gone.astype(int), other.codes)
+                V = cramers_v(gone.astype(int), other.codes)
                 known = int((other.codes >= 0).sum())
                 p = scipy.stats.chi2.sf(V * V * known, len(other.levels) - 1)
                 found.append((c.name, other.name, 0.5 + V / 2, p))
@@ -140,10 +140,10 @@ def dependence(seen: View, some):
     return sorted(out, key=lambda d: -d[2])
 
 
-def tell(m, most=5):
+def missingness_findings(m, most=5):
     for a, b, r in m.together[:most]:
         text = f"{a!r} and {b!r} are missing in the same rows (correlation {r:.3f})."
-        yield finding("missing together", "note", text, column=a, of=b, r=r)
+        yield make_finding("missing together", "note", text, column=a, of=b, r=r)
     told = set()
     for a, b, s in m.depends:
         if a not in told and len(told) < most:
@@ -152,9 +152,11 @@ def tell(m, most=5):
                 f"{a!r} is not missing at random: whether it is depends on {b!r} "
                 f"(area {s:.3f}, 0.5 being none)."
             )
-            yield finding("missing not at random", "note", text, column=a, on=b, area=s)
+            yield make_finding(
+                "missing not at random", "note", text, column=a, on=b, area=s
+            )
     if m.shares and m.complete == 0 and m.rows > 1:
         text = (
             f"No row of {m.rows} is complete: dropping incomplete rows leaves nothing."
         )
-        yield finding("no complete row", "note", text)
+        yield make_finding("no complete row", "note", text)

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..core.random import rng_from
-from .scoring import n_rows, table, take
+from .column_access import indexable_rows, n_rows, select_rows
 
 KEEPS_ROWS = {
     "support_vectors_": ("support vectors", "O(s d) a row, s support vectors"),
@@ -102,33 +102,35 @@ def model_size(model, X=None, y=None, *, random_state=0) -> ModelSize:
     """
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     keeps, cost = next(
-        (v for k, v in KEEPS_ROWS.items() if holds(last, k)), (None,) * 2
+        (v for k, v in KEEPS_ROWS.items() if has_fitted_attribute(last, k)), (None,) * 2
     )
-    growth = None if X is None else grown(model, X, y, random_state)
+    growth = None if X is None else growth_with_rows(model, X, y, random_state)
     if keeps is None and growth is not None and growth > 1.2:
         keeps = "more numbers for more rows"
-    count = parameters_of(last)
+    count = count_parameters(last)
     if count is not None and keeps != "more numbers for more rows":
         keeps = None  # coefficients are all that predictions need
     name = type(last).__name__
-    numbers, size = stored(model)
+    numbers, size = stored_numbers(model)
     return ModelSize(name, count, numbers, size, keeps is None, keeps, cost, growth)
 
 
-def holds(model, attribute):
+def has_fitted_attribute(model, attribute):
     """Whether a fitted model has something under this name."""
     try:
         value = getattr(model, attribute, None)
     except (AttributeError, ValueError):
         return False
-    return value is not None and not (attribute == "dual_coef_" and linear(model))
+    return value is not None and not (
+        attribute == "dual_coef_" and linear_parameter_count(model)
+    )
 
 
-def linear(model):
+def linear_parameter_count(model):
     return hasattr(model, "coef_")
 
 
-def parameters_of(model) -> int | None:
+def count_parameters(model) -> int | None:
     """Free parameters of the kinds whose number is known."""
     k, d = len(getattr(model, "classes_", ())), getattr(model, "n_features_in_", 0)
     name = type(model).__name__
@@ -165,18 +167,22 @@ def kernel_machine(model):
     )
 
 
-def grown(model, X, y, random_state):
+def growth_with_rows(model, X, y, random_state):
     """Numbers stored after all rows over numbers stored after half of them."""
-    X, n = table(X), n_rows(X)
+    X, n = indexable_rows(X), n_rows(X)
     rows = np.sort(rng_from(random_state).permutation(n)[: n // 2])
     sizes = []
     for part in (rows, np.arange(n)):
-        args = (take(X, part),) if y is None else (take(X, part), np.asarray(y)[part])
-        sizes.append(stored(clone(model).fit(*args))[0])
+        args = (
+            (select_rows(X, part),)
+            if y is None
+            else (select_rows(X, part), np.asarray(y)[part])
+        )
+        sizes.append(stored_numbers(clone(model).fit(*args))[0])
     return sizes[1] / max(sizes[0], 1)
 
 
-def stored(model) -> tuple[int, int]:
+def stored_numbers(model) -> tuple[int, int]:
     """How many numbers, and bytes of them, a fitted model keeps."""
     seen, total = set(), [0, 0]
 
@@ -197,9 +203,9 @@ def stored(model) -> tuple[int, int]:
                 walk(v, depth + 1)
         elif isinstance(value, (float, int)) and not isinstance(value, bool):
             total[0], total[1] = total[0] + 1, total[1] + 8
-        elif inside(value) is not None:
+        elif contained_values(value) is not None:
             seen.add(id(value))
-            walk(inside(value), depth + 1)
+            walk(contained_values(value), depth + 1)
 
     state = fitted_state(model)
     walk(state, 0)
@@ -214,7 +220,7 @@ def fitted_state(model):
     return {k: v for k, v in vars(model).items() if k not in given}
 
 
-def inside(value):
+def contained_values(value):
     """What an object of a model holds, or None."""
     if isinstance(value, (str, bytes, type)) or callable(value):
         return None

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from .columns import View, matrix, view
-from .findings import Finding, finding
+from .columns import TableView, numeric_matrix, table_view
+from .findings import Finding, make_finding
 
 LEAST = 6.0
 BEYOND = 3.2  # eq. (3)
@@ -88,7 +88,7 @@ def row_outliers(M, random_state=0) -> RowOutliers:
     return RowOutliers(scores, limit, rows[np.argsort(-scores[rows])])
 
 
-def check_outliers(seen: View, most=10) -> list[Finding]:
+def check_outliers(seen: TableView, most=10) -> list[Finding]:
     """Findings about single columns, those with most outliers first."""
     found = [column_outliers(c) for c in seen.columns if c.numbers is not None]
     found = sorted((f for f in found if f), key=lambda f: -len(f.rows))
@@ -102,13 +102,13 @@ def check_outliers(seen: View, most=10) -> list[Finding]:
             f"{row_of(f, seen) + 1}."
         )
         out.append(
-            finding(
+            make_finding(
                 "outliers", "note", text, column=f.name, count=k, farthest=f.farthest
             )
         )
     if len(found) > most:
         text = f"{len(found) - most} more columns have values far from the others."
-        out.append(finding("outliers", "note", text, columns=len(found)))
+        out.append(make_finding("outliers", "note", text, columns=len(found)))
     return out
 
 
@@ -131,7 +131,7 @@ def outliers(table, *, rows=20_000, random_state=0):
     note: 'x': 1 value is far from the others (outside -6.169 to 6.016), the farthest
     40 in row 18.
     """
-    seen = view(table)
+    seen = table_view(table)
     found = check_outliers(seen)
     part = seen.sample(rows, random_state)
-    return found, row_outliers(matrix(part)[0], random_state)
+    return found, row_outliers(numeric_matrix(part)[0], random_state)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..core.threads import single_blas
-from .columns import View, matrix, sample_rows, view
-from .findings import plain
+from .columns import TableView, numeric_matrix, sample_rows, table_view
+from .findings import json_ready
 from .missingness import Missingness, missingness
 from .outliers import row_outliers
 from .related_columns import Association
@@ -62,7 +62,7 @@ class Overview:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, lists and dicts."""
-        return plain(asdict(self))
+        return json_ready(asdict(self))
 
     def __str__(self):
         kinds = [c.kind for c in self.columns]
@@ -71,7 +71,7 @@ class Overview:
         if self.sampled < self.rows:
             lines[0] += f" A sample of {self.sampled} rows was looked at as a whole."
         if self.components:
-            a, said = self.components["shares"], told(self.clusters)
+            a, said = self.components["shares"], cluster_findings(self.clusters)
             if len(self.components["loadings"]) > 2:
                 said = (
                     f"two components hold {sum(a[:2]):.1%} of the variance of the "
@@ -84,7 +84,7 @@ class Overview:
         return "\n".join(lines)
 
 
-def told(clusters) -> str:
+def cluster_findings(clusters) -> str:
     if clusters["k"] == 1:
         return "no clear clusters"
     return f"{clusters['k']} clusters (silhouette {clusters['silhouette']:.2f})"
@@ -112,30 +112,30 @@ def overview(table, *, ignore=(), rows=5000, random_state=0) -> Overview:
     (silhouette 0.55).
     0 of 750 values are missing (0.0%).
     """
-    seen = view(table)
+    seen = table_view(table)
     pick = sample_rows(seen.n, rows, random_state)
     part = seen if pick is None else seen.take(pick)
     places = np.arange(seen.n) if pick is None else pick
     ids = {c.name for c in seen.columns if c.role == "id"}
-    M, owners = matrix(part.without({*ignore, *ids}))
+    M, owners = numeric_matrix(part.without({*ignore, *ids}))
     with single_blas():  # many small products
         return Overview(
             seen.n,
             part.n,
-            [summary(c) for c in seen.columns],
-            associations(part),
-            *plane(M, owners, places, random_state),
+            [summarize_column(c) for c in seen.columns],
+            association_matrix(part),
+            *project_rows(M, owners, places, random_state),
             missingness(part),
         )
 
 
-def summary(c) -> ColumnSummary:
+def summarize_column(c) -> ColumnSummary:
     """One column; a histogram or the usual levels."""
     gone = int(c.missing.sum())
     if c.categorical:
         counts = np.bincount(c.codes + 1, minlength=1)[1:]
         order = np.argsort(-counts, kind="stable")[:TOP]
-        top = [(short(c.levels[i]), int(counts[i])) for i in order if counts[i]]
+        top = [(shorten_text(c.levels[i]), int(counts[i])) for i in order if counts[i]]
         return ColumnSummary(
             c.name, c.kind, c.type, gone, int((counts > 0).sum()), top=top
         )
@@ -146,7 +146,7 @@ def summary(c) -> ColumnSummary:
     distinct = 1 + int(np.count_nonzero(x[1:] != x[:-1]))
     at = np.array(QUANTILES) * (len(x) - 1)
     with np.errstate(over="ignore"):
-        counts, edges = histogram(x)
+        counts, edges = column_histogram(x)
         mean, sd = float(x.mean()), float(x.std())
     return ColumnSummary(
         c.name, c.kind, c.type, gone, distinct, mean, sd,
@@ -154,7 +154,7 @@ def summary(c) -> ColumnSummary:
     )  # fmt: skip
 
 
-def histogram(x):
+def column_histogram(x):
     """Counts between the 0.5 % quantiles, what is beyond in the outer bars."""
     low, high = x[int(0.005 * (len(x) - 1))], x[int(np.ceil(0.995 * (len(x) - 1)))]
     if not (high > low and np.isfinite(high - low)):
@@ -167,18 +167,18 @@ def histogram(x):
     return np.histogram(np.clip(x, low, high), edges)
 
 
-def short(text, most=60) -> str:
+def shorten_text(text, most=60) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def associations(part: View) -> dict:
+def association_matrix(part: TableView) -> dict:
     """The matrix of `related_columns`."""
-    few = View(part.n, part.columns[:WIDEST])
+    few = TableView(part.n, part.columns[:WIDEST])
     found = Association(few)
     return {"names": found.names, "matrix": np.round(found.matrix, 4).tolist()}
 
 
-def plane(M, owners, places, seed):
+def project_rows(M, owners, places, seed):
     """Components, clusters, density and outliers of the prepared rows."""
     n, d = M.shape
     if n < 5 or d < 1:
@@ -190,7 +190,7 @@ def plane(M, owners, places, seed):
     shown = sample_rows(n, SHOWN, seed)
     shown = np.arange(n) if shown is None else shown
     k, silhouette = clusters_in(M[shown], seed)
-    labels, sizes, about = grouped(M, owners, k, seed)
+    labels, sizes, about = describe_clusters(M, owners, k, seed)
     odd = row_outliers(M, seed)
     V = pca.components_
     loadings = [
@@ -214,7 +214,7 @@ def plane(M, owners, places, seed):
         "row_scores": odd.scores[rows].tolist(),
         "count": len(odd.rows),
     }
-    return components, clusters, density(Z, shown), outliers
+    return components, clusters, plane_density(Z, shown), outliers
 
 
 def clusters_in(M, seed):
@@ -249,7 +249,7 @@ def one_lump(M, k, seed) -> float:
     return max(float(choose_k(c, [k], **how).scores[0]) for c in clouds)
 
 
-def grouped(M, owners, k, seed):
+def describe_clusters(M, owners, k, seed):
     """Labels, sizes, and which columns set each cluster apart."""
     from ..cluster import KMeans
 
@@ -267,7 +267,7 @@ def grouped(M, owners, k, seed):
     return labels, sizes.tolist(), about
 
 
-def density(Z, shown) -> dict:
+def plane_density(Z, shown) -> dict:
     """Log density of the points shown, by a kernel in the plane."""
     from ..neighbors import KernelDensity
 

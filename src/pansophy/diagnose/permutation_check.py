@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.random import rng_from
-from .findings import Finding, finding
-from .scoring import cross_scores, folds_of, scorer_of, table
+from .column_access import cross_scores, cv_folds, indexable_rows, scorer_of
+from .findings import Finding, make_finding
 
 
 class PermutationCheck(NamedTuple):
@@ -38,7 +38,7 @@ class PermutationCheck(NamedTuple):
         """An alarm where nothing was learned."""
         if self.learned:
             return None
-        return finding(
+        return make_finding(
             "no signal",
             "alarm",
             str(self),
@@ -94,24 +94,24 @@ def permutation_check(
     >>> check.p_value
     0.05
     """
-    X, y, rng = table(X), np.asarray(y), rng_from(random_state)
+    X, y, rng = indexable_rows(X), np.asarray(y), rng_from(random_state)
     scorer, seed = scorer_of(model, scoring), int(rng.integers(2**31))
 
     def score(labels):
-        folds = folds_of(cv, X, labels, model, groups, seed=seed)
+        folds = cv_folds(cv, X, labels, model, groups, seed=seed)
         return float(
             cross_scores(model, X, labels, folds, scorer, train=False).test.mean()
         )
 
     base = score(y)
     shuffles = np.array(
-        [score(y[mix(rng, len(y), within)]) for _ in range(permutations)]
+        [score(y[permutation_within(rng, len(y), within)]) for _ in range(permutations)]
     )
     p_value = (1 + int(np.sum(shuffles >= base - 1e-12))) / (permutations + 1)
     return PermutationCheck(base, shuffles, p_value)
 
 
-def mix(rng, n, within=None):
+def permutation_within(rng, n, within=None):
     """A random order, of rows with the same entry of `within` if that is given."""
     order = rng.permutation(n)
     if within is None:

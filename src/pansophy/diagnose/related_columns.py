@@ -16,22 +16,22 @@ import numpy as np
 import scipy.stats
 
 from ..core.threads import single_blas
-from .columns import View
-from .duplicates import bits, mixed
-from .findings import Finding, finding
+from .columns import TableView
+from .duplicates import column_bits, mix_hash
+from .findings import Finding, make_finding
 
 STRONG, SAME = 0.95, 0.999
 MOST = 5  # pairs told one by one
 
 
-def copied_columns(seen: View) -> list[tuple[str, str]]:
+def copied_columns(seen: TableView) -> list[tuple[str, str]]:
     """Pairs of columns with the same values, or the same levels by other names."""
     first: dict = {}
     out = []
     for c in seen.columns:
-        if c.missing.all() or not differs(c):
+        if c.missing.all() or not has_two_values(c):
             continue
-        key = content(c)
+        key = content_hash(c)
         if key in first:
             out.append((first[key], c.name))
         else:
@@ -39,30 +39,30 @@ def copied_columns(seen: View) -> list[tuple[str, str]]:
     return out
 
 
-def differs(c) -> bool:
+def has_two_values(c) -> bool:
     """Whether there are two different values; constants are told as such."""
     a = c.codes if c.numbers is None else c.numbers[~c.missing]
     return bool(np.any(a != a[0]))
 
 
-def content(c):
+def content_hash(c):
     """A hash of the values; of texts, of which rows share a level."""
     if c.numbers is not None:
-        words = bits(c)
+        words = column_bits(c)
     else:
         _, start, back = np.unique(c.codes, return_index=True, return_inverse=True)
         words = np.where(c.codes < 0, -1, start[back]).astype(np.int64).view(np.uint64)
     with np.errstate(over="ignore"):
-        places = mixed(np.arange(len(words), dtype=np.uint64))
-        return c.categorical, int(np.bitwise_xor.reduce(mixed(words + places)))
+        places = mix_hash(np.arange(len(words), dtype=np.uint64))
+        return c.categorical, int(np.bitwise_xor.reduce(mix_hash(words + places)))
 
 
 class Association:
     """Association of all pairs of columns of a view; NaN where there is none."""
 
-    def __init__(self, seen: View, most_levels=200):
+    def __init__(self, seen: TableView, most_levels=200):
         useful = lambda c: not c.categorical or 2 <= len(c.levels) <= most_levels
-        self.columns = [c for c in seen.columns if useful(c) and varies(c)]
+        self.columns = [c for c in seen.columns if useful(c) and has_variation(c)]
         self.names = [c.name for c in self.columns]
         self.matrix = np.full((len(self.names),) * 2, np.nan)
         plain = [i for i, c in enumerate(self.columns) if not c.categorical]
@@ -73,16 +73,16 @@ class Association:
         for at, i in enumerate(coded):
             a = self.columns[i].codes
             for j in coded[:at]:
-                self._set(i, j, cramer(a, self.columns[j].codes))
+                self._set(i, j, cramers_v(a, self.columns[j].codes))
             for j in plain:
-                self._set(i, j, eta(a, self.columns[j].numbers))
+                self._set(i, j, adjusted_correlation_ratio(a, self.columns[j].numbers))
         np.fill_diagonal(self.matrix, 1.0)
 
     def _set(self, i, j, value):
         self.matrix[i, j] = self.matrix[j, i] = value
 
 
-def varies(c) -> bool:
+def has_variation(c) -> bool:
     if c.categorical:
         return len(c.levels) > 1
     x = c.numbers[~c.missing]
@@ -91,13 +91,13 @@ def varies(c) -> bool:
 
 def number_matrix(X) -> np.ndarray:
     """Eq. (1), with sign, over the rows where both are known."""
-    r = correlation(X)
+    r = pairwise_correlation(X)
     ranks = np.column_stack([scipy.stats.rankdata(x, nan_policy="omit") for x in X.T])
-    s = correlation(ranks)
+    s = pairwise_correlation(ranks)
     return np.where(np.abs(s) > np.abs(r), s, r)
 
 
-def correlation(X) -> np.ndarray:
+def pairwise_correlation(X) -> np.ndarray:
     """Pearson's r of all pairs; each over the rows where both are known."""
     known = (~np.isnan(X)).astype(float)
     middle = np.nanmean(X, axis=0)
@@ -115,7 +115,7 @@ def correlation(X) -> np.ndarray:
     return np.clip(r, -1.0, 1.0)
 
 
-def cramer(a, b) -> float:
+def cramers_v(a, b) -> float:
     """Eq. (2)."""
     known = (a >= 0) & (b >= 0)
     a, b = (np.unique(v[known], return_inverse=True) for v in (a, b))
@@ -131,7 +131,7 @@ def cramer(a, b) -> float:
     return float(np.sqrt(min(excess / free, 1.0))) if free > 0 else np.nan
 
 
-def eta(codes, x) -> float:
+def adjusted_correlation_ratio(codes, x) -> float:
     """Eq. (3), with the degrees of freedom of the levels taken off."""
     known = (codes >= 0) & ~np.isnan(x)
     z, x = np.unique(codes[known], return_inverse=True)[1], x[known]
@@ -145,12 +145,12 @@ def eta(codes, x) -> float:
     return float(np.sqrt(max(1 - (within / (n - k)) / (total / (n - 1)), 0.0)))
 
 
-def check_related(seen: View, association=None) -> list[Finding]:
+def check_related(seen: TableView, association=None) -> list[Finding]:
     """Copied columns, and pairs that are nearly so."""
     out, copies = [], copied_columns(seen)
     for a, b in copies:
         text = f"{b!r} is a copy of {a!r}: one of them adds nothing."
-        out.append(finding("duplicated column", "warning", text, column=b, of=a))
+        out.append(make_finding("duplicated column", "warning", text, column=b, of=a))
     found = association or Association(seen)
     M, gone = np.abs(found.matrix), {b for _, b in copies}
     pairs = [
@@ -162,10 +162,12 @@ def check_related(seen: View, association=None) -> list[Finding]:
     for value, a, b in pairs[:MOST]:
         text = f"{a!r} and {b!r} say nearly the same: association {value:.4f}."
         out.append(
-            finding("correlated columns", "note", text, column=b, of=a, value=value)
+            make_finding(
+                "correlated columns", "note", text, column=b, of=a, value=value
+            )
         )
     if len(pairs) > MOST:
         more = len(pairs) - MOST
         text = f"{more} more pairs of columns have an association above {STRONG}."
-        out.append(finding("correlated columns", "note", text, pairs=len(pairs)))
+        out.append(make_finding("correlated columns", "note", text, pairs=len(pairs)))
     return out

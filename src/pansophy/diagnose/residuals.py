@@ -26,7 +26,7 @@ import numpy as np
 from scipy import ndimage, stats
 
 from ..core.random import rng_from
-from .findings import Finding, finding, tell
+from .findings import Finding, findings_text, make_finding
 from .intervals import Interval, mean_interval
 
 STRICT, GRID, DRAWS = 0.01, 512, 100
@@ -53,7 +53,8 @@ class Residuals(NamedTuple):
             f"{self.n} residuals: root mean squared error {self.rmse}, mean absolute "
             f"error {self.mae}, mean {self.mean}."
         )
-        return f"{head}\n{tell(self.findings, 'Nothing systematic is left in them.')}"
+        rest = findings_text(self.findings, "Nothing systematic is left in them.")
+        return f"{head}\n{rest}"
 
 
 def residuals(y, p, *, time=None, level=0.95, bins=None, random_state=0) -> Residuals:
@@ -89,9 +90,16 @@ def residuals(y, p, *, time=None, level=0.95, bins=None, random_state=0) -> Resi
     r = y - p
     if not np.isfinite(r).all():
         raise ValueError("y and p must be finite numbers.")
-    tests = [offset(r), humps(r, rng_from(random_state)), spread(r, p), curve(r, p)]
+    tests = [
+        mean_residual_test(r),
+        multimodality_test(r, rng_from(random_state)),
+        heteroscedasticity(r, p),
+        calibration_curve_test(r, p),
+    ]
     if time is not None:
-        tests.append(memory(r[np.argsort(np.asarray(time), kind="stable")]))
+        tests.append(
+            autocorrelation_test(r[np.argsort(np.asarray(time), kind="stable")])
+        )
     counts, edges = np.histogram(r, bins=n_bins(r) if bins is None else bins)
     mean, found = mean_interval(r, level), tuple(t for t in tests if t is not None)
     return Residuals(
@@ -99,14 +107,14 @@ def residuals(y, p, *, time=None, level=0.95, bins=None, random_state=0) -> Resi
         mean,
         float(r.std(ddof=1)),
         mean_interval(np.abs(r), level),
-        root(mean_interval(r**2, level)),
+        root_interval(mean_interval(r**2, level)),
         counts,
         edges,
         found,
     )
 
 
-def root(square: Interval) -> Interval:
+def root_interval(square: Interval) -> Interval:
     """The interval of a root mean square from that of the mean square."""
     m = np.sqrt(square.mean)
     low, high = np.sqrt(max(square.low, 0.0)), np.sqrt(max(square.high, 0.0))
@@ -121,7 +129,7 @@ def n_bins(r):
     return int(np.clip(np.ceil(np.ptp(r) / width), 5, 60)) if width > 0 else 10
 
 
-def offset(r):
+def mean_residual_test(r):
     """Eq. (1)."""
     sd, n = r.std(ddof=1), len(r)
     mean = r.mean()
@@ -133,7 +141,7 @@ def offset(r):
     if p_value >= STRICT or share < 0.1:
         return None
     way = "low" if mean > 0 else "high"
-    return finding(
+    return make_finding(
         "offset",
         "warning",
         f"Predictions are too {way} by {abs(mean):.4g} on average (p = {p_value:.2g}).",
@@ -142,14 +150,14 @@ def offset(r):
     )
 
 
-def smooth(r, h, low, high):
+def kernel_density_grid(r, h, low, high):
     """Density of r on a grid, by a normal kernel of width h."""
     step = (high - low) / GRID
     counts = np.histogram(r, bins=GRID, range=(low, high))[0].astype(float)
     return ndimage.gaussian_filter1d(counts, h / step, mode="constant", truncate=6)
 
 
-def tops(density):
+def density_modes(density):
     """The density with plateaus once, and its humps of a twentieth of the highest."""
     d = density[np.concatenate([[True], np.diff(density) != 0])]
     d = np.concatenate([[0.0], d, [0.0]])
@@ -157,18 +165,18 @@ def tops(density):
     return d, 1 + np.flatnonzero(top & (d[1:-1] > 0.05 * d.max()))
 
 
-def peaks(density):
-    return len(tops(density)[1])
+def density_peaks(density):
+    return len(density_modes(density)[1])
 
 
-def valley(density):
+def valley_depth(density):
     """The deepest valley between humps as a share of the lower of its two sides."""
-    d, top = tops(density)
+    d, top = density_modes(density)
     sides = [(d[: k + 1].max(), d[k:].max(), d[k]) for k in range(top[0], top[-1])]
     return min((low / min(a, b) for a, b, low in sides), default=1.0)
 
 
-def humps(r, rng):
+def multimodality_test(r, rng):
     """Eq. (2), for up to 5000 residuals without the last half per cent of each tail."""
     if len(r) > 5000:
         r = rng.choice(r, 5000, replace=False)
@@ -181,20 +189,27 @@ def humps(r, rng):
     small, large = sd / 50, 2 * sd
     for _ in range(25):
         h = np.sqrt(small * large)
-        small, large = (h, large) if peaks(smooth(r, h, low, high)) > 1 else (small, h)
+        small, large = (
+            (h, large)
+            if density_peaks(kernel_density_grid(r, h, low, high)) > 1
+            else (small, h)
+        )
     h = large
-    if valley(smooth(r, 0.9 * sd * len(r) ** -0.2, low, high)) > 0.75:
+    if (
+        valley_depth(kernel_density_grid(r, 0.9 * sd * len(r) ** -0.2, low, high))
+        > 0.75
+    ):
         return None
     shrink = 1 / np.sqrt(1 + (h / sd) ** 2)
     more = 0
     for _ in range(DRAWS):
         draw = rng.choice(r, len(r)) + h * rng.standard_normal(len(r))
         draw = r.mean() + shrink * (draw - r.mean())
-        more += peaks(smooth(draw, h, low, high)) > 1
+        more += density_peaks(kernel_density_grid(draw, h, low, high)) > 1
     p_value = (1 + more) / (1 + DRAWS)
     if p_value >= 0.05:
         return None
-    return finding(
+    return make_finding(
         "two humps",
         "warning",
         "Residuals fall into two or more heaps: a column or a group that matters is "
@@ -204,7 +219,7 @@ def humps(r, rng):
     )
 
 
-def spread(r, p):
+def heteroscedasticity(r, p):
     """Eq. (3)."""
     if np.ptp(p) == 0 or np.ptp(np.abs(r)) == 0:
         return None
@@ -212,7 +227,7 @@ def spread(r, p):
     if p_value >= STRICT or abs(rho) < 0.15:
         return None
     way = "grow" if rho > 0 else "shrink"
-    return finding(
+    return make_finding(
         "uneven spread",
         "note",
         f"Errors {way} with the prediction (rank correlation {rho:.2f}): one interval "
@@ -222,7 +237,7 @@ def spread(r, p):
     )
 
 
-def curve(r, p, parts=10):
+def calibration_curve_test(r, p, parts=10):
     """Eq. (4)."""
     if len(r) < 5 * parts or np.ptp(p) == 0:
         return None
@@ -236,7 +251,7 @@ def curve(r, p, parts=10):
     share = sum(len(g) * g.mean() ** 2 for g in groups) / np.sum((r - r.mean()) ** 2)
     if p_value >= STRICT or share < 0.05:
         return None
-    return finding(
+    return make_finding(
         "curve",
         "warning",
         f"The mean error changes with the prediction and makes up {share:.0%} of the "
@@ -246,7 +261,7 @@ def curve(r, p, parts=10):
     )
 
 
-def memory(r):
+def autocorrelation_test(r):
     """Eq. (5), for residuals in the order of time."""
     d = r - r.mean()
     total = d @ d
@@ -256,7 +271,7 @@ def memory(r):
     p_value = 2 * stats.norm.sf(abs(rho) * np.sqrt(len(r)))
     if p_value >= STRICT or abs(rho) < 0.1:
         return None
-    return finding(
+    return make_finding(
         "memory",
         "warning",
         f"An error resembles the one before it in time (correlation {rho:.2f}): the "

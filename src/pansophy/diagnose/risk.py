@@ -35,7 +35,7 @@ LOSSES = {
 }
 
 
-class Risk(NamedTuple):
+class SimulatedRisk(NamedTuple):
     """A mean loss over simulated rows, and its standard error."""
 
     risk: float
@@ -72,7 +72,7 @@ class Optimism(NamedTuple):
         )
 
 
-def loss_of(loss, model):
+def row_loss(loss, model):
     """loss(y, prediction) -> one number a row; None follows the kind of model."""
     if loss is None:
         loss = "zero_one" if is_classifier(model) else "squared"
@@ -83,7 +83,9 @@ def loss_of(loss, model):
     return LOSSES[loss]
 
 
-def true_risk(model, simulate, *, loss=None, n=100_000, random_state=None) -> Risk:
+def true_risk(
+    model, simulate, *, loss=None, n=100_000, random_state=None
+) -> SimulatedRisk:
     """Eq. (1): the risk of a fitted model under a simulator.
 
     Parameters
@@ -109,8 +111,10 @@ def true_risk(model, simulate, *, loss=None, n=100_000, random_state=None) -> Ri
     1.00
     """
     X, y = simulate(n, rng_from(random_state))
-    values = loss_of(loss, model)(np.asarray(y), model.predict(X))
-    return Risk(float(values.mean()), float(values.std(ddof=1) / np.sqrt(n)), int(n))
+    values = row_loss(loss, model)(np.asarray(y), model.predict(X))
+    return SimulatedRisk(
+        float(values.mean()), float(values.std(ddof=1) / np.sqrt(n)), int(n)
+    )
 
 
 def sample_error(
@@ -120,7 +124,7 @@ def sample_error(
 
     For losses other than 0 and 1 the expected variance is that of a row over n.
     """
-    rng, value = rng_from(random_state), loss_of(loss, model)
+    rng, value = rng_from(random_state), row_loss(loss, model)
     found = []
     for _ in range(repeats):
         X, y = simulate(n, rng)
@@ -162,7 +166,7 @@ def optimism(
     >>> o.train < 1 < o.true, o.optimism.low > 0, o.test_bias.low < 0
     (True, True, True)
     """
-    rng, value = rng_from(random_state), loss_of(loss, model)
+    rng, value = rng_from(random_state), row_loss(loss, model)
     rows = np.empty((repeats, 3))
     for r in range(repeats):
         X, y = simulate(n, rng)

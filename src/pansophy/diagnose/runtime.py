@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Values, View, view
-from .findings import Finding, finding
+from .columns import ColumnValues, TableView, table_view
+from .findings import Finding, make_finding
 
 POINTS = 256
 MOST_LEVELS = 1000
@@ -75,11 +75,11 @@ def reference_of(table, *, values=POINTS) -> Reference:
     >>> len(kept["columns"]["a"]["values"])
     150
     """
-    seen = view(table)
+    seen = table_view(table)
     return Reference(seen.n, {c.name: law_of(c, values) for c in seen.columns})
 
 
-def law_of(c: Values, points) -> Law:
+def law_of(c: ColumnValues, points) -> Law:
     gone = float(c.missing.mean())
     if c.categorical:
         counts = np.bincount(c.codes[c.codes >= 0], minlength=len(c.levels))
@@ -93,24 +93,24 @@ def law_of(c: Values, points) -> Law:
     return Law(c.kind, c.type, len(c), gone, values=x)
 
 
-def mismatches(old: Reference, new: View) -> list[Finding]:
+def schema_mismatches(old: Reference, new: TableView) -> list[Finding]:
     """Findings about the form of a table."""
     out = []
     there = set(new.names)
     for name, law in old.columns.items():
         if name not in there:
             text = f"{name!r} is gone from the new table."
-            out.append(finding("column gone", "alarm", text, column=name))
+            out.append(make_finding("column gone", "alarm", text, column=name))
             continue
         out += list(column_mismatch(name, law, new[name]))
     for name in new.names:
         if name not in old.columns:
             text = f"{name!r} is new: the old table did not have it."
-            out.append(finding("new column", "note", text, column=name))
+            out.append(make_finding("new column", "note", text, column=name))
     return out
 
 
-def unplain(c) -> str | None:
+def unparsed_number(c) -> str | None:
     """A text of a column of numbers that only a form or a unit makes a number."""
     for text in c.levels[:1000]:
         try:
@@ -125,19 +125,21 @@ def column_mismatch(name, law, c):
         if c.kind != law.kind and len(c):
             which = "new" if c.kind == "empty" else "old"
             text = f"{name!r} is empty in the {which} table."
-            yield finding("empty", "warning", text, column=name)
+            yield make_finding("empty", "warning", text, column=name)
         return
     if c.kind != law.kind and not {c.kind, law.kind} <= {"number", "yes/no"}:
         text = (
-            f"{name!r} held {said(law.kind)} ({law.type}) and now holds {said(c.kind)} "
-            f"({c.type})."
+            f"{name!r} held {kind_description(law.kind)} ({law.type}) and now holds "
+            f"{kind_description(c.kind)} ({c.type})."
         )
-        yield finding(
+        yield make_finding(
             "type changed", "alarm", text, column=name, old=law.type, new=c.type
         )
-    elif c.kind == "number" and "string" not in law.type and (odd := unplain(c)):
+    elif (
+        c.kind == "number" and "string" not in law.type and (odd := unparsed_number(c))
+    ):
         text = f"{name!r} held numbers ({law.type}) and now texts such as {odd!r}."
-        yield finding(
+        yield make_finding(
             "type changed", "alarm", text, column=name, old=law.type, new=c.type
         )
     elif c.categorical:
@@ -146,7 +148,7 @@ def column_mismatch(name, law, c):
         yield from unit_changed(name, law, c)
 
 
-def said(kind) -> str:
+def kind_description(kind) -> str:
     return {"number": "numbers", "date": "dates", "other": "other values"}.get(
         kind, kind
     )
@@ -168,7 +170,7 @@ def new_levels(name, law, c):
         f"seen before, such as {some}, in {share:.1%} of the rows."
     )
     grave = "warning" if share >= 0.01 else "note"
-    yield finding(
+    yield make_finding(
         "new levels", grave, text, column=name, share=share, levels=len(unseen)
     )
 
@@ -177,31 +179,38 @@ def unit_changed(name, law, c):
     """Numbers that agree with the old ones after one factor or one line."""
     x = np.sort(c.numbers[~c.missing])
     old = law.values
-    if len(x) < 20 or len(old) < 20 or gap(old, x) < 0.5:
+    if len(x) < 20 or len(old) < 20 or kolmogorov_smirnov(old, x) < 0.5:
         return
-    if gap(1.8 * old + 32, x) < 0.15 or gap((old - 32) / 1.8, x) < 0.15:
+    if (
+        kolmogorov_smirnov(1.8 * old + 32, x) < 0.15
+        or kolmogorov_smirnov((old - 32) / 1.8, x) < 0.15
+    ):
         text = f"{name!r} seems to have changed between degrees Celsius and Fahrenheit."
-        yield finding("unit changed", "alarm", text, column=name, factor=1.8)
+        yield make_finding("unit changed", "alarm", text, column=name, factor=1.8)
         return
     a, b = np.median(old), np.median(x)
     if a == 0 or b == 0 or a * b < 0:
         return
     factor = float(b / a)
-    if gap(factor * old, x) < 0.15 and not 0.6 < factor < 1.6:
-        known = [w for f, w in UNITS.items() if near(factor, f) or near(1 / factor, f)]
+    if kolmogorov_smirnov(factor * old, x) < 0.15 and not 0.6 < factor < 1.6:
+        known = [
+            w
+            for f, w in UNITS.items()
+            if close_distributions(factor, f) or close_distributions(1 / factor, f)
+        ]
         hint = f" ({known[0]})" if known else ""
         text = (
             f"{name!r} seems to be in another unit{hint}: values are {factor:.4g} "
             "times those of old."
         )
-        yield finding("unit changed", "alarm", text, column=name, factor=factor)
+        yield make_finding("unit changed", "alarm", text, column=name, factor=factor)
 
 
-def near(a, b) -> bool:
+def close_distributions(a, b) -> bool:
     return abs(a / b - 1) < 0.05
 
 
-def gap(a, b) -> float:
+def kolmogorov_smirnov(a, b) -> float:
     """The largest difference of two distribution functions."""
     grid = np.concatenate([a, b])
     F = np.searchsorted(np.sort(a), grid, side="right") / len(a)
@@ -209,7 +218,7 @@ def gap(a, b) -> float:
     return float(np.abs(F - G).max())
 
 
-def combined(old: View, new: View) -> View:
+def stack_common_columns(old: TableView, new: TableView) -> TableView:
     """The columns that both have, old rows above new ones."""
     out = []
     names = set(new.names)
@@ -222,10 +231,10 @@ def combined(old: View, new: View) -> View:
         if not a.categorical:
             both = np.concatenate([a.numbers, b.numbers])
             kind = a.kind if a.kind != "empty" else b.kind
-            out.append(Values(a.name, kind, a.type, both))
+            out.append(ColumnValues(a.name, kind, a.type, both))
             continue
         place = {v: i for i, v in enumerate(a.levels)}
         code = np.array([*(place.setdefault(v, len(place)) for v in b.levels), -1])
         codes = np.concatenate([a.codes, code[b.codes]])
-        out.append(Values(a.name, a.kind, a.type, None, codes, tuple(place)))
-    return View(old.n + new.n, tuple(out))
+        out.append(ColumnValues(a.name, a.kind, a.type, None, codes, tuple(place)))
+    return TableView(old.n + new.n, tuple(out))

@@ -23,8 +23,8 @@ import numpy as np
 import scipy.stats
 
 from ..tables import TableError
-from .columns import view
-from .findings import Finding, finding
+from .columns import table_view
+from .findings import Finding, make_finding
 from .intervals import holm
 
 SMALL = {"mean": 0.1, "share": 0.02}
@@ -68,7 +68,7 @@ class SelectionBias:
     @property
     def findings(self) -> list[Finding]:
         return [
-            finding("selection bias", "warning", f"{c}: rows were selected.",
+            make_finding("selection bias", "warning", f"{c}: rows were selected.",
                     column=c.column, here=c.here, there=c.there, p=c.p)
             for c in self.columns if c.biased
         ]  # fmt: skip
@@ -103,9 +103,9 @@ def selection_bias(table, reference, *, level=0.05) -> SelectionBias:
     'age' has mean 51.45 here and 44 in the reference, +0.44 standard deviations
     (p = 1.9e-18).
     """
-    seen = view(table)
+    seen = table_view(table)
     if not isinstance(reference, dict) or looks_like_table(reference):
-        reference = statistics_of(view(reference), seen.names)
+        reference = statistics_of(table_view(reference), seen.names)
     found = []
     for name, known in reference.items():
         c = seen[name]
@@ -169,7 +169,7 @@ def by_mean(c, mean, sd=None, rows=None) -> ColumnBias:
 
 def by_shares(c, shares) -> ColumnBias:
     """Eq. (2)."""
-    words = [v if c.categorical else c.show(v) for v in levels_of(c)]
+    words = [v if c.categorical else c.show(v) for v in selection_levels(c)]
     known = {str(k).casefold(): float(v) for k, v in shares.items()}
     total = sum(known.values())
     if not (total > 0 and min(known.values()) >= 0):
@@ -178,7 +178,7 @@ def by_shares(c, shares) -> ColumnBias:
     z = c.labelled()
     counts = dict(zip(words, np.bincount(z[z >= 0], minlength=len(words)).tolist()))
     n = sum(counts.values())
-    seen = np.array([counts.get(w, match(counts, w)) for w in all_words], float)
+    seen = np.array([counts.get(w, matches_word(counts, w)) for w in all_words], float)
     fair = np.array([known.get(w.casefold(), 0.0) for w in all_words]) / total
     if n == 0:
         return ColumnBias(c.name, "share", None, np.nan, np.nan, 0.0, 1.0, False)
@@ -195,9 +195,9 @@ def by_shares(c, shares) -> ColumnBias:
     )  # fmt: skip
 
 
-def levels_of(c):
+def selection_levels(c):
     return c.levels if c.categorical else np.unique(c.numbers[~c.missing])
 
 
-def match(counts, word) -> int:
+def matches_word(counts, word) -> int:
     return sum(k for w, k in counts.items() if w.casefold() == word.casefold())

@@ -24,20 +24,20 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from ..core.random import rng_from
-from .findings import Finding, finding
-from .intervals import Interval, fold_interval
-from .scoring import (
-    blanked,
-    column,
-    folds_of,
-    missing,
-    named,
-    place,
-    reordered,
+from .column_access import (
+    column_labels,
+    column_position,
+    column_values,
+    cv_folds,
+    indexable_rows,
+    missing_entries,
     scorer_of,
-    table,
-    take,
+    select_rows,
+    with_constant_column,
+    with_permuted_column,
 )
+from .findings import Finding, make_finding
+from .intervals import Interval, fold_interval
 
 
 class Shortcut(NamedTuple):
@@ -72,7 +72,7 @@ class Shortcut(NamedTuple):
             return None
         grave = "warning" if self.verdict == "shortcut" else "note"
         facts = {k: v for k, v in self._asdict().items() if k != "column"}
-        return finding("shortcut", grave, str(self), column=self.column, **facts)
+        return make_finding("shortcut", grave, str(self), column=self.column, **facts)
 
 
 NONE = (float("nan"), float("nan"))
@@ -127,18 +127,20 @@ def shortcuts(
     >>> found[0].column, found[0].verdict
     ('x1', 'shortcut')
     """
-    X, y, rng = table(X), np.asarray(y), rng_from(random_state)
-    names = named(X, names)
+    X, y, rng = indexable_rows(X), np.asarray(y), rng_from(random_state)
+    names = column_labels(X, names)
     where = (
-        range(len(names)) if suspects is None else [place(names, s) for s in suspects]
+        range(len(names))
+        if suspects is None
+        else [column_position(names, s) for s in suspects]
     )
     scorer = scorer_of(model, scoring)
-    folds = folds_of(cv, X, y, model, groups, seed=int(rng.integers(2**31)))
-    models = [clone(model).fit(take(X, rows), y[rows]) for rows, _ in folds]
+    folds = cv_folds(cv, X, y, model, groups, seed=int(rng.integers(2**31)))
+    models = [clone(model).fit(select_rows(X, rows), y[rows]) for rows, _ in folds]
     found = []
     for j in where:
         look = Look(X, y, j, folds, models, scorer)
-        found.append(probe(look, names[j], shuffles, level, rng))
+        found.append(probe_column(look, names[j], shuffles, level, rng))
     return sorted(found, key=lambda s: -s.shuffled.mean)
 
 
@@ -153,28 +155,33 @@ class Look(NamedTuple):
     scorer: object
 
 
-def probe(look, name, shuffles, level, rng) -> Shortcut:
+def probe_column(look, name, shuffles, level, rng) -> Shortcut:
     """All three looks at one column."""
     X, y, j, folds, models, scorer = look
     full, mixed = [], []
     for h, (_, held) in zip(models, folds, strict=True):
-        A = take(X, held)
+        A = select_rows(X, held)
         full.append(scorer(h, A, y[held]))
         orders = (rng.permutation(len(held)) for _ in range(shuffles))
-        mixed.append(np.mean([scorer(h, reordered(A, j, o), y[held]) for o in orders]))
-    blank = blanked(X, j)
+        mixed.append(
+            np.mean([scorer(h, with_permuted_column(A, j, o), y[held]) for o in orders])
+        )
+    blank = with_constant_column(X, j)
     with warnings.catch_warnings():  # of one value in a column: it is meant
         warnings.simplefilter("ignore", np.exceptions.RankWarning)
-        bare = [clone(models[0]).fit(take(blank, r), y[r]) for r, _ in folds]
+        bare = [clone(models[0]).fit(select_rows(blank, r), y[r]) for r, _ in folds]
     less = [
-        scorer(h, take(blank, r), y[r]) for h, (_, r) in zip(bare, folds, strict=True)
+        scorer(h, select_rows(blank, r), y[r])
+        for h, (_, r) in zip(bare, folds, strict=True)
     ]
     ratio = float(np.mean([len(held) / len(rows) for rows, held in folds]))
     full, less = np.array(full), np.array(less)
     shuffled = fold_interval(full - np.array(mixed), ratio, level)
     without = fold_interval(full - less, ratio, level)
-    agree, alone = agreement(look)
-    wrong = np.stack([mistakes(look, X, models), mistakes(look, blank, bare)])
+    agree, alone = single_column_agreement(look)
+    wrong = np.stack(
+        [out_of_fold_errors(look, X, models), out_of_fold_errors(look, blank, bare)]
+    )
     part = lambda rows: tuple(wrong[:, rows].mean(1).tolist()) if rows.any() else NONE
     agreeing, conflicting = part(agree), part(~agree)
     leans, misled = shuffled.low > 0, conflicting[0] > conflicting[1]
@@ -185,16 +192,16 @@ def probe(look, name, shuffles, level, rng) -> Shortcut:
     )
 
 
-def mistakes(look, X, models):
+def out_of_fold_errors(look, X, models):
     """Of every row, by the model that did not see it: wrong or not, or how far off."""
     out = np.empty(len(look.y))
     for h, (_, held) in zip(models, look.folds, strict=True):
-        p, y = h.predict(take(X, held)), look.y[held]
+        p, y = h.predict(select_rows(X, held)), look.y[held]
         out[held] = p != y if is_classifier(h) else np.abs(y - p)
     return out
 
 
-def agreement(look):
+def single_column_agreement(look):
     """Rows where the column alone, by a small tree, points to the right answer.
 
     For numbers: where it is nearer to y than the middle row. Also its score alone.
@@ -202,7 +209,7 @@ def agreement(look):
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     X, y, j, folds, models, _ = look
-    v = numbers(column(X, j))[:, None]
+    v = column_as_ranks(column_values(X, j))[:, None]
     classes = is_classifier(models[0])
     kind = DecisionTreeClassifier if classes else DecisionTreeRegressor
     p = np.empty(len(y), dtype=y.dtype if classes else float)
@@ -218,9 +225,9 @@ def agreement(look):
     )
 
 
-def numbers(values) -> np.ndarray:
+def column_as_ranks(values) -> np.ndarray:
     """A column as numbers: others by the order of their values; missing ones stay."""
-    gone = missing(values)
+    gone = missing_entries(values)
     try:
         out = np.asarray(values, float).copy()
     except (TypeError, ValueError):

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..tables import TableError
-from .columns import view
-from .findings import Finding, finding
-from .goals import goal_of
-from .intervals import Interval, interval
+from .columns import table_view
+from .findings import Finding, make_finding
+from .intervals import Interval, symmetric_interval
+from .target_columns import goal_of
 
 FEWEST = 5  # rows of each kind in a stratum
 
@@ -64,7 +64,7 @@ class Simpson:
             f"rows of like {self.context!r}. Compare within {self.context!r}."
         )
         return [
-            finding(
+            make_finding(
                 "simpson reversal", "warning", text, column=self.treatment,
                 context=self.context, overall=self.overall.mean,
                 adjusted=self.adjusted.mean,
@@ -118,15 +118,17 @@ def simpson(table, outcome, treatment, by=None, *, bins=5, weight=None):
     The effect of 'how' on 'cured' turns round: overall +0.04571, but -0.05367 among
     rows of like 'stone'. Compare within 'stone'.
     """
-    seen = view(table)
+    seen = table_view(table)
     y = outcome_of(seen[outcome])
-    a, levels = two_sided(seen[treatment])
+    a, levels = binary_codes(seen[treatment])
     w = np.ones(seen.n) if weight is None else seen[weight].numbers
     if w is None or np.any(~(w >= 0)):
         raise TableError(f"Column {weight!r} must hold numbers of at least 0.")
     if by is not None:
         z, words = strata_of(seen[by], bins)
-        return compared(y, a, z, w, words, (outcome, treatment, by), levels)
+        return compare_within_levels(
+            y, a, z, w, words, (outcome, treatment, by), levels
+        )
     out = []
     for c in seen.columns:
         if c.name in (outcome, treatment, weight):
@@ -134,7 +136,7 @@ def simpson(table, outcome, treatment, by=None, *, bins=5, weight=None):
         z, words = strata_of(c, bins)
         if 2 <= len(words) <= 50:
             names = (outcome, treatment, c.name)
-            out.append(compared(y, a, z, w, words, names, levels))
+            out.append(compare_within_levels(y, a, z, w, words, names, levels))
     return sorted(out, key=lambda s: not s.reversed)
 
 
@@ -150,7 +152,7 @@ def outcome_of(c) -> np.ndarray:
     return np.where(goal.y < 0, np.nan, (goal.y == words[1]).astype(float))
 
 
-def two_sided(c):
+def binary_codes(c):
     """Codes 0 and 1, -1 where missing, and their names."""
     goal = goal_of(c)
     if goal.kind == "class" and goal.k == 2:
@@ -180,7 +182,7 @@ def strata_of(c, bins):
     return z, [f"{ends[i]} to {ends[i + 1]}".strip() for i in range(len(edges) + 1)]
 
 
-def moments(y, w):
+def weighted_mean_error(y, w):
     """Weight, mean and squared error of the mean."""
     total = w.sum()
     if total <= 1:
@@ -189,22 +191,24 @@ def moments(y, w):
     return total, mean, float(w @ (y - mean) ** 2 / (total - 1) / total)
 
 
-def compared(y, a, z, w, words, names, levels) -> Simpson:
+def compare_within_levels(y, a, z, w, words, names, levels) -> Simpson:
     """Eq. (1) to (3)."""
     y_, a_, c_ = names
     known = ~np.isnan(y) & (a >= 0) & (z >= 0) & (w > 0)
     y, a, z, w = y[known], a[known], z[known], w[known]
-    sides = [moments(y[a == k], w[a == k]) for k in (0, 1)]
-    overall = gap(*sides)
+    sides = [weighted_mean_error(y[a == k], w[a == k]) for k in (0, 1)]
+    overall = difference_of_means(*sides)
     strata, parts = [], []
     for level, word in enumerate(words):
         own = z == level
-        both = [moments(y[own & (a == k)], w[own & (a == k)]) for k in (0, 1)]
+        both = [
+            weighted_mean_error(y[own & (a == k)], w[own & (a == k)]) for k in (0, 1)
+        ]
         rows = int(both[0][0]), int(both[1][0])
         if min(rows) < FEWEST:
             continue
         strata.append(Stratum(word, rows, (both[0][1], both[1][1])))
-        parts.append((sum(rows), gap(*both)))
+        parts.append((sum(rows), difference_of_means(*both)))
     if not parts:
         empty = Interval(np.nan, np.nan, np.nan, np.nan)
         return Simpson(y_, a_, c_, levels, overall, empty, (), False)
@@ -212,7 +216,7 @@ def compared(y, a, z, w, words, names, levels) -> Simpson:
     share /= share.sum()
     mean = float(share @ [g.mean for _, g in parts])
     error = float(np.sqrt(np.square(share) @ [g.error**2 for _, g in parts]))
-    adjusted = interval(mean, 1.96 * error, error)
+    adjusted = symmetric_interval(mean, 1.96 * error, error)
     other = sum(s for s, (_, g) in zip(share, parts) if g.mean * overall.mean < 0)
     # the two estimates share their rows, so their difference has about this error
     apart = abs(overall.mean - mean) > 1.96 * max(abs(overall.error - error), error / 2)
@@ -220,6 +224,6 @@ def compared(y, a, z, w, words, names, levels) -> Simpson:
     return Simpson(y_, a_, c_, levels, overall, adjusted, tuple(strata), turned)
 
 
-def gap(low, high) -> Interval:
+def difference_of_means(low, high) -> Interval:
     mean, error = high[1] - low[1], np.sqrt(low[2] + high[2])
-    return interval(mean, 1.96 * error, error)
+    return symmetric_interval(mean, 1.96 * error, error)

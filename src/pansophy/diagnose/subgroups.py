@@ -20,16 +20,29 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from .counts import weights_of
-from .findings import Finding, finding
-from .intervals import Interval, holm, interval, shared_level, welch
-from .scoring import column, missing, n_rows, named, place, table
-from .slices import levels_of
+from .column_access import (
+    column_labels,
+    column_position,
+    column_values,
+    indexable_rows,
+    missing_entries,
+    n_rows,
+)
+from .column_parts import parts_of_column
+from .findings import Finding, make_finding
+from .intervals import (
+    Interval,
+    holm,
+    shared_level,
+    symmetric_interval,
+    welch_test_terms,
+)
+from .row_counts import row_weight_array
 
 PAIRED = 25  # columns crossed with each other at most
 
 
-class Slice(NamedTuple):
+class WeakSlice(NamedTuple):
     """A slice that is worse than the rest; prints as a sentence."""
 
     columns: tuple[str, ...]
@@ -55,10 +68,10 @@ class Slice(NamedTuple):
         grave = "warning" if self.loss > 1.5 * self.rest else "note"
         one = self.columns[0] if len(self.columns) == 1 else None
         facts = {k: v for k, v in self._asdict().items() if k != "columns"}
-        return finding("weak slice", grave, str(self), column=one, **facts)
+        return make_finding("weak slice", grave, str(self), column=one, **facts)
 
 
-class Cells(NamedTuple):
+class SliceSums(NamedTuple):
     """Sums over the rows of every slice, for all slices looked at."""
 
     columns: list[tuple[int, ...]]
@@ -81,7 +94,7 @@ def subgroups(
     min_rows=None,
     level=0.95,
     limit=20,
-) -> list[Slice]:
+) -> list[WeakSlice]:
     """Find the slices of a table on which a model does worse, the weakest first.
 
     Parameters
@@ -111,29 +124,33 @@ def subgroups(
     >>> [s.name for s in subgroups(X, loss)]
     ['x1 = 2']
     """
-    X, loss = table(X), np.asarray(loss, float)
-    n, names = n_rows(X), named(X, names)
+    X, loss = indexable_rows(X), np.asarray(loss, float)
+    n, names = n_rows(X), column_labels(X, names)
     if len(loss) != n:
         raise ValueError(f"{n} rows but {len(loss)} losses.")
-    if missing(loss).any():
+    if missing_entries(loss).any():
         raise ValueError("loss must hold no missing value.")
-    w = np.ones(n) if weights is None else weights_of(weights, n)
-    where = range(len(names)) if columns is None else [place(names, c) for c in columns]
+    w = np.ones(n) if weights is None else row_weight_array(weights, n)
+    where = (
+        range(len(names))
+        if columns is None
+        else [column_position(names, c) for c in columns]
+    )
     least = max(30, n // 100) if min_rows is None else min_rows
-    cells = summed(X, loss, w, list(where), pairs, least)
+    cells = slice_sums(X, loss, w, list(where), pairs, least)
     return worst_of(cells, loss, w, names, level)[:limit]
 
 
-def summed(X, loss, w, where, pairs, least) -> Cells:
+def slice_sums(X, loss, w, where, pairs, least) -> SliceSums:
     """Rows, weights, losses and squared losses of every slice of enough rows."""
     n = len(loss)
-    cuts = {j: levels_of(column(X, j)) for j in where}
+    cuts = {j: parts_of_column(column_values(X, j)) for j in where}
     cuts = {j: c for j, c in cuts.items() if len(c[0]) > 1 and len(c[0]) < n}
     shift = loss - np.average(loss, weights=w)  # small numbers, squared, lose no digits
     looks = [(j,) for j in cuts]
     if pairs:
         looks += list(combinations(list(cuts)[:PAIRED], 2))
-    out = Cells([], [], [], [], [], [], [])
+    out = SliceSums([], [], [], [], [], [], [])
     for js in looks:
         labels = [cuts[j][0] for j in js]
         shape = tuple(len(names) for names in labels)
@@ -155,10 +172,10 @@ def summed(X, loss, w, where, pairs, least) -> Cells:
             out.worth.append(worth[k])
             out.total.append(sums[0][k])
             out.square.append(sums[1][k])
-    return Cells(out.columns, out.parts, *(np.array(v, float) for v in out[2:]))
+    return SliceSums(out.columns, out.parts, *(np.array(v, float) for v in out[2:]))
 
 
-def worst_of(cells, loss, w, names, level) -> list[Slice]:
+def worst_of(cells, loss, w, names, level) -> list[WeakSlice]:
     """Eq. (1) with its corrections; slices clearly worse than the rest, in order."""
     M, mean = len(cells.n), np.average(loss, weights=w)
     if M == 0:
@@ -169,7 +186,7 @@ def worst_of(cells, loss, w, names, level) -> list[Slice]:
     ma, mb = cells.total / A, (w @ shift - cells.total) / B
     va = np.maximum(cells.square / A - ma**2, 0) / np.maximum(a - 1, 1)
     vb = np.maximum((w @ shift**2 - cells.square) / B - mb**2, 0) / np.maximum(b - 1, 1)
-    error, df = welch(va, a, vb, b)
+    error, df = welch_test_terms(va, a, vb, b)
     excess = ma - mb
     floor = 1e-12 * max(np.abs(loss).max(), 1e-300)
     p = stats.t.sf(excess / np.maximum(error, floor), df)
@@ -186,8 +203,8 @@ def worst_of(cells, loss, w, names, level) -> list[Slice]:
         whole = [single.get(key, -np.inf) for key in zip(js, parts, strict=True)]
         if len(js) == 2 and ma[i] - 2 * np.sqrt(va[i]) <= max(whole):
             continue  # no worse than one of its columns alone
-        span = interval(excess[i], reach[i], error[i])
+        span = symmetric_interval(excess[i], reach[i], error[i])
         text = tuple(names[j] for j in js)
         rows, own, rest = int(cells.n[i]), float(ma[i] + mean), float(mb[i] + mean)
-        found.append(Slice(text, parts, rows, own, rest, span, float(adjusted[i])))
+        found.append(WeakSlice(text, parts, rows, own, rest, span, float(adjusted[i])))
     return sorted(found, key=lambda s: -s.excess.low)

@@ -25,7 +25,7 @@ from ..core.random import rng_from
 from ..core.threads import single_blas
 from ..kernels import RBF
 from .columns import sample_rows
-from .intervals import Interval, interval
+from .intervals import Interval, symmetric_interval
 
 
 class Discrepancy(NamedTuple):
@@ -68,13 +68,15 @@ def mmd(
             f"X and Z must have like columns, got {X.shape} and {Z.shape}."
         )
     rng = rng_from(random_state)
-    X, Z = (cut(v, rows, rng) for v in (X, Z))
+    X, Z = (subsample_rows(v, rows, rng) for v in (X, Z))
     both = np.vstack([X, Z])
     n, m = len(X), len(Z)
     with single_blas():
         if length_scale is None:
             few = both[rng.permutation(n + m)[:500]]
-            far = np.sqrt(np.maximum(squares(few), 0.0))[np.triu_indices(len(few), 1)]
+            far = np.sqrt(np.maximum(row_squared_norms(few), 0.0))[
+                np.triu_indices(len(few), 1)
+            ]
             length_scale = float(np.median(far[far > 0])) if np.any(far > 0) else 1.0
         K = RBF(length_scale)(both)
         A = np.empty((n + m, permutations + 1))
@@ -88,17 +90,19 @@ def mmd(
     return Discrepancy(value, float(p), length_scale)
 
 
-def squares(X):
+def row_squared_norms(X):
     s = np.einsum("ij,ij->i", X, X)
     return s[:, None] + s - 2 * X @ X.T
 
 
-def cut(X, rows, rng):
+def subsample_rows(X, rows, rng):
     pick = sample_rows(len(X), rows, rng)
     return X if pick is None else X[pick]
 
 
-def separation(X, Z, *, keys=None, folds=5, level=0.95, random_state=0) -> Interval:
+def classifier_two_sample_test(
+    X, Z, *, keys=None, folds=5, level=0.95, random_state=0
+) -> Interval:
     """Eq. (1) with limits by (2): how well a forest tells the sets apart.
 
     `keys` (n + m,) marks equal rows, which stay in one fold.
@@ -106,9 +110,9 @@ def separation(X, Z, *, keys=None, folds=5, level=0.95, random_state=0) -> Inter
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.diagnose import separation
+    >>> from pansophy.diagnose import classifier_two_sample_test
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> round(separation(X, X + 3).mean, 1)
+    >>> round(classifier_two_sample_test(X, X + 3).mean, 1)
     1.0
     """
     from ..ensemble import ExtraTreesClassifier
@@ -130,16 +134,18 @@ def separation(X, Z, *, keys=None, folds=5, level=0.95, random_state=0) -> Inter
         )
         forest.fit(both[~held], side[~held])
         score[held] = np.asarray(forest.predict_proba(both[held]))[:, 1]
-    return area(score[side == 0], score[side == 1], level, 1 + folds / (folds - 1))
+    return auc_with_limits(
+        score[side == 0], score[side == 1], level, 1 + folds / (folds - 1)
+    )
 
 
-def area(low, high, level=0.95, inflation=1.0) -> Interval:
+def auc_with_limits(low, high, level=0.95, inflation=1.0) -> Interval:
     """P(high > low) with ties as halves, and its limits by eq. (2).
 
     Examples
     --------
-    >>> from pansophy.diagnose.two_sample import area
-    >>> area([0.1, 0.4], [0.35, 0.8]).mean
+    >>> from pansophy.diagnose.two_sample import auc_with_limits
+    >>> auc_with_limits([0.1, 0.4], [0.35, 0.8]).mean
     0.75
     """
     low, high = np.asarray(low, float), np.asarray(high, float)
@@ -148,11 +154,13 @@ def area(low, high, level=0.95, inflation=1.0) -> Interval:
     V1 = (ranks[n:] - scipy.stats.rankdata(high)) / n
     V0 = 1 - (ranks[:n] - scipy.stats.rankdata(low)) / m
     A = float(V1.mean())
-    error = float(np.sqrt(inflation * (variance(V0) / n + variance(V1) / m)))
+    error = float(
+        np.sqrt(inflation * (sample_variance(V0) / n + sample_variance(V1) / m))
+    )
     reach = scipy.stats.norm.ppf((1 + level) / 2) * error
-    found = interval(A, reach, error)
+    found = symmetric_interval(A, reach, error)
     return found._replace(low=max(found.low, 0.0), high=min(found.high, 1.0))
 
 
-def variance(v) -> float:
+def sample_variance(v) -> float:
     return float(v.var(ddof=1)) if len(v) > 1 else 0.0

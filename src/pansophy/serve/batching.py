@@ -13,7 +13,7 @@ import time
 import numpy as np
 import pyarrow as pa
 
-from ..tables import Frame
+from ..tables import MixedFrame
 
 SPOT = 0.02  # seconds that the loop may be held up
 MOST = 4096  # rows of one call
@@ -70,7 +70,7 @@ class Batcher:
             for t in range(len(batch[0][0].texts))
         )
         begun = time.perf_counter()
-        frame = Frame(np.array(values, dtype=np.float64), texts)
+        frame = MixedFrame(np.array(values, dtype=np.float64), texts)
         p = self.model.raw_scores(frame)
         self._learn(time.perf_counter() - begun, len(values))
         return p

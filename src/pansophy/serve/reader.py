@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from ..compare.keeping.reference import complete
-from ..tables import Frame, TableError, few
-from ..tables.forms import EPOCHS
-from ..tables.roles import form_of
-from ..tables.values import HUGE
+from ..tables import MixedFrame, TableError, single_row
+from ..tables.column_values import HUGE
+from ..tables.number_formats import EPOCHS
+from ..tables.roles import column_format
 
 SHOWN = 20  # problems named in one answer
 NAN = math.nan
@@ -51,9 +51,9 @@ class Rows(NamedTuple):
     texts: list[list]  # by text column
     notes: list[str]
 
-    def frame(self) -> Frame:
+    def frame(self) -> MixedFrame:
         texts = tuple(pa.array(t, pa.string()) for t in self.texts)
-        return Frame(np.array(self.values, dtype=np.float64), texts)
+        return MixedFrame(np.array(self.values, dtype=np.float64), texts)
 
 
 class Input(NamedTuple):
@@ -151,8 +151,8 @@ def shown(value) -> str:
 def reader_of(column):
     """value -> number (code, seconds) or text, by the role of a column.
 
-    What JSON value is allowed is decided here, what it means by `tables.few`, as for
-    any other table.
+    What JSON value is allowed is decided here, what it means by `tables.single_row`, as
+    for any other table.
     """
     role = column.role
     if role == "text":
@@ -161,7 +161,7 @@ def reader_of(column):
         return level_reader(column)
     if role == "date":
         return date_reader(column)
-    form = form_of(column)
+    form = column_format(column)
     if form:
         example = "a time such as 23:59:59" if form == "clock" else "a number"
         return written_reader(column, f"{example}, or written as in training")
@@ -191,7 +191,7 @@ def read_text(value) -> str:
 
 
 def level_reader(column):
-    place = few.places(column.levels)
+    place = single_row.level_positions(column.levels)
 
     def read(value):
         if type(value) is str:
@@ -200,7 +200,7 @@ def level_reader(column):
             type(value) in (int, float) and -(2**63) <= value < 2**63
         )
         if plain:
-            return float(few.code(value, column, place))
+            return float(single_row.level_code(value, column, place))
         raise ValueError("a level (text or number)")
 
     return read
@@ -237,6 +237,6 @@ def date_reader(column):
 
 def as_in_training(column, value, what) -> float:
     try:
-        return float(few.number(value, type(value), column))
+        return float(single_row.number_from_value(value, type(value), column))
     except TableError:
         raise ValueError(what) from None

@@ -6,8 +6,8 @@ together.
 
 from typing import Annotated, Any
 
-from ..tables.forms import EPOCHS
-from ..tables.roles import form_of
+from ..tables.number_formats import EPOCHS
+from ..tables.roles import column_format
 
 MANY = 50  # levels listed in the document
 
@@ -41,7 +41,7 @@ def kind_of(column):
         return float | str
     if column.role in ("text", "date"):
         return str | int if column.role == "date" and column.form else str
-    if form_of(column):
+    if column_format(column):
         return float | str
     return float | bool if "true or false" in column.why else float
 
@@ -51,7 +51,7 @@ def described(column) -> str:
         listed = ", ".join(map(str, column.levels[:MANY]))
         more = ", ..." if len(column.levels) > MANY else ""
         return f"{column.role}: {listed}{more}"
-    form = form_of(column)
+    form = column_format(column)
     return f"{column.role} ({form})" if form else column.role
 
 

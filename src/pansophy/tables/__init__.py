@@ -7,28 +7,28 @@ rows of it; `infer` finds out what each column is for and what is to be predicte
 them.
 """
 
-from .frame import Frame
+from .column_values import TableError
+from .mixed_frame import MixedFrame
 from .prepare import Preparation
-from .read import notes, read_table
+from .read import read_table, reading_notes
 from .roles import Column
-from .schema import Schema, infer
-from .stream import batches, count, sample
-from .targets import Task, detect_task, known_rows
-from .values import TableError
+from .schema import Schema, infer_schema
+from .stream import count_table_rows, sample_table_rows, table_batches
+from .targets import TargetTask, detect_task, known_rows
 
 __all__ = [
     "Column",
-    "Frame",
+    "MixedFrame",
     "Preparation",
     "Schema",
     "TableError",
-    "Task",
-    "batches",
-    "count",
+    "TargetTask",
+    "table_batches",
+    "count_table_rows",
     "detect_task",
-    "infer",
+    "infer_schema",
     "known_rows",
-    "notes",
+    "reading_notes",
     "read_table",
-    "sample",
+    "sample_table_rows",
 ]

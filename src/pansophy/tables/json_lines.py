@@ -6,8 +6,8 @@ import json
 import pyarrow as pa
 from pyarrow import json as arrow_json
 
-from . import sniff
-from .values import TableError
+from . import csv_dialect
+from .column_values import TableError
 
 LINES = 1 << 23  # bytes of lines read at a time
 
@@ -17,8 +17,8 @@ def read_json(path) -> pa.Table:
     blocks = list(json_blocks(path))
     if not blocks:
         raise TableError(f"{path} is empty.")
-    schema = joint([b.schema for b in blocks])
-    table = pa.concat_tables([fitted(b, schema) for b in blocks])
+    schema = unify_schemas([b.schema for b in blocks])
+    table = pa.concat_tables([cast_block(b, schema) for b in blocks])
     if table.num_rows == 1 and all(pa.types.is_nested(t) for t in schema.types):
         raise TableError(
             f"{path} holds one object of whole columns; write one object a row instead "
@@ -29,9 +29,9 @@ def read_json(path) -> pa.Table:
 
 def json_blocks(path):
     """Tables of some lines each; types may differ from block to block."""
-    with sniff.open_bytes(path) as stream:
+    with csv_dialect.open_bytes(path) as stream:
         head = stream.read(1 << 12)
-        sniff.refuse_binary(head, path)
+        csv_dialect.refuse_binary(head, path)
         if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
             yield one_list(head + stream.read(), path)
             return
@@ -42,7 +42,7 @@ def json_blocks(path):
                 (rest + more).rpartition(b"\n") if more else (rest, b"", b"")
             )
             if lines.strip():
-                yield block_of(lines, path, line)
+                yield parse_block(lines, path, line)
             line += lines.count(b"\n") + 1
             if not more:
                 return
@@ -57,7 +57,7 @@ def one_list(text, path) -> pa.Table:
     return from_rows(rows, path)
 
 
-def block_of(lines, path, line) -> pa.Table:
+def parse_block(lines, path, line) -> pa.Table:
     """A table of lines; by Python where Arrow gives up (values of mixed types)."""
     try:
         return arrow_json.read_json(
@@ -87,16 +87,16 @@ def from_rows(rows, path) -> pa.Table:
     return from_memory(rows)
 
 
-def joint(schemas) -> pa.Schema:
+def unify_schemas(schemas) -> pa.Schema:
     """One type for each column of all blocks: texts where nothing else fits all."""
     kinds: dict[str, pa.DataType] = {}
     for schema in schemas:
         for field in schema:
-            kinds[field.name] = wider(kinds.get(field.name, pa.null()), field.type)
+            kinds[field.name] = wider_type(kinds.get(field.name, pa.null()), field.type)
     return pa.schema(list(kinds.items()))
 
 
-def wider(a, b) -> pa.DataType:
+def wider_type(a, b) -> pa.DataType:
     """The narrowest type that holds the values of both."""
     if a == b or pa.types.is_null(b):
         return a
@@ -111,7 +111,7 @@ def wider(a, b) -> pa.DataType:
         return pa.string()
 
 
-def fitted(table, schema) -> pa.Table:
+def cast_block(table, schema) -> pa.Table:
     """A block with the columns and types of all."""
     made = []
     for field in schema:

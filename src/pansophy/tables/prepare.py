@@ -18,14 +18,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base import Estimator
-from . import dates, levels, words
+from . import date_features, target_encoding, text_features
 from .roles import Column
 
 ONE_HOT = 10  # categories with more levels are encoded by their mean target
 ROWS = 4096  # rows transformed at a time: what they make stays in the cache
 
 
-class Dense(NamedTuple):
+class DenseColumns(NamedTuple):
     """Numbers, parts of dates and of angles: how they are filled and scaled."""
 
     number: np.ndarray  # columns of the frame
@@ -88,7 +88,7 @@ class Preparation(Estimator):
         Y, w = self._fit(frame, y, sample_weight)
         out = self.transform(frame)
         if self.means_ is not None:
-            part = levels.cross_fitted(
+            part = target_encoding.cross_fitted(
                 frame.values, self.means_.where, self.long_, Y, w, self.random_state
             )
             a, b = self.edges_[2:4]
@@ -106,14 +106,16 @@ class Preparation(Estimator):
         if w is not None and not w.all():  # rows of weight 0 are not there
             kept = w > 0
             self._fit(frame[kept], None if y is None else np.asarray(y)[kept], w[kept])
-            return goals(y, self.task, self.n_classes) if self.long_ else None, w
+            return target_matrix(
+                y, self.task, self.n_classes
+            ) if self.long_ else None, w
         V = frame.values
         self.n_features_in_ = len(self.columns)
         names = Names(self.columns)
         category = [j for j, c in enumerate(plain) if c.role == "category"]
         if self.native:
             sizes = [len(plain[j].levels) for j in category]
-            self.one_hot_ = levels.fit_codes(V, category, sizes, w)
+            self.one_hot_ = target_encoding.fit_codes(V, category, sizes, w)
             names.add(category, [""] * len(category))
         self.dense_ = fit_dense(V, plain, w, self.native, self.scale, names)
         a = b = c = d = len(names)
@@ -127,7 +129,9 @@ class Preparation(Estimator):
             d = len(names)
         self.edges_ = (a, b, c, d)
         seed = self.random_state
-        self.words_ = tuple(words.fit_words(t, self.scale, seed) for t in frame.texts)
+        self.words_ = tuple(
+            text_features.fit_words(t, self.scale, seed) for t in frame.texts
+        )
         names.add_texts(self.words_)
         self.columns_of_, self.names_ = np.asarray(names.of, dtype=np.intp), names.said
         return Y, w
@@ -135,7 +139,9 @@ class Preparation(Estimator):
     def _fit_levels(self, V, plain, category, w, names):
         short = [j for j in category if len(plain[j].levels) <= ONE_HOT]
         sizes = [len(plain[j].levels) for j in short]
-        self.one_hot_, made = levels.fit_one_hot(V, short, sizes, w, self.full_rank)
+        self.one_hot_, made = target_encoding.fit_one_hot(
+            V, short, sizes, w, self.full_rank
+        )
         said = lambda j, slot: (
             f"({slot})" if isinstance(slot, str) else plain[short[j]].levels[slot - 1]
         )
@@ -147,17 +153,19 @@ class Preparation(Estimator):
             return None
         if y is None:
             raise ValueError("Preparation needs y for categories of many levels.")
-        Y = goals(y, self.task, self.n_classes)
+        Y = target_matrix(y, self.task, self.n_classes)
         self.long_ = tuple(len(plain[j].levels) for j in long)
-        self.means_ = levels.fit_means(V, long, self.long_, Y, w)
+        self.means_ = target_encoding.fit_means(V, long, self.long_, Y, w)
         K = Y.shape[1]
         self.mean_shift_ = np.zeros(len(long) * K)
         self.mean_scale_ = np.ones(len(long) * K)
         if self.scale:
             E = np.empty((len(V), len(long) * K))
-            levels.put_means(self.means_, V, E)
-            self.mean_shift_, size = spread(E, w)
-            self.mean_scale_ = np.maximum(size, np.tile(unsure(Y, w), len(long)))
+            target_encoding.put_means(self.means_, V, E)
+            self.mean_shift_, size = means_and_scales(E, w)
+            self.mean_scale_ = np.maximum(
+                size, np.tile(mean_standard_errors(Y, w), len(long))
+            )
         names.add(np.repeat(long, K), [" mean" + (f" {k}" if K > 1 else "")
                                        for _ in long for k in range(K)])  # fmt: skip
         return Y
@@ -173,7 +181,7 @@ class Preparation(Estimator):
                 k = len(self.one_hot_.where)
                 if k:
                     h = self.one_hot_
-                    slots = levels.slots_of(v, h.where, h.gone, h.start)
+                    slots = target_encoding.slots_of(v, h.where, h.gone, h.start)
                     o[:, :k] = h.hit[slots]
                 o[:, k:d] = dense_values(self.dense_, v, plain=True)
                 continue
@@ -182,7 +190,7 @@ class Preparation(Estimator):
             width = block.V.shape[1]
             if width:
                 put = out[:, d : d + width]
-                words.put_words(block, text, put)
+                text_features.put_words(block, text, put)
             d += width
         return out
 
@@ -201,9 +209,9 @@ class Preparation(Estimator):
         if b > a:
             o[:, a:b] = np.isnan(v[:, dense.gap])
         if c > b:
-            levels.put_one_hot(self.one_hot_, v, o[:, b:c])
+            target_encoding.put_one_hot(self.one_hot_, v, o[:, b:c])
         if d > c:
-            levels.put_means(self.means_, v, o[:, c:d])
+            target_encoding.put_means(self.means_, v, o[:, c:d])
             if self.scale:
                 o[:, c:d] -= self.mean_shift_
                 o[:, c:d] /= self.mean_scale_
@@ -249,7 +257,7 @@ class Names:
                 self.said.append(f"{self.columns[i].name} topic {k + 1}")
 
 
-def goals(y, task, n_classes) -> np.ndarray:
+def target_matrix(y, task, n_classes) -> np.ndarray:
     """(n, K): a column of y for each number, class (of three or more) or label."""
     y = np.asarray(y)
     if y.ndim == 2:
@@ -259,25 +267,25 @@ def goals(y, task, n_classes) -> np.ndarray:
     return y.astype(float)[:, None]
 
 
-def unsure(Y, w) -> np.ndarray:
+def mean_standard_errors(Y, w) -> np.ndarray:
     """Standard errors of the means of Y (n, K): no mean target is better known.
 
     Levels that say nothing all have the same mean, but for noise: rows encoded without
     their own part would differ by far more than that.
     """
     m = np.average(Y, axis=0, weights=w)
-    n = len(Y) if w is None else levels.as_counts(w).sum()
+    n = len(Y) if w is None else target_encoding.as_counts(w).sum()
     return np.sqrt(np.average((Y - m) ** 2, axis=0, weights=w) / n)
 
 
-def fit_dense(V, plain, w, native, scale, names) -> Dense:
+def fit_dense(V, plain, w, native, scale, names) -> DenseColumns:
     """Which parts vary, what fills gaps, how large they are."""
     of = lambda *roles: np.asarray(
         [j for j, c in enumerate(plain) if c.role in roles], dtype=np.intp
     )
     number, date, angle = of("number", "ordinal"), of("date"), of("angle")
-    parts = dates.PLAIN if native else dates.CIRCLES
-    kept = dates.varying(V[:, date], native) if len(date) else []
+    parts = date_features.PLAIN if native else date_features.CIRCLES
+    kept = date_features.varying_date_parts(V[:, date], native) if len(date) else []
     part = np.asarray([i * len(date) + j for i, j in kept], dtype=np.intp)
     names.add(number, [""] * len(number))
     names.add([date[j] for _, j in kept], [" " + parts[i] for i, _ in kept])
@@ -285,7 +293,7 @@ def fit_dense(V, plain, w, native, scale, names) -> Dense:
     used = np.r_[number, date, angle].astype(np.intp)
     gap = used[np.isnan(V).any(axis=0)[used]]
     width = len(number) + len(part) + 2 * len(angle)
-    block = Dense(
+    block = DenseColumns(
         number, np.asarray([plain[j].role == "ordinal" for j in number], dtype=bool),
         date, part, angle, np.asarray([plain[j].period for j in angle], dtype=float),
         gap, np.zeros(width), np.zeros(width), np.ones(width),
@@ -298,17 +306,17 @@ def fit_dense(V, plain, w, native, scale, names) -> Dense:
     return fill_and_size(block, V, w, fixed, scale)
 
 
-def fill_and_size(block, V, w, fixed, scale) -> Dense:
+def fill_and_size(block, V, w, fixed, scale) -> DenseColumns:
     """What fills each column (a median, where nothing is fixed) and its size."""
     X = np.empty((len(fixed), len(V)))  # one row a column: they are read one by one
     for i in range(0, len(V), ROWS):
         X[:, i : i + ROWS] = dense_values(block, V[i : i + ROWS], plain=False).T
     for j, x in enumerate(X):
         gone = np.isnan(x)
-        block.fill[j] = median(x, w) if np.isnan(fixed[j]) else fixed[j]
+        block.fill[j] = known_median(x, w) if np.isnan(fixed[j]) else fixed[j]
         if scale:
             x[gone] = block.fill[j]
-            shift, size = spread(x[:, None], w)
+            shift, size = means_and_scales(x[:, None], w)
             block.shift[j], block.scale[j] = shift[0], 1.0 / size[0]
     return block
 
@@ -320,13 +328,13 @@ def dense_values(block, v, plain) -> np.ndarray:
         X = np.where(block.ordinal & (X < 0), np.nan, X)  # levels never seen
     found = [X]
     if len(block.part):
-        found.append(dates.date_parts(v[:, block.date], plain)[:, block.part])
+        found.append(date_features.date_parts(v[:, block.date], plain)[:, block.part])
     if len(block.angle):
-        found.append(dates.circle(v[:, block.angle], block.period))
+        found.append(date_features.cyclic_features(v[:, block.angle], block.period))
     return np.concatenate(found, axis=1) if len(found) > 1 else X
 
 
-def median(x, w) -> float:
+def known_median(x, w) -> float:
     """The median of what is known, 0 if nothing is; weights count as repetition."""
     known = ~np.isnan(x)
     if w is None:
@@ -341,7 +349,7 @@ def median(x, w) -> float:
     return float((x[low] + x[min(high, len(x) - 1)]) / 2)
 
 
-def spread(X, w) -> tuple[np.ndarray, np.ndarray]:
+def means_and_scales(X, w) -> tuple[np.ndarray, np.ndarray]:
     """Means and standard deviations; 1 for a column that does not vary."""
     m = np.average(X, axis=0, weights=w)
     s = np.sqrt(np.average((X - m) ** 2, axis=0, weights=w))

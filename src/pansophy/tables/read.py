@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from . import sniff
-from .text_file import read_text
-from .values import TableError
+from . import csv_dialect
+from .column_values import TableError
+from .text_file import read_text_file
 
 NOTES = b"pansophy.notes"
 PACKED = (".gz", ".zst", ".bz2", ".lz4", ".zstd", ".gzip")
@@ -26,22 +26,22 @@ def read_table(source) -> pa.Table:
     separator, decimal mark and encoding are found out. Each may be compressed (`.gz`,
     `.zst`, `.bz2`). pandas, polars, Arrow and whatever narwhals understands is taken
     as it is; so are dicts of columns and lists of dicts. What was noticed on the way is
-    told by `notes`.
+    told by `reading_notes`.
     """
     if isinstance(source, (str, os.PathLike)):
         table = read_file(Path(source))
     else:
         table = from_memory(source)
-    return checked(table)
+    return checked_table(table)
 
 
-def notes(table) -> list[str]:
+def reading_notes(table) -> list[str]:
     """What was noticed while a table was read."""
     kept = (table.schema.metadata or {}).get(NOTES)
     return json.loads(kept) if kept else []
 
 
-def noted(table, said) -> pa.Table:
+def with_note(table, said) -> pa.Table:
     if not said:
         return table
     kept = {**(table.schema.metadata or {}), NOTES: json.dumps(list(said)).encode()}
@@ -61,7 +61,7 @@ def from_memory(source) -> pa.Table:
     if isinstance(source, list) and source and isinstance(source[0], dict):
         names = dict.fromkeys(key for row in source for key in row)
         return from_columns({n: [row.get(n) for row in source] for n in names})
-    return from_frame(source)
+    return table_from_frame(source)
 
 
 def from_columns(columns) -> pa.Table:
@@ -85,7 +85,7 @@ def from_values(values, name):
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, TypeError) as error:
         try:
-            said = [None if missing(v) else str(v) for v in values]
+            said = [None if is_missing_cell(v) else str(v) for v in values]
         except TypeError:
             kind = type(values).__name__
             raise TableError(f"Column {name!r} is a {kind}, not values.") from error
@@ -103,11 +103,11 @@ def without_spans(values):
     return values.dt.to_timestamp() if said.startswith("period[") else values
 
 
-def missing(value) -> bool:
+def is_missing_cell(value) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
-def from_frame(source) -> pa.Table:
+def table_from_frame(source) -> pa.Table:
     """pandas, polars and the like, through narwhals."""
     import narwhals as nw
     from narwhals.exceptions import DuplicateError
@@ -144,10 +144,10 @@ def format_of(path) -> str:
     ending = name.with_suffix("").suffix if name.suffix.lower() in PACKED else ""
     ending = (ending or name.suffix).lower()
     try:
-        with sniff.open_bytes(path) as stream:
+        with csv_dialect.open_bytes(path) as stream:
             first = stream.read(8)
     except (pa.ArrowException, OSError) as error:
-        raise unreadable(path, error) from error
+        raise unreadable_file(path, error) from error
     if first.startswith(b"PAR1"):
         return "parquet"
     if first.startswith(b"ARROW1"):
@@ -180,22 +180,22 @@ def read_file(path) -> pa.Table:
 
             table = read_json(path)
         else:
-            table, said = read_text(path)
+            table, said = read_text_file(path)
         if kind != "text":
             table.validate(full=True)  # a damaged file must not crash what comes later
     except (pa.ArrowException, OSError, UnicodeError) as error:
-        raise unreadable(path, error) from error
-    return noted(table, said)
+        raise unreadable_file(path, error) from error
+    return with_note(table, said)
 
 
-def unreadable(path, error) -> TableError:
+def unreadable_file(path, error) -> TableError:
     first = (str(error).strip().splitlines() or ["it is damaged"])[0]
     return TableError(f"{path} cannot be read as a table: {first}")
 
 
 def source_of(path):
     """Something to seek in: the file, or its unpacked bytes."""
-    stream = sniff.open_bytes(path)
+    stream = csv_dialect.open_bytes(path)
     if isinstance(stream, pa.CompressedInputStream):
         with stream:
             return pa.BufferReader(stream.read())
@@ -219,7 +219,7 @@ def arrow_reader(path):
         return pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
 
 
-def named(table) -> pa.Table:
+def with_unique_names(table) -> pa.Table:
     """A table whose columns all have names, all different."""
     names = [n.strip() or f"column {i + 1}" for i, n in enumerate(table.column_names)]
     if len(set(names)) < len(names):
@@ -227,13 +227,13 @@ def named(table) -> pa.Table:
         raise TableError(f"The table has several columns named {twice!r}.")
     table = table if names == table.column_names else table.rename_columns(names)
     for j, kind in enumerate(table.schema.types):
-        simple = simpler(kind)
+        simple = simpler_type(kind)
         if simple is not None:
             table = table.set_column(j, names[j], table.column(j).cast(simple))
     return table
 
 
-def simpler(kind) -> pa.DataType | None:
+def simpler_type(kind) -> pa.DataType | None:
     """The common type of values of a type that Arrow computes little with."""
     t = pa.types
     if isinstance(kind, pa.BaseExtensionType):
@@ -247,7 +247,7 @@ def simpler(kind) -> pa.DataType | None:
     return None
 
 
-def checked(table) -> pa.Table:
+def checked_table(table) -> pa.Table:
     if table.num_columns == 0 or table.num_rows == 0:
         raise TableError("The table has no rows.")
-    return named(table)
+    return with_unique_names(table)

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from . import forms, values
-from .scales import order_of
-from .values import TableError
+from . import column_values, number_formats
+from .column_values import TableError
+from .ordinal_levels import order_of
 
 USED = ("number", "category", "ordinal", "date", "text", "angle")
 UNUSED = ("id", "constant", "other", "ignore", "group", "weight")
@@ -67,7 +67,7 @@ class Column(NamedTuple):
     missing: tuple[str, ...] = ()  # words that count as missing
 
 
-def form_of(c) -> str:
+def column_format(c) -> str:
     """How texts of a column are read: dates are ISO unless said otherwise."""
     if c.form or c.role not in ("date", "angle"):
         return c.form
@@ -89,18 +89,20 @@ def find_role(column, name) -> Column:
         return Column(name, "constant", "all values are missing")
     if t.is_dictionary(kind) and kind.ordered:
         return Column(name, "ordinal", "an ordered category", ordered_levels(column))
-    present = values.plain(present)
-    if values.is_text(kind):
-        return text_role(values.texts(present, name), len(column), name)
+    present = column_values.without_dictionary(present)
+    if column_values.is_text(kind):
+        return text_role(
+            column_values.column_as_texts(present, name), len(column), name
+        )
     if t.is_dictionary(kind):
-        levels = sorted_levels(values.texts(present, name))
+        levels = sorted_levels(column_values.column_as_texts(present, name))
         return Column(name, "category", f"{len(levels)} levels", levels)
     if t.is_floating(kind) and has_fractions(present):
         return fraction_role(present, name)
     found = pc.unique(present)
     if len(found) == 1 and len(present) == len(column):
         return Column(name, "constant", "one value throughout")
-    if values.is_date(kind):
+    if column_values.is_date(kind):
         return Column(name, "date", "dates")
     if t.is_time(kind):
         return Column(name, "angle", "times of the day", period=DAY)
@@ -108,7 +110,7 @@ def find_role(column, name) -> Column:
         return Column(name, "number", "true or false")
     if t.is_duration(kind):
         return Column(name, "number", "lengths of time, in seconds")
-    if not values.is_number(kind):
+    if not column_values.is_numeric_type(kind):
         return Column(name, "other", f"values of type {kind}")
     return number_role(present, found, len(column), name)
 
@@ -126,7 +128,7 @@ def fraction_role(present, name) -> Column:
     """Of numbers with fractions: they are neither ids nor levels."""
     ends = pc.min_max(present)
     low, high = ends["min"].as_py(), ends["max"].as_py()
-    if since := MOMENT.search(name) and forms.epoch_of(low, high):
+    if since := MOMENT.search(name) and number_formats.epoch_of(low, high):
         return Column(name, "date", SINCE[since], form=since)
     cycle = period_of(name, low, high, False, 100)
     if cycle:
@@ -150,13 +152,15 @@ def number_role(present, found, n, name) -> Column:
         if ID_NAME.search(name) or rows:
             return Column(name, "id", "a different whole number in every row")
     if whole and THING.search(name) and len(found) < n / 2:
-        levels = sorted_levels(values.texts(pa.chunked_array([found]), name))
+        levels = sorted_levels(
+            column_values.column_as_texts(pa.chunked_array([found]), name)
+        )
         return Column(name, "category", f"{len(levels)} codes that name things", levels)
     if whole and DAY_NAME.search(name) and low >= 19000101 and high < 21000101:
-        days = values.texts(pa.chunked_array([found]), name)
-        if forms.complete(days, "%Y%m%d"):
+        days = column_values.column_as_texts(pa.chunked_array([found]), name)
+        if number_formats.all_match_date_format(days, "%Y%m%d"):
             return Column(name, "date", "dates as year, month, day", form="%Y%m%d")
-    if since := MOMENT.search(name) and forms.epoch_of(low, high):
+    if since := MOMENT.search(name) and number_formats.epoch_of(low, high):
         return Column(name, "date", SINCE[since], form=since)
     cycle = period_of(name, low, high, whole, len(found))
     if cycle:
@@ -196,13 +200,13 @@ def text_role(present, n, name) -> Column:
     if len(found) == 1 and len(present) == n:
         return Column(name, "constant", "one value throughout")
     kept = pa.chunked_array([found])
-    number = forms.find_number(kept)
+    number = number_formats.find_number(kept)
     if number and not (number.form == "1.5" and few_whole(kept)):
         return read_as_number(present, number, n, name)
-    date = forms.find_date(kept)
+    date = number_formats.find_date(kept)
     if date:
         return Column(name, "date", date.why, form=date.form)
-    clock = forms.find_clock(kept)
+    clock = number_formats.find_clock(kept)
     if clock:
         return Column(name, "angle", clock.why, period=DAY, form=clock.form)
     spoken = np.mean([len(v.split()) for v in found[:1000].to_pylist()])
@@ -228,7 +232,7 @@ def few_whole(found) -> bool:
 
 
 def read_as_number(present, number, n, name) -> Column:
-    x = values.numbers(present, name, number.form, number.missing)
+    x = column_values.column_as_floats(present, name, number.form, number.missing)
     known = pa.chunked_array([pa.array(x[~np.isnan(x)])])
     role = number_role(known, pc.unique(known), n, name)
     if role.role not in ("number", "angle"):
@@ -265,25 +269,31 @@ def as_role(column, name, role) -> Column:
         return found._replace(role=role, why="as asked")
     made = Column(name, role, "as asked")
     if role in ("category", "ordinal"):
-        levels = found.levels or sorted_levels(values.texts(column, name))
+        levels = found.levels or sorted_levels(
+            column_values.column_as_texts(column, name)
+        )
         if role == "ordinal":
             levels = tuple(order_of(list(levels), name) or levels)
         return made._replace(levels=levels)
     if role == "text":
-        values.texts(column, name)
+        column_values.column_as_texts(column, name)
         return made
-    return numeric(column, made, found)
+    return numeric_format(column, made, found)
 
 
-def numeric(column, made, found) -> Column:
+def numeric_format(column, made, found) -> Column:
     """The form and period of a column asked to be a number, date or angle."""
-    present = values.plain(column.drop_null())
-    if values.is_text(column.type) and len(present):
-        find = forms.find_date if made.role == "date" else forms.find_number
-        how = find(values.texts(present, made.name))
+    present = column_values.without_dictionary(column.drop_null())
+    if column_values.is_text(column.type) and len(present):
+        find = (
+            number_formats.find_date
+            if made.role == "date"
+            else number_formats.find_number
+        )
+        how = find(column_values.column_as_texts(present, made.name))
         if how:
             made = made._replace(form=how.form, missing=how.missing)
-    x = values.numbers(column, made.name, made.form, made.missing)
+    x = column_values.column_as_floats(column, made.name, made.form, made.missing)
     if made.role == "angle":
         width = np.nanmax(x) - np.nanmin(x) if np.isfinite(x).any() else 0.0
         period = found.period or (2 * math.pi if width <= 2 * math.pi else 360.0)

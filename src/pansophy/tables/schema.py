@@ -1,6 +1,6 @@
 """The inputs and the target of a table: enough to read new rows the same way.
 
-`infer` reads a `Schema` off a table (roles of columns by `roles`, the task by
+`infer_schema` reads a `Schema` off a table (roles of columns by `roles`, the task by
 `targets`), the user may change it, in Python or in a file (`schema_file`), and from
 then on the schema alone decides how a table becomes a `Frame` and an answer y.
 """
@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from . import targets, values
-from .few import short_frame
-from .frame import Frame
-from .roles import USED, Column, as_role, find_role, form_of
-from .targets import near, need
-from .values import TableError
+from . import column_values, targets
+from .column_values import TableError
+from .mixed_frame import MixedFrame
+from .roles import USED, Column, as_role, column_format, find_role
+from .single_row import short_frame
+from .targets import require_columns, unknown_column_message
 
 SHORT = 32  # rows that are read one by one
 BLOCK = 4096
@@ -51,9 +51,9 @@ class Schema:
         for c in self.columns:
             if c.name == name:
                 return c
-        raise TableError(near(name, [c.name for c in self.columns]))
+        raise TableError(unknown_column_message(name, [c.name for c in self.columns]))
 
-    def frame(self, table) -> Frame:
+    def frame(self, table) -> MixedFrame:
         """The used columns: numbers and codes in one matrix, texts apart."""
         used, names = self.used, set(table.column_names)
         missing = [c.name for c in used if c.name not in names]
@@ -67,11 +67,16 @@ class Schema:
             })  # fmt: skip
         plain = [c for c in used if c.role != "text"]
         found = [read_column(table.column(c.name), c) for c in plain]
-        texts = [values.texts(table.column(c.name), c.name) for c in used
-                 if c.role == "text"]  # fmt: skip
-        return Frame(side_by_side(found, table.num_rows), tuple(map(one_array, texts)))
+        texts = [
+            column_values.column_as_texts(table.column(c.name), c.name)
+            for c in used
+            if c.role == "text"
+        ]
+        return MixedFrame(
+            side_by_side(found, table.num_rows), tuple(map(one_array, texts))
+        )
 
-    def rows(self, records) -> Frame:
+    def rows(self, records) -> MixedFrame:
         """A frame of dicts of values by column name; a value left out is missing.
 
         For a few rows at a time, such as a request to a server.
@@ -85,17 +90,20 @@ class Schema:
         """y: numbers, positions in the classes, or (n, L) of 0 and 1 for labels."""
         if not self.targets:
             raise TableError("The schema has no target.")
-        need(table, self.targets)
+        require_columns(table, self.targets)
         if self.task == "multilabel" and self.form:
             column = table.column(self.target)
             return targets.label_matrix(column, self.target, self.labels, self.form)
         if self.task == "multilabel":
-            found = [values.yes_or_no(table.column(n), n) for n in self.labels]
+            found = [
+                column_values.column_as_booleans(table.column(n), n)
+                for n in self.labels
+            ]
             return np.column_stack(found)
         column = table.column(self.target)
         if self.task == "classification":
-            return targets.class_codes(column, self.target, self.classes)
-        y = values.numbers(column, self.target, self.form)
+            return targets.target_class_codes(column, self.target, self.classes)
+        y = column_values.column_as_floats(column, self.target, self.form)
         if self.task == "count":
             targets.check_counts(y[~np.isnan(y)], self.target)
         return y
@@ -115,13 +123,17 @@ class Schema:
         """The group of each row as a code, in order of appearance, or None."""
         if self.group is None:
             return None
-        need(table, [self.group])
+        require_columns(table, [self.group])
         column = table.column(self.group)
         if column.null_count:
             raise TableError(
                 f"Group {self.group!r} is missing in {column.null_count} rows."
             )
-        found = values.texts(column, self.group).dictionary_encode().combine_chunks()
+        found = (
+            column_values.column_as_texts(column, self.group)
+            .dictionary_encode()
+            .combine_chunks()
+        )
         if len(found.dictionary) < 2:
             raise TableError(f"Group {self.group!r} has one value.")
         return np.asarray(found.indices.to_numpy(), dtype=np.int64)
@@ -133,12 +145,12 @@ class Schema:
         return self._numbers(table, self.time, "times")
 
     def _numbers(self, table, name, what) -> np.ndarray:
-        need(table, [name])
+        require_columns(table, [name])
         known = {c.name: c for c in self.columns}.get(name)
         if known is not None and known.role == "ordinal":
             return read_column(table.column(name), known)
-        form, missing = (form_of(known), known.missing) if known else ("", ())
-        x = values.numbers(table.column(name), name, form, missing)
+        form, missing = (column_format(known), known.missing) if known else ("", ())
+        x = column_values.column_as_floats(table.column(name), name, form, missing)
         lost = int(np.isnan(x).sum())
         if lost:
             rows = "row" if lost == 1 else "rows"
@@ -184,8 +196,8 @@ class Schema:
 def read_column(column, c) -> np.ndarray:
     """One column of a frame."""
     if c.role in ("category", "ordinal"):
-        return values.codes(column, c.levels, c.name)
-    return values.numbers(column, c.name, form_of(c), c.missing)
+        return column_values.level_codes(column, c.levels, c.name)
+    return column_values.column_as_floats(column, c.name, column_format(c), c.missing)
 
 
 def side_by_side(columns, n) -> np.ndarray:
@@ -205,7 +217,7 @@ def one_array(column):
     return column
 
 
-def infer(
+def infer_schema(
     table, target=None, task="auto", *, group=None, time=None, weight=None, ignore=(),
     roles=None,
 ) -> Schema:  # fmt: skip
@@ -228,12 +240,12 @@ def infer(
         ordinal with that order.
     """
     target, group, time, weight = map(targets.text_name, (target, group, time, weight))
-    ignore, asked = targets.names_of(ignore), targets.names_of(target)
+    ignore, asked = targets.as_name_list(ignore), targets.as_name_list(target)
     roles = {targets.text_name(n): r for n, r in (roles or {}).items()}
     kept = {"group": group, "weight": weight}
     named = [n for n in (group, time, weight) if n is not None]
     check_size(table, target)
-    need(table, [*asked, *named, *ignore, *roles])
+    require_columns(table, [*asked, *named, *ignore, *roles])
     for name in [*named, *ignore, *roles]:
         if name in asked:
             raise TableError(f"Column {name!r} is the target and cannot be more.")

@@ -19,10 +19,10 @@ import math
 import tomllib
 from pathlib import Path
 
-from . import forms, targets
+from . import number_formats, targets
+from .column_values import TableError
 from .roles import UNUSED, USED, Column, as_role
 from .schema import Schema
-from .values import TableError
 
 HEAD = """\
 # What each column of a table is for, as pansophy read it. Change it and give it back.
@@ -36,7 +36,7 @@ KEYS = (
 )  # fmt: skip
 
 
-def quoted(text) -> str:
+def toml_string(text) -> str:
     """A TOML string."""
     named = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
     return '"' + "".join(
@@ -45,14 +45,14 @@ def quoted(text) -> str:
     ) + '"'  # fmt: skip
 
 
-def written(value) -> str:
+def toml_value(value) -> str:
     """A TOML value."""
     if isinstance(value, str):
-        return quoted(value)
+        return toml_string(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(written, value)) + "]"
+        return "[" + ", ".join(map(toml_value, value)) + "]"
     if isinstance(value, float) and value == int(value) and abs(value) < 1e15:
         return f"{value:.1f}"
     return repr(value)
@@ -64,19 +64,23 @@ def write_schema(schema, path) -> None:
         value = getattr(schema, "form" if key == "format" else key)
         said = value is not None if key in ("group", "time", "weight") else value
         if said not in (False, (), "") or key in ("target", "task"):
-            lines.append(f"{key} = {written(value)}")
+            lines.append(f"{key} = {toml_value(value)}")
     for c in schema.columns:
-        lines += ["", f"[columns.{quoted(c.name)}]", f"role = {quoted(c.role)}"]
+        lines += [
+            "",
+            f"[columns.{toml_string(c.name)}]",
+            f"role = {toml_string(c.role)}",
+        ]
         if c.why:
-            lines.append(f"why = {quoted(c.why)}")
+            lines.append(f"why = {toml_string(c.why)}")
         if c.levels:
-            lines.append(f"levels = {written(c.levels)}")
+            lines.append(f"levels = {toml_value(c.levels)}")
         if c.period:
-            lines.append(f"period = {written(float(c.period))}")
+            lines.append(f"period = {toml_value(float(c.period))}")
         if c.form:
-            lines.append(f"format = {quoted(c.form)}")
+            lines.append(f"format = {toml_string(c.form)}")
         if c.missing:
-            lines.append(f"missing = {written(c.missing)}")
+            lines.append(f"missing = {toml_value(c.missing)}")
     Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -95,7 +99,7 @@ def read_schema(path, table=None) -> Schema:
         read_one(name, entry, f"{path}, column {name!r}", table)
         for name, entry in told["columns"].items()
     )
-    return whole(told, columns, path, table)
+    return schema_from_dict(told, columns, path, table)
 
 
 def check_keys(told, known, where):
@@ -141,14 +145,14 @@ def read_one(name, told, where, table) -> Column:
     lacks = lacks or (role == "angle" and not c.period)
     if table is not None and name in table.column_names and role in USED:
         if lacks or (role in ("number", "date", "angle") and not c.form):
-            c = completed(c, table)
+            c = fill_column_defaults(c, table)
     elif lacks:
         needs = "a period" if role == "angle" else "levels"
         raise TableError(f"{where}: {role} needs {needs}.")
     return c
 
 
-def completed(c, table) -> Column:
+def fill_column_defaults(c, table) -> Column:
     """A column with what the file does not say."""
     found = as_role(table.column(c.name), c.name, c.role)
     return c._replace(
@@ -159,12 +163,12 @@ def completed(c, table) -> Column:
 
 
 def known_form(form, role) -> bool:
-    if not form or form == "clock" or forms.is_date_form(form):
+    if not form or form == "clock" or number_formats.is_date_form(form):
         return True
-    return forms.parts_of(form) is not None
+    return number_formats.number_format_parts(form) is not None
 
 
-def whole(told, columns, path, table) -> Schema:
+def schema_from_dict(told, columns, path, table) -> Schema:
     """The rest of the schema, checked against its columns."""
     names = {c.name: c for c in columns}
     extra = {k: told.get(k) for k in ("group", "time", "weight")}
@@ -178,7 +182,7 @@ def whole(told, columns, path, table) -> Schema:
     classes = told.get("classes", [])
     labels, form = texts_of(told, "labels", path), str(told.get("format", ""))
     if task == "classification" and not classes and table is not None:
-        targets.need(table, [target])
+        targets.require_columns(table, [target])
         classes = targets.classes_of(table.column(target), target, table.num_rows)
     plain = all(isinstance(v, (str, int, float)) for v in classes)
     enough = len(set(classes)) == len(classes) >= 2 if plain else False

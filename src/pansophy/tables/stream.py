@@ -4,9 +4,9 @@ Types of text files are decided once for all batches, by a first pass over the f
 (`text_file.Types`). With a schema no such pass is needed: texts stay texts, and
 `Schema.frame` reads them as the schema says.
 
-`sample` gives every row an independent uniform key and keeps the rows with the k
-smallest: all sets of k rows are equally likely, in one pass, with O(k) memory, and the
-rows drawn depend on the seed alone, not on how the table is cut into batches.
+`sample_table_rows` gives every row an independent uniform key and keeps the rows with
+the k smallest: all sets of k rows are equally likely, in one pass, with O(k) memory,
+and the rows drawn depend on the seed alone, not on how the table is cut into batches.
 """
 
 import os
@@ -17,15 +17,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from . import read
-from .json_lines import fitted, joint, json_blocks
+from .column_values import TableError
+from .json_lines import cast_block, json_blocks, unify_schemas
 from .text_file import Types, text_blocks
-from .values import TableError
 
 SIZE = 65536  # rows of a batch
 SPARE = 10000  # rows beyond twice the sample that are held before some are dropped
 
 
-def batches(source, size=SIZE, *, schema=None):
+def table_batches(source, size=SIZE, *, schema=None):
     """A table as Arrow tables of at most `size` rows, all with the same types.
 
     Parameters
@@ -39,7 +39,7 @@ def batches(source, size=SIZE, *, schema=None):
     """
     if size < 1:
         raise ValueError(f"size must be at least 1, got {size}.")
-    made = cut(typed(source, schema), size)
+    made = rechunk(typed_tables(source, schema), size)
     first = next(made, None)
     if first is None:
         raise TableError("The table has no rows.")
@@ -47,25 +47,27 @@ def batches(source, size=SIZE, *, schema=None):
     yield from made
 
 
-def count(source) -> int:
+def count_table_rows(source) -> int:
     """The number of rows; a file is not held in memory for it."""
     if not is_path(source):
-        return sum(t.num_rows for t in typed(source))
+        return sum(t.num_rows for t in typed_tables(source))
     path = Path(source)
     read.check_file(path)
     if read.format_of(path) == "text":
-        blocks = guarded(text_blocks(path, columns=[0]), path)
+        blocks = guarded_blocks(text_blocks(path, columns=[0]), path)
         return sum(block.num_rows for block, _ in blocks)
     columns = [] if read.format_of(path) == "parquet" else None
-    return sum(t.num_rows for t in guarded(file_tables(path, columns=columns), path))
+    return sum(
+        t.num_rows for t in guarded_blocks(file_tables(path, columns=columns), path)
+    )
 
 
-def sample(source, rows, seed=0) -> pa.Table:
+def sample_table_rows(source, rows, seed=0) -> pa.Table:
     """Rows drawn without repetition, every set of them equally likely, in table order.
 
     Parameters
     ----------
-    source : as for `batches`
+    source : as for `table_batches`
     rows : int
         How many; all of them if the table has fewer.
     seed : int
@@ -77,23 +79,23 @@ def sample(source, rows, seed=0) -> pa.Table:
         path = Path(source)
         read.check_file(path)
         if read.format_of(path) == "text":
-            return read.checked(sample_text(path, rows, seed))
+            return read.checked_table(sample_text(path, rows, seed))
     pool = Pool(rows, seed)
-    for table in typed(source):
+    for table in typed_tables(source):
         pool.add(table)
-    return read.checked(pool.drawn())
+    return read.checked_table(pool.drawn())
 
 
 def sample_text(path, rows, seed) -> pa.Table:
     """Of a text file: the types are those of all rows."""
     pool, types, said = Pool(rows, seed), None, ()
-    for block, dialect in guarded(text_blocks(path), path):
+    for block, dialect in guarded_blocks(text_blocks(path), path):
         types, said = types or Types(dialect), dialect.notes
         types.see(block)
         pool.add(block)
     if types is None:
         raise TableError("The table has no rows.")
-    return read.noted(types.apply(pool.drawn()), said)
+    return read.with_note(types.apply(pool.drawn()), said)
 
 
 class Pool:
@@ -135,26 +137,26 @@ def is_path(source) -> bool:
     return isinstance(source, (str, os.PathLike))
 
 
-def guarded(blocks, path):
+def guarded_blocks(blocks, path):
     """Blocks of a file, with one sentence where it cannot be read."""
     try:
         yield from blocks
     except (pa.ArrowException, OSError, UnicodeError) as error:
-        raise read.unreadable(path, error) from error
+        raise read.unreadable_file(path, error) from error
 
 
-def typed(source, schema=None):
+def typed_tables(source, schema=None):
     """The tables that a source is made of, with one type a column."""
     if is_path(source):
         path = Path(source)
         read.check_file(path)
-        yield from guarded(file_tables(path, schema), path)
+        yield from guarded_blocks(file_tables(path, schema), path)
     elif hasattr(source, "to_batches") and not isinstance(source, pa.Table):
         for batch in source.to_batches():  # a dataset
-            yield read.named(pa.Table.from_batches([batch]))
+            yield read.with_unique_names(pa.Table.from_batches([batch]))
     elif isinstance(source, pa.RecordBatchReader):
         for batch in source:
-            yield read.named(pa.Table.from_batches([batch]))
+            yield read.with_unique_names(pa.Table.from_batches([batch]))
     else:
         yield read.read_table(source)
 
@@ -166,34 +168,38 @@ def file_tables(path, schema=None, columns=None):
 
         file = pyarrow.parquet.ParquetFile(read.source_of(path))
         for batch in file.iter_batches(batch_size=SIZE, columns=columns):
-            yield sound(batch)
+            yield validated_batch(batch)
     elif kind == "arrow":
         reader = read.arrow_reader(path)
         stored = getattr(reader, "num_record_batches", None)
         parts = reader if stored is None else map(reader.get_batch, range(stored))
         for batch in parts:
-            yield sound(batch)
+            yield validated_batch(batch)
     elif kind == "json":
-        whole = joint([block.schema for block in json_blocks(path)])
+        whole = unify_schemas([block.schema for block in json_blocks(path)])
         for block in json_blocks(path):
             block.validate(full=True)
-            yield read.named(fitted(block, whole))
+            yield read.with_unique_names(cast_block(block, whole))
     else:
         yield from text_tables(path, schema)
 
 
-def sound(batch) -> pa.Table:
+def validated_batch(batch) -> pa.Table:
     """A batch of a file as a table, once it is known not to be damaged."""
     batch.validate(full=True)
-    return read.named(pa.Table.from_batches([batch]))
+    return read.with_unique_names(pa.Table.from_batches([batch]))
 
 
 def text_tables(path, schema):
     """Blocks of a text file: two passes, or one with a schema."""
     if schema is not None:
         for block, dialect in text_blocks(path):
-            block = read.named(block)
-            yield points(block, schema) if dialect.decimal == "," else block
+            block = read.with_unique_names(block)
+            yield (
+                decimal_commas_to_points(block, schema)
+                if dialect.decimal == ","
+                else block
+            )
         return
     types: Types | None = None
     for block, dialect in text_blocks(path):
@@ -201,10 +207,10 @@ def text_tables(path, schema):
         types.see(block)
     if types is not None:
         for block, _ in text_blocks(path):
-            yield read.named(types.apply(block))
+            yield read.with_unique_names(types.apply(block))
 
 
-def points(table, schema) -> pa.Table:
+def decimal_commas_to_points(table, schema) -> pa.Table:
     """Decimal commas of columns of plain numbers as points."""
     plain = {c.name for c in schema.used
              if c.role in ("number", "angle") and not c.form}  # fmt: skip
@@ -219,7 +225,7 @@ def points(table, schema) -> pa.Table:
     return pa.table(made, names=table.column_names)
 
 
-def cut(tables, size):
+def rechunk(tables, size):
     """Tables of exactly `size` rows, but for the last."""
     held, n = [], 0
     for table in tables:

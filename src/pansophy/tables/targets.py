@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from . import forms, values
+from . import column_values, number_formats
+from .column_values import TableError
 from .roles import ordered_levels
-from .values import TableError
 
 FEW = 10  # whole-number targets with at most this many values are classes
 SMALL = 100  # counts have a median of at most this
@@ -25,14 +25,14 @@ TASKS = ("classification", "regression", "count", "multilabel")
 SEPARATORS = ";|,"  # of labels in one text
 
 
-class Task(NamedTuple):
+class TargetTask(NamedTuple):
     """A task and the reason for it."""
 
     task: str
     why: str
 
 
-class Target(NamedTuple):
+class TargetSchema(NamedTuple):
     """The target part of a schema."""
 
     task: str
@@ -42,7 +42,7 @@ class Target(NamedTuple):
     form: str = ""  # of numbers as text; of labels in one column: separator or "list"
 
 
-def detect_task(y=None, name="y") -> Task:
+def detect_task(y=None, name="y") -> TargetTask:
     """Which task a target asks for, by the rule of the module text.
 
     Parameters
@@ -57,37 +57,39 @@ def detect_task(y=None, name="y") -> Task:
     >>> detect_task([0, 1, 1, 0]).task
     'classification'
     >>> detect_task([0.0, 1.0, 1.0, 0.0])
-    Task(task='regression', why="y holds numbers of floating type with 2 different
+    TargetTask(task='regression', why="y holds numbers of floating type with 2 different
     values; ask for task='classification' if they are classes")
     >>> detect_task().task
     'unsupervised'
     """
     if y is None:
-        return Task("unsupervised", "there is no target")
+        return TargetTask("unsupervised", "there is no target")
     column = as_column(y, name)
     kind, t = column.type, pa.types
     if t.is_dictionary(kind):
-        return Task("classification", f"{name} holds categories")
-    if values.is_text(kind):
-        found = forms.find_number(pc.unique(column.drop_null()))
+        return TargetTask("classification", f"{name} holds categories")
+    if column_values.is_text(kind):
+        found = number_formats.find_number(pc.unique(column.drop_null()))
         if found is None or found.missing or found.form == "1.5":
-            return Task("classification", f"{name} holds text{lists_in(column)}")
-        column = pa.chunked_array([values.numbers(column, name, found.form)])
+            return TargetTask("classification", f"{name} holds text{lists_in(column)}")
+        column = pa.chunked_array(
+            [column_values.column_as_floats(column, name, found.form)]
+        )
         return whole_or_not(column, found.why, name, floating=True)
     if t.is_boolean(kind):
-        return Task("classification", f"{name} holds yes/no")
+        return TargetTask("classification", f"{name} holds yes/no")
     if t.is_duration(kind):
-        return Task("regression", f"{name} holds lengths of time, in seconds")
+        return TargetTask("regression", f"{name} holds lengths of time, in seconds")
     if is_list(kind):
-        return Task("multilabel", f"{name} holds lists")
-    if not values.is_number(kind):
+        return TargetTask("multilabel", f"{name} holds lists")
+    if not column_values.is_numeric_type(kind):
         raise TableError(f"Column {name!r} of type {kind} cannot be a target.")
     return whole_or_not(column, "numbers", name, floating=not t.is_integer(kind))
 
 
 def lists_in(column) -> str:
     """What to ask for where texts look like lists of labels, such as 'a;b'."""
-    found = pc.unique(values.plain(column).drop_null())
+    found = pc.unique(column_values.without_dictionary(column).drop_null())
     for mark in ";|":
         both = found.filter(pc.match_substring(found, mark))
         parts = pc.unique(pc.list_flatten(pc.split_pattern(found, mark)))
@@ -119,23 +121,27 @@ def as_column(y, name) -> pa.ChunkedArray:
     return made if isinstance(made, pa.ChunkedArray) else pa.chunked_array([made])
 
 
-def whole_or_not(column, what, name, floating) -> Task:
+def whole_or_not(column, what, name, floating) -> TargetTask:
     """The task of a column of numbers."""
     found = pc.unique(column.drop_null())
     x = np.asarray(column.drop_null().cast(pa.float64(), safe=False).to_numpy())
     if not floating and len(found) <= FEW:
-        return Task("classification", f"{name} has {len(found)} whole-number values")
+        return TargetTask(
+            "classification", f"{name} has {len(found)} whole-number values"
+        )
     if floating and np.any(x != np.floor(x)):
-        return Task("regression", f"{name} holds {what} with fractions")
+        return TargetTask("regression", f"{name} holds {what} with fractions")
     if len(found) > FEW and is_count(x):
-        return Task("count", f"{name} has whole numbers from {x.min():.0f} up, skewed")
+        return TargetTask(
+            "count", f"{name} has whole numbers from {x.min():.0f} up, skewed"
+        )
     if floating and len(found) <= FEW:
-        return Task(
+        return TargetTask(
             "regression",
             f"{name} holds {what} of floating type with {len(found)} different values; "
             "ask for task='classification' if they are classes",
         )
-    return Task("regression", f"{name} has {len(found)} different whole numbers")
+    return TargetTask("regression", f"{name} has {len(found)} different whole numbers")
 
 
 def is_count(x) -> bool:
@@ -146,7 +152,7 @@ def is_count(x) -> bool:
     return bool(skew > 0.5 and x.min() <= x.mean() / 2)
 
 
-def near(name, names) -> str:
+def unknown_column_message(name, names) -> str:
     """Which column was meant."""
     lower = {n.lower(): n for n in names}
     close = difflib.get_close_matches(str(name).lower(), list(lower), 1, 0.6)
@@ -156,10 +162,10 @@ def near(name, names) -> str:
     return f"There is no column {name!r}; the table has {shown}."
 
 
-def need(table, names):
+def require_columns(table, names):
     for name in names:
         if name not in table.column_names:
-            raise TableError(near(name, table.column_names))
+            raise TableError(unknown_column_message(name, table.column_names))
 
 
 def text_name(name) -> Any:
@@ -168,7 +174,7 @@ def text_name(name) -> Any:
     return str(name) if whole else name
 
 
-def names_of(named) -> list[str]:
+def as_name_list(named) -> list[str]:
     """One name, several or none (None) as a list."""
     named = text_name(named)
     if named is None:
@@ -176,15 +182,15 @@ def names_of(named) -> list[str]:
     return [named] if isinstance(named, str) else [text_name(n) for n in named]
 
 
-def find_target(table, target, task) -> Target:
+def find_target(table, target, task) -> TargetSchema:
     """Task, classes and labels of one target column, or of several."""
     if target is None:
-        return Target("unsupervised", "there is no target")
+        return TargetSchema("unsupervised", "there is no target")
     if task not in ("auto", *TASKS):
         listed = ", ".join(("auto", *TASKS))
         raise TableError(f"task must be one of {listed}, got {task!r}.")
     if not isinstance(target, str):
-        return several(table, tuple(target), task)
+        return multilabel_target(table, tuple(target), task)
     column = table.column(target)
     if len(column.drop_null()) == 0:
         raise TableError(f"Column {target!r} is empty.")
@@ -194,31 +200,31 @@ def find_target(table, target, task) -> Target:
     if task == "multilabel":
         return listed_labels(column, target, why)
     if task == "classification":
-        return Target(task, why, classes_of(column, target, table.num_rows))
+        return TargetSchema(task, why, classes_of(column, target, table.num_rows))
     return numbers_target(column, target, task, why)
 
 
-def several(table, labels, task) -> Target:
+def multilabel_target(table, labels, task) -> TargetSchema:
     """One column of yes and no for each label."""
     if task not in ("auto", "multilabel"):
         raise TableError(f"Several targets make a multilabel task, not {task}.")
     if len(labels) < 2 or len(set(labels)) < len(labels):
         raise TableError("A list of targets needs at least two different columns.")
     for label in labels:
-        found = values.yes_or_no(table.column(label).drop_null(), label)
+        found = column_values.column_as_booleans(table.column(label).drop_null(), label)
         if len(np.unique(found)) < 2:
             raise TableError(
                 f"Label {label!r} has one value; there is nothing to learn."
             )
-    return Target("multilabel", "several targets of yes and no", (), labels)
+    return TargetSchema("multilabel", "several targets of yes and no", (), labels)
 
 
-def listed_labels(column, name, why="as asked") -> Target:
+def listed_labels(column, name, why="as asked") -> TargetSchema:
     """Labels in one column: lists, or texts with a separator."""
     if is_list(column.type):
         form, parts = "list", pc.list_flatten(column)
-    elif values.is_text(column.type):
-        texts = values.texts(column, name)
+    elif column_values.is_text(column.type):
+        texts = column_values.column_as_texts(column, name)
         share = [pc.sum(pc.count_substring(texts, s)).as_py() or 0 for s in SEPARATORS]
         form = SEPARATORS[int(np.argmax(share))]
         parts = pc.list_flatten(pc.split_pattern(texts, form))
@@ -227,11 +233,11 @@ def listed_labels(column, name, why="as asked") -> Target:
             f"Column {name!r} of type {column.type} holds no labels: give a list of "
             "columns of 0 and 1, or one column of lists or of texts such as 'a;b'."
         )
-    parts = pc.utf8_trim_whitespace(values.texts(parts, name))
+    parts = pc.utf8_trim_whitespace(column_values.column_as_texts(parts, name))
     labels = tuple(v for v in sorted(set(parts.to_pylist()) - {None, ""}))
     if len(labels) < 2:
         raise TableError(f"Column {name!r} has fewer than two labels.")
-    return Target("multilabel", why, (), labels, form)
+    return TargetSchema("multilabel", why, (), labels, form)
 
 
 def classes_of(column, name, n) -> tuple:
@@ -241,9 +247,13 @@ def classes_of(column, name, n) -> tuple:
         column = column.filter(pc.is_finite(column))
     if pa.types.is_decimal(kind):
         column = column.cast(pa.float64())
-    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or values.is_date(kind):
+    if (
+        pa.types.is_nested(kind)
+        or pa.types.is_binary(kind)
+        or column_values.is_date(kind)
+    ):
         raise TableError(f"Column {name!r} of type {kind} cannot be a target.")
-    found = pc.unique(values.plain(column.drop_null())).to_pylist()
+    found = pc.unique(column_values.without_dictionary(column.drop_null())).to_pylist()
     classes = tuple(sorted(found))
     if pa.types.is_dictionary(kind) and kind.ordered:
         classes = tuple(v for v in ordered_levels(column) if v in set(found))
@@ -257,30 +267,34 @@ def classes_of(column, name, n) -> tuple:
     return classes
 
 
-def numbers_target(column, name, task, why) -> Target:
+def numbers_target(column, name, task, why) -> TargetSchema:
     """The form of a target of numbers, which must differ."""
     form = ""
-    if values.is_text(column.type):
-        found = forms.find_number(values.texts(column.drop_null(), name))
+    if column_values.is_text(column.type):
+        found = number_formats.find_number(
+            column_values.column_as_texts(column.drop_null(), name)
+        )
         if found is None or found.missing:
             raise TableError(f"Column {name!r} holds {column.type}, not numbers.")
         form = found.form
-    elif not values.is_number(values.plain(column).type):
+    elif not column_values.is_numeric_type(
+        column_values.without_dictionary(column).type
+    ):
         t = pa.types
         if not (t.is_boolean(column.type) or t.is_duration(column.type)):
             raise TableError(f"Column {name!r} holds {column.type}, not numbers.")
-    y = values.numbers(column, name, form)
+    y = column_values.column_as_floats(column, name, form)
     if len(y) and np.isnan(y).all():
         raise TableError(
-            f"Column {name!r} holds no number up to {values.HUGE:g}; give it in larger "
-            "units."
+            f"Column {name!r} holds no number up to {column_values.HUGE:g}; give it in "
+            "larger units."
         )
     y = y[~np.isnan(y)]
     if len(y) == 0 or y.min() == y.max():
         raise TableError(f"Column {name!r} has one value; there is nothing to learn.")
     if task == "count":
         check_counts(y, name)
-    return Target(task, why, form=form)
+    return TargetSchema(task, why, form=form)
 
 
 def check_counts(y, name):
@@ -291,14 +305,17 @@ def check_counts(y, name):
         )
 
 
-def class_codes(column, name, classes) -> np.ndarray:
+def target_class_codes(column, name, classes) -> np.ndarray:
     """Positions in the classes."""
     kept = pa.array(list(classes))
-    column = values.plain(column)
+    column = column_values.without_dictionary(column)
     try:
         column = column.cast(kept.type)
     except pa.ArrowException:
-        column, kept = values.texts(column, name), pa.array([str(c) for c in classes])
+        column, kept = (
+            column_values.column_as_texts(column, name),
+            pa.array([str(c) for c in classes]),
+        )
     found = pc.index_in(column, value_set=kept)
     if found.null_count:
         bad = column.filter(pc.is_null(found))[0].as_py()
@@ -310,10 +327,12 @@ def class_codes(column, name, classes) -> np.ndarray:
 def label_matrix(column, name, labels, form) -> np.ndarray:
     """(n, L) of 0 and 1 of a column that lists labels."""
     if form != "list":
-        column = pc.split_pattern(values.texts(column, name), form)
+        column = pc.split_pattern(column_values.column_as_texts(column, name), form)
     out = np.zeros((len(column), len(labels)), dtype=np.int64)
     rows = pc.list_parent_indices(column)
-    parts = pc.utf8_trim_whitespace(values.texts(pc.list_flatten(column), name))
+    parts = pc.utf8_trim_whitespace(
+        column_values.column_as_texts(pc.list_flatten(column), name)
+    )
     where = pc.index_in(parts, value_set=pa.array(list(labels)))
     known = pc.is_valid(where).to_numpy(zero_copy_only=False)
     at = np.asarray(pc.fill_null(where, 0).to_numpy())[known]
@@ -329,6 +348,6 @@ def known_rows(table, target) -> np.ndarray:
         column = table.column(name)
         known &= pc.is_valid(column).to_numpy()
         if pa.types.is_floating(column.type):
-            fine = pc.less_equal(pc.abs(column), values.HUGE)
+            fine = pc.less_equal(pc.abs(column), column_values.HUGE)
             known &= pc.fill_null(fine, False).to_numpy()
     return known

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from . import sniff
-from .values import TableError
+from . import csv_dialect
+from .column_values import TableError
 
 MISSING = [
     "", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None",
@@ -28,7 +28,7 @@ FIRST = (INT, FLOAT, pa.bool_(), pa.date32(), pa.timestamp("s"), pa.timestamp("u
          pa.time32("s"), TEXT)  # fmt: skip
 
 
-def options(dialect, types, columns=None):
+def csv_read_options(dialect, types, columns=None):
     return {
         "parse_options": csv.ParseOptions(
             delimiter=dialect.separator, newlines_in_values=True
@@ -48,54 +48,54 @@ def read_options(dialect, block):
     return csv.ReadOptions(encoding=encoding, block_size=block, skip_rows=dialect.skip)
 
 
-def read_text(path) -> tuple[pa.Table, tuple[str, ...]]:
+def read_text_file(path) -> tuple[pa.Table, tuple[str, ...]]:
     """The table of a text file and what was noticed."""
-    dialect = sniff.sniff(path)
+    dialect = csv_dialect.sniff_dialect(path)
     while True:
         check_names(dialect.names, path)
         types = dict.fromkeys(dialect.codes, TEXT)
         try:
-            with sniff.open_bytes(path) as stream:
+            with csv_dialect.open_bytes(path) as stream:
                 table = csv.read_csv(
                     stream,
                     read_options=read_options(dialect, BLOCK),
-                    **options(dialect, types),
+                    **csv_read_options(dialect, types),
                 )
         except pa.ArrowInvalid as error:
-            again = retried(error, path, dialect)
+            again = retry_dialect(error, path, dialect)
             if again is None:
-                raise ragged(error, path, dialect) from error
+                raise ragged_line_message(error, path, dialect) from error
             dialect = again
             continue
         binary = [t for t in table.schema.types if pa.types.is_binary(t)]
-        again = western(path, dialect) if binary else None
+        again = western_dialect(path, dialect) if binary else None
         if again is None:
             return table, dialect.notes
         dialect = again
 
 
-def western(path, dialect):
+def western_dialect(path, dialect):
     """The dialect of a file that turned out not to be UTF-8, late."""
     if dialect.encoding != "utf-8":
         return None
-    with sniff.open_bytes(path) as stream:
+    with csv_dialect.open_bytes(path) as stream:
         found = "cp1252"
         while block := stream.read(BLOCK):
-            if sniff.fallback(block) == "latin-1":
+            if csv_dialect.fallback_encoding(block) == "latin-1":
                 found = "latin-1"
                 break
-    return sniff.sniff(path, found)
+    return csv_dialect.sniff_dialect(path, found)
 
 
-def retried(error, path, dialect):
+def retry_dialect(error, path, dialect):
     if "UTF8" not in str(error).upper().replace("-", ""):
         return None
-    return western(path, dialect)
+    return western_dialect(path, dialect)
 
 
-def ragged(error, path, dialect) -> TableError:
+def ragged_line_message(error, path, dialect) -> TableError:
     """The sentence about a line with too few or too many values."""
-    found = sniff.first_ragged(path, dialect) if "columns" in str(error) else None
+    found = csv_dialect.first_ragged(path, dialect) if "columns" in str(error) else None
     if found is None:
         first = str(error).strip().splitlines()[0]
         return TableError(f"{path} cannot be read as a table: {first}")
@@ -123,16 +123,16 @@ def text_blocks(path, columns=None):
 
     Where a file turns out not to be UTF-8, the rest is read in its other encoding.
     """
-    dialect, done = sniff.sniff(path), 0
+    dialect, done = csv_dialect.sniff_dialect(path), 0
     check_names(dialect.names, path)
     try:
         for block in plain_blocks(path, dialect, columns):
             done += block.num_rows
             yield block, dialect
     except pa.ArrowInvalid as error:
-        again = retried(error, path, dialect)
+        again = retry_dialect(error, path, dialect)
         if again is None:
-            raise ragged(error, path, dialect) from error
+            raise ragged_line_message(error, path, dialect) from error
         for block in plain_blocks(path, again, columns):
             if done < block.num_rows:
                 yield block.slice(done), again
@@ -142,11 +142,11 @@ def text_blocks(path, columns=None):
 def plain_blocks(path, dialect, columns):
     types = dict.fromkeys(dialect.names, TEXT)
     kept = None if columns is None else [dialect.names[j] for j in columns]
-    with sniff.open_bytes(path) as stream:
+    with csv_dialect.open_bytes(path) as stream:
         reader = csv.open_csv(
             stream,
             read_options=read_options(dialect, BLOCK),
-            **options(dialect, types, kept),
+            **csv_read_options(dialect, types, kept),
         )
         for batch in reader:
             yield pa.Table.from_batches([batch])

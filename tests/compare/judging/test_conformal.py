@@ -256,28 +256,28 @@ def test_scikit_learn_checks(estimator):
 def test_sets_of_a_saved_model_hold_where_all_rows_get_the_same_probabilities():
     """The kept model says other probabilities than those of the folds did."""
     from pansophy.compare.judging.promise import promise
-    from pansophy.tables import Frame
+    from pansophy.tables import MixedFrame
 
     rng = np.random.default_rng(0)
     held = []
     for _ in range(30):
-        x, y = Frame(rng.normal(size=(400, 2))), rng.integers(0, 2, 400)
+        x, y = MixedFrame(rng.normal(size=(400, 2))), rng.integers(0, 2, 400)
         oof = np.repeat(rng.uniform(0.49, 0.51, 5), 80)  # one for each fold
         kept = promise("classification", y, np.column_stack([oof, 1 - oof]), x)
         p = np.full((400, 2), [0.503, 0.497])
-        new = Frame(rng.normal(size=(400, 2)))
+        new = MixedFrame(rng.normal(size=(400, 2)))
         held.append(kept.sets(p, 0.8, new)[np.arange(400), y].mean())
     assert 0.78 < np.mean(held) < 0.83 and min(held) > 0.7
 
 
 def test_digits_of_rows():
-    from pansophy.tables import Frame
+    from pansophy.tables import MixedFrame
 
     values = np.random.default_rng(0).normal(size=(2000, 3))
     values[:100, 1] = np.nan
     texts = (pa.array(["a", None] * 1000),)
-    u = Frame(values, texts).digits()
+    u = MixedFrame(values, texts).digits()
     assert u.min() >= 0 and u.max() < 1 and len(set(u)) == 2000
     assert abs(np.histogram(u, 10, (0, 1))[0] - 200).max() < 60
     rows = [5, 1999, 7]
-    assert (Frame(values, texts)[rows].digits() == u[rows]).all()
+    assert (MixedFrame(values, texts)[rows].digits() == u[rows]).all()

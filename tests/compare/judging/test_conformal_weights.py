@@ -15,7 +15,7 @@ from pansophy.compare import (
 from pansophy.compare.judging.promise import KEPT, promise
 from pansophy.linear_model import LinearRegression
 from pansophy.persist import load, save
-from pansophy.tables import Frame
+from pansophy.tables import MixedFrame
 
 LEVELS = (0.05, 0.3, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 levels = st.floats(0.02, 0.995)
@@ -64,11 +64,11 @@ def test_what_is_kept_of_whole_weights_is_what_is_kept_of_repeated_rows(rng, mos
         if most == 4:
             assert found.tolist() == [low, high]
     q, c, x = rng.dirichlet([1, 1, 1], 700), rng.integers(0, 3, 700), p[:, None]
-    a = promise("classification", c, q, Frame(x), k)
-    again = np.repeat(q, k, axis=0), Frame(np.repeat(x, k, axis=0))
+    a = promise("classification", c, q, MixedFrame(x), k)
+    again = np.repeat(q, k, axis=0), MixedFrame(np.repeat(x, k, axis=0))
     b = promise("classification", np.repeat(c, k), *again)
     same(a, b)
-    assert (a.sets(q, 0.8, Frame(x)) == b.sets(q, 0.8, Frame(x))).all()
+    assert (a.sets(q, 0.8, MixedFrame(x)) == b.sets(q, 0.8, MixedFrame(x))).all()
 
 
 def slow_upper(r, w, level):

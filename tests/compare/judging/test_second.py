@@ -8,7 +8,7 @@ from pansophy.compare.data import Data
 from pansophy.compare.judging.ranking import decide, pairs, rank
 from pansophy.compare.judging.second import FEW_FOLDS, second_opinion
 from pansophy.compare.metrics import metrics_for
-from pansophy.tables import Frame
+from pansophy.tables import MixedFrame
 
 METRIC = metrics_for("classification")[0]
 
@@ -74,7 +74,7 @@ def test_groups_and_weights_are_drawn_as_they_are():
     made = trials({"a": 0.1}, noise=0.3)
     group = np.repeat(np.arange(6), 50)
     made[1].losses = made[1].losses + np.linspace(-0.3, 0.3, 6)[group]
-    frame, y = Frame(np.zeros((300, 1))), np.zeros(300, int)
+    frame, y = MixedFrame(np.zeros((300, 1))), np.zeros(300, int)
     ask = lambda **how: second_opinion(
         made, all_tied(made), METRIC, Data(frame, y, **how)
     )

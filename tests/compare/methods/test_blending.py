@@ -17,7 +17,7 @@ from pansophy.compare.methods.blending import (
 from pansophy.compare.methods.choice import Setting, choose, wants_blend
 from pansophy.compare.methods.pipelines import decided, fit_pipeline, pipeline
 from pansophy.naive_bayes import GaussianNB
-from pansophy.tables import Column, Frame, Schema
+from pansophy.tables import Column, MixedFrame, Schema
 
 squared = lambda y, p, w=None: float(np.average((y - p) ** 2, weights=w))
 
@@ -92,9 +92,9 @@ def test_the_blend_is_a_method_like_the_others():
     assert made.weights == (0.5, 0.5) and made.origin == "pansophy"
     X = np.random.default_rng(0).normal(size=(80, 2))
     model = pipeline(made, schema, Setting("regression", 80, 0))
-    fit_pipeline(model, Frame(X), X[:, 0])
+    fit_pipeline(model, MixedFrame(X), X[:, 0])
     assert model.weights_ == {"ridge": 0.5, "extra trees": 0.5}
-    assert squared(X[:, 0], model.predict(Frame(X))) < 0.1
+    assert squared(X[:, 0], model.predict(MixedFrame(X))) < 0.1
 
 
 def test_members_share_what_prepares_their_rows(tmp_path):
@@ -107,17 +107,17 @@ def test_members_share_what_prepares_their_rows(tmp_path):
     X = np.random.default_rng(0).normal(size=(80, 2))
     X[::7, 1] = np.nan
     made = blend_of(run[1:], (0.5, 0.25, 0.25), "regression")
-    model = fit_pipeline(pipeline(made, schema, setting), Frame(X), X[:, 0])
+    model = fit_pipeline(pipeline(made, schema, setting), MixedFrame(X), X[:, 0])
     ridge, lasso, trees = (m[0] for m in model.members_)
     assert ridge is lasso and ridge is not trees
-    alone = [fit_pipeline(pipeline(m, schema, setting), Frame(X), X[:, 0])
+    alone = [fit_pipeline(pipeline(m, schema, setting), MixedFrame(X), X[:, 0])
              for m in made.members]  # fmt: skip
-    parts = [a * m.predict(Frame(X)) for a, m in zip(made.weights, alone)]
-    assert np.array_equal(model.predict(Frame(X)), np.sum(parts, axis=0))
+    parts = [a * m.predict(MixedFrame(X)) for a, m in zip(made.weights, alone)]
+    assert np.array_equal(model.predict(MixedFrame(X)), np.sum(parts, axis=0))
     pansophy.save(model, tmp_path / "b.pansophy")
     again = pansophy.load(tmp_path / "b.pansophy")
     assert again.members_[0][0] is again.members_[1][0]
-    assert np.array_equal(again.predict(Frame(X)), model.predict(Frame(X)))
+    assert np.array_equal(again.predict(MixedFrame(X)), model.predict(MixedFrame(X)))
 
 
 @pytest.mark.parametrize(("blend", "methods", "wanted"), [

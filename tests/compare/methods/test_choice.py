@@ -30,7 +30,7 @@ from pansophy.compare.methods.pipelines import (
 from pansophy.compare.methods.portfolio import METHODS
 from pansophy.compare.methods.wrappers import Floor, Hedged, Labels, Scored, votes
 from pansophy.svm import LinearSVC
-from pansophy.tables import Column, Frame, Schema, TableError
+from pansophy.tables import Column, MixedFrame, Schema, TableError
 from pansophy.testing import all_estimators
 from pansophy.tree import DecisionTreeClassifier
 
@@ -58,7 +58,7 @@ def problem(task, n=120, seed=0, **more):
         y = (np.c_[f, -f, V[:, 0]] + rng.normal(size=(n, 3)) > 0).astype(int)
         labels = ("p", "q", "r")
     schema = Schema("y", task, "", COLUMNS, classes, labels, **more)
-    return schema, Frame(V), y
+    return schema, MixedFrame(V), y
 
 
 def fit(method, task, weight=None, group=None, time=None, **more):

@@ -19,7 +19,7 @@ from pansophy.compare.methods.costs import (
 from pansophy.compare.methods.pipelines import fit_pipeline, pipeline
 from pansophy.compare.methods.portfolio import METHODS
 from pansophy.core import threads
-from pansophy.tables import Column, Frame, Schema
+from pansophy.tables import Column, MixedFrame, Schema
 
 
 def method(name, task="regression"):
@@ -153,7 +153,7 @@ def seconds(m, n, d):
     for _ in range(3):
         model = pipeline(m, schema, Setting("regression", n, 0))
         begun = time.process_time()
-        fit_pipeline(model, Frame(X), y)
+        fit_pipeline(model, MixedFrame(X), y)
         best = min(best, time.process_time() - begun)
     return best
 

@@ -13,7 +13,7 @@ from pansophy.compare.methods.pipelines import decided, fit_pipeline, pipeline
 from pansophy.compare.methods.portfolio import METHODS
 from pansophy.compare.methods.tuning import Tuned, drawn, from_unit
 from pansophy.linear_model import LogisticRegression, Ridge
-from pansophy.tables import Column, Frame, Schema
+from pansophy.tables import Column, MixedFrame, Schema
 
 SPACE = {"model__alpha": ("log", 1e-3, 1e4)}
 
@@ -214,7 +214,7 @@ def check_space(method):
     schema = Schema("y", method.task, "", columns, classes, labels)
     tuned = pipeline(method._replace(trials=3), schema, Setting(method.task, n, 0))
     tuned.set_params(search="random", folds=2)
-    fit_pipeline(tuned, Frame(X), y)
+    fit_pipeline(tuned, MixedFrame(X), y)
     changed = {k.rpartition("__")[2] for t in tuned.trials_[1:] for k in t["setting"]}
     assert changed == set(method.space)
     assert any(t["finished"] for t in tuned.trials_[1:])

@@ -18,7 +18,7 @@ from pansophy.compare.running.blended import LEAST, with_blend
 from pansophy.compare.running.plan import Running
 from pansophy.compare.running.run import Trial
 from pansophy.compare.splits import Split, folds_of
-from pansophy.tables import Frame, Schema
+from pansophy.tables import MixedFrame, Schema
 
 QUICK = {"workers": 0, "repeats": 1, "progress": False}
 SCHEMA = Schema("y", "regression", "", ())
@@ -36,7 +36,7 @@ def made(y, answers, kind="plain", repeats=2, folds=3):
 
 
 def blend(y, trials, split, weight=None):
-    data = Data(Frame(np.zeros((len(y), 1))), y, weight)
+    data = Data(MixedFrame(np.zeros((len(y), 1))), y, weight)
     metrics = metrics_for("regression")
     return with_blend(trials, data, SCHEMA, metrics, split, Running())
 

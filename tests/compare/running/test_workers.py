@@ -17,7 +17,7 @@ from pansophy.compare.running import processes, spool
 from pansophy.compare.running.fold import Shelf, Work, fit_fold, setting_of
 from pansophy.compare.running.plan import Agenda, Outcome, Running
 from pansophy.compare.running.workers import Crew
-from pansophy.tables import Frame
+from pansophy.tables import MixedFrame
 from tests.compare.faulty import Case, Mean, same, table
 
 
@@ -147,7 +147,7 @@ def test_spooled_work_is_the_same(tmp_path):
         pa.chunked_array([["x"] * 30, ["y"] * 30]),
     )
     data = type(case.data)(
-        Frame(case.data.frame.values, tuple(pa.chunked_array([t]) if isinstance(
+        MixedFrame(case.data.frame.values, tuple(pa.chunked_array([t]) if isinstance(
             t, pa.Array) else t for t in texts)),
         case.data.y, np.arange(60.0), np.arange(60), None,
     )  # fmt: skip

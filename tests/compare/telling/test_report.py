@@ -16,7 +16,7 @@ from pansophy.compare.judging.on_test import compare_on_test
 from pansophy.compare.telling import deciding, pages
 from pansophy.compare.telling.report import explore_page, render
 from pansophy.compare.telling.words import commands
-from pansophy.diagnose import explore, finding
+from pansophy.diagnose import explore, make_finding
 from pansophy.diagnose.overview import overview
 from tests.compare.made import EVIL, TASKS, made, ready
 
@@ -111,7 +111,7 @@ def test_the_same_seed_gives_the_same_report_with_every_stage_recorded(tmp_path)
 def test_hostile_names_stay_text():
     names = [EVIL, "w</svg><b>", "=cmd()|' /C calc'!A0", "_x $\\frac{1}{0}$"]
     c = made("classification", names=names)
-    c.findings = [finding("leak", "alarm", f"{EVIL} is the target.", column=EVIL)]
+    c.findings = [make_finding("leak", "alarm", f"{EVIL} is the target.", column=EVIL)]
     c.not_run = [(EVIL, "no <i>reason</i>")]
     c.leaderboard[0] = c.leaderboard[0]._replace(remarks="<i>odd</i>")
     c.overview = overview(pa.table({name: [1.0, 2.0, None] * 30 for name in names}))

@@ -37,7 +37,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.isotonic import IsotonicRegression
 
 from ...core.random import rng_from
-from ...diagnose.counts import telling, weights_of
+from ...diagnose.row_counts import effective_counts, row_weight_array
 from .statistics import check_level, numbers
 
 TINY = 1e-12
@@ -102,11 +102,11 @@ def bins_of(p, bins, strategy) -> np.ndarray:
 
 def binned(y, p, bins, strategy, weights=None):
     """(n_b, p_b, o_b, bin of each row); weights add up to what rows are worth."""
-    w = np.ones(len(p)) if weights is None else weights_of(weights, len(p))
+    w = np.ones(len(p)) if weights is None else row_weight_array(weights, len(p))
     if np.any(w == 0):
         some = w > 0
         return binned(y[some], p[some], bins, strategy, w[some])
-    w = telling(w, False)  # Kish's number of equal rows in all
+    w = effective_counts(w, False)  # Kish's number of equal rows in all
     at = bins_of(p, bins, strategy)
     n = np.bincount(at, w)
     return n, np.bincount(at, w * p) / n, np.bincount(at, w * y) / n, at

@@ -49,7 +49,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...diagnose.counts import at_ranks, row_counts, weights_of
+from ...diagnose.row_counts import at_ranks, row_weight_array, weights_as_counts
 from .statistics import check_level, numbers
 
 BLOCK = 2**23  # numbers of an (rows, n) block of CV+
@@ -78,8 +78,8 @@ def score_quantile(scores, level=0.9, weights=None) -> float:
     1.0
     """
     scores = numbers(scores, "scores")
-    w = None if weights is None else weights_of(weights, len(scores))
-    return at_level(scores, level, None if w is None else row_counts(w))
+    w = None if weights is None else row_weight_array(weights, len(scores))
+    return at_level(scores, level, None if w is None else weights_as_counts(w))
 
 
 def at_level(scores, level, counts=None) -> float:
@@ -200,8 +200,8 @@ def fit_sets(p, y, level=0.9, how="aps", by_class=False, weights=None) -> SetRul
     own = s[np.arange(len(y)), y]
     if not by_class:
         return SetRule(how, level, (score_quantile(own, level, weights),))
-    w = None if weights is None else weights_of(weights, len(y))
-    c = None if w is None else row_counts(w, y)
+    w = None if weights is None else row_weight_array(weights, len(y))
+    c = None if w is None else weights_as_counts(w, y)
     parts = [y == k for k in range(s.shape[1])]
     q = [at_level(own[i], level, None if c is None else c[i]) for i in parts]
     return SetRule(how, level, tuple(q))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...diagnose.counts import at_ranks, row_counts
+from ...diagnose.row_counts import at_ranks, weights_as_counts
 from .conformal import SetRule, class_scores, conformal_sets, place
 from .statistics import check_level
 
@@ -77,7 +77,11 @@ def promise(task, y, p, frame=None, weights=None) -> Promise | None:
         scores = class_scores(p, u=u)[np.arange(len(y)), y]
     else:
         scores = y - p
-    c = None if weights is None else row_counts(np.asarray(weights, float)[known])
+    c = (
+        None
+        if weights is None
+        else weights_as_counts(np.asarray(weights, float)[known])
+    )
     n = len(scores) if c is None else round(c.sum())
     ranks = kept_ranks(n)
     if c is None:

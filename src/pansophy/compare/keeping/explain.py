@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ...tables import Frame
+from ...tables import MixedFrame
 from ...tree import Explanation, shap_values
 from ..methods.wrappers import Hedged
 
@@ -237,7 +237,7 @@ def two_dim(p) -> np.ndarray:
     return p[:, None] if p.ndim == 1 else p
 
 
-def mixed(rows, Z, known, columns) -> Frame:
+def mixed(rows, Z, known, columns) -> MixedFrame:
     """Every row with its known columns, and the others of where a walk began in Z."""
     n, B, (walks, between, d) = len(rows), len(Z), known.shape
     flat = np.tile(known.reshape(-1, d), (n, 1))
@@ -250,7 +250,7 @@ def mixed(rows, Z, known, columns) -> Frame:
     for t, j in enumerate(texts):
         both = pa.concat_arrays([plain_array(rows.texts[t]), plain_array(Z.texts[t])])
         held.append(both.take(pa.array(np.where(flat[:, j], own, n + start))))
-    return Frame(values, tuple(held))
+    return MixedFrame(values, tuple(held))
 
 
 def plain_array(texts):

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from ...diagnose import Reference
-from ...diagnose.findings import Finding, finding
-from ...tables import Frame, Schema, TableError, read_table
+from ...diagnose.findings import Finding, make_finding
+from ...tables import MixedFrame, Schema, TableError, read_table
 from ..judging.promise import Promise, promise
 from ..methods.choice import Setting
 from ..methods.pipelines import fit_pipeline, output, pipeline
@@ -59,7 +59,7 @@ class TableModel:
     pipeline: Any
     facts: dict
     reference: Reference | None = None
-    background: Frame | None = None
+    background: MixedFrame | None = None
     conformal: Promise | None = None
     threshold: float | None = None
 
@@ -181,16 +181,18 @@ class TableModel:
         for c in self.schema.used:
             if c.name not in table.column_names:
                 text = f"The table lacks the column {c.name!r}."
-                out.append(finding("missing column", "alarm", text, column=c.name))
+                out.append(make_finding("missing column", "alarm", text, column=c.name))
                 continue
             try:
                 one = replace(self.schema, columns=(c,))
                 one.frame(table.select([c.name]))
             except TableError as error:
-                out.append(finding("wrong type", "alarm", str(error), column=c.name))
+                out.append(
+                    make_finding("wrong type", "alarm", str(error), column=c.name)
+                )
         for name in self.schema.extra(table):
             text = f"The column {name!r} was not in training and is not used."
-            out.append(finding("unknown column", "note", text, column=name))
+            out.append(make_finding("unknown column", "note", text, column=name))
         return out
 
     def _promise(self, kind, other) -> Promise:
@@ -205,7 +207,7 @@ class TableModel:
             )
         return self.conformal
 
-    def _frame(self, table) -> Frame:
+    def _frame(self, table) -> MixedFrame:
         return self.schema.frame(read_table(table))
 
     def __repr__(self):

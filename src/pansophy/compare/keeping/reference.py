@@ -22,8 +22,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...diagnose import Reference, drift, reference_of
-from ...diagnose.findings import Finding, finding
-from ...tables import Frame
+from ...diagnose.findings import Finding, make_finding
+from ...tables import MixedFrame
 
 FEWEST = 20  # rows below which shares say nothing
 MOST = 100_000  # rows looked at
@@ -33,7 +33,7 @@ UNKNOWN = "(unknown)"
 RANGED = ("number", "date")
 
 
-def keep(frame: Frame, columns) -> Reference:
+def keep(frame: MixedFrame, columns) -> Reference:
     """What is kept of the training rows, the ends of each column among it."""
     found = reference_of(table_of(frame, columns))
     laws = dict(found.columns)
@@ -182,7 +182,7 @@ def outside(ends, far) -> list[Finding]:
         )
         grave = "warning" if n / far.rows >= TELLING else "note"
         facts = {"rows": n, "share": n / far.rows, "low": float(a), "high": float(b)}
-        out.append(finding("out of range", grave, text, column=c.name, **facts))
+        out.append(make_finding("out of range", grave, text, column=c.name, **facts))
     return out
 
 
@@ -205,7 +205,9 @@ def unknown(table, column):
             "not in training; it counts as unknown."
         )
         grave = "warning" if share >= TELLING else "note"
-        yield finding("unknown levels", grave, text, column=column.name, share=share)
+        yield make_finding(
+            "unknown levels", grave, text, column=column.name, share=share
+        )
 
 
 def percent(share) -> str:

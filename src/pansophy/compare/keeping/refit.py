@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sklearn.base import clone
 
-from ...tables import batches, known_rows
+from ...tables import known_rows, table_batches
 from ..data import with_no_labels
 from ..methods.pipelines import pipeline
 from .model import TableModel, dressed, fit_winner, setting_of
@@ -134,7 +134,7 @@ def spooled(source, schema, prepare, file, batch):
     """Prepared rows into a file; y, weights or None, and the rows left out."""
     goals, weights, left = [], [], 0
     with parquet(file) as write:
-        for table in batches(source, size=batch, schema=schema):
+        for table in table_batches(source, size=batch, schema=schema):
             known = with_answer(with_no_labels(table, schema), schema)
             left += table.num_rows - known.num_rows
             if known.num_rows == 0:

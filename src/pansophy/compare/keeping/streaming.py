@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ...core import threads
 from ...diagnose.findings import Finding
-from ...tables import TableError, batches
+from ...tables import TableError, table_batches
 from .answer import answer
 from .model import quiet
 from .reference import Looked, far_in, some_of
@@ -57,7 +57,7 @@ def predict_stream(
     ----------
     model : TableModel
     source : path, dataframe or Arrow table
-        Any format and size that `tables.batches` reads.
+        Any format and size that `tables.table_batches` reads.
     sink : path, binary file, or function of an Arrow table
         CSV, TSV, Parquet, Feather or JSON lines by its name, complete or absent
         whatever happens; an open file gets CSV.
@@ -85,7 +85,7 @@ def predict_stream(
     begun, done = time.perf_counter(), 0
     used = model.schema.used
     looked = Looked(model.reference if check else None, used)
-    parts = batches(source, size=batch, schema=model.schema)
+    parts = table_batches(source, size=batch, schema=model.schema)
     first, kept = None, []
 
     def tasks():

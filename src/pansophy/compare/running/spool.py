@@ -17,7 +17,7 @@ import joblib
 import numpy as np
 import pyarrow as pa
 
-from ...tables import Frame
+from ...tables import MixedFrame
 from ..data import Data
 from .fold import Work, one_line
 
@@ -120,7 +120,7 @@ def read(folder) -> Work:
     values, ends = mapped("values"), rest["ends"]
     rows = np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False)
     plain = lambda a: None if a is None else np.asarray(a)
-    data = Data(Frame(plain(values), texts), *(plain(mapped(n)) for n in ARRAYS))
+    data = Data(MixedFrame(plain(values), texts), *(plain(mapped(n)) for n in ARRAYS))
     part = [np.asarray(rows[a:b]) for a, b in pairwise(ends)]
     return Work(
         data,

@@ -7,7 +7,7 @@ depend on it.
 import numpy as np
 
 from ...core.random import rng_from
-from ...diagnose.counts import are_whole, telling
+from ...diagnose.row_counts import are_whole, effective_counts
 from ..judging.conformal import fit_sets, interval_quantile
 from ..judging.decision import choose_threshold, cost_curve
 from . import views
@@ -129,7 +129,7 @@ def checked_on(a, b, w=None) -> str:
     """How the promises are tested, and how far off chance alone may put them."""
     whole = w is None or are_whole(w)
     w = np.ones(len(a) + len(b)) if w is None else w
-    n = [max(telling(w[half], whole).sum(), 1) for half in (a, b)]
+    n = [max(effective_counts(w[half], whole).sum(), 1) for half in (a, b)]
     miss = 196 * np.sqrt(0.09 * (1 / n[0] + 1 / n[1]))
     rows = int(w[b].sum()) if whole else len(b)
     return (

@@ -14,9 +14,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from ...core.random import rng_from
-from ...diagnose.dependence import Dependence, along
+from ...diagnose.column_access import with_permuted_column
+from ...diagnose.dependence import Dependence, response_along_column
 from ...diagnose.learning_curve import learning_curve as curve_of
-from ...diagnose.scoring import reordered
 from ...diagnose.subgroups import subgroups
 from ..methods.pipelines import answers, fit_pipeline
 
@@ -140,7 +140,9 @@ def shuffle_all(c, method):
     base, found = score(data.frame), []
     for j, name in enumerate(names):
         orders = [rng.permutation(len(test)) for _ in range(times)]
-        drops = [base - score(reordered(data.frame, j, order)) for order in orders]
+        drops = [
+            base - score(with_permuted_column(data.frame, j, order)) for order in orders
+        ]
         spread = float(np.std(drops))
         found.append(Importance(name, float(np.mean(drops)), spread))
     return sorted(found, key=lambda f: -f.mean)
@@ -170,7 +172,7 @@ def depend(c, name, method):
     names = [k.name for k in columns]
     frame = c.data.frame[test]
     asked = Asked(model, c.schema.task)
-    d = along(asked, frame, places[name], names, some, GRID)
+    d = response_along_column(asked, frame, places[name], names, some, GRID)
     if c.data.weight is not None:
         w = c.data.weight[test][some]
         d = d._replace(mean=np.average(d.rows, axis=0, weights=w))

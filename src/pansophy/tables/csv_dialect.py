@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from .values import TableError
+from .column_values import TableError
 
 HEAD = 1 << 18  # bytes looked at
 RECORDS = 200
@@ -88,11 +88,11 @@ def encoding_of(head) -> str:
         head[:-4].decode() if len(head) == HEAD else head.decode()
     except UnicodeDecodeError as error:
         if error.start < len(head) - 8 or len(head) < HEAD:
-            return fallback(head)
+            return fallback_encoding(head)
     return "utf-8"
 
 
-def fallback(head) -> str:
+def fallback_encoding(head) -> str:
     """Windows' or the plain western encoding."""
     try:
         head.decode("cp1252")
@@ -101,7 +101,7 @@ def fallback(head) -> str:
     return "cp1252"
 
 
-def sniff(path, encoding=None) -> Dialect:
+def sniff_dialect(path, encoding=None) -> Dialect:
     head = head_of(path)
     told = encoding or encoding_of(head)
     if told != "utf-16":
@@ -111,10 +111,10 @@ def sniff(path, encoding=None) -> Dialect:
         raise TableError(f"{path} is empty.")
     cut = len(head) == HEAD  # then the last line may be half a line
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    skip, said = preamble(text)
+    skip, said = preamble_length(text)
     text = "\n".join(text.split("\n")[skip:]).lstrip("\n")
     tried = {s: records_of(text, s, cut) for s in said or SEPARATORS}
-    separator = max(tried, key=lambda s: evenness(tried[s]))
+    separator = max(tried, key=lambda s: record_width_consistency(tried[s]))
     records = tried[separator]
     notes = []
     if skip and not said:
@@ -130,11 +130,11 @@ def sniff(path, encoding=None) -> Dialect:
         )
     return Dialect(
         tuple(names), separator, decimal_of(records, separator), told,
-        codes_of(records), tuple(notes), skip,
+        columns_with_leading_zeros(records), tuple(notes), skip,
     )  # fmt: skip
 
 
-def preamble(text) -> tuple[int, str]:
+def preamble_length(text) -> tuple[int, str]:
     """How many lines come before the names, and the separator they tell, if any.
 
     A last line of comment that is as wide as what follows holds the names.
@@ -167,7 +167,7 @@ def records_of(text, separator, cut) -> list[list[str]]:
     return found[:-1] if cut and len(found) > 1 else found or [[""]]
 
 
-def evenness(records) -> tuple[float, int]:
+def record_width_consistency(records) -> tuple[float, int]:
     """The share of records as wide as the first, and its width."""
     width = len(records[0])
     if width == 1:
@@ -184,7 +184,7 @@ def decimal_of(records, separator) -> str:
     return "," if commas and not points else "."
 
 
-def codes_of(records) -> tuple[str, ...]:
+def columns_with_leading_zeros(records) -> tuple[str, ...]:
     """Names of columns with whole numbers that begin with 0."""
     width = len(records[0])
     even = [r for r in records[1:] if len(r) == width]

@@ -4,13 +4,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from .counts import quantiles
-from .scoring import missing
+from .column_access import missing_entries
+from .row_counts import counted_quantiles
 
 MOST = 12  # levels kept apart; the rest becomes "other"
 
 
-def levels_of(values, parts=4, most=MOST, counts=None) -> tuple[list[str], np.ndarray]:
+def parts_of_column(
+    values, parts=4, most=MOST, counts=None
+) -> tuple[list[str], np.ndarray]:
     """Names of the parts of a column and the part of each row.
 
     Numbers of more than `most` values are cut into `parts` of about equal size; of
@@ -19,23 +21,23 @@ def levels_of(values, parts=4, most=MOST, counts=None) -> tuple[list[str], np.nd
 
     Examples
     --------
-    >>> from pansophy.diagnose.slices import levels_of
-    >>> levels_of(["a", "b", "a", None])
+    >>> from pansophy.diagnose.column_parts import parts_of_column
+    >>> parts_of_column(["a", "b", "a", None])
     (['a', 'b', 'missing'], array([0, 1, 0, 2]))
-    >>> levels_of(range(100), parts=2)[0]
+    >>> parts_of_column(range(100), parts=2)[0]
     ['below 49.5', '49.5 and above']
     """
     values = array_of(values)
-    gone = missing(values)
+    gone = missing_entries(values)
     known, c = values[~gone], None if counts is None else counts[~gone]
     try:
-        number = known.astype(float) if not words(known) else None
+        number = known.astype(float) if not holds_text(known) else None
     except (TypeError, ValueError):
         number = None
     if number is not None and len(np.unique(number)) > most:
-        labels, inner = cut(number, parts, c)
+        labels, inner = quantile_parts(number, parts, c)
     else:
-        labels, inner = common(known if number is None else number, most, c)
+        labels, inner = most_common_values(known if number is None else number, most, c)
     codes = np.full(len(values), len(labels))
     codes[~gone] = inner
     return ([*labels, "missing"] if gone.any() else labels), codes
@@ -45,15 +47,19 @@ def array_of(values) -> np.ndarray:
     return values if isinstance(values, np.ndarray) else np.array(list(values), object)
 
 
-def words(known) -> bool:
+def holds_text(known) -> bool:
     """Whether a column holds text, also text that looks like numbers."""
     return known.dtype.kind in "US" or any(isinstance(v, str) for v in known[:50])
 
 
-def cut(number, parts, counts=None):
+def quantile_parts(number, parts, counts=None):
     """Quantile parts and which part each number is in."""
     q = np.arange(1, parts) / parts
-    edges = np.quantile(number, q) if counts is None else quantiles(number, counts, q)
+    edges = (
+        np.quantile(number, q)
+        if counts is None
+        else counted_quantiles(number, counts, q)
+    )
     edges = np.unique(edges)
     edges = edges[edges > number.min()]
     inner = np.searchsorted(edges, number, side="right")
@@ -64,7 +70,7 @@ def cut(number, parts, counts=None):
     return [f"below {names[0]}", *between, f"{names[-1]} and above"], inner
 
 
-def common(known, most, counts=None):
+def most_common_values(known, most, counts=None):
     """The commonest values, "other" for the rest."""
     try:
         levels, inner = np.unique(known, return_inverse=True)

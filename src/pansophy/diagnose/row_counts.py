@@ -25,7 +25,7 @@ SLACK = 1e-9  # running sums of scaled weights may miss a whole number by roundi
 EXACT = 2.0**53  # whole numbers up to here are sums without rounding
 
 
-def weights_of(weights, n) -> np.ndarray:
+def row_weight_array(weights, n) -> np.ndarray:
     """Weights (n,) as numbers, or one clear sentence."""
     w = np.asarray(weights, float)
     fine = w.shape == (n,) and np.isfinite(w).all() and (w >= 0).all()
@@ -39,16 +39,16 @@ def are_whole(w) -> bool:
     return bool((w == np.floor(w)).all() and w.sum() < EXACT)
 
 
-def row_counts(w, part=None) -> np.ndarray:
+def weights_as_counts(w, part=None) -> np.ndarray:
     """Eq. (1); the weights of each `part` (codes) are scaled alone.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.diagnose.counts import row_counts
-    >>> row_counts(np.array([2.0, 0.0, 1.0])).tolist()
+    >>> from pansophy.diagnose.row_counts import weights_as_counts
+    >>> weights_as_counts(np.array([2.0, 0.0, 1.0])).tolist()
     [2.0, 0.0, 1.0]
-    >>> row_counts(np.array([0.5, 0.0, 0.25])).round(3).tolist()
+    >>> weights_as_counts(np.array([0.5, 0.0, 0.25])).round(3).tolist()
     [1.333, 0.0, 0.667]
     """
     if are_whole(w):
@@ -58,7 +58,7 @@ def row_counts(w, part=None) -> np.ndarray:
     return w * np.divide(m, mass, out=np.zeros(len(m)), where=mass > 0)[part]
 
 
-def telling(w, whole) -> np.ndarray:
+def effective_counts(w, whole) -> np.ndarray:
     """Counts whose sum is what the rows tell of a mean: eq. (2), or whole weights."""
     return w if whole or not w.any() else w * (w.sum() / (w @ w))
 
@@ -69,7 +69,7 @@ def at_ranks(values, counts, ranks) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.diagnose.counts import at_ranks
+    >>> from pansophy.diagnose.row_counts import at_ranks
     >>> at_ranks(np.array([7.0, 5.0]), np.array([1, 3]), [1, 3, 4]).tolist()
     [5.0, 5.0, 7.0]
     """
@@ -81,7 +81,7 @@ def at_ranks(values, counts, ranks) -> np.ndarray:
     return values[order][np.minimum(at, len(order) - 1)]
 
 
-def quantiles(values, counts, q) -> np.ndarray:
+def counted_quantiles(values, counts, q) -> np.ndarray:
     """`numpy.quantile` of values that are there so often."""
     h = (counts.sum() - 1) * np.asarray(q)
     low = np.floor(h)

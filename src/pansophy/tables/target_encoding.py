@@ -58,26 +58,26 @@ def slots_of(values, where, gone, start) -> np.ndarray:
     return v.astype(np.intp) + (start + 1)
 
 
-def layout(counts) -> tuple[np.ndarray, np.ndarray]:
+def slot_layout(counts) -> tuple[np.ndarray, np.ndarray]:
     """Where slots begin and the slot of missing values, from levels of each column."""
     sizes = np.asarray(counts, dtype=np.intp) + 2
     return np.r_[0, np.cumsum(sizes)[:-1]].astype(np.intp), sizes - 1
 
 
-def weights_of(slots, n, w) -> np.ndarray:
+def slot_weights(slots, n, w) -> np.ndarray:
     return np.bincount(slots, weights=w, minlength=n)[:n]
 
 
 def fit_one_hot(values, where, counts, w, full_rank) -> tuple[OneHot, list]:
     """Which level gets which column; also (column, slot or "rare") of each."""
-    start, gone = layout(counts)
+    start, gone = slot_layout(counts)
     place = np.zeros(int((gone + 1).sum()), dtype=np.intp)
     hit = np.zeros(len(place))
     total = len(values) if w is None else float(w.sum())
     made, kept = [], []
     for j, column in enumerate(where):
         slots = slots_of(values, [column], gone[j : j + 1], np.zeros(1, np.intp))[:, 0]
-        seen = weights_of(slots, gone[j] + 1, w)
+        seen = slot_weights(slots, gone[j] + 1, w)
         rare, shown = split_rare(seen[: gone[j]], min(RARE, total / 100))
         columns = [*shown, *(["rare"] if rare.size else [])]
         columns = columns[1:] if full_rank else columns
@@ -125,11 +125,11 @@ def put_one_hot(block, values, out):
 
 def fit_codes(values, where, counts, w) -> OneHot:
     """Codes 0, 1, ... of the levels seen, NaN for others, for native methods."""
-    start, gone = layout(counts)
+    start, gone = slot_layout(counts)
     code = np.full(int((gone + 1).sum()), np.nan)
     for j, column in enumerate(where):
         slots = slots_of(values, [column], gone[j : j + 1], np.zeros(1, np.intp))[:, 0]
-        seen = weights_of(slots, gone[j] + 1, w)[: gone[j]]
+        seen = slot_weights(slots, gone[j] + 1, w)[: gone[j]]
         seen[0] = 0.0
         known = np.flatnonzero(seen > 0)
         if len(known) > MOST:  # the most frequent ones; the others share a code
@@ -143,13 +143,13 @@ def fit_codes(values, where, counts, w) -> OneHot:
 
 def fit_means(values, where, counts, Y, w) -> Means:
     """Mean targets by (1); Y is (n, K)."""
-    start, gone = layout(counts)
+    start, gone = slot_layout(counts)
     where = np.asarray(where, dtype=np.intp)
     table = np.empty((int((gone + 1).sum()), Y.shape[1]))
     w = np.ones(len(Y)) if w is None else as_counts(w)
     slots = slots_of(values, where, gone, np.zeros(len(where), np.intp))
     for j in range(len(where)):
-        part = encode(slots[:, j], gone[j] + 1, Y, w)
+        part = mean_targets(slots[:, j], gone[j] + 1, Y, w)
         table[start[j] : start[j] + len(part)] = part
     return Means(where, start, gone, table)
 
@@ -160,7 +160,7 @@ def as_counts(w) -> np.ndarray:
     return w * (positive / w.sum()) if w.sum() < positive else w
 
 
-def encode(slots, size, Y, w) -> np.ndarray:
+def mean_targets(slots, size, Y, w) -> np.ndarray:
     """(1) to (3) for one column: (slots, K)."""
     n = np.bincount(slots, weights=w, minlength=size)
     n[0] = 0.0  # unknown levels tell nothing

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from . import forms
+from . import number_formats
 
 YES = ("yes", "y", "true", "t", "on", "1", "1.0")
 HUGE = 1e150
@@ -15,7 +15,7 @@ class TableError(ValueError):
     """A table cannot be read, or does not fit what is asked of it."""
 
 
-def is_number(kind) -> bool:
+def is_numeric_type(kind) -> bool:
     t = pa.types
     return t.is_integer(kind) or t.is_floating(kind) or t.is_decimal(kind)
 
@@ -31,25 +31,27 @@ def is_date(kind) -> bool:
     return pa.types.is_date(kind) or pa.types.is_timestamp(kind)
 
 
-def plain(column):
+def without_dictionary(column):
     """A column without a dictionary."""
     kind = column.type
     return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
-def numbers(column, name, form="", missing=()) -> np.ndarray:
+def column_as_floats(column, name, form="", missing=()) -> np.ndarray:
     """A column as float64: dates and times in seconds, missing and infinite as NaN.
 
     So are numbers beyond HUGE, whose squares no method can add up.
     Texts are read by `form` (see `forms`); the words in `missing` count as missing.
     """
-    column = plain(column)
+    column = without_dictionary(column)
     kind, t = column.type, pa.types
     if t.is_null(kind):
         return np.full(len(column), np.nan)
     if is_text(kind):
         return from_text(column, name, form, missing)
-    if forms.is_date_form(form) and (is_number(kind) or t.is_boolean(kind)):
+    if number_formats.is_date_form(form) and (
+        is_numeric_type(kind) or t.is_boolean(kind)
+    ):
         return from_text(column.cast(pa.string()), name, form, missing)
     per_second = 1.0
     if t.is_date(kind):
@@ -65,14 +67,14 @@ def numbers(column, name, form="", missing=()) -> np.ndarray:
         raise TableError(
             f"Column {name!r} should hold numbers, but has values of type {kind}."
         ) from error
-    out = to_numpy(values)
+    out = arrow_to_numpy(values)
     if per_second != 1:
         out /= per_second
     out[~(np.abs(out) <= HUGE)] = np.nan
     return out
 
 
-def to_numpy(values) -> np.ndarray:
+def arrow_to_numpy(values) -> np.ndarray:
     """A float column as an array of its own."""
     if isinstance(values, pa.ChunkedArray) and values.num_chunks == 1:
         values = values.chunk(0)
@@ -87,29 +89,29 @@ def from_text(column, name, form, missing) -> np.ndarray:
     if missing:
         gone = pc.is_in(column, value_set=pa.array(list(missing), pa.string()))
         column = pc.if_else(gone, None, column)
-    read = forms.reader_of(form)
+    read = number_formats.format_reader(form)
     found = read(column, form)
     lost = pc.and_(pc.is_null(found), pc.is_valid(column))
     if pc.any(lost).as_py():
         bad = column.filter(lost)[0].as_py()
-        if forms.is_blank(bad):  # only now, as it costs a pass
+        if number_formats.is_blank(bad):  # only now, as it costs a pass
             blank = pc.equal(pc.utf8_trim_whitespace(column), "")
             return from_text(pc.if_else(blank, None, column), name, form, missing)
         like = f" written like {form}" if form not in ("", "1.5") else ""
         what = {
-            forms.read_dates: f"dates ({form})",
-            forms.read_clock: "times of the day",
+            number_formats.read_dates: f"dates ({form})",
+            number_formats.read_clock: "times of the day",
         }.get(read, f"numbers{like}")
         raise TableError(f"Column {name!r} should hold {what}, but has {bad!r}.")
-    out = to_numpy(found.cast(pa.float64(), safe=False))
+    out = arrow_to_numpy(found.cast(pa.float64(), safe=False))
     out[~(np.abs(out) <= HUGE)] = np.nan
     return out
 
 
-def texts(column, name) -> pa.ChunkedArray:
+def column_as_texts(column, name) -> pa.ChunkedArray:
     """A column as strings; whole numbers look alike whatever their type."""
     try:
-        column = plain(column)
+        column = without_dictionary(column)
         if pa.types.is_decimal(column.type):
             column = column.cast(pa.float64())
         return column.cast(pa.string())  # 3.0 becomes "3", as 3 does
@@ -120,19 +122,19 @@ def texts(column, name) -> pa.ChunkedArray:
         ) from error
 
 
-def codes(column, levels, name) -> np.ndarray:
+def level_codes(column, levels, name) -> np.ndarray:
     """Positions in `levels`; -1 for a level never seen, NaN for missing."""
-    values = texts(column, name)
+    values = column_as_texts(column, name)
     found = pc.index_in(values, value_set=pa.array(levels, pa.string()))
-    out = to_numpy(pc.fill_null(found, -1).cast(pa.float64()))
+    out = arrow_to_numpy(pc.fill_null(found, -1).cast(pa.float64()))
     if values.null_count:
         out[pc.is_null(values).to_numpy(zero_copy_only=False)] = np.nan
     return out
 
 
-def yes_or_no(column, name) -> np.ndarray:
+def column_as_booleans(column, name) -> np.ndarray:
     """1 and 0 of a column of yes and no, true and false, 1 and 0."""
-    said = pc.utf8_lower(pc.utf8_trim_whitespace(texts(column, name)))
+    said = pc.utf8_lower(pc.utf8_trim_whitespace(column_as_texts(column, name)))
     yes = pc.is_in(said, value_set=pa.array(YES)).to_numpy(zero_copy_only=False)
     no = pc.is_in(said, value_set=pa.array(NO)).to_numpy(zero_copy_only=False)
     bad = np.flatnonzero(~(yes | no))

@@ -18,12 +18,12 @@ and on a line with their mean targets, or be the mean of the other rows of the l
 import numpy as np
 import scipy.stats
 
-from .findings import finding
+from .findings import make_finding
 
 IMPROBABLE = 1e-6
 
 
-def encoding(c, goal):
+def target_encoding_leak(c, goal):
     """Eq. (1): values that are mean targets of the rows that share them."""
     if c.categorical or c.kind != "number" or c.missing.mean() > 0.5:
         return None
@@ -48,7 +48,7 @@ def encoding(c, goal):
                 f"{what} follows it closer than chance allows (p = {p:.1g}). It was "
                 "made from the answers."
             )
-            return finding(
+            return make_finding(
                 "target encoding", "alarm", text, column=c.name, values=L, p=p
             )
     return None
@@ -91,15 +91,15 @@ def encoded_levels(inputs, goal, done):
                 exact = abs(out[j]) > 0.9999 and within_r(X[:, j], left, z, counts)
                 if abs(r) > 0.995 or exact > 0.9999:
                     done.add(c.name)
-                    yield told(c, g, goal.said(value), r or out[j])
+                    yield encoding_finding(c, g, goal.said(value), r or out[j])
 
 
-def told(c, g, what, r):
+def encoding_finding(c, g, what, r):
     text = (
         f"{c.name!r} looks like the mean of the target: it follows {what} over "
         f"{g.name!r} (r = {r:.4f}). It was made from the answers."
     )
-    return finding("target encoding", "alarm", text, column=c.name, r=r, by=g.name)
+    return make_finding("target encoding", "alarm", text, column=c.name, r=r, by=g.name)
 
 
 def weighted_r(a, b, w) -> float:

@@ -22,9 +22,9 @@ import numpy as np
 
 from ..core.random import rng_from
 from ..optim.stochastic import balanced_rates
-from .scoring import n_rows, table, take
+from .column_access import indexable_rows, n_rows, select_rows
 
-__all__ = ["Resampled", "balanced_rates", "resample"]
+__all__ = ["Resampled", "balanced_rates", "balance_classes"]
 
 
 class Resampled(NamedTuple):
@@ -36,7 +36,7 @@ class Resampled(NamedTuple):
     held: np.ndarray  # places not in `train`, untouched
 
 
-def resample(
+def balance_classes(
     X, y, how="up", *, jitter=0.0, train=None, columns=None, random_state=0
 ) -> Resampled:
     """Rows with equal classes.
@@ -57,15 +57,15 @@ def resample(
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.diagnose import resample
+    >>> from pansophy.diagnose import balance_classes
     >>> X, y = np.arange(5.0)[:, None], np.array([0, 0, 0, 0, 1])
-    >>> up = resample(X, y, "up")
+    >>> up = balance_classes(X, y, "up")
     >>> up.y, up.X[-3:, 0]
     (array([0, 0, 0, 0, 1, 1, 1, 1]), array([4., 4., 4.]))
-    >>> resample(X, y, "down").y
+    >>> balance_classes(X, y, "down").y
     array([0, 1])
     """
-    X, y = table(X), np.asarray(y)
+    X, y = indexable_rows(X), np.asarray(y)
     n = n_rows(X)
     if y.ndim != 1 or len(y) != n:
         raise ValueError(f"y must have one label for each of {n} rows, got {y.shape}.")
@@ -77,14 +77,14 @@ def resample(
     train = np.arange(n) if train is None else np.asarray(train)
     train = np.flatnonzero(train) if train.dtype == bool else train
     held = np.setdiff1d(np.arange(n), train)
-    rows = (fewer if how == "down" else more)(y, train, rng)
-    out = take(X, rows)
+    rows = (undersample if how == "down" else oversample)(y, train, rng)
+    out = select_rows(X, rows)
     if jitter:
-        out = moved(out, y[rows], len(train), jitter, columns, rng)
+        out = jitter_rows(out, y[rows], len(train), jitter, columns, rng)
     return Resampled(out, y[rows], rows, held)
 
 
-def fewer(y, train, rng):
+def undersample(y, train, rng):
     """As many rows of each class as the smallest has, in their order."""
     labels, z, counts = np.unique(y[train], return_inverse=True, return_counts=True)
     least = counts.min(initial=len(train))
@@ -95,7 +95,7 @@ def fewer(y, train, rng):
     return train[np.isin(train, kept)]
 
 
-def more(y, train, rng):
+def oversample(y, train, rng):
     """All rows, then repetitions."""
     labels, z, counts = np.unique(y[train], return_inverse=True, return_counts=True)
     parts = [train]
@@ -106,7 +106,7 @@ def more(y, train, rng):
     return np.concatenate(parts)
 
 
-def moved(X, y, start, jitter, columns, rng):
+def jitter_rows(X, y, start, jitter, columns, rng):
     """Noise on the rows from `start` on, in units of the spread in their class."""
     X = np.array(X, dtype=float)
     if X.ndim != 2:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 
 @dataclass(frozen=True)
-class Frame:
+class MixedFrame:
     """n rows: `values` (n, p) of the columns that are not text, `texts` of the others.
 
     Both follow the order of `Schema.used`.
@@ -31,13 +31,13 @@ class Frame:
     def shape(self) -> tuple[int, int]:
         return len(self.values), self.values.shape[1] + len(self.texts)
 
-    def __getitem__(self, rows) -> "Frame":
+    def __getitem__(self, rows) -> "MixedFrame":
         """The rows of an index array, a mask or a slice."""
         if not self.texts or isinstance(rows, slice):
-            return Frame(self.values[rows], tuple(t[rows] for t in self.texts))
+            return MixedFrame(self.values[rows], tuple(t[rows] for t in self.texts))
         where = np.asarray(rows)
         where = np.flatnonzero(where) if where.dtype == bool else where
-        return Frame(
+        return MixedFrame(
             self.values[where], tuple(t.take(pa.array(where)) for t in self.texts)
         )
 
@@ -51,15 +51,15 @@ class Frame:
             V = np.where(np.isnan(self.values), np.nan, self.values) + 0.0  # one NaN, 0
             bits = np.ascontiguousarray(V, dtype=np.float32).view(np.uint32)
             for column in bits.T:
-                h = stirred(h ^ column)
+                h = splitmix64(h ^ column)
             for text in self.texts:
                 said = (0 if t is None else zlib.crc32(t.encode()) + 1
                         for t in text.to_pylist())  # fmt: skip
-                h = stirred(h ^ np.fromiter(said, np.uint64, len(self)))
+                h = splitmix64(h ^ np.fromiter(said, np.uint64, len(self)))
         return (h >> np.uint64(11)) * 2.0**-53
 
 
-def stirred(h):
+def splitmix64(h):
     """Every bit of 64 made to depend on all others (the steps of SplitMix64)."""
     h = h + np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

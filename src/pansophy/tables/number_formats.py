@@ -43,7 +43,7 @@ AFFIXED = re.compile(
 EPOCHS = {"epoch": 1.0, "epoch ms": 1e3}  # parts of a second
 
 
-class Found(NamedTuple):
+class DetectedFormat(NamedTuple):
     """A form, why, and the words of the column that count as missing."""
 
     form: str
@@ -59,19 +59,19 @@ def is_date_form(form) -> bool:
     return form == "ISO" or form in EPOCHS or "%d" in form or "%Y" in form
 
 
-def reader_of(form):
+def format_reader(form):
     """The function that reads texts of a form."""
     if form == "clock":
         return read_clock
     return read_dates if is_date_form(form) else read_numbers
 
 
-def value_of(text, form) -> float | None:
-    """One text in a form, or None where `reader_of` has to be asked."""
+def parse_value(text, form) -> float | None:
+    """One text in a form, or None where `format_reader` has to be asked."""
     if form == "clock":
         return None
     if not is_date_form(form):
-        pattern, pre, thousands, decimal, post = compiled(form)
+        pattern, pre, thousands, decimal, post = format_regex(form)
         bare = text.strip()
         for sign in (pre, post):
             bare = (
@@ -99,9 +99,11 @@ def value_of(text, form) -> float | None:
 
 
 @lru_cache(maxsize=256)
-def compiled(form):
-    pre, thousands, decimal, post = parts_of(form) or ("", "", ".", "")
-    written = pattern(thousands, decimal).replace(r"\x{a0}\x{202f}", "\u00a0\u202f")
+def format_regex(form):
+    pre, thousands, decimal, post = number_format_parts(form) or ("", "", ".", "")
+    written = number_regex(thousands, decimal).replace(
+        r"\x{a0}\x{202f}", "\u00a0\u202f"
+    )
     found = re.compile(written.replace("^", "", 1).replace("$", "") + r"\Z", re.ASCII)
     return found, pre.strip(), thousands, decimal, post.strip()
 
@@ -114,7 +116,7 @@ def number_form(pre, thousands, decimal, post) -> str:
     return f"{pre}{middle}{post}"
 
 
-def parts_of(form) -> tuple[str, str, str, str] | None:
+def number_format_parts(form) -> tuple[str, str, str, str] | None:
     """Prefix, thousands, decimal mark and suffix of a form, or None if it is none."""
     found = EXAMPLE.fullmatch(form or "1.5")
     if found is None:
@@ -122,7 +124,7 @@ def parts_of(form) -> tuple[str, str, str, str] | None:
     return found["pre"], found["thousands"] or "", found["decimal"], found["post"]
 
 
-def pattern(thousands, decimal) -> str:
+def number_regex(thousands, decimal) -> str:
     """The regular expression (RE2) of a number of a style."""
     d = re.escape(decimal)
     whole = r"\d+"
@@ -132,7 +134,7 @@ def pattern(thousands, decimal) -> str:
     return rf"^[-+]?(?:{whole}(?:{d}\d*)?|{d}\d+)(?:[eE][-+]?\d+)?$"
 
 
-def bare(texts, pre, post):
+def strip_currency(texts, pre, post):
     """Texts without blanks around them and without their sign of currency."""
     texts = pc.utf8_trim_whitespace(texts)
     for sign in {pre.strip(), post.strip()} - {""}:
@@ -144,7 +146,7 @@ def bare(texts, pre, post):
 
 def read_numbers(texts, form):
     """Float column of texts in a form; null where one is not in it."""
-    pre, thousands, decimal, post = parts_of(form) or ("", "", ".", "")
+    pre, thousands, decimal, post = number_format_parts(form) or ("", "", ".", "")
     if not thousands and decimal == "." and not pre and not post:
         try:
             return texts.cast(pa.float64())
@@ -154,8 +156,8 @@ def read_numbers(texts, form):
         flags = pc.is_in(lower, value_set=pa.array(["true", "false", None]))
         if pc.all(flags).as_py():
             return pc.equal(lower, "true").cast(pa.float64())
-    texts = bare(texts, pre, post)
-    fits = pc.match_substring_regex(texts, pattern(thousands, decimal))
+    texts = strip_currency(texts, pre, post)
+    fits = pc.match_substring_regex(texts, number_regex(thousands, decimal))
     texts = pc.if_else(fits, texts, None)
     if thousands:
         mark = r"[ \x{a0}\x{202f}]" if thousands == " " else re.escape(thousands)
@@ -166,7 +168,7 @@ def read_numbers(texts, form):
     return texts.cast(pa.float64())
 
 
-def find_number(texts) -> Found | None:
+def find_number(texts) -> DetectedFormat | None:
     """The form of a column of numbers written as text (no nulls), or None."""
     head = texts[:LOOK].to_pylist()
     matches = [AFFIXED.fullmatch(v) if len(v) < LONG else None for v in head]
@@ -180,9 +182,9 @@ def find_number(texts) -> Found | None:
     space = " " if post and any(m["post"][:1].isspace() for m in held) else ""
     if post[:1].isalpha() and not space and len(texts) <= CODED:
         return None
-    cleaned = bare(texts, pre, post)
+    cleaned = strip_currency(texts, pre, post)
     for thousands, decimal in STYLES:
-        fits = pc.match_substring_regex(cleaned, pattern(thousands, decimal))
+        fits = pc.match_substring_regex(cleaned, number_regex(thousands, decimal))
         share = pc.mean(fits).as_py()
         if share < 0.95:
             continue
@@ -197,7 +199,7 @@ def find_number(texts) -> Found | None:
             why += f"; {listed} counted as missing"
         if form == "1.5" and codes_not_numbers(cleaned, fits):
             return None
-        return Found(form, why, words)
+        return DetectedFormat(form, why, words)
     return None
 
 
@@ -270,22 +272,24 @@ def read_clock(texts, form="clock"):
     return read_dates(pc.binary_join_element_wise("1970-01-01", texts, " "), "ISO")
 
 
-def find_clock(texts) -> Found | None:
+def find_clock(texts) -> DetectedFormat | None:
     """Whether all texts (no nulls) are times of the day."""
     if not re.fullmatch(CLOCK, texts[0].as_py(), re.ASCII):
         return None
     if read_clock(texts).null_count:
         return None
-    return Found("clock", "times of the day")
+    return DetectedFormat("clock", "times of the day")
 
 
-def find_date(texts) -> Found | None:
+def find_date(texts) -> DetectedFormat | None:
     """The form of a column of dates written as text (no nulls), or None."""
     first = texts[0].as_py().strip()
     if not 6 <= len(first) <= 35 or not re.search(r"\d", first):
         return None
-    if re.match(r"\d{4}-\d{2}-\d{2}([ T]|$)", first) and complete(texts, "ISO"):
-        return Found("ISO", "dates")
+    if re.match(r"\d{4}-\d{2}-\d{2}([ T]|$)", first) and all_match_date_format(
+        texts, "ISO"
+    ):
+        return DetectedFormat("ISO", "dates")
     for day, meanings in DAYS:
         for hour, clock in HOURS:
             match = re.fullmatch(day + hour, first)
@@ -294,9 +298,9 @@ def find_date(texts) -> Found | None:
             between = "T" if "T" in first[match.end("s") :] and clock else " "
             ways = [m.format(s=match["s"]) for m in meanings]
             ways = [w + (between + clock if clock else "") for w in ways]
-            ways = [w for w in ways if complete(texts, w)]
+            ways = [w for w in ways if all_match_date_format(texts, w)]
             if ways:
-                return chosen(ways, texts, match["s"])
+                return common_format(ways, texts, match["s"])
     return None
 
 
@@ -308,7 +312,7 @@ def epoch_of(low, high) -> str:
     return ""
 
 
-def complete(texts, form) -> bool:
+def all_match_date_format(texts, form) -> bool:
     """Whether all texts are dates of a form, of years that dates have."""
     for part in (texts[:LOOK], texts):
         seconds = read_dates(part, form)
@@ -318,26 +322,30 @@ def complete(texts, form) -> bool:
     return bool(years[0] > 1000 and years[1] < 3000)
 
 
-def chosen(ways, texts, separator) -> Found:
+def common_format(ways, texts, separator) -> DetectedFormat:
     """One of the forms that all texts have."""
     if len(ways) == 1:
-        return Found(ways[0], f"dates written as {words(ways[0])}")
+        return DetectedFormat(
+            ways[0], f"dates written as {format_description(ways[0])}"
+        )
     rising = []
     for way in ways:
         seconds = np.asarray(read_dates(texts, way).to_numpy())
         rising.append(bool(np.all(np.diff(seconds) >= 0)))
     if len(texts) > 5 and sum(rising) == 1:
         way = ways[rising.index(True)]
-        return Found(way, f"dates written as {words(way)}, as they then rise")
+        return DetectedFormat(
+            way, f"dates written as {format_description(way)}, as they then rise"
+        )
     way = ways[1] if separator == "/" else ways[0]
-    return Found(
+    return DetectedFormat(
         way,
-        f"dates; day and month cannot be told apart, read as {words(way)} "
+        f"dates; day and month cannot be told apart, read as {format_description(way)} "
         "(change `format` in the schema file if that is wrong)",
     )
 
 
-def words(form) -> str:
+def format_description(form) -> str:
     """A format as people say it."""
     said = {"%d": "day", "%m": "month", "%b": "month", "%Y": "year", "%y": "year"}
     day = form.split("%H")[0].split("%I")[0].rstrip(" T")

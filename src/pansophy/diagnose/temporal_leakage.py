@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from .columns import DAY
-from .findings import finding
+from .findings import make_finding
 
 SCORE = {"class": 0.9, "number": 0.9}
 
@@ -23,7 +23,7 @@ def later_dates(inputs, goal, time, fold, level):
         now = inputs[time]
         for c in dates:
             if c.name != time:
-                yield from after(c, now)
+                yield from dates_after(c, now)
         return
     for a, b in combinations(dates[:8], 2):
         yield from gap_of(a, b, goal, fold, level)
@@ -33,7 +33,7 @@ def in_days(days) -> str:
     return f"{days:,.0f} days" if days >= 10 else f"{days:.2g} days"
 
 
-def after(c, now):
+def dates_after(c, now):
     """Dates beyond the moment of prediction."""
     both = ~(c.missing | now.missing)
     ahead = c.numbers[both] - now.numbers[both]
@@ -45,14 +45,14 @@ def after(c, now):
             f"({share:.1%}), by {in_days(days)} in the middle: it was not known then."
         )
         grave = "alarm" if share > 0.01 else "warning"
-        yield finding(
+        yield make_finding(
             "future dates", grave, text, column=c.name, share=share, days=days
         )
 
 
 def gap_of(a, b, goal, fold, level):
     """Two dates, one of which is never before the other."""
-    from .leaks import out_of_fold  # which asks this module for dates
+    from .target_leakage import out_of_fold_score  # which asks this module for dates
 
     both = ~(a.missing | b.missing)
     if both.sum() < 20:
@@ -65,7 +65,7 @@ def gap_of(a, b, goal, fold, level):
     edges = np.unique(np.quantile(ahead[both], np.linspace(0, 1, 33)[1:-1]))
     z = np.searchsorted(edges, ahead)
     z[~both] = len(edges) + 1
-    score, low = out_of_fold(z, goal, fold, level)
+    score, low = out_of_fold_score(z, goal, fold, level)
     days = float(np.median(ahead[both])) / DAY
     text = (
         f"{b.name!r} is never before {a.name!r} and {in_days(days)} later in the middle"
@@ -76,11 +76,11 @@ def gap_of(a, b, goal, fold, level):
             f"; the time between them predicts {goal.name!r} almost perfectly (out-of-"
             f"fold {measure} {score:.4f}): is {b.name!r} known before the answer is?"
         )
-        yield finding(
+        yield make_finding(
             "future dates", "alarm", text, column=b.name, score=score, after=a.name
         )
     else:
         text += f": make sure that {b.name!r} is known when predictions are made."
-        yield finding(
+        yield make_finding(
             "later date", "note", text, column=b.name, days=days, after=a.name
         )

@@ -5,16 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pansophy.diagnose.counts import (
+from pansophy.diagnose.column_parts import parts_of_column
+from pansophy.diagnose.intervals import mean_gap, mean_interval
+from pansophy.diagnose.row_counts import (
     are_whole,
     at_ranks,
-    quantiles,
-    row_counts,
-    telling,
-    weights_of,
+    counted_quantiles,
+    effective_counts,
+    row_weight_array,
+    weights_as_counts,
 )
-from pansophy.diagnose.intervals import mean_gap, mean_interval
-from pansophy.diagnose.slices import levels_of
 
 rows = st.lists(
     st.tuples(st.floats(-1e3, 1e3), st.integers(0, 6)), min_size=1, max_size=30
@@ -28,7 +28,7 @@ def test_ranks_and_quantiles(rows):
     ranks = np.arange(len(many)) + 1
     assert (at_ranks(x, k, ranks) == np.sort(many)).all()
     q = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
-    assert (quantiles(x, k, q) == np.quantile(many, q)).all()
+    assert (counted_quantiles(x, k, q) == np.quantile(many, q)).all()
 
 
 @given(rows, rows)
@@ -47,19 +47,19 @@ def test_weights_that_are_no_counts():
     w = np.array([0.1, 0.3, 0.0, 0.4])
     assert are_whole(np.arange(3.0)) and not are_whole(w)
     assert not are_whole(np.array([2.0**53, 1.0]))  # their sum would be rounded
-    assert row_counts(w) == pytest.approx([0.375, 1.125, 0, 1.5])
-    by_part = row_counts(w, np.array([0, 0, 1, 2]))
+    assert weights_as_counts(w) == pytest.approx([0.375, 1.125, 0, 1.5])
+    by_part = weights_as_counts(w, np.array([0, 0, 1, 2]))
     assert by_part == pytest.approx([0.5, 1.5, 0, 1])
-    assert telling(w, False).sum() == pytest.approx(0.64 / 0.26)
-    assert telling(np.full(7, 0.2), False) == pytest.approx(np.ones(7))
-    assert telling(w, True) is w
+    assert effective_counts(w, False).sum() == pytest.approx(0.64 / 0.26)
+    assert effective_counts(np.full(7, 0.2), False) == pytest.approx(np.ones(7))
+    assert effective_counts(w, True) is w
     with pytest.raises(ValueError, match="weights must be 2 numbers"):
-        weights_of([1.0, -1.0], 2)
+        row_weight_array([1.0, -1.0], 2)
 
 
 def test_levels_of_rows_that_count(rng):
     k = rng.integers(1, 9, 200)
     for column in (rng.normal(size=200), rng.integers(0, 40, 200).astype(str)):
-        labels, codes = levels_of(column, most=5, counts=k.astype(float))
-        again, many = levels_of(np.repeat(column, k), most=5)
+        labels, codes = parts_of_column(column, most=5, counts=k.astype(float))
+        again, many = parts_of_column(np.repeat(column, k), most=5)
         assert labels == again and (np.repeat(codes, k) == many).all()

@@ -27,7 +27,7 @@ class FoldScores(NamedTuple):
     ratio: float
 
 
-def table(X):
+def indexable_rows(X):
     """X with rows that can be chosen: lists become arrays."""
     return np.asarray(X) if isinstance(X, (list, tuple)) else X
 
@@ -36,7 +36,7 @@ def n_rows(X) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def take(X, rows):
+def select_rows(X, rows):
     """The rows at these places."""
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
@@ -48,7 +48,7 @@ def column_names(X) -> list[str]:
     return [f"x{j}" for j in range(X.shape[1])]
 
 
-def named(X, names) -> list[str]:
+def column_labels(X, names) -> list[str]:
     """The names given, one a column, or the table's own."""
     if names is None:
         return column_names(X)
@@ -57,7 +57,7 @@ def named(X, names) -> list[str]:
     return [str(name) for name in names]
 
 
-def place(names, column) -> int:
+def column_position(names, column) -> int:
     """Where a column is, by its name or number."""
     if str(column) in names:
         return names.index(str(column))
@@ -66,7 +66,7 @@ def place(names, column) -> int:
     raise ValueError(f"column {column!r} is not in the table.")
 
 
-def column(X, j) -> np.ndarray:
+def column_values(X, j) -> np.ndarray:
     """Column j as an array of numbers or objects."""
     if hasattr(X, "texts"):  # a Frame: numbers first, then free text
         p = X.values.shape[1]
@@ -82,7 +82,7 @@ def column(X, j) -> np.ndarray:
     return X[column_names(X)[j]].to_numpy()  # polars
 
 
-def reordered(X, j, order):
+def with_permuted_column(X, j, order):
     """A copy of X with column j taken from rows in another order, or from one row."""
     if hasattr(X, "texts"):
         return reordered_frame(X, j, order)
@@ -105,23 +105,23 @@ def reordered(X, j, order):
 def reordered_frame(X, j, order):
     p = X.values.shape[1]
     if j < p:
-        return replace(X, values=reordered(X.values, j, order))
+        return replace(X, values=with_permuted_column(X.values, j, order))
     texts = list(X.texts)
     texts[j - p] = texts[j - p].take(order)
     return replace(X, texts=tuple(texts))
 
 
-def blanked(X, j):
+def with_constant_column(X, j):
     """X with column j telling nothing: one of its values in every row.
 
     So a model that must have this many columns can be fitted without this one.
     """
-    values = column(X, j)
-    known = np.flatnonzero(~missing(values))
-    return reordered(X, j, np.full(n_rows(X), known[0] if len(known) else 0))
+    values = column_values(X, j)
+    known = np.flatnonzero(~missing_entries(values))
+    return with_permuted_column(X, j, np.full(n_rows(X), known[0] if len(known) else 0))
 
 
-def missing(values) -> np.ndarray:
+def missing_entries(values) -> np.ndarray:
     """Which entries are NaN or None."""
     values = np.asarray(values)
     if values.dtype.kind == "f":
@@ -131,7 +131,7 @@ def missing(values) -> np.ndarray:
     return np.array([v is None or v != v for v in values], bool)
 
 
-def folds_of(cv, X, y, model, groups=None, seed=0) -> list:
+def cv_folds(cv, X, y, model, groups=None, seed=0) -> list:
     """[(training rows, test rows), ...]: a number of shuffled folds, which keep the
     shares of classes and groups together, or what a splitter of scikit-learn gives."""
     if isinstance(cv, (int, np.integer)):
@@ -150,9 +150,9 @@ def cross_scores(model, X, y, folds, scorer, *, train=True) -> FoldScores:
     """Scores of fresh clones fitted on every fold's training rows."""
     inside, outside = [], []
     for rows, held in folds:
-        fitted = clone(model).fit(take(X, rows), y[rows])
-        outside.append(scorer(fitted, take(X, held), y[held]))
+        fitted = clone(model).fit(select_rows(X, rows), y[rows])
+        outside.append(scorer(fitted, select_rows(X, held), y[held]))
         if train:
-            inside.append(scorer(fitted, take(X, rows), y[rows]))
+            inside.append(scorer(fitted, select_rows(X, rows), y[rows]))
     ratio = float(np.mean([len(held) / len(rows) for rows, held in folds]))
     return FoldScores(np.array(inside), np.array(outside), ratio)

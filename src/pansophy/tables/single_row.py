@@ -12,31 +12,33 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
-from . import forms, values
-from .frame import Frame
-from .roles import form_of
+from . import column_values, number_formats
+from .mixed_frame import MixedFrame
+from .roles import column_format
 
-HUGE = values.HUGE
+HUGE = column_values.HUGE
 EPOCH = datetime(1970, 1, 1)
 FIRST = date(1970, 1, 1).toordinal()
 NAN = math.nan
 
 
 @lru_cache(maxsize=1024)
-def places(levels) -> dict[str, int]:
+def level_positions(levels) -> dict[str, int]:
     return {level: i for i, level in enumerate(levels)}
 
 
-def short_frame(used, columns) -> Frame:
+def short_frame(used, columns) -> MixedFrame:
     """A frame of lists of Python values by column name."""
     plain = [c for c in used if c.role != "text"]
     n = len(columns[used[0].name])
     X = np.empty((n, len(plain)))
     for j, c in enumerate(plain):
         if c.role in ("category", "ordinal"):
-            place = places(c.levels)
+            place = level_positions(c.levels)
             for i, v in enumerate(columns[c.name]):
-                X[i, j] = place.get(v, -1) if type(v) is str else code(v, c, place)
+                X[i, j] = (
+                    place.get(v, -1) if type(v) is str else level_code(v, c, place)
+                )
         else:
             plain_number = float if c.role != "date" else None
             for i, v in enumerate(columns[c.name]):
@@ -44,28 +46,38 @@ def short_frame(used, columns) -> Frame:
                 if kind is plain_number and -HUGE <= v <= HUGE:
                     X[i, j] = v
                 else:
-                    X[i, j] = number(v, kind, c)
+                    X[i, j] = number_from_value(v, kind, c)
     texts = [c for c in used if c.role == "text"]
-    said = [values.texts(pa.array(columns[c.name], from_pandas=True), c.name)
-            for c in texts]  # fmt: skip
-    return Frame(X, tuple(said))
+    said = [
+        column_values.column_as_texts(
+            pa.array(columns[c.name], from_pandas=True), c.name
+        )
+        for c in texts
+    ]
+    return MixedFrame(X, tuple(said))
 
 
-def code(value, c, place) -> float:
+def level_code(value, c, place) -> float:
     """Of a level that is no text."""
     if value is None or value != value:
         return NAN
     if type(value) is int:
         return place.get(str(value), -1)
-    return values.codes(pa.chunked_array([wrapped(value, c)]), c.levels, c.name)[0]
+    return column_values.level_codes(
+        pa.chunked_array([one_value_array(value, c)]), c.levels, c.name
+    )[0]
 
 
-def number(value, kind, c) -> float:
+def number_from_value(value, kind, c) -> float:
     """Of a number, date or angle."""
     if value is None:
         return NAN
     if kind is str:
-        found = None if value in c.missing else forms.value_of(value, form_of(c))
+        found = (
+            None
+            if value in c.missing
+            else number_formats.parse_value(value, column_format(c))
+        )
         if found is not None:
             return found if -HUGE <= found <= HUGE else NAN
     elif kind in (int, bool, float):
@@ -82,15 +94,17 @@ def number(value, kind, c) -> float:
     elif kind is time and value.tzinfo is None:
         whole = value.hour * 3600 + value.minute * 60 + value.second
         return whole + value.microsecond / 1e6
-    column = pa.chunked_array([wrapped(value, c)])
-    return values.numbers(column, c.name, form_of(c), c.missing)[0]
+    column = pa.chunked_array([one_value_array(value, c)])
+    return column_values.column_as_floats(column, c.name, column_format(c), c.missing)[
+        0
+    ]
 
 
-def wrapped(value, c) -> pa.Array:
+def one_value_array(value, c) -> pa.Array:
     """One value as an Arrow array."""
     try:
         return pa.array([value], from_pandas=True)
     except (pa.ArrowException, TypeError) as error:
-        raise values.TableError(
+        raise column_values.TableError(
             f"Column {c.name!r} has a {type(value).__name__}, which is no {c.role}."
         ) from error

@@ -38,11 +38,15 @@ def date_parts(seconds, plain) -> np.ndarray:
     elapsed, year, month, weekday, hour = parts = plain_parts(seconds)
     if plain:
         return np.concatenate(parts, axis=1)
-    circles = [circle(month, 12.0), circle(weekday, 7.0), circle(hour, 24.0)]
+    circles = [
+        cyclic_features(month, 12.0),
+        cyclic_features(weekday, 7.0),
+        cyclic_features(hour, 24.0),
+    ]
     return np.concatenate([elapsed, year, *circles], axis=1)
 
 
-def varying(seconds, plain) -> list[tuple[int, int]]:
+def varying_date_parts(seconds, plain) -> list[tuple[int, int]]:
     """(part, column) of every part that takes more than one value."""
     found = plain_parts(seconds)
     source = range(len(PLAIN)) if plain else SOURCE
@@ -50,16 +54,16 @@ def varying(seconds, plain) -> list[tuple[int, int]]:
         (i, j)
         for j in range(seconds.shape[1])
         for i, part in enumerate(source)
-        if varies(found[part][:, j])
+        if takes_two_values(found[part][:, j])
     ]
 
 
-def varies(x) -> bool:
+def takes_two_values(x) -> bool:
     known = x[~np.isnan(x)]
     return len(known) > 0 and known.min() < known.max()
 
 
-def circle(x, period) -> np.ndarray:
+def cyclic_features(x, period) -> np.ndarray:
     """sin and cos of k columns with their periods, (n, 2k): all sines first."""
     turn = x * (2 * np.pi / period)
     return np.concatenate([np.sin(turn), np.cos(turn)], axis=1)

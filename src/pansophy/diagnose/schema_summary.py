@@ -6,10 +6,10 @@ is told here before anything is learned is what a comparison would do.
 
 from typing import NamedTuple
 
-from ..tables import TableError, notes
+from ..tables import TableError, reading_notes
 from ..tables.roles import USED, find_role
 from ..tables.targets import detect_task
-from .findings import Finding, finding
+from .findings import Finding, make_finding
 
 PLURAL = {"category": "categories", "other": "of another kind", "ignore": "ignored"}
 
@@ -24,11 +24,11 @@ class AsRead(NamedTuple):
 
 def as_read(table, targets, given=()) -> AsRead:
     """Of an Arrow table; columns in `given` have a use that the user named."""
-    found = [finding("reading", "note", text) for text in notes(table)]
+    found = [make_finding("reading", "note", text) for text in reading_notes(table)]
     task, why = task_of(table, targets)
     if "ask for" in why:
         text = f"The task is {task}: {why}."
-        found.append(finding("task", "note", text, column=targets[0]))
+        found.append(make_finding("task", "note", text, column=targets[0]))
     roles = {}
     for name in table.column_names:
         if name in targets:
@@ -37,11 +37,11 @@ def as_read(table, targets, given=()) -> AsRead:
         roles[name] = c.role
         if c.role == "id" and name not in given:
             text = f"{name!r} is taken for a name of the rows ({c.why}), not an input."
-            found.append(finding("id", "note", text, column=name))
+            found.append(make_finding("id", "note", text, column=name))
     used = [n for n, role in roles.items() if role in USED and n not in given]
     if targets and not used:
         text = "No column besides the target can be used as an input."
-        found.append(finding("no inputs", "alarm", text))
+        found.append(make_finding("no inputs", "alarm", text))
     return AsRead(roles, task, found)
 
 
@@ -55,7 +55,7 @@ def task_of(table, targets) -> tuple[str | None, str]:
         return None, ""
 
 
-def in_words(roles) -> str:
+def role_counts_text(roles) -> str:
     """`3 numbers, 1 category`: what the columns are for."""
     told = list(roles.values())
     said = []

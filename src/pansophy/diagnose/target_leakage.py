@@ -20,12 +20,12 @@ import numpy as np
 import scipy.stats
 
 from ..core.threads import single_blas
-from .columns import View, sample_rows, view
-from .encodings import encoded_levels, encoding
-from .findings import Finding, by_severity, finding
-from .goals import Goal, goals_of
+from .columns import TableView, sample_rows, table_view
+from .findings import Finding, by_severity, make_finding
 from .intervals import rate_interval, shared_level
-from .later import later_dates
+from .target_columns import Goal, goals_of
+from .target_encodings import encoded_levels, target_encoding_leak
+from .temporal_leakage import later_dates
 
 EXACT = 0.9999
 FOLDS, BINS = 5, 64
@@ -71,7 +71,7 @@ def find_leaks(
     ...     print(f)
     alarm: 'cents' is a copy of the target 'y' on another scale (r = 1.000000).
     """
-    seen = view(table)
+    seen = table_view(table)
     pick = sample_rows(seen.n, rows, random_state)
     seen = seen if pick is None else seen.take(pick)
     goals = goals_of(seen, target, task)
@@ -81,11 +81,13 @@ def find_leaks(
     with single_blas():  # many small products
         for goal in goals:
             out += leaks_of(inputs, goal, group, time, random_state)
-            out += in_order(goal)
+            out += sorted_by_target(goal)
     return by_severity(out)
 
 
-def leaks_of(inputs: View, goal: Goal, group=None, time=None, seed=0) -> list[Finding]:
+def leaks_of(
+    inputs: TableView, goal: Goal, group=None, time=None, seed=0
+) -> list[Finding]:
     """Findings about one target."""
     known = np.flatnonzero(goal.known)
     if len(known) < FEWEST or not goal.varies:
@@ -96,21 +98,21 @@ def leaks_of(inputs: View, goal: Goal, group=None, time=None, seed=0) -> list[Fi
     out, told = [], set()
     for c in inputs.columns:
         found = (
-            absence(c, goal)
-            or copy(c, goal)
-            or encoding(c, goal)
-            or alone(c, goal, fold, level, group)
+            missingness_leak(c, goal)
+            or target_copy_leak(c, goal)
+            or target_encoding_leak(c, goal)
+            or single_column_leak(c, goal, fold, level, group)
         )
         if found:
             out.append(found)
             told.add((c.name, found.severity == "alarm"))
     done = {name for name, grave in told if grave}
     out += list(encoded_levels(inputs, goal, done))
-    out += list(sums(inputs, goal, done))
+    out += list(linear_combination_leak(inputs, goal, done))
     return out + list(later_dates(inputs, goal, time, fold, level))
 
 
-def in_order(goal):
+def sorted_by_target(goal):
     """Rows that come sorted by the target."""
     y = goal.y[goal.known]
     if len(y) < FEWEST or not goal.varies:
@@ -125,10 +127,10 @@ def in_order(goal):
         text = (
             f"The rows are sorted by the target {goal.name!r}: folds must be shuffled."
         )
-        yield finding("sorted rows", "note", text, column=goal.name)
+        yield make_finding("sorted rows", "note", text, column=goal.name)
 
 
-def absence(c, goal):
+def missingness_leak(c, goal):
     """Missing exactly where the target has one value."""
     gone = c.missing
     k = int(gone.sum())
@@ -147,7 +149,7 @@ def absence(c, goal):
                 f"{value} ({share:.1%} of these rows): its presence gives the answer "
                 "away."
             )
-            return alarm("missingness leak", c, text, phi=phi)
+            return leak_finding("missingness leak", c, text, phi=phi)
     if goal.kind == "number":
         return threshold_absence(c, goal, gone)
     return None
@@ -168,10 +170,10 @@ def threshold_absence(c, goal, gone):
         f"{limit:.4g} (AUC {max(area, 1 - area):.4f}): its absence gives the answer "
         "away."
     )
-    return alarm("missingness leak", c, text, area=area)
+    return leak_finding("missingness leak", c, text, area=area)
 
 
-def copy(c, goal):
+def target_copy_leak(c, goal):
     """The target on another scale, in another order or by other names."""
     there = ~c.missing
     if there.sum() < FEWEST:
@@ -184,14 +186,14 @@ def copy(c, goal):
         s = np.corrcoef(scipy.stats.rankdata(x), scipy.stats.rankdata(y))[0, 1]
         name = f"{c.name!r} is a copy of the target {goal.name!r}"
         if np.array_equal(x, y):
-            return alarm("target copy", c, name + ".", r=1.0)
+            return leak_finding("target copy", c, name + ".", r=1.0)
         if abs(r) >= EXACT:
-            return alarm(
+            return leak_finding(
                 "target copy", c, f"{name} on another scale (r = {r:.6f}).", r=r
             )
         if abs(s) >= EXACT:
             text = f"{name} up to a monotone change (rank r = {s:.6f})."
-            return alarm("target copy", c, text, rank_r=s)
+            return leak_finding("target copy", c, text, rank_r=s)
         return None
     if goal.kind == "class":
         z, y = c.labelled()[there], goal.y[there]
@@ -199,11 +201,11 @@ def copy(c, goal):
         pairs = len(np.unique(z * (goal.k + 1) + y))
         if k == len(np.unique(z)) == pairs == len(np.unique(y)) > 1:
             text = f"{c.name!r} is the target {goal.name!r} by other names."
-            return alarm("target copy", c, text, levels=k)
+            return leak_finding("target copy", c, text, levels=k)
     return None
 
 
-def sums(inputs, goal, done):
+def linear_combination_leak(inputs, goal, done):
     """The target as a weighted sum of columns."""
     steady = lambda c: c.missing.any() or np.ptp(c.numbers) == 0
     plain = [c for c in inputs.columns if c.kind in ("number", "yes/no")]
@@ -222,13 +224,16 @@ def sums(inputs, goal, done):
             f"The target {goal.name!r} is a weighted sum of {names} "
             f"(r2 = {1 - left:.8f})."
         )
-        yield finding("target sum", "alarm", text, column=parts[0], parts=parts)
+        yield make_finding("target sum", "alarm", text, column=parts[0], parts=parts)
 
 
-def alone(c, goal, fold, level, group):
+def single_column_leak(c, goal, fold, level, group):
     """Eq. (1): what the column says by itself."""
     best = max(
-        (out_of_fold(z, goal, fold, level) + (how,) for z, how in cuts(c)),
+        (
+            out_of_fold_score(z, goal, fold, level) + (how,)
+            for z, how in groupings_of_column(c)
+        ),
         key=lambda s: s[0],
         default=None,
     )
@@ -256,10 +261,10 @@ def alone(c, goal, fold, level, group):
         text += "; it only numbers the rows"
     elif grave != "note":
         text += "; make sure that it is known before the answer is"
-    return finding(kind, grave, text + ".", column=c.name, score=score, low=low)
+    return make_finding(kind, grave, text + ".", column=c.name, score=score, low=low)
 
 
-def cuts(c):
+def groupings_of_column(c):
     """Ways to cut a column into groups: (codes, "levels" | "groups" | "bins")."""
     n = len(c)
     if c.categorical:
@@ -283,7 +288,7 @@ def cuts(c):
             yield labels, "groups"
 
 
-def out_of_fold(z, goal, fold, level):
+def out_of_fold_score(z, goal, fold, level):
     """(score, its lower limit): balanced accuracy of classes, r2 of numbers."""
     k = int(z.max()) + 1
     if goal.kind == "number":
@@ -318,5 +323,5 @@ def out_of_fold(z, goal, fold, level):
     return float(recalls.mean()), float(recalls.mean() - slack)
 
 
-def alarm(kind, c, text, **facts):
-    return finding(kind, "alarm", text, column=c.name, **facts)
+def leak_finding(kind, c, text, **facts):
+    return make_finding(kind, "alarm", text, column=c.name, **facts)
