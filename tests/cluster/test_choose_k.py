@@ -12,7 +12,7 @@ from matplotlib import pyplot as plt
 
 from pansophy import plot
 from pansophy.cluster import KMeans, choose_k, diagnose_kmeans
-from pansophy.plot.voronoi import cells
+from pansophy.plot.voronoi import voronoi_polygons
 
 
 def three(n=150, seed=0, gap=9.0):
@@ -159,7 +159,7 @@ def test_borders_are_perpendicular_bisectors():
     rng = np.random.default_rng(0)
     C, X = rng.normal(size=(6, 2)), rng.normal(size=(80, 2))
     limits = np.array([[-4.0, 4], [-4, 4]])
-    for j, cell in enumerate(cells(C, limits)):
+    for j, cell in enumerate(voronoi_polygons(C, limits)):
         for a, b in zip(cell, np.roll(cell, 1, axis=0), strict=True):
             middle = (a + b) / 2
             if np.abs(middle).max() > 4:

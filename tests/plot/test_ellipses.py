@@ -6,7 +6,7 @@ import pytest
 
 from pansophy import plot
 from pansophy.mixture import GaussianMixture
-from pansophy.plot.ellipses import outline
+from pansophy.plot.ellipses import ellipse_points
 
 mpl.use("Agg")
 
@@ -14,7 +14,7 @@ mpl.use("Agg")
 def test_outline_lies_at_its_level(rng):
     A = rng.normal(size=(2, 2))
     C, m = A @ A.T + np.eye(2), rng.normal(size=2)
-    D = outline(m, C, 2.0).T - m
+    D = ellipse_points(m, C, 2.0).T - m
     assert np.allclose(np.einsum("na,ab,nb->n", D, np.linalg.inv(C), D), 4.0)
 
 

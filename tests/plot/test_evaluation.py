@@ -19,9 +19,9 @@ from sklearn.metrics import (
 from pansophy import diagnose, plot
 from pansophy.linear_model import LinearRegression, LogisticRegression, Ridge
 from pansophy.plot.decision_regions import over_grid
-from pansophy.plot.gain import gains
-from pansophy.plot.ranked import columns_of
-from pansophy.plot.style import short, svg
+from pansophy.plot.gain import cumulative_gains
+from pansophy.plot.style import figure_svg, short_name
+from pansophy.plot.threshold_curves import curves_to_draw
 from pansophy.tree import DecisionTreeClassifier
 
 W14 = ([1, 1, 0, 1, 1, 1, 0, 0, 1, 0],
@@ -73,9 +73,9 @@ def test_ranked_curves_of_models_and_classes(rng):
         assert [t.split(":")[0] for t in labels(draw(y, both))[:2]] == list(both)
     three = rng.integers(0, 3, 90)
     p = np.eye(3)[three] + rng.random((90, 3))
-    assert len(columns_of(three, p)) == 3  # a curve a class
-    assert len(columns_of(three, {"a": p, "b": p})) == 2  # a curve a model
-    assert len(columns_of(three, p, positive=2)) == 1
+    assert len(curves_to_draw(three, p)) == 3  # a curve a class
+    assert len(curves_to_draw(three, {"a": p, "b": p})) == 2  # a curve a model
+    assert len(curves_to_draw(three, p, positive=2)) == 1
     area = roc_auc_score(three == 2, p[:, 2])
     assert labels(plot.roc(three, p, positive=2))[0].endswith(f"{area:.3f}")
     low, high = (plot.roc(y, s).collections[0].get_paths()[0].vertices[:, 1]).min(), 1
@@ -90,30 +90,36 @@ def test_the_band_of_a_curve_covers(rng):
     """The true ROC curve lies inside the 95 % band at most places."""
     from scipy.stats import norm
 
-    from pansophy.plot.ranked import band
-    from pansophy.plot.roc import rates
+    from pansophy.plot.roc import false_and_true_positive_rates
+    from pansophy.plot.threshold_curves import curve_band
 
     grid, inside = np.array([0.2, 0.5]), []
     true = norm.cdf(norm.ppf(grid) + 1)
     for seed in range(80):
         g = np.random.default_rng(seed)
         yes = g.integers(0, 2, 150).astype(bool)
-        low, high = band(rates, yes, yes + g.normal(size=150), grid)
+        low, high = curve_band(
+            false_and_true_positive_rates, yes, yes + g.normal(size=150), grid
+        )
         inside.append((low <= true) & (true <= high))
     assert 0.85 <= np.mean(inside) <= 1
 
 
 def test_the_band_of_a_curve_is_not_sure_at_its_ends():
     """Where all draws agree, what is known is a share of so many rows."""
-    from pansophy.plot.precision_recall import shares
-    from pansophy.plot.ranked import band, wilson
-    from pansophy.plot.roc import rates
+    from pansophy.plot.precision_recall import recall_and_precision
+    from pansophy.plot.roc import false_and_true_positive_rates
+    from pansophy.plot.threshold_curves import curve_band, wilson_interval
 
     yes, grid = np.arange(60) % 3 == 0, np.array([0.0, 0.5, 1.0])
-    low, high = band(rates, yes, yes + 0.0, grid)  # told apart without a mistake
+    low, high = curve_band(
+        false_and_true_positive_rates, yes, yes + 0.0, grid
+    )  # told apart without a mistake
     assert high.tolist() == [1, 1, 1]
-    assert low == pytest.approx(wilson(1.0, 20)[0])
-    assert band(shares, yes, yes + 0.0, grid)[0] == pytest.approx(wilson(1.0, 20)[0])
+    assert low == pytest.approx(wilson_interval(1.0, 20)[0])
+    assert curve_band(recall_and_precision, yes, yes + 0.0, grid)[0] == pytest.approx(
+        wilson_interval(1.0, 20)[0]
+    )
 
 
 def test_weights_count_as_repeated_rows_do(rng):
@@ -126,8 +132,8 @@ def test_weights_count_as_repeated_rows_do(rng):
         if draw is plot.gain:
             one, other = (ax.lines[0].get_xydata() for ax in (a, b))
             np.testing.assert_allclose(one, other, atol=1e-9)
-    cells = [words(plot.confusion(y, s > 0.5, weights=w).texts),
-             words(plot.confusion(Y, S > 0.5).texts)]  # fmt: skip
+    cells = [words(plot.confusion_matrix(y, s > 0.5, weights=w).texts),
+             words(plot.confusion_matrix(Y, S > 0.5).texts)]  # fmt: skip
     assert cells[0] == cells[1]
     marks = [plot.residuals(y, s, weights=u, parts=3).lines[2].get_xydata()
              for u in (None, np.full(60, 2.0))]  # fmt: skip
@@ -138,7 +144,7 @@ def test_weights_count_as_repeated_rows_do(rng):
 
 def test_gain_and_lift():
     y, s = np.array([1, 0, 1, 0, 0]), np.array([5, 4, 3, 3, 1.0])
-    u, v = gains(y.astype(bool), s)
+    u, v = cumulative_gains(y.astype(bool), s)
     np.testing.assert_allclose(u, [0, 0.2, 0.4, 0.8, 1])  # equal scores together
     np.testing.assert_allclose(v, [0, 0.5, 0.5, 1, 1])
     ax = plot.gain(y, s, kind="lift")
@@ -158,19 +164,21 @@ def test_confusion_orientation_and_numbers():
     assert precision_score(true, guess, average=None)[0] == pytest.approx(5 / 7)
     assert recall_score(true, guess, average=None)[0] == pytest.approx(5 / 9)
     for rows, other, C in (("predicted", "true", W1), ("true", "predicted", W1.T)):
-        ax = plot.confusion(true, guess, rows=rows)
+        ax = plot.confusion_matrix(true, guess, rows=rows)
         assert (ax.get_ylabel(), ax.get_xlabel()) == (rows, other)
         assert [int(t) for t in words(ax.texts)] == C.ravel().tolist()
         assert words(ax.get_yticklabels()) == names
-    given = plot.confusion(W1.T, labels=names, rows="predicted", normalize="rows")
+    given = plot.confusion_matrix(
+        W1.T, labels=names, rows="predicted", normalize="rows"
+    )
     assert words(given.texts)[:3] == ["71%", "29%", "0%"]
-    empty = plot.confusion([0, 1], [0, 0], labels=[0, 1, 2], normalize="rows")
+    empty = plot.confusion_matrix([0, 1], [0, 0], labels=[0, 1, 2], normalize="rows")
     assert words(empty.texts)[-1] == "0%"
     for how, match in (({"rows": "x"}, "rows"), ({"normalize": "x"}, "normalize")):
         with pytest.raises(ValueError, match=match):
-            plot.confusion([0], [0], **how)
+            plot.confusion_matrix([0], [0], **how)
     with pytest.raises(ValueError, match="square"):
-        plot.confusion(np.ones((2, 3)))
+        plot.confusion_matrix(np.ones((2, 3)))
 
 
 def test_residuals(rng):
@@ -347,24 +355,24 @@ def test_names_do_no_harm(rng):
     draws = {
         "roc": lambda ax: plot.roc(y, {h: rng.random(60) for h in HARM}, ax=ax),
         "gain": lambda ax: plot.gain(y, {h: rng.random(60) for h in HARM}, ax=ax),
-        "confusion": lambda ax: plot.confusion(C, labels=HARM, ax=ax),
+        "confusion": lambda ax: plot.confusion_matrix(C, labels=HARM, ax=ax),
         "importance": lambda ax: plot.importance(HARM, v, label=HARM[1], ax=ax),
         "intervals": lambda ax: plot.score_intervals(HARM, v, v, v, ax=ax),
         "time": lambda ax: plot.quality_time(HARM, v, v, label=HARM[1], ax=ax),
         "dependence": lambda ax: plot.partial_dependence(D, ax=ax),
     }
     for what, draw in draws.items():
-        text = svg(draw, label=HARM[0])
+        text = figure_svg(draw, label=HARM[0])
         assert "<script" not in text and "&lt;script" in text, what
         assert "$\\frac{" in text, what  # no mathematics
         assert "xxxx" in text and "x" * 60 not in text, what
-    assert text == svg(draw, label=HARM[0])  # the same picture is the same bytes
-    assert "_hidden" in svg(draws["roc"])
-    assert short("\x00 a \u202e b") == "a b"
+    assert text == figure_svg(draw, label=HARM[0])  # the same picture is the same bytes
+    assert "_hidden" in figure_svg(draws["roc"])
+    assert short_name("\x00 a \u202e b") == "a b"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        svg(lambda ax: ax.set_title("日本語 😀"))
-    json.dumps(short(HARM[0]))
+        figure_svg(lambda ax: ax.set_title("日本語 😀"))
+    json.dumps(short_name(HARM[0]))
 
 
 def test_axes_given_are_used(rng):
@@ -374,5 +382,5 @@ def test_axes_given_are_used(rng):
         assert draw(y, s, ax=ax) is ax
     assert plot.importance(["a"], [1], ax=ax) is ax
     size = plt.rcParams["font.size"]
-    plot.confusion(y, y)
+    plot.confusion_matrix(y, y)
     assert plt.rcParams["font.size"] == size  # the session's settings stay

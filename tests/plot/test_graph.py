@@ -17,22 +17,22 @@ def close():
 
 def test_graph_draws_a_box_for_each_node_and_an_arrow_for_each_edge():
     network = student()
-    ax = plot.graph(network, tables=True, highlight=["grade"])
+    ax = plot.network_graph(network, tables=True, highlight=["grade"])
     kinds = [type(p) for p in ax.patches]
     assert kinds.count(FancyBboxPatch) == 5 and kinds.count(FancyArrowPatch) == 4
     texts = [t.get_text() for t in ax.texts]
     assert set(network.space.names) <= set(texts) and "easy 60.0%" in texts
     fills = [to_hex(p.get_fc()) for p in ax.patches if isinstance(p, FancyBboxPatch)]
     assert fills.count("#ffd6d6") == 1
-    same = plot.graph(network, ax=ax)
+    same = plot.network_graph(network, ax=ax)
     assert same is ax
 
 
 def test_graph_of_edges_and_of_continuous_nodes():
-    ax = plot.graph([("a", "b"), ("b", "c")])
+    ax = plot.network_graph([("a", "b"), ("b", "c")])
     assert sorted(t.get_text() for t in ax.texts) == ["a", "b", "c"]
     normal = BayesianNetwork.from_tables(
         {"a": LinearGaussian(0.0), "b | a": LinearGaussian(0.0, [1.0])}
     )
-    shapes = [p for p in plot.graph(normal).patches if isinstance(p, Ellipse)]
+    shapes = [p for p in plot.network_graph(normal).patches if isinstance(p, Ellipse)]
     assert len(shapes) == 2

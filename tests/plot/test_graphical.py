@@ -23,17 +23,17 @@ def close():
 def test_grid():
     model = IsingGrid((6, 8), coupling=0.5)
     x = model.sample(2, random_state=0)
-    one = plot.grid(x[0])
+    one = plot.label_grid(x[0])
     np.testing.assert_array_equal(one.images[0].get_array(), x[0])
-    two = plot.grid({"first": x[0], "second": x[1]}, model=model)
+    two = plot.label_grid({"first": x[0], "second": x[1]}, model=model)
     assert [a.get_title() for a in two] == ["first", "second"]
     assert two[0].get_xlabel() == f"energy {model.energy(x[0]):.5g}"
-    chances = plot.grid(np.full((2, 2), 0.5))
+    chances = plot.label_grid(np.full((2, 2), 0.5))
     assert chances.images[0].get_clim() == (0.0, 1.0)
     with pytest.raises(ValueError, match="as many axes"):
-        plot.grid(x, ax=plt.subplots()[1])
+        plot.label_grid(x, ax=plt.subplots()[1])
     with pytest.raises(ValueError, match="height, width"):
-        plot.grid(np.ones(3))
+        plot.label_grid(np.ones(3))
 
 
 @pytest.mark.parametrize("loop", [False, True])
@@ -45,7 +45,7 @@ def test_messages(loop):
     else:
         parts = [(("a", "b"), T), (("b", "c"), T), ("a", [3, 1])]
         out = sum_product(FactorGraph({"a": 2, "b": 2, "c": 2}, parts))
-    ax = plot.messages(out)
+    ax = plot.message_passing(out)
     assert len(ax.lines) == len(out.messages)  # edges
     assert len(ax.patches) == 3 + len(out.graph.factors)
     texts = [t.get_text() for t in ax.texts]

@@ -32,14 +32,14 @@ def test_trace(x):
 
 
 def test_rank(x):
-    axes = plot.rank(x, bins=10)
+    axes = plot.rank_histogram(x, bins=10)
     assert axes.shape == (2, 4)
     heights = [bar.get_height() for bar in axes[0, 1].patches if bar.get_width() > 50]
     ranks = stats.rankdata(x[:, :, 0]).reshape(4, 300)[1] - 0.5
     want = np.histogram(ranks, bins=10, range=(0, 1200))[0]
     assert [h for h in heights if h != 1][-10:] == list(want)
     x[3] += 3  # a chain apart fills the highest ranks only
-    apart = plot.rank(x, bins=10, rows=1)[0, 3].patches[-10:]
+    apart = plot.rank_histogram(x, bins=10, rows=1)[0, 3].patches[-10:]
     assert apart[0].get_height() == 0 and apart[-1].get_height() > 100
 
 
@@ -57,11 +57,11 @@ def test_autocorrelation(rng):
 def test_envelope():
     hill = lambda x: np.log(6 * x * (1 - x))
     how = {"bounds": (0.001, 0.999), "n": 2000}
-    ax = plot.envelope(hill, stats.uniform(), log_k=np.log(1.5), **how)
+    ax = plot.rejection_envelope(hill, stats.uniform(), log_k=np.log(1.5), **how)
     top, target = (line.get_ydata() for line in ax.lines)
     np.testing.assert_allclose(top, 1.5)
     assert (target <= top).all()
     texts = [t.get_text() for t in ax.get_legend().get_texts()]
     assert abs(float(texts[2].split()[1]) - 2 / 3) < 0.05 and "above" not in texts
-    bad = plot.envelope(hill, stats.uniform(), log_k=0.0, **how)
+    bad = plot.rejection_envelope(hill, stats.uniform(), log_k=0.0, **how)
     assert "above" in [t.get_text() for t in bad.get_legend().get_texts()]

@@ -1,13 +1,13 @@
-"""Small tables that come with the library, and generators of larger ones.
+"""Bundled tables and generators of synthetic ones.
 
 Nothing is downloaded: `customers` is a file in the package, made by `make_customers`;
 `weather` is 14 rows long; the others are those that scikit-learn carries.
 """
 
-from .generate import make_customers
-from .messy import make_messy
-from .ratings import make_ratings
-from .tables import Dataset, load, load_weather, names, path
+from .bundled import Dataset, load, load_weather, names, path
+from .messy_table import make_messy
+from .synthetic_ratings import make_ratings
+from .synthetic_tables import make_customers
 
 __all__ = [
     "Dataset",

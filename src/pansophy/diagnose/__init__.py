@@ -1,4 +1,4 @@
-"""What is wrong with the data or the model, said before it costs anything."""
+"""Diagnostics of tables and models."""
 
 from ..tables import detect_task
 from .attribution import Attribution, attribute_error

@@ -1,4 +1,4 @@
-"""Which stage of a pipeline makes the errors: replace stages by the truth, one by one.
+"""Error attribution: which stage of a pipeline causes the errors.
 
 A pipeline maps x through stages f_1, ..., f_K. Let E_k be its error when the output of
 stage k is replaced by what it should have been, E_0 the error of the whole, and E_K = 0

@@ -1,4 +1,4 @@
-"""Where the error of a learner comes from: bias, variance and noise.
+"""Bias-variance decomposition of the error of a learner, by refitting it.
 
 Clones fitted to B samples of training rows answer G_bi for row i; g_i is their mean,
 f_i the truth if it is known, y_i what was seen. For squared loss

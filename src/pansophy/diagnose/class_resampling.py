@@ -1,4 +1,4 @@
-"""Equal classes by dropping, repeating or jittering rows: of the training part only.
+"""Balances the classes of training rows by undersampling, oversampling or jitter.
 
     down    as many rows of every class as the smallest has, drawn without return
     up      every row, and rows of the smaller classes again until all have as many as

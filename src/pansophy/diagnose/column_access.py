@@ -1,4 +1,4 @@
-"""Estimators on rows and columns of whatever holds a table: fit, score, shuffle.
+"""Rows and columns of any table: selection, permutation, fits and scores of estimators.
 
 X may be an array, a sparse matrix, a data frame or anything that gives rows by
 `X[rows]`. Scores follow scikit-learn: greater is better.

@@ -1,4 +1,4 @@
-"""What is odd about single columns: each check looks at one and says so in words.
+"""Data-quality checks of single columns, each reported as a finding.
 
 A check takes a column and gives findings. Thresholds are at the top; they are chosen so
 that a column drawn from a normal, uniform, lognormal or Poisson law raises none.

@@ -1,4 +1,4 @@
-"""Columns cut into named parts: levels as they are, numbers by their quantiles."""
+"""Groups rows by a column: its levels, or quantile bins of its numbers."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""The columns of any table as plain arrays, for everything that looks at data.
+"""The columns of any table as plain arrays, shared by all data diagnostics.
 
 `table_view` reads a table once. A column of numbers, dates or yes/no has `numbers`
 (n,), NaN where missing, dates as seconds since 1970; a column of text has `codes` (n,)

@@ -1,4 +1,4 @@
-"""The curse of dimensions: how alike all distances are, and how thin the rows lie.
+"""The curse of dimensionality: distance concentration and sparse coverage.
 
 With all pair distances of n rows, and radii |x - mean|,
 

@@ -1,4 +1,4 @@
-"""Rank and conditioning of a design: can least squares be trusted with it?
+"""Rank and condition number of a design matrix.
 
 From the singular values s_1 >= s_2 >= ... of X (its columns scaled to length 1 to tell
 dependence from mere units),

@@ -1,4 +1,4 @@
-"""The bad-data kit: constant, repeated, missing, leaking and odd columns at once."""
+"""One report of constant, repeated, missing, leaking and odd columns."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""How predictions change with one column, the others left as they are.
+"""Partial dependence and individual conditional expectation of predictions.
 
 With f the model, x_S the column and x_i the rest of row i,
 

@@ -1,4 +1,4 @@
-"""Rows that do not come one by one: along time, or several of one person or thing.
+"""Detects rows that are not independent: ordered in time, or several of one group.
 
 Folds that shuffle rows then test on rows whose neighbours or siblings were trained on,
 and scores look better than those of later rows, or of new people. Signs, y being the

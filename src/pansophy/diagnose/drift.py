@@ -1,4 +1,4 @@
-"""Has the data changed? Column by column, and as a whole.
+"""Data drift: tests of change, column by column and for the whole table.
 
     numbers      D = max |F_old - F_new|, Kolmogorov and Smirnov                 (1)
     categories   chi2 of the two rows of counts; size: half the sum of the

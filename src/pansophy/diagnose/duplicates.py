@@ -1,4 +1,4 @@
-"""Rows that repeat other rows: exactly, nearly, and with other answers.
+"""Duplicate rows: exact copies, near copies, and copies with conflicting targets.
 
 Rows are equal if all their columns are, ids apart. They are nearly equal if texts are
 after folding case and spaces and numbers differ by at most t times the spread of their

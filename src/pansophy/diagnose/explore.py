@@ -1,4 +1,4 @@
-"""`explore`: everything that can be said about a table before a model is fitted.
+"""`explore`: all data diagnostics of a table, before any model is fitted.
 
 Rows: copies, near copies, conflicts, also across folds. Columns: constant, missing,
 mixed, misspelt, copied, related, out of scale; outliers; missing values and what they

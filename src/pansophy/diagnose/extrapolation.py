@@ -1,4 +1,4 @@
-"""Is a new row inside the training rows? By range, level and nearest neighbour.
+"""Flags new rows outside the training data, by range, level and nearest neighbour.
 
 A row is flagged if
 

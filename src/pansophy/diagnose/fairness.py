@@ -1,4 +1,4 @@
-"""Does a model treat groups differently? Rates, errors and calibration by a column.
+"""Fairness: compares rates, errors and calibration of a model between groups.
 
 For a group g, with y = 1 what is predicted and "yes" the decision of the model:
 

@@ -1,4 +1,4 @@
-"""What a diagnostic has to tell: one sentence, how grave it is, and its numbers.
+"""Findings: the sentence, severity and numbers that a diagnostic reports.
 
 Every diagnostic whose answer belongs in a report gives findings. They are plain data:
 `_asdict()` of one can be written as JSON, its text names the column and the number.

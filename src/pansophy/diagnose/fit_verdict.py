@@ -1,4 +1,4 @@
-"""Too weak, about right or too eager: what training and held-out scores say.
+"""Underfitting or overfitting, judged from training and held-out scores.
 
 With a score s of which more is better, let c be that of guessing, b the best possible,
 and u(s) = (s - c) / (b - c) the share of the way a model has come. A single model is

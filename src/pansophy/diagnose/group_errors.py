@@ -1,4 +1,4 @@
-"""Errors that repeat: structured noise, not bad luck.
+"""Clusters of errors: groups of rows on which a model errs in the same way.
 
 Rows on which a model errs are clustered among themselves (DBSCAN on columns of like
 scale, those in which errors differ from other rows if there are any). Errors that are

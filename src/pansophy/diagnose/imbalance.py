@@ -1,4 +1,4 @@
-"""Rare classes: what the shares of classes do to accuracy, risk and one-vs-all.
+"""Class imbalance: what rare classes do to accuracy, risk and one-vs-rest answers.
 
 Always answering with the largest class has the accuracy of its share, s, and recall 0
 on all others (1). So an answer is worth something only if its accuracy exceeds s and no

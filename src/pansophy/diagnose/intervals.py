@@ -1,4 +1,4 @@
-"""Intervals that diagnostics share: of cross-validated means, of rates, of gaps.
+"""Confidence intervals of cross-validated means, of rates, and of differences.
 
 Scores s_1 ... s_J of overlapping folds with n2 test and n1 training rows each have
 

@@ -1,4 +1,4 @@
-"""Would more rows help, would a freer model? Scores against size and complexity.
+"""Learning and complexity curves: would more rows, or a freer model, help?
 
 Every fold's training rows are shuffled once; the first n of them, n doubling, are the
 nested samples on which clones are fitted. All are scored on the same held-out rows, so

@@ -1,4 +1,4 @@
-"""The risk of deciding wrongly because the measurement is wrong.
+"""The risk of a wrong decision caused by measurement error.
 
 A condition T has prevalence q; a measurement says "yes" with probability
 

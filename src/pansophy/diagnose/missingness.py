@@ -1,4 +1,4 @@
-"""Where values are missing: patterns, columns that miss together, and why perhaps.
+"""Patterns of missing values: columns that miss together, and what predicts it.
 
 With masks R_j (1 where column j is missing), the patterns are the different rows of R;
 columns go together if the correlation of their masks is high; and a column is missing

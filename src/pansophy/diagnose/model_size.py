@@ -1,4 +1,4 @@
-"""How large a model is, and whether it grows with the rows.
+"""Size of a model: parameters, stored numbers, and growth with the rows.
 
 A parametric model has a fixed number of free parameters once the columns are known; a
 non-parametric one keeps rows, or grows with them. For k classes with Normal densities

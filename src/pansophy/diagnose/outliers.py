@@ -1,4 +1,4 @@
-"""Values far from all others, in one column or in several together.
+"""Outliers in single columns and in all columns together.
 
 One column: with median m and upper and lower scales s+ = (q90 - m) / 1.28 and s- alike,
 a value counts if it is beyond m + z s+ or m - z s-, where z is so large that a normal

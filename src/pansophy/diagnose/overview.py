@@ -1,4 +1,4 @@
-"""What a table looks like without a question: columns, components, clusters, density.
+"""Overview of a table: column summaries, principal components, clusters, density.
 
 Everything is plain numbers, small enough to be written as JSON and drawn elsewhere:
 a summary of each column over all rows; and over a sample of the rows, prepared to like

@@ -1,4 +1,4 @@
-"""Is there anything to learn? The score against scores on shuffled labels.
+"""Permutation test: the score of a model against its scores on shuffled labels.
 
 Under "the columns tell nothing about y" every order of y is equally likely, so the
 cross-validated score s of the true order is one draw among those s_1 ... s_B of

@@ -1,4 +1,4 @@
-"""Columns that say the same: copies, and strong association of any two kinds.
+"""Related columns: copies, and strong association between columns of any kind.
 
     numbers           |r| of ranks or of values, the larger                      (1)
     categories        V = sqrt(chi2 / (n (min(k, l) - 1))), less its bias        (2)

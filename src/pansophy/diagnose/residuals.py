@@ -1,4 +1,4 @@
-"""What is left over, r = y - p, and whether there is still something in it.
+"""Residual diagnostics: bias, heteroscedasticity, modes, curvature, autocorrelation.
 
 Good residuals have mean 0, one hump, the same spread everywhere and no memory. Each
 is tested at a strict level (1 %) and flagged only if the effect is also large enough to

@@ -1,4 +1,4 @@
-"""The true risk where the world is a simulator, and how training error flatters.
+"""True risk of a model under a simulator, and the optimism of its training error.
 
 A simulator gives independent rows (x, y) of P. The risk of a fixed model h is
 

@@ -1,4 +1,4 @@
-"""How many rows a weighted row stands for, and the ranks that such rows take.
+"""Row weights as counts: how many independent rows a weighted sample stands for.
 
 Whole weights are counts and are taken as they are: a row of weight k is k rows, one of
 weight 0 is none. Other weights only say how much a row counts beside the others. They

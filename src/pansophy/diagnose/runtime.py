@@ -1,4 +1,4 @@
-"""Form of a table against that of another: what breaks a model before drift does.
+"""Checks new data against training data: schema mismatches before drift.
 
 A `Reference` holds of each column its type, its share of missing values, and its law:
 quantiles of numbers, shares of levels. Columns that are gone or new, whose type has

@@ -1,4 +1,4 @@
-"""How a table was read: the role of each column, the task, what was noticed.
+"""Summary of how a table was read: roles of columns, task, notes.
 
 The same rules as those of a comparison (`tables.roles`, `tables.targets`), so that what
 is told here before anything is learned is what a comparison would do.

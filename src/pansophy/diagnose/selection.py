@@ -1,4 +1,4 @@
-"""Does the sample look like the population? Against numbers known from elsewhere.
+"""Selection bias: compares a sample with known numbers of the population.
 
 For a column with a known mean m (and perhaps spread s) the sample mean is compared by
 

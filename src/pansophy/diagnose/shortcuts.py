@@ -1,4 +1,4 @@
-"""Does a model lean on columns it should not need?
+"""Shortcut learning: does a model rely on columns that it should not need?
 
 Three looks at each suspect column, on rows held out by the same folds:
 

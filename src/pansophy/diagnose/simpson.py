@@ -1,4 +1,4 @@
-"""Missing context: a comparison that turns round once like is compared with like.
+"""Simpson's paradox: a comparison that reverses within levels of a third column.
 
 For a treatment a (two levels, 1 against 0), an outcome y and a context c,
 

@@ -1,4 +1,4 @@
-"""Where a model is weak: slices of one and two columns, the worst first.
+"""Weak slices: subgroups of one and two columns on which a model does worst.
 
 Every column is cut into parts (`slices`); a slice S is one part, or the crossing of
 parts of two columns. With the loss of each held-out row, the excess of a slice is

@@ -1,4 +1,4 @@
-"""The target of a table as classes or numbers, for whatever looks at both."""
+"""The target of a table as classes or numbers, for diagnostics that use both."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""Columns made from the answers: mean targets of groups.
+"""Target encodings in the inputs: columns whose values are mean targets of groups.
 
 An honest column x of few values has group means m_v of the target, over the c_v rows
 with x = v, that scatter about any smooth line. With variance s^2 within groups,

@@ -1,4 +1,4 @@
-"""Signs that the answer has leaked into the inputs, column by column.
+"""Target leakage: columns that reveal the target, one by one.
 
 Let y be the target and x one column. Signs, gravest first:
 

@@ -1,4 +1,4 @@
-"""Dates that were not known yet: after the moment of prediction, or by their gap.
+"""Temporal leakage: date columns whose values lie after the moment of prediction.
 
 A date that lies after the time column of its row cannot be known when the row is
 predicted. Where no time column is named, of two dates of which one is never before the

@@ -1,4 +1,4 @@
-"""Do two sets of rows come from one law? Asked of a classifier and of a kernel.
+"""Two-sample tests: a classifier test and the maximum mean discrepancy.
 
 A classifier that tells the sets apart out of fold has an area under its ROC curve
 A = P(score of a row of Z > score of a row of X) above 1/2 (1). Rows that are equal stay

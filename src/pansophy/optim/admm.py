@@ -1,4 +1,4 @@
-"""Alternating directions: a loss of linear predictions plus a penalty, by their proxes.
+"""ADMM: a loss of linear predictions plus a penalty, by their proximal operators.
 
     minimise  F(f) + g(z)   subject to  f = A x,  z = C x                        (1)
 

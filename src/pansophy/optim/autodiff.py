@@ -1,4 +1,4 @@
-"""Derivatives by automatic differentiation, with torch behind.
+"""Automatic differentiation with torch: gradients, Jacobian products.
 
 For f written with torch operations, x of any shape, and u, v like f(x) and x,
 

@@ -1,4 +1,4 @@
-"""BFGS: a Newton-like step from an inverse Hessian learnt from changes of the gradient.
+"""BFGS: quasi-Newton steps with a dense inverse Hessian approximation.
 
 With s the last step and y the change of gradient, the nearest symmetric B to the old
 one with B y = s is

@@ -1,4 +1,4 @@
-"""Least squares with row weights and an intercept, seen through X as it is.
+"""A weighted, centred design matrix as a linear operator, without copying X.
 
 For weights p_i and p-means m_j, solvers of the lasso family work with the columns
 

@@ -1,4 +1,4 @@
-"""A probe of convexity: it looks for a counterexample, and shows it.
+"""Convexity check by random search for a counterexample.
 
 On a convex region f is convex when, for all x, y there and t in [0, 1],
 

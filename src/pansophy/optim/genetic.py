@@ -1,4 +1,4 @@
-"""A genetic algorithm: parents cross, children change a little, the fit stay.
+"""Genetic algorithm: selection, crossover and mutation over a search space.
 
 Each generation draws parents by tournaments of two, crosses pairs and changes some of
 the children's coordinates:

@@ -1,4 +1,4 @@
-"""Gradient descent: x <- x - eta g, with the rule for eta as a part.
+"""Gradient descent with interchangeable step rules.
 
 An objective is a function f(x) -> (value, gradient). With g the gradient at x, rules:
 

@@ -1,4 +1,4 @@
-"""Least squares at its stationary point: in closed form, or by iteration.
+"""Ridge-penalised least squares, in closed form or by conjugate gradients.
 
     f(w) = |X w - y|^2 / 2 + alpha |w|^2 / 2                                     (1)
     gradient X^T (X w - y) + alpha w = 0                                         (2)

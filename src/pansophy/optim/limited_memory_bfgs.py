@@ -1,4 +1,4 @@
-"""L-BFGS: Newton steps from the last few changes of the gradient, by SciPy.
+"""L-BFGS with SciPy's solver behind our driver.
 
 With a factor L L^T of a matrix close to the Hessian of every block of coordinates (one
 block, or one per class), the steps are taken in z = L^T x, where the problem is nearly

@@ -1,4 +1,4 @@
-"""The table of methods behind `minimize`: what each needs and takes into account."""
+"""The table of methods behind `minimize`: what each needs and supports."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""One front door to the solvers: `minimize` looks at what is given and picks.
+"""`minimize`: the front door to all solvers, which picks a method from what is given.
 
     METHODS      every solver by name: what it needs and what it takes into account
     auto         constraints -> constrained; a penalty -> proximal; bounds -> lbfgs;

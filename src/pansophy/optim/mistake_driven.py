@@ -1,4 +1,4 @@
-"""Mistake-driven learning: look at one row at a time, change the model when it errs.
+"""Mistake-driven learning: the driver of the perceptron and its relatives.
 
     theta <- theta_0
     repeat   for rows i in order: if h(x_i; theta) != y_i, theta <- update(theta, i)

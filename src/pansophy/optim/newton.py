@@ -1,4 +1,4 @@
-"""Newton's method, damped, with a factor that is kept while it is good.
+"""Damped Newton's method that reuses the Cholesky factor while it is good.
 
 With gradient g and Hessian H at x, the model of f is lowest at
 

@@ -1,4 +1,4 @@
-"""Numerical derivatives, to check the written ones or to do without.
+"""Numerical derivatives by finite differences, and checks of analytic ones.
 
 Central differences, with a step of the cube root of rounding times max(|x_j|, 1):
 

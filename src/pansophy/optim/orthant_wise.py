@@ -1,4 +1,4 @@
-"""Quasi-Newton steps for a smooth function plus L1: one orthant at a time.
+"""Orthant-wise L-BFGS for a smooth function plus an L1 penalty.
 
     min over x   f(x) + sum_j c_j |x_j|                                          (1)
 

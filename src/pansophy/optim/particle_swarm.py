@@ -1,4 +1,4 @@
-"""Particle swarm: many points fly, each drawn to its own best and to the swarm's.
+"""Particle swarm optimisation over a search space.
 
     v <- w v + c r1 (p - x) + c r2 (q - x),     x <- x + v                       (1)
 

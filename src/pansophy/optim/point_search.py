@@ -1,4 +1,4 @@
-"""Search without derivatives over a set of points: all of them, a grid, random ones.
+"""Derivative-free search over points: exhaustive, grid, random, Latin hypercube.
 
     exhaustive        every candidate: the answer is the global minimum
     grid              every combination of a few values per coordinate

@@ -1,4 +1,4 @@
-"""What a search may vary: numbers in a range, whole numbers, choices.
+"""Search spaces of real ranges, integer ranges and categorical choices.
 
 Every search works in the unit cube: coordinate u_j in [0, 1) stands for
 

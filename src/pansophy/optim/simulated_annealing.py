@@ -1,4 +1,4 @@
-"""Simulated annealing: accept what is worse now and then, less and less often.
+"""Simulated annealing over a search space.
 
 At temperature T a proposal y of the present point x is taken with probability
 

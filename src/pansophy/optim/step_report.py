@@ -1,4 +1,4 @@
-"""Is the step length right? Read it off a run: divergence, stalls, update ratios.
+"""Diagnoses the step length of a run: divergence, stalls, update ratios.
 
 From the objective J_t and the positions x_t of a run, over the last steps,
 

@@ -1,4 +1,4 @@
-"""A step that meets both of Wolfe's conditions, strongly.
+"""Line search for the strong Wolfe conditions.
 
 On the line p(t) = f(x + t d) with p'(0) < 0, the step t is long enough and not too
 long when

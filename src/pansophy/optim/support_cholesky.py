@@ -1,4 +1,4 @@
-"""The Cholesky factor of G_SS + b I while the support S changes by a few columns.
+"""Cholesky factor of G_SS + b I, updated as the support S changes.
 
 Letting a column in or out costs O(s^2) with s = |S|, against s^3/3 for a new factor,
 so the exact solve on the support of a lasso costs no more than a few passes of

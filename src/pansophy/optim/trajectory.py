@@ -1,4 +1,4 @@
-"""Where a run has been: a task that any solver takes and that writes positions down.
+"""Records the positions that a solver visits.
 
 A driver tells its task the state after each step (`core.progress`). A `Trajectory` is
 such a task: it keeps a copy of each position and may ask a function whether to stop.

@@ -1,4 +1,4 @@
-"""Woodbury's identity: the inverse after a change of low rank.
+"""Woodbury's identity: the inverse after a low-rank update.
 
     (A + U C V)^-1 = A^-1 - A^-1 U (C^-1 + V A^-1 U)^-1 V A^-1                   (1)
 

@@ -1,16 +1,16 @@
-"""Figures, one small file per kind; matplotlib loads with the first one drawn.
+"""Figures of data, models and results, one small file for each kind of figure.
 
 Each function takes plain results and arrays, draws on the axes given or on new ones,
 and gives the axes back.
 """
 
 from ..linear_model.predictive import plot_band as predictive_band
+from .autocorrelation import autocorrelation
 from .bias_variance import bias_variance
 from .biplot import biplot
 from .calibration import calibration
 from .concentration import concentration
-from .confusion import confusion
-from .correlogram import autocorrelation
+from .confusion_matrix import confusion_matrix
 from .dbscan import dbscan
 from .decision_regions import decision_regions
 from .dendrogram import dendrogram
@@ -18,37 +18,37 @@ from .descent import descent_path
 from .elbow import elbow
 from .ellipses import covariance_ellipses
 from .embedding import embedding
-from .envelopes import envelope
 from .gain import gain
-from .graph import graph
-from .growth import growth_curve
+from .growth_curve import growth_curve
 from .importance import importance
 from .impurity import impurity
 from .kalman import kalman
 from .label_curve import label_curve
+from .label_grid import label_grid
 from .learning_curve import learning_curve
 from .losses import losses
-from .message_passing import messages
+from .message_passing import message_passing
+from .network_graph import network_graph
 from .partial_dependence import partial_dependence
 from .partial_sums import partial_sums
 from .paths import regularization_path, validation_curve
-from .pictures import grid
 from .poles import poles
 from .precision_recall import precision_recall
 from .quality_time import quality_time
-from .ranks import rank
+from .rank_histogram import rank_histogram
 from .reachability import reachability
 from .regimes import regimes
+from .rejection_envelope import rejection_envelope
 from .residuals import residuals
 from .roc import roc
 from .score_intervals import score_intervals
 from .scree import scree
-from .search import search_points
+from .search_points import search_points
 from .shap import shap_bar, shap_beeswarm
 from .silhouette import silhouette
 from .som import som
 from .state_diagram import state_diagram
-from .traces import trace
+from .trace import trace
 from .tree import tree
 from .trellis import trellis
 from .voronoi import voronoi
@@ -57,7 +57,7 @@ __all__ = [
     "bias_variance",
     "calibration",
     "concentration",
-    "confusion",
+    "confusion_matrix",
     "decision_regions",
     "gain",
     "importance",
@@ -69,8 +69,8 @@ __all__ = [
     "roc",
     "score_intervals",
     "autocorrelation",
-    "envelope",
-    "rank",
+    "rejection_envelope",
+    "rank_histogram",
     "trace",
     "biplot",
     "covariance_ellipses",
@@ -79,14 +79,14 @@ __all__ = [
     "descent_path",
     "embedding",
     "elbow",
-    "graph",
-    "grid",
+    "network_graph",
+    "label_grid",
     "growth_curve",
     "impurity",
     "kalman",
     "label_curve",
     "losses",
-    "messages",
+    "message_passing",
     "partial_sums",
     "poles",
     "predictive_band",

@@ -1,9 +1,9 @@
-"""What the figures share: axes to draw on and contours of a function of two numbers."""
+"""Axes to draw on, axis limits, and contour lines of a function of two numbers."""
 
 import numpy as np
 
 
-def axes(ax=None):
+def get_axes(ax=None):
     """The axes given, or those of a new figure."""
     if ax is not None:
         return ax
@@ -12,7 +12,7 @@ def axes(ax=None):
     return plt.subplots(layout="constrained")[1]
 
 
-def frame(points, bounds=None, margin=0.15):
+def axis_limits(points, bounds=None, margin=0.15):
     """(low, high) of both axes: the bounds, or what holds the points with a margin."""
     if bounds is not None:
         pairs = [bounds] * 2 if np.ndim(bounds[0]) == 0 else bounds
@@ -22,7 +22,7 @@ def frame(points, bounds=None, margin=0.15):
     return np.stack([low - margin * wide, high + margin * wide], axis=1)
 
 
-def contours(ax, f, limits, *, levels=25, resolution=80):
+def draw_contours(ax, f, limits, *, levels=25, resolution=80):
     """Contours of f(x) -> number, or -> (number, gradient), over a frame.
 
     Levels are spaced by rank, so that a steep wall does not hide a flat valley.

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from .axes import axes
-from .style import log_axis, look, mute, short, styled
+from .axes import get_axes
+from .style import draw_styled, line_style, log_axis, pale_grid, short_name
 
 
-@styled
+@draw_styled
 def bias_variance(values, terms, *, label="value", log=None, ax=None):
     """The terms of the error against a parameter, the least error marked.
 
@@ -39,14 +39,14 @@ def bias_variance(values, terms, *, label="value", log=None, ax=None):
         raise ValueError(f"{len(values)} values but {len(terms)} results.")
     numbers = all(isinstance(v, (int, float, np.number)) for v in values)
     x = np.asarray(values, float) if numbers else np.arange(len(values))
-    ax = axes(ax)
+    ax = get_axes(ax)
     squared = terms[0].loss == "squared"
     parts = {"error": "error", "bias": "bias²" if squared else "bias",
              "variance": "variance", "noise": "noise"}  # fmt: skip
     for k, (field, name) in enumerate(parts.items()):
         v = np.array([getattr(t, field) for t in terms], float)
         if field != "noise" or np.any(v != 0):
-            ax.plot(x, v, label=name, **look(k, marks=True))
+            ax.plot(x, v, label=name, **line_style(k, marks=True))
     errors = [t.error for t in terms]
     best = int(np.argmin(errors))
     ax.plot(
@@ -56,9 +56,9 @@ def bias_variance(values, terms, *, label="value", log=None, ax=None):
     if spread if log is None else log:
         log_axis(ax)
     if not numbers:
-        ax.set_xticks(x, [short(v, 14) for v in values])
+        ax.set_xticks(x, [short_name(v, 14) for v in values])
     ax.axhline(0, color="0.8", lw=0.8, zorder=0)
-    ax.set(xlabel=short(label, 40), ylabel=f"{terms[0].loss} error")
-    mute(ax)
+    ax.set(xlabel=short_name(label, 40), ylabel=f"{terms[0].loss} error")
+    pale_grid(ax)
     ax.legend(loc="best")
     return ax

@@ -1,9 +1,9 @@
-"""Rows and columns of a table in one picture: scores as points, axes as arrows."""
+"""Biplot: principal component scores as points, loadings of the columns as arrows."""
 
 import numpy as np
 
 from ..core.arrays import to_numpy
-from .axes import axes
+from .axes import get_axes
 
 
 def biplot(
@@ -69,7 +69,7 @@ def biplot(
     names = [f"x{j}" for j in range(len(L))] if names is None else list(names)
     if len(names) != len(L):
         raise ValueError(f"{len(L)} columns but {len(names)} names.")
-    ax = axes(ax)
+    ax = get_axes(ax)
     groups = [None] if labels is None else list(np.unique(labels))
     for group in groups:
         some = slice(None) if group is None else np.asarray(labels) == group
@@ -124,8 +124,8 @@ def name_tips(ax, tips, words):
         way = np.tile(turns, (6, 1))
         at = end + far[:, None] * inch * way + way * half  # the middle of the word
         low, high = at - half, at + half
-        over = common(low, high, placed).sum(axis=1)
-        outside = 4 * half.prod() - common(low, high, walls[None])[:, 0]
+        over = overlap_areas(low, high, placed).sum(axis=1)
+        outside = 4 * half.prod() - overlap_areas(low, high, walls[None])[:, 0]
         inside = (shafts > low[:, None]) & (shafts < high[:, None])
         cross = inside.all(axis=2).sum(axis=1)
         bend = 1 - way @ (end - zero) / max(float(np.hypot(*(end - zero))), 1e-9)
@@ -139,7 +139,7 @@ def name_tips(ax, tips, words):
             ax.plot(*line.T, color="0.6", lw=0.6, zorder=3)
 
 
-def common(low, high, boxes):
+def overlap_areas(low, high, boxes):
     """Areas (m, k) that m boxes low, high (m, 2) share with k boxes (k, 4)."""
     wide = np.minimum(high[:, None], boxes[:, 2:]) - np.maximum(
         low[:, None], boxes[:, :2]

@@ -1,12 +1,12 @@
-"""How often what was given a probability came true."""
+"""Reliability curve: how often events of a predicted probability happened."""
 
 import numpy as np
 
-from .axes import axes
-from .style import GREY, look, mute, short, styled
+from .axes import get_axes
+from .style import GREY, draw_styled, line_style, pale_grid, short_name
 
 
-@styled
+@draw_styled
 def calibration(predicted, observed=None, low=None, high=None, count=None, *, ax=None):
     """A reliability curve with its band, of one or several models.
 
@@ -34,7 +34,7 @@ def calibration(predicted, observed=None, low=None, high=None, count=None, *, ax
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('probability given', 'share that came true')
     """
-    ax = axes(ax)
+    ax = get_axes(ax)
     ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=":", label="perfect")
     given = dict(predicted) if isinstance(predicted, dict) else {"": predicted}
     for k, (name, curve) in enumerate(given.items()):
@@ -42,10 +42,10 @@ def calibration(predicted, observed=None, low=None, high=None, count=None, *, ax
             parts = (getattr(curve, v, None) for v in FIELDS)
         else:
             parts = (curve, observed, low, high, count)
-        draw(ax, k, short(name), *parts)
+        draw_reliability_curve(ax, k, short_name(name), *parts)
     ax.set(xlabel="probability given", ylabel="share that came true")
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-    mute(ax)
+    pale_grid(ax)
     if len(given) > 1:
         ax.legend(loc="upper left")
     return ax
@@ -54,10 +54,10 @@ def calibration(predicted, observed=None, low=None, high=None, count=None, *, ax
 FIELDS = ("predicted", "observed", "low", "high", "count")
 
 
-def draw(ax, k, name, predicted, observed, low, high, count):
+def draw_reliability_curve(ax, k, name, predicted, observed, low, high, count):
     """One curve: line, points as large as their bins, band."""
     u, v = np.asarray(predicted, float), np.asarray(observed, float)
-    style = look(k)
+    style = line_style(k)
     ax.plot(u, v, label=name, **style)
     size = np.full(len(u), 22.0)
     if count is not None and len(u):

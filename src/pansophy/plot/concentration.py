@@ -1,12 +1,12 @@
-"""Distances that grow alike as columns are added."""
+"""Distance concentration: least and largest distance as the dimension grows."""
 
 import numpy as np
 
-from .axes import axes
-from .style import BLUE, GREY, log_axis, look, mute, styled
+from .axes import get_axes
+from .style import BLUE, GREY, draw_styled, line_style, log_axis, pale_grid
 
 
-@styled
+@draw_styled
 def concentration(path, *, ax=None):
     """Least and largest distance between rows, as shares of the mean, by dimension.
 
@@ -34,13 +34,13 @@ def concentration(path, *, ax=None):
         raise ValueError("path must hold at least one result.")
     rows = [(c.dimension, c.min / c.mean, c.max / c.mean) for c in path]
     d, low, high = np.array(sorted(rows), float).T
-    ax = axes(ax)
-    ax.plot(d, high, label="largest", **look(0, marks=True))
-    ax.plot(d, low, label="least", **look(1, marks=True))
+    ax = get_axes(ax)
+    ax.plot(d, high, label="largest", **line_style(0, marks=True))
+    ax.plot(d, low, label="least", **line_style(1, marks=True))
     ax.fill_between(d, low, high, color=BLUE, alpha=0.12, lw=0)
     ax.axhline(1, color=GREY, lw=1, ls=":", label="mean")
     log_axis(ax, ticks=d)
     ax.set(xlabel="columns", ylabel="distance / mean distance", ylim=(0, None))
-    mute(ax)
+    pale_grid(ax)
     ax.legend(loc="best")
     return ax

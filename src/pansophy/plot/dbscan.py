@@ -1,8 +1,8 @@
-"""Core, border and noise: what a density clustering says of each row."""
+"""DBSCAN clusters: core rows, border rows and noise."""
 
 import numpy as np
 
-from .axes import axes
+from .axes import get_axes
 
 
 def dbscan(X, labels, core, *, eps=None, ax=None):
@@ -36,7 +36,7 @@ def dbscan(X, labels, core, *, eps=None, ax=None):
     """
     from matplotlib.collections import EllipseCollection
 
-    X, z, ax = np.asarray(X, dtype=float), np.asarray(labels), axes(ax)
+    X, z, ax = np.asarray(X, dtype=float), np.asarray(labels), get_axes(ax)
     flag = np.zeros(len(X), bool)
     flag[np.asarray(core)] = True
     P = X[:, :2] if X.shape[1] > 1 else np.column_stack([X[:, 0], np.zeros(len(X))])

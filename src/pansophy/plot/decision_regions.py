@@ -1,9 +1,9 @@
-"""Which class a model gives where: the plane, or a plane through more columns."""
+"""Decision regions of a classifier in the plane of two columns."""
 
 import numpy as np
 
-from .axes import axes, frame
-from .style import COLORS, MARKS, short, styled
+from .axes import axis_limits, get_axes
+from .style import COLORS, MARKS, draw_styled, short_name
 
 ROWS = 1000  # shown at most
 DEPTHS = (0.42, 0.2, 0.3, 0.5, 0.25, 0.12)  # told apart in grey as well
@@ -24,7 +24,7 @@ def over_grid(ask, limits, *, resolution=200, at=None, columns=(0, 1)):
     return np.asarray(ask(grid)).reshape(A.shape), a, b
 
 
-@styled
+@draw_styled
 def decision_regions(
     model,
     X,
@@ -79,29 +79,29 @@ def decision_regions(
     i, j = columns
     at = None if X.shape[1] == 2 else np.nanmedian(X, axis=0)
     plane = X[:, [i, j]]
-    limits = frame(plane[np.isfinite(plane).all(axis=1)], bounds)
+    limits = axis_limits(plane[np.isfinite(plane).all(axis=1)], bounds)
     how = {"resolution": resolution, "at": at, "columns": columns}
     grid, a, b = over_grid(model.predict, limits, **how)
     y = None if y is None else np.asarray(y)
     labels = np.unique(grid if y is None else np.concatenate([grid.ravel(), y.ravel()]))
-    ax = axes(ax)
-    paint(ax, np.searchsorted(labels, grid), a, b, len(labels))
+    ax = get_axes(ax)
+    paint_regions(ax, np.searchsorted(labels, grid), a, b, len(labels))
     if margins:
         F, a, b = over_grid(model.decision_function, limits, **how)
         dashed = {"colors": "0.3", "linestyles": "--", "linewidths": 1.0}
         ax.contour(a, b, F, levels=[-1, 1], **dashed)
-    scatter(
+    scatter_by_class(
         ax, plane[: limit or ROWS], None if y is None else y[: limit or ROWS], labels
     )
     ax.set(xlim=limits[0], ylim=limits[1])
     titles = [f"x{k}" for k in range(X.shape[1])] if names is None else names
-    ax.set(xlabel=short(titles[i], 40), ylabel=short(titles[j], 40))
+    ax.set(xlabel=short_name(titles[i], 40), ylabel=short_name(titles[j], 40))
     if at is not None:
         ax.set_title("other columns at their medians", loc="right", fontsize=8.5)
     return ax
 
 
-def paint(ax, codes, a, b, k):
+def paint_regions(ax, codes, a, b, k):
     """Regions in pale colours, lines where they meet."""
     from matplotlib.colors import ListedColormap, to_rgb
 
@@ -112,7 +112,7 @@ def paint(ax, codes, a, b, k):
         ax.contour(a, b, codes >= c, levels=[0.5], colors="0.25", linewidths=0.7)
 
 
-def scatter(ax, plane, y, labels):
+def scatter_by_class(ax, plane, y, labels):
     """Rows, by class in colour and mark; a legend where classes are known."""
     dots = {"s": 18, "edgecolors": "white", "linewidths": 0.5, "zorder": 3}
     if y is None:
@@ -121,6 +121,6 @@ def scatter(ax, plane, y, labels):
     for c, label in enumerate(labels):
         here = y == label
         style = {"color": COLORS[c % 6], "marker": MARKS[c % 6]}
-        ax.scatter(*plane[here].T, label=short(label, 18), **style, **dots)
+        ax.scatter(*plane[here].T, label=short_name(label, 18), **style, **dots)
     if len(labels) <= 12:
         ax.legend(loc="best")

@@ -1,9 +1,9 @@
-"""The tree of merges: rows at the bottom, each merge a bridge at its height."""
+"""Dendrogram of a hierarchical clustering."""
 
 import numpy as np
 
 from ..cluster.linkage import children, cut, leaf_order
-from .axes import axes
+from .axes import get_axes
 
 
 def dendrogram(tree, *, k=None, height=None, names=None, horizontal=False, ax=None):
@@ -37,8 +37,8 @@ def dendrogram(tree, *, k=None, height=None, names=None, horizontal=False, ax=No
     from matplotlib.collections import LineCollection
 
     Z = as_tree(tree)
-    n, ax = len(Z) + 1, axes(ax)
-    lines, rows = bridges(Z)
+    n, ax = len(Z) + 1, get_axes(ax)
+    lines, rows = merge_brackets(Z)
     groups = np.full(n, -1)
     line = None
     if k is not None or height is not None:
@@ -51,7 +51,7 @@ def dendrogram(tree, *, k=None, height=None, names=None, horizontal=False, ax=No
         ax.add_collection(LineCollection(lines[owner == c], colors=color, lw=1.3))
     if line is not None:
         (ax.axvline if horizontal else ax.axhline)(line, ls="--", lw=0.9, color="k")
-    dress(ax, Z, names, horizontal)
+    label_dendrogram_axes(ax, Z, names, horizontal)
     return ax
 
 
@@ -68,7 +68,7 @@ def as_tree(tree):
     return Z
 
 
-def bridges(Z):
+def merge_brackets(Z):
     """(n - 1, 4, 2) points of each bridge, and one row below each."""
     n = len(Z) + 1
     place, foot, row = np.empty((3, 2 * n - 1))
@@ -95,7 +95,7 @@ def cut_height(Z, k):
     return (low + Z[n - k, 2]) / 2 if k > 1 else low * 1.02
 
 
-def dress(ax, Z, names, horizontal):
+def label_dendrogram_axes(ax, Z, names, horizontal):
     """Limits, names of the rows and of the axis of heights."""
     n, top = len(Z) + 1, Z[:, 2].max()
     order = leaf_order(Z)

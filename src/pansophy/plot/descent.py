@@ -1,8 +1,8 @@
-"""The way a solver went, on the contours of what it minimised."""
+"""The path of an optimiser on the contours of its objective."""
 
 import numpy as np
 
-from .axes import axes, contours, frame
+from .axes import axis_limits, draw_contours, get_axes
 
 
 def positions_of(path) -> np.ndarray:
@@ -51,11 +51,11 @@ def descent_path(f, paths, *, bounds=None, levels=25, resolution=80, ax=None):
     """
     named = paths if isinstance(paths, dict) else {"": paths}
     points = {label: positions_of(path) for label, path in named.items()}
-    ax = axes(ax)
-    contours(
+    ax = get_axes(ax)
+    draw_contours(
         ax,
         f,
-        frame(np.concatenate(list(points.values())), bounds),
+        axis_limits(np.concatenate(list(points.values())), bounds),
         levels=levels,
         resolution=resolution,
     )

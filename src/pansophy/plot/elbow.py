@@ -1,8 +1,8 @@
-"""Cost against the number of clusters, and the one chosen."""
+"""Elbow curve: k-means objective against the number of clusters."""
 
 import numpy as np
 
-from .axes import axes
+from .axes import get_axes
 
 
 def elbow(choice, *, ax=None):
@@ -27,7 +27,7 @@ def elbow(choice, *, ax=None):
     >>> plot.elbow(choice).get_xlabel()
     'clusters $k$'
     """
-    ax = axes(ax)
+    ax = get_axes(ax)
     at = int(np.flatnonzero(choice.ks == choice.k)[0])
     line = ax.plot(choice.ks, choice.costs, "o-", ms=4, label="cost $J_k$")
     if choice.method == "elbow":

@@ -1,11 +1,11 @@
-"""Covariance ellipses: where Normals lie, and how they moved while they were fitted."""
+"""Covariance ellipses of Gaussian components, also along the iterations of EM."""
 
 import numpy as np
 
-from .axes import axes
+from .axes import get_axes
 
 
-def outline(mean, cov, level, points=100):
+def ellipse_points(mean, cov, level, points=100):
     """The points (2, points) at Mahalanobis distance `level` from the mean."""
     angle = np.linspace(0, 2 * np.pi, points)
     values, U = np.linalg.eigh(cov)
@@ -49,7 +49,7 @@ def covariance_ellipses(
     >>> ax.get_xlabel()
     'column 0'
     """
-    ax = axes(ax)
+    ax = get_axes(ax)
     at = np.asarray(columns)
     means = np.asarray(model.means_, float)
     k, d = means.shape
@@ -63,7 +63,7 @@ def covariance_ellipses(
         draw_turns(ax, model.history_, at, colors, levels[0])
     for j in range(k):
         for level in levels:
-            line = outline(means[j, at], covs[j][np.ix_(at, at)], level)
+            line = ellipse_points(means[j, at], covs[j][np.ix_(at, at)], level)
             ax.plot(*line, color=colors[j], lw=1.8)
         ax.plot(*means[j, at], "o", color=colors[j], mec="k", ms=6)
     names = getattr(model, "feature_names_in_", None)
@@ -93,7 +93,7 @@ def draw_turns(ax, history, at, colors, level):
         shade = 0.12 + 0.45 * t / max(turns - 1, 1)
         how = {"ls": "--", "lw": 1.2} if t == 0 else {"lw": 0.8, "alpha": shade}
         for j, color in enumerate(colors):
-            line = outline(means[t, j, at], covs[t, j][np.ix_(at, at)], level)
+            line = ellipse_points(means[t, j, at], covs[t, j][np.ix_(at, at)], level)
             ax.plot(*line, color=color, **how)
     for j, color in enumerate(colors):
         ax.plot(*means[:, j, at].T, "-", color=color, lw=1.0)

@@ -1,8 +1,8 @@
-"""Rows of an embedding as points, one colour for each label."""
+"""Scatter plot of an embedding in one or two dimensions, coloured by label."""
 
 import numpy as np
 
-from .axes import axes
+from .axes import get_axes
 
 MANY = 20  # labels up to which each has an entry in the legend
 
@@ -33,7 +33,7 @@ def embedding(points, labels=None, *, size=None, legend=True, ax=None):
     >>> [t.get_text() for t in ax.get_legend().get_texts()]
     ['a', 'b']
     """
-    Y, ax = np.asarray(points, dtype=float), axes(ax)
+    Y, ax = np.asarray(points, dtype=float), get_axes(ax)
     Y = Y.reshape(len(Y), -1)
     x, y = (np.arange(len(Y)), Y[:, 0]) if Y.shape[1] == 1 else (Y[:, 0], Y[:, 1])
     s = size if size is not None else float(np.clip(2e4 / max(len(Y), 1), 2, 30))
@@ -44,7 +44,7 @@ def embedding(points, labels=None, *, size=None, legend=True, ax=None):
         labels = np.asarray(labels)
         if len(labels) != len(Y):
             raise ValueError(f"{len(Y)} points have {len(labels)} labels.")
-        coloured(ax, x, y, labels, legend, how)
+        scatter_by_label(ax, x, y, labels, legend, how)
     if Y.shape[1] == 1:
         ax.set(xlabel="row", ylabel="first coordinate")
     else:
@@ -53,7 +53,7 @@ def embedding(points, labels=None, *, size=None, legend=True, ax=None):
     return ax
 
 
-def coloured(ax, x, y, labels, legend, how):
+def scatter_by_label(ax, x, y, labels, legend, how):
     """Groups by colour, or a scale of colour for many different numbers."""
     groups = np.unique(labels)
     if len(groups) > MANY and labels.dtype.kind == "f":

@@ -1,13 +1,13 @@
-"""What is found when the rows of the highest scores are looked at first."""
+"""Cumulative gain: share of the positives found against the share of rows examined."""
 
 import numpy as np
 
-from .axes import axes
-from .ranked import columns_of, thin, weights_of
-from .style import GREY, look, mute, short, styled
+from .axes import get_axes
+from .style import GREY, draw_styled, line_style, pale_grid, short_name
+from .threshold_curves import curve_weights, curves_to_draw, thin_curve
 
 
-def gains(yes, s, w=None):
+def cumulative_gains(yes, s, w=None):
     """Shares of rows looked at and of the yes found; equal scores move together."""
     order = np.argsort(-s, kind="stable")
     w = np.ones(len(s)) if w is None else w
@@ -17,7 +17,7 @@ def gains(yes, s, w=None):
     return tuple(shares)
 
 
-@styled
+@draw_styled
 def gain(y, scores, *, kind="gain", positive=None, weights=None, ax=None):
     """Share of the positives found against the share of rows looked at.
 
@@ -40,25 +40,25 @@ def gain(y, scores, *, kind="gain", positive=None, weights=None, ax=None):
     """
     if kind not in ("gain", "lift"):
         raise ValueError(f"kind must be 'gain' or 'lift', got {kind!r}.")
-    ax, found = axes(ax), columns_of(y, scores, positive)
+    ax, found = get_axes(ax), curves_to_draw(y, scores, positive)
     for k, (name, yes, s) in enumerate(found):
-        u, v = gains(yes, s, weights_of(weights, y, yes))
+        u, v = cumulative_gains(yes, s, curve_weights(weights, y, yes))
         if kind == "lift":
             u, v = u[1:], v[1:] / u[1:]
-        ax.plot(*thin(u, v), label=short(name), **look(k))
+        ax.plot(*thin_curve(u, v), label=short_name(name), **line_style(k))
     ax.set(xlabel="share of rows looked at", xlim=(-0.01, 1.01))
     if kind == "lift":
         ax.axhline(1, color=GREY, lw=1, ls=":", label="at random")
         ax.set(ylabel="times as many as at random")
     else:
         ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=":", label="at random")
-        mean = lambda yes: np.average(yes, weights=weights_of(weights, y, yes))
+        mean = lambda yes: np.average(yes, weights=curve_weights(weights, y, yes))
         rates = {round(float(mean(yes)), 6) for _, yes, _ in found}
         if len(rates) == 1:
             q = rates.pop()
             best = {"color": GREY, "lw": 1, "ls": "--", "label": "best possible"}
             ax.plot([0, q, 1], [0, 1, 1], **best)
         ax.set(ylabel="share of positives found", ylim=(-0.01, 1.02))
-    mute(ax)
+    pale_grid(ax)
     ax.legend(loc="best")
     return ax

@@ -1,11 +1,11 @@
-"""How much worse predictions get when a column is shuffled."""
+"""Bar chart of feature importances with their standard errors."""
 
 import numpy as np
 
-from .style import BLUE, GREY, INK, mute, row_axes, shorts, styled
+from .style import BLUE, GREY, INK, draw_styled, pale_grid, row_axes, short_names
 
 
-@styled
+@draw_styled
 def importance(names, values, errors=None, *, limit=15, label=None, ax=None):
     """Importances of columns as bars, the largest on top.
 
@@ -47,11 +47,11 @@ def importance(names, values, errors=None, *, limit=15, label=None, ax=None):
         spread = np.asarray(errors, float)[order]
         ax.errorbar(V[order], place, xerr=spread, fmt="none", ecolor=INK, lw=1)
     ax.axvline(0, color=INK, lw=0.8)
-    ax.set_yticks(place, shorts([names[j] for j in order]))
+    ax.set_yticks(place, short_names([names[j] for j in order]))
     ax.set_ylim(len(order) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel(label or "worse score when the column is shuffled")
-    mute(ax, "x")
+    pale_grid(ax, "x")
     left = len(V) - len(order)
     if left > 0:
         ax.set_title(f"the {len(order)} largest of {len(V)}", loc="right", fontsize=8.5)

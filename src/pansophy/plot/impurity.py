@@ -1,9 +1,9 @@
-"""Impurities of two classes as curves."""
+"""Gini, entropy and misclassification error of two classes as curves."""
 
 import numpy as np
 
 from ..tree.criteria import entropy, gini
-from .axes import axes
+from .axes import get_axes
 
 
 def impurity(*, scaled=False, resolution=201, ax=None):
@@ -37,7 +37,7 @@ def impurity(*, scaled=False, resolution=201, ax=None):
         "entropy (bits)": entropy(shares),
         "0-1 error": 1.0 - shares.max(axis=1),
     }
-    ax = axes(ax)
+    ax = get_axes(ax)
     for name, values in curves.items():
         ax.plot(p, values / values.max() if scaled else values, label=name)
     ax.set(xlabel="share of one class", ylabel="impurity")

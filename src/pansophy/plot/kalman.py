@@ -1,8 +1,8 @@
-"""A series, the belief in what is behind it, and its forecast."""
+"""Kalman filter: a series, the state estimate with its band, and a forecast."""
 
 import numpy as np
 
-from .axes import axes
+from .axes import get_axes
 
 INNER = 0.6744897501960817  # half of a Normal lies within this many deviations
 OUTER = 1.959963984540054
@@ -41,7 +41,7 @@ def kalman(X=None, beliefs=None, *, forecast=None, index=0, t=None, ax=None):
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['observed', 'state', 'forecast']
     """
-    ax = axes(ax)
+    ax = get_axes(ax)
     x = None if X is None else np.asarray(X, dtype=float)
     x = x if x is None or x.ndim == 1 else x[:, index]
     n = len(x) if x is not None else 0 if beliefs is None else len(beliefs[0])
@@ -51,7 +51,7 @@ def kalman(X=None, beliefs=None, *, forecast=None, index=0, t=None, ax=None):
     if x is not None:
         ax.plot(t, x, ".", color="0.35", ms=5, label="observed")
     if beliefs is not None:
-        mean, low, high = band(beliefs, index)
+        mean, low, high = belief_band(beliefs, index)
         ax.plot(t, mean, color="C0", label="state")
         ax.fill_between(t, low, high, color="C0", alpha=0.2, lw=0)
     if forecast is not None:
@@ -68,7 +68,7 @@ def kalman(X=None, beliefs=None, *, forecast=None, index=0, t=None, ax=None):
     return ax
 
 
-def band(beliefs, index):
+def belief_band(beliefs, index):
     """Mean and ends of the band: given, or 95% of the Normal beliefs."""
     if len(beliefs) == 3:
         return tuple(np.asarray(a)[:, index] for a in beliefs)

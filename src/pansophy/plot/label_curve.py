@@ -1,6 +1,6 @@
-"""Score against labels while an active learner asks."""
+"""Score of an active learner against the number of labels asked for."""
 
-from .axes import axes
+from .axes import get_axes
 
 
 def label_curve(reports, *, ax=None):
@@ -27,7 +27,7 @@ def label_curve(reports, *, ax=None):
     >>> plot.label_curve({"unsure first": report}).get_xlabel()
     'labels'
     """
-    ax = axes(ax)
+    ax = get_axes(ax)
     named = reports if isinstance(reports, dict) else {"": reports}
     for name, report in named.items():
         ax.plot(report.n_labels, report.scores, marker=".", label=name or None)

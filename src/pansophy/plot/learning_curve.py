@@ -1,12 +1,12 @@
-"""Score against rows to learn from, or against a parameter."""
+"""Learning curve or validation curve: training and held-out scores with bands."""
 
 import numpy as np
 
-from .axes import axes
-from .style import GREY, log_axis, look, mute, short, styled
+from .axes import get_axes
+from .style import GREY, draw_styled, line_style, log_axis, pale_grid, short_name
 
 
-@styled
+@draw_styled
 def learning_curve(curve, *, score="score", ax=None):
     """Training and held-out scores of `diagnose.learning_curve` or `complexity_curve`.
 
@@ -31,31 +31,31 @@ def learning_curve(curve, *, score="score", ax=None):
     >>> plot.learning_curve(curve).get_xlabel()
     'training rows'
     """
-    ax = axes(ax)
+    ax = get_axes(ax)
     grows = hasattr(curve, "sizes")
-    x, ticks = (np.asarray(curve.sizes), None) if grows else values(curve.values)
+    x, ticks = (np.asarray(curve.sizes), None) if grows else axis_values(curve.values)
     low, high = ([getattr(i, k) for i in curve.intervals] for k in ("low", "high"))
     test, train = curve.test.mean(1), curve.train.mean(1)
-    ax.plot(x, train, label="training rows", **look(1, marks=True))
-    ax.plot(x, test, label="held-out rows", **look(0, marks=True))
-    ax.fill_between(x, low, high, color=look(0)["color"], alpha=0.15, lw=0)
+    ax.plot(x, train, label="training rows", **line_style(1, marks=True))
+    ax.plot(x, test, label="held-out rows", **line_style(0, marks=True))
+    ax.fill_between(x, low, high, color=line_style(0)["color"], alpha=0.15, lw=0)
     if grows:
         log_axis(ax, ticks=x, labels=[f"{v:,}" for v in x.tolist()])
-        ax.set(xlabel="training rows", title=verdict(curve))
+        ax.set(xlabel="training rows", title=curve_verdict(curve))
     else:
-        mark(ax, curve, x)
+        mark_best_value(ax, curve, x)
         if ticks is None and positive_span(x):
             log_axis(ax)
         elif ticks is not None:
             ax.set_xticks(x, ticks)
-        ax.set(xlabel=short(curve.parameter, 40))
-    ax.set(ylabel=short(score))
-    mute(ax)
+        ax.set(xlabel=short_name(curve.parameter, 40))
+    ax.set(ylabel=short_name(score))
+    pale_grid(ax)
     ax.legend(loc="best")
     return ax
 
 
-def verdict(curve):
+def curve_verdict(curve):
     return {
         "rising": "still rising: more rows are likely to help",
         "flat": "flat: more rows would hardly help",
@@ -63,7 +63,7 @@ def verdict(curve):
     }[curve.verdict]
 
 
-def mark(ax, curve, x):
+def mark_best_value(ax, curve, x):
     """The best value and the simplest as good."""
     where = dict.fromkeys([curve.best, curve.simplest])
     for k, style in zip(where, ("--", ":"), strict=False):
@@ -71,12 +71,12 @@ def mark(ax, curve, x):
         ax.axvline(x[k], color=GREY, lw=1, ls=style, label=what)
 
 
-def values(given):
+def axis_values(given):
     """Places on the axis, and names where the values are no numbers."""
     try:
         return np.asarray(given, float), None
     except (TypeError, ValueError):
-        return np.arange(len(given), dtype=float), [short(v, 14) for v in given]
+        return np.arange(len(given), dtype=float), [short_name(v, 14) for v in given]
 
 
 def positive_span(x):

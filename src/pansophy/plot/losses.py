@@ -1,9 +1,9 @@
-"""Losses as curves: of the margin for classes, of the residual for numbers."""
+"""Loss functions as curves of the margin (classes) or the residual (numbers)."""
 
 import numpy as np
 
 from .. import losses as nouns
-from .axes import axes
+from .axes import get_axes
 
 MARGIN = ("hinge", "squared_hinge", "logistic", "perceptron", "exponential")
 
@@ -32,7 +32,7 @@ def losses(which=MARGIN, *, span=(-2.5, 2.5), ax=None):
     margins = [loss.domain in ("sign", "fraction") for loss in chosen]
     if any(margins) != all(margins):
         raise ValueError("losses of margins and of residuals go on different axes.")
-    ax = axes(ax)
+    ax = get_axes(ax)
     z = np.linspace(*span, 501)
     if all(margins):
         ax.plot(z, nouns.zero_one(np.ones_like(z), z), "k--", label="zero-one")

@@ -1,13 +1,13 @@
-"""A factor graph with the messages on its edges."""
+"""A factor graph with the messages of belief propagation on its edges."""
 
 import numpy as np
 
-from .axes import axes
+from .axes import get_axes
 
 RADIUS = 0.42  # of a variable
 
 
-def layout(n_variables, scopes):
+def factor_graph_layout(n_variables, scopes):
     """Places of variables and factors: columns from the first one on, or a ring.
 
     A tree goes from left to right by the number of steps from the first variable; a
@@ -59,14 +59,14 @@ def layout(n_variables, scopes):
     return V, F
 
 
-def words(message):
+def message_text(message):
     """A message as a few numbers that sum to 1."""
     p = message / max(message.sum(), 1e-300)
     shown = " ".join(f"{v:.2f}" for v in p[:3])
     return shown + (" .." if len(p) > 3 else "")
 
 
-def messages(beliefs, *, ax=None):
+def message_passing(beliefs, *, ax=None):
     """Draw variables (circles), factors (squares) and the messages between them.
 
     Beside each edge stands what the factor says to the variable, in blue, and what the
@@ -89,7 +89,7 @@ def messages(beliefs, *, ax=None):
     >>> from pansophy.graphical import FactorGraph, sum_product
     >>> parts = [("a", [3, 1]), (("a", "b"), [[2, 1], [1, 2]])]
     >>> graph = FactorGraph({"a": 2, "b": 2}, parts)
-    >>> ax = plot.messages(sum_product(graph))
+    >>> ax = plot.message_passing(sum_product(graph))
     >>> len(ax.lines)  # an edge for each variable of each factor
     3
     """
@@ -97,14 +97,14 @@ def messages(beliefs, *, ax=None):
 
     graph = beliefs.graph
     names, scopes = graph.space.names, [f.variables for f in graph.factors]
-    V, F = layout(len(names), scopes)
+    V, F = factor_graph_layout(len(names), scopes)
     everything = np.concatenate([V, F])
     low, high = everything.min(axis=0) - 0.7, everything.max(axis=0) + 0.7
     if ax is None:  # one unit of the layout is an inch
         from matplotlib import pyplot as plt
 
         ax = plt.subplots(figsize=np.minimum(high - low, 40.0), layout="constrained")[1]
-    ax = axes(ax)
+    ax = get_axes(ax)
     for m in beliefs.messages:
         v, f = V[graph.space.number(m.variable)], F[m.factor]
         ax.plot(*zip(v, f, strict=True), color="0.7", lw=1, zorder=1)
@@ -114,8 +114,8 @@ def messages(beliefs, *, ax=None):
         angle = (angle + 90) % 180 - 90
         middle = (f + 0.12 * along + v - RADIUS * along) / 2  # of what can be seen
         for text, way, side, colour in (
-            (words(m.to_variable), along, 1, "tab:blue"),
-            (words(m.to_factor), -along, -1, "tab:red"),
+            (message_text(m.to_variable), along, 1, "tab:blue"),
+            (message_text(m.to_factor), -along, -1, "tab:red"),
         ):
             p = middle + 0.09 * side * across
             ax.annotate(
@@ -137,7 +137,7 @@ def messages(beliefs, *, ax=None):
         ax.add_patch(Rectangle((x - 0.12, y - 0.12), 0.24, 0.24, color="0.25"))
     for v, name in enumerate(names):
         ax.add_patch(Circle(V[v], RADIUS, facecolor="white", edgecolor="0.25"))
-        label = f"{name}\n{words(beliefs[name])}"
+        label = f"{name}\n{message_text(beliefs[name])}"
         ax.text(*V[v], label, ha="center", va="center", fontsize=7)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     ax.set_aspect("equal")

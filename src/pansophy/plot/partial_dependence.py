@@ -1,14 +1,14 @@
-"""Predictions along the values of a column."""
+"""Partial dependence: mean prediction along the values of a column."""
 
 import numpy as np
 
-from .axes import axes
-from .style import GREY, INK, look, mute, short, styled
+from .axes import get_axes
+from .style import GREY, INK, draw_styled, line_style, pale_grid, short_name
 
 LINES = 60  # single rows shown
 
 
-@styled
+@draw_styled
 def partial_dependence(dependence, *, rows=True, centre=False, ax=None):
     """Mean predictions along a column, with those of single rows behind.
 
@@ -38,18 +38,18 @@ def partial_dependence(dependence, *, rows=True, centre=False, ax=None):
     ['a', 'b']
     """
     if not isinstance(dependence, list):
-        return draw(dependence, rows, centre, axes(ax))
-    given = beside(len(dependence)) if ax is None else np.ravel(np.asarray(ax))
+        return draw_dependence(dependence, rows, centre, get_axes(ax))
+    given = axes_grid(len(dependence)) if ax is None else np.ravel(np.asarray(ax))
     if len(given) != len(dependence):
         raise ValueError(f"{len(dependence)} columns but {len(given)} axes.")
     for k, (d, one) in enumerate(zip(dependence, given, strict=True)):
-        draw(d, rows, centre, one)
+        draw_dependence(d, rows, centre, one)
         if ax is None and k % 3:
             one.set_ylabel("")  # the scale is common
     return given
 
 
-def beside(m):
+def axes_grid(m):
     """Axes in rows of three with a common scale."""
     from matplotlib import pyplot as plt
 
@@ -63,7 +63,7 @@ def beside(m):
     return made.ravel()[:m]
 
 
-def draw(d, rows, centre, ax):
+def draw_dependence(d, rows, centre, ax):
     """One column: bars for names, lines for numbers."""
     mean = np.asarray(d.mean, float)
     mean = mean[:, None] if mean.ndim == 1 else mean
@@ -75,45 +75,49 @@ def draw(d, rows, centre, ax):
         single = None if single is None else single - single[:, :1]
         mean = mean - mean[:1]
     numbers = all(isinstance(v, (int, float, np.number)) for v in d.values)
-    (lines if numbers else bars)(ax, d, mean, single)
-    outputs = [short(o) for o in d.outputs]
-    ax.set(xlabel=short(d.column, 40), ylabel="prediction")
+    (draw_lines if numbers else draw_bars)(ax, d, mean, single)
+    outputs = [short_name(o) for o in d.outputs]
+    ax.set(xlabel=short_name(d.column, 40), ylabel="prediction")
     if len(outputs) == 1 and outputs[0] != "prediction":
         ax.set_ylabel(f"prediction of {outputs[0]}")
     if len(outputs) > 1 or (single is not None and not numbers):
         ax.legend(loc="best")
-    mute(ax, "both" if numbers else "y")
+    pale_grid(ax, "both" if numbers else "y")
     return ax
 
 
-def lines(ax, d, mean, single):
+def draw_lines(ax, d, mean, single):
     x = np.asarray(d.values, float)
     if single is not None:
         ax.plot(x, single[:LINES].T, color=GREY, lw=0.5, alpha=0.35, zorder=1)
     for k, v in enumerate(mean.T):
-        style = look(k, marks=mean.shape[1] > 1)
-        ax.plot(x, v, label=short(d.outputs[k]), lw=2.2, zorder=3, **style)
+        style = line_style(k, marks=mean.shape[1] > 1)
+        ax.plot(x, v, label=short_name(d.outputs[k]), lw=2.2, zorder=3, **style)
 
 
-def bars(ax, d, mean, single):
+def draw_bars(ax, d, mean, single):
     place, K = np.arange(len(d.values)), mean.shape[1]
     width = 0.8 / K
     hatches = ("", "///", "...", "xxx", "\\\\\\", "---")
     for k, v in enumerate(mean.T):
         at = place + (k - (K - 1) / 2) * width
-        style = {"color": look(k)["color"], "hatch": hatches[k % 6], "ec": "white"}
+        style = {
+            "color": line_style(k)["color"],
+            "hatch": hatches[k % 6],
+            "ec": "white",
+        }
         ax.bar(
             at,
             v,
             0.95 * width,
             lw=0,
-            label="mean" if K == 1 else short(d.outputs[k]),
+            label="mean" if K == 1 else short_name(d.outputs[k]),
             **style,
         )
     if single is not None:
         low, high = np.quantile(single, [0.1, 0.9], axis=0)
         ax.vlines(place, low, high, color=INK, lw=1.2, label="eight of ten rows")
-    names = [short(v, 14) for v in d.values]
+    names = [short_name(v, 14) for v in d.values]
     ax.set_xticks(place, names)
     if max(map(len, names)) * len(names) > 30:
         ax.tick_params(axis="x", rotation=90 if len(names) > 8 else 30)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .axes import axes
+from .axes import get_axes
 
 
 def partial_sums(series, f=None, *, orders=(1, 3, 10), start=None, ax=None):
@@ -30,7 +30,7 @@ def partial_sums(series, f=None, *, orders=(1, 3, 10), start=None, ax=None):
     >>> len(plot.partial_sums(s, np.sign).lines)
     4
     """
-    ax, T = axes(ax), series.period
+    ax, T = get_axes(ax), series.period
     start = -T / 2 if start is None else start
     if f is not None:
         x = np.linspace(start, start + T, 801)[1:-1]

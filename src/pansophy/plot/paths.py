@@ -1,8 +1,8 @@
-"""What a strength or a degree does: coefficients along a path, scores along a range."""
+"""Regularization path of coefficients, and validation curve along a parameter."""
 
 import numpy as np
 
-from .axes import axes
+from .axes import get_axes
 
 
 def regularization_path(alphas, coefs, *, names=None, limit=10, ax=None):
@@ -40,7 +40,7 @@ def regularization_path(alphas, coefs, *, names=None, limit=10, ax=None):
             f"{C.shape}."
         )
     C = C if C.shape[1] == len(alphas) else C.T
-    ax = axes(ax)
+    ax = get_axes(ax)
     last = C[:, int(np.argmin(alphas))]
     shown = set(np.argsort(-np.abs(last), kind="stable")[:limit])
     for j, line in enumerate(C):
@@ -81,7 +81,7 @@ def validation_curve(values, train, test, *, label="value", log=False, ax=None):
     >>> ax.get_xlabel()
     'degree'
     """
-    values, ax = np.asarray(values, float), axes(ax)
+    values, ax = np.asarray(values, float), get_axes(ax)
     means = {}
     for name, errors in {"training": train, "held out": test}.items():
         E = np.asarray(errors, float)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .axes import axes
+from .axes import get_axes
 
 
 def poles(system, *, ax=None):
@@ -28,7 +28,7 @@ def poles(system, *, ax=None):
     from matplotlib.patches import Circle, Rectangle
 
     verdict, found = system.stability()
-    ax = axes(ax)
+    ax = get_axes(ax)
     reach = 1.3 * max(1.0, np.abs(found).max())
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title=verdict)
     if system.dt is None:

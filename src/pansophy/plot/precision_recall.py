@@ -1,14 +1,14 @@
-"""How many of the rows called "yes" are, against how many of the yes are called."""
+"""Precision-recall curve of one or several models, with confidence bands."""
 
 import numpy as np
 from sklearn.metrics import average_precision_score, precision_recall_curve
 
-from .axes import axes
-from .ranked import band, columns_of, thin, weights_of
-from .style import GREY, look, mute, short, styled
+from .axes import get_axes
+from .style import GREY, draw_styled, line_style, pale_grid, short_name
+from .threshold_curves import curve_band, curve_weights, curves_to_draw, thin_curve
 
 
-def shares(tp, fp):
+def recall_and_precision(tp, fp):
     """Recall and precision; of equal recalls the best precision is kept.
 
     The latter are shares of the rows called "yes".
@@ -18,7 +18,7 @@ def shares(tp, fp):
     return tp / tp[-1], tp / (tp + fp), tp + fp
 
 
-@styled
+@draw_styled
 def precision_recall(
     y, scores, *, positive=None, weights=None, bands=None, level=0.95, ax=None
 ):
@@ -39,26 +39,32 @@ def precision_recall(
     >>> ax.get_legend().get_texts()[0].get_text()
     'model: average precision 0.833'
     """
-    ax, grid = axes(ax), np.linspace(0, 1, 101)
-    found = columns_of(y, scores, positive)
+    ax, grid = get_axes(ax), np.linspace(0, 1, 101)
+    found = curves_to_draw(y, scores, positive)
     for k, (name, yes, s) in enumerate(found):
-        w = weights_of(weights, y, yes)
+        w = curve_weights(weights, y, yes)
         area = average_precision_score(yes, s, sample_weight=w)
-        text = f"{short(name)}: average precision {area:.3f}"
+        text = f"{short_name(name)}: average precision {area:.3f}"
         how = {"sample_weight": w, "drop_intermediate": True}
         precision, recall, _ = precision_recall_curve(yes, s, **how)
-        ax.step(*thin(recall, precision), where="post", label=text, **look(k))
+        ax.step(
+            *thin_curve(recall, precision), where="post", label=text, **line_style(k)
+        )
         if bands if bands is not None else len(found) <= 3:
-            low, high = band(shares, yes, s, grid, level=level, weights=w)
-            ax.fill_between(grid, low, high, color=look(k)["color"], alpha=0.15, lw=0)
+            low, high = curve_band(
+                recall_and_precision, yes, s, grid, level=level, weights=w
+            )
+            ax.fill_between(
+                grid, low, high, color=line_style(k)["color"], alpha=0.15, lw=0
+            )
     rates = (
-        np.average(yes, weights=weights_of(weights, y, yes)) for _, yes, _ in found
+        np.average(yes, weights=curve_weights(weights, y, yes)) for _, yes, _ in found
     )
     for share in sorted({round(float(rate), 6) for rate in rates}):
         ax.axhline(share, color=GREY, lw=1, ls=":")
     ax.set(xlabel="recall", ylabel="precision")
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.03))
-    mute(ax)
+    pale_grid(ax)
     if found:
         ax.legend(loc="best")
     return ax

@@ -1,11 +1,20 @@
-"""Scores of methods against the time they take."""
+"""Score against fit time of several methods, with the Pareto front."""
 
 from itertools import product
 
 import numpy as np
 
-from .axes import axes
-from .style import BLUE, GREY, PALE, few_ticks, log_axis, mute, short, styled
+from .axes import get_axes
+from .style import (
+    BLUE,
+    GREY,
+    PALE,
+    draw_styled,
+    few_ticks,
+    log_axis,
+    pale_grid,
+    short_name,
+)
 
 PLACES = (  # from the point, in points of print
     (7, -8, "left"), (-7, 7, "right"), (7, 0, "left"), (-7, 0, "right"),
@@ -13,7 +22,7 @@ PLACES = (  # from the point, in points of print
 )  # fmt: skip
 
 
-def front(x, y) -> list[int]:
+def pareto_front(x, y) -> list[int]:
     """Places that no other beats in both, for less x and more y, by rising x."""
     best, out = -np.inf, []
     for i in np.lexsort((-y, x)):
@@ -23,7 +32,7 @@ def front(x, y) -> list[int]:
     return out
 
 
-@styled
+@draw_styled
 def quality_time(
     names,
     seconds,
@@ -62,8 +71,8 @@ def quality_time(
     x, y = np.maximum(np.asarray(seconds, float), 1e-6), np.asarray(scores, float)
     if not len(names) == len(x) == len(y):
         raise ValueError(f"{len(names)} names, {len(x)} times, {len(y)} scores.")
-    ax = axes(ax)
-    line = front(x, y if greater else -y)
+    ax = get_axes(ax)
+    line = pareto_front(x, y if greater else -y)
     ax.step(x[line], y[line], where="post", color=PALE, lw=2.5, zorder=1)
     for i, name in enumerate(names):
         color = BLUE if name in marked or name == best else GREY
@@ -79,8 +88,8 @@ def quality_time(
     if not greater:
         ax.invert_yaxis()
     ax.set(xlabel="seconds for one fit")
-    ax.set(ylabel=short(label, 40) + ("" if greater else " (less is better)"))
-    mute(ax)
+    ax.set(ylabel=short_name(label, 40) + ("" if greater else " (less is better)"))
+    pale_grid(ax)
     first = [i for i, name in enumerate(names) if name == best]
     name_points(ax, x, y, names, [*first, *line, *range(len(names))])
     return ax
@@ -97,9 +106,11 @@ def name_points(ax, x, y, names, order):
     for i in dict.fromkeys(order):
         others = [*taken, *(d for k, d in enumerate(dots) if k != i)]
         for most, (dx, dy, side) in product((22, 12), PLACES):
-            text = short(names[i], most)
+            text = short_name(names[i], most)
             box = box_of(spots[i] + np.array([dx, dy]) * unit, text, side, unit)
-            if fits(box, inside) and not any(meet(box, o) for o in others):
+            if box_inside(box, inside) and not any(
+                boxes_overlap(box, o) for o in others
+            ):
                 ax.annotate(text, (x[i], y[i]), (dx, dy), textcoords="offset points",
                             ha=side, va="center", fontsize=8.5)  # fmt: skip
                 taken.append(box)
@@ -113,10 +124,10 @@ def box_of(spot, text, side, unit):
     return left, spot[1] - high / 2, left + wide, spot[1] + high / 2
 
 
-def meet(a, b) -> bool:
+def boxes_overlap(a, b) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-def fits(box, frame) -> bool:
+def box_inside(box, frame) -> bool:
     across = box[0] >= frame.x0 and box[2] <= frame.x1 + 4
     return across and box[1] >= frame.y0 and box[3] <= frame.y1

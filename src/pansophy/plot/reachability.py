@@ -1,8 +1,8 @@
-"""The reachability plot of OPTICS: valleys are clusters."""
+"""Reachability plot of OPTICS, in which valleys are clusters."""
 
 import numpy as np
 
-from .axes import axes
+from .axes import get_axes
 
 
 def reachability(model, *, eps=None, ax=None):
@@ -28,7 +28,7 @@ def reachability(model, *, eps=None, ax=None):
     2
     """
     r, labels = model.reachability_[model.ordering_], model.labels_[model.ordering_]
-    ax, place = axes(ax), np.arange(len(r))
+    ax, place = get_axes(ax), np.arange(len(r))
     finite = r[np.isfinite(r)]
     top = 1.08 * finite.max() if len(finite) and finite.max() > 0 else 1.0
     high = np.minimum(r, top)  # rows out of reach of all before go up to the edge

@@ -1,4 +1,4 @@
-"""A series coloured by the state it is in, with the posterior of the states below."""
+"""A series coloured by its hidden state, with the posterior of the states below."""
 
 import numpy as np
 

@@ -1,17 +1,17 @@
-"""What was left over of numbers predicted."""
+"""Residual plots: against predictions, as a histogram, or over time."""
 
 import numpy as np
 from scipy import stats
 
 from ..core.random import rng_from
-from .axes import axes
-from .style import BLUE, GREY, INK, ORANGE, mute, styled
+from .axes import get_axes
+from .style import BLUE, GREY, INK, ORANGE, draw_styled, pale_grid
 
 KINDS = ("predicted", "histogram", "time")
 POINTS = 2000  # of a scatter: more hide each other and make the file heavy
 
 
-@styled
+@draw_styled
 def residuals(
     y,
     p,
@@ -52,11 +52,11 @@ def residuals(
     """
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}.")
-    y, p, ax = np.asarray(y, float), np.asarray(p, float), axes(ax)
+    y, p, ax = np.asarray(y, float), np.asarray(p, float), get_axes(ax)
     r = y - p
     w = np.ones(len(r)) if weights is None else np.asarray(weights, float)
     if kind == "histogram":
-        return histogram(r, w, ax)
+        return residual_histogram(r, w, ax)
     x = p if kind == "predicted" else np.arange(len(r)) if time is None else time
     x = np.asarray(x)
     shown = np.arange(len(r))
@@ -65,32 +65,35 @@ def residuals(
     ax.plot(x[shown], r[shown], ".", color=BLUE, alpha=0.5, ms=4, mew=0)
     ax.axhline(0, color=INK, lw=0.8)
     if len(r) >= 3 * parts and kind == "predicted":
-        mid, mean, error = means(x, r, w, parts)
+        mid, mean, error = binned_means(x, r, w, parts)
         ax.errorbar(mid, mean, yerr=1.96 * error, fmt="s-", color=ORANGE, ms=4, lw=1.4,
                     capsize=2, label="mean of each part, 95 % interval")  # fmt: skip
         ax.legend(loc="best")
     ax.set(xlabel="predicted" if kind == "predicted" else "time")
     ax.set(ylabel="actual minus predicted")
-    mute(ax)
+    pale_grid(ax)
     return ax
 
 
-def means(x, r, w, parts):
+def binned_means(x, r, w, parts):
     """Middle, mean and standard error of equal parts along x."""
     cut = np.array_split(np.argsort(x, kind="stable"), parts)
     cut = [s for s in cut if (w[s] > 0).sum() > 1]
-    rows = [(np.average(x[s], weights=w[s]), *mean_of(r[s], w[s])) for s in cut]
+    rows = [
+        (np.average(x[s], weights=w[s]), *weighted_mean_error_of(r[s], w[s]))
+        for s in cut
+    ]
     return np.array(rows).T
 
 
-def mean_of(r, w):
+def weighted_mean_error_of(r, w):
     """A weighted mean and its standard error; of equal weights the usual one."""
     w = w / w.sum()
     mean, m = w @ r, 1 / (w @ w)
     return mean, np.sqrt(w @ (r - mean) ** 2 / (m - 1))
 
 
-def histogram(r, w, ax):
+def residual_histogram(r, w, ax):
     """Residuals with the Normal of the same mean and spread."""
     low, high = np.quantile(r, [0.002, 0.998])
     room = 0.1 * (high - low) or max(abs(high), 1.0) * 0.1

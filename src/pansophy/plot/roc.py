@@ -1,14 +1,14 @@
-"""True against false positives over all thresholds."""
+"""ROC curve of one or several models, with areas and confidence bands."""
 
 import numpy as np
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from .axes import axes
-from .ranked import band, columns_of, thin, weights_of
-from .style import GREY, look, mute, short, styled
+from .axes import get_axes
+from .style import GREY, draw_styled, line_style, pale_grid, short_name
+from .threshold_curves import curve_band, curve_weights, curves_to_draw, thin_curve
 
 
-def rates(tp, fp):
+def false_and_true_positive_rates(tp, fp):
     """False and true positive rates; of equal false rates the last is kept.
 
     The latter are shares of the positives.
@@ -18,7 +18,7 @@ def rates(tp, fp):
     return fpr[keep], tpr[keep], np.full(keep.sum(), tp[-1])
 
 
-@styled
+@draw_styled
 def roc(y, scores, *, positive=None, weights=None, bands=None, level=0.95, ax=None):
     """The ROC curve of one or several models, with area and band.
 
@@ -50,22 +50,26 @@ def roc(y, scores, *, positive=None, weights=None, bands=None, level=0.95, ax=No
     >>> ax.get_legend().get_texts()[0].get_text()
     'model: area 0.750'
     """
-    ax, grid = axes(ax), np.linspace(0, 1, 101)
-    found = columns_of(y, scores, positive)
+    ax, grid = get_axes(ax), np.linspace(0, 1, 101)
+    found = curves_to_draw(y, scores, positive)
     ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=":")
     for k, (name, yes, s) in enumerate(found):
-        w = weights_of(weights, y, yes)
+        w = curve_weights(weights, y, yes)
         area = roc_auc_score(yes, s, sample_weight=w)
-        text = f"{short(name)}: area {area:.3f}"
+        text = f"{short_name(name)}: area {area:.3f}"
         fpr, tpr, _ = roc_curve(yes, s, sample_weight=w)
-        ax.plot(*thin(fpr, tpr), label=text, **look(k))
+        ax.plot(*thin_curve(fpr, tpr), label=text, **line_style(k))
         if bands if bands is not None else len(found) <= 3:
-            low, high = band(rates, yes, s, grid, level=level, weights=w)
+            low, high = curve_band(
+                false_and_true_positive_rates, yes, s, grid, level=level, weights=w
+            )
             low[-1] = 1.0  # where all rows are called, all positives are
-            ax.fill_between(grid, low, high, color=look(k)["color"], alpha=0.15, lw=0)
+            ax.fill_between(
+                grid, low, high, color=line_style(k)["color"], alpha=0.15, lw=0
+            )
     ax.set(xlabel="false positive rate", ylabel="true positive rate")
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
-    mute(ax)
+    pale_grid(ax)
     if found:
         ax.legend(loc="lower right")
     return ax

@@ -1,11 +1,20 @@
-"""Scores of methods with their intervals."""
+"""Scores of methods with confidence intervals."""
 
 import numpy as np
 
-from .style import BLUE, GREY, LINE, mute, row_axes, short, shorts, styled
+from .style import (
+    BLUE,
+    GREY,
+    LINE,
+    draw_styled,
+    pale_grid,
+    row_axes,
+    short_name,
+    short_names,
+)
 
 
-@styled
+@draw_styled
 def score_intervals(
     names,
     mean,
@@ -67,11 +76,11 @@ def score_intervals(
             ax.plot(ends, [i + 0.27] * 2, color=color, lw=1, alpha=0.6)
     if reference is not None:
         ax.axvline(reference, color=GREY, lw=1, ls="--")
-    ax.set_yticks(range(len(names)), shorts(names))
+    ax.set_yticks(range(len(names)), short_names(names))
     ax.set_ylim(len(names) - 0.4, -0.6)
     if limits is not None:
         ax.set_xlim(*limits)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel(short(label, 60))
-    mute(ax, "x")
+    ax.set_xlabel(short_name(label, 60))
+    pale_grid(ax, "x")
     return ax

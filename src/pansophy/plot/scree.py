@@ -1,9 +1,9 @@
-"""Variance by component, and how much of it the first k hold."""
+"""Scree plot: explained variance by component and its running sum."""
 
 import numpy as np
 
 from ..core.arrays import to_numpy
-from .axes import axes
+from .axes import get_axes
 
 
 def scree(model, *, target=None, ax=None):
@@ -34,7 +34,7 @@ def scree(model, *, target=None, ax=None):
         raise ValueError("there is no component to draw.")
     if target is not None and not 0 < target < 1:
         raise ValueError(f"target must be between 0 and 1, got {target}.")
-    ax, k = axes(ax), np.arange(1, len(shares) + 1)
+    ax, k = get_axes(ax), np.arange(1, len(shares) + 1)
     total = np.cumsum(shares)
     ax.bar(k, shares, color="C0", alpha=0.6, label="share of the variance")
     marker = "o" if len(k) <= 40 else ""

@@ -1,11 +1,11 @@
-"""Which features move predictions, and which way: figures of `tree.shap_values`."""
+"""SHAP summary figures: bar chart and beeswarm of `tree.shap_values`."""
 
 import numpy as np
 
-from .axes import axes
+from .axes import get_axes
 
 
-def chosen(explanation, output):
+def values_of_output(explanation, output):
     """Values (n, d) of one output; the last of several by default."""
     V = np.asarray(explanation.values, float)
     if V.ndim == 2:
@@ -18,7 +18,7 @@ def chosen(explanation, output):
     raise ValueError(f"output must be one of {names}, got {output!r}.")
 
 
-def largest(V, limit):
+def largest_features(V, limit):
     """Features by mean |value|, the largest last, at most `limit` of them."""
     size = np.abs(V).mean(axis=0)
     return np.argsort(-size, kind="stable")[:limit][::-1], size
@@ -50,8 +50,8 @@ def shap_bar(explanation, *, output=None, limit=15, ax=None):
     >>> plot.shap_bar(shap_values(model, X)).get_xlabel()
     'mean |value|'
     """
-    V, ax = chosen(explanation, output), axes(ax)
-    shown, size = largest(V, limit)
+    V, ax = values_of_output(explanation, output), get_axes(ax)
+    shown, size = largest_features(V, limit)
     ax.barh([str(explanation.feature_names[j]) for j in shown], size[shown])
     ax.set_xlabel("mean |value|")
     return ax
@@ -83,14 +83,14 @@ def shap_beeswarm(explanation, *, output=None, limit=15, ax=None):
     >>> plot.shap_beeswarm(shap_values(model, X)).get_xlabel()
     'value'
     """
-    V, ax = chosen(explanation, output), axes(ax)
-    shown, _ = largest(V, limit)
-    data = numbers(explanation.data, V.shape)
+    V, ax = values_of_output(explanation, output), get_axes(ax)
+    shown, _ = largest_features(V, limit)
+    data = features_as_numbers(explanation.data, V.shape)
     for row, j in enumerate(shown):
         ax.scatter(
             V[:, j],
-            row + 0.35 * swarm(V[:, j]),
-            c=ranks(data[:, j]),
+            row + 0.35 * swarm_offsets(V[:, j]),
+            c=scaled_ranks(data[:, j]),
             cmap="coolwarm",
             vmin=0,
             vmax=1,
@@ -102,7 +102,7 @@ def shap_beeswarm(explanation, *, output=None, limit=15, ax=None):
     return ax
 
 
-def swarm(v, bins=60):
+def swarm_offsets(v, bins=60):
     """Heights from -1 to 1 that spread out values which are close together."""
     span = np.ptp(v)
     cell = np.zeros(len(v), int) if span == 0 else ((v - v.min()) / span * bins)
@@ -115,7 +115,7 @@ def swarm(v, bins=60):
     return out / max(1.0, np.abs(out).max())
 
 
-def numbers(X, shape):
+def features_as_numbers(X, shape):
     """X as numbers; columns of anything else by the order of their values."""
     columns = X.to_numpy() if hasattr(X, "to_numpy") else X
     columns = columns.toarray() if hasattr(columns, "toarray") else np.asarray(columns)
@@ -128,7 +128,7 @@ def numbers(X, shape):
     return out
 
 
-def ranks(x):
+def scaled_ranks(x):
     """Places of values from 0 to 1; missing ones in the middle."""
     out, seen = np.full(len(x), 0.5), ~np.isnan(x)
     if seen.any():

@@ -1,8 +1,8 @@
-"""How well each row sits in its cluster, cluster by cluster."""
+"""Silhouette plot: how well each row fits its cluster."""
 
 import numpy as np
 
-from .axes import axes
+from .axes import get_axes
 
 
 def silhouette(X, labels, *, ax=None):
@@ -33,7 +33,7 @@ def silhouette(X, labels, *, ax=None):
     X, labels = np.asarray(X, float), np.asarray(labels)
     X, labels = X[labels != -1], labels[labels != -1]
     s = silhouette_samples(X, labels)
-    ax, y, ticks = axes(ax), 0, []
+    ax, y, ticks = get_axes(ax), 0, []
     groups = np.unique(labels)
     for q, j in enumerate(groups):
         own = np.sort(s[labels == j])

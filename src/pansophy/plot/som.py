@@ -1,8 +1,8 @@
-"""A self-organising map as a picture: one square or hexagon for each unit."""
+"""A self-organising map: one square or hexagon for each unit, coloured by a value."""
 
 import numpy as np
 
-from .axes import axes
+from .axes import get_axes
 
 
 def som(model, values=None, *, labels=None, hits=False, ax=None, cmap="bone_r"):
@@ -55,7 +55,7 @@ def som(model, values=None, *, labels=None, hits=False, ax=None, cmap="bone_r"):
         corner = np.stack([np.cos(turn), np.sin(turn)], axis=1) / np.sqrt(3)
     else:
         corner = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
-    ax = axes(ax)
+    ax = get_axes(ax)
     cells = PolyCollection(
         at[:, None, :] + corner, array=values, cmap=cmap, edgecolors="face"
     )

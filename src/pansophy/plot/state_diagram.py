@@ -1,8 +1,8 @@
-"""Markov chain as circles and arrows."""
+"""State diagram of a Markov chain: states as circles, transitions as arrows."""
 
 import numpy as np
 
-from .axes import axes
+from .axes import get_axes
 
 
 def state_diagram(chain, *, states=None, least=0.005, ax=None):
@@ -32,15 +32,17 @@ def state_diagram(chain, *, states=None, least=0.005, ax=None):
         raise ValueError(f"state_diagram draws chains of order 1, got {P.shape}.")
     if states is None:
         states = getattr(chain, "states_", range(len(P)))
-    ax, k, size = axes(ax), len(P), 0.16
+    ax, k, size = get_axes(ax), len(P), 0.16
     turn = np.pi / 2 - 2 * np.pi * np.arange(k) / k
     at = np.stack([np.cos(turn), np.sin(turn)], axis=1) * (k > 1)
     for i, j in zip(*np.nonzero(least <= P)):
         if i == j:
             out = at[i] if k > 1 else np.array([0.0, 1.0])
-            loop(ax, at[i], out, size, P[i, i])
+            draw_self_transition(ax, at[i], out, size, P[i, i])
         else:
-            arrow(ax, at[i], at[j], size, P[i, j], bend=0.18 if P[j, i] >= least else 0)
+            draw_transition(
+                ax, at[i], at[j], size, P[i, j], bend=0.18 if P[j, i] >= least else 0
+            )
     from matplotlib.patches import Circle
 
     for (x, y), name in zip(at, states):
@@ -51,7 +53,7 @@ def state_diagram(chain, *, states=None, least=0.005, ax=None):
     return ax
 
 
-def arrow(ax, a, b, size, p, bend):
+def draw_transition(ax, a, b, size, p, bend):
     """Arrow from circle a to circle b, with its probability beside the middle."""
     along = (b - a) / np.linalg.norm(b - a)
     side = np.array([along[1], -along[0]])  # to the right, where a positive bend goes
@@ -60,16 +62,16 @@ def arrow(ax, a, b, size, p, bend):
     style["connectionstyle"] = f"arc3,rad={bend}"
     ax.annotate("", end, start, arrowprops={"color": "C0", **style})
     length = np.linalg.norm(end - start)
-    number(ax, (start + end) / 2 + side * (bend * length / 2 + 0.09), p)
+    draw_probability(ax, (start + end) / 2 + side * (bend * length / 2 + 0.09), p)
 
 
-def number(ax, at, p):
+def draw_probability(ax, at, p):
     behind = {"fc": "white", "ec": "none", "pad": 0.5}
     look = {"ha": "center", "va": "center", "fontsize": 8, "color": "C0"}
     ax.text(*at, f"{p:.2g}", bbox=behind, zorder=2, **look)
 
 
-def loop(ax, at, out, size, p):
+def draw_self_transition(ax, at, out, size, p):
     """Arrow from a circle to itself, on the side that points outwards."""
     from matplotlib.patches import Arc
 
@@ -78,4 +80,4 @@ def loop(ax, at, out, size, p):
     ring = Arc(center, 1.4 * size, 1.4 * size, angle=angle, theta1=-150, theta2=150)
     ring.set(color="C0", lw=0.5 + 3 * p)
     ax.add_patch(ring)
-    number(ax, at + out * size * 2.8, p)
+    draw_probability(ax, at + out * size * 2.8, p)

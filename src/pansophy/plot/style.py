@@ -1,4 +1,4 @@
-"""One look for all figures of data and models, and figures as SVG for a page.
+"""The common style of all figures, and figures as SVG for a web page.
 
 Names of columns, models and classes are somebody else's text: mathematics in them is
 not interpreted, and letters stay letters, which the SVG writer escapes. Lines differ
@@ -50,7 +50,7 @@ USED = re.compile(r'(?:url\(#|href="#)([^)"]+)')
 FONT = re.compile(r"font: ?((?:\S+ )*?)([\d.]+px) [^;\"]*")
 
 
-def styled(draw):
+def draw_styled(draw):
     """Draw with STYLE, whatever the settings of the session are."""
 
     @wraps(draw)
@@ -63,19 +63,19 @@ def styled(draw):
     return drawn
 
 
-def look(k, *, marks=False) -> dict:
+def line_style(k, *, marks=False) -> dict:
     """Colour, dashes and mark of the k-th of several lines."""
     found = {"color": COLORS[k % 6], "linestyle": DASHES[k % 6]}
     return {**found, "marker": MARKS[k % 6], "markersize": 4} if marks else found
 
 
-def short(text, most=26) -> str:
+def short_name(text, most=26) -> str:
     """A name made safe for a figure: one line, printable, not too long.
 
     Examples
     --------
-    >>> from pansophy.plot.style import short
-    >>> short("a\\nvery   long name of a column", 12)
+    >>> from pansophy.plot.style import short_name
+    >>> short_name("a\\nvery   long name of a column", 12)
     'a very long…'
     """
     text = "".join(c if c.isprintable() else " " for c in str(text))
@@ -84,16 +84,20 @@ def short(text, most=26) -> str:
     return f"\u2009{text}" if text.startswith("_") else text  # else kept from legends
 
 
-def shorts(names, most=26) -> list[str]:
+def short_names(names, most=26) -> list[str]:
     """Names made safe; those that would look alike when cut show where they differ.
 
     Examples
     --------
-    >>> from pansophy.plot.style import shorts
-    >>> shorts(["width of a leaf in 2024", "width of a leaf in 2025", "height"], 12)
+    >>> from pansophy.plot.style import short_names
+    >>> names = ["width of a leaf in 2024", "width of a leaf in 2025", "height"]
+    >>> short_names(names, 12)
     ['widt…in 2024', 'widt…in 2025', 'height']
     """
-    whole, cut = [short(n, 10**6) for n in names], [short(n, most) for n in names]
+    whole, cut = (
+        [short_name(n, 10**6) for n in names],
+        [short_name(n, most) for n in names],
+    )
     head = most // 3
     rest = most - head - 1
     for text in {c for c in cut if c.endswith("…") and cut.count(c) > 1}:
@@ -107,7 +111,7 @@ def shorts(names, most=26) -> list[str]:
     return cut
 
 
-def named(given, one="model") -> dict:
+def named_series(given, one="model") -> dict:
     """{name: value} of several, or of one without a name."""
     return dict(given) if isinstance(given, dict) else {one: given}
 
@@ -149,21 +153,21 @@ def few_ticks(low, high) -> list[float]:
     return inside((1,)) if high > 200 * low else inside((1, 2, 5))
 
 
-def mute(ax, which="both"):
+def pale_grid(ax, which="both"):
     """A pale grid behind the picture."""
     ax.grid(axis=which, color=LINE, lw=0.8)
     ax.set_axisbelow(True)
 
 
-def svg(draw, label="", width=WIDE, height=HIGH, key="") -> str:
+def figure_svg(draw, label="", width=WIDE, height=HIGH, key="") -> str:
     """What `draw(axes)` draws, as SVG text for a page; `label` says what is seen.
 
     `key` tells pictures of one page apart.
 
     Examples
     --------
-    >>> from pansophy.plot.style import svg
-    >>> svg(lambda ax: ax.set_title("<a> & $x$"), label="two <signs>")[:45]
+    >>> from pansophy.plot.style import figure_svg
+    >>> figure_svg(lambda ax: ax.set_title("<a> & $x$"), label="two <signs>")[:45]
     '<svg role="img" aria-label="two &lt;signs&gt;'
     """
     import matplotlib as mpl
@@ -175,10 +179,10 @@ def svg(draw, label="", width=WIDE, height=HIGH, key="") -> str:
         draw(figure.add_subplot())
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    return trimmed(out.getvalue(), label, key)
+    return clean_svg(out.getvalue(), label, key)
 
 
-def trimmed(text, label="", key="") -> str:
+def clean_svg(text, label="", key="") -> str:
     """SVG of matplotlib made fit for being one of many on a page: no metadata, no
     style sheet that leaks into it, no names that clash with those of another."""
     text = text[text.index("<svg") :]

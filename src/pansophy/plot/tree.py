@@ -2,7 +2,7 @@
 
 from ..core.svg import LINE
 from ..tree.layout import picture
-from .axes import axes
+from .axes import get_axes
 
 INCH = 90.0  # units of the layout per inch
 
@@ -51,7 +51,7 @@ def tree(
 
         size = [min(max(v / INCH, 2.0), 60.0) for v in (page.width, page.height)]
         ax = plt.subplots(figsize=size, layout="constrained")[1]
-    ax = axes(ax)
+    ax = get_axes(ax)
     ax.set(xlim=(-12, page.width + 12), ylim=(page.height + 12, -12), aspect="equal")
     ax.set_axis_off()
     wide, high = ax.get_window_extent().size * 72 / ax.figure.dpi

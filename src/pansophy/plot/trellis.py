@@ -1,8 +1,8 @@
-"""The trellis of a hidden chain: states down, steps across, and a path through."""
+"""Trellis of a hidden Markov model: state beliefs at each step and a decoded path."""
 
 import numpy as np
 
-from .axes import axes
+from .axes import get_axes
 
 
 def trellis(prob, path=None, *, trans=None, observed=None, names=None, ax=None):
@@ -43,7 +43,7 @@ def trellis(prob, path=None, *, trans=None, observed=None, names=None, ax=None):
     A = np.ones((k, k)) if trans is None else np.asarray(trans, dtype=float)
     if A.shape != (k, k):
         raise ValueError(f"trans must have shape {(k, k)}, got {A.shape}.")
-    ax = axes(ax)
+    ax = get_axes(ax)
     shade = 0.6 * A / A.max()
     for i, j in zip(*np.nonzero(A), strict=True):
         for t in range(n - 1):

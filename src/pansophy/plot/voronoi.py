@@ -1,8 +1,8 @@
-"""The regions of the plane that are nearest to each centre."""
+"""Voronoi cells of cluster centres in the plane."""
 
 import numpy as np
 
-from .axes import axes, frame
+from .axes import axis_limits, get_axes
 
 
 def voronoi(centers, X=None, labels=None, *, bounds=None, ax=None):
@@ -36,8 +36,8 @@ def voronoi(centers, X=None, labels=None, *, bounds=None, ax=None):
     if C.ndim != 2 or C.shape[1] != 2:
         raise ValueError(f"cells are drawn for two columns, got shape {C.shape}.")
     points = C if X is None else np.vstack([C, np.asarray(X, dtype=float)])
-    ax, limits = axes(ax), frame(points, bounds)
-    for j, cell in enumerate(cells(C, limits)):
+    ax, limits = get_axes(ax), axis_limits(points, bounds)
+    for j, cell in enumerate(voronoi_polygons(C, limits)):
         ax.fill(*cell.T, facecolor=f"C{j % 10}", alpha=0.18, edgecolor="0.35", lw=1)
     if X is not None:
         X = np.asarray(X, dtype=float)
@@ -50,7 +50,7 @@ def voronoi(centers, X=None, labels=None, *, bounds=None, ax=None):
     return ax
 
 
-def cells(C, limits):
+def voronoi_polygons(C, limits):
     """The polygon of each centre: four centres far away close the open ones."""
     from scipy.spatial import Voronoi
 

@@ -1,4 +1,4 @@
-"""Tables in: files and dataframes, roles of columns, rows ready for a model.
+"""Tables: read files and dataframes, infer column roles, prepare rows for models.
 
 `read_table` reads anything into an Arrow table, `batches` streams it, `sample` draws
 rows of it; `infer` finds out what each column is for and what is to be predicted, as a

@@ -1,4 +1,4 @@
-"""Columns of a table as arrays: numbers, seconds, texts, codes of levels."""
+"""Columns of an Arrow table as NumPy arrays: floats, seconds, texts, level codes."""
 
 import numpy as np
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""How a text file writes its table: compression, encoding, separator, decimal mark.
+"""Detects the dialect of a text file: compression, encoding, separator, decimal mark.
 
 The first part of the file is parsed with each separator (quotes respected); the one
 that gives the most records the width of the first line wins, and among equals the one

@@ -1,4 +1,4 @@
-"""Numbers that models can use, from dates and angles.
+"""Features of dates and angles: calendar parts, cyclic sine and cosine pairs.
 
 A date gives the days elapsed since 1970, the year, and where it stands in the year, in
 the week and in the day; an angle, where it stands in its period. What comes round is

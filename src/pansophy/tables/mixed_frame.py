@@ -1,4 +1,4 @@
-"""Rows ready for preparation: one float matrix, and the columns of free text beside it.
+"""Rows ready for preparation: one float matrix, and free-text columns beside it.
 
 A frame is made from a table once (`Schema.frame`) and then only sliced: nothing in it
 has been learned from other rows. Codes of levels are positions in the levels of the

@@ -1,4 +1,4 @@
-"""How texts stand for numbers and dates: found once, kept in the schema, read alike.
+"""Formats of numbers and dates written as text: detection, storage and parsing.
 
 A *form* is an example. That of a number is one and a half, or 1234 and a half, as the
 column would write it: "1.5", "1,5", "1,234.5", "1.234,5", "1 234,5", "1'234.5", with

@@ -1,4 +1,4 @@
-"""Words and ranges that have an order: low < medium < high, "18-25" < "26-35"."""
+"""Levels with a natural order: low < medium < high, "18-25" < "26-35"."""
 
 import re
 

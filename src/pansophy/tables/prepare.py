@@ -1,4 +1,4 @@
-"""From a frame to the matrix a method wants, learned inside the fold.
+"""Turns a table into the matrix that a method needs; fitted inside each fold.
 
 Methods come in two kinds. *Native* ones take categories as codes and missing values as
 NaN: their categories come first, as columns 0 .. k-1. All others get numbers imputed by

@@ -1,4 +1,4 @@
-"""Tables in: files and dataframes of any kind become one Arrow table."""
+"""Reads files and dataframes of any kind as one Arrow table."""
 
 import json
 import os

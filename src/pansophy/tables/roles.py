@@ -1,4 +1,4 @@
-"""What each input column is for, with the reason.
+"""Infers the role of each input column, with the reason.
 
 Used: *number*; *category* (levels without order); *ordinal* (levels with one); *date*
 (seconds since 1970); *angle* (a number that comes back to where it began after a

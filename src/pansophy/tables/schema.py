@@ -1,4 +1,4 @@
-"""The inputs and the target of a table: enough to read new rows the same way.
+"""Schema: the inputs and the target of a table, enough to read new rows the same way.
 
 `infer_schema` reads a `Schema` off a table (roles of columns by `roles`, the task by
 `targets`), the user may change it, in Python or in a file (`schema_file`), and from

@@ -1,4 +1,4 @@
-"""Schemas as TOML files that people edit.
+"""Reads and writes schemas as TOML files that people can edit.
 
     target = "quit"
     task = "classification"

@@ -1,4 +1,4 @@
-"""Frames of a few rows, value by value: what a server reads for each request.
+"""Fast reader of a few rows, value by value, as a server needs for each request.
 
 The same frame as `Schema.frame` makes of many rows, without the cost of an Arrow call
 for each column; whatever is not a plain Python value of the expected kind goes the

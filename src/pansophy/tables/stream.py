@@ -1,4 +1,4 @@
-"""Tables piece by piece: batches, counts, samples of what is larger than memory.
+"""Tables larger than memory: batches, row counts and random samples.
 
 Types of text files are decided once for all batches, by a first pass over the file
 (`text_file.Types`). With a schema no such pass is needed: texts stay texts, and

@@ -1,4 +1,4 @@
-"""Codes of levels as columns: one column a level, or the mean target of the level.
+"""Encodings of categorical levels: one-hot columns, or mean targets by level.
 
 Codes are positions in the levels of the schema, -1 for an unknown level, NaN for a
 missing one. Level c of a column with L levels has *slot* c + 1 in the tables here;

@@ -1,4 +1,4 @@
-"""What is to be predicted: a class, a number, a count, or several labels.
+"""Infers the task from the target: classification, regression, counts, multilabel.
 
 The rule of `detect_task`. No target: unsupervised. Texts, categories, true and false:
 classification. Lists: several labels. Whole numbers with at most `FEW` different

@@ -1,4 +1,4 @@
-"""Free text as a few numbers: which words it uses, seen from its main directions.
+"""Features of free text: TF-IDF weights reduced to their main directions.
 
     T_ij = (1 + log count_ij) (1 + log((1 + n) / (1 + df_j))), rows of length 1   (1)
     Z = T V,   V the leading right singular vectors of the training rows          (2)

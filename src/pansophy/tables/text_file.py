@@ -1,4 +1,4 @@
-"""Tables as text: CSV and its relatives, whole or block by block.
+"""Reads CSV and its relatives, whole or block by block.
 
 Types are decided over the whole file: a column is whole numbers, numbers, true/false,
 dates or times only if every value is; one late word makes it a column of texts (of

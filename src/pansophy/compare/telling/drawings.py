@@ -134,7 +134,9 @@ def confusion(c, method=None, ax=None):
         raise ValueError("A table of confusions is for classes.")
     h, names = held_out(c, method), np.array([str(k) for k in c.schema.classes])
     said = names[h.p.argmax(1)]
-    return plot.confusion(names[h.y], said, labels=names, weights=h.weight, ax=ax)
+    return plot.confusion_matrix(
+        names[h.y], said, labels=names, weights=h.weight, ax=ax
+    )
 
 
 def calibration(c, method=None, ax=None):

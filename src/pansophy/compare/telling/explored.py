@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...diagnose.findings import by_severity
-from ...plot.style import BLUE, GREY, INK, LINE, look, short, shorts
+from ...plot.style import BLUE, GREY, INK, LINE, line_style, short_name, short_names
 from .parts import Picture, Table, picture
 from .text import number
 
@@ -73,7 +73,7 @@ def apart(o) -> str:
     name, shift = next(iter(about[0].items()))
     ordered = any(k.name == name and k.kind in ("number", "date") for k in o.columns)
     way = ("higher " if shift > 0 else "lower ") if ordered else ""
-    return f"; the largest is set apart most by {way}{short(name, 30)!r}"
+    return f"; the largest is set apart most by {way}{short_name(name, 30)!r}"
 
 
 def draw_map(o, ax):
@@ -81,7 +81,7 @@ def draw_map(o, ax):
     labels = np.asarray(o.clusters["labels"])[: len(Z)]
     for k in range(min(o.clusters["k"], GROUPS)):
         own = labels == k
-        mark = {"color": look(k)["color"], "marker": "osD^vP"[k]}
+        mark = {"color": line_style(k)["color"], "marker": "osD^vP"[k]}
         name = f"cluster {k + 1}"
         ax.scatter(*Z[own].T, s=10, lw=0, alpha=0.6, label=name, **mark)
     rest = labels >= GROUPS
@@ -117,7 +117,7 @@ def related(o) -> Picture | None:
     return picture(
         "Columns that go together",
         f"From 0, nothing in common, to 1, one tells the other. Strongest: "
-        f"{short(names[i], 40)!r} and {short(names[j], 40)!r}, {A[i, j]:.2f}.{cut}",
+        f"{short_name(names[i], 40)!r} and {short_name(names[j], 40)!r}, {A[i, j]:.2f}.{cut}",
         lambda ax: draw_related(A[np.ix_(top, top)], [names[k] for k in top], ax),
         "v",
         f"Associations of {len(top)} columns",
@@ -131,8 +131,8 @@ def draw_related(A, names, ax):
     ax.invert_yaxis()
     ax.set_aspect("equal")
     at = np.arange(n) + 0.5
-    ax.set_yticks(at, shorts(names, 18), fontsize=size)
-    ax.set_xticks(at, shorts(names, 12), fontsize=size, rotation=90)
+    ax.set_yticks(at, short_names(names, 18), fontsize=size)
+    ax.set_xticks(at, short_names(names, 12), fontsize=size, rotation=90)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
 
@@ -158,7 +158,7 @@ def missing(o) -> Picture | None:
 def draw_missing(shares, ax):
     place = np.arange(len(shares))
     ax.barh(place, [100 * s for _, s in shares], color=BLUE, height=0.7)
-    ax.set_yticks(place, [short(n) for n, _ in shares])
+    ax.set_yticks(place, [short_name(n) for n, _ in shares])
     ax.set_ylim(len(shares) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel("% missing")
@@ -174,7 +174,7 @@ def column_rows(overview) -> list[ColumnRow]:
         share = s.missing / o.rows if o.rows else 0.0
         gone = f"{100 * share:.1f} %" if s.missing else ""
         counts = s.counts or [k for _, k in s.top]
-        label = f"distribution of {short(s.name, 40)}"
+        label = f"distribution of {short_name(s.name, 40)}"
         line = (s.name, s.kind, gone, f"{s.distinct:,}", told(s))
         out.append(ColumnRow(*line, spark(counts, label), label))
     return out
@@ -184,7 +184,7 @@ def told(s) -> str:
     if s.quantiles:
         q = s.quantiles
         return f"{number(q[0])} to {number(q[-1])}, middle {number(q[len(q) // 2])}"
-    return ", ".join(f"{short(v, 24)} ({k:,})" for v, k in s.top[:3])
+    return ", ".join(f"{short_name(v, 24)} ({k:,})" for v, k in s.top[:3])
 
 
 def spark(counts, label) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...plot.style import short
+from ...plot.style import short_name
 from ..judging.ranking import DUMMY, listed
 from . import drawings, views
 from .parts import Block, Group, Picture, Table, picture
@@ -174,7 +174,7 @@ def inside_pictures(c) -> list[Picture]:
     for i, name in enumerate(top):
         out.append(
             picture(
-                f"If only {short(name, 40)} changed",
+                f"If only {short_name(name, 40)} changed",
                 "The mean prediction for held-out rows when this column is set to each "
                 "value and all others stay. It shows the model, not causes.",
                 lambda ax, name=name: drawings.partial_dependence(c, None, name, ax=ax),

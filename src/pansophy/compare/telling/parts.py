@@ -6,7 +6,7 @@ the end of a long run, and everything else in it is still true.
 
 from typing import NamedTuple
 
-from ...plot.style import svg
+from ...plot.style import figure_svg
 
 
 class Picture(NamedTuple):
@@ -57,6 +57,8 @@ class Group(NamedTuple):
 def picture(title, caption, draw, key, label="", **size) -> Picture:
     """A picture with its caption; the reason where it could not be drawn."""
     try:
-        return Picture(title, caption, svg(draw, label or title, key=key, **size))
+        return Picture(
+            title, caption, figure_svg(draw, label or title, key=key, **size)
+        )
     except Exception as error:  # the page must come out whatever a plot meets
         return Picture(title, f"This picture could not be drawn: {error}")

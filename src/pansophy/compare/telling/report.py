@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ... import __version__
 from ...diagnose.findings import by_severity
-from ...plot.style import short
+from ...plot.style import short_name
 from . import asked, deciding, pages, words
 from .text import against, between, chances, seconds, sentences, spread
 
@@ -84,8 +84,8 @@ def context(c) -> dict:
         "settings": c.settings,
         "schema": c.schema,
         "split": getattr(c.split, "kind", None) or c.settings.get("split", ""),
-        "target": short(c.schema.target, NAME),
-        "why": c.schema.why.replace(c.schema.target, short(c.schema.target, NAME)),
+        "target": short_name(c.schema.target, NAME),
+        "why": c.schema.why.replace(c.schema.target, short_name(c.schema.target, NAME)),
         "sentences": led(sentences(c)),
         "alarms": [f for f in found if f.severity == "alarm"],
         "findings": found,

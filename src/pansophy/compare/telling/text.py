@@ -10,7 +10,7 @@ import textwrap
 
 import numpy as np
 
-from ...plot.style import short
+from ...plot.style import short_name
 from ..judging.bayes import in_words, percent, verb
 from ..judging.ranking import DUMMY, listed
 
@@ -68,7 +68,7 @@ def setting(c) -> str:
     """What was compared, how."""
     s = c.settings
     split = getattr(c.split, "kind", None) or s.get("split", "")
-    target = short(c.schema.target, 60)
+    target = short_name(c.schema.target, 60)
     why = c.schema.why.replace(c.schema.target, target)
     return (
         f"{c.schema.task} of {target!r} ({why}): {s['rows']} rows, "

@@ -1,8 +1,8 @@
-"""The points a search tried, coloured by what they gave, the best one marked."""
+"""The points that a search evaluated, coloured by value, with the best one marked."""
 
 import numpy as np
 
-from .axes import axes, contours, frame
+from .axes import axis_limits, draw_contours, get_axes
 
 
 def search_points(
@@ -45,15 +45,15 @@ def search_points(
     if values is None and state is not None:
         values = state.values
     shown = points[:, list(coordinates)]
-    ax = axes(ax)
+    ax = get_axes(ax)
     dots = ax.scatter(*shown.T, c=values, s=18, zorder=2)
     if values is not None:
         ax.figure.colorbar(dots, ax=ax, label="objective")
         best = shown[int(np.nanargmin(values))]
         ax.plot(*best, "r*", ms=13, zorder=3)
-    limits = frame(shown, bounds)
+    limits = axis_limits(shown, bounds)
     if f is not None and points.shape[1] == 2:
-        contours(ax, f, limits)
+        draw_contours(ax, f, limits)
     ax.set_xlim(*limits[0])
     ax.set_ylim(*limits[1])
     ax.set_xlabel(f"$x_{coordinates[0] + 1}$")

@@ -1,11 +1,11 @@
-"""Rank plots: do the chains share their draws evenly?"""
+"""Rank histograms of Markov chains: do the chains share their draws evenly?"""
 
 import numpy as np
 
-from .traces import draws_of, panels
+from .trace import draws_of, panel_axes
 
 
-def rank(draws, names=None, *, rows=4, bins=20, ax=None):
+def rank_histogram(draws, names=None, *, rows=4, bins=20, ax=None):
     """Histograms of the ranks of each chain's draws among those of all chains.
 
     If all chains draw from one law, the ranks of each are uniform: flat bars, within
@@ -35,7 +35,7 @@ def rank(draws, names=None, *, rows=4, bins=20, ax=None):
     >>> import numpy as np
     >>> from pansophy import plot
     >>> x = np.random.default_rng(0).normal(size=(4, 200, 2))
-    >>> plot.rank(x).shape
+    >>> plot.rank_histogram(x).shape
     (2, 4)
     """
     from scipy.stats import binom, rankdata
@@ -43,7 +43,7 @@ def rank(draws, names=None, *, rows=4, bins=20, ax=None):
     x, names = draws_of(draws, names)
     m, n, _ = x.shape
     d = min(rows, x.shape[2])
-    axes = panels(ax, d, m, width=2.2 * m)
+    axes = panel_axes(ax, d, m, width=2.2 * m)
     edges = np.linspace(0, m * n, bins + 1)
     low, high = binom.ppf((0.025, 0.975), n, 1 / bins)
     for j, row in enumerate(axes):

@@ -1,11 +1,13 @@
-"""A target under its envelope, and what rejection sampling keeps."""
+"""Rejection sampling: a target density under its envelope, and the accepted draws."""
 
 import numpy as np
 
-from .axes import axes
+from .axes import get_axes
 
 
-def envelope(log_prob, proposal, *, log_k=0.0, bounds, n=400, random_state=0, ax=None):
+def rejection_envelope(
+    log_prob, proposal, *, log_k=0.0, bounds, n=400, random_state=0, ax=None
+):
     """Density p' under k q, with points uniform under k q, those kept in colour.
 
     The share of points kept is the acceptance rate Z / k; where p' rises above k q the
@@ -35,7 +37,7 @@ def envelope(log_prob, proposal, *, log_k=0.0, bounds, n=400, random_state=0, ax
     >>> from scipy import stats
     >>> from pansophy import plot
     >>> hill = lambda x: np.log(6 * x * (1 - x))
-    >>> ax = plot.envelope(
+    >>> ax = plot.rejection_envelope(
     ...     hill, stats.uniform(), log_k=np.log(1.5), bounds=(0.01, 0.99)
     ... )
     >>> ax.get_legend().get_texts()[-1].get_text()
@@ -44,7 +46,7 @@ def envelope(log_prob, proposal, *, log_k=0.0, bounds, n=400, random_state=0, ax
     from ..core.random import rng_from
     from ..sampling.laws import as_law, draw, log_density
 
-    ax, q, rng = axes(ax), as_law(proposal), rng_from(random_state)
+    ax, q, rng = get_axes(ax), as_law(proposal), rng_from(random_state)
     log_q = log_density(q)
     shaped = draw(q, 2, np.random.default_rng(0)).ndim
     t = np.linspace(*bounds, 400)

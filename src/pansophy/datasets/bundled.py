@@ -1,4 +1,4 @@
-"""Tables by name."""
+"""Bundled tables, found by name."""
 
 from importlib import resources
 from pathlib import Path

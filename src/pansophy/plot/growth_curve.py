@@ -1,6 +1,6 @@
-"""Score against size while a tree grows."""
+"""Training and held-out score of a tree against its number of leaves."""
 
-from .axes import axes
+from .axes import get_axes
 
 
 def growth_curve(curve, *, by="leaves", ax=None):
@@ -28,7 +28,7 @@ def growth_curve(curve, *, by="leaves", ax=None):
     """
     if by not in ("leaves", "nodes"):
         raise ValueError(f"by must be 'leaves' or 'nodes', got {by!r}.")
-    size, ax = getattr(curve, by), axes(ax)
+    size, ax = getattr(curve, by), get_axes(ax)
     ax.plot(size, curve.train, label="training")
     ax.plot(size, curve.validation, label="held out")
     k = curve.peak

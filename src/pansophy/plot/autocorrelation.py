@@ -1,8 +1,8 @@
-"""How long chains remember: correlation of draws by their distance."""
+"""Correlogram: autocorrelation of Markov chain draws by lag."""
 
 import numpy as np
 
-from .traces import draws_of, panels
+from .trace import draws_of, panel_axes
 
 
 def autocorrelation(draws, names=None, *, lags=50, rows=5, ax=None):
@@ -39,7 +39,7 @@ def autocorrelation(draws, names=None, *, lags=50, rows=5, ax=None):
     x, names = draws_of(draws, names)
     m, n, _ = x.shape
     d, top = min(rows, x.shape[2]), min(lags, n - 1)
-    axes = panels(ax, d, 1, height=1.8, width=6.0)[:, 0]
+    axes = panel_axes(ax, d, 1, height=1.8, width=6.0)[:, 0]
     for j, panel in enumerate(axes):
         C = autocovariance(x[:, :, j])[:, : top + 1]
         start = np.where(C[:, :1] > 0, C[:, :1], 1.0)

@@ -1,4 +1,4 @@
-"""What curves of ranked rows share: which rows count, whose scores, how sure.
+"""Shared parts of threshold curves (ROC, precision-recall, gain): rows, weights, bands.
 
 A curve v(u) of scores s and outcomes is drawn again for rows drawn with replacement;
 the quantiles of the redrawn v at each u are its band. Rows keep their scores, so a
@@ -12,18 +12,18 @@ from scipy import stats
 from sklearn.preprocessing import label_binarize
 
 from ..core.random import rng_from
-from .style import named
+from .style import named_series
 
 DRAWS, WORK = 200, 4_000_000
 
 
-def columns_of(y, scores, positive=None):
+def curves_to_draw(y, scores, positive=None):
     """[(name, outcomes, scores)]: a curve a model, or one a class of one model.
 
     Two classes count the second, or `positive`; of more classes each counts against
     the rest, for several models all of them together.
     """
-    y, models = np.asarray(y), named(scores)
+    y, models = np.asarray(y), named_series(scores)
     classes = np.unique(y)
     found = []
     for name, given in models.items():
@@ -49,7 +49,7 @@ def columns_of(y, scores, positive=None):
     return [(name, yes, s) for name, yes, s in found if 0 < yes.sum() < len(yes)]
 
 
-def weights_of(weights, y, yes):
+def curve_weights(weights, y, yes):
     """A weight for each outcome of a curve, on the scale of what they are worth.
 
     Rows that stand for several outcomes (all classes together) are repeated; the sum
@@ -63,7 +63,7 @@ def weights_of(weights, y, yes):
     return np.repeat(w * w.sum() / (w**2).sum(), len(yes) // len(y))
 
 
-def band(curve, yes, s, grid, *, level=0.95, random_state=0, weights=None):
+def curve_band(curve, yes, s, grid, *, level=0.95, random_state=0, weights=None):
     """Limits of v at u in `grid`, for curve(tp, fp) -> u that rises, v, and m.
 
     tp and fp count the rows called "yes", rightly and wrongly, as the threshold falls
@@ -83,17 +83,17 @@ def band(curve, yes, s, grid, *, level=0.95, random_state=0, weights=None):
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
     called, tp = np.cumsum(own)[ends], np.cumsum(own * right)[ends]
     u, v, m = curve(tp, called - tp)
-    least, most = wilson(np.interp(grid, u, v), np.interp(grid, u, m), level)
+    least, most = wilson_interval(np.interp(grid, u, v), np.interp(grid, u, m), level)
     return np.minimum(low, least), np.maximum(high, most)
 
 
-def wilson(share, m, level=0.95):
+def wilson_interval(share, m, level=0.95):
     """Limits of a share of m rows; of 0 rows, anything.
 
     Examples
     --------
-    >>> from pansophy.plot.ranked import wilson
-    >>> [round(float(v), 3) for v in wilson(1.0, 10)]
+    >>> from pansophy.plot.threshold_curves import wilson_interval
+    >>> [round(float(v), 3) for v in wilson_interval(1.0, 10)]
     [0.722, 1.0]
     """
     z2 = stats.norm.ppf((1 + level) / 2) ** 2
@@ -102,14 +102,14 @@ def wilson(share, m, level=0.95):
     return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
 
 
-def thin(u, v, most=600):
+def thin_curve(u, v, most=600):
     """At most so many points of a curve, spread evenly along it, with both ends.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.plot.ranked import thin
-    >>> u, v = thin(np.linspace(0, 1, 10_000), np.linspace(0, 1, 10_000), most=5)
+    >>> from pansophy.plot.threshold_curves import thin_curve
+    >>> u, v = thin_curve(np.linspace(0, 1, 10_000), np.linspace(0, 1, 10_000), most=5)
     >>> u.round(2).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """

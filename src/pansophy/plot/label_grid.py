@@ -1,11 +1,11 @@
-"""Pictures of grids of labels: spins, labels, chances."""
+"""Grids of labels as pictures: spins, segmentations, marginal probabilities."""
 
 import numpy as np
 
-from .axes import axes
+from .axes import get_axes
 
 
-def grid(pictures, *, titles=None, model=None, ax=None):
+def label_grid(pictures, *, titles=None, model=None, ax=None):
     """Draw one picture of a grid, or several beside each other.
 
     Parameters
@@ -26,7 +26,7 @@ def grid(pictures, *, titles=None, model=None, ax=None):
     >>> from pansophy import plot
     >>> from pansophy.graphical import IsingGrid
     >>> model = IsingGrid((16, 16), coupling=0.5)
-    >>> ax = plot.grid(model.sample(random_state=0)[0], titles=["a sample"])
+    >>> ax = plot.label_grid(model.sample(random_state=0)[0], titles=["a sample"])
     >>> ax.get_title()
     'a sample'
     """
@@ -41,7 +41,7 @@ def grid(pictures, *, titles=None, model=None, ax=None):
 
         size = (2.6 * len(shown), 3.0)
         ax = plt.subplots(1, len(shown), figsize=size, layout="constrained")[1]
-    each = np.atleast_1d(np.asarray(axes(ax), dtype=object)).ravel()
+    each = np.atleast_1d(np.asarray(get_axes(ax), dtype=object)).ravel()
     if len(each) != len(shown):
         raise ValueError(f"{len(shown)} pictures need as many axes, got {len(each)}.")
     for k, (a, p) in enumerate(zip(each, shown, strict=True)):

@@ -1,18 +1,18 @@
-"""What was taken for what."""
+"""Confusion matrix of true and predicted classes."""
 
 import numpy as np
-from sklearn.metrics import confusion_matrix
+from sklearn import metrics
 
-from .axes import axes
-from .style import INK, shorts, styled
+from .axes import get_axes
+from .style import INK, draw_styled, short_names
 
 SIDES = ("true", "predicted")
 SHARES = (None, "rows", "columns", "all")
 NAMED = 25  # classes named at most on each side
 
 
-@styled
-def confusion(
+@draw_styled
+def confusion_matrix(
     y,
     predicted=None,
     *,
@@ -46,7 +46,7 @@ def confusion(
     Examples
     --------
     >>> from pansophy import plot
-    >>> ax = plot.confusion(["a", "b", "b"], ["a", "a", "b"], rows="predicted")
+    >>> ax = plot.confusion_matrix(["a", "b", "b"], ["a", "a", "b"], rows="predicted")
     >>> ax.get_ylabel(), [t.get_text() for t in ax.texts]
     ('predicted', ['1', '1', '0', '1'])
     """
@@ -54,10 +54,10 @@ def confusion(
         raise ValueError(f"rows must be 'true' or 'predicted', got {rows!r}.")
     if normalize not in SHARES:
         raise ValueError(f"normalize must be one of {SHARES}, got {normalize!r}.")
-    C, labels = counts(y, predicted, labels, weights)
+    C, labels = confusion_counts(y, predicted, labels, weights)
     C = C if rows == "true" else C.T
-    shown = shares(C, normalize)
-    ax, K = axes(ax), len(C)
+    shown = normalized_counts(C, normalize)
+    ax, K = get_axes(ax), len(C)
     ax.imshow(shown, cmap="Blues", vmin=0, vmax=max(shown.max(), 1e-12))
     size = 9.5 if K <= 8 else 7.5
     if K <= 20:
@@ -65,7 +65,7 @@ def confusion(
             ink = "white" if shown[i, j] > 0.6 * shown.max() else INK
             text = f"{C[i, j]:g}" if normalize is None else f"{shown[i, j]:.0%}"
             ax.text(j, i, text, ha="center", va="center", color=ink, fontsize=size)
-    names, step = shorts(labels, 16), -(-K // NAMED)
+    names, step = short_names(labels, 16), -(-K // NAMED)
     wide = max(map(len, names)) * K > 40
     ax.set_yticks(range(0, K, step), names[::step], fontsize=size)
     ax.set_xticks(range(0, K, step), names[::step], fontsize=size)
@@ -77,7 +77,7 @@ def confusion(
     return ax
 
 
-def counts(y, predicted, labels, weights=None):
+def confusion_counts(y, predicted, labels, weights=None):
     """The matrix with true classes in rows, and their names."""
     if predicted is None:
         C = np.asarray(y)
@@ -90,11 +90,11 @@ def counts(y, predicted, labels, weights=None):
     y, predicted = np.asarray(y), np.asarray(predicted)
     if labels is None:
         labels = np.unique(np.concatenate([y, predicted]))
-    C = confusion_matrix(y, predicted, labels=labels, sample_weight=weights)
+    C = metrics.confusion_matrix(y, predicted, labels=labels, sample_weight=weights)
     return C, list(labels)
 
 
-def shares(C, normalize):
+def normalized_counts(C, normalize):
     """Counts as they are, or divided by the sums asked for; nothing stays nothing."""
     if normalize is None:
         return C

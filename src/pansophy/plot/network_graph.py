@@ -1,14 +1,14 @@
-"""A Bayesian network, or any directed acyclic graph, as a figure."""
+"""A Bayesian network or another directed acyclic graph, drawn in layers."""
 
 from ..core.svg import LINE
 from ..graphical.drawing import FILLS, arrow, captions, page_of
 from ..graphical.separation import graph_of
-from .axes import axes
+from .axes import get_axes
 
 INCH = 90.0  # units of the layout per inch
 
 
-def graph(model, *, tables: bool = False, highlight=(), ax=None):
+def network_graph(model, *, tables: bool = False, highlight=(), ax=None):
     """Draw a network in layers, arrows downwards.
 
     Parameters
@@ -29,7 +29,7 @@ def graph(model, *, tables: bool = False, highlight=(), ax=None):
     --------
     >>> from pansophy import plot
     >>> from pansophy.graphical import sprinkler
-    >>> ax = plot.graph(sprinkler())
+    >>> ax = plot.network_graph(sprinkler())
     >>> sorted(t.get_text() for t in ax.texts if t.get_text())
     ['cloudy', 'rain', 'sprinkler', 'wet']
     """
@@ -44,7 +44,7 @@ def graph(model, *, tables: bool = False, highlight=(), ax=None):
 
         size = [min(max((v + 24) / INCH, 1.5), 40.0) for v in (page.width, page.height)]
         ax = plt.subplots(figsize=size, layout="constrained")[1]
-    ax = axes(ax)
+    ax = get_axes(ax)
     ax.set(xlim=(-12, page.width + 12), ylim=(page.height + 12, -12), aspect="equal")
     ax.set_axis_off()
     wide, high = ax.get_window_extent().size * 72 / ax.figure.dpi

@@ -1,4 +1,4 @@
-"""A table with every trouble that real ones have, and an answer that is known."""
+"""A synthetic table with every trouble that real ones have, and a known answer."""
 
 import numpy as np
 
@@ -88,7 +88,7 @@ def make_messy(n=1000, seed=0, *, truth=False):
         "price": [f"${v:,.2f}" for v in price],
         "discount": [f"{v}%" for v in percent],
         "newsletter": np.where(rng.random(n) < 0.4, "yes", "no").tolist(),
-        "review": reviews(mood, rng),
+        "review": review_texts(mood, rng),
         "country": ["FR"] * n,
         "empty": pa.nulls(n, pa.string()),
         "quit?": np.where(quits, "yes", "no").tolist(),
@@ -96,7 +96,7 @@ def make_messy(n=1000, seed=0, *, truth=False):
     return (table, p) if truth else table
 
 
-def reviews(mood, rng) -> list[str | None]:
+def review_texts(mood, rng) -> list[str | None]:
     """Texts whose words tell the mood; some with quotes, commas and newlines."""
     n = len(mood)
     share = 1 / (1 + np.exp(-1.5 * mood))

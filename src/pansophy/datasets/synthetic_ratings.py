@@ -1,4 +1,4 @@
-"""Made-up ratings with long tails, planted tastes and drifting popularity."""
+"""Synthetic ratings with long tails, planted tastes and drifting popularity."""
 
 import numpy as np
 
@@ -59,12 +59,12 @@ def make_ratings(
     b, c = 0.4 * rng.standard_normal(n_users), 0.5 * rng.standard_normal(n_items)
     busy = rng.lognormal(0, 1.0, n_users)
     popular = rng.lognormal(0, 1.4, n_items) * np.exp(0.8 * c)
-    u, i = cells(n_users, n_items, n_ratings, busy, popular, P, Q, rng)
+    u, i = draw_user_item_pairs(n_users, n_items, n_ratings, busy, popular, P, Q, rng)
     stars = (
         3.5
         + b[u]
         + c[i]
-        + products(P, Q, u, i)
+        + factor_products(P, Q, u, i)
         + noise * rng.standard_normal(n_ratings)
     )
     if implicit:
@@ -75,7 +75,7 @@ def make_ratings(
     return {"user": u, "item": i, "rating": rating, "time": time}
 
 
-def cells(n, m, wanted, busy, popular, P, Q, rng):
+def draw_user_item_pairs(n, m, wanted, busy, popular, P, Q, rng):
     """Distinct cells, drawn by activity and popularity, liked ones more often.
 
     About half of what is drawn is kept. Shuffled multinomial counts are the same as
@@ -91,7 +91,7 @@ def cells(n, m, wanted, busy, popular, P, Q, rng):
             u = np.repeat(np.arange(n), rng.multinomial(draw, busy))
             i = np.repeat(np.arange(m, dtype=np.int32), rng.multinomial(draw, popular))
             rng.shuffle(i)
-        like = products(P, Q, u, i)
+        like = factor_products(P, Q, u, i)
         keep = rng.random(draw) * (1 + np.exp(-like)) < 1
         key = u[keep] * np.int64(m) + i[keep]
         have = np.concatenate([have, key])
@@ -102,7 +102,7 @@ def cells(n, m, wanted, busy, popular, P, Q, rng):
     return u, have[:wanted] - u * m
 
 
-def products(P, Q, u, i):
+def factor_products(P, Q, u, i):
     """P_u . Q_i for aligned codes, in blocks that stay in the cache."""
     cuts = [slice(s, s + BLOCK) for s in range(0, len(u), BLOCK)]
     parts = [np.einsum("jk,jk->j", P[u[cut]], Q[i[cut]]) for cut in cuts]

@@ -1,4 +1,4 @@
-"""Where chains went: draws in order, with their distributions beside them."""
+"""Trace plots of Markov chains: draws in order, with histograms beside them."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ def draws_of(draws, names=None):
     return x, names
 
 
-def panels(ax, rows, columns, width_ratios=None, height=1.6, width=8.0):
+def panel_axes(ax, rows, columns, width_ratios=None, height=1.6, width=8.0):
     """Axes (rows, columns): those given, or new ones."""
     if ax is not None:
         ax = np.asarray(ax, dtype=object).reshape(rows, columns)
@@ -61,7 +61,7 @@ def trace(draws, names=None, *, rows=5, ax=None):
 
     x, names = draws_of(draws, names)
     d = min(rows, x.shape[2])
-    axes = panels(ax, d, 2, (3, 1))
+    axes = panel_axes(ax, d, 2, (3, 1))
     for j, (path, density) in enumerate(axes):
         chains = x[:, :, j]
         bins = np.histogram_bin_edges(chains[np.isfinite(chains)], bins=30)

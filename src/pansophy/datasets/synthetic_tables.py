@@ -1,4 +1,4 @@
-"""Made-up tables with the troubles of real ones."""
+"""Synthetic customer tables with the troubles of real ones."""
 
 import numpy as np
 
