@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 # Two kinds of worker share the cores: test processes, and threads inside them.
 JOBS ?= 2
 
-.PHONY: demo test test-slow lint format bench docs clean
+.PHONY: demo test quick test-slow lint format bench docs clean
 
 $(VENV)/core.done: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +28,9 @@ demo: $(VENV)/core.done  ## the main job on a bundled table
 
 test: $(VENV)/dev.done  ## the whole suite
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not gpu"
+
+quick: $(VENV)/dev.done  ## the daily loop: style, contracts, tests of what has changed
+	$(BIN)/python tools/quick.py
 
 test-slow: $(VENV)/dev.done  ## the heavy cases
 	$(BIN)/python -m pytest -m slow
