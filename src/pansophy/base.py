@@ -36,10 +36,11 @@ from sklearn.utils.validation import (
 
 from .core import arrays
 from .core.frames import text_column
-from .core.iterate import Result
+from .core.iterate import Result, best_of
 from .core.labels import refuse_missing
-from .core.progress import watched
+from .core.progress import fit_task
 from .core.rows import DatasetRows, is_dataset
+from .core.weighted import check_sample_weight
 from .params import check_params
 
 FLOATS = (np.float64, np.float32)
@@ -97,7 +98,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             X, y = self._check_foreign(X, y, reset=True)
         else:
             X, y = self._check_numpy(X, y, y_kind, checks)
-        w = check_weights(sample_weight, X)
+        w = check_sample_weight(sample_weight, X)
         return (X, w) if y_kind is None else (X, y, w)
 
     def _check_numpy(self, X, y, y_kind, checks):
@@ -174,21 +175,30 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             return self._check_foreign(X)[0]
         return validated(self, X, reset=False, **{"dtype": FLOATS, **checks})
 
-    def _drive(self, run, *, total, X=None, y=None, snapshot=None) -> Result:
+    def _drive(
+        self, run, *, total, n_init=None, X=None, y=None, snapshot=None
+    ) -> Result:
         """Call `run(task) -> Result` and record how it went.
 
+        With `n_init`, `run(i, task)` is called for each start i, and the result of the
+        lowest objective is kept. `total` is the number of iterations of one run.
         Sets n_iter_, history_, converged_ and interrupted_, and warns if the run was
         interrupted, diverged or reached max_iter.
         """
-        result = watched(
+        several = n_init is not None and n_init > 1
+        with fit_task(
             self,
-            run,
-            total=total,
+            total=n_init if several else total,
             X=X,
             y=y,
             snapshot=snapshot,
             verbose=getattr(self, "verbose", 0),
-        )
+        ) as task:
+            if n_init is None:
+                result = run(task)
+            else:
+                result = best_of(n_init, run, task=task)
+            task.end(result.state)
         self.n_iter_ = result.n_iter
         self.history_ = result.history
         self.converged_ = result.converged
@@ -237,32 +247,3 @@ def validated(model, X, *y, **checks):
         raise ValueError(
             f"column {column!r} of X holds text or categories: {way}."
         ) from error
-
-
-def check_weights(w, X):
-    """Row weights as a float array of X's library, or None for all ones."""
-    if w is None:
-        return None
-    n = int(X.shape[0])
-    if isinstance(w, str):
-        raise ValueError(f"sample_weight must hold numbers, got {w!r}.")
-    if arrays.is_foreign(X):
-        w = arrays.asarray(w, like=X)
-        if w.ndim == 0:
-            w = w + arrays.namespace(X).zeros_like(X[:, 0])
-    else:
-        w = np.asarray(w, dtype=X.dtype if X.dtype in FLOATS else np.float64)
-        if w.ndim == 0:
-            w = np.full(n, w)
-    if w.ndim != 1:
-        raise ValueError("Sample weights must be 1D array or scalar")
-    if w.shape[0] != n:
-        raise ValueError(f"sample_weight.shape == {tuple(w.shape)}, expected {(n,)}!")
-    xp = arrays.namespace(w)
-    if not arrays.finite(w):
-        raise ValueError("Input sample_weight contains NaN or infinity.")
-    if bool(xp.any(w < 0)):
-        raise ValueError("Negative values in data passed to `sample_weight`.")
-    if not bool(xp.any(w > 0)):
-        raise ValueError("every sample_weight is zero: nothing to fit.")
-    return w

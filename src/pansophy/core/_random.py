@@ -12,12 +12,8 @@ import math
 import numpy as np
 from numba import njit
 
-INNER = {
-    "nogil": True,
-    "error_model": "numpy",
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
+from .compiled import INNER_LOOP
+
 STRIDE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that a counter meets every number
 LAYERS = 256
 TAIL = 3.654152885361009  # where the tail of the normal begins, for 256 layers
@@ -38,7 +34,7 @@ def ziggurat():
 EDGES, HEIGHTS = ziggurat()
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def mix(key):
     """A well-mixed 64-bit number from another."""
     z = np.uint64(key) + STRIDE
@@ -47,7 +43,7 @@ def mix(key):
     return z ^ (z >> np.uint64(31))
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def bits(stream):
     """64 random bits."""
     key = stream[0]
@@ -55,13 +51,13 @@ def bits(stream):
     return mix(key)
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def uniform(stream):
     """A number of (0, 1), neither end included."""
     return (np.float64(bits(stream) >> np.uint64(12)) + 0.5) * 2.0**-52
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def normal(stream):
     """A standard normal number: a point under the curve by layers of equal area."""
     while True:

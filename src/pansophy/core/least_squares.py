@@ -26,14 +26,23 @@ Safe way, one pass that triangularises blocks and then their triangles (TSQR):
 The first row of R carries the intercept; the block right and below of it is the
 triangle of the centred X, whose columns are scaled to length 1 and whose rank is read
 off a pivoted QR. A column's own rounding (a large mean over a small spread) sets how
-small is zero. Of many solutions the one of smallest |B| is taken. A small problem is
-polished in extended precision (`core.polish`). Of more columns than rows, the products
-of rows decide instead where they can (`core.spectral.shortest`).
+small is zero. Of many solutions the one of smallest |B| is taken. Of more columns than
+rows, the products of rows decide instead where they can (`core.spectral.shortest`).
+
+A small problem is refined in extended precision, which costs nothing there and makes
+the answer right to the last digit. From the triangle T and a first B and b,
+
+    r = y - b - B^T x,   B <- B + (T^T T)^-1 sum w (x - m) r                     (5)
+
+as long as the steps shrink. B and b are carried with the extra digits too, so that an
+intercept far below the mean of y loses nothing. Where the columns are so nearly
+dependent that T itself has few digits, T is computed anew by Gram-Schmidt in extended
+precision, whose triangle is as good as that of Householder's reflections [Bjorck1967].
 
 Cost      n d^2 flops and 1 or 2 reads of X (fast), 2 n d^2 and 1 read (safe)
 Shapes    X (n, d)   Y (n, t)   w (n,)   G (d, d)   C, B (d, t)   R (d+t+1, d+t+1)
 Refs      [Bjorck1987] corrected seminormal equations; [Demmel2012] TSQR;
-          [Bjorck1996] rank and column scaling
+          [Bjorck1996] rank and column scaling; [Bjorck1967] refinement, Gram-Schmidt
 """
 
 from typing import Any, NamedTuple
@@ -53,7 +62,6 @@ from .linalg import (
     smallest,
     truncated,
 )
-from .polish import POLISH, polish
 from .rows import DatasetRows
 from .spectral import shortest
 
@@ -63,6 +71,9 @@ PASSES = 4
 SURE = 1e-12  # q below which nothing is left to refine
 CLEAR = 1e-3  # least share of the power in the residual that (2) can tell by itself
 SMALL = 100_000  # entries of X below which the safe way is as quick
+EXTENDED_ENTRIES = 10_000  # entries of X up to which extended precision costs little
+LONG = np.longdouble  # more digits than float64 on x86, the same elsewhere
+STIFF = 1e4  # condition of the scaled triangle above which it is computed anew
 
 
 class Fit(NamedTuple):
@@ -162,11 +173,71 @@ def finish(T, problem, alpha, tol, *, svd, positive) -> Fit:
         residual += np.sum((T.c - T.R @ B) ** 2, axis=0)
     b = T.offset - T.mean @ B
     R = T.R
-    small = problem.rows.n * d <= POLISH
+    small = problem.rows.n * d <= EXTENDED_ENTRIES
     if small and rank == d and tol is None and not (positive or alpha.any()):
-        R, B, b, residual = polish(problem, T, B, b, residual)
+        R, B, b, residual = refine_in_extended_precision(problem, T, B, b, residual)
     kept = (R, residual, power, T.mean, problem.weight)
     return Fit(B, b, rank, dropped, *kept, "qr", 0)
+
+
+def refine_in_extended_precision(problem, T, B, b, residual):
+    """The triangle, B, b and the sum of w r^2 after (5); as they were if it is in vain.
+
+    The triangle makes a step wrong by a small share of itself unless the columns are
+    nearly dependent; so a step is kept once the next is ten times smaller.
+    """
+    held = problem.rows
+    plain = not isinstance(held, DatasetRows) and isinstance(held.X, np.ndarray)
+    if not plain or np.finfo(LONG).eps > EPS / 100:
+        return T.R, B, b, residual
+    R, scale = T.R, lengths(T.R)
+    if triangle_condition(R / scale) > STIFF:
+        R = extended_precision_triangle(problem)
+    S = (R / scale).astype(np.float64)
+    solve = lambda g, trans: scipy.linalg.solve_triangular(S, g, trans=trans)
+    kept, last = (R, B, b, residual), np.inf
+    B, b = B.astype(LONG), b.astype(LONG)
+    for _ in range(PASSES):
+        g, sum_r, left = gradient(problem, B, b, kind=LONG)
+        g = ((g - np.outer(T.mean, sum_r)) / scale[:, None]).astype(np.float64)
+        if not np.all(np.isfinite(g)):
+            return kept
+        step = solve(solve(g, 1), 0)
+        moved = np.abs(step).max(initial=0)
+        if moved > 0.1 * last:
+            return kept
+        kept, last = (R, B, b, left.astype(np.float64)), moved
+        B = B + step / scale[:, None]
+        if problem.intercept:
+            b = b + sum_r / problem.weight - T.mean @ (step / scale[:, None])
+        if np.all(np.abs(step) <= EPS * np.abs(B * scale[:, None])):
+            return R, B, b, left.astype(np.float64)
+    return kept
+
+
+def triangle_condition(S):
+    """A lower bound, mostly sharp, of the condition of a triangle of unit columns."""
+    rcond, info = scipy.linalg.lapack.dtrcon(S, norm="1", uplo="U")
+    return 1 / rcond if info == 0 and rcond > 0 else np.inf
+
+
+def extended_precision_triangle(problem):
+    """T with T^T T = sum w (x - m)(x - m)^T, from the rows in extended precision."""
+    held = problem.rows
+    w = held.aligned[1]
+    A = held.X.astype(LONG)
+    weight = np.ones(len(A), LONG) if w is None else w.astype(LONG)
+    if problem.intercept:
+        A -= weight @ A / weight.sum()
+    A *= np.sqrt(weight)[:, None]
+    d = A.shape[1]
+    R = np.zeros((d, d), LONG)
+    for k in range(d):
+        R[k, k] = np.sqrt(A[:, k] @ A[:, k])
+        q = A[:, k] / R[k, k]
+        R[k, k + 1 :] = q @ A[:, k + 1 :]
+        A[:, k + 1 :] -= np.outer(q, R[k, k + 1 :])
+    return R
 
 
 def column_noise(norm, part, problem):
@@ -204,9 +275,11 @@ def least_squares(
         fit = solve_wide(X, Y, w, intercept=intercept)
         if fit is not None:
             return fit
-    # y - offset rounds, which would cost the digits that polishing gains
-    polished = n * d <= POLISH and way != "gram" and not (positive or alpha.any())
-    problem = prepare(X, Y, w, intercept=intercept, move_y=not polished)
+    # y - offset rounds, which would cost the digits that refinement gains
+    refined = (
+        n * d <= EXTENDED_ENTRIES and way != "gram" and not (positive or alpha.any())
+    )
+    problem = prepare(X, Y, w, intercept=intercept, move_y=not refined)
     fit = None
     if fast and not positive and (n > 2 * d or alpha.min() > 0):
         fit = solve_gram(problem, alpha)

@@ -5,13 +5,13 @@ import math
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
-LOG2_E = 1.4426950408889634
-LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+from ..core._scalar import LN2_HIGH, LN2_LOW, LOG2_E, exp_series
+from ..core.compiled import FASTMATH, FASTMATH_FUSED
+
 BLOCK = 256  # columns of a feature block: the fastest GEMM shape measured, 300 kB
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
+@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
 def exp_in_place(x, bits, powers):
     """exp of numbers <= 0 to 1e-15: 2^t e^r with |r| < 0.35, e^r by its series.
 
@@ -22,27 +22,13 @@ def exp_in_place(x, bits, powers):
         v = max(x[i], -708.0)
         t = math.floor(v * LOG2_E + 0.5)
         r = (v - t * LN2_HIGH) - t * LN2_LOW
-        p = 1.0 / 6227020800.0
-        p = p * r + 1.0 / 479001600.0
-        p = p * r + 1.0 / 39916800.0
-        p = p * r + 1.0 / 3628800.0
-        p = p * r + 1.0 / 362880.0
-        p = p * r + 1.0 / 40320.0
-        p = p * r + 1.0 / 5040.0
-        p = p * r + 1.0 / 720.0
-        p = p * r + 1.0 / 120.0
-        p = p * r + 1.0 / 24.0
-        p = p * r + 1.0 / 6.0
-        p = p * r + 0.5
-        p = p * r + 1.0
-        p = p * r + 1.0
         bits[i] = (np.int64(t) + 1023) << 52
-        x[i] = p
+        x[i] = exp_series(r)
     for i in range(x.shape[0]):
         x[i] *= powers[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def fill(X, c, s, rotate, W, kind, V, F):
     """Features of the rows X as columns of F; unused columns become zero.
 
@@ -92,7 +78,7 @@ def forbid(L, n, codes, owner, value):
                     L[j, i] = value
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def largest(L, top):
     k, B = L.shape
     for i in range(B):
@@ -102,7 +88,7 @@ def largest(L, top):
             top[i] = max(top[i], L[j, i])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def respond(L, w, n, weighted, codes, owner, labelled, top, bits, powers, R):
     """Columns of L (k, B) to responsibilities R (B, k) times weights; sum of log p."""
     k, B = L.shape

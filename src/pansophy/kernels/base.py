@@ -31,6 +31,7 @@ import numpy as np
 from ..core import threads
 from ..core.arrays import is_foreign, namespace
 from ..distances.dense import TILE, cuts, floats, tiled
+from ..params import check_count
 
 
 class AbstractKernel(ABC):
@@ -230,11 +231,7 @@ class Power(AbstractKernel):
     power: int
 
     def __post_init__(self):
-        if isinstance(self.power, bool) or self.power not in range(1, 1000):
-            raise ValueError(
-                "a power of a kernel must be a whole number of at least 1, got "
-                f"{self.power}."
-            )
+        check_count("a power of a kernel", self.power)
 
     def block(self, X, Z):
         return self.kernel.block(X, Z) ** self.power

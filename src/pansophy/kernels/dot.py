@@ -16,6 +16,7 @@ import numpy as np
 
 from ..core.arrays import namespace
 from ..distances.dense import floats
+from ..params import check_count
 from .base import AbstractKernel, positive
 
 
@@ -93,11 +94,7 @@ class Polynomial(AbstractKernel):
     coef0: float = 1.0
 
     def __post_init__(self):
-        if isinstance(self.degree, bool) or self.degree not in range(1, 1000):
-            raise ValueError(
-                "degree of Polynomial must be a whole number of at least 1, got "
-                f"{self.degree}."
-            )
+        check_count("degree of Polynomial", self.degree)
         positive(self, "gamma")
         positive(self, "coef0", zero=True)
 

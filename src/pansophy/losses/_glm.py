@@ -8,18 +8,13 @@ import math
 
 from numba import njit
 
+from ..core._scalar import sigmoid
 from .base import GLM
 
 POWER = 0
 BINOMIAL = 1
 NEGATIVE_BINOMIAL = 2
 TINY = 1e-300  # stands for probabilities that underflow
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def sigmoid(f):
-    e = math.exp(-abs(f))
-    return 1 / (1 + e) if f >= 0 else e / (1 + e)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

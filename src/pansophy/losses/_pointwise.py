@@ -1,12 +1,13 @@
 """Scalar losses for compiled loops, chosen by an integer `kind`.
 
-The formulas are those of `pointwise.py` and `residual.py`, for one row.
+The formulas are those of `pointwise.py` and `robust.py`, for one row.
 """
 
 import math
 
 from numba import njit
 
+from ..core._scalar import log1pexp, sigmoid
 from . import _glm as glm
 from .base import (
     ABSOLUTE,
@@ -49,7 +50,7 @@ def value(kind, y, f, a):
     if kind == EPSILON_INSENSITIVE:
         return max(abs(r) - a, 0.0)
     if kind == LOGISTIC:
-        return max(f, 0.0) + math.log1p(math.exp(-abs(f))) - y * f
+        return log1pexp(f) - y * f
     if kind == HINGE:
         return max(1 - y * f, 0.0)
     if kind == SQUARED_HINGE:
@@ -77,12 +78,6 @@ def value(kind, y, f, a):
     if kind >= GLM:
         return glm.value(kind, y, f, a)
     return math.nan
-
-
-@njit(cache=True, nogil=True)
-def sigmoid(f):
-    e = math.exp(-abs(f))
-    return 1 / (1 + e) if f >= 0 else e / (1 + e)
 
 
 @njit(cache=True, nogil=True)

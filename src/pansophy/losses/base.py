@@ -123,26 +123,6 @@ def mean(y, w=None):
     return xp.sum(w * y, axis=0) / xp.sum(w)
 
 
-def weighted_quantile(y, w, level):
-    """The y at which the sorted weights reach `level` of their sum.
-
-    Where they reach it exactly every point up to the next y is as good, and the
-    midpoint is taken, so that level 1/2 without weights is the usual median.
-    """
-    xp = namespace(y)
-    w = xp.ones_like(y) if w is None else w
-    keep = w > 0
-    y, w = y[keep], w[keep]
-    order = xp.argsort(y)
-    y, reached = xp.take(y, order), xp.cumulative_sum(xp.take(w, order))
-    goal = level * reached[-1]
-    k = int(xp.sum(xp.astype(reached < goal, xp.int64)))
-    k = min(k, y.shape[0] - 1)
-    if bool(reached[k] == goal) and k + 1 < y.shape[0]:
-        return (y[k] + y[k + 1]) / 2
-    return y[k]
-
-
 def root(gradients, y, w, a, rounds=100):
     """The constant where the summed gradient of a convex loss crosses 0: bisection."""
     xp = namespace(y)

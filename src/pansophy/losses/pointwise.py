@@ -23,10 +23,11 @@ Refs      [Huber1964] [Koenker1978] [Freund1997] [McCullagh1989] [Zhang2004] eq.
 
 from ..core.arrays import namespace
 from ..core.numerics import log1pexp, sigmoid
+from ..core.weighted import weighted_quantile
 from ..links import log, logit
 from ..links import sigmoid_slope as logistic_slope
 from . import base as kinds
-from .base import Loss, mean, root, weighted_quantile
+from .base import Loss, mean, root
 
 
 def positive(x):

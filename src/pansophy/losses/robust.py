@@ -20,8 +20,9 @@ import math
 import numpy as np
 
 from ..core.arrays import namespace
+from ..core.weighted import weighted_quantile
 from . import base as kinds
-from .base import Loss, mean, root, weighted_quantile
+from .base import Loss, mean, root
 
 CANDIDATES = 512  # targets at most at which a loss that is not convex is looked at
 BIWEIGHT = 4.685
