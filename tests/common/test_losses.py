@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pansophy import links, losses
+from pansophy.core.weighted import weighted_quantile
 from pansophy.losses import LOSSES, _pointwise, family, glm
-from pansophy.losses.base import weighted_quantile
 from pansophy.typing import Loss
 
 UNIT = [links.logit, links.probit, links.cloglog, links.loglog, links.cauchit]

@@ -12,9 +12,10 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, NotFittedError
 
 from pansophy import base
-from pansophy.base import Estimator, InterruptedFitWarning, check_weights
+from pansophy.base import Estimator, InterruptedFitWarning
 from pansophy.core.iterate import iterate
 from pansophy.core.rows import DatasetRows
+from pansophy.core.weighted import check_sample_weight
 from pansophy.params import Count, ParameterError
 
 
@@ -165,17 +166,17 @@ def test_ready_wants_a_fitted_model_and_as_many_columns():
 def test_bad_weights(w, words, library):
     data = X if library == "numpy" else pytest.importorskip("torch").asarray(X)
     with pytest.raises(ValueError, match=words):
-        check_weights(w, data)
+        check_sample_weight(w, data)
 
 
 def test_good_weights():
-    assert check_weights(None, X) is None
-    assert check_weights(3, X).tolist() == [3.0] * 6
-    assert check_weights(np.arange(6), X).dtype == np.float64
+    assert check_sample_weight(None, X) is None
+    assert check_sample_weight(3, X).tolist() == [3.0] * 6
+    assert check_sample_weight(np.arange(6), X).dtype == np.float64
     torch = pytest.importorskip("torch")
     T = torch.asarray(X, dtype=torch.float32)
-    assert check_weights(np.arange(6), T).dtype == torch.float32
-    assert check_weights(2, T).tolist() == [2.0] * 6
+    assert check_sample_weight(np.arange(6), T).dtype == torch.float32
+    assert check_sample_weight(2, T).tolist() == [2.0] * 6
 
 
 # -- _drive ------------------------------------------------------------------------

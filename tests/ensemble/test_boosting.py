@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from pansophy import losses
+from pansophy.core.weighted import weighted_quantile
 from pansophy.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -14,7 +15,6 @@ from pansophy.ensemble import (
     _gradients,
     targets,
 )
-from pansophy.losses.base import weighted_quantile
 from tests.oracles import boosting as oracle
 
 SMALL = {"max_leaf_nodes": 4, "min_samples_leaf": 2, "max_iter": 6}

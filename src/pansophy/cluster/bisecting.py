@@ -28,10 +28,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..base import Clusterer, Estimator, PrefixedOutput, Transformer, check_weights
+from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core import arrays, rows
 from ..core.iterate import best_of, iterate
 from ..core.random import rng_from
+from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, NonNegative, Verbosity
 from ..typing import Seed
 from .kmeans import lloyd
@@ -268,7 +269,7 @@ class BisectingKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     def score(self, X, y=None, sample_weight=None):
         """Minus the weighted sum of squared distances to the leaves' means."""
         X = self._ready(X, **CHECKS)
-        w = arrays.to_numpy(weights(X, check_weights(sample_weight, X)))
+        w = arrays.to_numpy(weights(X, check_sample_weight(sample_weight, X)))
         D = arrays.to_numpy(self.transform(X)).astype(np.float64)
         z = arrays.to_numpy(self.predict(X))
         return -float(w @ D[np.arange(len(z)), z] ** 2)

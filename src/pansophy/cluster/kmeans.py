@@ -53,11 +53,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..base import Clusterer, Estimator, PrefixedOutput, Transformer, check_weights
+from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core import arrays, rows
 from ..core.iterate import Result, best_of, iterate
 from ..core.progress import SILENT
 from ..core.random import rng_from
+from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, NonNegative, Verbosity
 from ..typing import Seed
 from . import _kmeans as loops
@@ -351,7 +352,7 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     def score(self, X, y=None, sample_weight=None):
         """Minus J of eq. (1), each row at its nearest centre."""
         X = self._rows(X)
-        w = weights(X, check_weights(sample_weight, X))
+        w = weights(X, check_sample_weight(sample_weight, X))
         return -cost(X, w, self._centers())
 
     def _checked(self, X, sample_weight):

@@ -34,10 +34,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Clusterer, Estimator, PrefixedOutput, Transformer, check_weights
+from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core import arrays, rows
 from ..core.iterate import iterate
 from ..core.random import rng_from
+from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, NonNegative, Verbosity
 from ..typing import Seed
 from .starts import CHECKS, Init, enough, is_drawn, start, starts, weights
@@ -243,7 +244,7 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             self.n_steps_ = 0
         else:
             X = self._ready(X, **CHECKS)
-            w = weights(X, check_weights(sample_weight, X))
+            w = weights(X, check_sample_weight(sample_weight, X))
             C, v = self._centers(), self.counts_
         before = np.zeros(len(C)) if v is None else v
         C, v, self.labels_, self.inertia_ = absorb(X, w, C, before)
@@ -308,7 +309,9 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     def score(self, X, y=None, sample_weight=None):
         """Minus J of k-means, each row at its nearest centre."""
         X = self._ready(X, **CHECKS)
-        return -cost(X, weights(X, check_weights(sample_weight, X)), self._centers())
+        return -cost(
+            X, weights(X, check_sample_weight(sample_weight, X)), self._centers()
+        )
 
     def _centers(self):
         check_is_fitted(self, "cluster_centers_")

@@ -10,7 +10,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from ._memory import place_of
+from ._intrinsics import element_pointer
 
 FOUR = 4
 LANES = ir.VectorType(ir.DoubleType(), FOUR)
@@ -24,7 +24,9 @@ class Lanes:
         self.context, self.builder, self.kinds = context, builder, signature.args
 
     def at(self, which, array, place):
-        return place_of(self.context, self.builder, self.kinds[which], array, place)
+        return element_pointer(
+            self.context, self.builder, self.kinds[which], array, place
+        )
 
     def load(self, pointer):
         pointer = self.builder.bitcast(pointer, LANES.as_pointer())

@@ -17,10 +17,11 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import losses
-from ..base import Estimator, check_weights
+from ..base import Estimator
 from ..core.labels import class_codes
 from ..core.numerics import sigmoid, softmax
 from ..core.rows import is_dataset
+from ..core.weighted import check_sample_weight
 from ..losses import base as kinds
 from ..params import ParameterError, Rule
 from ..tree.abstract import rows_of
@@ -93,7 +94,7 @@ class AbstractBoosting(Estimator):
         else:
             y = y.astype(float)
             targets.check_domain(loss, y, type(self).__name__)
-        return X, y, check_weights(w_val, np.empty((len(X), 0)))
+        return X, y, check_sample_weight(w_val, np.empty((len(X), 0)))
 
     def _raw(self, X, rounds=None):
         """(n, K) raw predictions, of the first rounds or all of them."""

@@ -12,9 +12,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Estimator, check_weights
+from ..base import Estimator
 from ..core import threads
 from ..core.progress import watched
+from ..core.weighted import check_sample_weight
 from ..params import ParameterError
 from . import levels
 from .members import (
@@ -124,7 +125,7 @@ class AbstractBag(Estimator):
     def _scheme(self, X, sample_weight):
         """How rows and columns are drawn; weights that members get, or None."""
         n, d = X.shape
-        w = check_weights(sample_weight, np.empty((n, 0)))
+        w = check_sample_weight(sample_weight, np.empty((n, 0)))
         rows = rows_to_draw(self.max_samples, n, w if self.bootstrap else None)
         columns = columns_to_draw(self.max_features, d)
         if not self.bootstrap and rows > n:

@@ -43,8 +43,9 @@ import numpy as np
 
 from ..core import threads
 from ..core.iterate import Result, iterate
+from ..core.weighted import weighted_quantile
 from ..losses import base as kinds
-from ..losses.base import Loss, weighted_quantile
+from ..losses.base import Loss
 from ..tree import prune
 from ..tree._layout import NEWTON, SQUARE
 from ..tree.columns import Columns

@@ -19,10 +19,11 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
-from ..base import Classifier, Estimator, check_weights
+from ..base import Classifier, Estimator
 from ..core import arrays
 from ..core.labels import class_codes, refuse_missing
 from ..core.rows import is_dataset
+from ..core.weighted import check_sample_weight
 from ..params import ParameterError, Rule, check_params
 
 
@@ -139,7 +140,7 @@ class AbstractCommittee(Estimator):
             refuse_missing(y)
             check_classification_targets(y)
             classes, y = class_codes(np.asarray(y))
-        return X, y, check_weights(sample_weight, np.empty((len(y), 0))), classes
+        return X, y, check_sample_weight(sample_weight, np.empty((len(y), 0))), classes
 
     def _keep(self, fitted, members, classes=None):
         """Store the classes and the fitted members under scikit-learn's names."""

@@ -28,7 +28,7 @@ import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from ..base import Classifier, Regressor
-from ..losses.base import weighted_quantile
+from ..core.weighted import weighted_quantile
 from ..params import Count, Flag, NonNegative, OpenFraction, Verbosity
 from ..params import Rule as ParameterRule
 from ..tree.abstract import HalfAtMost, OpenShare, Share, TwoOrMore

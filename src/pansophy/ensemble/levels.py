@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..base import check_weights
+from ..core.weighted import check_sample_weight
 from ..tree import abstract
 from ..tree.inputs import Inputs, marked, periods_of, shape_of
 from ..tree.reading import as_numbers, names_of, reader
@@ -81,7 +81,7 @@ def begin(model, template, X, y, y_kind, sample_weight=None):
     X = abstract.in_memory(X, tables=True) if words else in_memory(model, X)
     if words and not sp.issparse(X):
         n = shape_of(X)[0]
-        w = check_weights(sample_weight, np.empty((n, 0)))
+        w = check_sample_weight(sample_weight, np.empty((n, 0)))
         coding = coding_of(template, X, w) if kept is None else kept
         if coding is not None:
             _, y, _ = model._begin(np.zeros((n, 1)), y, y_kind=y_kind)

@@ -38,10 +38,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import column_or_1d
 
-from ..base import Classifier, Estimator, Regressor, check_weights
+from ..base import Classifier, Estimator, Regressor
 from ..core import threads
 from ..core.labels import class_codes
 from ..core.progress import watched
+from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, Jobs, Verbosity, number
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ..tree.inputs import narrowing
@@ -158,7 +159,7 @@ class AbstractRotationForest(Estimator):
     def _fit(self, X, y, sample_weight, K):
         """A rotation and a member for each seed; K is the number of classes or 0."""
         n, d = X.shape
-        w = check_weights(sample_weight, np.empty((n, 0)))
+        w = check_sample_weight(sample_weight, np.empty((n, 0)))
         template = clone(self._default() if self.estimator is None else self.estimator)
         p = w / w.sum() if w is not None and self.bootstrap else None
         scheme = Scheme(n, d, n, d, self.bootstrap, False, p)

@@ -16,10 +16,11 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Estimator, InterruptedFitWarning, check_weights
+from ..base import Estimator, InterruptedFitWarning
 from ..core import threads
 from ..core.iterate import iterate
 from ..core.progress import watched
+from ..core.weighted import check_sample_weight
 from . import levels
 from .members import (
     TreeTable,
@@ -101,7 +102,7 @@ class AbstractAdaBoost(Estimator):
     def _fit(self, X, y, sample_weight):
         """Rounds until there are enough members, or none is of use."""
         n = X.shape[0]
-        w = check_weights(sample_weight, np.empty((n, 0)))
+        w = check_sample_weight(sample_weight, np.empty((n, 0)))
         w = np.full(n, 1.0 / n) if w is None else w / w.sum()
         self.__dict__.pop("_forest", None)
         self.estimator_ = template = clone(self._template())

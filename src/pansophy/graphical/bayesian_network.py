@@ -27,8 +27,9 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Density, Estimator, check_weights
+from ..base import Density, Estimator
 from ..core.random import rng_from
+from ..core.weighted import check_sample_weight
 from ..distributions.normal import Normal
 from ..graphs.directed import moral, topological_order
 from ..params import Count, NonNegative, Positive, check_params
@@ -166,7 +167,7 @@ class BayesianNetwork(Density, Estimator):
         check_params(self)
         columns = rows.checked_columns(self, X, reset=True)
         n = len(next(iter(columns.values())))
-        w = check_weights(sample_weight, np.empty((n, 1)))
+        w = check_sample_weight(sample_weight, np.empty((n, 1)))
         self.space_, self.parents_, self.nodes_ = learn(self, columns, w)
         return self
 

@@ -18,7 +18,7 @@ Refs      [ChowLiu1968]
 import numpy as np
 import scipy.sparse as sp
 
-from ..base import check_weights
+from ..core.weighted import check_sample_weight
 from ..graphs.spanning import minimum_spanning_tree
 from .assembled import counted_network
 from .coding import encode, refuse_real, trimmed
@@ -98,7 +98,7 @@ def chow_liu(
     """
     refuse_real(data, "chow_liu")
     codes, space = encode(data)
-    w = check_weights(sample_weight, np.empty((len(codes), 1)))
+    w = check_sample_weight(sample_weight, np.empty((len(codes), 1)))
     codes, space, w = trimmed(codes, space, w)
     counts = Counts(codes, space.sizes, w)
     first = 0 if root is None else space.number(root)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.labels import absent
+from ..core.codes import is_missing
 from .names import Space
 
 FEW = 32  # different whole numbers up to which they are states
@@ -300,7 +300,7 @@ def objects(values):
                 f"a state argument must be a string or a number, got a {kind}."
             ) from None
         if at is None:
-            at = place[v] = -1 if absent(v) else len(place)
+            at = place[v] = -1 if is_missing(v) else len(place)
         codes[i] = at
     labels = [v for v, at in place.items() if at >= 0]
     numbers = {place[v]: i for i, v in enumerate(labels)}

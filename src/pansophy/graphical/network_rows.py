@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ..core.labels import absent
+from ..core.codes import is_missing
 from ..params import ParameterError
 from .coding import FEW, coded, encode, is_categorical, table_of
 from .linear_gaussian import answer, joint_normal
@@ -107,7 +107,7 @@ def is_number(column) -> bool:
         return False
     values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
     if values.dtype.kind == "O":
-        seen = [v for v in values.tolist() if not absent(v)]
+        seen = [v for v in values.tolist() if not is_missing(v)]
         if not all(isinstance(v, (int, float, np.number)) for v in seen):
             return False
         values = np.array(seen, dtype=np.float64)

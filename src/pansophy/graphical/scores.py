@@ -30,8 +30,8 @@ from typing import Protocol
 import numpy as np
 from scipy.special import gammaln, multigammaln
 
-from ..base import check_weights
 from ..core.numerics import LOG_2PI
+from ..core.weighted import check_sample_weight
 from ..distributions.normal import moments
 from . import _counts as loops
 from .coding import encode, numbers, trimmed
@@ -186,7 +186,7 @@ def families_of(data, kind, *, weights=None, equivalent_size=10.0, columns=None)
             f"column {space.names[j]!r} has missing values (NaN), which structure "
             "scores cannot use: fill them in or leave those rows out."
         )
-    w = check_weights(weights, np.empty((len(codes), 1)))
+    w = check_sample_weight(weights, np.empty((len(codes), 1)))
     codes, space, w = trimmed(codes, space, w)
     counts = Counts(codes, space.sizes, w)
     return DiscreteFamilies(counts, kind, equivalent_size), space

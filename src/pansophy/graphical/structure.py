@@ -25,9 +25,10 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ..base import Estimator, check_weights
+from ..base import Estimator
 from ..core.iterate import best_of
 from ..core.random import rng_from, spawn
+from ..core.weighted import check_sample_weight
 from ..params import (
     Count,
     Natural,
@@ -89,7 +90,7 @@ def read_columns(model, data, weights, *, gaussian: bool | None, hint=""):
             f"column {name!r} contains NaN or None, which a search of graphs cannot "
             "use: fill the values in or leave those rows out."
         )
-    w = check_weights(weights, np.empty((len(X), 1)))
+    w = check_sample_weight(weights, np.empty((len(X), 1)))
     return (X, space, w) if gaussian else trimmed(X, space, w)
 
 

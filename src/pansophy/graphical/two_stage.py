@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 
-from ..core.labels import absent
+from ..core.codes import is_missing
 from ..naive_bayes.joint_table import JointTableClassifier
 
 
@@ -146,7 +146,7 @@ class TwoStage:
         """Places of labels among those of z; -1 for missing ones."""
         place = {v: i for i, v in enumerate(self.intermediates_.tolist())}
         values = np.asarray(z).tolist()
-        codes = np.array([-1 if absent(v) else place.get(v, -2) for v in values])
+        codes = np.array([-1 if is_missing(v) else place.get(v, -2) for v in values])
         if (codes == -2).any():
             new = values[int(np.argmax(codes == -2))]
             raise ValueError(

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ..core._memory import touch
+from ..core._intrinsics import prefetch
 from ..losses._pointwise import gradient, sign, value
 from .sgd import (
     ADAGRAD,
@@ -50,11 +50,11 @@ def expect(X, indices, indptr, i):
     if X.ndim == 2:
         d = X.shape[1]
         for j in range(0, min(d, LINES * LINE), LINE):
-            touch(X, i * d + j)
+            prefetch(X, i * d + j)
     else:
         for k in range(indptr[i], min(indptr[i] + LINES * LINE, indptr[i + 1]), LINE):
-            touch(X, k)
-            touch(indices, k)
+            prefetch(X, k)
+            prefetch(indices, k)
 
 
 @njit(cache=True, nogil=True)

@@ -36,8 +36,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays
+from ..core.weighted import weighted_quantile
 from ..losses import huber
-from ..losses.base import weighted_quantile
 from ..optim import newton
 from ..params import Flag, Natural, NonNegative, number
 from .glm_fit import aligned, budget, host_dtype, one_target

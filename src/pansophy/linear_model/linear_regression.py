@@ -25,11 +25,11 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import check_weights
 from ..core import arrays, threads
 from ..core.least_squares import least_squares, standard_lengths
 from ..core.linalg import singular_values
 from ..core.rows import DatasetRows
+from ..core.weighted import check_sample_weight
 from ..params import Flag, Jobs, NonNegative, ParameterError
 from .inference import (
     COVARIANCES,
@@ -222,7 +222,7 @@ class LinearRegression(AbstractLinearRegressor):
         if len(y) != X.shape[0]:
             raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)} entries.")
         Y, _ = target_columns(y if like is None else arrays.asarray(y, X), X)
-        return X, Y, check_weights(w, X)
+        return X, Y, check_sample_weight(w, X)
 
     def log_likelihood(self, X=None, y=None, sample_weight=None):
         """log p(y | X) under normal noise of `noise_variance_`, one number per target.

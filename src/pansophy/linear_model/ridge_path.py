@@ -17,10 +17,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array, check_X_y
 
-from ..base import check_weights
 from ..core import arrays
 from ..core.rows import DatasetRows, is_dataset
 from ..core.spectral import coefficients, spectrum
+from ..core.weighted import check_sample_weight
 from ..params import ParameterError
 from .linear import target_columns
 
@@ -44,7 +44,7 @@ def plain_rows(X, y, sample_weight=None):
         X, y = check_X_y(X, y, accept_sparse="csr", dtype=kinds, multi_output=True)
         y = check_array(y, ensure_2d=False, dtype=np.float64)
     Y, flat = target_columns(y, X)
-    return X, Y, check_weights(sample_weight, X), flat
+    return X, Y, check_sample_weight(sample_weight, X), flat
 
 
 def as_alphas(alphas, *, above=False, name="alphas"):

@@ -32,8 +32,8 @@ from ..core import arrays
 from ..core.iterate import iterate
 from ..core.least_squares import least_squares
 from ..core.rows import DatasetRows
+from ..core.weighted import weighted_quantile
 from ..losses import huber, tukey
-from ..losses.base import weighted_quantile
 from ..params import Count, Flag, NonNegative, Positive
 from .glm_fit import aligned, budget, one_target
 from .linear import AbstractLinearRegressor, store

@@ -12,10 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import FLOATS, Estimator, check_weights
+from ..base import FLOATS, Estimator
 from ..core import arrays, threads
 from ..core.random import seed_int
 from ..core.rows import DatasetRows
+from ..core.weighted import check_sample_weight
 from ..params import check_params
 from . import sgd
 from .linear import predict as raw_prediction
@@ -52,7 +53,7 @@ def stream(model, X, y, w, y_kind, first):
     if not plain:
         return model._begin(X, y, w, y_kind=y_kind, accept_sparse="csr", reset=first)
     check_params(model)
-    return X, y, check_weights(w, X)
+    return X, y, check_sample_weight(w, X)
 
 
 def fitting(name, value, like):

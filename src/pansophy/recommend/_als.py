@@ -13,7 +13,7 @@ that depends on these rows. A row without ratings is 0.
 import numpy as np
 from numba import njit
 
-from ..core._memory import touch
+from ..core._intrinsics import prefetch
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}
 AHEAD = 8  # ratings between the one in hand and the one asked for
@@ -90,7 +90,7 @@ def product(begin, end, indices, a, t, V, e, x, q, start):
     for j in range(begin, end, 4):
         for ahead in range(j + AHEAD, min(end, j + AHEAD + 4)):
             for f in range(0, k, line):
-                touch(V, np.int64(indices[ahead]) * k + f)
+                prefetch(V, np.int64(indices[ahead]) * k + f)
         j1, j2, j3 = min(j + 1, end - 1), min(j + 2, end - 1), min(j + 3, end - 1)
         v0, v1, v2, v3 = V[indices[j]], V[indices[j1]], V[indices[j2]], V[indices[j3]]
         s0, s1, s2, s3 = zero, zero, zero, zero

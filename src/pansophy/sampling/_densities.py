@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numba import carray, njit
 
-from ..core._random import INNER
+from ..core.compiled import INNER_LOOP
 from ..distributions._natural import exp_in_place
 from ._targets import SLOT, reals_at
 
@@ -14,13 +14,13 @@ ROWS = 128  # of a block: in the nearest cache, and a product of as many is belo
 LOG_2 = math.log(2.0)
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def vector(table, i):
     """Data array i, of one axis."""
     return carray(reals_at(table[SLOT * i]), (table[SLOT * i + 1],))
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def matrix(table, i):
     """Data array i, of two axes."""
     at = SLOT * i
@@ -57,7 +57,7 @@ def normal_dense(x, g, d, table):
     return 0.5 * total
 
 
-@njit(**INNER, fastmath=FAST)
+@njit(**INNER_LOOP, fastmath=FAST)
 def scores(Z, x, f):
     """f = Z' x, four rows of Z at a time; rows beyond those are done one by one."""
     d = Z.shape[0]
@@ -72,7 +72,7 @@ def scores(Z, x, f):
             f[i] += x[j] * Z[j, i]
 
 
-@njit(**INNER, fastmath=FAST)
+@njit(**INNER_LOOP, fastmath=FAST)
 def slopes(Z, f, g):
     """g += Z f, two rows of Z at a time."""
     d = Z.shape[0]

@@ -18,11 +18,12 @@ import math
 import numpy as np
 from numba import njit
 
-from ..core._random import INNER, normal, uniform
+from ..core._random import normal, uniform
+from ..core.compiled import INNER_LOOP
 from ._targets import call
 
 MATHS = {"contract", "reassoc", "nsz", "arcp"}
-LOOP = INNER | {"fastmath": MATHS}
+LOOP = INNER_LOOP | {"fastmath": MATHS}
 
 
 def named(n):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtrc
 
-from ..core.labels import absent
+from ..core.codes import is_missing
 from ..core.numerics import safe_divide
 from .sequences import joined, sequence_ends
 
@@ -72,7 +72,7 @@ def coded(x, states=None):
     """Numbers of the states (n,), -1 where one is missing, and the states."""
     there = np.ones(len(x), bool)
     if x.dtype.kind in "Of":
-        there = np.array([not absent(v) for v in x.tolist()], dtype=bool)
+        there = np.array([not is_missing(v) for v in x.tolist()], dtype=bool)
     seen = np.asarray(held := x[there].tolist())
     if seen.dtype.kind in "US" and x.dtype.kind == "O":
         other = [v for v in held if isinstance(v, str) != isinstance(held[0], str)]

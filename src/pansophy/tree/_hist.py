@@ -14,7 +14,7 @@ next to the processor; a tile is the piece of work that threads share.
 import numpy as np
 from numba import njit
 
-from ..core._memory import add_pair, touch
+from ..core._intrinsics import add_pair, prefetch
 from ._layout import (
     B_CODE,
     B_FOUND,
@@ -129,7 +129,7 @@ def count_lanes(G, words, rows, z, h, a, b, ahead, first, lanes):
     whether they count from the end.
     """
     for i in range(a, b):
-        touch(words, np.intp(rows[i + ahead]))
+        prefetch(words, np.intp(rows[i + ahead]))
         word = words[np.uint64(rows[i])] >> np.uint64(8 * first)
         for j in range(lanes):
             at = np.intp(word & np.uint64(255)) + 256 * (first + j)

@@ -11,7 +11,7 @@ and searched by `_several.py`. The tree is the one that `_grow.py` grows.
 import numpy as np
 from numba import njit
 
-from ..core._memory import lowest
+from ..core._intrinsics import trailing_zeros
 from . import _several as lined
 from ._layout import (
     IMPURITY,
@@ -140,7 +140,7 @@ def draw_some(key, perm, moved, marks, fs, tried, count, d):
         word = marks[k]
         marks[k] = 0
         while word:
-            fs[m] = 64 * k + lowest(word)
+            fs[m] = 64 * k + trailing_zeros(word)
             word &= word - np.uint64(1)
             m += 1
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ..core._memory import add_pair, lowest
+from ..core._intrinsics import add_pair, trailing_zeros
 from ._hist import COUNT, try_counts
 from ._layout import (
     B_CODE,
@@ -155,7 +155,7 @@ def mark_some(G, codes, f, rows, start, line, flat, seen, bins, lines):
         word = seen[k]
         seen[k] = 0
         while word:
-            b = 64 * k + lowest(word)
+            b = 64 * k + trailing_zeros(word)
             word &= word - np.uint64(1)
             u += flat[2 * b]
             h += flat[2 * b + 1]

@@ -15,7 +15,7 @@ many classes there are.
 import numpy as np
 from numba import njit
 
-from ..core._memory import lowest
+from ..core._intrinsics import trailing_zeros
 from ._layout import (
     B_CODE,
     B_FOUND,
@@ -242,7 +242,7 @@ def order_some(codes, f, rows, start, n, flat, counts, seen, place, bins, ends):
         word = seen[k]
         seen[k] = 0
         while word:
-            b = 64 * k + lowest(word)
+            b = 64 * k + trailing_zeros(word)
             word &= word - np.uint64(1)
             bins[K], counts[b], total = b, total, total + counts[b]
             ends[K] = total

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from ..core._crew import done, publish, settle, take, wait
-from ..core._memory import touch
+from ..core._intrinsics import prefetch
 from ._hist import count_tile, gather
 from ._layout import (
     FEATURE,
@@ -53,7 +53,7 @@ def part_bytes(codes, j, table, rows, start, stop, left, right):
         if turn == 1:
             first, middle, ahead = middle, stop, np.uint64(0)
         for i in range(first, middle):
-            touch(flat, np.intp(width * np.uint64(rows[i + ahead]) + place))
+            prefetch(flat, np.intp(width * np.uint64(rows[i + ahead]) + place))
             r = rows[i]
             goes = np.uint64(table[flat[width * np.uint64(r) + place]])
             left[a] = r

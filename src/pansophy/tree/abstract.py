@@ -10,10 +10,11 @@ import scipy.sparse as sp
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..base import Estimator, check_weights
+from ..base import Estimator
 from ..core import arrays
 from ..core.random import rng_from
 from ..core.rows import is_dataset
+from ..core.weighted import check_sample_weight
 from ..params import ParameterError, Rule, number
 from ..typing import Words
 from . import prune
@@ -198,7 +199,7 @@ def begin(model, X, y, y_kind, weigh=None):
 
 def weights_of(sample_weight, n):
     """Weights in double precision, or None."""
-    return check_weights(sample_weight, np.empty((n, 0)))
+    return check_sample_weight(sample_weight, np.empty((n, 0)))
 
 
 def fit_tree(model, X, y, w, criterion: Criterion, signs=None) -> Tree:

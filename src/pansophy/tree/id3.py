@@ -24,9 +24,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..base import Classifier, Estimator, check_weights
+from ..base import Classifier, Estimator
 from ..core import arrays
 from ..core.rows import is_dataset
+from ..core.weighted import check_sample_weight
 from ..params import Count, NonNegative, Rule, number
 from . import multiway
 from .additive import of_multiway, whole
@@ -84,7 +85,7 @@ def begin(model, X, y, sample_weight):
         rows = np.zeros((np.shape(X)[0], 1))
         _, y, _ = model._begin(rows, y, y_kind="class")
         validate_data(model, X, skip_check_array=True)
-    w = check_weights(sample_weight, np.empty((len(y), 0)))
+    w = check_sample_weight(sample_weight, np.empty((len(y), 0)))
     if w is not None and not np.all(w > 0):
         keep = np.flatnonzero(w > 0)
         y, w = y[keep], w[keep]
