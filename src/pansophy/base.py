@@ -104,11 +104,13 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _check_numpy(self, X, y, y_kind, checks):
         checks = {"dtype": FLOATS, **checks}
         if y_kind is None:
-            return validated(self, X, **checks), None
+            return validate_rows(self, X, **checks), None
         multi, numeric = y_kind in ("numbers", "labels"), "number" in y_kind
         if not numeric and y is not None:
             refuse_missing(y)
-        X, y = validated(self, X, y, multi_output=multi, y_numeric=numeric, **checks)
+        X, y = validate_rows(
+            self, X, y, multi_output=multi, y_numeric=numeric, **checks
+        )
         if numeric and y.dtype.kind not in "fiub":
             name = type(self).__name__
             raise ValueError(f"y of {name} must hold numbers, got {y.dtype}.")
@@ -131,7 +133,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 f"{name} needs at least one row and one column, got {tuple(X.shape)}."
             )
         X = arrays.as_float(X)
-        if not arrays.finite(X):
+        if not arrays.all_finite(X):
             raise ValueError(f"Input X of {name} contains NaN or infinity.")
         if reset:
             self.n_features_in_ = int(X.shape[1])
@@ -143,7 +145,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 raise ValueError(
                     f"X has {X.shape[0]} rows, but y has {y.shape[0]} entries."
                 )
-            if arrays.is_float(y) and not arrays.finite(y):
+            if arrays.is_float(y) and not arrays.all_finite(y):
                 raise ValueError(f"Input y of {name} contains NaN or infinity.")
         return X, y
 
@@ -173,7 +175,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             return self._check_width(X)
         if arrays.is_foreign(X):
             return self._check_foreign(X)[0]
-        return validated(self, X, reset=False, **{"dtype": FLOATS, **checks})
+        return validate_rows(self, X, reset=False, **{"dtype": FLOATS, **checks})
 
     def _drive(
         self, run, *, total, n_init=None, X=None, y=None, snapshot=None
@@ -232,7 +234,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             )
 
 
-def validated(model, X, *y, **checks):
+def validate_rows(model, X, *y, **checks):
     """scikit-learn's `validate_data`; words among the numbers are told by column."""
     try:
         return validate_data(model, X, *y, **checks)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from .params import Rule
+from .params import ParameterRule
 
 Array = Any  # NumPy array, torch tensor or any array of the array API standard
 
@@ -21,13 +21,16 @@ def _is_seed(value):
 
 Seed = Annotated[
     Any,
-    Rule("None, a whole number of at least 0, a RandomState or a Generator", _is_seed),
+    ParameterRule(
+        "None, a whole number of at least 0, a RandomState or a Generator", _is_seed
+    ),
 ]
 Matrix = Annotated[
-    Any, Rule("an array", lambda v: hasattr(v, "__array__") or hasattr(v, "shape"))
+    Any,
+    ParameterRule("an array", lambda v: hasattr(v, "__array__") or hasattr(v, "shape")),
 ]
-Words = Annotated[
-    Any, Rule("a list", lambda v: isinstance(v, (list, tuple, np.ndarray)))
+ListLike = Annotated[
+    Any, ParameterRule("a list", lambda v: isinstance(v, (list, tuple, np.ndarray)))
 ]
 
 
@@ -36,10 +39,10 @@ def _are_numbers(value):
     return listed and not bool(np.isnan(np.asarray(value, dtype=float)).any())
 
 
-Numbers = Annotated[Any, Rule("a list of numbers", _are_numbers)]
+NumberList = Annotated[Any, ParameterRule("a list of numbers", _are_numbers)]
 
 
-Fittable = Annotated[Any, Rule("an estimator", lambda v: hasattr(v, "fit"))]
+Fittable = Annotated[Any, ParameterRule("an estimator", lambda v: hasattr(v, "fit"))]
 
 
 def _is_splits(value):
@@ -52,7 +55,9 @@ def _is_splits(value):
 
 Splits = Annotated[
     Any,
-    Rule("None, a number of folds of at least 2, a splitter or splits", _is_splits),
+    ParameterRule(
+        "None, a number of folds of at least 2, a splitter or splits", _is_splits
+    ),
 ]
 
 

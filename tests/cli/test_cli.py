@@ -15,7 +15,7 @@ from sklearn.linear_model import Ridge
 from typer.testing import CliRunner
 
 import pansophy
-from pansophy.catalogue import read
+from pansophy.catalogue import read_catalogue
 from pansophy.cli import app
 from pansophy.cli.app import listed
 
@@ -290,7 +290,7 @@ def test_methods_finds_by_words():
 
 
 def test_methods_lists_the_catalogue():
-    entries = read()
+    entries = read_catalogue()
     done = call("methods")
     assert len(done.stdout.splitlines()) == len(entries)
     family = entries[0].family

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pansophy.core.em import State, em
+from pansophy.core.em import EMState, em
 from pansophy.core.numerics import logsumexp
-from pansophy.core.rows import rows
+from pansophy.core.rows import as_rows
 from pansophy.distributions import Bernoulli, Categorical, Normal, Poisson
 from pansophy.mixture import steps as gmm
 from pansophy.state_space import hmm
@@ -51,7 +51,7 @@ def test_trace_of_the_worked_example():
         trace, [-36.373258, -13.517678, -12.601565, -11.569570], atol=1e-6
     )
     run = em(expect, maximise, run.state, max_iter=100, tol=1e-13)
-    assert isinstance(run.state, State)
+    assert isinstance(run.state, EMState)
     w, parts = run.state.params
     assert -run.objective == pytest.approx(-11.456119, abs=1e-6)
     assert np.allclose(w, 0.5, atol=1e-4)
@@ -114,7 +114,7 @@ def test_gaussian_mixtures_rise(seed, shape, weighted, missing, hard, labelled, 
     w = rng.uniform(0.5, 2, n) if weighted else None
     y = np.where(rng.random(n) < 0.2, z, -1) if labelled else None
     total = n if w is None else w.sum()
-    data = gmm.table(rows(X, w, y), shape, total)
+    data = gmm.table(as_rows(X, w, y), shape, total)
     assert (data.frame is None) == bool(np.isnan(X).any())
     wide = {"full": np.stack([np.eye(d)] * k), "tied": np.eye(d),
             "diag": np.ones((k, d)), "spherical": np.ones(k),

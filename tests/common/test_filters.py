@@ -146,7 +146,7 @@ def test_same_sums_for_any_number_of_threads(rng, monkeypatch):
     seen = Evidence(np.log(table), rng.integers(m, size=n), ends)
     got = []
     for count in (1, 2, 3):
-        monkeypatch.setattr(threads, "count", lambda count=count: count)
+        monkeypatch.setattr(threads, "available_threads", lambda count=count: count)
         got.append(expected_counts(Chain(start, trans), seen))
     assert len(filtering.groups(ends)) > 2
     for other in got[1:]:

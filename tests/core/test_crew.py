@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from pansophy.core import _crew as loops
-from pansophy.core import crew, threads
+from pansophy.core import _shared_queue as loops
+from pansophy.core import threads, worker_pool
 
 
 @njit(cache=True, nogil=True)
@@ -22,14 +22,14 @@ def lead(board, x, out, rounds):
     """The sum of squares, again and again; each round adds one to x."""
     total = 0.0
     for _ in range(rounds):
-        loops.publish(board, out.size)
+        loops.publish_items(board, out.size)
         while True:
-            item = loops.take(board)
+            item = loops.take_item(board)
             if item < 0:
                 break
             work(x, out, item)
-            loops.done(board)
-        loops.settle(board)
+            loops.finish_item(board)
+        loops.wait_until_finished(board)
         total += np.sum(out)
         x += 1.0
     return total
@@ -39,17 +39,17 @@ def lead(board, x, out, rounds):
 def hand(board, x, out):
     taken = 0
     while True:
-        item = loops.wait(board)
+        item = loops.wait_for_item(board)
         if item < 0:
             return taken
         work(x, out, item)
-        loops.done(board)
+        loops.finish_item(board)
         taken += 1
 
 
 def total(hands, rounds=300, n=4096, items=16):
     x, out = np.arange(n, dtype=float), np.zeros(items)
-    return crew.run(
+    return worker_pool.run_with_workers(
         lambda board: lead(board, x, out, rounds), lambda board, _: hand(board, x, out),
         hands,
     )  # fmt: skip
@@ -63,13 +63,13 @@ def test_hands_change_nothing():
 
 
 def test_hands_take_their_share():
-    board, x, out = np.zeros(loops.SIZE, np.int64), np.ones(64), np.zeros(8)
-    loops.publish(board, 8)
+    board, x, out = np.zeros(loops.QUEUE_SIZE, np.int64), np.ones(64), np.zeros(8)
+    loops.publish_items(board, 8)
     took = []
     thread = threading.Thread(target=lambda: took.append(hand(board, x, out)))
     thread.start()
-    loops.settle(board)  # the lead takes nothing
-    loops.stop(board)
+    loops.wait_until_finished(board)  # the lead takes nothing
+    loops.stop_workers(board)
     thread.join()
     assert took == [8] and np.all(out == 8.0)
 
@@ -87,7 +87,7 @@ def test_an_error_in_the_lead_sends_the_hands_home():
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        crew.run(fail, lambda board, _: hand(board, x, out), 2)
+        worker_pool.run_with_workers(fail, lambda board, _: hand(board, x, out), 2)
     assert total(1, rounds=5) == total(0, rounds=5)  # the pool is free again
 
 
@@ -101,6 +101,6 @@ def test_an_error_in_a_hand_is_heard():
     def lead_late(board):
         assert begun.wait(120)  # a hand that has not begun is left out
 
-    if threads.count() > 1:
+    if threads.available_threads() > 1:
         with pytest.raises(ValueError, match="hand 1"):
-            crew.run(lead_late, fail, 1)
+            worker_pool.run_with_workers(lead_late, fail, 1)

@@ -4,8 +4,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pansophy.core import design, linalg
 from pansophy.core import least_squares as ls
+from pansophy.core import least_squares_passes, linalg
 from pansophy.core.arrays import to_numpy
 from pansophy.core.rows import DatasetRows
 from tests.oracles import linalg as slow
@@ -91,7 +91,7 @@ def test_low_rank_solve_and_determinant(rng):
 
 def test_cg_solves_and_its_objective_falls(rng):
     A, B = psd(rng, 30), rng.standard_normal((30, 3))
-    run = linalg.cg(lambda P: A @ P, B, tol=1e-10)
+    run = linalg.conjugate_gradients(lambda P: A @ P, B, tol=1e-10)
     assert run.converged
     np.testing.assert_allclose(run.state.X, np.linalg.solve(A, B), rtol=1e-5, atol=1e-8)
     objective = run.history["objective"]
@@ -103,8 +103,8 @@ def test_cg_preconditioned_warm_and_with_zero_right_side(rng):
     d = 200
     D = np.logspace(0, 6, d)
     A, b = np.diag(D) + 1e-3 * psd(rng, d), rng.standard_normal(d)
-    plain = linalg.cg(lambda P: A @ P, b, tol=1e-8, max_iter=100)
-    good = linalg.cg(
+    plain = linalg.conjugate_gradients(lambda P: A @ P, b, tol=1e-8, max_iter=100)
+    good = linalg.conjugate_gradients(
         lambda P: A @ P,
         b,
         tol=1e-8,
@@ -113,9 +113,11 @@ def test_cg_preconditioned_warm_and_with_zero_right_side(rng):
     )
     assert good.converged and not plain.converged
     assert good.state.X.shape == (d,)
-    warm = linalg.cg(lambda P: A @ P, b, X0=good.state.X, tol=1e-6, max_iter=5)
+    warm = linalg.conjugate_gradients(
+        lambda P: A @ P, b, X0=good.state.X, tol=1e-6, max_iter=5
+    )
     assert warm.n_iter == 1
-    none = linalg.cg(lambda P: A @ P, np.zeros(d))
+    none = linalg.conjugate_gradients(lambda P: A @ P, np.zeros(d))
     assert none.converged and not none.state.X.any()
 
 
@@ -225,11 +227,11 @@ def test_more_columns_than_rows_gives_the_smallest(rng):
 def test_blocks_threads_and_sources_agree(way, rng, tmp_path, monkeypatch):
     X, Y = rng.standard_normal((3000, 4)) + 50, rng.standard_normal((3000, 2))
     w = rng.uniform(0, 2, 3000)
-    monkeypatch.setattr(design, "BLOCK_BYTES", 10_000)
-    monkeypatch.setattr(design, "COPY_BYTES", 10_000)
+    monkeypatch.setattr(least_squares_passes, "BLOCK_BYTES", 10_000)
+    monkeypatch.setattr(least_squares_passes, "COPY_BYTES", 10_000)
     fit = ls.least_squares(X, Y, w, way=way)
     monkeypatch.setattr(
-        design.Rows, "each", lambda s, f, **k: (f(*b) for b in s.blocks())
+        least_squares_passes.Rows, "each", lambda s, f, **k: (f(*b) for b in s.blocks())
     )
     alone = ls.least_squares(X, Y, w, way=way)
     np.testing.assert_array_equal(fit.coef, alone.coef)
@@ -260,7 +262,7 @@ def test_tensors(library, way, rng):
     A, b = xp.asarray(psd(rng, 5)), xp.asarray(rng.standard_normal(5))
     x, _ = linalg.solve_psd(A, b)
     np.testing.assert_allclose(to_numpy(A @ x), to_numpy(b), atol=1e-9)
-    run = linalg.cg(lambda P: A @ P, b, tol=1e-12)
+    run = linalg.conjugate_gradients(lambda P: A @ P, b, tol=1e-12)
     np.testing.assert_allclose(to_numpy(run.state.X), to_numpy(x), rtol=1e-5)
     x = linalg.solve_low_rank(xp.abs(b) + 1, A[:, :2], b)
     back = (xp.abs(b) + 1) * x + A[:, :2] @ (A[:, :2].T @ x)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from pansophy.core import threads
 from pansophy.core.arrays import to_numpy
-from pansophy.core.low_rank import Product, flip, thin_svd, truncated_svd
 from pansophy.core.rows import DatasetRows
+from pansophy.core.truncated_svd import CentredMatrix, svd_flip, thin_svd, truncated_svd
 
 
 def low(n, d, r, seed=0, offset=3.0):
@@ -91,9 +91,9 @@ def test_no_spectrum_is_worse_off_than_with_subspace_iteration(power, k, rng):
 def test_powers_end_when_they_tell_nothing_new(monkeypatch):
     X = low(400, 300, 6, offset=0.0)
     calls = []
-    square = Product.square
+    square = CentredMatrix.square
     monkeypatch.setattr(
-        Product, "square", lambda self, V: calls.append(1) or square(self, V)
+        CentredMatrix, "square", lambda self, V: calls.append(1) or square(self, V)
     )
     truncated_svd(X, 6, np.random.default_rng(0), n_iter=8)
     assert len(calls) <= 2
@@ -118,7 +118,7 @@ def test_tables_on_disk(tmp_path):
 def test_threads_and_seeds_do_not_change_the_answer():
     X = low(3000, 400, 30)
     run = lambda: truncated_svd(X, 5, np.random.default_rng(2))
-    with threads.limited(1):
+    with threads.limit_threads(1):
         one = run()
     many, again = run(), run()
     np.testing.assert_array_equal(one.S, many.S)
@@ -138,7 +138,7 @@ def test_single_precision_stays_single():
 def test_products_with_a_centred_matrix(make, shape, rng):
     X = rng.standard_normal(shape) + 4
     m = X.mean(axis=0)
-    A, C = Product(make(X), m), X - m
+    A, C = CentredMatrix(make(X), m), X - m
     V, U = rng.standard_normal((shape[1], 3)), rng.standard_normal((shape[0], 3))
     np.testing.assert_allclose(A.times(V), C @ V, atol=1e-12)
     np.testing.assert_allclose(A.back(U), C.T @ U, atol=1e-12)
@@ -161,10 +161,10 @@ def test_thin_svd_keeps_its_digits(seed, power):
 
 
 def test_flip_and_bad_ranks(rng):
-    U, Vt = flip(np.eye(2), np.array([[0.6, -0.8], [1.0, 0.0]]))
+    U, Vt = svd_flip(np.eye(2), np.array([[0.6, -0.8], [1.0, 0.0]]))
     np.testing.assert_array_equal(Vt, [[-0.6, 0.8], [1.0, 0.0]])
     np.testing.assert_array_equal(U, np.diag([-1.0, 1.0]))
-    assert flip(None, Vt)[0] is None
+    assert svd_flip(None, Vt)[0] is None
     for k in (0, 4):
         with pytest.raises(ValueError, match="k must be from 1 to 3"):
             truncated_svd(rng.standard_normal((5, 3)), k, rng)

@@ -17,7 +17,7 @@ from pansophy.params import (
     rule_of,
     rules_of,
 )
-from pansophy.typing import Matrix, Numbers, Seed, Words
+from pansophy.typing import ListLike, Matrix, NumberList, Seed
 
 NAN, INF = math.nan, math.inf
 
@@ -53,11 +53,11 @@ CASES = {
     ),
     "Matrix": (Matrix, [np.ones(3), np.float64(1)], [[1.0], "abc", 3]),
     "Numbers": (
-        Numbers,
+        NumberList,
         [[1, 2.5], (0,), np.ones((2, 2))],
         [[], ["a"], [NAN], 3, "12", None],
     ),
-    "Words": (Words, [["a"], ("b",), np.array(["c"])], ["abc", {"a"}, None]),
+    "Words": (ListLike, [["a"], ("b",), np.array(["c"])], ["abc", {"a"}, None]),
     "Literal": (Literal["a", "b"], ["a", np.str_("b")], ["c", None, 1, ["a"]]),
     "one word": (Literal["auto"], ["auto"], ["other"]),
     "Literal of bools": (
@@ -132,10 +132,10 @@ def test_rules_are_read_once_per_class():
 
 
 def test_long_values_are_cut():
-    text = params.brief(np.arange(1000).tolist())
+    text = params.short_repr(np.arange(1000).tolist())
     assert len(text) == 80
     assert text.endswith("...")
-    assert params.brief("x") == "'x'"
+    assert params.short_repr("x") == "'x'"
 
 
 @pytest.mark.parametrize("value", [0, 1.0, True, "3", None, np.nan])

@@ -10,7 +10,7 @@ from sklearn.callback import ProgressBar, ScoringMonitor
 
 from pansophy.base import Estimator, Regressor
 from pansophy.core.iterate import best_of, iterate
-from pansophy.core.progress import SILENT, Task, watched
+from pansophy.core.progress import SILENT, FitTask, run_with_progress
 from pansophy.params import Count, Verbosity
 
 
@@ -156,8 +156,8 @@ def test_verbose_is_a_progress_bar_for_one_fit(data):
 def test_a_silent_task_does_nothing():
     assert SILENT.child("x", 3) is SILENT
     assert SILENT.end(object()) is False
-    assert Task() == SILENT
-    assert watched(object(), lambda task: task, total=1) is SILENT
+    assert FitTask() == SILENT
+    assert run_with_progress(object(), lambda task: task, total=1) is SILENT
 
 
 def test_a_failing_fit_still_tears_down(data):
@@ -168,5 +168,5 @@ def test_a_failing_fit_still_tears_down(data):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        watched(model, fail, total=3)
+        run_with_progress(model, fail, total=3)
     assert diary.events == ["setup", ("begin", "fit"), "teardown"]

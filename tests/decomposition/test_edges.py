@@ -79,7 +79,7 @@ def test_the_error_of_sparse_nmf_is_exact(rank, rng):
 def test_sparse_nmf_does_not_depend_on_threads(rng):
     X = sp.random_array((3000, 200), density=0.05, rng=0).tocsr()
     run = lambda: NMF(4, random_state=0, tol=1e-2).fit(X).components_
-    with threads.limited(1):
+    with threads.limit_threads(1):
         one = run()
     np.testing.assert_array_equal(one, run())
 

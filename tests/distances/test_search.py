@@ -107,7 +107,7 @@ def test_threads_do_not_matter():
     for method in ("kd_tree", "brute"):
         index = build(X, method=method)
         many = k_nearest(index, None, 8)
-        with threads.limited(1):
+        with threads.limit_threads(1):
             one = k_nearest(build(X, method=method), None, 8)
         assert all((a == b).all() for a, b in zip(many, one, strict=True))
 

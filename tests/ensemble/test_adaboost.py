@@ -257,7 +257,7 @@ def test_row_order_and_threads(two):
     a = AdaBoostClassifier(n_estimators=20).fit(X, y)
     b = AdaBoostClassifier(n_estimators=20).fit(X[order], y[order])
     np.testing.assert_allclose(a.decision_function(X), b.decision_function(X))
-    with threads.limited(1):
+    with threads.limit_threads(1):
         c = AdaBoostClassifier(n_estimators=20).fit(X, y)
     np.testing.assert_array_equal(a.decision_function(X), c.decision_function(X))
 

@@ -325,7 +325,7 @@ def test_classes_missing_from_a_draw():
 def test_threads_change_nothing(classes):
     X, y = classes
     fit = lambda jobs: BaggingClassifier(random_state=0, n_jobs=jobs).fit(X, y)
-    with threads.limited(1):
+    with threads.limit_threads(1):
         alone = fit(None).predict_proba(X)
     for jobs in (1, 2, -1):
         np.testing.assert_array_equal(fit(jobs).predict_proba(X), alone)

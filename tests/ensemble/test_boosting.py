@@ -81,7 +81,7 @@ def test_softmax_gradients(weigh, K):
 def test_a_loss_without_loops_goes_by_arrays():
     rng = np.random.default_rng(3)
     y, f = np.where(rng.random(50) < 0.5, 0.0, 1.0), rng.normal(size=(1, 50))
-    loss = losses.weighted(losses.logistic, positive=2.0)
+    loss = losses.class_weighted_loss(losses.logistic, positive=2.0)
     G, H = targets.room(loss, 1, 50)
     total = targets.gradients(loss, y, f, None, True, G, H)
     np.testing.assert_allclose(G[0], -loss.gradient(y, f[0]))
@@ -198,7 +198,7 @@ def test_threads_change_nothing():
     codes = np.digitize(y, np.quantile(y, [0.2, 0.5, 0.8]))
     fit = lambda: HistGradientBoostingClassifier(max_iter=5).fit(X, codes)
     wide = fit().decision_function(X)
-    with threads.limited(1):
+    with threads.limit_threads(1):
         narrow = fit().decision_function(X)
     np.testing.assert_array_equal(wide, narrow)
 

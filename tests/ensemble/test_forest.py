@@ -141,7 +141,7 @@ def test_as_good_as_scikit_learns(cls, classes, numbers):
 @pytest.mark.parametrize("cls", ALL)
 def test_same_for_any_number_of_threads(cls, classes):
     X, y = classes
-    with threads.limited(1):
+    with threads.limit_threads(1):
         one = cls(12, random_state=3).fit(X, y)
     two = cls(12, random_state=3, n_jobs=2).fit(X, y)
     for a, b in zip(one.forest_, two.forest_):

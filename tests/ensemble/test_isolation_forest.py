@@ -81,7 +81,7 @@ def test_draws(rows):
 
 
 def test_threads_warm_start_sparse_missing(rows):
-    with threads.limited(1):
+    with threads.limit_threads(1):
         one = IsolationForest(n_estimators=10, random_state=0).fit(rows)
     grown = IsolationForest(n_estimators=4, random_state=0, warm_start=True).fit(rows)
     grown.set_params(n_estimators=10).fit(rows)

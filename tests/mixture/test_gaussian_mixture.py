@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.core import threads
-from pansophy.core.rows import rows
-from pansophy.distributions import Normal, natural
+from pansophy.core.rows import as_rows
+from pansophy.distributions import Normal, natural_parameters
 from pansophy.mixture import DegenerateWarning, GaussianMixture, steps
 from pansophy.params import ParameterError
 from tests.oracles.mixture import em_turn
@@ -256,7 +256,7 @@ def test_same_result_for_any_number_of_threads(rng, monkeypatch):
     X = blobs(rng, n=50_000, d=8)
     got = []
     for count in (1, 2, 3):
-        monkeypatch.setattr(threads, "count", lambda count=count: count)
+        monkeypatch.setattr(threads, "available_threads", lambda count=count: count)
         got.append(fit(GaussianMixture(3, max_iter=3, **given_start(X, 3, "full")), X))
     assert np.array_equal(got[0].means_, got[1].means_)
     assert np.array_equal(got[0].covariances_, got[2].covariances_)
@@ -266,10 +266,10 @@ def test_same_result_for_any_number_of_threads(rng, monkeypatch):
 def test_quick_and_careful_turns_agree(shape, rng, monkeypatch):
     """The two ways of an E-step; the guard picks the careful one for tight clusters."""
     X, w = blobs(rng, n=700, d=4), rng.random(700)
-    data = steps.table(rows(X, w), shape, w.sum())
+    data = steps.table(as_rows(X, w), shape, w.sum())
     p = fit(GaussianMixture(3, max_iter=2, **given_start(X, 3, shape)), X)._params()
     quick = steps.expect(data, p)
-    monkeypatch.setattr(natural, "ERROR", -1.0)
+    monkeypatch.setattr(natural_parameters, "ERROR", -1.0)
     careful = steps.expect(data, p)
     assert quick[1] == pytest.approx(careful[1], rel=1e-12)
     for name in ("weight", "mean", "scatter"):

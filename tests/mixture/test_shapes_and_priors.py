@@ -10,7 +10,7 @@ from sklearn.decomposition import FactorAnalysis
 from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.cluster.kmeans import lloyd
-from pansophy.core.rows import rows
+from pansophy.core.rows import as_rows
 from pansophy.distributions import NormalInverseWishart
 from pansophy.distributions.normal import Normal, moments
 from pansophy.mixture import GaussianMixture, steps
@@ -188,7 +188,7 @@ def test_no_small_step_raises_the_posterior(shape, rng):
     """At the end, likelihood plus log-prior is stationary in weights, means, scale."""
     X, _ = blobs(rng, n=120)
     psi = {"diag": np.ones(3), "spherical": 1.0}.get(shape, np.eye(3))
-    data = steps.table(rows(X), shape, len(X))
+    data = steps.table(as_rows(X), shape, len(X))
     prior = steps.Prior(2.0, np.zeros(3), 1.5, psi, 5.0)
     first = fit(GaussianMixture(2, covariance_type=shape, random_state=0), X)._params()
     run = steps.run(data, first, floor=0.0, prior=prior, max_iter=3000, tol=1e-14)

@@ -7,8 +7,8 @@ from scipy import stats as scipy_stats
 
 from pansophy.core.rows import Rows
 from pansophy.distributions import Moments, Normal
-from pansophy.distributions._grouped import diagonal_moments
-from pansophy.distributions.grouped import class_moments, class_sums
+from pansophy.distributions._class_moments import diagonal_moments
+from pansophy.distributions.class_moments import class_moments, class_sums
 from pansophy.distributions.missing import incomplete_moments, observed_log_prob
 from pansophy.distributions.normal import moments
 from pansophy.naive_bayes import _naive_bayes as loops

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
-from pansophy.core.threads import limited
+from pansophy.core.threads import limit_threads
 from pansophy.distributions import Beta, Dirichlet, Gamma
 from pansophy.naive_bayes import (
     BernoulliNB,
@@ -213,7 +213,7 @@ def test_threads_change_nothing(model, kind, tables):
     X, y, w = pick(tables, kind)
     X, y, w = (np.concatenate([a] * 40) for a in (X, y, w))
     many = clone(model).fit(X, y, w).predict_joint_log_proba(X)
-    with limited(1):
+    with limit_threads(1):
         one = clone(model).fit(X, y, w).predict_joint_log_proba(X)
     np.testing.assert_array_equal(many, one)
 

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 torch.set_num_threads(1)  # nets this small lose time to a second thread
 
 from pansophy import nn  # noqa: E402
-from pansophy.core.progress import Task  # noqa: E402
+from pansophy.core.progress import FitTask  # noqa: E402
 from pansophy.nn.batches import Batches  # noqa: E402
 from pansophy.nn.optimisers import Pack  # noqa: E402
 from pansophy.nn.stopping import Patience  # noqa: E402
@@ -242,7 +242,7 @@ def test_callback_may_stop(data):
         def call_on_fit_task_end(self, **_):
             return True
 
-    result = train(Linear(), data, epochs=9, task=Task(Root()))
+    result = train(Linear(), data, epochs=9, task=FitTask(Root()))
     assert result.reason == "callback" and result.n_iter == 1
 
 

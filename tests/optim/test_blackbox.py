@@ -115,11 +115,13 @@ def test_mixed_spaces(name):
 
 
 def test_cold_annealing_is_greedy():
-    from pansophy.core.acceptance import leeway
+    from pansophy.core.metropolis import acceptance_threshold
 
     rng = np.random.default_rng(0)
-    assert np.all(leeway(0.0, 9, rng) == 0) and np.all(leeway(1e-300, 9, rng) < 1e-290)
-    taken = leeway(2.0, 20000, rng) >= 1  # worse by 1 at temperature 2
+    assert np.all(acceptance_threshold(0.0, 9, rng) == 0) and np.all(
+        acceptance_threshold(1e-300, 9, rng) < 1e-290
+    )
+    taken = acceptance_threshold(2.0, 20000, rng) >= 1  # worse by 1 at temperature 2
     assert taken.mean() == pytest.approx(np.exp(-0.5), abs=0.02)
     trace = []
     f = lambda x: trace.append(float(x @ x)) or trace[-1]

@@ -149,7 +149,7 @@ def test_row_order_threads_and_float32(monkeypatch):
     assert model.fit(single).user_factors_.dtype == np.float32
     rough = model.objective_
     np.testing.assert_allclose(rough, model.fit(R).objective_, rtol=1e-3)
-    monkeypatch.setattr(threads, "count", lambda: 1)
+    monkeypatch.setattr(threads, "available_threads", lambda: 1)
     np.testing.assert_array_equal(model.fit(R).user_factors_, a)
 
 

@@ -105,7 +105,7 @@ def test_symmetric_and_the_same_on_any_number_of_threads(monkeypatch):
 
     R = Ratings.from_matrix(some(5, 60, 40))
     a = UserKNN(pool=59).fit(R)
-    monkeypatch.setattr(threads, "count", lambda: 1)
+    monkeypatch.setattr(threads, "available_threads", lambda: 1)
     b = UserKNN(pool=59).fit(R)
     np.testing.assert_array_equal(a.similarities_, b.similarities_)
     S = np.zeros((60, 60))

@@ -60,7 +60,7 @@ def test_blocks_share_nothing_and_cover_all(monkeypatch):
     monkeypatch.setattr(sgd, "LARGE", 1000)
     model = SGDFactorization(4, random_state=3)
     a = model.fit(R).user_factors_
-    monkeypatch.setattr(threads, "count", lambda: 1)
+    monkeypatch.setattr(threads, "available_threads", lambda: 1)
     np.testing.assert_array_equal(model.fit(R).user_factors_, a)
 
 

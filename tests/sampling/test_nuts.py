@@ -247,7 +247,7 @@ def test_same_draws_for_any_number_of_threads():
     run = lambda: sample(
         NUTS(eight_schools()), 50, init=np.zeros(10), warmup=60, random_state=0
     )
-    with threads.limited(1):
+    with threads.limit_threads(1):
         one = run()
     np.testing.assert_array_equal(one.positions, run().positions)
 

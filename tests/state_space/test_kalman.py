@@ -158,7 +158,7 @@ def test_sequences_share_nothing_but_the_matrices(rng, monkeypatch):
         model = params._replace(start=start).model(n)
         got = []
         for count in (1, 3):
-            monkeypatch.setattr(threads, "count", lambda count=count: count)
+            monkeypatch.setattr(threads, "available_threads", lambda count=count: count)
             run = run_filter(model, X, ends)
             got.append((run, run_smoother(run, keep=True)))
         (run, back), (other, other_back) = got

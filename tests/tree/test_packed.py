@@ -99,9 +99,9 @@ def test_same_for_any_number_of_threads():
     X, y = table(200)
     forest = pack(trees(X, y, 20))
     Z = np.tile(X, (200, 1))
-    with threads.limited(1):
+    with threads.limit_threads(1):
         one = forest.sum(Z)
-    with threads.limited(2):
+    with threads.limit_threads(2):
         np.testing.assert_array_equal(forest.sum(Z), one)
 
 

@@ -227,7 +227,7 @@ def test_threads_and_blocks_do_not_matter(data):
     X = np.tile(X, (5, 1))
     model = ensemble.RandomForestRegressor(5, random_state=0).fit(X[:150], y)
     whole = shap_values(model, X).values
-    with threads.limited(1):
+    with threads.limit_threads(1):
         np.testing.assert_array_equal(shap_values(model, X).values, whole)
     np.testing.assert_allclose(shap_values(model, X[37:41]).values, whole[37:41])
 

@@ -27,8 +27,8 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances
 
 from ..core.iterate import iterate
-from ..core.progress import SILENT, Task
-from ..core.random import rng_from
+from ..core.progress import SILENT, FitTask
+from ..core.random import make_rng
 from ..distances import squared_euclidean
 from .samplers import Sampler, UncertaintySampler
 
@@ -128,7 +128,7 @@ def learn(
     test: tuple | None = None,
     scoring: Callable | None = None,
     random_state=None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Report:
     """Ask for labels of rows of X until `budget` are known; the report.
 
@@ -175,7 +175,7 @@ def learn(
         raise ValueError("budget must be at least 2 and batch at least 1.")
     if test is not None and not sp.issparse(test[0]):
         test = np.asarray(test[0]), test[1]
-    ask, rng = asker(oracle, X), rng_from(random_state)
+    ask, rng = asker(oracle, X), make_rng(random_state)
     sampler, n = sampler or UncertaintySampler(), X.shape[0]
     most = min(budget, n)
     asked, labels = begin(X, ask, most, start)

@@ -20,9 +20,9 @@ def methods(
 ):
     """List what the library covers; with words, the topics nearest to them."""
     with one_sentence():
-        from ..catalogue import read, search
+        from ..catalogue import read_catalogue, search_catalogue
 
-        entries = read()
+        entries = read_catalogue()
         families = sorted({e.family for e in entries})
         if family is not None and family not in families:
             raise ValueError(
@@ -30,7 +30,7 @@ def methods(
             )
         found = [e for e in entries if family in (None, e.family)]
         if query is not None:
-            found = search(query, found)
+            found = search_catalogue(query, found)
             if not found:
                 raise ValueError(f"Nothing in the catalogue speaks of {query!r}.")
         if as_json:

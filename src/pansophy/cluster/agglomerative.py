@@ -21,7 +21,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, check_memory
 
 from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
-from ..params import Count, Flag, NonNegative, Rule
+from ..params import Count, Flag, NonNegative, ParameterRule
 from ..typing import Matrix
 from . import _linkage as loops
 from .constrained import constrained_merges
@@ -32,7 +32,7 @@ def is_cache(value):
     return value is None or isinstance(value, str) or hasattr(value, "cache")
 
 
-Cache = Annotated[Any, Rule("None, a path or a joblib.Memory", is_cache)]
+Cache = Annotated[Any, ParameterRule("None, a path or a joblib.Memory", is_cache)]
 
 
 def tree_of_rows(X, connectivity, linkage, metric, merges):

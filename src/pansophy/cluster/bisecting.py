@@ -31,7 +31,7 @@ from scipy import sparse
 from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core import arrays, rows
 from ..core.iterate import best_of, iterate
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, NonNegative, Verbosity
 from ..typing import Seed
@@ -195,7 +195,7 @@ class BisectingKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             )
         w = weights(X, w)
         enough(X, self.n_clusters)
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         how = (self.n_init, self.max_iter, self.tol)
         by = "inertia" if self.bisecting_strategy == "biggest_inertia" else "mass"
         k = self.n_clusters

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
-from ..core.random import rng_from, seed_int
+from ..core.random import draw_seed, make_rng
 from ..params import ParameterError
 from .kmeans import KMeans, kmeans_objective
 
@@ -71,7 +71,7 @@ class Data:
         self.ks, self.n_init, self.rng = np.asarray(ks), n_init, rng
 
     def fit(self, X, k, n_init=None):
-        seed = seed_int(self.rng)
+        seed = draw_seed(self.rng)
         return KMeans(k, n_init=n_init or self.n_init, random_state=seed).fit(X)
 
     def curve(self, X, n_init=None):
@@ -227,7 +227,7 @@ def choose_k(
         raise ValueError(
             f"ks must be whole numbers from 1 to the number of rows, got {ks}."
         )
-    data = Data(X, ks, n_init, rng_from(random_state))
+    data = Data(X, ks, n_init, make_rng(random_state))
     with each_once():
         models, costs = data.curve(data.X)
         errors = None

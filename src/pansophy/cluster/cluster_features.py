@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from ..base import Estimator, Transformer
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..distances import euclidean
 from ..params import Count, Flag
 from ..typing import Seed
@@ -84,7 +84,7 @@ class ClusterFeatures(Transformer, Estimator):
         """
         X, w = self._begin(X, sample_weight=sample_weight, order="C")
         how = {"n_init": self.n_init, "max_iter": self.max_iter}
-        how["random_state"] = rng_from(self.random_state)
+        how["random_state"] = make_rng(self.random_state)
         model = KMeans(self.n_clusters, **how).fit(X, sample_weight=w)
         self.cluster_centers_, self.labels_ = model.cluster_centers_, model.labels_
         total = len(X) if w is None else float(w.sum())

@@ -28,7 +28,7 @@ from ..base import Estimator, Transformer
 from ..core import rows
 from ..core.iterate import best_of, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Seed
 from .seeding import seed
@@ -169,7 +169,7 @@ class ClusterImputer(Transformer, Estimator):
             name = getattr(self, "feature_names_in_", range(X.shape[1]))[column]
             raise ValueError(f"no row knows column {name!r}: drop it.")
         mean = (w @ X) / mass
-        k, rng = min(self.n_clusters, len(X)), rng_from(self.random_state)
+        k, rng = min(self.n_clusters, len(X)), make_rng(self.random_state)
         X -= mean * B  # a large common offset costs no digits
         zero, how = np.zeros_like(mean), {"max_iter": self.max_iter, "tol": self.tol}
 

@@ -123,7 +123,7 @@ def by_cells(X, eps, enough, w):
 
 def in_threads(loop, fixed, cuts, out):
     """loop(*fixed, a, b, out) for every cut."""
-    for _ in threads.run(partial(loop, *fixed, a, b, out) for a, b in cuts):
+    for _ in threads.run_tasks(partial(loop, *fixed, a, b, out) for a, b in cuts):
         pass
 
 
@@ -289,7 +289,7 @@ class DBSCAN(Clusterer, Estimator):
             What each row counts as a neighbour: k is the same as k equal rows.
         """
         X, w = self._begin(X, sample_weight=sample_weight, accept_sparse="csr")
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             blocks = self._blocks(X)
             labels, core = dbscan_labels(
                 X, self.eps, self.min_samples, w, blocks=blocks

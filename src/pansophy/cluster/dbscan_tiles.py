@@ -155,7 +155,7 @@ def count(parts, limit, enough, w, size):
 
 
 def done(tasks):
-    for _ in threads.run(tasks):
+    for _ in threads.run_tasks(tasks):
         pass
 
 
@@ -202,13 +202,13 @@ def join(P, core, limit, parent):
         pivot = tiled(P[few])
         cuts = [rows[a : a + TILE] for a in range(0, len(rows), TILE)]
         tasks = (partial(joins, P, cut, few, pivot, limit, parent) for cut in cuts)
-        for pairs in threads.run(tasks, blas=True):
+        for pairs in threads.run_tasks(tasks, blas=True):
             loops.unite(pairs, parent)
         piece = loops.roots(parent, rows)
     order = np.argsort(piece, kind="stable")
     rows, piece = rows[order], piece[order]
     parts = parted(P[rows], ends_of(piece))
-    for pairs in threads.run(pending(parts, P, rows, limit, parent), blas=True):
+    for pairs in threads.run_tasks(pending(parts, P, rows, limit, parent), blas=True):
         loops.unite(pairs, parent)
 
 
@@ -279,6 +279,6 @@ def reach(P, core, labels, rows, limit):
 
     tiles = [tiled(P[cut]) for cut in cuts]
     tasks = (partial(look, a, tiles) for a in range(0, len(rows), TILE))
-    for _ in threads.run(tasks, blas=True):
+    for _ in threads.run_tasks(tasks, blas=True):
         pass
     labels[rows] = found

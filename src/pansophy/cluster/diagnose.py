@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from ..core.random import rng_from, seed_int
+from ..core.random import draw_seed, make_rng
 from .kmeans import KMeans
 
 
@@ -103,10 +103,10 @@ def diagnose_kmeans(
     """
     if n_init + len(starts) < 1:
         raise ValueError("diagnose_kmeans needs at least one run: raise n_init.")
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     runs = [KMeans(n_clusters, init=C, n_init=1).fit(X) for C in starts]
     for _ in range(n_init):
-        one = KMeans(n_clusters, init=init, n_init=1, random_state=seed_int(rng))
+        one = KMeans(n_clusters, init=init, n_init=1, random_state=draw_seed(rng))
         runs.append(one.fit(X))
     costs = np.array([m.inertia_ for m in runs])
     best = runs[int(np.argmin(costs))]

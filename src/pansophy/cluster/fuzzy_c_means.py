@@ -29,14 +29,14 @@ from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core import rows
 from ..core.iterate import Result, best_of, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..distances import euclidean, squared_euclidean
-from ..params import Count, NonNegative, Verbosity, number
+from ..params import Count, NonNegative, Verbosity, number_rule
 from ..typing import Matrix, Seed
 from .seeding import seed
 from .starts import check_scale
 
-AboveOne = Annotated[float, number("a number above 1", 1, open_low=True)]
+AboveOne = Annotated[float, number_rule("a number above 1", 1, open_low=True)]
 
 
 class State(NamedTuple):
@@ -167,7 +167,7 @@ class FuzzyCMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         check_scale(X)
         spread = X - np.average(X, axis=0, weights=w)
         scale = float(np.average((spread * spread).mean(axis=1), weights=w))
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         n_init = self.n_init if isinstance(self.init, str) else 1
         how: dict = {"max_iter": self.max_iter, "tol": self.tol * scale}
 

@@ -40,7 +40,7 @@ from ..base import Clusterer, Estimator
 from ..core import threads
 from ..distances import search
 from ..graphs import connected_components, minimum_spanning_tree, spanning_tree
-from ..params import Count, Flag, Jobs, NonNegative, Positive, number
+from ..params import Count, Flag, Jobs, NonNegative, Positive, number_rule
 from . import _hdbscan as loops
 from .boruvka import boruvka_tree, pays
 from .linkage import children, cut, tree_of
@@ -174,7 +174,7 @@ def labelled(tree, n, chosen, *, epsilon=0.0):
     return labels, np.where(inside, share, 0.0)
 
 
-AtLeastTwo = Annotated[int, number("a whole number of at least 2", 2, whole=True)]
+AtLeastTwo = Annotated[int, number_rule("a whole number of at least 2", 2, whole=True)]
 
 
 @dataclass(eq=False, repr=False)
@@ -273,7 +273,7 @@ class HDBSCAN(Clusterer, Estimator):
             )
         whole = len(rows) == X.shape[0]
         F = X if whole else (X[rows][:, rows] if self._given() else X[rows])
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             self.linkage_matrix_ = tree_of(*self._tree(F, k), len(rows))
         tree = condensed(self.linkage_matrix_, self.min_cluster_size)
         epsilon = self.cluster_selection_epsilon

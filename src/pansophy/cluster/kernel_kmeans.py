@@ -32,7 +32,7 @@ from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core import rows
 from ..core.iterate import Result, best_of, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Count, NonNegative, Number, Positive, Verbosity
 from ..typing import Matrix, Seed
 from .picks import plus_plus
@@ -223,7 +223,7 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             key = G.times(w[:, None])[:, 0]
         if not np.isfinite(key).all():
             raise ValueError("X holds values too large for this kernel: scale X.")
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         n_init = self.n_init if isinstance(self.init, str) else 1
         how: dict = {"max_iter": self.max_iter, "tol": self.tol}
 
@@ -288,7 +288,7 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             total = float(np.average((V * V).sum(axis=1), weights=w))
             gamma = 1.0 / total if total > 0 else 1.0
         how = {"degree": self.degree, "coef0": self.coef0}
-        return kernels.get(self.kernel, gamma=gamma, **how)
+        return kernels.get_kernel(self.kernel, gamma=gamma, **how)
 
     def _start(self, G, w, rng, key):
         k, n = self.n_clusters, len(w)

@@ -57,7 +57,7 @@ from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core import arrays, rows
 from ..core.iterate import Result, best_of, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, NonNegative, Verbosity
 from ..typing import Seed
@@ -147,7 +147,7 @@ def lloyd(
     def turn(state):
         z, cells = turns.turn(state.centers, state.before, m)
         if fixed is not None:
-            cells = rows.add(cells, fixed)
+            cells = rows.add_statistics(cells, fixed)
         new, J, shift = update(cells, state.centers, m, turns.farthest)
         if unit:
             new = sphere(new)
@@ -305,7 +305,7 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         """
         X, w = self._checked(X, sample_weight)
         enough(X, self.n_clusters)
-        rng, round_ = rng_from(self.random_state), self.metric == "cosine"
+        rng, round_ = make_rng(self.random_state), self.metric == "cosine"
         m, variance = spread(X, w)
         if arrays.is_numpy(X) and variance < TINY:
             check_scale(X)

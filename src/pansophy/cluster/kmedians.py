@@ -27,7 +27,7 @@ from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core import rows, threads
 from ..core.iterate import Result, best_of, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..distances import manhattan
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Matrix, Seed
@@ -74,7 +74,7 @@ def medians(X, w, z, C, own):
         mine = np.flatnonzero((z == j) & (w > 0))
         return weighted_median(X[mine], w[mine]) if len(mine) else None
 
-    found = list(threads.run((lambda j=j: one(j)) for j in range(len(C))))
+    found = list(threads.run_tasks((lambda j=j: one(j)) for j in range(len(C))))
     far, C = np.where(w > 0, own, -1.0), C.copy()
     for j, c in enumerate(found):
         if c is None:
@@ -173,7 +173,7 @@ class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
             )
         w = np.ones(len(X), X.dtype) if w is None else w
         check_scale(X)
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         n_init = self.n_init if isinstance(self.init, str) else 1
         how: dict = {"max_iter": self.max_iter, "tol": self.tol}
         run = lambda i, task: turns(X, w, self._start(X, w, rng), task=task, **how)

@@ -55,7 +55,7 @@ from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core import threads
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..distances import pairwise
 from ..params import Count, Verbosity
 from ..typing import Matrix, Seed
@@ -125,10 +125,10 @@ def build(source, w, k, order) -> np.ndarray:
     bound = np.empty(source.n)
 
     def fresh(who):
-        step = max(1, min(source.block, -(-len(who) // threads.count())))
+        step = max(1, min(source.block, -(-len(who) // threads.available_threads())))
         parts = (who[i : i + step] for i in range(0, len(who), step))
         tasks = ((lambda p=p: loops.gains(*source.part(p), w, near)) for p in parts)
-        return np.concatenate(list(threads.run(tasks)))
+        return np.concatenate(list(threads.run_tasks(tasks)))
 
     if k > 1:
         bound[order] = fresh(order)
@@ -355,7 +355,7 @@ class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
             raise ValueError("precomputed distances must be square and at least 0.")
 
     def _start(self, source, w, order, key):
-        rng, k = rng_from(self.random_state), self.n_clusters
+        rng, k = make_rng(self.random_state), self.n_clusters
         init: Any = self.init
         if isinstance(init, str):
             if init == "build" and len(order) >= k:

@@ -35,7 +35,7 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 
 from ..core import threads
-from ..core.arrays import finite
+from ..core.arrays import all_finite
 from ..distances import pairwise
 from ..graphs.spanning import KINDS, spanning_tree, unit
 from . import _linkage as loops
@@ -157,7 +157,7 @@ def by_columns(X, metric, squared):
     fill = partial(loops.fill_distances, XT)
     rest = (KINDS[metric], 2.0, root, D)
     cuts = [(a, min(a + BLOCK, n), *rest) for a in range(0, n, BLOCK)]
-    for _ in threads.run(partial(fill, *cut) for cut in cuts):
+    for _ in threads.run_tasks(partial(fill, *cut) for cut in cuts):
         pass
     if metric == "cosine":
         D *= 0.5
@@ -223,7 +223,7 @@ def as_rows(X):
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     if X.ndim != 2:
         raise ValueError(f"expected rows in 2 dimensions, got {X.ndim}.")
-    if not finite(X):
+    if not all_finite(X):
         raise ValueError("the rows contain NaN or infinity.")
     return X
 

@@ -37,7 +37,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core import arrays, rows
 from ..core.iterate import iterate
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, NonNegative, Verbosity
 from ..typing import Seed
@@ -198,7 +198,7 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         X, w = self._begin(X, sample_weight=sample_weight, **CHECKS)
         w, n = weights(X, w), X.shape[0]
         enough(X, self.n_clusters)
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         size = min(self.batch_size, n)
         rate = min(1.0, 2.0 * size / (n + 1))
         limit = self.tol * spread(X, w)[1] if self.tol else -1.0
@@ -240,7 +240,7 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             X, w = self._begin(X, sample_weight=sample_weight, **CHECKS)
             w = weights(X, w)
             enough(X, self.n_clusters)
-            C, v = self._begin_at(X, w, rng_from(self.random_state)), None
+            C, v = self._begin_at(X, w, make_rng(self.random_state)), None
             self.n_steps_ = 0
         else:
             X = self._ready(X, **CHECKS)
@@ -250,7 +250,7 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         C, v, self.labels_, self.inertia_ = absorb(X, w, C, before)
         self.n_steps_ += 1
         if self._due(before, self.n_steps_, X.shape[0]):
-            rng = rng_from(self.random_state)
+            rng = make_rng(self.random_state)
             C, v = revive(X, w, C, v, self.reassignment_ratio, rng)
         self.cluster_centers_, self.counts_ = stored(C, X), v
         return self
@@ -284,7 +284,7 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             p = arrays.to_numpy(w).astype(np.float64)
             able = np.flatnonzero(p)
             few = rng.choice(able, min(size, len(able)), replace=False, shuffle=False)
-            V = rows.rows(X).take(np.sort(few)) if size < n else X
+            V = rows.as_rows(X).take(np.sort(few)) if size < n else X
             wv = rows.Rows(w[:, None]).take(np.sort(few))[:, 0] if size < n else w
             C = start(V, wv, k, rng, self.init)
             found.append((cost(V, wv, C), len(found), C))

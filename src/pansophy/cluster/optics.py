@@ -35,7 +35,16 @@ from ..base import Clusterer, Estimator
 from ..core import threads
 from ..distances import search
 from ..graphs.spanning import KINDS, scales
-from ..params import Count, Flag, Fraction, Infinite, Jobs, NonNegative, Positive, Rule
+from ..params import (
+    Count,
+    Flag,
+    Fraction,
+    Infinite,
+    Jobs,
+    NonNegative,
+    ParameterRule,
+    Positive,
+)
 from . import _optics as loops
 from .agglomerative import Cache
 
@@ -50,7 +59,7 @@ def is_size(value):
     return isinstance(value, (float, np.floating)) and 0 <= value <= 1
 
 
-Size = Annotated[Any, Rule("at least 2 rows or a fraction of them", is_size)]
+Size = Annotated[Any, ParameterRule("at least 2 rows or a fraction of them", is_size)]
 
 
 def rows_of(size, n, name):
@@ -321,7 +330,7 @@ class OPTICS(Clusterer, Estimator):
             metric = {1: "manhattan", 2: "euclidean"}.get(p, "chebyshev")
         elif metric == "minkowski" and (p < 1 or how or sp.issparse(X)):
             how["p"] = p
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             found = check_memory(self.memory).cache(walk)(
                 X, k, self.max_eps, metric, p, how, self.algorithm, self.leaf_size
             )

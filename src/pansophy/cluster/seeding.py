@@ -35,7 +35,7 @@ import numpy as np
 from scipy import sparse
 
 from ..core import arrays, rows
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import ParameterError
 from . import _kmeans as loops
 from ._tiles import FEW, LANES, is_wide
@@ -228,7 +228,7 @@ def seed(X, w, k, rng, *, method="k-means++", trials=None, key=None):
     """
     if key is None:
         block = block_rows(X.shape[1], n=X.shape[0])
-        key = ranks(rows.rows(X, block=block), rng)
+        key = ranks(rows.as_rows(X, block=block), rng)
     how = {"method": method, "trials": trials}
     if isinstance(X, rows.DatasetRows):
         where, weight = thinned(X, w, k, key)
@@ -283,4 +283,4 @@ def kmeans_plusplus(
             "n_local_trials must be a whole number of at least 1 or None, got "
             f"{n_local_trials!r}."
         )
-    return seed(X, w, n_clusters, rng_from(random_state), trials=n_local_trials)
+    return seed(X, w, n_clusters, make_rng(random_state), trials=n_local_trials)

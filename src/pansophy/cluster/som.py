@@ -39,9 +39,9 @@ import numpy as np
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import rows
 from ..core.iterate import iterate
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..distances import euclidean
-from ..params import Count, Rule, Verbosity
+from ..params import Count, ParameterRule, Verbosity
 from ..typing import Matrix, Seed
 from . import _som as loops
 from .seeding import block_rows, ranks
@@ -50,7 +50,7 @@ from .turns import nearest, origin, spread, turns_over
 
 Grid = Annotated[
     Any,
-    Rule(
+    ParameterRule(
         "two whole numbers of at least 1",
         lambda v: len(v) == 2 and all(int(s) == s >= 1 for s in v),
     ),
@@ -186,7 +186,7 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
         w = np.ones(len(X), X.dtype) if w is None else w
         check_scale(X)
         mean = spread(X, w)[0]
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         self.places_ = places(self.shape, self.topology)
         gap = self.places_[:, None, :] - self.places_
         self._G = np.sum(gap * gap, axis=2)  # on the grid

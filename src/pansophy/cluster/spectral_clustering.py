@@ -36,7 +36,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from ..base import Clusterer, Estimator
 from ..core import threads
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..graphs import degrees, knn_graph, spectral_map, symmetrised
 from ..kernels import RBF, AbstractKernel
 from ..params import Count, Jobs, NonNegative, Number, Verbosity
@@ -181,13 +181,13 @@ class SpectralClustering(Clusterer, Estimator):
         """
         checks = {"accept_sparse": ["csr", "csc", "coo"], "dtype": np.float64}
         X, _ = self._begin(X, ensure_min_samples=2, **checks)
-        k, rng = self.n_clusters, rng_from(self.random_state)
+        k, rng = self.n_clusters, make_rng(self.random_state)
         c = k if self.n_components is None else self.n_components
         if X.shape[0] < max(k, c):
             raise ValueError(
                 f"n_samples={X.shape[0]} should be >= n_clusters={k} and n_components."
             )
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             self.affinity_matrix_ = W = self._affinity(X)
             method = "auto" if self.eigen_solver is None else "lanczos"
             tol: Any = 0.0 if self.eigen_tol == "auto" else self.eigen_tol

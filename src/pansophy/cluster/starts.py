@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from ..core import arrays, rows
-from ..core.random import seed_int
+from ..core.random import draw_seed
 from ..typing import Matrix
 from .seeding import seed
 
@@ -119,7 +119,7 @@ def start(X, w, k, rng, init, key=None):
     if isinstance(init, str):
         C, _ = seed(X, w, k, rng, method=init, key=key)
     elif callable(init):
-        C = init(X, k, random_state=np.random.RandomState(seed_int(rng)))
+        C = init(X, k, random_state=np.random.RandomState(draw_seed(rng)))
     C = C.toarray() if sparse.issparse(C) else C
     C = np.array(arrays.to_numpy(C), dtype=np.float64)
     d = X.shape[1]
@@ -128,6 +128,6 @@ def start(X, w, k, rng, init, key=None):
             f"The initial centers have shape {C.shape}, but {k} clusters of rows "
             f"with {d} columns need {(k, d)}."
         )
-    if not arrays.finite(C):
+    if not arrays.all_finite(C):
         raise ValueError("The initial centers contain NaN or infinity.")
     return C

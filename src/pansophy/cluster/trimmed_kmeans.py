@@ -26,7 +26,7 @@ import numpy as np
 from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core.iterate import best_of, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Count, Fraction, NonNegative, Verbosity
 from ..typing import Seed
 from .starts import Init, check_scale, enough, start, starts, warn_few, weights
@@ -155,7 +155,7 @@ class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         if self.trim == 1:
             raise ValueError("trim=1 leaves no row to cluster; take less.")
         check_scale(X)
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         tol = self.tol * spread(X, w.astype(X.dtype))[1]
         n_init = starts(self.init, self.n_init)
 

@@ -62,7 +62,7 @@ def shape_of(C, before, m, dtype, keep=True, into=None) -> Shape:
 
 def lone_products(k, d):
     """BLAS on one thread while rows meet centres in products, also in a lone block."""
-    wide = is_wide(k, d) and threads.free() > 1
+    wide = is_wide(k, d) and threads.usable_threads() > 1
     return threads.single_blas() if wide else nullcontext()
 
 
@@ -83,7 +83,7 @@ class Dense:
         self.z = np.full(n, -1, np.int32)
         self.u, self.low = np.empty((2, 0 if keep is False else n), X.dtype)
         aligned = (None, None) if keep is False else (self.u, self.low)
-        self.R = rows.rows(X, w, self.z, *aligned, block=block_rows(d, k, n))
+        self.R = rows.as_rows(X, w, self.z, *aligned, block=block_rows(d, k, n))
         self.shape, self.spare = blank(k, d, X.dtype), []
         self.cells, self.tight = self._cells(), False
         # What share of rows the bounds, or only the way to the own centre, must spare
@@ -194,10 +194,10 @@ class Plain:
             return z, Cells(*host, moved=0)
 
         found = list(self.rows().each(stats))
-        z = rows.concat([labels for labels, _ in found])
+        z = rows.concatenate_blocks([labels for labels, _ in found])
         old, self.z = self.z, z
         moved = z.shape[0] if old is None else int(xp.count_nonzero(z != old))
-        return z, rows.total(c for _, c in found)._replace(moved=moved)
+        return z, rows.sum_statistics(c for _, c in found)._replace(moved=moved)
 
     def own(self, C, m):
         """|x_i - c_{z_i}|^2 for each row."""
@@ -244,7 +244,7 @@ def distances2(X, C, m):
 def distances(X, C):
     """|x_i - c_j|, taken from differences where the short form would lose digits."""
     m = origin(C, X)
-    return rows.rows(X).map(lambda X: distances_from(X, C, m))
+    return rows.as_rows(X).map(lambda X: distances_from(X, C, m))
 
 
 def distances_from(X, C, m):
@@ -289,7 +289,7 @@ def nearest(X, C):
 
     block = block_rows(X.shape[1], len(C), X.shape[0])
     with lone_products(*C.shape):
-        for _ in rows.rows(X, z, block=block).each(step, blas=False):
+        for _ in rows.as_rows(X, z, block=block).each(step, blas=False):
             pass
     return z
 
@@ -330,7 +330,7 @@ def spread(X, w):
         parts = rows.Rows(X, w).sum(lambda X, w: w @ ((X - mean) * (X - mean)))
         return arrays.to_numpy(mean).astype(float), float(xp.mean(parts / W))
     x0 = X.take([0])[0] if isinstance(X, rows.DatasetRows) else X[0].copy()
-    R = rows.rows(X, w, block=block_rows(X.shape[1], n=X.shape[0]))
+    R = rows.as_rows(X, w, block=block_rows(X.shape[1], n=X.shape[0]))
 
     def stats(X, w):
         s1, s2 = np.zeros((2, X.shape[1]))

@@ -28,7 +28,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Count, NonNegative
 from ..typing import Seed
 from .kmeans import KMeans
@@ -121,7 +121,7 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
         X, w = self._begin(X, sample_weight=sample_weight, order="C")
         check_scale(X)
         how = {"n_init": self.n_init, "max_iter": self.max_iter, "tol": self.tol}
-        how["random_state"] = rng_from(self.random_state)
+        how["random_state"] = make_rng(self.random_state)
         model, self.codebook_ = codebook(X, w, self.n_codes, how)
         self.n_iter_, self.history_ = model.n_iter_, model.history_
         self.labels_ = nearest(X, self.codebook_.astype(np.float64))

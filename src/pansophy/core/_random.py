@@ -1,4 +1,4 @@
-"""Random numbers inside compiled loops: a counter that is mixed well (splitmix64).
+"""Random numbers for compiled loops: the counter-based generator splitmix64.
 
 A stream is an array of one uint64, its counter. Numbers depend on the counter only, so
 a loop that is given a seed for each piece of work gives the same result whoever does
@@ -20,7 +20,7 @@ TAIL = 3.654152885361009  # where the tail of the normal begins, for 256 layers
 AREA = 0.00492867323399  # of each layer
 
 
-def ziggurat():
+def ziggurat_layers():
     """Edges x_0 > ... > x_256 = 0 of layers of equal area under exp(-x^2 / 2)."""
     x = np.zeros(LAYERS + 1)
     x[1] = TAIL
@@ -31,11 +31,11 @@ def ziggurat():
     return x, np.exp(-0.5 * x * x)
 
 
-EDGES, HEIGHTS = ziggurat()
+EDGES, HEIGHTS = ziggurat_layers()
 
 
 @njit(**INNER_LOOP)
-def mix(key):
+def splitmix64(key):
     """A well-mixed 64-bit number from another."""
     z = np.uint64(key) + STRIDE
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -44,24 +44,24 @@ def mix(key):
 
 
 @njit(**INNER_LOOP)
-def bits(stream):
+def random_bits(stream):
     """64 random bits."""
     key = stream[0]
     stream[0] = key + STRIDE
-    return mix(key)
+    return splitmix64(key)
 
 
 @njit(**INNER_LOOP)
-def uniform(stream):
+def random_uniform(stream):
     """A number of (0, 1), neither end included."""
-    return (np.float64(bits(stream) >> np.uint64(12)) + 0.5) * 2.0**-52
+    return (np.float64(random_bits(stream) >> np.uint64(12)) + 0.5) * 2.0**-52
 
 
 @njit(**INNER_LOOP)
-def normal(stream):
+def random_normal(stream):
     """A standard normal number: a point under the curve by layers of equal area."""
     while True:
-        b = bits(stream)
+        b = random_bits(stream)
         layer = np.int64(b & np.uint64(255))
         sign = 1.0 if b & np.uint64(256) else -1.0
         x = np.float64(b >> np.uint64(11)) * 2.0**-53 * EDGES[layer]
@@ -69,9 +69,9 @@ def normal(stream):
             return sign * x
         if layer == 0:  # beyond TAIL: exponential steps, thinned
             while True:
-                t = -math.log(uniform(stream)) / TAIL
-                if -2 * math.log(uniform(stream)) > t * t:
+                t = -math.log(random_uniform(stream)) / TAIL
+                if -2 * math.log(random_uniform(stream)) > t * t:
                     return sign * (TAIL + t)
         low, high = HEIGHTS[layer], HEIGHTS[layer + 1]
-        if low + uniform(stream) * (high - low) < math.exp(-0.5 * x * x):
+        if low + random_uniform(stream) * (high - low) < math.exp(-0.5 * x * x):
             return sign * x

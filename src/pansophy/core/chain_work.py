@@ -69,7 +69,7 @@ def run_groups(pieces, task, whole):
     """task(begin, ends) of each group, in order; whole(begin, n) of long ones."""
     long = [len(ends) == 1 and ends[0] >= LONG for _, ends in pieces]
     few = [g for g, one in zip(pieces, long, strict=True) if not one]
-    short = threads.run((lambda g=g: task(*g)) for g in few)
+    short = threads.run_tasks((lambda g=g: task(*g)) for g in few)
     for (begin, ends), one in zip(pieces, long, strict=True):
         yield whole(int(np.sum(begin)), int(ends[0])) if one else next(short)
 
@@ -135,7 +135,7 @@ class Work:
         cuts = [slice(a, a + GROUP) for a in range(0, v, GROUP)]
         rows = self.log_table
         task = lambda c: self.loops.exp_rows(rows[c], out[c], top[c])
-        for _ in threads.run((lambda c=c: task(c)) for c in cuts):
+        for _ in threads.run_tasks((lambda c=c: task(c)) for c in cuts):
             pass
         return out, top
 

@@ -47,7 +47,7 @@ from .chain_work import Chain, Evidence, Expected, Work
 from .chain_work import groups as groups
 from .likeliest import viterbi as viterbi
 from .numerics import safe_divide, safe_log
-from .rows import total
+from .rows import sum_statistics
 
 
 @runtime_checkable
@@ -133,7 +133,9 @@ def both_passes(work: Work, counts, *, log, paired):
         logliks = np.concatenate([p.loglik for p in parts])
         if counts is not None:
             parts = [p._replace(counts=np.zeros((0, k))) for p in parts]
-        return total(p._replace(loglik=0.0) for p in parts)._replace(loglik=logliks)
+        return sum_statistics(p._replace(loglik=0.0) for p in parts)._replace(
+            loglik=logliks
+        )
 
     def one(begin, n):
         return logs(begin, np.array([n]))
@@ -192,7 +194,7 @@ def from_both_ends(work: Work, begin, n, counts, *, paired):
     home = lambda: loops.meet(
         middle[1], True, back, *seen, m - 1, -1, m, stored, each, other,
         pairs[1], edge[1])  # fmt: skip
-    rest, check = threads.run([ahead, home])
+    rest, check = threads.run_tasks([ahead, home])
     if np.isnan(rest + check):
         return None
     out = out if each else out + other
@@ -218,7 +220,7 @@ def two_sweeps(work: Work, begin, n, back):
         return loops.sweep(first, M, *seen, t, step, high - low, stored)
 
     logliks = list(
-        threads.run(
+        threads.run_tasks(
             [
                 lambda: half(work.start, work.trans, 0, 1, 0, m),
                 lambda: half(np.ones(pad), back, n - 1, -1, m, n),
@@ -236,7 +238,7 @@ def expected_counts(chain: Chain, evidence: Evidence, *, log=False) -> Expected:
     none = np.zeros((0, work.k))
     if work.dense:
         parts = (p._replace(counts=none) for p in parts)
-    out = total(p._replace(loglik=float(p.loglik.sum())) for p in parts)
+    out = sum_statistics(p._replace(loglik=float(p.loglik.sum())) for p in parts)
     return out._replace(counts=counts) if work.dense else out
 
 

@@ -1,4 +1,4 @@
-"""Class labels: their codes, which of them are known, and the check for missing ones."""
+"""Class labels: their codes, which of them are known, and the check for missing."""
 
 import numpy as np
 

@@ -98,7 +98,7 @@ def blocks(begin, n):
 def wide_tasks(task, count):
     """task(slice) for WIDE blocks at a time, in order."""
     cuts = [slice(a, a + WIDE) for a in range(0, count, WIDE)]
-    return list(threads.run((lambda c=c: task(c)) for c in cuts))
+    return list(threads.run_tasks((lambda c=c: task(c)) for c in cuts))
 
 
 def forgotten(work: Work, begins, n):

@@ -4,13 +4,13 @@ Over coefficients B and intercept b, for rows x_i with weights w_i and targets y
 
     J(B, b) = sum_i w_i |y_i - b - B^T x_i|^2 + sum_t alpha_t |B_t|^2            (1)
 
-The passes over the rows are in `core.design`. Fast way, one pass for the moments,
-with m the mean,
+The passes over the rows are in `least_squares_passes.py`. There are two ways to the
+solution. The fast way takes one pass for the moments, with m the mean,
 
     G = sum w (x - m)(x - m)^T,   C = sum w (x - m)(y - mean y)^T                (2)
 
-then Cholesky of D (G + alpha) D with D = 1 / sqrt(diag), then passes that refine: with
-r = y - b - B^T x taken from the rows themselves, not from (2),
+then a Cholesky factor of D (G + alpha) D with D = 1 / sqrt(diag), then passes that
+refine: with r = y - b - B^T x taken from the rows themselves, not from (2),
 
     B <- B + (G + alpha)^-1 (sum w (x - m) r - alpha B)                          (3)
 
@@ -19,15 +19,16 @@ until what is left is rounding in r, the same as for QR (corrected seminormal
 equations). A q below SURE needs no pass, unless the residual is so small that it must
 be summed from the rows; a q above Q_MAX sends the problem the safe way.
 
-Safe way, one pass that triangularises blocks and then their triangles (TSQR):
+The safe way is one pass that triangularises blocks and then their triangles (TSQR):
 
     [1, X - s, Y] = Q R,   R upper triangular of size d + t + 1                  (4)
 
 The first row of R carries the intercept; the block right and below of it is the
 triangle of the centred X, whose columns are scaled to length 1 and whose rank is read
 off a pivoted QR. A column's own rounding (a large mean over a small spread) sets how
-small is zero. Of many solutions the one of smallest |B| is taken. Of more columns than
-rows, the products of rows decide instead where they can (`core.spectral.shortest`).
+small is zero. Of many solutions the one of smallest |B| is taken. Where there are more
+columns than rows, it is found from the products of rows where these have the digits
+(`ridge_spectrum.minimum_norm_fit`).
 
 A small problem is refined in extended precision, which costs nothing there and makes
 the answer right to the last digit. From the triangle T and a first B and b,
@@ -51,19 +52,24 @@ import numpy as np
 import scipy.linalg
 
 from .arrays import to_numpy
-from .design import gradient, moments, prepare, triangle
+from .least_squares_passes import (
+    centred_triangle,
+    least_squares_gradient,
+    least_squares_moments,
+    prepare_least_squares,
+)
 from .linalg import (
-    damped,
-    few_threads,
-    lengths,
-    nonnegative,
+    column_norms,
+    minimum_norm_solution,
+    nonnegative_least_squares,
+    one_thread_if_small,
+    ridge_least_squares,
     scaled_cholesky,
     singular_values,
-    smallest,
-    truncated,
+    truncated_least_squares,
 )
+from .ridge_spectrum import minimum_norm_fit
 from .rows import DatasetRows
-from .spectral import shortest
 
 EPS = float(np.finfo(np.float64).eps)
 Q_MAX = 1e-4  # four passes of (3) reach rounding from here
@@ -76,8 +82,8 @@ LONG = np.longdouble  # more digits than float64 on x86, the same elsewhere
 STIFF = 1e4  # condition of the scaled triangle above which it is computed anew
 
 
-class Fit(NamedTuple):
-    """A solution of (1) and what was learnt on the way."""
+class LeastSquaresFit(NamedTuple):
+    """A solution of (1), its rank, residual and triangle."""
 
     coef: np.ndarray  # B (d, t)
     intercept: np.ndarray  # b (t,)
@@ -92,10 +98,10 @@ class Fit(NamedTuple):
     passes: int  # refinement passes
 
 
-def solve_gram(problem, alpha) -> Fit | None:
-    """The fast way, eqs (2) and (3); None where it cannot vouch for its digits."""
+def solve_gram(problem, alpha) -> LeastSquaresFit | None:
+    """The fast way, eqs (2) and (3); None where its accuracy is not certain."""
     least = float(alpha.min())
-    M = moments(problem, least)
+    M = least_squares_moments(problem, least)
     d, t = M.cross.shape
     length = np.sqrt(np.maximum(np.diagonal(M.gram), 0) + least)
     if np.any(column_noise(length, M, problem) > 1e-6):
@@ -116,7 +122,7 @@ def solve_gram(problem, alpha) -> Fit | None:
     sure = q <= SURE and (least > 0 or bool(np.all(residual > CLEAR * M.power)))
     while n_pass < (0 if sure else PASSES):
         n_pass += 1
-        g, sum_r, residual = gradient(problem, B, b)
+        g, sum_r, residual = least_squares_gradient(problem, B, b)
         g = g - np.outer(M.mean, sum_r) - alpha * B
         step = np.empty_like(B)
         for at, factor in factors:
@@ -131,30 +137,30 @@ def solve_gram(problem, alpha) -> Fit | None:
             break
     T = factors[0][1].L.T / D.T if alpha[0] == 0 else None
     kept = (T, residual, M.power, M.mean, problem.weight)
-    return Fit(B, b, d, (), *kept, "gram", n_pass)
+    return LeastSquaresFit(B, b, d, (), *kept, "gram", n_pass)
 
 
-def solve_wide(X, Y, w, *, intercept) -> Fit | None:
-    """The shortest solution where there are more columns than rows."""
-    found = shortest(X, Y, w, intercept=intercept)
+def solve_wide(X, Y, w, *, intercept) -> LeastSquaresFit | None:
+    """The solution of minimum norm where there are more columns than rows."""
+    found = minimum_norm_fit(X, Y, w, intercept=intercept)
     if found is None:
         return None
     kept = (np.diag(found.singular), 0 * found.power, found.power, found.mean)
     rank, weight = len(found.singular), float(len(Y) if w is None else w.sum())
-    return Fit(found.B, found.intercept, rank, (), *kept, weight, "dual", 0)
+    return LeastSquaresFit(found.B, found.intercept, rank, (), *kept, weight, "dual", 0)
 
 
-def solve_qr(problem, alpha, tol=None, *, svd=False, positive=False) -> Fit:
+def solve_qr(problem, alpha, tol=None, *, svd=False, positive=False) -> LeastSquaresFit:
     """The safe way, eq. (4)."""
-    T = triangle(problem)
-    with few_threads(T.R.shape[1]):
-        return finish(T, problem, alpha, tol, svd=svd, positive=positive)
+    T = centred_triangle(problem)
+    with one_thread_if_small(T.R.shape[1]):
+        return solve_triangle(T, problem, alpha, tol, svd=svd, positive=positive)
 
 
-def finish(T, problem, alpha, tol, *, svd, positive) -> Fit:
-    """From the triangle to the solution."""
+def solve_triangle(T, problem, alpha, tol, *, svd, positive) -> LeastSquaresFit:
+    """The solution from the triangle of eq. (4)."""
     d, t = T.R.shape[1], T.c.shape[1]
-    noise = column_noise(lengths(T.R), T, problem)
+    noise = column_noise(column_norms(T.R), T, problem)
     B = np.empty((d, t))
     rank, dropped, residual = d, (), T.residual.copy()
     with np.errstate(over="ignore"):
@@ -162,13 +168,13 @@ def finish(T, problem, alpha, tol, *, svd, positive) -> Fit:
     for a in np.unique(alpha):
         at = np.flatnonzero(alpha == a)
         if positive:
-            B[:, at] = nonnegative(T.R, T.c[:, at], a)
+            B[:, at] = nonnegative_least_squares(T.R, T.c[:, at], a)
         elif a > 0:
-            B[:, at] = damped(T.R, T.c[:, at], a, svd=svd)
+            B[:, at] = ridge_least_squares(T.R, T.c[:, at], a, svd=svd)
         elif tol is not None:
-            B[:, at], rank = truncated(T.R, T.c[:, at], tol)
+            B[:, at], rank = truncated_least_squares(T.R, T.c[:, at], tol)
         else:
-            B[:, at], rank, dropped = smallest(T.R, T.c[:, at], noise)
+            B[:, at], rank, dropped = minimum_norm_solution(T.R, T.c[:, at], noise)
     with np.errstate(over="ignore", invalid="ignore"):
         residual += np.sum((T.c - T.R @ B) ** 2, axis=0)
     b = T.offset - T.mean @ B
@@ -177,11 +183,11 @@ def finish(T, problem, alpha, tol, *, svd, positive) -> Fit:
     if small and rank == d and tol is None and not (positive or alpha.any()):
         R, B, b, residual = refine_in_extended_precision(problem, T, B, b, residual)
     kept = (R, residual, power, T.mean, problem.weight)
-    return Fit(B, b, rank, dropped, *kept, "qr", 0)
+    return LeastSquaresFit(B, b, rank, dropped, *kept, "qr", 0)
 
 
 def refine_in_extended_precision(problem, T, B, b, residual):
-    """The triangle, B, b and the sum of w r^2 after (5); as they were if it is in vain.
+    """The triangle, B, b and the sum of w r^2 after (5); unchanged if (5) fails.
 
     The triangle makes a step wrong by a small share of itself unless the columns are
     nearly dependent; so a step is kept once the next is ten times smaller.
@@ -190,7 +196,7 @@ def refine_in_extended_precision(problem, T, B, b, residual):
     plain = not isinstance(held, DatasetRows) and isinstance(held.X, np.ndarray)
     if not plain or np.finfo(LONG).eps > EPS / 100:
         return T.R, B, b, residual
-    R, scale = T.R, lengths(T.R)
+    R, scale = T.R, column_norms(T.R)
     if triangle_condition(R / scale) > STIFF:
         R = extended_precision_triangle(problem)
     S = (R / scale).astype(np.float64)
@@ -198,7 +204,7 @@ def refine_in_extended_precision(problem, T, B, b, residual):
     kept, last = (R, B, b, residual), np.inf
     B, b = B.astype(LONG), b.astype(LONG)
     for _ in range(PASSES):
-        g, sum_r, left = gradient(problem, B, b, kind=LONG)
+        g, sum_r, left = least_squares_gradient(problem, B, b, dtype=LONG)
         g = ((g - np.outer(T.mean, sum_r)) / scale[:, None]).astype(np.float64)
         if not np.all(np.isfinite(g)):
             return kept
@@ -252,7 +258,7 @@ def column_noise(norm, part, problem):
 
 def least_squares(
     X, Y, w=None, *, alpha=0.0, intercept=True, tol=None, way="auto", positive=False
-) -> Fit:
+) -> LeastSquaresFit:
     """Minimise (1); Y has two dimensions, alpha is a number or one per target.
 
     X is an array, a SciPy CSR matrix, a tensor or `core.rows.DatasetRows`. `tol`
@@ -279,11 +285,11 @@ def least_squares(
     refined = (
         n * d <= EXTENDED_ENTRIES and way != "gram" and not (positive or alpha.any())
     )
-    problem = prepare(X, Y, w, intercept=intercept, move_y=not refined)
+    problem = prepare_least_squares(X, Y, w, intercept=intercept, move_y=not refined)
     fit = None
     if fast and not positive and (n > 2 * d or alpha.min() > 0):
         fit = solve_gram(problem, alpha)
-        if fit is not None and tol is not None and cut_needed(fit, tol):
+        if fit is not None and tol is not None and needs_truncation(fit, tol):
             fit = None
     if fit is None:
         fit = solve_qr(problem, alpha, tol, svd=way == "svd", positive=positive)
@@ -295,7 +301,7 @@ def least_squares(
     return fit._replace(coef=B, intercept=b, mean=m)
 
 
-def cut_needed(fit, tol):
+def needs_truncation(fit, tol):
     s = singular_values(fit.triangle)
     return s[-1] <= tol * s[0]
 
@@ -313,14 +319,14 @@ def inverse_triangle(T):
     return out
 
 
-def standard_lengths(fit, *, intercept) -> np.ndarray:
+def coefficient_scales(fit, *, intercept) -> np.ndarray:
     """sqrt(diag((A^T W A)^-1)) for A = X, or [1, X] with the intercept first.
 
     With m the mean, the square of the intercept's is 1 / sum w + |T^-T m|^2.
     """
     inverse = inverse_triangle(fit.triangle)
-    size = lengths(inverse.T)
+    size = column_norms(inverse.T)
     if intercept:
         first = np.append(fit.mean @ inverse, fit.weight**-0.5)
-        size = np.concatenate([lengths(first[:, None]), size])
+        size = np.concatenate([column_norms(first[:, None]), size])
     return size.astype(np.float64)

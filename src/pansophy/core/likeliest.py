@@ -156,7 +156,7 @@ def from_both_ends(work: Climb, begin, n):
     seen = work.table, work.index[cut]
     up = lambda: loops.climb(start, A, *seen, 0, 1, m, pointers)
     down = lambda: loops.climb(none, back, *seen, n - 1, -1, n - m, pointers)
-    d, e = threads.run([up, down])
+    d, e = threads.run_tasks([up, down])
     joint = d[:, None] + A + e
     i, j = np.unravel_index(joint.argmax(), joint.shape)
     loops.trace(pointers, int(i), m - 1, 1, m, path)

@@ -1,4 +1,4 @@
-"""Small formulas that lose digits when written naively, once for every backend."""
+"""Numerically stable formulas (logsumexp, softmax, xlogy, ...) for any array library."""
 
 import math
 

@@ -1,7 +1,7 @@
-"""Progress and callbacks: one thin adapter to scikit-learn 1.9's callback protocol.
+"""Progress and callbacks of fits: an adapter to scikit-learn 1.9's callback protocol.
 
 That protocol is experimental, so nothing else in the package touches it. A driver
-sees a `Task`: it opens one child per round and asks after each whether to stop. With
+sees a `FitTask`: it opens one child per round and asks after each whether to stop. With
 no callbacks set the task is `SILENT`, whose every method does nothing.
 
 A progress bar is a callback like any other: `model.set_callbacks(ProgressBar())`,
@@ -14,18 +14,18 @@ from typing import Any, NamedTuple
 
 from sklearn.callback import ProgressBar, with_callbacks
 
-__all__ = ["SILENT", "ProgressBar", "Task", "fit_task", "watched"]
+__all__ = ["SILENT", "ProgressBar", "FitTask", "fit_task", "run_with_progress"]
 
 
-class Task(NamedTuple):
-    """A node in the tree of what a fit is doing."""
+class FitTask(NamedTuple):
+    """A node in the tree of tasks of a fit: the fit, its starts, their iterations."""
 
     context: Any = None
     estimator: Any = None
     data: dict = {}
     snapshot: Callable | None = None  # state -> fitted attributes
 
-    def child(self, name: str, total: int | None = 0) -> "Task":
+    def child(self, name: str, total: int | None = 0) -> "FitTask":
         """Begin a subtask of `total` rounds (0: a single round)."""
         if self.context is None:
             return self
@@ -45,7 +45,7 @@ class Task(NamedTuple):
         )
 
 
-SILENT = Task()
+SILENT = FitTask()
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def fit_task(estimator, *, total, X=None, y=None, snapshot=None, verbose=0):
     try:
         context = estimator._init_callback_context(max_subtasks=total)
         context.call_on_fit_task_begin(estimator=estimator, **data)
-        yield Task(context, estimator, data, snapshot)
+        yield FitTask(context, estimator, data, snapshot)
     finally:
         _tear_down(estimator)
         if not own:
@@ -77,7 +77,9 @@ def fit_task(estimator, *, total, X=None, y=None, snapshot=None, verbose=0):
 _tear_down = with_callbacks(lambda estimator: None)
 
 
-def watched(estimator, run, *, total, X=None, y=None, snapshot=None, verbose=0):
+def run_with_progress(
+    estimator, run, *, total, X=None, y=None, snapshot=None, verbose=0
+):
     """`run(task)` inside a `fit_task`."""
     data = {"X": X, "y": y, "snapshot": snapshot}
     with fit_task(estimator, total=total, verbose=verbose, **data) as task:

@@ -34,8 +34,8 @@ import numpy as np
 from scipy.stats import chi2
 
 from ..base import OneClass
-from ..core.random import rng_from
-from ..params import OpenFraction, Rule
+from ..core.random import make_rng
+from ..params import OpenFraction, ParameterRule
 from ..typing import Seed
 from .empirical import AbstractCovariance, moments, squared_distances
 
@@ -43,7 +43,9 @@ STARTS, BEST = 500, 10  # random subsets in all, and how many of them go on
 GROUP, POOL = 300, 1500  # rows of a group, and rows the winners of groups meet on
 TURNS = 100  # C-steps at most
 LARGE = 1 << 22  # numbers in a stack of rows
-Share = Annotated[float, Rule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)]
+Share = Annotated[
+    float, ParameterRule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)
+]
 
 
 class Subsets(NamedTuple):
@@ -223,7 +225,7 @@ def fit_robust(model, X):
         X,
         support_fraction=model.support_fraction,
         assume_centered=model.assume_centered,
-        rng=rng_from(model.random_state),
+        rng=make_rng(model.random_state),
     )
     model.raw_location_, model.raw_covariance_ = found.raw_m, found.raw_S
     model.raw_support_, model.support_ = found.raw_support, found.support

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 
 PLANS = np.array(["basic", "família", "プレミアム"])
 TOWNS = [f"Saint-Étienne {t}" if t % 3 else f'O\'Brien "{t}"' for t in range(40)]
@@ -43,7 +43,7 @@ def make_messy(n=1000, seed=0, *, truth=False):
 
     if n < 1:
         raise ValueError(f"n must be at least 1, got {n}.")
-    rng = rng_from(seed)
+    rng = make_rng(seed)
     age = np.clip(rng.normal(42, 14, n), 18, 90).round()
     income = rng.lognormal(10, 0.5, n).round(2)
     plan, step = rng.choice(3, n, p=[0.5, 0.3, 0.2]), rng.choice(3, n)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 
 BLOCK = 20_000  # pairs of rows that are multiplied at a time
 
@@ -52,7 +52,7 @@ def make_ratings(
             f"n_ratings must be at most half of the {n_users * n_items} cells, got "
             f"{n_ratings}."
         )
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     scale = 1 / np.sqrt(n_factors)
     P = rng.standard_normal((n_users, n_factors)) * np.sqrt(scale)
     Q = rng.standard_normal((n_items, n_factors)) * np.sqrt(scale)

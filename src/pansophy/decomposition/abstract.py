@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core.arrays import asarray, is_foreign, namespace, to_numpy
 from ..core.numerics import LOG_2PI
-from ..core.rows import DatasetRows, rows
+from ..core.rows import DatasetRows, as_rows
 from .moments import like_of
 
 SPARSE = {"accept_sparse": ("csr", "csc")}
@@ -45,7 +45,7 @@ def project(X, m, V):
     Vt = namespace(V).matrix_transpose(V)
     if sp.issparse(X):
         return X @ Vt - m @ Vt
-    return rows(X).map(lambda x: (x - m) @ Vt)
+    return as_rows(X).map(lambda x: (x - m) @ Vt)
 
 
 def log_density(X, m, V, variances, noise):
@@ -69,7 +69,7 @@ def log_density(X, m, V, variances, noise):
             square = square + xp.sum(rest * rest, axis=1) / noise
         return -0.5 * (square + constant)
 
-    return rows(X).map(stats)
+    return as_rows(X).map(stats)
 
 
 def floored(variances, noise, dtype):
@@ -155,7 +155,7 @@ class AbstractPCA(PrefixedOutput, Transformer, Estimator, ABC):
             gap = x - (x @ Vt) @ V
             return float(namespace(x).sum(gap * gap))
 
-        return rows(X.tocsr() if sp.issparse(X) else X).sum(stats) / int(X.shape[0])
+        return as_rows(X.tocsr() if sp.issparse(X) else X).sum(stats) / int(X.shape[0])
 
     def storage(self) -> Storage:
         """What keeping scores, axes and mean instead of X takes."""

@@ -33,14 +33,14 @@ import numpy as np
 import scipy.linalg
 
 from ..base import Density, Estimator, PrefixedOutput, Transformer
-from ..core.design import prepare, triangle
 from ..core.iterate import absolute_change, iterate
-from ..core.linalg import few_threads
-from ..core.low_rank import flip, truncated_svd
+from ..core.least_squares_passes import centred_triangle, prepare_least_squares
+from ..core.linalg import one_thread_if_small
 from ..core.numerics import LOG_2PI
-from ..core.random import rng_from
+from ..core.random import make_rng
+from ..core.truncated_svd import svd_flip, truncated_svd
 from ..params import Count, Flag, Natural, NonNegative
-from ..typing import Matrix, Numbers, Seed
+from ..typing import Matrix, NumberList, Seed
 from .factors import Factors, covariance, draw, fill, fit_missing, posterior, precision
 from .moments import center, only_arrays, refuse_huge
 from .probabilistic_pca import HOLES
@@ -57,8 +57,8 @@ def root(X):
     """T and m: T^T T is the covariance of the rows."""
     n, d = X.shape
     if n >= d:
-        found = prepare(X, np.zeros((n, 1)))
-        T = triangle(found)
+        found = prepare_least_squares(X, np.zeros((n, 1)))
+        T = centred_triangle(found)
         shift = 0.0 if found.shift is None else found.shift
         return T.R / np.sqrt(n), T.mean + shift
     m = center(X).mean
@@ -72,7 +72,7 @@ def leading(A, k, method, n_iter, rng):
         return s**2, Vt
     n, d = A.shape
     few = {"subset_by_index": (min(n, d) - k, min(n, d) - 1)}
-    with few_threads(min(n, d)):
+    with one_thread_if_small(min(n, d)):
         if n >= d:
             values, E = scipy.linalg.eigh(A.T @ A, check_finite=False, **few)
             return np.maximum(values[::-1], 0.0), E[:, ::-1].T
@@ -165,7 +165,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
     tol: NonNegative = 1e-2
     copy: Flag = True
     max_iter: Count = 1000
-    noise_variance_init: Numbers | Matrix | None = None
+    noise_variance_init: NumberList | Matrix | None = None
     svd_method: Literal["lapack", "randomized"] = "randomized"
     iterated_power: Natural = 3
     rotation: Literal["varimax", "quartimax"] | None = None
@@ -190,7 +190,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         holes = bool(np.isnan(X).any())
         p = self._with_holes(X, k) if holes else self._complete(X.astype(float), k)
         W = p.W if self.rotation is None else rotate(p.W, self.rotation)
-        self.components_ = flip(None, W)[1].astype(X.dtype)
+        self.components_ = svd_flip(None, W)[1].astype(X.dtype)
         self.noise_variance_ = p.psi.astype(X.dtype)
         self.mean_ = p.m.astype(X.dtype)
         scale = n if holes else 1
@@ -213,7 +213,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         with np.errstate(over="ignore", invalid="ignore"):
             T, m = root(X)
             refuse_huge(float(np.sum(T * T)), "FactorAnalysis", 1e200)
-        rng, psi = rng_from(self.random_state), self._start(d)
+        rng, psi = make_rng(self.random_state), self._start(d)
         k = min(k, len(T))
 
         def find(A, k):
@@ -234,7 +234,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         return Factors(result.state.W, m, result.state.psi)
 
     def _with_holes(self, X, k):
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         limits: Any = {"max_iter": self.max_iter, "tol": self.tol / len(X)}
         full = X.astype(float)
         result = self._drive(
@@ -275,7 +275,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
     def sample(self, n_samples=1):
         """Draw rows of eq. (1)."""
         self._ready(self.mean_[None, :])
-        return draw(n_samples, self._params(), rng_from(self.random_state))
+        return draw(n_samples, self._params(), make_rng(self.random_state))
 
     def get_covariance(self):
         """W^T W + diag(psi)."""

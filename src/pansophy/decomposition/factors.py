@@ -28,7 +28,7 @@ from ..core.em import em
 from ..core.linalg import low_rank
 from ..core.numerics import LOG_2PI
 from ..core.progress import SILENT
-from ..core.rows import rows
+from ..core.rows import as_rows
 
 ELEMENTS = 1 << 18  # of the second moments of a block of rows
 
@@ -116,7 +116,7 @@ def fit_missing(X, k, rng, *, tied, max_iter, tol, task=SILENT):
     W = rng.standard_normal((k, X.shape[1])) * np.sqrt(scale / k)
     start = Factors(W, np.zeros_like(m), np.full(len(m), scale))
     block = max(64, ELEMENTS // (k + 1) ** 2)
-    data = rows(X, block=block)
+    data = as_rows(X, block=block)
     result = em(
         lambda p: data.sum(lambda x: expect(x - m, p)),
         lambda sums: maximise(sums, 1e-12 * scale, tied=tied),
@@ -133,7 +133,7 @@ def fit_missing(X, k, rng, *, tied, max_iter, tol, task=SILENT):
 
 def fill(X, p: Factors):
     """X with what is missing at its expectation given what was seen."""
-    Z = rows(X, block=max(64, ELEMENTS // (len(p.W) + 1) ** 2)).map(
+    Z = as_rows(X, block=max(64, ELEMENTS // (len(p.W) + 1) ** 2)).map(
         lambda x: posterior(x, p)[0]
     )
     return np.where(np.isnan(X), Z @ p.W + p.m, X)

@@ -31,11 +31,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core.iterate import iterate
-from ..core.linalg import few_threads
-from ..core.low_rank import flip
+from ..core.linalg import one_thread_if_small
 from ..core.progress import SILENT
-from ..core.random import rng_from
-from ..core.rows import rows
+from ..core.random import make_rng
+from ..core.rows import as_rows
+from ..core.truncated_svd import svd_flip
 from ..params import Count, Flag, ParameterError, Positive
 from ..typing import Matrix, Seed
 from .abstract import project
@@ -77,7 +77,7 @@ def step_sums(Z, W, g):
         G, slope = g(z @ W.T)
         return G.T @ z, np.asarray(slope) * len(z)
 
-    first, slope = rows(Z, block=block).sum(stats)
+    first, slope = as_rows(Z, block=block).sum(stats)
     return first / n, slope / n
 
 
@@ -241,7 +241,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
             W = W / np.sqrt(n)
         B = W if K is None else W @ K
         if self.sign_flip:
-            B = flip(None, B)[1]
+            B = svd_flip(None, B)[1]
         self.components_ = B.astype(X.dtype)
         if K is not None:
             self.mean_, self.whitening_ = (
@@ -277,7 +277,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
         else:
             _, m, S = moments(X)
             refuse_holes(X, m, "FastICA")
-            with few_threads(d):
+            with one_thread_if_small(d):
                 values, E = scipy.linalg.eigh(S, check_finite=False)
             V, squares = E[:, ::-1].T[:k], np.maximum(values[::-1][:k], 0.0)
         least = 10 * np.finfo(float).eps * float(squares[0])
@@ -287,7 +287,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
 
     def _start(self, k, dtype):
         if self.w_init is None:
-            rng = rng_from(self.random_state)
+            rng = make_rng(self.random_state)
             return rng.standard_normal((k, k)).astype(dtype)
         W = np.asarray(self.w_init, dtype=dtype)
         if W.shape != (k, k):

@@ -22,10 +22,10 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from ..core.arrays import is_foreign, to_numpy
-from ..core.design import fold
-from ..core.linalg import few_threads
-from ..core.low_rank import flip
-from ..core.rows import rows
+from ..core.least_squares_passes import triangle_of
+from ..core.linalg import one_thread_if_small
+from ..core.rows import as_rows
+from ..core.truncated_svd import svd_flip
 from ..params import Count, Flag
 from .abstract import SPARSE, AbstractPCA, is_table
 from .moments import refuse_huge
@@ -33,10 +33,10 @@ from .moments import refuse_huge
 
 def stack_svd(A):
     """S and Vt of a stack, by its triangle if it is tall."""
-    A = fold(A) if A.shape[0] > A.shape[1] else A
-    with few_threads(min(A.shape)):
+    A = triangle_of(A) if A.shape[0] > A.shape[1] else A
+    with one_thread_if_small(min(A.shape)):
         _, S, Vt = scipy.linalg.svd(A, full_matrices=False, check_finite=False)
-    return S, flip(None, Vt)[1]
+    return S, svd_flip(None, Vt)[1]
 
 
 @dataclass(eq=False, repr=False)
@@ -93,7 +93,7 @@ class IncrementalPCA(AbstractPCA):
         least = self.n_components or 1
         X = X.tocsr() if sp.issparse(X) else X
         if is_table(X):
-            source = (b for (b,) in rows(X, block=self.batch_size_).blocks())
+            source = (b for (b,) in as_rows(X, block=self.batch_size_).blocks())
         else:
             source = (X[cut] for cut in batches(n, self.batch_size_, least))
         for batch in source:

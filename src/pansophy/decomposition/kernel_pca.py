@@ -9,7 +9,7 @@ With K_ij = k(x_i, x_j), centred in feature space, Kc = J K J, J = I - 1 1^T / n
 kc being k less its means over the training rows. With the linear kernel these are the
 scores of PCA; there may be more components than columns, never more than rows. The
 kernel matrix is centred where it lies. Few components are found by block Lanczos on it
-(`core.low_rank`), checked by their residual and left to ARPACK should it be too large;
+(`core.truncated_svd`), checked by their residual and left to ARPACK should it be too large;
 many by LAPACK. New rows go in blocks. The way back is not unique:
 `fit_inverse_transform` learns it by kernel ridge regression from scores to rows.
 
@@ -34,10 +34,10 @@ from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
 from ..core.arrays import asarray, is_foreign, namespace, to_numpy
 from ..core.linalg import solve_psd
-from ..core.low_rank import flip, truncated_svd
-from ..core.random import rng_from
-from ..core.rows import rows
-from ..kernels import AbstractKernel, get
+from ..core.random import make_rng
+from ..core.rows import as_rows
+from ..core.truncated_svd import svd_flip, truncated_svd
+from ..kernels import AbstractKernel, get_kernel
 from ..params import Count, Flag, Jobs, Natural, NonNegative, Number, ParameterError
 from ..typing import Seed
 from .abstract import SPARSE
@@ -201,7 +201,7 @@ or kernel of `pansophy.kernels`, default="linear"
                 f"a precomputed kernel must be a square matrix, got {X.shape}."
             )
         self.gamma_ = 1 / X.shape[1] if self.gamma is None else self.gamma
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             self._solve(X)
         self.X_fit_ = X.copy() if self.copy_X and not is_foreign(X) else X
         if self.fit_inverse_transform:
@@ -227,14 +227,14 @@ or kernel of `pansophy.kernels`, default="linear"
             K,
             k,
             solver,
-            rng_from(self.random_state),
+            make_rng(self.random_state),
             n_iter=self.iterated_power if solver == "randomized" else 5,
             tol=self.tol,
             max_iter=self.max_iter,
         )
         values = psd(values, str(K.dtype))
         xp = namespace(V)
-        V = xp.matrix_transpose(flip(None, xp.matrix_transpose(V))[1])
+        V = xp.matrix_transpose(svd_flip(None, xp.matrix_transpose(V))[1])
         keep = len(values)
         if self.remove_zero_eig or self.n_components is None:
             keep = max(int(np.sum(values > 0)), 0)
@@ -255,7 +255,7 @@ or kernel of `pansophy.kernels`, default="linear"
             native = False
         if native and not sp.issparse(X):
             how = {"gamma": self.gamma_, "degree": int(self.degree)}
-            member = get(kernel, coef0=float(self.coef0), **how)
+            member = get_kernel(kernel, coef0=float(self.coef0), **how)
             return member(X) if Z is None else member(X, Z)
         if is_foreign(X) or isinstance(kernel, AbstractKernel):
             raise ValueError(f"kernel={kernel!r} does not take this kind of X.")
@@ -298,8 +298,8 @@ or kernel of `pansophy.kernels`, default="linear"
             return centred(self._kernel(x, Z), means, False) @ a
 
         width = max(64, (1 << 24) // max(8 * int(Z.shape[0]), 1))
-        with threads.limited(self.n_jobs):
-            parts = [scores(x) for (x,) in rows(X, block=width).blocks()]
+        with threads.limit_threads(self.n_jobs):
+            parts = [scores(x) for (x,) in as_rows(X, block=width).blocks()]
         return namespace(parts[0]).concat(parts) if len(parts) > 1 else parts[0]
 
     def _learn_back(self, X):

@@ -32,8 +32,8 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core.iterate import best_of, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from, spawn
-from ..core.rows import rows
+from ..core.random import make_rng, spawn_rngs
+from ..core.rows import as_rows
 from ..params import Count, NonNegative
 from ..typing import Seed
 from .moments import only_arrays
@@ -49,7 +49,7 @@ class State(NamedTuple):
 
 def cost(X, Z, B):
     """J of eq. (1), from differences."""
-    return rows(X, Z).sum(lambda x, z: float(np.sum((x - z @ B) ** 2)))
+    return as_rows(X, Z).sum(lambda x, z: float(np.sum((x - z @ B) ** 2)))
 
 
 def solve(G, R):
@@ -205,7 +205,7 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
             )
         if self.constraint == "nonnegative":
             check_non_negative(X, "MatrixFactorization (input X)")
-        rngs = spawn(rng_from(self.random_state), self.n_init)
+        rngs = spawn_rngs(make_rng(self.random_state), self.n_init)
         limits: Any = {"max_iter": self.max_iter, "tol": self.tol}
         run = lambda i, task: factorize(
             X, k, self.constraint, rngs[i], task=task, **limits

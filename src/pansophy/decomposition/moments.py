@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from sklearn.utils.validation import assert_all_finite
 
 from ..core.arrays import asarray, is_foreign, namespace, to_numpy
-from ..core.design import choose_shift
-from ..core.rows import DatasetRows, rows
+from ..core.least_squares_passes import choose_shift
+from ..core.rows import DatasetRows, as_rows
 
 BLOCK_BYTES = 1 << 20
 
@@ -32,9 +32,9 @@ class Moments(NamedTuple):
 def blocks_of(X):
     """Rows in blocks at least a few times as long as wide."""
     if isinstance(X, DatasetRows) or is_foreign(X) or sp.issparse(X):
-        return rows(X)
+        return as_rows(X)
     d = int(X.shape[1])
-    return rows(X, block=max(256, 4 * d, BLOCK_BYTES // (X.dtype.itemsize * d)))
+    return as_rows(X, block=max(256, 4 * d, BLOCK_BYTES // (X.dtype.itemsize * d)))
 
 
 def near_mean(data, X):
@@ -81,7 +81,7 @@ def center(X) -> Moments:
     """m of eq. (1) and the trace of S."""
     data, n = blocks_of(X), int(X.shape[0])
     if sp.issparse(X):  # stored entries are one block
-        data = rows(X, block=n)
+        data = as_rows(X, block=n)
     s = near_mean(data, X)
 
     def stats(x):

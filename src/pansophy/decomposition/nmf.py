@@ -37,9 +37,9 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
 from ..core.iterate import iterate
-from ..core.low_rank import Product
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
+from ..core.truncated_svd import CentredMatrix
 from ..params import Count, Flag, Fraction, NonNegative, Number, ParameterError
 from ..params import Verbosity as Verbose
 from ..typing import Seed
@@ -80,7 +80,7 @@ def descend(W, G, C, l1, l2, order, *, most, enough=ENOUGH):
     C, l1 = np.ascontiguousarray(C), W.dtype.type(l1)
     cuts = [slice(i, i + BLOCK) for i in range(0, len(W), BLOCK)]
     tasks = ((lambda c=c: sweeps(W[c], G, C[c], l1, order, most, enough)) for c in cuts)
-    return W, sum(threads.run(tasks))
+    return W, sum(threads.run_tasks(tasks))
 
 
 def penalty(W, H, s: Strength):
@@ -103,7 +103,7 @@ class Data(NamedTuple):
     """X by its products."""
 
     X: Any
-    product: Product
+    product: CentredMatrix
     power: float  # |X|^2
 
     def sweeps(self, W):
@@ -123,7 +123,7 @@ class Data(NamedTuple):
 def prepared(X) -> Data:
     values = X.data if sp.issparse(X) else X.ravel(order="K")
     power = float(np.vdot(values, values))
-    return Data(X, Product(X), power)
+    return Data(X, CentredMatrix(X), power)
 
 
 def cd_turn(state, data, s: Strength, draw) -> State:
@@ -271,7 +271,7 @@ class NMF(PrefixedOutput, Transformer, Estimator):
         X, _ = self._begin(X, **SPARSE)
         only_arrays(X, "NMF")
         X, b = self._checked(X)
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         W0, H0 = self._start(X, W, H, rng)
         s = self._strength(*X.shape)
         options = {"max_iter": self.max_iter, "tol": self.tol, "shuffle": self.shuffle}
@@ -312,7 +312,7 @@ class NMF(PrefixedOutput, Transformer, Estimator):
     def _rows_given(self, X, H, W, s):
         """Eq. (2) solved for every row, from W."""
         options: Any = {"most": self.max_iter, "enough": self.tol}
-        C, order = Product(X).times(H), np.arange(H.shape[1])
+        C, order = CentredMatrix(X).times(H), np.arange(H.shape[1])
         return descend(W, H.T @ H, C, s.l1_W, s.l2_W, order, **options)[0]
 
     def inverse_transform(self, X):

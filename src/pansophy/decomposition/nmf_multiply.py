@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core.numerics import xlogy
-from ..core.rows import rows
+from ..core.rows import as_rows
 from ._nmf import at_entries
 
 TINY = 1e-30
@@ -86,7 +86,7 @@ def total(X, W, H, b):
         D = power - float(np.vdot(X @ H, W)) + grams
         if 1e-6 * power < D:  # else too few digits are left
             return D
-    return rows(X, W).sum(lambda x, w: measured(x, w, H, b))
+    return as_rows(X, W).sum(lambda x, w: measured(x, w, H, b))
 
 
 def update(W, top, bottom, l1, l2, b):
@@ -107,7 +107,7 @@ def update_rows(X, W, H, b, l1, l2):
         bottom = H.sum(axis=0)[None, :] if B is None else B @ H
         return update(w, A @ H, bottom, l1, l2, b).astype(w.dtype)
 
-    return rows(X, W).map(stats)
+    return as_rows(X, W).map(stats)
 
 
 def update_columns(X, W, H, b, l1, l2):
@@ -123,7 +123,7 @@ def update_columns(X, W, H, b, l1, l2):
             return top, np.zeros((1, w.shape[1])), quick(x, A)
         return top, B.T @ w, measured(x, w, H, b)
 
-    top, bottom, D = rows(X, W).sum(stats)
+    top, bottom, D = as_rows(X, W).sum(stats)
     if b == 1:
         bottom = W.sum(axis=0)[None, :]
         D += float(bottom[0].astype(float) @ H.sum(axis=0, dtype=float))  # sum y

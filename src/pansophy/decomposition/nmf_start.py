@@ -10,8 +10,8 @@ Refs      [Boutsidis2008]
 
 import numpy as np
 
-from ..core.low_rank import truncated_svd
-from ..core.random import spawn
+from ..core.random import spawn_rngs
+from ..core.truncated_svd import truncated_svd
 
 EPS = 1e-6  # entries of the SVD below this are zero
 
@@ -22,7 +22,7 @@ def start(X, k, kind, rng):
     mean = float(X.mean())
     if kind == "random":
         size = np.sqrt(max(mean, 0.0) / k)
-        one, two = spawn(rng, 2)
+        one, two = spawn_rngs(rng, 2)
         W, H = one.standard_normal((n, k)), two.standard_normal((d, k))
         return tuple(np.abs(size * A).astype(X.dtype) for A in (W, H))
     U, S, Vt = truncated_svd(X, k, rng)

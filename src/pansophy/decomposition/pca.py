@@ -15,7 +15,7 @@ Solvers, all without a centred copy of X:
     covariance_eigh    S summed over blocks, one pass, then its eigenvectors
     full               tall: the triangle of a blocked QR, its SVD. Wide: eigenvectors
                        of the n x n products of rows, carried over to the columns
-    randomized         block Lanczos from a random start (`core.low_rank`)
+    randomized         block Lanczos from a random start (`core.truncated_svd`)
     arpack             implicitly restarted Lanczos (SciPy) on products with X - 1 m^T
 
 "auto" follows the shape as scikit-learn does. `n_components` between 0 and 1 keeps the
@@ -38,11 +38,11 @@ from scipy.sparse.linalg import LinearOperator, svds
 from scipy.special import gammaln
 
 from ..core.arrays import asarray, is_foreign, namespace, to_numpy
-from ..core.design import prepare, triangle
-from ..core.linalg import few_threads
-from ..core.low_rank import Product, flip, truncated_svd
-from ..core.random import rng_from
-from ..core.spectral import from_dual, products
+from ..core.least_squares_passes import centred_triangle, prepare_least_squares
+from ..core.linalg import one_thread_if_small
+from ..core.random import make_rng
+from ..core.ridge_spectrum import primal_from_dual, row_gram_matrix
+from ..core.truncated_svd import CentredMatrix, svd_flip, truncated_svd
 from ..params import Count, Flag, Natural, NonNegative, OpenFraction, ParameterError
 from ..typing import Seed
 from .abstract import SPARSE, AbstractPCA, is_table
@@ -72,7 +72,7 @@ def by_covariance(X, k, name) -> Axes:
         values = to_numpy(values)
     else:
         few = {"subset_by_index": (d - k, d - 1)} if k and 4 * k < d else {}
-        with few_threads(d):
+        with one_thread_if_small(d):
             values, E = scipy.linalg.eigh(S, check_finite=False, **few)
     squares = np.maximum(values[::-1], 0.0)
     V = xp.flip(xp.matrix_transpose(E), axis=0)
@@ -89,15 +89,15 @@ def by_svd(X, name) -> Axes:
         xp = namespace(like_of(X))
         device = {"device": X.device} if is_foreign(X) else {}
         none = xp.zeros((n, 1), dtype=xp.float64, **device)
-        R = triangle(prepare(X, none)).R
+        R = centred_triangle(prepare_least_squares(X, none)).R
         R = np.vstack([R, np.zeros((d - len(R), d))])  # n = d leaves one row less
-        with few_threads(d):
+        with one_thread_if_small(d):
             _, s, Vt = scipy.linalg.svd(R, check_finite=False)
         return Axes(m, Vt, s**2, float(np.sum(s**2)))
-    K, m = products(X)
-    with few_threads(n):
+    K, m = row_gram_matrix(X)
+    with one_thread_if_small(n):
         U = scipy.linalg.eigh(K, overwrite_a=True, check_finite=False)[1][:, ::-1]
-    B = from_dual(X, None, m, np.ascontiguousarray(U))
+    B = primal_from_dual(X, None, m, np.ascontiguousarray(U))
     s = np.sqrt(np.sum(B * B, axis=0))
     if s[-1] > WEAK * s[0]:
         return Axes(m, (B / s).T, s**2, float(np.sum(s**2)))
@@ -116,7 +116,7 @@ def by_lanczos(X, k, rng, name, *, solver, n_iter, oversample, tol) -> Axes:
         how = {"n_iter": n_iter, "oversample": oversample}
         S, Vt = truncated_svd(X, k, rng, center=c, left=False, **how)[1:]
         return Axes(m, Vt, to_numpy(S).astype(float) ** 2, total)
-    A = Product(X, c)
+    A = CentredMatrix(X, c)
     one = lambda f: lambda v: f(np.reshape(v, (-1, 1)))[:, 0]
     wrapped = LinearOperator(
         A.shape,
@@ -262,7 +262,7 @@ class PCA(AbstractPCA):
             axes = by_lanczos(
                 X,
                 self._some(X, k),
-                rng_from(self.random_state),
+                make_rng(self.random_state),
                 name,
                 solver=solver,
                 n_iter=self.iterated_power,
@@ -348,7 +348,7 @@ class PCA(AbstractPCA):
         elif isinstance(k, float):
             k = energy_rank(variances / total if total > 0 else variances, k)
         put = lambda a: asarray(a, like=like_of(X))
-        V = flip(None, axes.V[:k, :])[1]
+        V = svd_flip(None, axes.V[:k, :])[1]
         self.components_ = put(V if is_foreign(V) else np.ascontiguousarray(V))
         self.explained_variance_ = put(variances[:k])
         share = variances[:k] / total if total > 0 else np.zeros(k)

@@ -29,11 +29,11 @@ import scipy.linalg
 
 from ..base import Density, Estimator, PrefixedOutput, Transformer
 from ..core.iterate import absolute_change, iterate
-from ..core.low_rank import Product, flip
 from ..core.numerics import LOG_2PI
 from ..core.progress import SILENT
-from ..core.random import rng_from
-from ..core.rows import rows
+from ..core.random import make_rng
+from ..core.rows import as_rows
+from ..core.truncated_svd import CentredMatrix, svd_flip
 from ..params import Count, NonNegative, ParameterError
 from ..typing import Seed
 from .abstract import is_table
@@ -101,7 +101,7 @@ def by_turns(X, k, rng, *, max_iter, tol, task=SILENT):
     n, m, scatter = center(X)
     d, trace = int(X.shape[1]), scatter / n
     refuse_huge(trace, "ProbabilisticPCA", 1e200)
-    A = Product(X, m.astype(X.dtype))
+    A = CentredMatrix(X, m.astype(X.dtype))
 
     def square(W):
         P = np.ascontiguousarray(W.T).astype(X.dtype)
@@ -202,7 +202,7 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
             p, self.loglike_ = self._closed(X, k)
         # rotate z so that the rows of W are orthogonal and fall in length
         _, s, V = scipy.linalg.svd(p.W, full_matrices=False)
-        W = s[:, None] * flip(None, V)[1]
+        W = s[:, None] * svd_flip(None, V)[1]
         self.components_ = W.astype(X.dtype)
         self.mean_ = p.m.astype(X.dtype)
         self.noise_variance_ = float(p.psi[0])
@@ -226,7 +226,7 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
         return Factors(W, np.asarray(model.mean_, float), np.full(d, s2)), loglik
 
     def _em(self, X, k, holes):
-        rng, d = rng_from(self.random_state), X.shape[1]
+        rng, d = make_rng(self.random_state), X.shape[1]
         limits: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
         found = {}
 
@@ -254,7 +254,7 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
         p = self._params()
         block = max(64, ELEMENTS // (len(p.W) + 1) ** 2)
         read = lambda x: posterior(x.astype(float), p)[which]
-        return rows(X, block=None if is_table(X) else block).map(read)
+        return as_rows(X, block=None if is_table(X) else block).map(read)
 
     def transform(self, X):
         """E[z | x] of each row; missing values are integrated out."""
@@ -286,7 +286,7 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
     def sample(self, n_samples=1):
         """Draw rows of eq. (1)."""
         self._ready(self.mean_[None, :])
-        return draw(n_samples, self._params(), rng_from(self.random_state))
+        return draw(n_samples, self._params(), make_rng(self.random_state))
 
     def get_covariance(self):
         """C = W^T W + s2 I."""

@@ -4,7 +4,7 @@
 
 On a matrix of word counts this is latent semantic analysis: documents and words with
 similar company come close in the k scores z = V x. Nothing is subtracted, so a sparse
-X stays sparse. "randomized" is block Lanczos from a random start (`core.low_rank`),
+X stays sparse. "randomized" is block Lanczos from a random start (`core.truncated_svd`),
 "arpack" SciPy's Lanczos to the last digit.
 
 Cost      4 n d (k + p) a power (or the stored entries in place of n d). On word counts
@@ -26,8 +26,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core.arrays import asarray, is_foreign, namespace, to_numpy
-from ..core.low_rank import SVD, Product, flip, truncated_svd
-from ..core.random import rng_from
+from ..core.random import make_rng
+from ..core.truncated_svd import SVD, CentredMatrix, svd_flip, truncated_svd
 from ..params import Count, Natural, NonNegative, ParameterError
 from ..typing import Seed
 from .abstract import SPARSE
@@ -63,10 +63,10 @@ def svd(X, k=None, *, center=False, random_state=None):
     m = asarray(center_of_rows(X).mean, like=like_of(X)) if center else None
     if k is not None or sp.issparse(X):
         k = min(X.shape) if k is None else k
-        return truncated_svd(X, k, rng_from(random_state), center=m)
+        return truncated_svd(X, k, make_rng(random_state), center=m)
     xp = namespace(X)
     U, S, Vt = xp.linalg.svd(X if m is None else X - m, full_matrices=False)
-    U, Vt = flip(U, Vt)
+    U, Vt = svd_flip(U, Vt)
     return SVD(U, S, Vt)
 
 
@@ -132,7 +132,7 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
             raise ValueError(
                 f"n_components({k}) must be <= min(n_samples, n_features)={limit}."
             )
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         total = center_of_rows(X).scatter / X.shape[0]
         refuse_huge(total, "TruncatedSVD")
         if self.algorithm == "randomized":
@@ -162,14 +162,14 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
         start = rng.uniform(-1, 1, size=min(X.shape)).astype(X.dtype)
         U, S, Vt = svds(X, k=k, tol=self.tol, v0=start)
         order = np.argsort(-S)
-        U, Vt = flip(U[:, order], Vt[order])
+        U, Vt = svd_flip(U[:, order], Vt[order])
         return U, S[order], Vt
 
     def transform(self, X):
         """Scores V x of the rows."""
         X = self._ready(X, **SPARSE)
         V = asarray(self.components_, like=like_of(X))
-        return Product(X).times(namespace(V).matrix_transpose(V))
+        return CentredMatrix(X).times(namespace(V).matrix_transpose(V))
 
     def inverse_transform(self, X):
         """Rows V^T z from scores."""

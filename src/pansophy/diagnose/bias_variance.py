@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .scoring import n_rows, table, take
 
 
@@ -133,7 +133,7 @@ def bias_variance(
     kinds = {None: is_classifier(model), "zero_one": True, "squared": False}
     if loss not in kinds:
         raise ValueError(f"loss must be 'squared' or 'zero_one', got {loss!r}.")
-    X, y, rng = table(X), np.asarray(y), rng_from(random_state)
+    X, y, rng = table(X), np.asarray(y), make_rng(random_state)
     G = np.stack([answers(model, X, y, X_test, simulate, rng) for _ in range(repeats)])
     seen = truth if y_test is None else y_test
     return zero_one_terms(G, seen) if kinds[loss] else squared_terms(G, seen, truth)
@@ -159,7 +159,7 @@ def bias_variance_path(model, parameter, values, *args, **how) -> list[BiasVaria
     seed = (
         seed
         if isinstance(seed, (int, np.integer))
-        else int(rng_from(seed).integers(2**31))
+        else int(make_rng(seed).integers(2**31))
     )
     turned = (clone(model).set_params(**{parameter: v}) for v in values)
     return [bias_variance(m, *args, random_state=seed, **how) for m in turned]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..tables import TableError, read_table
 from ..tables.roles import find_role
 from ..tables.targets import near
@@ -104,7 +104,7 @@ def sample_rows(n, limit, random_state=0) -> np.ndarray | None:
     """Rows of a random sample in their order; None if all fit."""
     if limit is None or n <= limit:
         return None
-    return np.sort(rng_from(random_state).choice(n, limit, replace=False))
+    return np.sort(make_rng(random_state).choice(n, limit, replace=False))
 
 
 def view(table) -> View:

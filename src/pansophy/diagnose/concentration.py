@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.threads import single_blas
 from ..tables import TableError
 from .columns import View, matrix, sample_rows, view
@@ -156,7 +156,7 @@ def concentration_path(
     """
     if law not in ("uniform", "normal"):
         raise ValueError(f"law must be 'uniform' or 'normal', got {law!r}.")
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     draw = rng.random if law == "uniform" else rng.standard_normal
     with single_blas():
         return [measure(draw((n, int(d)))) for d in dimensions]

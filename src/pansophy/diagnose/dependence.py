@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import is_classifier
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .scoring import column, missing, n_rows, named, place, reordered, table, take
 from .slices import words
 
@@ -71,7 +71,7 @@ def partial_dependence(
     >>> print(f"{slope:.3f}")
     2.000
     """
-    X, rng = table(X), rng_from(random_state)
+    X, rng = table(X), make_rng(random_state)
     names, n = named(X, names), n_rows(X)
     some = np.sort(rng.permutation(n)[:most])
     return [along(model, X, place(names, c), names, some, points) for c in columns]

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .columns import View, spread, view
 from .findings import Finding, finding
 
@@ -100,7 +100,7 @@ def duplicates(
     exact = seen.n - int(whole.max(initial=-1)) - 1
     groups, near = (whole, 0)
     if tolerance > 0 and len(inputs.columns) > 1:
-        pairs = near_pairs(inputs, alone, tolerance, rng_from(random_state))
+        pairs = near_pairs(inputs, alone, tolerance, make_rng(random_state))
         groups, near = merged(whole, alone, pairs, goals, tolerance)
     conflicting, ceiling = conflicts(alone, goals) if inputs.columns else (0, None)
     return Duplicates(

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.stats
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .columns import View, matrix, view
 from .findings import Finding, finding
 
@@ -109,8 +109,8 @@ def group_errors(
     if rows is not None and seen.n > rows:
         right = np.flatnonzero(~wrong)
         keep = max(rows - int(wrong.sum()), rows // 2)
-        few = rng_from(random_state).permutation(right)[:keep]
-        bad = rng_from(random_state).permutation(np.flatnonzero(wrong))[:rows]
+        few = make_rng(random_state).permutation(right)[:keep]
+        bad = make_rng(random_state).permutation(np.flatnonzero(wrong))[:rows]
         some = np.sort(np.r_[few, bad])
     part = seen.take(some)
     M, _ = matrix(part)

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .fit_verdict import FitVerdicts, compare_fits
 from .intervals import Interval, fold_interval
 from .scoring import cross_scores, folds_of, scorer_of, table
@@ -124,7 +124,7 @@ def learning_curve(
     >>> learning_curve(LinearRegression(), X, y).verdict
     'flat'
     """
-    X, y, rng = table(X), np.asarray(y), rng_from(random_state)
+    X, y, rng = table(X), np.asarray(y), make_rng(random_state)
     scorer = scorer_of(model, scoring)
     parts = folds_of(cv, X, y, model, groups, seed=int(rng.integers(2**31)))
     parts = [(mixed(rows, y, model, rng), held) for rows, held in parts]
@@ -229,7 +229,7 @@ def complexity_curve(
     """
     X, y = table(X), np.asarray(y)
     scorer = scorer_of(model, scoring)
-    seed = int(rng_from(random_state).integers(2**31))
+    seed = int(make_rng(random_state).integers(2**31))
     parts = folds_of(cv, X, y, model, groups, seed=seed)
     scores = []
     for value in values:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .scoring import n_rows, table, take
 
 KEEPS_ROWS = {
@@ -168,7 +168,7 @@ def kernel_machine(model):
 def grown(model, X, y, random_state):
     """Numbers stored after all rows over numbers stored after half of them."""
     X, n = table(X), n_rows(X)
-    rows = np.sort(rng_from(random_state).permutation(n)[: n // 2])
+    rows = np.sort(make_rng(random_state).permutation(n)[: n // 2])
     sizes = []
     for part in (rows, np.arange(n)):
         args = (take(X, part),) if y is None else (take(X, part), np.asarray(y)[part])

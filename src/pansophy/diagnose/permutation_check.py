@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .findings import Finding, finding
 from .scoring import cross_scores, folds_of, scorer_of, table
 
@@ -94,7 +94,7 @@ def permutation_check(
     >>> check.p_value
     0.05
     """
-    X, y, rng = table(X), np.asarray(y), rng_from(random_state)
+    X, y, rng = table(X), np.asarray(y), make_rng(random_state)
     scorer, seed = scorer_of(model, scoring), int(rng.integers(2**31))
 
     def score(labels):

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..optim.stochastic import balanced_rates
 from .scoring import n_rows, table, take
 
@@ -73,7 +73,7 @@ def resample(
         raise ValueError(f"how must be 'up' or 'down', got {how!r}.")
     if not jitter >= 0 or (jitter and how == "down"):
         raise ValueError(f"jitter must be 0, or above with how='up', got {jitter!r}.")
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     train = np.arange(n) if train is None else np.asarray(train)
     train = np.flatnonzero(train) if train.dtype == bool else train
     held = np.setdiff1d(np.arange(n), train)

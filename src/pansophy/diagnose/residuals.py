@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import ndimage, stats
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .findings import Finding, finding, tell
 from .intervals import Interval, mean_interval
 
@@ -89,7 +89,7 @@ def residuals(y, p, *, time=None, level=0.95, bins=None, random_state=0) -> Resi
     r = y - p
     if not np.isfinite(r).all():
         raise ValueError("y and p must be finite numbers.")
-    tests = [offset(r), humps(r, rng_from(random_state)), spread(r, p), curve(r, p)]
+    tests = [offset(r), humps(r, make_rng(random_state)), spread(r, p), curve(r, p)]
     if time is not None:
         tests.append(memory(r[np.argsort(np.asarray(time), kind="stable")]))
     counts, edges = np.histogram(r, bins=n_bins(r) if bins is None else bins)

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .intervals import Interval, mean_interval
 
 LOSSES = {
@@ -108,7 +108,7 @@ def true_risk(model, simulate, *, loss=None, n=100_000, random_state=None) -> Ri
     >>> print(f"{true_risk(model, simulate, random_state=0).risk:.2f}")
     1.00
     """
-    X, y = simulate(n, rng_from(random_state))
+    X, y = simulate(n, make_rng(random_state))
     values = loss_of(loss, model)(np.asarray(y), model.predict(X))
     return Risk(float(values.mean()), float(values.std(ddof=1) / np.sqrt(n)), int(n))
 
@@ -120,7 +120,7 @@ def sample_error(
 
     For losses other than 0 and 1 the expected variance is that of a row over n.
     """
-    rng, value = rng_from(random_state), loss_of(loss, model)
+    rng, value = make_rng(random_state), loss_of(loss, model)
     found = []
     for _ in range(repeats):
         X, y = simulate(n, rng)
@@ -162,7 +162,7 @@ def optimism(
     >>> o.train < 1 < o.true, o.optimism.low > 0, o.test_bias.low < 0
     (True, True, True)
     """
-    rng, value = rng_from(random_state), loss_of(loss, model)
+    rng, value = make_rng(random_state), loss_of(loss, model)
     rows = np.empty((repeats, 3))
     for r in range(repeats):
         X, y = simulate(n, rng)

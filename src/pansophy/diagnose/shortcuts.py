@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .findings import Finding, finding
 from .intervals import Interval, fold_interval
 from .scoring import (
@@ -127,7 +127,7 @@ def shortcuts(
     >>> found[0].column, found[0].verdict
     ('x1', 'shortcut')
     """
-    X, y, rng = table(X), np.asarray(y), rng_from(random_state)
+    X, y, rng = table(X), np.asarray(y), make_rng(random_state)
     names = named(X, names)
     where = (
         range(len(names)) if suspects is None else [place(names, s) for s in suspects]

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.stats
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.threads import single_blas
 from ..kernels import RBF
 from .columns import sample_rows
@@ -67,7 +67,7 @@ def mmd(
         raise ValueError(
             f"X and Z must have like columns, got {X.shape} and {Z.shape}."
         )
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     X, Z = (cut(v, rows, rng) for v in (X, Z))
     both = np.vstack([X, Z])
     n, m = len(X), len(Z)
@@ -115,7 +115,7 @@ def separation(X, Z, *, keys=None, folds=5, level=0.95, random_state=0) -> Inter
 
     both = np.vstack([X, Z])
     side = np.r_[np.zeros(len(X), int), np.ones(len(Z), int)]
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     _, groups = np.unique(
         np.arange(len(both)) if keys is None else keys, return_inverse=True
     )

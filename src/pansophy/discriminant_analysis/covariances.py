@@ -22,7 +22,7 @@ from sklearn.base import clone
 
 from ..core import arrays
 from ..distributions import Moments
-from ..distributions.grouped import class_sums, double
+from ..distributions.class_moments import class_sums, dense_float64
 
 
 def on_host(m: Moments) -> Moments:
@@ -41,7 +41,7 @@ def fourth_powers(rows, M, spread, k):
     """sum_i w_i |z_i|^4 of each class, z the rows standardised by class: (k,)."""
 
     def stats(x, c, w):
-        x = x if arrays.is_foreign(x) else double(x)
+        x = x if arrays.is_foreign(x) else dense_float64(x)
         xp, put = arrays.namespace(x), lambda a: arrays.asarray(a, like=x)
         Z = (x - xp.take(put(M), c, axis=0)) / xp.take(put(spread), c, axis=0)
         q = xp.sum(Z * Z, axis=1)[:, None]

@@ -14,12 +14,12 @@ import numpy as np
 import scipy.linalg
 
 from ..core import arrays
-from ..core.design import fold
 from ..core.labels import class_codes
+from ..core.least_squares_passes import triangle_of
 from ..core.numerics import safe_log
-from ..core.rows import Rows, rows
+from ..core.rows import Rows, as_rows
 from ..distributions import Moments
-from ..distributions.grouped import class_moments, double
+from ..distributions.class_moments import class_moments, dense_float64
 from .covariances import on_host
 
 SMALL = 1e-4  # eigenvalues of a correlation below this are found from the rows
@@ -36,7 +36,7 @@ class Solution(NamedTuple):
 
 
 def blocks(X, codes, w) -> Rows:
-    return rows(X, codes, w, block=None if arrays.is_foreign(X) else BLOCK_ROWS)
+    return as_rows(X, codes, w, block=None if arrays.is_foreign(X) else BLOCK_ROWS)
 
 
 def moments_of(X, codes, w, k, shape) -> Moments:
@@ -57,14 +57,18 @@ def row_triangle(X, codes, w, means, scale):
     """The triangle of the rows less their class means, columns divided by scale."""
 
     def stats(x, c, v):
-        x = x if arrays.is_foreign(x) else double(x).astype(np.float64, copy=False)
+        x = (
+            x
+            if arrays.is_foreign(x)
+            else dense_float64(x).astype(np.float64, copy=False)
+        )
         xp, put = arrays.namespace(x), lambda a: arrays.asarray(a, like=x)
         D = (x - xp.take(put(means), c, axis=0)) / put(scale)
-        return fold(D if v is None else D * xp.sqrt(put(v))[:, None])
+        return triangle_of(D if v is None else D * xp.sqrt(put(v))[:, None])
 
     R = np.zeros((0, len(scale)))
     for part in blocks(X, codes, w).each(stats):
-        R = fold(np.concatenate([R, part]))
+        R = triangle_of(np.concatenate([R, part]))
     return R
 
 

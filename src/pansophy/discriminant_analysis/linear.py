@@ -10,7 +10,7 @@ Fisher's directions maximise the scatter between classes over that within,
 
     J(w) = w' S_B w / w' S_W w          two classes: w ~ S_W^-1 (m_1 - m_0)       (3)
 
-The fit is one pass: weight, mean and scatter of each class (`distributions.grouped`),
+The fit is one pass: weight, mean and scatter of each class (`distributions.class_moments`),
 merged over blocks. "svd" scales columns to unit variance within classes, takes the
 eigenvectors of their correlation, and drops those with a root below tol; where some
 eigenvalue is small, squares have lost the digits that matter, and a second pass takes
@@ -37,8 +37,8 @@ from ..core.numerics import log_softmax, softmax
 from ..core.rows import DatasetRows
 from ..distributions import Moments
 from ..linear_model.scores import AbstractLinearClassifier
-from ..params import Count, Flag, Fraction, NonNegative, ParameterError, Rule
-from ..typing import Matrix, Numbers
+from ..params import Count, Flag, Fraction, NonNegative, ParameterError, ParameterRule
+from ..typing import Matrix, NumberList
 from .covariances import covariances, estimated, total_moments
 from .fisher import (
     blocks,
@@ -51,7 +51,7 @@ from .fisher import (
 )
 
 CovarianceEstimator = Annotated[
-    Any, Rule("an estimator with a fit method", lambda v: hasattr(v, "fit"))
+    Any, ParameterRule("an estimator with a fit method", lambda v: hasattr(v, "fit"))
 ]
 
 
@@ -112,7 +112,7 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
 
     solver: Literal["svd", "lsqr", "eigen"] = "svd"
     shrinkage: Literal["auto"] | Fraction | None = None
-    priors: Matrix | Numbers | None = None
+    priors: Matrix | NumberList | None = None
     n_components: Count | None = None
     store_covariance: Flag = False
     tol: NonNegative = 1e-4

@@ -35,14 +35,14 @@ from ..naive_bayes.bayes import (
     log_prior_of,
 )
 from ..naive_bayes.densities import spherical
-from ..params import Flag, Fraction, NonNegative, ParameterError, Rule
-from ..typing import Matrix, Numbers
+from ..params import Flag, Fraction, NonNegative, ParameterError, ParameterRule
+from ..typing import Matrix, NumberList
 from .covariances import covariances, estimated
 from .fisher import BLOCK_ROWS, blocks, class_weight, moments_of
 from .linear import floats, in_memory
 
 CovarianceEstimator = Annotated[
-    Any, Rule("an estimator with a fit method", lambda v: hasattr(v, "fit"))
+    Any, ParameterRule("an estimator with a fit method", lambda v: hasattr(v, "fit"))
 ]
 
 
@@ -120,7 +120,7 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
     _: KW_ONLY
     solver: Literal["svd", "eigen"] = "svd"
     shrinkage: Literal["auto"] | Fraction | None = None
-    priors: Matrix | Numbers | None = None
+    priors: Matrix | NumberList | None = None
     reg_param: Fraction = 0.0
     store_covariance: Flag = False
     tol: NonNegative = 1e-4

@@ -66,7 +66,9 @@ def tiled(function: Callable, X, Z, *, blas=True):
         for columns in cuts(m, TILE):
             out[rows, columns] = function(X[rows], Z[columns])
 
-    for _ in threads.run(((lambda r=r: fill(r)) for r in cuts(n, TILE)), blas=blas):
+    for _ in threads.run_tasks(
+        ((lambda r=r: fill(r)) for r in cuts(n, TILE)), blas=blas
+    ):
         pass
     return out
 
@@ -277,7 +279,7 @@ def nearest(X, C) -> Nearest:
     else:
         step = max(TILE, TILE * TILE // m)
         tasks = ((lambda c=cut: find(X[c])) for cut in cuts(n, step))
-        parts = list(threads.run(tasks, blas=True))
+        parts = list(threads.run_tasks(tasks, blas=True))
     if len(parts) == 1:
         return Nearest(*parts[0])
     return Nearest(*(xp.concat(list(column)) for column in zip(*parts, strict=True)))

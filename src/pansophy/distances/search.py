@@ -272,7 +272,7 @@ def within(index: Index, Q, r, *, block=4096, ordered=True) -> Iterator[tuple]:
     find = tile_lists if index.tree is None else tree_lists
     find = any_lists if index.kind < 0 else find
     tasks = ((lambda c=c: (c, *find(index, Q[c], radius[c]))) for c in cuts(m, block))
-    yield from threads.run(tasks, blas=index.tiles is not None)
+    yield from threads.run_tasks(tasks, blas=index.tiles is not None)
 
 
 def tree_lists(index, Q, r):

@@ -83,7 +83,9 @@ def tile_nearest(index, Q, own, k):
         gathered(index, Q[cut], own[cut], D[cut], J[cut])
         _lists.sort_lists(D[cut], J[cut])
 
-    for _ in threads.run(((lambda c=c: find(c)) for c in cuts(m, QUERIES)), blas=True):
+    for _ in threads.run_tasks(
+        ((lambda c=c: find(c)) for c in cuts(m, QUERIES)), blas=True
+    ):
         pass
     return D, J
 

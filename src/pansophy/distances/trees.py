@@ -53,7 +53,7 @@ def grow(X, order, level, levels):
     """Split the nodes of a level, and what is below them, as one task each."""
     nodes = range(1 << level)
     tasks = (lambda j=j: _kdtree.split(X, order, level, j, levels) for j in nodes)
-    for _ in threads.run(tasks):
+    for _ in threads.run_tasks(tasks):
         pass
 
 
@@ -89,7 +89,7 @@ def nearest(how, tree, Q, k):
     def find(first, last):
         _walks.k_nearest(how, *both, first, last, Q is None, room, D, J)
 
-    for _ in threads.run(leaf_tasks(find, asked)):
+    for _ in threads.run_tasks(leaf_tasks(find, asked)):
         pass
     return D, J
 
@@ -113,7 +113,7 @@ def near_lists(how, tree, Q, r, block):
         start = (m * first) >> asked.levels
         return asked.order[start : start + len(ends) - 1], ends, rows, far
 
-    yield from threads.run(leaf_tasks(find, asked, block))
+    yield from threads.run_tasks(leaf_tasks(find, asked, block))
 
 
 def counts(how, tree, Q, r, w, out):
@@ -127,6 +127,6 @@ def counts(how, tree, Q, r, w, out):
     def find(first, last):
         _walks.count_within(how, *both, first, last, r, room, w, W, out)
 
-    for _ in threads.run(leaf_tasks(find, asked)):
+    for _ in threads.run_tasks(leaf_tasks(find, asked)):
         pass
     return out

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..core import arrays
 from ..core.numerics import safe_log, softmax
-from .information import masses
+from .information import as_probabilities
 
 
 def bayes_optimal(posterior, votes):
@@ -36,7 +36,7 @@ def bayes_optimal(posterior, votes):
     >>> bayes_optimal([0.4, 0.3, 0.3], [[[1, 0]], [[0, 1]], [[0, 1]]])
     array([[0.4, 0.6]])
     """
-    posterior = masses(posterior, -1, "posterior")
+    posterior = as_probabilities(posterior, -1, "posterior")
     votes = votes if arrays.is_foreign(votes) else np.asarray(votes)
     votes = arrays.asarray(votes, like=posterior)
     return arrays.namespace(votes).tensordot(posterior, votes, axes=((0,), (0,)))
@@ -91,7 +91,7 @@ class HypothesisSet:
         if not 0 <= self.noise < 1:
             raise ValueError(f"noise must be from 0 to below 1, got {self.noise}.")
         prior = np.full(r, 1 / r) if self.prior is None else self.prior
-        self.prior_ = arrays.to_numpy(masses(prior, -1, "prior"))
+        self.prior_ = arrays.to_numpy(as_probabilities(prior, -1, "prior"))
         if self.prior_.shape != (r,):
             raise ValueError(f"{r} hypotheses have a prior of {self.prior_.shape}.")
         self._forget()
@@ -138,7 +138,7 @@ class HypothesisSet:
             if hasattr(h, "predict_proba"):
                 found.append(arrays.to_numpy(h.classes_))
             elif not hasattr(h, "log_prob"):
-                found.append(labels(h, X))
+                found.append(hypothesis_labels(h, X))
         if len(self.classes_):
             found.append(self.classes_)
         self.classes_ = np.unique(np.concatenate(found)) if found else self.classes_
@@ -160,7 +160,7 @@ class HypothesisSet:
             at = np.searchsorted(self.classes_, arrays.to_numpy(h.classes_))
             out[:, at] = arrays.to_numpy(h.predict_proba(X))
             return out
-        hot = labels(h, X)[:, None] == self.classes_
+        hot = hypothesis_labels(h, X)[:, None] == self.classes_
         other = self.noise / (k - 1) if k > 1 else 0.0
         return np.where(hot, 1 - self.noise if k > 1 else 1.0, other)
 
@@ -202,7 +202,7 @@ class HypothesisSet:
         return self.errors(X, y) == 0
 
 
-def labels(h, X):
+def hypothesis_labels(h, X):
     """What a hypothesis without probabilities says: (n,)."""
     said = h.predict(X) if hasattr(h, "predict") else h(X)
     said = arrays.to_numpy(said)

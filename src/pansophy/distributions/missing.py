@@ -21,10 +21,10 @@ import numpy as np
 
 from ..core.numerics import LOG_2PI, safe_divide
 from .covariance import SHAPES
-from .normal import Moments, Normal, moments, unbatch
+from .normal import Moments, Normal, moments, unbatched_moments
 
 
-def patterns(X):
+def missing_patterns(X):
     """(seen columns, row numbers) for each set of columns that rows have."""
     seen = ~np.isnan(X)
     kinds, which = np.unique(seen, axis=0, return_inverse=True)
@@ -48,7 +48,7 @@ def observed_log_prob(p: Normal, X):
             out[:, j] = seen @ (np.log(P[j]) - 0.5 * LOG_2PI) - 0.5 * (Z * Z).sum(1)
         return out
     S = p.part.dense(p.covs, p.k, p.d)
-    for b, rows in patterns(X):
+    for b, rows in missing_patterns(X):
         if len(b) == p.d:
             q = p
         elif len(b) == 0:
@@ -59,17 +59,17 @@ def observed_log_prob(p: Normal, X):
     return out
 
 
-def impute(p: Normal, X):
+def impute_normal(p: Normal, X):
     """Rows of X with what is missing at eq. (2), for one Normal."""
     X = np.array(X, dtype=np.float64)
-    for b, rows in patterns(X):
+    for b, rows in missing_patterns(X):
         a = np.setdiff1d(np.arange(p.d), b)
-        gain, _ = regression(p.dense, a, b)
+        gain, _ = conditional_gain(p.dense, a, b)
         X[np.ix_(rows, a)] = p.mean[a] + (X[np.ix_(rows, b)] - p.mean[b]) @ gain.T
     return X
 
 
-def regression(S, a, b):
+def conditional_gain(S, a, b):
     """The gain S_ab S_bb^-1 of eq. (2) and the covariance S_a|b about it."""
     gain = np.linalg.solve(S[np.ix_(b, b)], S[np.ix_(b, a)]).T
     return gain, S[np.ix_(a, a)] - gain @ S[np.ix_(b, a)]
@@ -90,11 +90,11 @@ def expected_moments(p: Normal, X, R) -> Moments:
         return expected_diagonal(p, X, R)
     S = np.asarray(p.part.dense(p.covs, k, d), np.float64)
     first, second = np.zeros((k, d)), np.zeros((k, d, d))
-    for b, rows in patterns(X):
+    for b, rows in missing_patterns(X):
         a = np.setdiff1d(np.arange(d), b)
         Xb, Rb = X[np.ix_(rows, b)], R[rows]
         for j in range(k):
-            gain, C = regression(S[j], a, b)
+            gain, C = conditional_gain(S[j], a, b)
             G = np.zeros((d, len(b)))
             G[b, np.arange(len(b))] = 1.0
             G[a] = gain
@@ -124,7 +124,7 @@ def expected_diagonal(p: Normal, X, R) -> Moments:
 
 def seen_moments(rows) -> Moments:
     """Weight, mean and scatter of each column over the rows that have it."""
-    from .grouped import class_moments
+    from .class_moments import class_moments
 
     part = lambda X, w=None, *_: class_moments(
         X, np.zeros(len(X), np.int64), 1, w, "diag"
@@ -145,7 +145,7 @@ def incomplete_moments(X, w=None, *, max_iter=200, tol=1e-8) -> Moments:
     for _ in range(max_iter):
         floor = 1e-10 * max(float(np.trace(now.scatter)), 1e-300) / now.weight
         p = Normal.from_stats(now.batch(), floor=floor)
-        new = unbatch(expected_moments(p, X, w[:, None]))
+        new = unbatched_moments(expected_moments(p, X, w[:, None]))
         size = max(float(np.abs(new.scatter).max()), 1e-300)
         move = np.abs(new.scatter - now.scatter).max() / size
         now = new

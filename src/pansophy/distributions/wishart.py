@@ -21,12 +21,12 @@ import numpy as np
 import scipy.special
 
 from ..core import arrays
-from .base import checked, floats
+from .base import float_parameter, require_all
 from .covariance import SHAPES
 from .normal import Moments, Normal
 
 
-class Pair(NamedTuple):
+class MeanAndCovariance(NamedTuple):
     """A mean and a covariance matrix, or n of each."""
 
     mean: Any  # (d,) or (n, d)
@@ -65,8 +65,8 @@ class NormalInverseWishart:
 
     def __post_init__(self):
         for name in ("mean", "kappa", "scale", "dof"):
-            object.__setattr__(self, name, floats(getattr(self, name)))
-        checked(self.kappa >= 0, "kappa must not be negative.")
+            object.__setattr__(self, name, float_parameter(getattr(self, name)))
+        require_all(self.kappa >= 0, "kappa must not be negative.")
 
     @property
     def d(self) -> int:
@@ -77,18 +77,18 @@ class NormalInverseWishart:
         return self.mean.ndim == 1
 
     @property
-    def mode(self) -> Pair:
+    def mode(self) -> MeanAndCovariance:
         """The likeliest mean and covariance together."""
         below = self.dof + self.d + 2
-        return Pair(
+        return MeanAndCovariance(
             self.mean, self.scale / (below[:, None, None] if below.ndim else below)
         )
 
-    def expected(self) -> Pair:
+    def expected(self) -> MeanAndCovariance:
         """Mean of the mean and of the covariance, which needs dof > d + 1."""
         below = self.dof - self.d - 1
-        checked(below > 0, "the mean covariance exists for dof > d + 1 only.")
-        return Pair(
+        require_all(below > 0, "the mean covariance exists for dof > d + 1 only.")
+        return MeanAndCovariance(
             self.mean, self.scale / (below[:, None, None] if below.ndim else below)
         )
 
@@ -123,14 +123,14 @@ class NormalInverseWishart:
         return NormalInverseWishart(mean, xp.asarray(kappa), psi, xp.asarray(dof))
 
     def log_prob(self, pair):
-        """log density of eq. (1) at `Pair(mean (n, d), cov (n, d, d))`: (n,)."""
+        """Log density (n,) of eq. (1) at n means (n, d) and covariances (n, d, d)."""
         m, S = (np.asarray(arrays.to_numpy(a), float) for a in pair)
         m = m.reshape(-1, self.d)
         S = S.reshape(-1, self.d, self.d)
         psi, m0 = arrays.to_numpy(self.scale), arrays.to_numpy(self.mean)
         v, d = float(self.dof), self.d
         sign, log_det = np.linalg.slogdet(S)
-        checked(sign > 0, "covariances must be positive definite.")
+        require_all(sign > 0, "covariances must be positive definite.")
         inside = np.trace(
             np.linalg.solve(S, np.broadcast_to(psi, S.shape)), axis1=1, axis2=2
         )
@@ -144,8 +144,8 @@ class NormalInverseWishart:
         centre = Normal(np.broadcast_to(m0, m.shape), S / float(self.kappa))
         return wishart + np.diagonal(centre.log_prob(m))
 
-    def sample(self, n: int, rng: np.random.Generator) -> Pair:
-        """n draws as `Pair(mean (n, d), cov (n, d, d))`."""
+    def sample(self, n: int, rng: np.random.Generator) -> MeanAndCovariance:
+        """n draws as `MeanAndCovariance(mean (n, d), cov (n, d, d))`."""
         psi, d = arrays.to_numpy(self.scale), self.d
         # Bartlett: A A' is Wishart(I, v) for A lower triangular with chi diagonal
         A = np.tril(rng.standard_normal((n, d, d)), -1)
@@ -155,7 +155,7 @@ class NormalInverseWishart:
         S = np.swapaxes(half, 1, 2) @ half
         L = np.linalg.cholesky(S / float(self.kappa))
         E = rng.standard_normal((n, d, 1))
-        return Pair(arrays.to_numpy(self.mean) + (L @ E)[..., 0], S)
+        return MeanAndCovariance(arrays.to_numpy(self.mean) + (L @ E)[..., 0], S)
 
 
 def full_scatter_of(stats: Moments):

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ..losses._pointwise import curvature, gradient, value
+from ..losses._pointwise import loss_curvature, loss_gradient, loss_value
 
 BLOCK = 256
 FAST = {"contract", "reassoc", "nsz", "arcp"}
@@ -147,9 +147,9 @@ def pointwise(kind, a, y, f, w, weigh, start, stop, G, H):
     total = 0.0
     for i in range(start, stop):
         v = w[i] if w.size else 1.0
-        total += v * value(kind, y[i], f[i], a)
+        total += v * loss_value(kind, y[i], f[i], a)
         u = v if weigh else 1.0
-        G[i] = -u * gradient(kind, y[i], f[i], a)
+        G[i] = -u * loss_gradient(kind, y[i], f[i], a)
         if H.size:
-            H[i] = u * max(curvature(kind, y[i], f[i], a), 0.0)
+            H[i] = u * max(loss_curvature(kind, y[i], f[i], a), 0.0)
     return total

@@ -23,13 +23,13 @@ from ..core.numerics import sigmoid, softmax
 from ..core.rows import is_dataset
 from ..core.weighted import check_sample_weight
 from ..losses import base as kinds
-from ..params import ParameterError, Rule
+from ..params import ParameterError, ParameterRule
 from ..tree.abstract import rows_of
 from ..tree.additive import Additive
 from . import targets
 from .binning import blocks
 
-A_LOSS = Annotated[Any, Rule("a Loss", lambda v: isinstance(v, losses.Loss))]
+A_LOSS = Annotated[Any, ParameterRule("a Loss", lambda v: isinstance(v, losses.Loss))]
 NAMES = {
     "squared_error": "half_squared",
     "absolute_error": "absolute",
@@ -223,7 +223,7 @@ def numeric_loss(loss, level, name) -> losses.Loss:
             )
         edge = min(max(float(level), 1e-12), 1 - 1e-12)  # 0 and 1: the extremes
         return losses.quantile(edge)
-    return losses.get(NAMES.get(loss, loss))
+    return losses.get_loss(NAMES.get(loss, loss))
 
 
 def class_loss(loss, n_classes, name) -> losses.Loss:
@@ -231,7 +231,7 @@ def class_loss(loss, n_classes, name) -> losses.Loss:
     if loss == "log_loss":
         return losses.logistic if n_classes == 2 else losses.softmax
     if isinstance(loss, str):
-        loss = losses.get(loss)
+        loss = losses.get_loss(loss)
     if loss.domain not in ("sign", "fraction", "label"):
         raise ParameterError(f"loss of {name} must be a loss of classes, got {loss!r}.")
     if loss.domain != "label" and n_classes > 2:

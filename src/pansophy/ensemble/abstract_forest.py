@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
 from ..core import threads
-from ..core.progress import watched
+from ..core.progress import run_with_progress
 from ..params import ParameterError
 from ..tree.abstract import (
     check_forms,
@@ -68,9 +68,11 @@ class AbstractForest(Estimator):
         self._forget()
 
         run = lambda task: gather(self, grow_all(recipe, seeds), task, have=have)
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             verbose = self.verbose
-            plants = watched(self, run, total=len(seeds), X=X, y=y, verbose=verbose)
+            plants = run_with_progress(
+                self, run, total=len(seeds), X=X, y=y, verbose=verbose
+            )
             parts += [plant.part for plant in plants]
             gained += [plant.importance for plant in plants]
             draws = (scheme, seeds[: len(plants)], rows)
@@ -165,7 +167,7 @@ class AbstractForest(Estimator):
     def apply(self, X):
         """(n, trees) number of the leaf that each row falls into."""
         X = rows_of(self, X)
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             return in_blocks(X, self.forest_.apply).astype(np.int64)
 
     def decision_path(self, X):
@@ -194,7 +196,7 @@ class AbstractForest(Estimator):
     def _mean(self, X):
         """(n, outputs, classes) mean of the leaf values over the trees."""
         X = rows_of(self, X)
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             total = in_blocks(X, self.forest_.sum)
         return (total / len(self.forest_)).reshape(len(total), *self.forest_.shape)
 

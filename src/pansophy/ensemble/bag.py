@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
 from ..core import threads
-from ..core.progress import watched
+from ..core.progress import run_with_progress
 from ..core.weighted import check_sample_weight
 from ..params import ParameterError
 from . import levels
@@ -113,9 +113,11 @@ class AbstractBag(Estimator):
         seeds = member_seeds(self.random_state, self.n_estimators, have)
         made = lambda: self._fitted(scheme, seeds, X, y, w)
         run = lambda task: gather(self, made(), task, "member", have)
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             verbose = self.verbose
-            pairs = watched(self, run, total=len(seeds), X=X, y=y, verbose=verbose)
+            pairs = run_with_progress(
+                self, run, total=len(seeds), X=X, y=y, verbose=verbose
+            )
             self._store(pairs, (scheme, seeds[: len(pairs)]), kept)
             _ = self._forest  # packed now: predictions leave the model as it is
             if self.oob_score:
@@ -161,7 +163,7 @@ class AbstractBag(Estimator):
             table = None
         job = (template, scheme, X, y, w, table, getattr(self, "coding_", None))
         if is_tree(template):
-            return threads.run((lambda s=s: fit_drawn(s, *job)) for s in seeds)
+            return threads.run_tasks((lambda s=s: fit_drawn(s, *job)) for s in seeds)
         pool = Parallel(n_jobs=self.n_jobs, return_as="generator")
         return pool(delayed(fit_drawn)(s, *job) for s in seeds)
 
@@ -178,13 +180,13 @@ class AbstractBag(Estimator):
         """Mean of the members' answers, eq. (1)."""
         check_is_fitted(self)
         if self._forest is not None:
-            with threads.limited(self.n_jobs):
+            with threads.limit_threads(self.n_jobs):
                 mean = mean_of_trees(self._forest, float_rows(self, X))
             if method == "predict_proba":
                 return mean[:, 0]
             return mean[:, 0, 0] if mean.shape[1] == 1 else mean[:, :, 0]
         X = levels.ready(self, X)
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             pairs = zip(self.estimators_, self.estimators_features_)
             pool = Parallel(n_jobs=self.n_jobs, return_as="generator")
             ask = delayed(self._answer)
@@ -203,7 +205,7 @@ class AbstractBag(Estimator):
 
         triples = zip(self.estimators_, self.estimators_features_, counts)
         total, times = None, np.zeros(len(y), np.int64)
-        for rows, answer in threads.run((lambda t=t: ask(*t)) for t in triples):
+        for rows, answer in threads.run_tasks((lambda t=t: ask(*t)) for t in triples):
             if answer is not None:
                 total = (
                     np.zeros((len(y), *answer.shape[1:])) if total is None else total

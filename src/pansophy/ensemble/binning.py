@@ -100,7 +100,7 @@ def coded(X, bins: Columns) -> Columns:
             lambda a=a, b=block, s=at: work(b[a : a + ROWS], s + a)
             for a in range(0, len(block), ROWS)
         )
-        for top, missing in threads.run(tasks):
+        for top, missing in threads.run_tasks(tasks):
             tops.append(top)
             gaps.append(missing)
         at += len(block)

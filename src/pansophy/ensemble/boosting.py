@@ -107,7 +107,7 @@ class Booster:
             Criterion(kind, 1, l2=rule.l2) if rule.newton else Criterion(kind, 1)
         )
         self.growers: SimpleQueue[Grower] = SimpleQueue()
-        for _ in range(min(self.K, threads.count() + 1)):
+        for _ in range(min(self.K, threads.available_threads() + 1)):
             self.growers.put(Grower(columns, criterion, rule.limits))
         self.total = float(self.n if table.w is None else table.w.sum())
 
@@ -127,7 +127,7 @@ class Booster:
         if rows is not None:
             state = state._replace(before=self.parts(state, rows)[1])
         work = lambda k: self.branch(state, rows, k, int(seeds[k]))
-        trees = tuple(threads.run((lambda k=k: work(k)) for k in range(self.K)))
+        trees = tuple(threads.run_tasks((lambda k=k: work(k)) for k in range(self.K)))
         if self.held is not None and state.held is not None:
             for k, tree in enumerate(trees):
                 state.held[k] += tree.value[:, 0, 0][tree.apply(self.held.X)]
@@ -214,7 +214,7 @@ class Booster:
             return work(0, nodes)
         cuts = np.linspace(0, nodes, min(nodes, 16) + 1).astype(int)
         tasks = (lambda a=a, b=b: work(a, b) for a, b in pairwise(cuts))
-        for _ in threads.run(tasks):
+        for _ in threads.run_tasks(tasks):
             pass
         return None
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from ..base import Classifier
 from ..params import Jobs, NonNegative, ParameterError
-from ..typing import Numbers, Splits
+from ..typing import NumberList, Splits
 from .committee import AbstractCommittee, Members, class_shares, fit_one, take
 from .stacking import out_of_fold
 
@@ -97,9 +97,9 @@ class CascadeClassifier(Classifier, AbstractCommittee):
 
     estimators: Members | None = None
     _: KW_ONLY
-    threshold: NonNegative | Numbers = 0.9
+    threshold: NonNegative | NumberList = 0.9
     learn_from: Literal["all", "reached"] = "all"
-    costs: Numbers | None = None
+    costs: NumberList | None = None
     cv: Splits = None
     n_jobs: Jobs = None
 

@@ -24,7 +24,7 @@ from ..core import arrays
 from ..core.labels import class_codes, refuse_missing
 from ..core.rows import is_dataset
 from ..core.weighted import check_sample_weight
-from ..params import ParameterError, Rule, check_params
+from ..params import ParameterError, ParameterRule, check_params
 
 
 def are_members(value):
@@ -37,7 +37,9 @@ def are_members(value):
     return isinstance(value, (list, tuple)) and len(value) > 0 and all(map(pair, value))
 
 
-Members = Annotated[Any, Rule("a list of (name, estimator) pairs", are_members)]
+Members = Annotated[
+    Any, ParameterRule("a list of (name, estimator) pairs", are_members)
+]
 
 
 class AbstractCommittee(Estimator):

@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Transformer
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Count, Flag, Jobs, NonNegative, Verbosity
 from ..tree._layout import SQUARE
 from ..tree.abstract import (
@@ -143,7 +143,7 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
         w = weights_of(sample_weight, X.shape[0])
         self.inputs_ = Inputs(np.zeros(X.shape[1], np.int8))
         self.n_outputs_ = 1
-        random = rng_from(self.random_state)
+        random = make_rng(self.random_state)
         targets = random.random((X.shape[0], 1))
         self._grow(X, targets, w, Criterion(SQUARE, 1))
         self.one_hot_encoder_ = OneHotEncoder(

@@ -36,7 +36,7 @@ from ..core.iterate import best_of
 from ..core.labels import class_codes
 from ..core.numerics import log_softmax
 from ..core.progress import SILENT
-from ..core.random import rng_from, spawn
+from ..core.random import make_rng, spawn_rngs
 from ..params import Count, NonNegative, ParameterError, Verbosity
 from ..typing import Fittable, Seed
 from .committee import are_members, class_shares
@@ -81,7 +81,7 @@ class AbstractExperts(Estimator):
         """The best of several starts, by EM."""
         templates = self._templates()
         k, constant = len(templates), self.gate == "constant"
-        rngs = spawn(rng_from(self.random_state), self.n_init)
+        rngs = spawn_rngs(make_rng(self.random_state), self.n_init)
 
         def maximise(stats):
             R, p = stats[2:]

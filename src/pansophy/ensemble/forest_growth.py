@@ -111,4 +111,4 @@ def grow_one(recipe: Recipe, seed) -> Plant:
 
 def grow_all(recipe: Recipe, seeds):
     """Trees in the order of their seeds, a few at a time."""
-    return threads.run((lambda s=s: grow_one(recipe, s)) for s in seeds)
+    return threads.run_tasks((lambda s=s: grow_one(recipe, s)) for s in seeds)

@@ -16,7 +16,7 @@ from ..params import (
     Jobs,
     NonNegative,
     ParameterError,
-    Rule,
+    ParameterRule,
     Verbosity,
 )
 from ..tree.abstract import (
@@ -41,14 +41,14 @@ from .members import goes_on
 WORDS = ("balanced", "balanced_subsample")
 ClassWeights = Annotated[
     Any,
-    Rule(
+    ParameterRule(
         "'balanced', 'balanced_subsample', a dict by class or a list of dicts",
         lambda v: isinstance(v, (dict, list)) or (isinstance(v, str) and v in WORDS),
     ),
 ]
 
 
-Amount = Annotated[float, Rule("a fraction above 0", lambda v: 0 < v < np.inf)]
+Amount = Annotated[float, ParameterRule("a fraction above 0", lambda v: 0 < v < np.inf)]
 
 
 @dataclass(eq=False, repr=False)

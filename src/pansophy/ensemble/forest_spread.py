@@ -63,7 +63,7 @@ def at(rows, values, n):
 
 def leaves(model, X):
     """(n, B) numbers of the leaves through all trees, of checked rows."""
-    with threads.limited(model.n_jobs):
+    with threads.limit_threads(model.n_jobs):
         return in_blocks(X, model.forest_.leaves)
 
 

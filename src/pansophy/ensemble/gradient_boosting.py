@@ -29,8 +29,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from ..base import Classifier, Regressor
 from ..core.weighted import weighted_quantile
-from ..params import Count, Flag, NonNegative, OpenFraction, Verbosity
-from ..params import Rule as ParameterRule
+from ..params import Count, Flag, NonNegative, OpenFraction, ParameterRule, Verbosity
 from ..tree.abstract import HalfAtMost, OpenShare, Share, TwoOrMore
 from ..typing import Seed
 from .abstract_boosting import (

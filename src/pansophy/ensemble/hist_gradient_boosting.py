@@ -32,7 +32,7 @@ from ..params import (
     Verbosity,
 )
 from ..tree.abstract import Bins, Share, TwoOrMore
-from ..typing import Matrix, Seed, Words
+from ..typing import ListLike, Matrix, Seed
 from .abstract_boosting import (
     A_LOSS,
     class_loss,
@@ -155,8 +155,10 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistBoosting):
     l2_regularization: NonNegative = 0.0
     max_features: Share = 1.0
     max_bins: Bins = 255
-    categorical_features: Literal["from_dtype"] | Words | Matrix | None = "from_dtype"
-    monotonic_cst: dict | Words | Matrix | None = None
+    categorical_features: Literal["from_dtype"] | ListLike | Matrix | None = (
+        "from_dtype"
+    )
+    monotonic_cst: dict | ListLike | Matrix | None = None
     interaction_cst: Literal["pairwise", "no_interactions"] | Interactions | None = None
     warm_start: Flag = False
     early_stopping: Literal["auto"] | Flag = "auto"
@@ -296,8 +298,10 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
     l2_regularization: NonNegative = 0.0
     max_features: Share = 1.0
     max_bins: Bins = 255
-    categorical_features: Literal["from_dtype"] | Words | Matrix | None = "from_dtype"
-    monotonic_cst: dict | Words | Matrix | None = None
+    categorical_features: Literal["from_dtype"] | ListLike | Matrix | None = (
+        "from_dtype"
+    )
+    monotonic_cst: dict | ListLike | Matrix | None = None
     interaction_cst: Literal["pairwise", "no_interactions"] | Interactions | None = None
     warm_start: Flag = False
     early_stopping: Literal["auto"] | Flag = "auto"

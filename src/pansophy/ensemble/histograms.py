@@ -10,10 +10,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import validate_data
 
 from ..core import arrays
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.rows import DatasetRows, is_dataset
 from ..losses import base as kinds
-from ..params import ParameterError, Rule, check_params
+from ..params import ParameterError, ParameterRule, check_params
 from ..tree.abstract import CHECKS, check_signs, weights_of
 from ..tree.grow import DEEP, Limits
 from ..tree.inputs import Inputs, names_of, narrowing
@@ -25,10 +25,10 @@ from .trees import chain
 LEAST_CURVATURE = 1e-3  # summed over a leaf
 MANY = 10_000  # rows from which early_stopping="auto" stops early
 DENSE = {**CHECKS, "accept_sparse": False}
-Splitter = Annotated[Any, Rule("a splitter", lambda v: hasattr(v, "split"))]
+Splitter = Annotated[Any, ParameterRule("a splitter", lambda v: hasattr(v, "split"))]
 Interactions = Annotated[
     Any,
-    Rule(
+    ParameterRule(
         "a list of lists of columns",
         lambda v: (
             isinstance(v, (list, tuple)) and all(hasattr(g, "__iter__") for g in v)
@@ -331,4 +331,4 @@ def seed_of(model):
     """A whole number that names the draws of a fit; a warm start keeps it."""
     if model._goes_on() and hasattr(model, "_seed"):
         return model._seed
-    return int(rng_from(model.random_state).integers(0, 2**62))
+    return int(make_rng(model.random_state).integers(0, 2**62))

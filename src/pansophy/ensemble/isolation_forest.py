@@ -32,8 +32,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, OneClass
 from ..core import threads
-from ..core.progress import watched
-from ..params import Count, Flag, Jobs, ParameterError, Rule, Verbosity
+from ..core.progress import run_with_progress
+from ..params import Count, Flag, Jobs, ParameterError, ParameterRule, Verbosity
 from ..tree._layout import SQUARE
 from ..tree.abstract import CHECKS, Share, in_blocks, in_memory, rows_of, weights_of
 from ..tree.additive import Additive, dense_rows
@@ -50,7 +50,7 @@ from .resample import Scheme, columns_to_draw, member_seeds
 
 OFTEN = 256  # rows of a tree unless told
 Contamination = Annotated[
-    float, Rule("a share above 0, at most 0.5", lambda v: 0 < v <= 0.5)
+    float, ParameterRule("a share above 0, at most 0.5", lambda v: 0 < v <= 0.5)
 ]
 
 
@@ -179,10 +179,12 @@ class IsolationForest(OneClass, Estimator):
         old = [cut(self.forest_, t) for t in range(have)]
         self.__dict__.pop("estimators_", None)
         grow = lambda s: part_of(isolate(X, s, scheme, depth), LEAVES)
-        made = lambda: threads.run((lambda s=s: grow(s)) for s in seeds)
+        made = lambda: threads.run_tasks((lambda s=s: grow(s)) for s in seeds)
         run = lambda task: gather(self, made(), task, have=have)
-        with threads.limited(self.n_jobs):
-            parts = watched(self, run, total=len(seeds), X=X, verbose=self.verbose)
+        with threads.limit_threads(self.n_jobs):
+            parts = run_with_progress(
+                self, run, total=len(seeds), X=X, verbose=self.verbose
+            )
         draws = (scheme, seeds[: len(parts)])
         self._draws = [*(self._draws if kept else []), draws]
         self.forest_ = join([*old, *parts], (1, 1), X.shape[1])
@@ -218,7 +220,7 @@ class IsolationForest(OneClass, Estimator):
 
     def _scores(self, X):
         """Eq. (2) of checked rows."""
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             total = in_blocks(X, self.forest_.sum)[:, 0]
         most = len(self.forest_) * float(mean_path(self.max_samples_))
         return -(2.0 ** -(total / most if most > 0 else np.ones(len(total))))

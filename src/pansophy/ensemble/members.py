@@ -24,7 +24,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..base import InterruptedFitWarning
 from ..core import arrays
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.rows import is_dataset
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor, prune
 from ..tree._layout import SLOT
@@ -195,7 +195,7 @@ class TreeTable:
         model.max_features_ = features_at_a_node(model.max_features, d)
         limits = limits_of(model, n, total, self.signs)
         draws = limits.random or 0 < limits.max_features < d
-        seed = int(rng_from(model.random_state).integers(0, 2**62)) if draws else 0
+        seed = int(make_rng(model.random_state).integers(0, 2**62)) if draws else 0
         wanted = self.screened(limits, w, rows) if features is None else None
         table = table if wanted is None else take(table, wanted)
         grower = Grower(table, self.criterion, limits)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 
 
 class Scheme(NamedTuple):
@@ -54,7 +54,7 @@ class Scheme(NamedTuple):
 
 def member_seeds(random_state, n, skip=0) -> np.ndarray:
     """Seeds (31 bits) of members skip .. n; the first ones are the same for any n."""
-    return rng_from(random_state).integers(0, 2**31 - 1, size=n)[skip:]
+    return make_rng(random_state).integers(0, 2**31 - 1, size=n)[skip:]
 
 
 def bootstrap(rng, n, size=None, p=None) -> np.ndarray:

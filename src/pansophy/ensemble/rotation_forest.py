@@ -41,9 +41,9 @@ from sklearn.utils import column_or_1d
 from ..base import Classifier, Estimator, Regressor
 from ..core import threads
 from ..core.labels import class_codes
-from ..core.progress import watched
+from ..core.progress import run_with_progress
 from ..core.weighted import check_sample_weight
-from ..params import Count, Flag, Jobs, Verbosity, number
+from ..params import Count, Flag, Jobs, Verbosity, number_rule
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ..tree.inputs import narrowing
 from ..typing import Fittable, Seed
@@ -51,7 +51,9 @@ from . import _rotation_forest as loops
 from .members import fit_member, gather, in_memory, probabilities
 from .resample import Scheme, bootstrap, member_seeds
 
-AboveZero = Annotated[float, number("a fraction above 0, up to 1", 0, 1, open_low=True)]
+AboveZero = Annotated[
+    float, number_rule("a fraction above 0, up to 1", 0, 1, open_low=True)
+]
 BLOCK = 1 << 13  # rows rotated at a time
 CHECKS = {"dtype": np.float32, "order": "C"}
 
@@ -76,7 +78,7 @@ class Rotation(NamedTuple):
         """(X - mean) R as float32."""
         out, n = np.empty(X.shape, np.float32), len(X)
         cut = lambda i: loops.rotate(X, *self, i, min(i + BLOCK, n), out)
-        for _ in threads.run((lambda i=i: cut(i)) for i in range(0, n, BLOCK)):
+        for _ in threads.run_tasks((lambda i=i: cut(i)) for i in range(0, n, BLOCK)):
             pass
         return out
 
@@ -173,11 +175,13 @@ class AbstractRotationForest(Estimator):
             return fit_member(template, seed, turned, y, None, counts, weight), turn
 
         seeds = member_seeds(self.random_state, self.n_estimators)
-        made = lambda: threads.run((lambda s=s: fit(s)) for s in seeds)
+        made = lambda: threads.run_tasks((lambda s=s: fit(s)) for s in seeds)
         run = lambda task: gather(self, made(), task)
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             verbose = self.verbose
-            pairs = watched(self, run, total=len(seeds), X=X, y=y, verbose=verbose)
+            pairs = run_with_progress(
+                self, run, total=len(seeds), X=X, y=y, verbose=verbose
+            )
         self.estimator_ = template
         self.estimators_ = [model for model, _ in pairs]
         self.rotations_ = [turn for _, turn in pairs]
@@ -198,8 +202,8 @@ class AbstractRotationForest(Estimator):
             X = self._ready(in_memory(self, X), **CHECKS)
         ask = lambda m, r: self._answer(m, r.apply(X))
         pairs = zip(self.estimators_, self.rotations_)
-        with threads.limited(self.n_jobs):
-            answers = threads.run((lambda p=p: ask(*p)) for p in pairs)
+        with threads.limit_threads(self.n_jobs):
+            answers = threads.run_tasks((lambda p=p: ask(*p)) for p in pairs)
             return sum(answers) / len(self.estimators_)
 
     def __sklearn_is_fitted__(self):

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Estimator, InterruptedFitWarning
 from ..core import threads
 from ..core.iterate import iterate
-from ..core.progress import watched
+from ..core.progress import run_with_progress
 from ..core.weighted import check_sample_weight
 from . import levels
 from .members import (
@@ -122,8 +122,8 @@ class AbstractAdaBoost(Estimator):
         )
         # rounds follow each other: threads pay only where one round is long
         jobs = 1 if table is not None and n * X.shape[1] < LONG else None
-        with threads.limited(jobs):
-            result = watched(self, run, total=self.n_estimators, X=X, y=y)
+        with threads.limit_threads(jobs):
+            result = run_with_progress(self, run, total=self.n_estimators, X=X, y=y)
         self._store(result)
         _ = self._forest  # packed now: predictions leave the model as it is
         return self

@@ -24,13 +24,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ..base import Classifier, Regressor, Transformer
-from ..params import Flag, Jobs, ParameterError, Rule, Verbosity
+from ..params import Flag, Jobs, ParameterError, ParameterRule, Verbosity
 from ..typing import Fittable, Splits
 from .committee import AbstractCommittee, Members, class_shares, fit_all
 
 METHODS = ("predict_proba", "decision_function", "predict")
 Prefit = Annotated[
-    Any, Rule("'prefit'", lambda v: isinstance(v, str) and v == "prefit")
+    Any, ParameterRule("'prefit'", lambda v: isinstance(v, str) and v == "prefit")
 ]
 
 

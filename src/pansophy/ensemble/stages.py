@@ -10,9 +10,9 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..losses import base as kinds
-from ..params import Rule
+from ..params import ParameterRule
 from ..tree.abstract import begin, features_at_a_node, weights_of
 from ..tree.columns import columns
 from ..tree.decision_tree import DecisionTreeRegressor
@@ -24,7 +24,10 @@ from .trees import chain
 EPS = np.finfo(float).eps
 DOUBLED = (kinds.HALF_SQUARED, kinds.LOGISTIC)  # scores are deviances of these
 Starter = Annotated[
-    Any, Rule("an estimator", lambda v: hasattr(v, "fit") and hasattr(v, "predict"))
+    Any,
+    ParameterRule(
+        "an estimator", lambda v: hasattr(v, "fit") and hasattr(v, "predict")
+    ),
 ]
 
 
@@ -59,7 +62,7 @@ class AbstractStages(AbstractBoosting):
                 f"{len(old) // K} rounds that a warm start goes on from."
             )
         if not begun:
-            self._seed = int(rng_from(self.random_state).integers(0, 2**62))
+            self._seed = int(make_rng(self.random_state).integers(0, 2**62))
         self.n_trees_per_iteration_ = K
         (X, y, labels, w), held = self._held_out(X, y, labels, w, given)
         self.max_features_ = features_at_a_node(self.max_features, X.shape[1])

@@ -96,7 +96,7 @@ def gradients(loss: Loss, y, f, w, weigh, G, H) -> float:
     tasks = (
         lambda a=a: block(loss, y, f, w, weigh, a, min(a + ROWS, n), G, H) for a in cuts
     )
-    return math.fsum(threads.run(tasks))
+    return math.fsum(threads.run_tasks(tasks))
 
 
 def block(loss, y, f, w, weigh, a, b, G, H) -> float:

@@ -25,7 +25,7 @@ import numpy as np
 
 from ..base import Classifier, Regressor, Transformer
 from ..params import Flag, Jobs, ParameterError, Verbosity
-from ..typing import Numbers
+from ..typing import NumberList
 from .committee import AbstractCommittee, Members, class_shares, fit_all
 
 
@@ -157,7 +157,7 @@ class VotingClassifier(Classifier, AbstractVoting):
     estimators: Members | None = None
     _: KW_ONLY
     voting: Literal["hard", "soft"] = "hard"
-    weights: Numbers | None = None
+    weights: NumberList | None = None
     n_jobs: Jobs = None
     flatten_transform: Flag = True
     verbose: Verbosity = False
@@ -246,7 +246,7 @@ class VotingRegressor(Regressor, AbstractVoting):
 
     estimators: Members | None = None
     _: KW_ONLY
-    weights: Numbers | None = None
+    weights: NumberList | None = None
     n_jobs: Jobs = None
     verbose: Verbosity = False
     combine: Literal["mean", "median"] = "mean"

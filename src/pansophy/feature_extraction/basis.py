@@ -22,7 +22,7 @@ import numpy as np
 from ..base import Estimator, Transformer
 from ..core import arrays
 from ..params import Flag, ParameterError
-from ..typing import Words
+from ..typing import ListLike
 from .expressions import CONSTANTS, evaluate, names, parse
 
 MANY = 1_000_000  # columns beyond which an expansion is worth a warning
@@ -78,7 +78,7 @@ class BasisFeatures(Transformer, Estimator):
     ['1', 'x0', 'x1', 'x0 * x1']
     """
 
-    formulas: Words = ("x",)
+    formulas: ListLike = ("x",)
     _: KW_ONLY
     append: Flag = False
 
@@ -120,7 +120,7 @@ class BasisFeatures(Transformer, Estimator):
         return Z
 
     def _refuse_holes(self, Z):
-        if not arrays.finite(Z):
+        if not arrays.all_finite(Z):
             bad = ~np.isfinite(arrays.to_numpy(Z)).all(axis=0)
             text = self.get_feature_names_out()[np.argmax(bad)]
             raise ValueError(f"formula {text!r} is not finite on every row of X.")

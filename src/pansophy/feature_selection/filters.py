@@ -21,7 +21,7 @@ import numpy as np
 
 from ..core.numerics import safe_divide
 from ..distributions import information
-from ..params import Count, Fraction, NonNegative, number
+from ..params import Count, Fraction, NonNegative, number_rule
 from .selector import AbstractSelector, how_many, is_number
 
 TWINS = 0.999  # correlation from which two columns are said to repeat each other
@@ -29,7 +29,9 @@ PAIRS = 60  # dropped columns up to which their products are looked at
 TELLING = 0.3  # score of a product that is worth a warning
 
 
-Bins = Annotated[int, number("a whole number from 1 to 10000", 1, 10_000, whole=True)]
+Bins = Annotated[
+    int, number_rule("a whole number from 1 to 10000", 1, 10_000, whole=True)
+]
 
 
 class FilterWarning(UserWarning):

@@ -23,7 +23,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ..core import threads
-from ..core.random import rng_from, spawn
+from ..core.random import make_rng, spawn_rngs
 from ..params import Count, Jobs, OpenFraction, ParameterError
 from ..typing import Seed
 from .selector import AbstractSelector, is_number
@@ -61,7 +61,7 @@ def largest_penalty(X, T):
 
 def halves(n, pairs, rng):
     """Complementary halves of n rows."""
-    for child in spawn(rng, pairs):
+    for child in spawn_rngs(rng, pairs):
         order = child.permutation(n)
         yield order[: n // 2]
         yield order[n // 2 : 2 * (n // 2)]
@@ -132,13 +132,13 @@ class StabilitySelection(AbstractSelector):
         T = targets(y, numbers)
         top = max(largest_penalty(X, T), 1e-12)
         self.alphas_ = np.geomspace(1.0, self.eps, self.n_alphas) * top
-        rng = rng_from(self.random_state)
-        with threads.limited(self.n_jobs):
+        rng = make_rng(self.random_state)
+        with threads.limit_threads(self.n_jobs):
             tasks = (
                 (lambda at=at: chosen(X[at], T[at], self.alphas_))
                 for at in halves(len(X), self.n_pairs, rng)
             )
-            found = list(threads.run(tasks, blas=True))
+            found = list(threads.run_tasks(tasks, blas=True))
         self.stability_ = np.mean(found, axis=0)
         self.scores_ = self.stability_.max(axis=0)
         self.support_ = self.scores_ >= self.threshold

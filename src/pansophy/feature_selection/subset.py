@@ -34,7 +34,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
 from ..core import arrays
-from ..core.design import moments, prepare
+from ..core.least_squares_passes import least_squares_moments, prepare_least_squares
 from ..params import Count, Flag, Fraction, NonNegative, ParameterError
 from ..typing import Splits
 from .selector import AbstractSelector, how_many
@@ -54,8 +54,8 @@ class Found(NamedTuple):
 
 def products(X, y, w=None, *, intercept=True):
     """A of eqs (2) and (3), and the sum of weights."""
-    problem = prepare(X, y[:, None], w, intercept=intercept)
-    M = moments(problem)
+    problem = prepare_least_squares(X, y[:, None], w, intercept=intercept)
+    M = least_squares_moments(problem)
     d = len(M.gram)
     A = np.empty((d + 1, d + 1))
     A[:d, :d], A[d, :d], A[:d, d], A[d, d] = (

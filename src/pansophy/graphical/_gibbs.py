@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ..core._random import uniform
+from ..core._random import random_uniform
 
 
 @njit(cache=True, nogil=True)
@@ -47,7 +47,7 @@ def gibbs_chain(
     for t in range(-burn_in, len(out) * thin):
         for k in range(len(free)):
             v = free[k]
-            u, a, last = uniform(state), 0, g.sizes[v] - 1
+            u, a, last = random_uniform(state), 0, g.sizes[v] - 1
             if where[k] >= 0:
                 at = where[k]
                 for i in range(first[k], first[k + 1]):

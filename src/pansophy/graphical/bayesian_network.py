@@ -28,7 +28,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Density, Estimator
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.weighted import check_sample_weight
 from ..distributions.normal import Normal
 from ..graphs.directed import moral, topological_order
@@ -326,7 +326,7 @@ class BayesianNetwork(Density, Estimator):
         """
         A, w = self._draws(n, evidence, random_state)
         if evidence:
-            A = A[resampled(w, rng_from(random_state))]
+            A = A[resampled(w, make_rng(random_state))]
         return rows.written(rows.labelled(A, self.space), None)
 
     def weighted_sample(self, n: int, evidence, *, random_state=None):
@@ -335,7 +335,7 @@ class BayesianNetwork(Density, Estimator):
         return rows.written(rows.labelled(A, self.space), None), w
 
     def _draws(self, n, evidence, random_state):
-        rng = rng_from(self.random_state if random_state is None else random_state)
+        rng = make_rng(self.random_state if random_state is None else random_state)
         A, log_w = ancestral(self, n, rng, queries.codes_of(self, evidence))
         w = weights_of(log_w)
         if n and not len(w):

@@ -73,7 +73,7 @@ def shared(work, indptr):
     tasks = (
         (lambda b=int(b), e=int(e): work(b, e)) for b, e in pairwise(cuts) if e > b
     )
-    for _ in threads.run(tasks):
+    for _ in threads.run_tasks(tasks):
         pass
 
 

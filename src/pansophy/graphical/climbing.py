@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 from ..graphs.directed import topological_order
 from .counts import each
 
@@ -180,7 +180,7 @@ class Tabu:
 
 def walk(
     families, rules: Rules, start, *, epsilon: float = 1e-4, tabu_length: int = 0,
-    patience: int = 0, max_iter: int = 1_000_000, task: Task = SILENT,
+    patience: int = 0, max_iter: int = 1_000_000, task: FitTask = SILENT,
 ) -> Result:  # fmt: skip
     """Climb from a graph to one that no single move makes better by epsilon."""
     board = Board(families, rules, start)

@@ -42,7 +42,7 @@ def each(function, items, work: float):
         for item in items:
             function(item)
         return
-    for _ in threads.run([lambda item=item: function(item) for item in items]):
+    for _ in threads.run_tasks([lambda item=item: function(item) for item in items]):
         pass
 
 
@@ -207,7 +207,7 @@ class Counts:
         out = np.zeros(int(offset[-1]), np.int64)
         width = max(32, min(512, CACHE // q))
         work = int(((r - 1) * q).sum()) * bits.shape[1]
-        parts = threads.free() if work >= PARALLEL else 1
+        parts = threads.usable_threads() if work >= PARALLEL else 1
 
         def some(k):
             mine = slice(k * len(others) // parts, (k + 1) * len(others) // parts)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..distributions.tables import split_key
+from ..distributions.joint_table import split_key
 from ..graphs.directed import topological_order
 from .names import Space, checked_states, nearest
 from .nodes import ConditionalLinear, LinearGaussian, Node, Table, as_node

@@ -5,7 +5,7 @@ Shapes    nodes: rounded boxes for discrete variables, ellipses for continuous o
 
 import math
 
-from ..core.svg import LINE, box, page
+from ..core.svg import LINE, svg_box, svg_page
 from ..graphs.layered import Layers, layered
 
 LETTER, PAD = 7.6, 12.0
@@ -72,9 +72,9 @@ def network_svg(model, *, tables: bool = False) -> str:
     for i, text in enumerate(lines):
         boxed = model.space.is_discrete(i)
         size = widths[i], height, text, FILLS[boxed]
-        parts.append(box(placed.x[i], placed.y[i], *size, oval=not boxed))
+        parts.append(svg_box(placed.x[i], placed.y[i], *size, oval=not boxed))
     title = f"Bayesian network of {len(widths)} variables"
-    return page(placed.width, placed.height, title, parts, size=13)
+    return svg_page(placed.width, placed.height, title, parts, size=13)
 
 
 def arrow(points, height, width, boxed=True):

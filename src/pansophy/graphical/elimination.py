@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ..distributions.tables import JointTable
+from ..distributions.joint_table import JointTable
 from ..graphs.directed import ancestors
 from .clique_tree import CliqueTree, clique_tree, interaction
 from .factors import Factor, max_out, product, reduce, sum_out

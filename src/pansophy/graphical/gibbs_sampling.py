@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core import threads
-from ..core.acceptance import ErgodicityWarning
-from ..core.random import rng_from
+from ..core.metropolis import ErgodicityWarning
+from ..core.random import make_rng
 from ..graphs.directed import elimination_order
 from ._gibbs import gibbs_chain
 from .coding import decode
@@ -162,7 +162,7 @@ def gibbs(
     whole = to_factor_graph(model)
     known = whole.space.codes(evidence)
     graph = whole.reduced(evidence or {}) if known else whole
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     zeros = [f for f in graph.factors if f.variables and (f.values == 0).any()]
     starts = [first_row(graph, evidence, known, rng) for _ in range(chains)]
     if zeros:
@@ -188,6 +188,6 @@ def gibbs(
         )
         for k in range(chains)
     ]
-    for _ in threads.run(jobs):
+    for _ in threads.run_tasks(jobs):
         pass
     return GibbsDraws(out, graph.space)

@@ -35,9 +35,9 @@ from scipy.special import xlogy
 from ..core.em import em
 from ..core.iterate import Result, best_of
 from ..core.numerics import safe_log
-from ..core.progress import SILENT, Task
-from ..core.random import rng_from, spawn
-from ..distributions.categorical import frequencies
+from ..core.progress import SILENT, FitTask
+from ..core.random import make_rng, spawn_rngs
+from ..distributions.categorical import estimated_probabilities
 from ..graphs.directed import elimination_order, moral
 from .tables import estimate, families, family_counts, pseudo_counts
 
@@ -210,7 +210,7 @@ def add_expected(p: Pattern, beliefs, stats) -> None:
 def fit_em(
     codes, parents, sizes, *, weights=None, prior=None, equivalent_size: float = 10.0,
     tables=None, n_init: int = 1, max_iter: int = 100, tol: float = 1e-6,
-    random_state=None, task: Task = SILENT,
+    random_state=None, task: FitTask = SILENT,
 ) -> Result:  # fmt: skip
     """Tables of a network from rows with missing values or hidden nodes, by EM.
 
@@ -259,7 +259,7 @@ def fit_em(
         )  # fmt: skip
 
     starts = n_init if tables is None else 1
-    rngs = spawn(rng_from(random_state), starts)
+    rngs = spawn_rngs(make_rng(random_state), starts)
     return best_of(starts, one, task=task)
 
 
@@ -268,5 +268,5 @@ def first_tables(N, rng) -> list[np.ndarray]:
     out = []
     for c in N:
         drawn = rng.dirichlet(np.ones(c.shape[-1]), size=c.shape[:-1])
-        out.append(frequencies(c + 1.0) if c.any() else drawn)
+        out.append(estimated_probabilities(c + 1.0) if c.any() else drawn)
     return out

@@ -29,9 +29,9 @@ import numpy as np
 
 from ..base import Estimator
 from ..core.iterate import iterate
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Count, Number, check_params
-from ..typing import Matrix, Words
+from ..typing import ListLike, Matrix
 from ._ising import ising_sweeps, wrap
 from .grids import checked_shape, neighbour_pairs, transfer
 from .settle import Settling, check_chain, moved
@@ -100,10 +100,10 @@ class IsingGrid(Estimator):
     (5, 64, 64)
     """
 
-    shape: Words
+    shape: ListLike
     _: KW_ONLY
     coupling: Number = 1.0
-    field: Number | Matrix | Words = 0.0
+    field: Number | Matrix | ListLike = 0.0
     boundary: Literal["free", "periodic"] = "free"
 
     def _checked(self):
@@ -277,7 +277,7 @@ class Chain:
 
     def __init__(self, grid: IsingGrid, start, random_state):
         self.J, h = grid._checked()
-        rng = rng_from(random_state)
+        rng = make_rng(random_state)
         fields, kind = np.unique(h, return_inverse=True)
         self.fields, self.width = fields, h.shape[1]
         self.kind = packed(kind.reshape(h.shape), np.int32)

@@ -19,7 +19,7 @@ Refs      [LauritzenSpiegelhalter1988]; [Jensen1990]
 
 import numpy as np
 
-from ..distributions.tables import JointTable
+from ..distributions.joint_table import JointTable
 from ..graphs.directed import Heuristic
 from . import _cliques as loops
 from .clique_tree import CliqueTree, clique_tree, cost_of, outward, schedule

@@ -113,10 +113,10 @@ def by_enumeration(model, query, seen, evidence, like, n, random_state):
 
 
 def by_weights(model, query, seen, evidence, like, n, random_state):
-    from ..core.random import rng_from
+    from ..core.random import make_rng
 
     seed = model.random_state if random_state is None else random_state
-    A, log_w = ancestral(model, n, rng_from(seed), seen)
+    A, log_w = ancestral(model, n, make_rng(seed), seen)
     with np.errstate(divide="ignore"):
         for v, weight in like.items():
             log_w = log_w + np.log(weight)[A[:, v].astype(np.int64)]

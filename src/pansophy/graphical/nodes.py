@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..core.numerics import LOG_2PI, safe_log
-from ..distributions.categorical import frequencies
+from ..distributions.categorical import estimated_probabilities
 from ..distributions.normal import Moments, moments
 from . import _nodes as loops
 
@@ -97,7 +97,7 @@ class Table:
     @classmethod
     def from_stats(cls, stats, prior: float = 0.0) -> "Table":
         """Relative frequencies of counts, each raised by `prior`; even where none."""
-        return cls(frequencies(np.asarray(stats, dtype=np.float64) + prior))
+        return cls(estimated_probabilities(np.asarray(stats, dtype=np.float64) + prior))
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 from .climbing import Rules
 
 
@@ -32,7 +32,7 @@ class Ordered(NamedTuple):
     objective: float
 
 
-def along(families, rules: Rules, order, task: Task = SILENT) -> Result:
+def along(families, rules: Rules, order, task: FitTask = SILENT) -> Result:
     """The K2 search: each node takes the best parents among those before it, greedily.
 
     A step is a node.
@@ -71,7 +71,7 @@ class Sinks(NamedTuple):
     objective: float
 
 
-def exact(families, rules: Rules, task: Task = SILENT) -> Result:
+def exact(families, rules: Rules, task: FitTask = SILENT) -> Result:
     """The best of all graphs, eq. (1). A step is all sets of one size."""
     d = families.d
     choice = [best_sets(families, rules, y) for y in range(d)]

@@ -31,7 +31,7 @@ import numpy as np
 
 from ..core.iterate import Result, iterate
 from ..core.numerics import log_softmax, softmax
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 from .incomplete import fit_em
 from .tables import estimate, family_counts
 
@@ -83,7 +83,7 @@ class Softmax(NamedTuple):
 
 def fit_gradient(
     codes, parents, sizes, *, weights=None, max_iter: int = 1000, tol: float = 1e-12,
-    step: float = 1.0, task: Task = SILENT,
+    step: float = 1.0, task: FitTask = SILENT,
 ) -> Result:  # fmt: skip
     """Tables by gradient ascent on softmax rows, eq. (3), from even ones.
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.numerics import safe_log
+from ..distributions.joint_table import JointTable
 from ..distributions.normal import Normal
-from ..distributions.tables import JointTable
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..base import Estimator
 from ..core.iterate import iterate
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Number, check_params
 from ..typing import Matrix
 from ._ising import potts_sweeps
@@ -127,7 +127,7 @@ class PottsGrid(Estimator):
         holds afterwards).
         """
         check_chain(n_samples=n_samples, burn_in=burn_in, thin=thin)
-        U, rng = self.unary, rng_from(random_state)
+        U, rng = self.unary, make_rng(random_state)
         height, width, q = U.shape
         if start is None:
             start = rng.integers(0, q, (height, width))

@@ -204,6 +204,8 @@ class Program:
             )  # fmt: skip
 
         step = n if n * self.tree.total < MANY else BLOCK
-        for _ in threads.run([task(i, min(i + step, n)) for i in range(0, n, step)]):
+        for _ in threads.run_tasks(
+            [task(i, min(i + step, n)) for i in range(0, n, step)]
+        ):
             pass
         return out, log_z + self.log_scale

@@ -27,7 +27,7 @@ from sklearn.utils.validation import validate_data
 
 from ..base import Estimator
 from ..core.iterate import best_of
-from ..core.random import rng_from, spawn
+from ..core.random import make_rng, spawn_rngs
 from ..core.weighted import check_sample_weight
 from ..params import (
     Count,
@@ -38,7 +38,7 @@ from ..params import (
     Verbosity,
     check_params,
 )
-from ..typing import Seed, Words
+from ..typing import ListLike, Seed
 from .assembled import counted_network, regressed_network, reordered
 from .climbing import Rules, adjacency, parents_in, shaken, walk
 from .coding import are_numbers, encode, numbers, trimmed
@@ -178,10 +178,10 @@ class StructureSearch(Estimator):
     _: KW_ONLY
     method: Literal["tabu", "hill_climbing", "k2", "exact"] = "tabu"
     max_parents: Count | None = None
-    required: Words | None = None
-    forbidden: Words | None = None
+    required: ListLike | None = None
+    forbidden: ListLike | None = None
     start: Any = None
-    order: Words | None = None
+    order: ListLike | None = None
     equivalent_size: Positive = 10.0
     prior: Literal["laplace", "k2", "bdeu"] | NonNegative | None = None
     n_restarts: Natural = 0
@@ -282,7 +282,7 @@ class StructureSearch(Estimator):
                 raise ParameterError(f"method='exact' takes at most {EXACT} columns.")
             return self._drive(lambda t: exact(families, rules, t), total=d).state
         tabu = self.tabu_length if self.method == "tabu" else 0
-        rngs = spawn(rng_from(self.random_state), self.n_restarts + 1)
+        rngs = spawn_rngs(make_rng(self.random_state), self.n_restarts + 1)
         shakes = self.shakes or max(1, d // 3)
         held: list = []
 

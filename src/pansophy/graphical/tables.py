@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..distributions.categorical import frequencies
+from ..distributions.categorical import estimated_probabilities
 from ..graphs.directed import topological_order
 from .counts import Counts, each
 
@@ -47,4 +47,7 @@ def family_counts(codes, parents, sizes, weights=None) -> list[np.ndarray]:
 
 def estimate(N, prior=None, equivalent_size=10.0) -> list[np.ndarray]:
     """Relative frequencies of counts and pseudo-counts, for every table."""
-    return [frequencies(c + pseudo_counts(c.shape, prior, equivalent_size)) for c in N]
+    return [
+        estimated_probabilities(c + pseudo_counts(c.shape, prior, equivalent_size))
+        for c in N
+    ]

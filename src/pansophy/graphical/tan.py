@@ -23,13 +23,13 @@ import numpy as np
 from ..core import arrays
 from ..core.labels import class_codes
 from ..core.numerics import safe_log
-from ..distributions.categorical import frequencies, pick_rows
+from ..distributions.categorical import estimated_probabilities, pick_rows
 from ..graphs.directed import children_of, topological_order
 from ..naive_bayes.bayes import AbstractBayes, given_prior, log_prior_of
 from ..naive_bayes.joint_table import check_symbols
 from ..naive_bayes.tables import refuse_column
 from ..params import Count, Flag, Natural, NonNegative, ParameterError
-from ..typing import Matrix, Numbers
+from ..typing import Matrix, NumberList
 from .bayesian_network import BayesianNetwork
 from .chow_liu import information_matrix, widest_tree
 from .counts import Counts
@@ -120,7 +120,7 @@ class TreeAugmentedNB(AbstractBayes):
     root: Natural = 0
     min_categories: Count | None = None
     fit_prior: Flag = True
-    class_prior: Matrix | Numbers | None = None
+    class_prior: Matrix | NumberList | None = None
 
     _sparse = False
 
@@ -151,7 +151,8 @@ class TreeAugmentedNB(AbstractBayes):
         self.information_ = information_matrix(counts, (d,))[:d, :d]
         self.parents_ = widest_tree(self.information_, self.root)
         self.tables_ = [
-            frequencies(self._counted(counts, j) + self.alpha) for j in range(d)
+            estimated_probabilities(self._counted(counts, j) + self.alpha)
+            for j in range(d)
         ]
         self.n_categories_, self.classes_ = sizes, classes
         self.class_count_ = counts.table((d,))

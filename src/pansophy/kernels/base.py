@@ -42,7 +42,7 @@ class AbstractKernel(ABC):
         rows, other = floats(X, Z)
         if Z is not None:
             return tiled(self.block, rows, other)
-        return symmetric(self, rows)
+        return symmetric_gram_matrix(self, rows)
 
     def gradient(self, X, Z=None):
         """dK / d theta, of shape (p, n, m)."""
@@ -54,16 +54,16 @@ class AbstractKernel(ABC):
         return xp.stack(parts)
 
     def __add__(self, other):
-        return combine(Sum, self, other)
+        return combine_kernels(Sum, self, other)
 
     def __radd__(self, other):
-        return combine(Sum, other, self)
+        return combine_kernels(Sum, other, self)
 
     def __mul__(self, other):
-        return combine(Product, self, other)
+        return combine_kernels(Product, self, other)
 
     def __rmul__(self, other):
-        return combine(Product, other, self)
+        return combine_kernels(Product, other, self)
 
     def __pow__(self, power):
         return Power(self, power)
@@ -74,7 +74,7 @@ class AbstractKernel(ABC):
 
     def on(self, function: Callable):
         """k(g(x), g(z)) for a function g of an array of rows, eq. (2)."""
-        return On(self, function)
+        return TransformedInput(self, function)
 
     # -- what a member writes ------------------------------------------------------
 
@@ -100,7 +100,7 @@ class AbstractKernel(ABC):
         """dK / d theta_i for each i."""
 
 
-def symmetric(kernel, X):
+def symmetric_gram_matrix(kernel, X):
     """k(X, X): the lower half by tiles, mirrored."""
     n = int(X.shape[0])
     if is_foreign(X):
@@ -119,13 +119,15 @@ def symmetric(kernel, X):
         square = K[rows, rows]
         square[...] = 0.5 * (square + square.T)
 
-    for _ in threads.run(((lambda r=r: fill(r)) for r in cuts(n, TILE)), blas=True):
+    for _ in threads.run_tasks(
+        ((lambda r=r: fill(r)) for r in cuts(n, TILE)), blas=True
+    ):
         pass
     K.flat[:: n + 1] = kernel.diag(X)
     return K
 
 
-def combine(kind, a, b):
+def combine_kernels(kind, a, b):
     a, b = (Constant(float(k)) if isinstance(k, Real) else k for k in (a, b))
     if not (isinstance(a, AbstractKernel) and isinstance(b, AbstractKernel)):
         return NotImplemented
@@ -146,7 +148,7 @@ class Constant(AbstractKernel):
     value: float = 1.0
 
     def __post_init__(self):
-        positive(self, "value", zero=True)
+        check_positive_parameter(self, "value", zero=True)
 
     def block(self, X, Z):
         xp = namespace(X)
@@ -277,7 +279,7 @@ class Exponential(AbstractKernel):
 
 
 @dataclass(frozen=True)
-class On(AbstractKernel):
+class TransformedInput(AbstractKernel):
     """k(g(x), g(z)), eq. (2)."""
 
     kernel: AbstractKernel
@@ -294,13 +296,13 @@ class On(AbstractKernel):
         return self.kernel.theta
 
     def with_theta(self, theta):
-        return On(self.kernel.with_theta(theta), self.function)
+        return TransformedInput(self.kernel.with_theta(theta), self.function)
 
     def gradient_block(self, X, Z):
         return self.kernel.gradient_block(self.function(X), self.function(Z))
 
 
-def positive(kernel, name, *, zero=False):
+def check_positive_parameter(kernel, name, *, zero=False):
     """Refuse a parameter that is not a number above (or at) 0."""
     value = getattr(kernel, name)
     good = np.isfinite(value) & (

@@ -17,16 +17,16 @@ import numpy as np
 from ..core.arrays import namespace
 from ..distances.dense import floats
 from ..params import check_count
-from .base import AbstractKernel, positive
+from .base import AbstractKernel, check_positive_parameter
 
 
-def squares(X):
+def row_squared_norms(X):
     """x . x for every row."""
     X, _ = floats(X)
     return namespace(X).sum(X * X, axis=1)
 
 
-def inner(X, Z):
+def inner_products(X, Z):
     return X @ namespace(X).matrix_transpose(Z)
 
 
@@ -49,14 +49,14 @@ class Linear(AbstractKernel):
     scale: float = 1.0
 
     def __post_init__(self):
-        positive(self, "scale")
+        check_positive_parameter(self, "scale")
 
     def block(self, X, Z):
-        K = inner(X, Z)
+        K = inner_products(X, Z)
         return K if self.scale == 1 else K * self.scale
 
     def diag(self, X):
-        return squares(X) * self.scale
+        return row_squared_norms(X) * self.scale
 
     @property
     def theta(self):
@@ -95,14 +95,14 @@ class Polynomial(AbstractKernel):
 
     def __post_init__(self):
         check_count("degree of Polynomial", self.degree)
-        positive(self, "gamma")
-        positive(self, "coef0", zero=True)
+        check_positive_parameter(self, "gamma")
+        check_positive_parameter(self, "coef0", zero=True)
 
     def block(self, X, Z):
-        return (self.gamma * inner(X, Z) + self.coef0) ** self.degree
+        return (self.gamma * inner_products(X, Z) + self.coef0) ** self.degree
 
     def diag(self, X):
-        return (self.gamma * squares(X) + self.coef0) ** self.degree
+        return (self.gamma * row_squared_norms(X) + self.coef0) ** self.degree
 
     @property
     def theta(self):
@@ -114,7 +114,7 @@ class Polynomial(AbstractKernel):
 
     def gradient_block(self, X, Z):
         """dk / d log g = p g x.z base^(p-1), dk / d log c = p c base^(p-1)."""
-        dot = self.gamma * inner(X, Z)
+        dot = self.gamma * inner_products(X, Z)
         outer = self.degree * (dot + self.coef0) ** (self.degree - 1)
         out = [outer * dot]
         return [*out, outer * self.coef0] if self.coef0 > 0 else out

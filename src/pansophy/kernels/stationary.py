@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.arrays import asarray, is_foreign, namespace
 from ..distances.dense import floats, squared_block
-from .base import AbstractKernel, positive
+from .base import AbstractKernel, check_positive_parameter
 
 
 @dataclass(frozen=True, init=False)
@@ -57,7 +57,7 @@ class RBF(AbstractKernel):
         scale = np.asarray(1.0 if length_scale is None else length_scale, dtype=float)
         scale = float(scale) if scale.ndim == 0 else tuple(scale.tolist())
         object.__setattr__(self, "length_scale", scale)
-        positive(self, "length_scale")
+        check_positive_parameter(self, "length_scale")
 
     @property
     def gamma(self):

@@ -70,7 +70,7 @@ def block_pass(data, rows, starts, h, r, drift, mean, w, block, G, a, b):
         j = block[m]
         g = slope(data, rows, starts, r, j) - drift[0] * drift[1] * mean[j]
         q[m] = -g
-        far = penalties.distance(ELASTIC_NET, u[m], g, a, b)
+        far = penalties.penalty_distance(ELASTIC_NET, u[m], g, a, b)
         total += far
         most = max(most, far)
     gram_epochs(G, q, u, order, ELASTIC_NET, a, b, SWEEPS)
@@ -117,13 +117,13 @@ def newton_epochs(
                 order[s], order[size] = order[size], j
                 continue
             s += 1
-            far = penalties.distance(ELASTIC_NET, old, g, a, b)
+            far = penalties.penalty_distance(ELASTIC_NET, old, g, a, b)
             if far == 0 or curve[j] == 0:
                 continue
             total += far
             most = max(most, far)
             step = 1 / curve[j]
-            w[j] = penalties.prox(ELASTIC_NET, old - step * g, step, a, b)
+            w[j] = penalties.penalty_prox(ELASTIC_NET, old - step * g, step, a, b)
             shift += mean[j] * (w[j] - old)
             follow(data, rows, starts, h, r, j, w[j] - old)
         drift, margin = (shift, mass), min(most, a / 2)

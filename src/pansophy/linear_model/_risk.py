@@ -32,8 +32,8 @@ def slopes(kind, a, y, v, f, r):
             r[i] = v[i] * (p - y[i])
     else:
         for i in range(f.shape[0]):
-            loss += v[i] * losses.value(kind, y[i], f[i], a)
-            r[i] = v[i] * losses.gradient(kind, y[i], f[i], a)
+            loss += v[i] * losses.loss_value(kind, y[i], f[i], a)
+            r[i] = v[i] * losses.loss_gradient(kind, y[i], f[i], a)
     return loss
 
 
@@ -41,7 +41,7 @@ def slopes(kind, a, y, v, f, r):
 def bends(kind, a, y, v, f, h):
     """h = v l''(y, f)."""
     for i in range(f.shape[0]):
-        h[i] = v[i] * losses.curvature(kind, y[i], f[i], a)
+        h[i] = v[i] * losses.loss_curvature(kind, y[i], f[i], a)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from ..core._intrinsics import prefetch
-from ..losses._pointwise import gradient, sign, value
+from ..losses._pointwise import loss_gradient, loss_value, sign_of
 from .sgd import (
     ADAGRAD,
     COUNT,
@@ -180,7 +180,7 @@ def rate(rule, t, eta):
 @njit(cache=True, nogil=True)
 def slope(rule, y, f):
     """dl/df, cut where it is out of all measure."""
-    return min(max(gradient(rule.loss, y, f, rule.a), -STEEPEST), STEEPEST)
+    return min(max(loss_gradient(rule.loss, y, f, rule.a), -STEEPEST), STEEPEST)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -190,7 +190,7 @@ def passive(rule, size, loss, y, f, hinge):
         step = min(rule.eta0, loss / size) if size > 0 else 0.0
     else:
         step = loss / (size + 0.5 / rule.eta0)
-    return step * (y if hinge else sign(y - f))
+    return step * (y if hinge else sign_of(y - f))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -227,7 +227,7 @@ def visit(X, indices, indptr, order, y, v, factors, hinge, rule, u, paid, past, 
         weight = factors[1] if yi > 0 else factors[0]
         if v.size:
             weight *= v[i]
-        loss = value(rule.loss, yi, f, rule.a)
+        loss = loss_value(rule.loss, yi, f, rule.a)
         losses += weight * loss
         weights += weight
         eta = rate(rule, t, eta)
@@ -299,7 +299,7 @@ def move(rule, G, gb, eta, u, paid, past, first, second, z):
         else:
             out, size = advance(rule, G[j] + rule.l2 * old, j, t, first, second)
             new = old - eta * out
-            u[j] = sign(new) * max(0.0, abs(new) - eta * rule.l1 / size)
+            u[j] = sign_of(new) * max(0.0, abs(new) - eta * rule.l1 / size)
         if past.size:
             past[j] += q * (u[j] - old)
     if plain and rule.l1 > 0:
@@ -329,7 +329,7 @@ def batches(
             weight = factors[1] if y[i] > 0 else factors[0]
             if v.size:
                 weight *= v[i]
-            losses += weight * value(rule.loss, y[i], f, rule.a)
+            losses += weight * loss_value(rule.loss, y[i], f, rule.a)
             weights += weight
             if rule.cap > 0:
                 size = max(size, square(X, indptr, i))

@@ -32,7 +32,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..losses import half_squared
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
 from ..typing import Seed
@@ -203,7 +203,7 @@ class Adaline(AbstractLinearClassifier):
         self.eta_ = self._step(A, v)
         how: dict[str, Any] = {"solver": self.solver, "eta": self.eta_, "tol": self.tol}
         how |= {"max_iter": self.max_iter, "W": self._start(T.shape[1], A.shape[1])}
-        how["rng"] = rng_from(self.random_state) if self.shuffle else None
+        how["rng"] = make_rng(self.random_state) if self.shuffle else None
         self.classes_ = classes
         result = self._drive(
             lambda task: delta_rule(A, T, v, **how, task=task),

@@ -11,7 +11,7 @@ With S and theta the covariance and mean of the posterior, gamma_j = 1 - lambda_
 
 A lambda_j that passes `threshold_lambda` says that column j explains nothing: it is
 taken out for good, so that the fit is sparse and turns get cheaper. X is read once,
-into its triangle (`core.design`); with k columns left eq. (3) costs k^3, or m^2 k when
+into its triangle (`core.least_squares_passes`); with k columns left eq. (3) costs k^3, or m^2 k when
 fewer rows m than columns are left, by the identity of Woodbury.
 
 Shapes    X (n, d)   y (n,)   theta, lambda (d,)   S (k, k)
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.iterate import iterate
-from ..core.linalg import cholesky, few_threads, solve_triangular
+from ..core.linalg import cholesky, one_thread_if_small, solve_triangular
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
 from .bayesian_ridge import EPS, AbstractEvidenceRegression, read
 from .linear import store
@@ -184,7 +184,7 @@ class ARDRegression(AbstractEvidenceRegression):
             done = not np.any(new.lam < threshold)
             return -1.0 if done else float(np.abs(old.theta - new.theta).sum())
 
-        with few_threads(d):
+        with one_thread_if_small(d):
             run = self._drive(
                 lambda task: iterate(
                     lambda s: turn(R, c, outside, n, s, priors, threshold),

@@ -11,7 +11,7 @@ the posterior, gamma directions are determined by the data, and
     lambda = (gamma + 2 l1) / (|theta|^2 + 2 l2)                                 (4)
     alpha  = (n - gamma + 2 a1) / (|y - X theta|^2 + 2 a2)                       (5)
 
-X enters through its triangle (`core.design`), read once; a turn then costs d^2. The
+X enters through its triangle (`core.least_squares_passes`), read once; a turn then costs d^2. The
 residual in (5) is a sum of squares in the rotated coordinates, never a difference, so
 a perfect fit is seen as one.
 
@@ -30,9 +30,9 @@ import scipy.linalg
 
 from ..base import Estimator, Regressor
 from ..core import arrays
-from ..core.design import prepare, triangle
 from ..core.iterate import iterate
-from ..core.linalg import few_threads
+from ..core.least_squares_passes import centred_triangle, prepare_least_squares
+from ..core.linalg import one_thread_if_small
 from ..core.rows import DatasetRows
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
 from .linear import predict, store, target_columns
@@ -98,8 +98,8 @@ class AbstractEvidenceRegression(Regressor, Estimator):
 def read(X, y, w, intercept):
     """Triangle, weight and means of the rows: all that either method needs of them."""
     Y, _ = target_columns(y, X)
-    problem = prepare(X, Y, w, intercept=intercept)
-    T = triangle(problem)
+    problem = prepare_least_squares(X, Y, w, intercept=intercept)
+    T = centred_triangle(problem)
     shift = 0.0 if problem.shift is None else arrays.to_numpy(problem.shift)
     mean, offset = T.mean + shift, float((T.offset + problem.offset)[0])
     power = float(T.residual[0] + np.sum(T.c**2))
@@ -114,7 +114,7 @@ def read(X, y, w, intercept):
 def rotate(X, y, w, intercept) -> Rotated:
     """Singular vectors of the centred rows, from their triangle."""
     T, n, mean, offset, variance = read(X, y, w, intercept)
-    with few_threads(T.R.shape[1]):
+    with one_thread_if_small(T.R.shape[1]):
         U, s, V = scipy.linalg.svd(T.R, full_matrices=False)
     u = U.T @ T.c[:, 0]
     rest = float(T.residual[0]) + max(float(T.c[:, 0] @ T.c[:, 0] - u @ u), 0.0)

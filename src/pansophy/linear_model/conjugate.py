@@ -33,7 +33,7 @@ import numpy as np
 from ..base import Estimator, Regressor
 from ..core import arrays
 from ..core.linalg import cholesky
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.rows import DatasetRows
 from ..params import Flag, Infinite, ParameterError, Positive
 from ..typing import Matrix
@@ -130,7 +130,7 @@ class AbstractConjugateRegression(Regressor, Estimator):
     def sample(self, n=1, random_state=None):
         """n lines drawn from the posterior: coefficients (n, d), intercepts (n,)."""
         self._ready_only()
-        rng = rng_from(random_state)
+        rng = make_rng(random_state)
         info = self._information()
         theta = inf.draw(info, np.sqrt(self._draw_noise(n, rng)), rng)
         if not self.fit_intercept:

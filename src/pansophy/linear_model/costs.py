@@ -24,13 +24,15 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Classifier, Estimator
 from ..core import arrays
 from ..losses import bayes_action
-from ..params import NonNegative, Number, ParameterError, Rule, check_params
-from ..typing import Numbers
+from ..params import NonNegative, Number, ParameterError, ParameterRule, check_params
+from ..typing import NumberList
 from .logistic import LogisticRegression
 
 Model = Annotated[
     Any,
-    Rule("a classifier with predict_proba", lambda m: hasattr(m, "predict_proba")),
+    ParameterRule(
+        "a classifier with predict_proba", lambda m: hasattr(m, "predict_proba")
+    ),
 ]
 
 
@@ -88,7 +90,7 @@ class CostSensitiveClassifier(Classifier, Estimator):
 
     estimator: Model | None = None
     _: KW_ONLY
-    cost_matrix: Numbers | None = None
+    cost_matrix: NumberList | None = None
     reject_cost: NonNegative | None = None
     reject_label: str | Number = "reject"
 

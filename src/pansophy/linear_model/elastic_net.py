@@ -27,7 +27,7 @@ import scipy.sparse as sp
 
 from ..core import arrays, threads
 from ..core.iterate import Result
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..optim import working_set as sets
 from ..optim.design import Design
 from ..params import Count, Flag, Fraction, NonNegative
@@ -42,7 +42,7 @@ def fit_model(model, l1_ratio, X, y, sample_weight):
     data = read(model, X, y, sample_weight)
     design = Design(data.X, data.p, centre=model.fit_intercept)
     penalty = elastic_net(model.alpha, l1_ratio, model.positive)
-    rng = rng_from(model.random_state) if model.selection == "random" else None
+    rng = make_rng(model.random_state) if model.selection == "random" else None
     Y, mean = centred(data.Y, data.p, model.fit_intercept)
     start = warm(model, (Y.shape[1], design.d), data.X.dtype)
     how = {"tol": model.tol, "max_iter": model.max_iter, "rng": rng}

@@ -4,7 +4,7 @@ The mean mu of a target is a function of a linear one and fixes its variance,
 
     g(mu_i) = x_i^T B + b + o_i,   Var[y_i] = phi V(mu_i) / w_i                  (1)
 
-with the link g of `links`, the variance function V of a family (`losses.glm`), known
+with the link g of `links`, the variance function V of a family (`losses.glm_loss`), known
 offsets o_i (for a log link log of the exposure: the time, area or number of persons
 that a count belongs to) and a dispersion phi. B and b maximise the likelihood, less a
 penalty; `glm_fit.py` has the objective and the solvers. Without a penalty theory says
@@ -39,9 +39,9 @@ from ..core import arrays
 from ..core.linalg import scaled_cholesky
 from ..core.numerics import LOG_2PI
 from ..core.rows import DatasetRows
-from ..losses import family as family_of
-from ..losses import glm
-from ..losses.glm import unit
+from ..losses import get_family as family_of
+from ..losses import glm_loss
+from ..losses.glm import loss_at_mean
 from ..optim import newton
 from ..params import Count, Flag, NonNegative, Number, Verbosity
 from .glm_fit import AbstractGLM, aligned, one_target, shares
@@ -82,7 +82,7 @@ def log_density(family, y, mu, w, phi):
         parts = gammaln(y + k) - gammaln(k) - gammaln(y + 1) - k * np.log1p(a * mu)
         parts = parts + y * np.log(np.where(y > 0, a * mu / (1 + a * mu), 1.0))
     elif family.name in ("binomial", "bernoulli"):
-        total = -float(w @ unit(family, y, mu, 1 - mu))
+        total = -float(w @ loss_at_mean(family, y, mu, 1 - mu))
         if family.name == "binomial":
             ways = gammaln(w + 1) - gammaln(w * y + 1) - gammaln(w * (1 - y) + 1)
             total += float(ways.sum())
@@ -99,7 +99,9 @@ def null_means(family, link, y, w, offset, *, intercept):
         return link.inverse(f)
     if not intercept:
         return link.inverse(offset)
-    J = Risk(np.zeros((len(y), 1)), y, w / w.sum(), glm(family, link, expected=True))
+    J = Risk(
+        np.zeros((len(y), 1)), y, w / w.sum(), glm_loss(family, link, expected=True)
+    )
     J.offset = offset
     start = np.array([0.0, float(link(w @ y / w.sum())) - float(w @ offset) / w.sum()])
     curve = lambda x: J.hessian(x) + np.diag([1.0, 0.0])
@@ -208,7 +210,7 @@ class GeneralizedLinearModel(AbstractGLM):
     def _parts(self):
         parameter = {"tweedie": self.power, "negative_binomial": self.overdispersion}
         family = family_of(self.family, parameter.get(self.family))
-        return family, family.link if self.link is None else links.get(self.link)
+        return family, family.link if self.link is None else links.get_link(self.link)
 
     def _trials(self, X, y, w):
         """Successes and failures as a fraction with trials as weights."""
@@ -241,7 +243,7 @@ class GeneralizedLinearModel(AbstractGLM):
             if not bool(xp.all(e > 0)):
                 raise ValueError("every exposure must be above 0.")
             o = xp.log(e) if o is None else o + xp.log(e)
-        if o is not None and (o.shape != like.shape or not arrays.finite(o)):
+        if o is not None and (o.shape != like.shape or not arrays.all_finite(o)):
             raise ValueError(
                 f"offset and exposure must hold {like.shape[0]} finite numbers."
             )
@@ -277,7 +279,7 @@ class GeneralizedLinearModel(AbstractGLM):
         """phi I^-1, intercept first; None where there is no such thing."""
         if self.alpha > 0 or J.d > 10_000:
             return None
-        J.loss = glm(*self._parts(), expected=True)
+        J.loss = glm_loss(*self._parts(), expected=True)
         H = W * J.hessian(x)
         order = [J.d, *range(J.d)] if self.fit_intercept else list(range(J.d))
         H = H[np.ix_(order, order)]

@@ -1,7 +1,7 @@
 """Fits of generalised linear models: what all of them share.
 
 A family gives the variance of a target as a function of its mean, a link the scale on
-which the mean is linear; together they make a loss l (`losses.glm`). With weights w of
+which the mean is linear; together they make a loss l (`losses.glm_loss`). With weights w of
 sum W and offsets o,
 
     minimise  1/W sum_i w_i l(y_i, x_i^T B + b + o_i) + alpha/2 |B|^2            (1)
@@ -39,7 +39,7 @@ from ..core import arrays, threads
 from ..core.least_squares import least_squares
 from ..core.linalg import scaled_cholesky
 from ..core.rows import DatasetRows
-from ..losses import glm
+from ..losses import glm_loss
 from ..optim import lbfgs, newton, newton_cg
 from .linear import predict as raw_prediction
 from .linear import target_columns
@@ -101,7 +101,7 @@ def hessian(J, family, link, x, rough=False):
         return H
     factor = scaled_cholesky(H)
     if factor is None and not J.loss.convex:
-        own, J.loss = J.loss, glm(family, link, expected=True)
+        own, J.loss = J.loss, glm_loss(family, link, expected=True)
         H = J.hessian(x, rough)
         J.loss, factor = own, scaled_cholesky(H)
     return H if factor is not None and factor.q < DEPENDENT else filled(H)
@@ -140,7 +140,7 @@ class AbstractGLM(Regressor, Estimator):
         family, link = self._parts()
         check_targets(y, family, type(self).__name__)
         solver = choose_solver(self.solver, X)
-        loss = glm(family, link, expected=solver in ("irls", "newton-cg"))
+        loss = glm_loss(family, link, expected=solver in ("irls", "newton-cg"))
         v = shares(X, y, w)
         J = Risk(X, y, v, loss, alpha, intercept=self.fit_intercept, offset=offset)
         self.solver_ = solver
@@ -229,7 +229,7 @@ def choose_solver(solver, X):
 def budget(X):
     """Threads for passes over X: our own instead of BLAS's; one if X is small."""
     small = X.shape[0] * X.shape[1] < SMALL
-    return threads.limited(1) if small else threads.single_blas()
+    return threads.limit_threads(1) if small else threads.single_blas()
 
 
 def one_target(y, X):

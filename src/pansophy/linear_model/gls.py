@@ -22,7 +22,7 @@ import scipy.linalg
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays
-from ..core.least_squares import least_squares, standard_lengths
+from ..core.least_squares import coefficient_scales, least_squares
 from ..core.linalg import singular_values
 from ..core.rows import DatasetRows
 from ..params import Flag, ParameterError
@@ -131,7 +131,7 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
             power = power - (A[:, 0] @ Y) ** 2 / (A[:, 0] @ A[:, 0])
         spread = None
         if found.rank == p and n > p:
-            spread = standard_lengths(found, intercept=False)
+            spread = coefficient_scales(found, intercept=False)
         return Facts(spread, found.residual, power, float(n), self.rank_)
 
     def summary(self, *, level=0.95):

@@ -25,11 +25,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays, threads
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..optim import groups as sets
 from ..optim.design import Design
 from ..params import Count, Flag, Fraction, NonNegative, ParameterError
-from ..typing import Numbers, Seed, Words
+from ..typing import ListLike, NumberList, Seed
 from .elastic_net import keep, warm
 from .lasso_path import centred, descend, read, store_for
 from .linear import AbstractLinearRegressor
@@ -113,11 +113,11 @@ class GroupLasso(AbstractLinearRegressor):
     array([1])
     """
 
-    groups: Words | Count | None = None
+    groups: ListLike | Count | None = None
     _: KW_ONLY
     alpha: NonNegative = 1.0
     l1_ratio: Fraction = 0.0
-    weights: Numbers | None = None
+    weights: NumberList | None = None
     fit_intercept: Flag = True
     max_iter: Count = 1000
     tol: NonNegative = 1e-4
@@ -132,7 +132,7 @@ class GroupLasso(AbstractLinearRegressor):
         found = groups_of(self, design.d)
         a, rho = self.alpha, self.l1_ratio
         penalty = sets.GroupPenalty(found, a * (1 - rho), a * rho)
-        rng = rng_from(self.random_state) if self.selection == "random" else None
+        rng = make_rng(self.random_state) if self.selection == "random" else None
         Y, mean = centred(data.Y, data.p, self.fit_intercept)
         start = warm(self, (1, design.d), data.X.dtype)
         how = {"tol": self.tol, "max_iter": self.max_iter, "rng": rng}

@@ -21,9 +21,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays
-from ..core.design import design, on_device
+from ..core.least_squares_passes import on_device, weighted_design
+from ..core.ridge_spectrum import (
+    leave_one_out_errors,
+    ridge_coefficients,
+    ridge_spectrum,
+)
 from ..core.rows import DatasetRows, is_dataset
-from ..core.spectral import coefficients, left_out, spectrum
 from .ridge_path import as_alphas, plain_rows
 
 
@@ -31,7 +35,11 @@ def decompose(X, y, w, alpha, intercept):
     """The checked rows, their spectrum (from a QR, for its digits) and alpha."""
     alpha = float(as_alphas(alpha, name="alpha")[0])
     X, Y, w, flat = plain_rows(X, y, w)
-    return spectrum(X, Y, w, intercept=intercept, way="svd"), (X, Y, w, flat), alpha
+    return (
+        ridge_spectrum(X, Y, w, intercept=intercept, way="svd"),
+        (X, Y, w, flat),
+        alpha,
+    )
 
 
 def smoother_weights(X, x, *, alpha=0.0, fit_intercept=True, sample_weight=None):
@@ -63,7 +71,7 @@ def smoother_weights(X, x, *, alpha=0.0, fit_intercept=True, sample_weight=None)
     xp = arrays.namespace(X)
     there = lambda v: on_device(np.ascontiguousarray(v), X)
     m, V, F = (there(v) for v in (S.mean, S.V, S.shrink([alpha])[:, 0]))
-    rows = lambda A: design(A, m) @ V
+    rows = lambda A: weighted_design(A, m) @ V
     x = arrays.as_float(x if arrays.is_foreign(x) or sp.issparse(x) else np.asarray(x))
     out = (rows(x) * F) @ rows(X).T
     if fit_intercept:
@@ -92,7 +100,7 @@ def hat_values(X, *, alpha=0.0, fit_intercept=True, sample_weight=None):
     m, V, F = (there(v) for v in (S.mean - shift, S.V, S.shrink([alpha])[:, 0]))
 
     def leverage(x, y, w):
-        h = (design(x, problem.shift) - m) @ V
+        h = (weighted_design(x, problem.shift) - m) @ V
         h = (h * h) @ F
         h = h + 1 / problem.weight if problem.intercept else h
         return h if w is None else h * w
@@ -113,11 +121,11 @@ def loo_residuals(X, y, *, alpha=0.0, fit_intercept=True, sample_weight=None):
     """
     S, checked, alpha = decompose(X, y, sample_weight, alpha, fit_intercept)
     X, Y, w, flat = checked
-    E = left_out(S, [alpha])[:, :, 0]
+    E = leave_one_out_errors(S, [alpha])[:, :, 0]
     if w is not None:
         root = np.sqrt(arrays.to_numpy(w))[:, None]
         live = np.broadcast_to(root > 0, E.shape)
-        B, b = (a[..., 0] for a in coefficients(S, [alpha]))
+        B, b = (a[..., 0] for a in ridge_coefficients(S, [alpha]))
         X = X.toarray() if sp.issparse(X) else arrays.to_numpy(X)
         r = arrays.to_numpy(Y) - X @ B - b  # a row of weight 0 is left out already
         E = np.divide(E, root, out=r, where=live)

@@ -39,13 +39,13 @@ from ..core import arrays
 from ..core.weighted import weighted_quantile
 from ..losses import huber
 from ..optim import newton
-from ..params import Flag, Natural, NonNegative, number
+from ..params import Flag, Natural, NonNegative, number_rule
 from .glm_fit import aligned, budget, host_dtype, one_target
 from .linear import AbstractLinearRegressor, store
 from .risk import Risk
 
 FLOORS = (1e-2, 1e-5, 1e-8)  # of s, over the spread of y
-AtLeastOne = Annotated[float, number("a number of at least 1", 1)]
+AtLeastOne = Annotated[float, number_rule("a number of at least 1", 1)]
 
 
 def best_scale(r2, w, W, e, low, start=math.inf):

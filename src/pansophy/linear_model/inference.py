@@ -27,8 +27,8 @@ import numpy as np
 from scipy import stats
 
 from ..core import arrays
-from ..core.design import on_device, prepare
 from ..core.least_squares import inverse_triangle, least_squares
+from ..core.least_squares_passes import on_device, prepare_least_squares
 from .summary import Summary, term_names, wald
 
 COVARIANCES = ("nonrobust", "HC0", "HC1", "HC2", "HC3")
@@ -84,7 +84,7 @@ def robust_covariance(X, Y, w, B, b, fit, *, intercept, cov_type):
     d, t = B.shape
     inverse = inverse_triangle(fit.triangle).astype(np.float64)
     N, p = fit.weight, d + intercept
-    problem = prepare(X, Y, w, intercept=False, move_y=False)
+    problem = prepare_least_squares(X, Y, w, intercept=False, move_y=False)
     there = lambda a: on_device(np.ascontiguousarray(a), problem.like)
     m, U, B, b = (there(a) for a in (fit.mean, inverse, B, b))
     power = {"HC0": 0, "HC1": 0, "HC2": 1, "HC3": 2}[cov_type]

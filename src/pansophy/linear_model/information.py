@@ -29,9 +29,9 @@ import numpy as np
 import scipy.linalg
 
 from ..core import arrays
-from ..core.design import fold
-from ..core.linalg import lengths, smallest
-from ..core.rows import rows
+from ..core.least_squares_passes import triangle_of
+from ..core.linalg import column_norms, minimum_norm_solution
+from ..core.rows import as_rows
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -100,11 +100,13 @@ def add(info: Information, X, y, w=None, forget=1.0) -> Information:
         x, y = xp.astype(x, xp.float64), xp.astype(y, xp.float64)[:, None]
         parts = [xp.ones_like(y)] * intercept + [x, y]
         A = xp.concat(parts, axis=1)
-        return fold(A if w is None else A * xp.sqrt(xp.astype(w, xp.float64))[:, None])
+        return triangle_of(
+            A if w is None else A * xp.sqrt(xp.astype(w, xp.float64))[:, None]
+        )
 
-    held = rows(X, y, w)
+    held = as_rows(X, y, w)
     if held.block < 4 * (d + 2):
-        held = rows(X, y, w, block=4 * (d + 2))
+        held = as_rows(X, y, w, block=4 * (d + 2))
     R, piled, height = old * info.R, [], 0
     for part in held.each(triangle):
         piled.append(part)
@@ -124,12 +126,12 @@ def solve(info: Information):
     T, c = info.R[i:-1, i:-1], info.R[i:-1, -1]
     noise = 8 * EPS * max(len(T), 10) * np.ones(len(T))
     if i:
-        length = lengths(T)
+        length = column_norms(T)
         far = np.divide(
             np.abs(info.R[0, 1:-1]), length, out=np.zeros_like(length), where=length > 0
         )
         noise = noise * (1 + far)
-    B, rank, _ = smallest(T, c[:, None], noise)
+    B, rank, _ = minimum_norm_solution(T, c[:, None], noise)
     coef = B[:, 0]
     if not i or info.R[0, 0] == 0:
         return coef, 0.0, rank
@@ -139,7 +141,7 @@ def solve(info: Information):
 def refuse_open(info: Information, name):
     """One sentence where the rows and the prior leave coefficients open."""
     pivots = np.abs(np.diagonal(info.U))
-    if not np.all(pivots > EPS * len(pivots) * lengths(info.U)):
+    if not np.all(pivots > EPS * len(pivots) * column_norms(info.U)):
         raise ValueError(
             f"{name}: the rows and the prior do not determine the coefficients; give "
             "a finite prior_variance or more rows."

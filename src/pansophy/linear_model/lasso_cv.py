@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from ..params import Count, Flag, Fraction, Jobs, NonNegative, Positive, Verbosity
-from ..typing import Numbers, Seed, Splits
+from ..typing import NumberList, Seed, Splits
 from .lasso_folds import fit_folds
 from .lasso_path import enet_path, lasso_path, read
 from .linear import AbstractLinearRegressor
@@ -82,7 +82,7 @@ class LassoCV(AbstractLinearRegressor):
 
     _: KW_ONLY
     eps: Positive = 1e-3
-    alphas: Count | Numbers = 100
+    alphas: Count | NumberList = 100
     fit_intercept: Flag = True
     precompute: Literal["auto"] | Flag = "auto"
     max_iter: Count = 1000
@@ -168,9 +168,9 @@ class ElasticNetCV(AbstractLinearRegressor):
     """
 
     _: KW_ONLY
-    l1_ratio: Fraction | Numbers = 0.5
+    l1_ratio: Fraction | NumberList = 0.5
     eps: Positive = 1e-3
-    alphas: Count | Numbers = 100
+    alphas: Count | NumberList = 100
     fit_intercept: Flag = True
     precompute: Literal["auto"] | Flag = "auto"
     max_iter: Count = 1000

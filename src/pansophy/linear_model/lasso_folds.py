@@ -22,7 +22,7 @@ from sklearn.model_selection import check_cv
 
 from ..core import threads
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..optim.design import Design
 from ..params import ParameterError
 from .elastic_net import keep
@@ -45,7 +45,7 @@ def store_of(design, Y, model, multi):
 
 def options(model):
     """What every path of the model shares."""
-    rng = rng_from(model.random_state) if model.selection == "random" else None
+    rng = make_rng(model.random_state) if model.selection == "random" else None
     return {"tol": model.tol, "max_iter": model.max_iter, "rng": rng}
 
 
@@ -106,14 +106,16 @@ def fit_folds(model, data, *, multi):
     folds = list(check_cv(model.cv).split(data.X, data.Y if multi else data.Y[:, 0]))
     d, positive = design.d if multi else None, getattr(model, "positive", False)
     makes = [penalty_of(rho, positive, d) for rho in ratios]
-    with threads.limited(model.n_jobs), threads.single_blas():
+    with threads.limit_threads(model.n_jobs), threads.single_blas():
         store = store_of(design, Y, model, multi)
         grids = grids_of(model, store, ratios)
 
         def run(task):
             each = partial(held_out, model, data, makes, grids, multi)
             parts, unsettled = [], 0
-            for part, n_open in threads.run(partial(each, fold) for fold in folds):
+            for part, n_open in threads.run_tasks(
+                partial(each, fold) for fold in folds
+            ):
                 parts.append(part)
                 unsettled += n_open
                 task.child(f"fold {len(parts)}").end()

@@ -28,7 +28,7 @@ import scipy.sparse as sp
 from ..core import arrays, threads
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.rows import DatasetRows
 from ..optim import groups as group_sets
 from ..optim import working_set as sets
@@ -227,7 +227,7 @@ def enet_path(
     multi = y.ndim == 2
     if multi and positive:
         raise ValueError("positive=True takes one column y, not several.")
-    rng = rng_from(random_state) if selection == "random" else None
+    rng = make_rng(random_state) if selection == "random" else None
     design = Design(X, centre=False)
     Xy = None if Xy is None else np.asarray(Xy, dtype=X.dtype).T / design.n
     target = design.root * np.ascontiguousarray(y.T)

@@ -26,7 +26,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays, threads
-from ..core.least_squares import least_squares, standard_lengths
+from ..core.least_squares import coefficient_scales, least_squares
 from ..core.linalg import singular_values
 from ..core.rows import DatasetRows
 from ..core.weighted import check_sample_weight
@@ -109,7 +109,7 @@ class LinearRegression(AbstractLinearRegressor):
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
         Y, flat = target_columns(y, X)
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             B, b = (self._iterative if wide_sparse(X) else self._direct)(X, Y, w)
         store(self, X, B, b, flat)
         variance = self._facts.residual / self._facts.weight
@@ -129,7 +129,7 @@ class LinearRegression(AbstractLinearRegressor):
         sure = not self.positive and found.rank == d
         spread = None
         if sure and found.weight > d + self.fit_intercept:
-            spread = standard_lengths(found, intercept=self.fit_intercept)
+            spread = coefficient_scales(found, intercept=self.fit_intercept)
         kept = (found.residual, found.power, found.weight, found.rank)
         self._facts = Facts(spread, *kept)
         if not self.positive:

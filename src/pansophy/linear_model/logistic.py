@@ -246,7 +246,7 @@ class LogisticRegression(AbstractLogistic):
         check_rows(solver, X)
         self.classes_, self.solver_ = classes, solver
         # small products; passes over the rows take threads of our own
-        with threads.limited(self.n_jobs), threads.single_blas():
+        with threads.limit_threads(self.n_jobs), threads.single_blas():
             W, b = self._solve(solver, X, codes, v, k, a, b2)
         if isinstance(X, DatasetRows) or sp.issparse(X):
             as_x = partial(np.asarray, dtype=X.dtype)

@@ -26,7 +26,7 @@ from sklearn.model_selection import check_cv
 from ..core import threads
 from ..core.progress import SILENT
 from ..params import Count, Flag, Jobs, NonNegative, ParameterError, Positive, Verbosity
-from ..typing import Numbers, Seed, Splits
+from ..typing import NumberList, Seed, Splits
 from .logistic import (
     AbstractLogistic,
     LogisticRegression,
@@ -138,8 +138,8 @@ class LogisticRegressionCV(AbstractLogistic):
     """
 
     _: KW_ONLY
-    Cs: Count | Numbers = 10
-    l1_ratios: Numbers | Literal["warn"] | None = "warn"
+    Cs: Count | NumberList = 10
+    l1_ratios: NumberList | Literal["warn"] | None = "warn"
     fit_intercept: Flag = True
     cv: Splits = None
     dual: Flag = False
@@ -167,7 +167,7 @@ class LogisticRegressionCV(AbstractLogistic):
         folds = list(check_cv(cv, y, classifier=True).split(X, y))
         factors = class_factors(self.class_weight, self.classes_, codes, w)
         balance = dict(zip(self.classes_.tolist(), factors, strict=True))
-        with threads.limited(self.n_jobs), threads.single_blas():
+        with threads.limit_threads(self.n_jobs), threads.single_blas():
             parts = [
                 self._fold(X, y, codes, w, balance, ratios, *fold) for fold in folds
             ]

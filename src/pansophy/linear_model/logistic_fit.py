@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.rows import DatasetRows
 from ..losses import logistic as logistic_loss
 from ..losses import softmax as softmax_loss
@@ -131,7 +131,7 @@ class Problem:
 
             J = self.host.risk
             J.alpha = b2
-            how |= {"rng": rng_from(seed), "averaged": solver == "sag"}
+            how |= {"rng": make_rng(seed), "averaged": solver == "sag"}
             return minimise(J, a, start=start, **how)
         J, x = self.risk, np.column_stack(start).ravel()
         J.alpha = b2

@@ -34,9 +34,9 @@ import scipy.sparse as sp
 from ..core.iterate import Result, iterate
 from ..core.numerics import log1pexp, logsumexp, sigmoid, softmax
 from ..core.progress import SILENT
-from ..losses.multiclass import one_hot
+from ..losses.multiclass import as_one_hot
 from ..penalties.base import ELASTIC_NET
-from ..penalties.separable import shrink
+from ..penalties.separable import elastic_penalty
 from . import _logistic_l1 as loops
 
 FLOOR = 1e-6
@@ -47,7 +47,7 @@ KEEP = 0.1  # of the distance to optimality, what a turn may leave
 
 def mixed(a, b2):
     """a |w|_1 + b2/2 |w|^2 as a penalty."""
-    return shrink("elastic_net", ELASTIC_NET, a, b2)
+    return elastic_penalty("elastic_net", ELASTIC_NET, a, b2)
 
 
 class State(NamedTuple):
@@ -195,7 +195,11 @@ def minimise(
     X comes from `as_columns`. k is 1 for two classes, whose targets t are 0 and 1.
     """
     X, columns = X
-    T = t[:, None].astype(X.dtype) if k == 1 else one_hot(t, np.empty((1, k), X.dtype))
+    T = (
+        t[:, None].astype(X.dtype)
+        if k == 1
+        else as_one_hot(t, np.empty((1, k), X.dtype))
+    )
     problem = Problem(X, T, v, a, b2, intercept)
     W, b = (np.array(part, dtype=X.dtype) for part in start)
     F = np.asarray(X @ W.T) + b

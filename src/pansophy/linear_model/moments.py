@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays
-from ..core.rows import Rows, total
+from ..core.rows import Rows, sum_statistics
 
 TILE_BYTES = 1 << 20  # of a tile of rows in a product with itself
 
@@ -34,7 +34,9 @@ def outer(X, s):
         return A, s @ X, xp.sum(s)
 
     tiles = Rows(X, s, block=max(step, 256)).blocks()
-    return bordered(*(arrays.to_numpy(a) for a in total(tile(*t) for t in tiles)))
+    return bordered(
+        *(arrays.to_numpy(a) for a in sum_statistics(tile(*t) for t in tiles))
+    )
 
 
 def bordered(A, c, s):

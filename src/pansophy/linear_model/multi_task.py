@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays, threads
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..optim import groups
 from ..optim.design import Design
 from ..params import Count, Flag, Fraction, NonNegative
@@ -49,7 +49,7 @@ def fit_model(model, l1_ratio, X, y, sample_weight):
     data = several(model, read(model, X, y, sample_weight))
     design = Design(data.X, data.p, centre=model.fit_intercept)
     penalty = penalty_of(l1_ratio, d=design.d)(model.alpha)
-    rng = rng_from(model.random_state) if model.selection == "random" else None
+    rng = make_rng(model.random_state) if model.selection == "random" else None
     Y, mean = centred(data.Y, data.p, model.fit_intercept)
     start = warm(model, (Y.shape[1], design.d), data.X.dtype)
     how = {"tol": model.tol, "max_iter": model.max_iter, "rng": rng}

@@ -35,7 +35,7 @@ from typing import Literal
 import numpy as np
 
 from ..core import threads
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..losses import perceptron as perceptron_loss
 from ..optim.mistakes import until_clean
 from ..params import (
@@ -108,7 +108,7 @@ class Pockets:
                 *self.rows, order, y, self.weight(c, y), *self.how, *row
             )
 
-        found = list(threads.run((lambda c=c: task(c)) for c in range(len(W))))
+        found = list(threads.run_tasks((lambda c=c: task(c)) for c in range(len(W))))
         self.mistakes += np.array(found)
         return sum(found)
 
@@ -308,7 +308,7 @@ class Perceptron(AbstractStochasticClassifier):
 
     def _run_passes(self, X, codes, w, W, b):
         """Pocket or competing classes; W and b of the last pass, and mistakes."""
-        rng, k = rng_from(self.random_state), len(self.classes_)
+        rng, k = make_rng(self.random_state), len(self.classes_)
         factors = class_factors(self.class_weight, self.classes_, codes, w)
         weighted = w is not None or self.class_weight is not None
         w = np.ones(len(codes)) if weighted and w is None else w
@@ -330,7 +330,7 @@ class Perceptron(AbstractStochasticClassifier):
             asked = result.reason == "max_iter" and tol is None
             return result._replace(reason="passes") if asked else result
 
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             result = self._drive(
                 passes,
                 total=self.max_iter,

@@ -31,8 +31,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import has_fit_parameter
 
 from ..base import Estimator, Regressor
-from ..core.random import rng_from
-from ..params import Count, Fraction, Infinite, NonNegative, Rule
+from ..core.random import make_rng
+from ..params import Count, Fraction, Infinite, NonNegative, ParameterRule
 from ..typing import Seed
 from .linear_regression import LinearRegression
 from .subsets import draw, fit_batch
@@ -47,8 +47,12 @@ def can_regress(value):
     return all(hasattr(value, name) for name in names) and not isinstance(value, type)
 
 
-Learner = Annotated[Any, Rule("a regressor (fit, predict, score)", can_regress)]
-Bound = Annotated[float, Rule("a real number or an infinity", lambda v: v == v + 0)]
+Learner = Annotated[
+    Any, ParameterRule("a regressor (fit, predict, score)", can_regress)
+]
+Bound = Annotated[
+    float, ParameterRule("a real number or an infinity", lambda v: v == v + 0)
+]
 
 
 class Candidate(NamedTuple):
@@ -152,7 +156,7 @@ class RANSACRegressor(Regressor, Estimator):
         y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         if w is not None:
             fit_params = {**fit_params, "sample_weight": w}
-        model, rng = self._model(fit_params), rng_from(self.random_state)
+        model, rng = self._model(fit_params), make_rng(self.random_state)
         k = self._subset_size(model, *X.shape)
         best = self._search(model, X, y, k, rng, fit_params)
         self._report(best)

@@ -23,11 +23,13 @@ from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
-from ..params import Flag, Infinite, Positive, number
+from ..params import Flag, Infinite, Positive, number_rule
 from . import information as inf
 from .linear import AbstractLinearRegressor, store, target_columns
 
-Factor = Annotated[float, number("a number above 0, at most 1", 0, 1, open_low=True)]
+Factor = Annotated[
+    float, number_rule("a number above 0, at most 1", 0, 1, open_low=True)
+]
 
 
 class State(NamedTuple):

@@ -42,7 +42,7 @@ from ..optim.admm import admm
 from ..optim.design import Design
 from ..optim.proximal import proximal_gradient
 from ..optim.working_set import start as start_at
-from ..params import Count, Flag, NonNegative, Rule
+from ..params import Count, Flag, NonNegative, ParameterRule
 from ..penalties.base import ELASTIC_NET, L1, L2, POSITIVE
 from .lasso_path import centred, descend, store_for
 from .linear import AbstractLinearRegressor
@@ -56,9 +56,9 @@ SLOPE = 2.0  # more than the slope of any loss in KINKED
 FAR = 30.0  # for targets that are all at the end of a link: no log odds of 0
 LossLike = Annotated[
     Any,
-    Rule(
+    ParameterRule(
         "the name of a loss or a Loss",
-        lambda v: isinstance(v, losses.Loss) or bool(losses.get(v)),
+        lambda v: isinstance(v, losses.Loss) or bool(losses.get_loss(v)),
     ),
 ]
 PenaltyLike = penalties.Penalty | Literal["l1", "l2"] | None
@@ -198,7 +198,7 @@ def prepare(model, X, y, sample_weight, y_kind):
             f"{type(model).__name__} takes NumPy arrays and SciPy matrices."
         )
     w = np.ones(X.shape[0]) if w is None else w
-    loss = losses.get(model.loss) if isinstance(model.loss, str) else model.loss
+    loss = losses.get_loss(model.loss) if isinstance(model.loss, str) else model.loss
     if not loss.convex:
         raise ValueError(f"loss of {type(model).__name__} must be convex, got {loss}.")
     return X, y, w / w.sum(), loss, scaled(model.penalty, model.alpha)
@@ -291,7 +291,7 @@ class RegularizedRisk(AbstractLinearRegressor):
 
     def predict(self, X):
         """The mean that the loss's link makes of x w + b."""
-        loss = losses.get(self.loss) if isinstance(self.loss, str) else self.loss
+        loss = losses.get_loss(self.loss) if isinstance(self.loss, str) else self.loss
         return loss.link.inverse(AbstractLinearRegressor.predict(self, X))
 
 

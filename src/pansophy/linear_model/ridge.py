@@ -26,10 +26,10 @@ import scipy.sparse as sp
 
 from ..core import arrays, linalg
 from ..core.least_squares import least_squares
+from ..core.ridge_spectrum import centred_targets, primal_from_dual, row_gram_matrix
 from ..core.rows import DatasetRows
-from ..core.spectral import centred_targets, from_dual, products
 from ..params import Count, Flag, NonNegative, ParameterError
-from ..typing import Numbers, Seed
+from ..typing import NumberList, Seed
 from .linear import (
     DENSE_WIDTH,
     AbstractLinearRegressor,
@@ -46,7 +46,7 @@ PASSES = 2  # refinement passes of the dual
 
 def solve_dual(X, Y, w, alpha, *, intercept):
     """B and b by eq. (3), refined; None where Xc Xc^T + alpha I is near singular."""
-    K, m = products(X, w, intercept=intercept)
+    K, m = row_gram_matrix(X, w, intercept=intercept)
     Y, center = centred_targets(Y, w, intercept=intercept)
     dual = np.empty_like(Y)
     for a in np.unique(alpha):
@@ -58,7 +58,7 @@ def solve_dual(X, Y, w, alpha, *, intercept):
         for _ in range(PASSES):
             left = Y[:, at] - K @ dual[:, at] - a * dual[:, at]
             dual[:, at] += factor.solve(left)
-    B = from_dual(X, w, m, dual)
+    B = primal_from_dual(X, w, m, dual)
     return B, center - m @ B
 
 
@@ -116,7 +116,7 @@ class Ridge(AbstractLinearRegressor):
     (array([0.642857]), 1.285714)
     """
 
-    alpha: NonNegative | Numbers = 1.0
+    alpha: NonNegative | NumberList = 1.0
     _: KW_ONLY
     fit_intercept: Flag = True
     copy_X: Flag = True
@@ -240,7 +240,7 @@ class Ridge(AbstractLinearRegressor):
         product = lambda P: A.T @ (A @ P) + alpha * P
         limit = self.max_iter or 10 * max(X.shape)
         run = self._drive(
-            lambda task: linalg.cg(
+            lambda task: linalg.conjugate_gradients(
                 product, A.T @ Y, max_iter=limit, tol=self.tol, task=task
             ),
             total=limit,

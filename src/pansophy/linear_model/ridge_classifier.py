@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..core import arrays
 from ..core.least_squares import least_squares
 from ..params import Count, Flag, NonNegative, Positive
-from ..typing import Numbers, Seed, Splits
+from ..typing import NumberList, Seed, Splits
 from .linear import predict as raw_prediction
 from .linear import solve_lsmr, store, warn_rank, wide_sparse
 from .ridge import Ridge, one_row
@@ -207,7 +207,7 @@ class RidgeClassifierCV(AbstractRidgeClassifier):
     1.0
     """
 
-    alphas: Positive | Numbers = (0.1, 1.0, 10.0)
+    alphas: Positive | NumberList = (0.1, 1.0, 10.0)
     _: KW_ONLY
     fit_intercept: Flag = True
     scoring: str | Callable | None = None

@@ -6,7 +6,7 @@ alpha with the smallest mean squared error (or the best score) is kept and refit
     alpha* = argmin_alpha sum_i w_i e_i(alpha)^2                                 (1)
     e_i(alpha) = r_i(alpha) / (1 - h_i(alpha))          leave one out, exactly   (2)
 
-(2) needs no refit (`core.spectral`), and all alphas share one decomposition. Leaving
+(2) needs no refit (`core.ridge_spectrum`), and all alphas share one decomposition. Leaving
 out a row leaves out all of its weight. With `cv` the rows are split instead, and each
 training part is decomposed once for all alphas.
 
@@ -25,10 +25,14 @@ from sklearn.model_selection import check_cv
 
 from ..base import Classifier, Estimator, Regressor
 from ..core import arrays
+from ..core.ridge_spectrum import (
+    leave_one_out_errors,
+    ridge_coefficients,
+    ridge_spectrum,
+)
 from ..core.rows import DatasetRows
-from ..core.spectral import coefficients, left_out, spectrum
 from ..params import Flag, Positive
-from ..typing import Numbers, Splits
+from ..typing import NumberList, Splits
 from .linear import AbstractLinearRegressor, store, target_columns
 from .ridge import one_row
 from .ridge_path import as_alphas
@@ -90,24 +94,26 @@ class Chosen(NamedTuple):
 
 def leave_one_out(X, Y, w, alphas, judge, *, intercept, way, per_target, keep):
     """Eqs (1) and (2) for every alpha from one decomposition."""
-    S = spectrum(X, Y, w, least=float(alphas.min()), intercept=intercept, way=way)
+    S = ridge_spectrum(
+        X, Y, w, min_alpha=float(alphas.min()), intercept=intercept, way=way
+    )
     n, t = int(X.shape[0]), int(Y.shape[1])
     results = None
     if judge.scorer is None and not keep:
-        scores = -left_out(S, alphas, total=True) / n
+        scores = -leave_one_out_errors(S, alphas, total=True) / n
     elif judge.scorer is None:
-        results = left_out(S, alphas) ** 2
+        results = leave_one_out_errors(S, alphas) ** 2
         scores = -np.mean(results, axis=0)
     else:
         y = arrays.to_numpy(Y)
         w = None if w is None else arrays.to_numpy(w)
-        results = y[:, :, None] - unweighted(left_out(S, alphas), w)
+        results = y[:, :, None] - unweighted(leave_one_out_errors(S, alphas), w)
         scores = scores_of(judge, results, y, w, per_target)
     if not per_target:
         scores = np.mean(scores, axis=0, keepdims=True)
     at = np.broadcast_to(np.argmax(scores, axis=1), (t,))
     used, inverse = np.unique(at, return_inverse=True)
-    B, b = coefficients(S, alphas[used])
+    B, b = ridge_coefficients(S, alphas[used])
     B, b = B[:, np.arange(t), inverse], b[np.arange(t), inverse]
     return Chosen(alphas[at], np.max(scores, axis=1), B, b, results)
 
@@ -138,8 +144,10 @@ def split_rows(X, Y, w, alphas, judge, splits, *, intercept):
     scores = []
     for train, test in splits:
         part = None if w is None else w[train]
-        S = spectrum(X[train], Y[train], part, least=least, intercept=intercept)
-        B, b = coefficients(S, alphas)
+        S = ridge_spectrum(
+            X[train], Y[train], part, min_alpha=least, intercept=intercept
+        )
+        B, b = ridge_coefficients(S, alphas)
         P = np.stack([X[test] @ B[:, :, k] + b[:, k] for k in range(len(alphas))], 2)
         held = judge
         if judge.labels is not None:
@@ -148,8 +156,8 @@ def split_rows(X, Y, w, alphas, judge, splits, *, intercept):
         scores.append(scores_of(held, P, Y[test], part, False)[0])
     mean = np.mean(scores, axis=0)
     k = int(np.argmax(mean))
-    S = spectrum(X, Y, w, least=float(alphas[k]), intercept=intercept)
-    B, b = coefficients(S, alphas[k : k + 1])
+    S = ridge_spectrum(X, Y, w, min_alpha=float(alphas[k]), intercept=intercept)
+    B, b = ridge_coefficients(S, alphas[k : k + 1])
     return Chosen(np.full(Y.shape[1], alphas[k]), mean[k : k + 1], B[..., 0], b[:, 0])
 
 
@@ -237,7 +245,7 @@ class RidgeCV(AbstractLinearRegressor):
     (0.01, -0.743419)
     """
 
-    alphas: Positive | Numbers = (0.1, 1.0, 10.0)
+    alphas: Positive | NumberList = (0.1, 1.0, 10.0)
     _: KW_ONLY
     fit_intercept: Flag = True
     scoring: str | Callable | None = None

@@ -3,7 +3,7 @@
     B(alpha) = argmin sum_i w_i |y_i - b - B^T x_i|^2 + alpha |B|^2              (1)
 
 is V diag(1 / (S^2 + alpha)) V^T Xc^T yc in the singular vectors V of the centred,
-weighted X (`core.spectral`), so all alphas share one decomposition and differ by a
+weighted X (`core.ridge_spectrum`), so all alphas share one decomposition and differ by a
 product of small matrices. As alpha grows, |B| falls and the error on the rows rises.
 
 Cost      n d min(n, d) once, then d^2 (n d for d > n) for each alpha
@@ -18,8 +18,8 @@ import scipy.sparse as sp
 from sklearn.utils import check_array, check_X_y
 
 from ..core import arrays
+from ..core.ridge_spectrum import ridge_coefficients, ridge_spectrum
 from ..core.rows import DatasetRows, is_dataset
-from ..core.spectral import coefficients, spectrum
 from ..core.weighted import check_sample_weight
 from ..params import ParameterError
 from .linear import target_columns
@@ -92,10 +92,10 @@ def ridge_path(X, y, alphas=None, *, fit_intercept=True, sample_weight=None):
     if alphas is not None:
         alphas = as_alphas(alphas)
         least = float(alphas.min())
-    S = spectrum(X, Y, w, least=least, intercept=fit_intercept)
+    S = ridge_spectrum(X, Y, w, min_alpha=least, intercept=fit_intercept)
     if alphas is None:
         alphas = np.logspace(-4, 4, 100) * max(np.mean(S.squares), 1e-300)
-    B, b = coefficients(S, alphas)
+    B, b = ridge_coefficients(S, alphas)
     coefs = np.moveaxis(B, 1, 0)
     if not sp.issparse(X) and arrays.is_foreign(X):
         coefs, b = (arrays.asarray(np.ascontiguousarray(a), X) for a in (coefs, b))

@@ -28,8 +28,8 @@ import scipy.sparse as sp
 
 from ..core import arrays, threads
 from ..core.numerics import softmax
-from ..core.rows import DatasetRows, part, total
-from ..losses.multiclass import one_hot
+from ..core.rows import DatasetRows, slice_rows, sum_statistics
+from ..losses.multiclass import as_one_hot
 from .moments import TILE_BYTES, outer, softmax_outer
 
 ROUGH_ROWS = 50_000  # with more rows than this a rough Hessian takes every s-th
@@ -107,12 +107,12 @@ class Risk:
         if rows is None:
             rows = (block[0] for block in self.rows.blocks())
         if self.foreign:
-            return total(stats(X, i) for i, X in enumerate(rows))
+            return sum_statistics(stats(X, i) for i, X in enumerate(rows))
         if self.entries() * self.k < ALONE:  # a thread takes longer to wake
             with nullcontext() if self.sparse else threads.single_blas():
-                return total(stats(X, i) for i, X in enumerate(rows))
+                return sum_statistics(stats(X, i) for i, X in enumerate(rows))
         tasks = ((lambda X=X, i=i: stats(X, i)) for i, X in enumerate(rows))
-        return total(threads.run(tasks, blas=not self.sparse))
+        return sum_statistics(threads.run_tasks(tasks, blas=not self.sparse))
 
     def entries(self):
         """Numbers that a pass reads."""
@@ -120,7 +120,7 @@ class Risk:
 
     def aligned(self, i) -> Any:
         """Targets, weights and offsets of block i."""
-        return (part(a, self.cuts[i]) for a in (self.y, self.v, self.offset))
+        return (slice_rows(a, self.cuts[i]) for a in (self.y, self.v, self.offset))
 
     # -- value and gradient --------------------------------------------------------
 
@@ -197,7 +197,7 @@ class Risk:
         else:
             P = softmax(F)
             value, kept[i] = self.loss.value(y, F), P
-            R = v[:, None] * (P - one_hot(y, F))
+            R = v[:, None] * (P - as_one_hot(y, F))
         return float(xp.sum(v * value)), tensor_spread(xp, X, R)
 
     # -- curvature -----------------------------------------------------------------

@@ -30,9 +30,9 @@ import scipy.sparse as sp
 from ..core.iterate import Result, iterate
 from ..core.numerics import sigmoid
 from ..core.progress import SILENT
-from ..losses.multiclass import one_hot
+from ..losses.multiclass import as_one_hot
 from ..penalties.base import ELASTIC_NET
-from ..penalties.separable import shrink
+from ..penalties.separable import elastic_penalty
 from .risk import unsigned
 
 
@@ -61,7 +61,7 @@ def measure(J, W, b, a) -> State:
     """Eq. (1) and the distance to its optimum; J holds the smooth part."""
     value, g = J(np.column_stack([W, b]).ravel())
     G = g.reshape(J.k, J.d + 1)
-    far = shrink("elastic_net", ELASTIC_NET, a, 0.0).distance(W, G[:, : J.d])
+    far = elastic_penalty("elastic_net", ELASTIC_NET, a, 0.0).distance(W, G[:, : J.d])
     most = float(np.max(far, initial=0.0))
     return State(
         W.copy(),
@@ -75,7 +75,7 @@ def memory(J, y, v, W, b):
     """The slopes m (n, k) and their mean gradient A (k, d + 1) at a point."""
     x = np.column_stack([W, b]).ravel()
     P = np.concatenate(J.at(x)).reshape(J.n, J.k).astype(float)
-    P = sigmoid(P) - y[:, None] if J.k == 1 else P - one_hot(y, P)
+    P = sigmoid(P) - y[:, None] if J.k == 1 else P - as_one_hot(y, P)
     A = J(x)[1].reshape(J.k, J.d + 1)
     A[:, : J.d] -= J.alpha * W
     return J.n * v[:, None] * P, A

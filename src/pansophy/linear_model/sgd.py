@@ -230,7 +230,7 @@ def epoch(problem: Problem, s: State) -> State:
     W, memory = s.W.copy(), Memory(*(a.copy() for a in s.memory))
     z, rule, tol = memory.z, problem.rule, problem.tol
     tasks = ((lambda c=c: one_pass(problem, c, W[c], memory)) for c in s.active)
-    values = list(threads.run(tasks))
+    values = list(threads.run_tasks(tasks))
     best, stalls, active = list(s.best), list(s.stalls), []
     for c, J in zip(s.active, values, strict=True):
         gauge = J

@@ -23,7 +23,7 @@ from sklearn.utils.metaestimators import available_if
 from .. import losses
 from ..core import arrays
 from ..core.numerics import sigmoid
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import (
     Count,
     Flag,
@@ -51,7 +51,7 @@ def named_loss(name, epsilon):
     """The loss of that name; `epsilon` where it has a parameter."""
     name = LOSSES.get(name, name)
     takes = name in ("huber", "epsilon_insensitive", "squared_epsilon_insensitive")
-    return losses.get(name, epsilon) if takes else losses.get(name)
+    return losses.get_loss(name, epsilon) if takes else losses.get_loss(name)
 
 
 def one_against_rest(codes, k, low, dtype, c):
@@ -147,7 +147,7 @@ class AbstractStochasticClassifier(AbstractLinearClassifier, AbstractStochastic)
             self.classes_ = classes
 
     def _problem(self, X, codes, w, rule) -> sgd.Problem:
-        k, rng = len(self.classes_), rng_from(self.random_state)
+        k, rng = len(self.classes_), make_rng(self.random_state)
         loss = self._loss()
         low = 0.0 if loss.domain == "fraction" else -1.0
         order, held = self._hold_out(rng, codes, w, stratify=True)

@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import losses
 from ..base import Regressor
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import (
     Count,
     Flag,
@@ -192,7 +192,7 @@ class SGDRegressor(Regressor, AbstractStochastic):
         return stochastic_rule(self, self._loss(), "epsilon_insensitive")
 
     def _problem(self, X, y, w, rule) -> sgd.Problem:
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         order, held = self._hold_out(rng, y, w, stratify=False)
         score = None
         if held is not None:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import FLOATS, Estimator
 from ..core import arrays, threads
-from ..core.random import seed_int
+from ..core.random import draw_seed
 from ..core.rows import DatasetRows
 from ..core.weighted import check_sample_weight
 from ..params import check_params
@@ -47,8 +47,8 @@ def stream(model, X, y, w, y_kind, first):
         and len(X) == len(y) > 0
         and X.shape[1] == model.n_features_in_
         and not hasattr(model, "feature_names_in_")
-        and arrays.finite(X)
-        and arrays.finite(y)
+        and arrays.all_finite(X)
+        and arrays.all_finite(y)
     )
     if not plain:
         return model._begin(X, y, w, y_kind=y_kind, accept_sparse="csr", reset=first)
@@ -118,7 +118,7 @@ class AbstractStochastic(Estimator):
         from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
         maker = StratifiedShuffleSplit if stratify else ShuffleSplit
-        cut = maker(1, test_size=self.validation_fraction, random_state=seed_int(rng))
+        cut = maker(1, test_size=self.validation_fraction, random_state=draw_seed(rng))
         learn, held = next(cut.split(np.zeros((n, 1)), y))
         if w is not None and not w[held].any():
             raise ValueError(
@@ -136,7 +136,7 @@ class AbstractStochastic(Estimator):
             return result._replace(reason="passes") if asked else result
 
         rule = problem.rule
-        with threads.limited(getattr(self, "n_jobs", None)):
+        with threads.limit_threads(getattr(self, "n_jobs", None)):
             result = self._drive(
                 run, total=max_iter, X=X, y=y, snapshot=lambda s: self._view(s, rule)
             )

@@ -55,5 +55,5 @@ def fit_subsets(X, y, index, *, intercept):
     step = max(1, BATCH_ENTRIES // max(k * p, 1))
     task = lambda i: lambda: fit_batch(X, y, index[i : i + step], intercept=intercept)
     return np.concatenate(
-        list(threads.run((task(i) for i in range(0, m, step)), blas=True))
+        list(threads.run_tasks((task(i) for i in range(0, m, step)), blas=True))
     )

@@ -26,7 +26,7 @@ from scipy.special import comb
 
 from ..core import threads
 from ..core.iterate import Result
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..optim import newton
 from ..params import Count, Flag, Jobs, NonNegative, Positive, Verbosity
 from ..typing import Seed
@@ -138,7 +138,7 @@ class TheilSenRegressor(AbstractLinearRegressor):
         n, d = X.shape
         k = self._subset_size(n, d)
         index = self._subsets(n, k)
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             C = fit_subsets(
                 X.astype(np.float64), y, index, intercept=self.fit_intercept
             )
@@ -180,7 +180,7 @@ class TheilSenRegressor(AbstractLinearRegressor):
         limit = max(1, int(self.max_subpopulation))
         if every <= limit:
             return np.array(list(itertools.combinations(range(n), k)), dtype=np.intp)
-        return draw(rng_from(self.random_state), n, k, limit)
+        return draw(make_rng(self.random_state), n, k, limit)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -17,7 +17,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from .. import links
-from ..losses import family
+from ..losses import get_family
 from ..params import Count, Flag, NonNegative, Number, Verbosity
 from .glm_fit import AbstractGLM, one_target
 
@@ -90,7 +90,7 @@ class PoissonRegressor(AbstractGLM):
         return fit(self, X, y, sample_weight)
 
     def _parts(self):
-        return family("poisson"), links.log
+        return get_family("poisson"), links.log
 
 
 @dataclass(eq=False, repr=False)
@@ -150,7 +150,7 @@ class GammaRegressor(AbstractGLM):
         return fit(self, X, y, sample_weight)
 
     def _parts(self):
-        return family("gamma"), links.log
+        return get_family("gamma"), links.log
 
 
 @dataclass(eq=False, repr=False)
@@ -220,4 +220,4 @@ class TweedieRegressor(AbstractGLM):
         name = self.link
         if name == "auto":
             name = "identity" if self.power <= 0 else "log"
-        return family("tweedie", self.power), links.get(name)
+        return get_family("tweedie", self.power), links.get_link(name)

@@ -115,7 +115,7 @@ class Loss:
         return f"<loss {self.name}>"
 
 
-def mean(y, w=None):
+def weighted_row_mean(y, w=None):
     """Weighted mean over rows."""
     xp = namespace(y)
     if w is None:
@@ -123,7 +123,7 @@ def mean(y, w=None):
     return xp.sum(w * y, axis=0) / xp.sum(w)
 
 
-def root(gradients, y, w, a, rounds=100):
+def constant_by_bisection(gradients, y, w, a, rounds=100):
     """The constant where the summed gradient of a convex loss crosses 0: bisection."""
     xp = namespace(y)
     low, high = xp.min(y), xp.max(y)

@@ -11,7 +11,13 @@ import math
 import numpy as np
 from numba import njit
 
-from ..core._crew import done, publish, settle, take, wait
+from ..core._shared_queue import (
+    finish_item,
+    publish_items,
+    take_item,
+    wait_for_item,
+    wait_until_finished,
+)
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}
 
@@ -208,16 +214,16 @@ def descend(board, leads, indptr, indices, p, Y, a, width, A, F, parts, U, G, ho
     c, e, rate, momentum = how
     norm, step = 0.0, 0
     if leads:
-        publish(board, len(parts))
+        publish_items(board, len(parts))
     while True:
-        k = take(board) if leads else wait(board)
+        k = take_item(board) if leads else wait_for_item(board)
         if k >= 0:
             block(indptr, indices, p, Y, a, k, width, A, F, parts)
-            done(board)
+            finish_item(board)
             continue
         if not leads:
             return 0.0
-        settle(board)
+        wait_until_finished(board)
         Z = 0.0
         for k in range(len(parts)):
             Z += parts[k]
@@ -225,7 +231,7 @@ def descend(board, leads, indptr, indices, p, Y, a, width, A, F, parts, U, G, ho
         step += 1
         if step >= n:
             return norm
-        publish(board, len(parts))
+        publish_items(board, len(parts))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -33,7 +33,7 @@ def conditional(D, perplexity):
     P = np.empty(D.shape, np.float64)
     target = math.log(perplexity)
     task = lambda c: _tsne.widths(D, target, *c, P)
-    for _ in threads.run([lambda c=c: task(c) for c in pieces(len(D))]):
+    for _ in threads.run_tasks([lambda c=c: task(c) for c in pieces(len(D))]):
         pass
     return P
 

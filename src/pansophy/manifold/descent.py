@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from ..core import arrays, crew, threads
+from ..core import arrays, threads, worker_pool
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
 from . import _tsne
@@ -69,7 +69,7 @@ def forces(P, Y, a, repel):
     F, tasks, _ = repel(Y)
     pushes = len(tasks)
     tasks = [*tasks, *(lambda c=c: pull(*c) for c in pieces(n))]
-    parts = [t() for t in tasks] if n < SMALL else list(threads.run(tasks))
+    parts = [t() for t in tasks] if n < SMALL else list(threads.run_tasks(tasks))
     return A, F, sum(parts[:pushes])
 
 
@@ -87,7 +87,7 @@ def divergence(P, Y, a, Z, known=None):
     else:
         part = lambda c: _tsne.misfit_all(P, Y, a, *c)
     alone, mass = known or known_part(P)
-    rest = sum(threads.run([lambda c=c: part(c) for c in cuts]))
+    rest = sum(threads.run_tasks([lambda c=c: part(c) for c in cuts]))
     return alone + rest + mass * math.log(Z)
 
 
@@ -122,7 +122,7 @@ def compiled_steps(P, a, repel, plan):
                 A, F, Z = forces(P, Y, a, repel)
                 norm = _tsne.advance(Y, U, G, A, F, c * e, c / Z, rate, momentum)
         tasks = repel(Y)[1]
-        Z = sum(threads.run(tasks))
+        Z = sum(threads.run_tasks(tasks))
         return Y, U, G, math.sqrt(norm), divergence(P, Y, a, Z, known)
 
     return run
@@ -134,10 +134,10 @@ def direct_steps(P, Y, U, G, a, how, steps):
     width = max(64, -(-n // 12))
     A, F, parts = np.empty_like(Y), np.empty_like(Y), np.empty(-(-n // width))
     shared = (P.indptr, P.indices, P.data, Y, a, width, A, F, parts, U, G, how, steps)
-    return crew.run(
+    return worker_pool.run_with_workers(
         lambda board: _tsne.descend(board, True, *shared),
         lambda board, _: _tsne.descend(board, False, *shared),
-        hands=0 if n < SMALL else None,
+        n_workers=0 if n < SMALL else None,
     )
 
 

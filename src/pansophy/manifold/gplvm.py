@@ -32,8 +32,8 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
-from ..core.low_rank import truncated_svd
-from ..core.random import rng_from
+from ..core.random import make_rng
+from ..core.truncated_svd import truncated_svd
 from ..kernels import (
     RBF,
     AbstractKernel,
@@ -44,14 +44,16 @@ from ..kernels import (
     Sum,
 )
 from ..optim import lbfgs
-from ..params import Count, NonNegative, Positive, Rule, Verbosity
+from ..params import Count, NonNegative, ParameterRule, Positive, Verbosity
 from ..typing import Matrix, Seed
 from .classical import check_room
 
 FEW = 500  # rows up to which threads of BLAS cost more than they save
 KERNELS = {"rbf": Constant(1.0) * RBF(1.0), "linear": Linear(1.0)}
 
-Kernel = Annotated[Any, Rule("a kernel", lambda v: isinstance(v, AbstractKernel))]
+Kernel = Annotated[
+    Any, ParameterRule("a kernel", lambda v: isinstance(v, AbstractKernel))
+]
 
 
 def slope_in_places(kernel, Z, G):
@@ -236,7 +238,7 @@ class GPLVM(PrefixedOutput, Transformer, Estimator):
                 raise ValueError(f"init has shape {Z.shape}, {(n, m)} is needed.")
             return Z
         check_room(m, n)
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         k = min(m, *Y.shape)
         Z = 0.1 * rng.standard_normal((n, m))
         U, S, _ = truncated_svd(Y, k, rng)

@@ -63,7 +63,7 @@ def shortest_paths(G, *, method="auto"):
         if lo < hi:
             _paths.dijkstra(*graph, lo, hi, D)
 
-    for _ in threads.run([lambda c=c: paths(*c) for c in pieces(n, 32)]):
+    for _ in threads.run_tasks([lambda c=c: paths(*c) for c in pieces(n, 32)]):
         pass
     return D
 
@@ -187,7 +187,7 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
         n, kind = X.shape[0], X.dtype if X.dtype == np.float32 else np.float64
         self._check_use(n)
         X = roomy(X)
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             search = self._search()
             graph = neighbour_graph(X, self.n_neighbors, self.radius, search)
             G = shortest_paths(joined(graph, X, search), method=self.path_method)

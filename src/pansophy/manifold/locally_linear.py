@@ -31,7 +31,7 @@ from scipy.sparse.linalg import ArpackError, eigsh
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Count, Jobs, NonNegative
 from ..typing import Seed
 from .neighbours import Search, nearest_rows, nearest_to
@@ -210,7 +210,7 @@ def locally_linear_embedding(
         )
     if method == "modified" and k < m:
         raise ValueError("method='modified' needs n_neighbors >= n_components.")
-    with threads.limited(n_jobs):
+    with threads.limit_threads(n_jobs):
         search = Search(method=neighbors_algorithm)
         neighbours = nearest_rows(X, k, search)[1]
         if method == "standard":
@@ -221,7 +221,7 @@ def locally_linear_embedding(
             M = assembled(hessian(X, neighbours, m, hessian_tol), n)
         else:
             M = assembled(modified(X, neighbours, m, modified_tol), n)
-        rng = rng_from(random_state)
+        rng = make_rng(random_state)
         return smallest(M, m, eigen_solver, tol, max_iter, rng)
 
 
@@ -306,7 +306,7 @@ class LocallyLinearEmbedding(PrefixedOutput, Transformer, Estimator):
         """New rows as the same mixtures of their neighbours' places."""
         X = self._ready(X, dtype=np.float64)
         search = Search(method=self.neighbors_algorithm)
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             rows = nearest_to(X, self._rows, self.n_neighbors, search)[1]
         W = mixture_weights(X, self._rows, rows, self.reg)
         return np.einsum("ij,ijm->im", W, self.embedding_[rows])

@@ -36,7 +36,7 @@ from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import arrays, threads
 from ..core.iterate import Result, best_of, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Count, Flag, Jobs, NonNegative, Verbosity
 from ..typing import Seed
 from . import _mds
@@ -96,7 +96,7 @@ def passed(T, Y):
     """(next points, stress, sum of squared distances) at Y."""
     out = np.empty_like(Y)
     tasks = [lambda c=c: _mds.guttman(T, Y, *c, out) for c in pieces(Y.shape[1], 128)]
-    parts = np.array(list(threads.run(tasks)))
+    parts = np.array(list(threads.run_tasks(tasks)))
     stress, size = 0.5 * parts.sum(axis=0)
     return out, float(stress), float(size)
 
@@ -255,7 +255,7 @@ class MDS(PrefixedOutput, Transformer, Estimator):
         if T.min() < 0:
             raise ValueError("a dissimilarity is negative.")
         m = self.n_components
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         chance = init is None and self.init == "random"
         n_init = self.n_init if chance else 1
 
@@ -265,7 +265,7 @@ class MDS(PrefixedOutput, Transformer, Estimator):
             return descend(T, Y, metric=self.metric_mds, task=task, **how)
 
         total = n_init if n_init > 1 else self.max_iter
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             result = self._drive(
                 lambda task: best_of(n_init, run, task=task), total=total, X=X
             )

@@ -33,6 +33,6 @@ def place(D, neighbours, Y, a, perplexity):
     rows = np.ascontiguousarray(neighbours, dtype=np.int64)
     cuts = [(lo, min(lo + 64, r)) for lo in range(0, r, 64)]
     loop = lambda c: _place.place(P, rows, Y, a, *c, STEPS, SETTLED, Z, value)
-    for _ in threads.run([lambda c=c: loop(c) for c in cuts]):
+    for _ in threads.run_tasks([lambda c=c: loop(c) for c in cuts]):
         pass
     return Z, value

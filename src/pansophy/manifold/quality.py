@@ -61,7 +61,7 @@ def trustworthiness(X, X_embedded, *, n_neighbors=5, metric="euclidean"):
         return _quality.excess(np.ascontiguousarray(D), a, near[a : a + step], k)
 
     tasks = [lambda a=a: part(a) for a in range(0, n, step)]
-    total = sum(threads.run(tasks, blas=True))
+    total = sum(threads.run_tasks(tasks, blas=True))
     return 1.0 - 2.0 * total / (n * k * (2.0 * n - 3.0 * k - 1.0))
 
 

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..graphs import degrees, knn_graph, spectral_map
 from ..kernels import RBF
 from ..params import Count, Jobs, NonNegative
@@ -71,7 +71,7 @@ def spectral_embedding(
         )
     tol = 0.0 if eigen_tol == "auto" else eigen_tol
     how = {"tol": tol, "method": "auto" if eigen_solver is None else "lanczos"}
-    _, U = spectral_map(adjacency, k, rng_from(random_state), **how)
+    _, U = spectral_map(adjacency, k, make_rng(random_state), **how)
     if norm_laplacian:
         d = degrees(adjacency)
         U = U / np.sqrt(np.where(d > 0, d, 1.0))[:, None]
@@ -140,7 +140,7 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
         X, _ = self._begin(X, accept_sparse="csr", ensure_min_samples=2)
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             W = self._affinities(X)
             self.embedding_ = spectral_embedding(
                 W,

@@ -36,11 +36,19 @@ from sklearn.metrics import pairwise_distances
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import arrays, threads
-from ..core.low_rank import truncated_svd
-from ..core.random import rng_from
+from ..core.random import make_rng
+from ..core.truncated_svd import truncated_svd
 from ..distances import squared_euclidean
 from ..distances.search import nearest_columns
-from ..params import Count, Fraction, Jobs, NonNegative, Positive, Verbosity, number
+from ..params import (
+    Count,
+    Fraction,
+    Jobs,
+    NonNegative,
+    Positive,
+    Verbosity,
+    number_rule,
+)
 from ..typing import Matrix, Seed
 from . import repulsion
 from .affinity import joint_dense, joint_sparse
@@ -51,9 +59,9 @@ from .placing import place
 SMALL = 200  # points up to which there is nothing to gain from a grid
 FEW = 2500  # points up to which direct sums are taken in three dimensions and more
 
-Exaggeration = Annotated[float, number("a number of at least 1", 1)]
-Steps = Annotated[int, number("a whole number of at least 250", 250, whole=True)]
-Patience = Annotated[int, number("a whole number of at least -1", -1, whole=True)]
+Exaggeration = Annotated[float, number_rule("a number of at least 1", 1)]
+Steps = Annotated[int, number_rule("a whole number of at least 250", 250, whole=True)]
+Patience = Annotated[int, number_rule("a whole number of at least -1", -1, whole=True)]
 
 
 def principal_start(X, m, rng, scale=1e-4):
@@ -77,7 +85,7 @@ def principal_start(X, m, rng, scale=1e-4):
 
 def repeller(method, m, a, angle):
     """The push to use: a function of Y (m, n)."""
-    workers = max(1, threads.free() // 2)
+    workers = max(1, threads.usable_threads() // 2)
     if method == "exact" or (method == "auto" and m > 3):
         return partial(repulsion.direct, a=a)
     if method == "barnes_hut" or (method == "auto" and m == 3):
@@ -189,7 +197,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
             Not used.
         """
         X, _ = self._begin(X, accept_sparse="csr", ensure_min_samples=2)
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             self._fit(X)
         return self
 
@@ -253,7 +261,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         n, m = Y.shape
         perplexity = min(perplexity, self.perplexity_)
         k = min(n, int(3 * perplexity + 1))
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             if self.metric == "precomputed":
                 if sparse.issparse(X):
                     raise TypeError("distances of new rows must not be sparse.")
@@ -292,7 +300,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         return Search(self.metric, 2.0, self.metric_params, self.n_jobs)
 
     def _start(self, X, n, m):
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         if not isinstance(self.init, str):
             Y = arrays.to_numpy(self.init).astype(np.float64)
             if Y.shape != (n, m):

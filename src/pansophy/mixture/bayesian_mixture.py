@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..core import arrays
 from ..core.em import em
 from ..core.iterate import best_of
-from ..core.random import rng_from, spawn
+from ..core.random import make_rng, spawn_rngs
 from ..core.rows import is_dataset
 from ..distributions.normal import Normal
 from ..params import (
@@ -30,7 +30,7 @@ from ..params import (
     Positive,
     Verbosity,
 )
-from ..typing import Matrix, Seed, Words
+from ..typing import ListLike, Matrix, Seed
 from .abstract_mixture import AbstractMixture
 from .starts import found_start
 from .steps import Params, checked_scale, draws, mapped, spread, tabled, vector
@@ -152,9 +152,9 @@ class BayesianGaussianMixture(AbstractMixture):
     ] = "dirichlet_process"
     weight_concentration_prior: Positive | None = None
     mean_precision_prior: Positive | None = None
-    mean_prior: Matrix | Words | None = None
+    mean_prior: Matrix | ListLike | None = None
     degrees_of_freedom_prior: Positive | None = None
-    covariance_prior: Positive | Matrix | Words | None = None
+    covariance_prior: Positive | Matrix | ListLike | None = None
     random_state: Seed = None
     warm_start: Flag = False
     verbose: Verbosity = 0
@@ -226,7 +226,7 @@ class BayesianGaussianMixture(AbstractMixture):
         """Every start to its end; the best as a Result."""
         warm = self.warm_start and hasattr(self, "converged_")
         n_init = 1 if warm else self.n_init
-        rngs = spawn(rng_from(self.random_state), n_init)
+        rngs = spawn_rngs(make_rng(self.random_state), n_init)
         k, shape = self.n_components, self.covariance_type
         floor = max(self.reg_covar, rounding(spread(t, shape)[1], X.dtype))
 
@@ -298,5 +298,5 @@ class BayesianGaussianMixture(AbstractMixture):
         """Draw rows and the components they come from, grouped by component."""
         check_is_fitted(self)
         q = self._posterior()
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         return draws(mean_weights(q), q.normal, n_samples, rng, self.means_)

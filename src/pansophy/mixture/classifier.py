@@ -24,8 +24,8 @@ from ..base import Classifier, Estimator
 from ..core import arrays
 from ..core.labels import class_codes
 from ..core.numerics import log_softmax, logsumexp, safe_log, softmax
-from ..params import ParameterError, Rule
-from ..typing import Matrix, Words
+from ..params import ParameterError, ParameterRule
+from ..typing import ListLike, Matrix
 from .gaussian_mixture import GaussianMixture
 
 
@@ -35,7 +35,7 @@ def is_density(value):
 
 
 Densities = Annotated[
-    Any, Rule("a density, or a dict of densities by class", is_density)
+    Any, ParameterRule("a density, or a dict of densities by class", is_density)
 ]
 
 
@@ -74,7 +74,7 @@ class MixtureClassifier(Classifier, Estimator):
 
     estimator: Densities | None = None
     _: KW_ONLY
-    priors: Matrix | Words | None = None
+    priors: Matrix | ListLike | None = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

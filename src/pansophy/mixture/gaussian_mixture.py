@@ -33,7 +33,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays
 from ..core.iterate import best_of
-from ..core.random import rng_from, spawn
+from ..core.random import make_rng, spawn_rngs
 from ..core.rows import is_dataset
 from ..distributions.covariance import SHAPES, factor_analysis
 from ..distributions.normal import Normal
@@ -46,14 +46,14 @@ from ..params import (
     ParameterError,
     Positive,
     Verbosity,
-    number,
+    number_rule,
 )
-from ..typing import Matrix, Seed, Words
+from ..typing import ListLike, Matrix, Seed
 from .abstract_mixture import AbstractMixture
 from .starts import found_start, given
 from .steps import Params, draws, fitted, mapped, modes, prior_of, run, tabled, traced
 
-AtLeastOne = Annotated[float, number("a number of at least 1", 1)]
+AtLeastOne = Annotated[float, number_rule("a number of at least 1", 1)]
 
 
 class DegenerateWarning(ConvergenceWarning):
@@ -165,9 +165,9 @@ class GaussianMixture(AbstractMixture):
     max_iter: Natural = 100
     n_init: Count = 1
     init_params: Literal["kmeans", "k-means++", "random", "random_from_data"] = "kmeans"
-    weights_init: Matrix | Words | None = None
-    means_init: Matrix | Words | None = None
-    precisions_init: Matrix | Words | None = None
+    weights_init: Matrix | ListLike | None = None
+    means_init: Matrix | ListLike | None = None
+    precisions_init: Matrix | ListLike | None = None
     random_state: Seed = None
     warm_start: Flag = False
     verbose: Verbosity = 0
@@ -176,9 +176,9 @@ class GaussianMixture(AbstractMixture):
     hard: Flag = False
     weight_concentration_prior: AtLeastOne | None = None
     mean_precision_prior: Positive | None = None
-    mean_prior: Matrix | Words | None = None
+    mean_prior: Matrix | ListLike | None = None
     degrees_of_freedom_prior: Positive | None = None
-    covariance_prior: Positive | Matrix | Words | None = None
+    covariance_prior: Positive | Matrix | ListLike | None = None
     keep_path: Flag = False
 
     def __sklearn_tags__(self):
@@ -238,7 +238,7 @@ class GaussianMixture(AbstractMixture):
         """Every start to its end; the best as a Result."""
         warm = self.warm_start and hasattr(self, "converged_")
         n_init = 1 if warm else self.n_init
-        rngs = spawn(rng_from(self.random_state), n_init)
+        rngs = spawn_rngs(make_rng(self.random_state), n_init)
         prior = prior_of(self, t, self.covariance_type)
 
         def one(i, task):
@@ -310,7 +310,7 @@ class GaussianMixture(AbstractMixture):
         """Draw rows and the components they come from, grouped by component."""
         check_is_fitted(self)
         p = self._params()
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         return draws(p.weights, p.normal, n_samples, rng, self.means_)
 
     def _n_parameters(self) -> int:

@@ -28,12 +28,19 @@ from ..core import arrays
 from ..core.em import em
 from ..core.iterate import best_of
 from ..core.numerics import safe_log
-from ..core.random import rng_from, spawn
-from ..core.rows import rows
+from ..core.random import make_rng, spawn_rngs
+from ..core.rows import as_rows
 from ..distributions.densities import FAMILIES
-from ..distributions.natural import memberships
+from ..distributions.natural_parameters import weighted_responsibilities
 from ..distributions.normal import Normal
-from ..params import Count, Natural, NonNegative, ParameterError, Rule, Verbosity
+from ..params import (
+    Count,
+    Natural,
+    NonNegative,
+    ParameterError,
+    ParameterRule,
+    Verbosity,
+)
 from ..typing import Seed
 from .abstract_mixture import AbstractMixture
 from .starts import start_labels
@@ -57,7 +64,7 @@ def are_groups(value):
 
 Family = Annotated[
     Any,
-    Rule(
+    ParameterRule(
         f"one of {', '.join(NAMES)}, a distribution, or a list of (columns, family)",
         lambda v: is_family(v) or are_groups(v),
     ),
@@ -147,7 +154,7 @@ def expect(data, p: Params):
     """Eq. (2) of all rows: weights and statistics, log-likelihood."""
 
     def part(X, w=None):
-        R, loglik = memberships(joint(X, p), w)
+        R, loglik = weighted_responsibilities(joint(X, p), w)
         return summed(X, R, p.groups), loglik
 
     return data.sum(part)
@@ -269,12 +276,12 @@ class Mixture(AbstractMixture):
                 f"Expected n_samples >= n_components but got n_components = "
                 f"{self.n_components}, n_samples = {X.shape[0]}"
             )
-        data = rows(X, w)
+        data = as_rows(X, w)
         total = float(X.shape[0] if w is None else arrays.namespace(w).sum(w))
         names = getattr(self, "feature_names_in_", None)
         groups = forms(self.family, data, names)
         check_support(data, groups, names)
-        rngs = spawn(rng_from(self.random_state), self.n_init)
+        rngs = spawn_rngs(make_rng(self.random_state), self.n_init)
 
         def one(i, task):
             args = (self.n_components, groups, self.init_params, self.reg_covar)
@@ -302,14 +309,14 @@ class Mixture(AbstractMixture):
         """function(log-joint) for each block of rows, put together."""
         X = self._ready(X)
         p = Params(self.weights_, tuple(Group(*g) for g in self.components_))
-        check_support(rows(X), p.groups, getattr(self, "feature_names_in_", None))
-        return rows(X).map(lambda Xb: function(joint(Xb, p)))
+        check_support(as_rows(X), p.groups, getattr(self, "feature_names_in_", None))
+        return as_rows(X).map(lambda Xb: function(joint(Xb, p)))
 
     def sample(self, n_samples=1):
         """Draw rows and the components they come from, grouped by component."""
         check_is_fitted(self)
         check_draws(n_samples)
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         z = np.repeat(
             np.arange(len(self.weights_)), rng.multinomial(n_samples, self.weights_)
         )

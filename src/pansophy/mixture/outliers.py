@@ -28,11 +28,13 @@ from sklearn.utils.metaestimators import available_if
 from ..base import Classifier, Estimator, OneClass
 from ..core import arrays
 from ..core.numerics import logsumexp
-from ..params import Number, ParameterError, Rule
+from ..params import Number, ParameterError, ParameterRule
 from ..typing import Fittable, Splits
 from .gaussian_mixture import GaussianMixture
 
-Share = Annotated[float, Rule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)]
+Share = Annotated[
+    float, ParameterRule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)
+]
 
 
 def row_scores(model, X):

@@ -28,17 +28,19 @@ from sklearn.base import clone
 from ..base import Estimator, Regressor
 from ..core import arrays
 from ..core.numerics import logsumexp, softmax
-from ..core.random import rng_from
-from ..distributions.missing import patterns, regression
+from ..core.random import make_rng
+from ..distributions.missing import conditional_gain, missing_patterns
 from ..distributions.normal import Normal
-from ..params import Rule
+from ..params import ParameterRule
 from ..typing import Seed
 from .gaussian_mixture import GaussianMixture
 from .steps import Params
 
 Joint = Annotated[
     Any,
-    Rule("a GaussianMixture", lambda v: hasattr(v, "fit") and hasattr(v, "_params")),
+    ParameterRule(
+        "a GaussianMixture", lambda v: hasattr(v, "fit") and hasattr(v, "_params")
+    ),
 ]
 
 
@@ -58,12 +60,12 @@ def condition(p: Params, X, t: int) -> Slice:
     a = np.arange(d, d + t)
     L = np.empty((n, k))
     M, C = np.empty((n, k, t)), np.empty((n, k, t, t))
-    for b, rows in patterns(X):
+    for b, rows in missing_patterns(X):
         Xb = X[np.ix_(rows, b)]
         seen = Normal(q.mean[:, b], S[:, b][:, :, b]) if len(b) else None
         L[rows] = np.log(p.weights) + (0 if seen is None else seen.log_prob(Xb))
         for j in range(k):
-            gain, C[rows, j] = regression(S[j], a, b)
+            gain, C[rows, j] = conditional_gain(S[j], a, b)
             M[rows, j] = q.mean[j, a] + (Xb - q.mean[j, b]) @ gain.T
     return Slice(softmax(L, axis=1), M, C)
 
@@ -195,7 +197,7 @@ class MixtureRegressor(Regressor, Estimator):
     def sample(self, X):
         """One draw of y from p(y | x) for each row."""
         s, X = self._slice(X)
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         edges = np.cumsum(s.gates, axis=1)
         u = rng.random(len(edges))[:, None] * edges[:, -1:]
         z = np.minimum((u >= edges).sum(1), edges.shape[1] - 1)

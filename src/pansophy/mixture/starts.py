@@ -15,7 +15,7 @@ a table on disk with missing values, up to 20 000 rows at equal distances are lo
 import numpy as np
 
 from ..core import arrays
-from ..core.rows import is_dataset, rows
+from ..core.rows import as_rows, is_dataset
 from ..distributions.covariance import SHAPES
 from ..distributions.normal import Moments, moments
 from ..params import ParameterError
@@ -59,7 +59,7 @@ def start_labels(X, w, k, rng):
 
 def start(X, w, k, shape, method, rng) -> Moments:
     """Moments of the first guess for rows X with weights w or None."""
-    data = rows(X)
+    data = as_rows(X)
     if method == "random":
         R = rng.random((data.n, k))
         R = R / R.sum(axis=1, keepdims=True)

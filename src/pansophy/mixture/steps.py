@@ -20,7 +20,7 @@ with e_j = N_j + v + d + 1, and 1 more for the Normal on the mean; a tied S has 
 N_j and k more, a diagonal 2 for d + 1, a sphere d N_j, 2 and d for the mean.
 
 An E-step runs as two matrix products where that keeps nine digits (see
-`distributions.natural`), else component by component, and by patterns of what was
+`distributions.natural_parameters`), else component by component, and by patterns of what was
 seen where values are missing.
 
 Shapes    X (n, d)   r (n, k)   w (k,)   m (k, d)   S by shape   y (n,)   owner (k,)
@@ -34,14 +34,13 @@ import numpy as np
 
 from ..core import arrays
 from ..core.em import em
-from ..core.rows import Rows, is_dataset, rows
-from ..distributions import natural
+from ..core.rows import Rows, as_rows, is_dataset
+from ..distributions import natural_parameters
 from ..distributions.covariance import ALL_SHAPES, SHAPES, factor_analysis
 from ..distributions.missing import expected_moments, observed_log_prob, seen_moments
-from ..distributions.modes import NormalPrior
-from ..distributions.modes import log_prior as normal_log_prior
-from ..distributions.modes import modes as normal_modes
 from ..distributions.normal import Moments, Normal
+from ..distributions.normal_prior import NormalPrior, normal_log_prior
+from ..distributions.normal_prior import posterior_modes as normal_modes
 from ..params import ParameterError
 from .starts import to_numpy
 
@@ -61,7 +60,7 @@ class Table(NamedTuple):
 
     rows: Rows  # X, aligned with weights and labels, each or both None
     total: Moments  # weight, mean and scatter of all rows; of what was seen of them
-    frame: natural.Frame | None  # None where values are missing
+    frame: natural_parameters.Coordinates | None  # None where values are missing
     weight: float  # of all rows
 
 
@@ -81,10 +80,12 @@ FLAT = Prior()
 def table(data: Rows, shape: str, weight: float) -> Table:
     """One pass over the rows, which finds out whether values are missing."""
     known = hasattr(data, "X")  # whether values are missing, before any sum
-    finite = arrays.finite(data.X) if known else True
-    total = natural.whole(data, shape) if finite else None
+    finite = arrays.all_finite(data.X) if known else True
+    total = natural_parameters.pooled_moments(data, shape) if finite else None
     if total is not None and sound(total):
-        return Table(data, total, natural.frame_of(data, shape, total), weight)
+        return Table(
+            data, total, natural_parameters.frame_of(data, shape, total), weight
+        )
     large = "values of X are too large to square: scale its columns."
     if known and finite:
         raise ValueError(large)
@@ -106,14 +107,14 @@ def tabled(X, w, shape, y=None) -> Table:
     """Rows of any kind made ready for E-steps."""
     block = DEVICE_BLOCK if arrays.is_foreign(X) else None
     total = float(X.shape[0] if w is None else arrays.namespace(w).sum(w))
-    return table(rows(X, w, y, block=block), shape, total)
+    return table(as_rows(X, w, y, block=block), shape, total)
 
 
 def mapped(X, p: Params, function, log_w=None):
     """function(log w_j N(x_i; m_j, S_j)) for each block of rows, put together."""
     block = DEVICE_BLOCK if arrays.is_foreign(X) else None
     p = p if is_dataset(X) else located(p, X)
-    return rows(X, block=block).map(lambda Xb: function(joint(Xb, p, log_w)))
+    return as_rows(X, block=block).map(lambda Xb: function(joint(Xb, p, log_w)))
 
 
 def spread(t: Table, shape: str):
@@ -132,7 +133,7 @@ def joint(X, p: Params, log_w=None):
     if log_w is None:
         log_w = arrays.namespace(p.weights).log(p.weights)
     log_w = arrays.asarray(log_w, like=p.normal.mean)
-    if not arrays.is_foreign(X) and not arrays.finite(X):
+    if not arrays.is_foreign(X) and not arrays.all_finite(X):
         return (observed_log_prob(p.normal, X) + log_w).astype(X.dtype, copy=False)
     return p.normal.log_prob(X) + log_w
 
@@ -146,8 +147,10 @@ def located(p: Params, like) -> Params:
 
 def expect_direct(X, w, y, p: Params, log_w, owner=None, hard=False):
     """Eq. (1) of one block: moments under the responsibilities, log-likelihood."""
-    gaps = not arrays.is_foreign(X) and not arrays.finite(X)
-    R, loglik = natural.memberships(joint(X, p, log_w), w, y, owner, hard)
+    gaps = not arrays.is_foreign(X) and not arrays.all_finite(X)
+    R, loglik = natural_parameters.weighted_responsibilities(
+        joint(X, p, log_w), w, y, owner, hard
+    )
     found = expected_moments(p.normal, X, R) if gaps else p.normal.stats(X, R)
     return found, loglik
 
@@ -156,10 +159,14 @@ def expect(t: Table, p: Params, log_w=None, owner=None, hard=False):
     """Eq. (1) of all rows, by the quick way where it is sound."""
     log_w = np.log(p.weights) if log_w is None else log_w
     if t.frame is not None:
-        B, q, error = natural.coefficients(p.normal, log_w, t.frame)
-        if error <= natural.ERROR:
-            S, loglik = natural.expect(t.rows, t.frame, B, owner, hard)
-            return natural.moments_of(S, t.frame, p.normal.shape), loglik + q
+        B, q, error = natural_parameters.natural_coefficients(p.normal, log_w, t.frame)
+        if error <= natural_parameters.ERROR:
+            S, loglik = natural_parameters.expected_features(
+                t.rows, t.frame, B, owner, hard
+            )
+            return natural_parameters.moments_from_features(
+                S, t.frame, p.normal.shape
+            ), loglik + q
     place = hasattr(t.rows, "X") and t.frame is not None
     q = located(p, t.rows.X) if place else p
     part = lambda X, w=None, y=None: expect_direct(X, w, y, q, log_w, owner, hard)

@@ -20,8 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Classifier, Estimator
 from ..core import arrays
 from ..core.numerics import log_softmax, logsumexp, safe_log
-from ..core.random import rng_from
-from ..core.rows import is_dataset, rows
+from ..core.random import make_rng
+from ..core.rows import as_rows, is_dataset
 from ..params import ParameterError
 
 SPARSE_TASKS = 32  # pieces of a sparse matrix: enough for threads, few slices
@@ -84,7 +84,7 @@ def row_blocks(X, *aligned, block=None):
     """X in blocks; sparse rows in few pieces, as their width says nothing."""
     if sp.issparse(X):
         block = block or max(1024, -(-X.shape[0] // SPARSE_TASKS))
-    return rows(X, *aligned, block=block)
+    return as_rows(X, *aligned, block=block)
 
 
 def by_dense_rows(score):
@@ -93,7 +93,7 @@ def by_dense_rows(score):
     def apply(x):
         if not sp.issparse(x):
             return score(x)
-        return rows(x).map(lambda part: score(part.toarray()))
+        return as_rows(x).map(lambda part: score(part.toarray()))
 
     return apply
 
@@ -171,7 +171,7 @@ class AbstractBayes(Classifier, Estimator):
         check_is_fitted(self)
         if n_samples < 1:
             raise ValueError(f"n_samples must be at least 1, got {n_samples}.")
-        rng = rng_from(random_state)
+        rng = make_rng(random_state)
         pi = np.exp(arrays.to_numpy(self.class_log_prior_).astype(np.float64))
         z = rng.choice(len(pi), size=n_samples, p=pi / pi.sum())
         return self._draw(z, rng), pick(self.classes_, z)

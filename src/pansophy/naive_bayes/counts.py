@@ -21,9 +21,9 @@ import scipy.sparse as sp
 from ..core import arrays
 from ..core.numerics import safe_log
 from ..distributions import Beta, Dirichlet
-from ..distributions.base import Sums
+from ..distributions.base import SufficientStatistics
 from ..params import Count, Flag, NonNegative, ParameterError
-from ..typing import Matrix, Numbers
+from ..typing import Matrix, NumberList
 from .bayes import given_prior, log_prior_of
 from .families import FAMILIES, expected_counts, linear_scorer, seen
 from .naive_bayes import AbstractNaiveBayes
@@ -127,11 +127,11 @@ class BernoulliNB(AbstractCountNB):
     """
 
     _: KW_ONLY
-    alpha: NonNegative | Matrix | Numbers = 1.0
+    alpha: NonNegative | Matrix | NumberList = 1.0
     force_alpha: Flag = True
     binarize: NonNegative | None = 0.0
     fit_prior: Flag = True
-    class_prior: Matrix | Numbers | None = None
+    class_prior: Matrix | NumberList | None = None
 
     _family = "bernoulli"
 
@@ -156,7 +156,7 @@ class BernoulliNB(AbstractCountNB):
         """Beta distributions (k, d) of P(x_j = 1 | c) given all rows so far."""
         alpha, s = self._alpha(), self.sums_.parts[0]
         return Beta(alpha, alpha).posterior(
-            Sums(seen(s, self.class_count_), (s.total,))
+            SufficientStatistics(seen(s, self.class_count_), (s.total,))
         )
 
 
@@ -206,17 +206,19 @@ class MultinomialNB(AbstractCountNB):
     """
 
     _: KW_ONLY
-    alpha: NonNegative | Matrix | Numbers = 1.0
+    alpha: NonNegative | Matrix | NumberList = 1.0
     force_alpha: Flag = True
     fit_prior: Flag = True
-    class_prior: Matrix | Numbers | None = None
+    class_prior: Matrix | NumberList | None = None
 
     _family = "multinomial"
 
     def posterior(self) -> Dirichlet:
         """Dirichlet distributions (k, d) of the words given all rows so far."""
         prior = Dirichlet(self._alpha() + 0 * self.feature_count_)
-        return prior.posterior(Sums(self.class_count_, (self.feature_count_,)))
+        return prior.posterior(
+            SufficientStatistics(self.class_count_, (self.feature_count_,))
+        )
 
 
 @dataclass(eq=False, repr=False)
@@ -262,10 +264,10 @@ class ComplementNB(AbstractCountNB):
     """
 
     _: KW_ONLY
-    alpha: NonNegative | Matrix | Numbers = 1.0
+    alpha: NonNegative | Matrix | NumberList = 1.0
     force_alpha: Flag = True
     fit_prior: Flag = True
-    class_prior: Matrix | Numbers | None = None
+    class_prior: Matrix | NumberList | None = None
     norm: Flag = False
 
     _family = "multinomial"
@@ -334,8 +336,8 @@ class CategoricalNB(AbstractCountNB):
     alpha: NonNegative = 1.0
     force_alpha: Flag = True
     fit_prior: Flag = True
-    class_prior: Matrix | Numbers | None = None
-    min_categories: Count | Matrix | Numbers | None = None
+    class_prior: Matrix | NumberList | None = None
+    min_categories: Count | Matrix | NumberList | None = None
 
     _family = "categorical"
     _sparse = False

@@ -42,9 +42,13 @@ from ..distributions import (
     Normal,
     Poisson,
 )
-from ..distributions.base import Sums, along, gammaln
-from ..distributions.grouped import class_moments, hot
-from ..distributions.missing import incomplete_moments, observed_log_prob, patterns
+from ..distributions.base import SufficientStatistics, gammaln, weight_along_components
+from ..distributions.class_moments import class_moments, weighted_one_hot
+from ..distributions.missing import (
+    incomplete_moments,
+    missing_patterns,
+    observed_log_prob,
+)
 from ..distributions.priors import log_beta
 
 FAMILIES = {
@@ -126,7 +130,7 @@ def learn(name, rows, k, *, shape="full", prior=None, floor=0.0, like=None):
     def stats(x, c, w):
         x = x.toarray() if sp.issparse(x) else x
         x = x if arrays.is_foreign(x) else x.astype(np.float64, copy=False)
-        R = hot(c, k, w, arrays.as_float(x))
+        R = weighted_one_hot(c, k, w, arrays.as_float(x))
         if isinstance(start, INDEPENDENT):
             return column_stats(start, x, R)
         if not arrays.is_foreign(x) and np.isnan(np.min(x)):
@@ -136,18 +140,20 @@ def learn(name, rows, k, *, shape="full", prior=None, floor=0.0, like=None):
     return type(start).from_stats(rows.sum(stats), prior)
 
 
-def column_stats(start, x, R) -> Sums:
+def column_stats(start, x, R) -> SufficientStatistics:
     """Sums of independent columns, each over the rows that have it."""
     if arrays.is_foreign(x) or not np.isnan(np.min(x)):
         s = start.stats(x, R)
-        return Sums(along(s.weight, s.total[0]) + 0 * s.total[0], s.total)
+        return SufficientStatistics(
+            weight_along_components(s.weight, s.total[0]) + 0 * s.total[0], s.total
+        )
     parts = []
     for j in range(x.shape[1]):
         some = ~np.isnan(x[:, j])
         s = restricted(start, [j], x.shape[1]).stats(x[some][:, [j]], R[some])
         parts.append((s.weight[:, None], *s.total))
     N, *total = (np.hstack(p) for p in zip(*parts, strict=True))
-    return Sums(N, tuple(total))
+    return SufficientStatistics(N, tuple(total))
 
 
 def largest_variance(m: Moments):
@@ -170,7 +176,7 @@ def observed(p):
             return observed_log_prob(p, x)
         k, d = len(getattr(p, fields(p)[-1].name)), x.shape[1]
         out = np.zeros((len(x), k))
-        for b, at in patterns(x):
+        for b, at in missing_patterns(x):
             if len(b):
                 q = p if len(b) == d else restricted(p, b, d)
                 out[at] = q.log_prob(x[np.ix_(at, b)])
@@ -204,7 +210,7 @@ def natural(p):
         return whole, safe_log(p.prob), 0 * p.prob[:, 0]
     if isinstance(p, Categorical):
         m = p.prob.shape[1]
-        T = lambda x: hot(p.symbols(x), m, None, arrays.as_float(x))
+        T = lambda x: weighted_one_hot(p.symbols(x), m, None, arrays.as_float(x))
         return T, safe_log(p.prob), 0 * p.prob[:, 0]
     if isinstance(p, Dirichlet):
         return safe_log, p.concentration - 1, -log_beta(p.concentration)

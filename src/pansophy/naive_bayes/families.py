@@ -39,8 +39,13 @@ from ..distributions import (
     Normal,
     Poisson,
 )
-from ..distributions.base import Sums, gammaln
-from ..distributions.grouped import class_moments, class_sums, double, row_weights
+from ..distributions.base import SufficientStatistics, gammaln
+from ..distributions.class_moments import (
+    class_moments,
+    class_sums,
+    dense_float64,
+    weights_for_loop,
+)
 from . import _naive_bayes as loops
 from .bayes import by_dense_rows
 from .tables import (
@@ -113,7 +118,7 @@ def gaussian_scorer(p: Normal):
 
     def score(x):
         out = np.empty((x.shape[0], len(M)))
-        loops.normal_scores(double(x), M, P, log_P, constant, out)
+        loops.normal_scores(dense_float64(x), M, P, log_P, constant, out)
         return out
 
     return by_dense_rows(score)
@@ -136,7 +141,7 @@ def values_of(x):
 
 def sparse_sums(x, codes, k, w):
     """Sums (k, d) of sparse rows, class by class: each task owns its rows of them."""
-    S, data, v = np.zeros((k, x.shape[1])), values_of(x), row_weights(w)
+    S, data, v = np.zeros((k, x.shape[1])), values_of(x), weights_for_loop(w)
     order = np.argsort(codes, kind="stable")  # a class at a time stays in cache
     ends = np.searchsorted(codes[order], np.arange(k + 1))
     tasks = (
@@ -145,7 +150,7 @@ def sparse_sums(x, codes, k, w):
         )
         for c in range(k)
     )
-    for _ in threads.run(tasks):
+    for _ in threads.run_tasks(tasks):
         pass
     return S
 
@@ -250,7 +255,7 @@ def bernoulli_sums(x, codes, k, w):
 
 def bernoulli_fit(s, N, alpha, prior):
     prior = Beta(1.0 + alpha, 1.0 + alpha) if prior is None else prior
-    return Bernoulli.from_stats(Sums(seen(s, N), (s.total,)), prior)
+    return Bernoulli.from_stats(SufficientStatistics(seen(s, N), (s.total,)), prior)
 
 
 def count_sums(x, codes, k, w):
@@ -266,9 +271,9 @@ def poisson_fit(s, N, alpha, prior):
         every = xp.sum(n, axis=0) + 0 * s.total[0, :]
         rate = safe_divide(xp.sum(s.total, axis=0), every)
         if not np.any(alpha):
-            return Poisson.from_stats(Sums(n, (s.total,)))
+            return Poisson.from_stats(SufficientStatistics(n, (s.total,)))
         prior = Gamma(1 + alpha * rate, alpha + 0 * rate)
-    return Poisson.from_stats(Sums(n, (s.total,)), prior)
+    return Poisson.from_stats(SufficientStatistics(n, (s.total,)), prior)
 
 
 def poisson_scorer(p: Poisson):
@@ -298,7 +303,7 @@ def multinomial_fit(s, N, alpha, prior):
     words = float(xp.sum(total)) / max(float(xp.sum(N)), 1e-300)
     trials = max(1, round(words))  # the mean length of a row, for samples
     prior = Dirichlet(alpha + 1.0 + 0 * total[0, :]) if prior is None else prior
-    return Multinomial.from_stats(Sums(N, (total,)), prior, trials)
+    return Multinomial.from_stats(SufficientStatistics(N, (total,)), prior, trials)
 
 
 def expected_counts(s, N):

@@ -21,10 +21,10 @@ import numpy as np
 
 from ..core import arrays
 from ..core.labels import class_codes
-from ..core.rows import rows
+from ..core.rows import as_rows
 from ..distributions import Beta, Dirichlet, Gamma, NormalInverseWishart
 from ..params import NonNegative
-from ..typing import Distribution, Matrix, Numbers
+from ..typing import Distribution, Matrix, NumberList
 from .bayes import AbstractBayes, by_dense_rows, given_prior, log_prior_of
 from .densities import learn, natural, observed
 from .naive_bayes import class_weights
@@ -56,7 +56,7 @@ class AbstractGenerative(AbstractBayes):
         with np.errstate(over="ignore", invalid="ignore"):
             p = learn(
                 self.distribution,
-                rows(X, codes, w),
+                as_rows(X, codes, w),
                 k,
                 shape=self.covariance_type,
                 prior=self.prior,
@@ -138,7 +138,7 @@ class GenerativeClassifier(AbstractGenerative):
     _: KW_ONLY
     covariance_type: ShapeName = "full"
     prior: ConjugatePrior = None
-    priors: Matrix | Numbers | None = None
+    priors: Matrix | NumberList | None = None
     var_smoothing: NonNegative = 1e-6
 
 
@@ -189,7 +189,7 @@ class ExponentialFamilyClassifier(AbstractGenerative):
     _: KW_ONLY
     covariance_type: ShapeName = "tied"
     prior: ConjugatePrior = None
-    priors: Matrix | Numbers | None = None
+    priors: Matrix | NumberList | None = None
     var_smoothing: NonNegative = 1e-6
 
     _holes = False
@@ -204,7 +204,7 @@ class ExponentialFamilyClassifier(AbstractGenerative):
     def statistics(self, X):
         """T(x) of each row: (n, m)."""
         X = self._ready(X, **self._checks(X))
-        return rows(X).map(natural(self.distribution_)[0])
+        return as_rows(X).map(natural(self.distribution_)[0])
 
     def decision_function(self, X) -> Any:
         """T(x) . coef + intercept: (n, k), or the difference (n,) of two classes."""

@@ -21,7 +21,7 @@ from ..core import arrays
 from ..core.labels import class_codes
 from ..core.numerics import safe_log
 from ..params import Count, Flag, NonNegative
-from ..typing import Matrix, Numbers
+from ..typing import Matrix, NumberList
 from .bayes import AbstractBayes, given_prior, log_prior_of
 from .tables import refuse_column
 
@@ -94,7 +94,7 @@ class JointTableClassifier(AbstractBayes):
     _: KW_ONLY
     max_entries: Count = 1_000_000
     fit_prior: Flag = True
-    class_prior: Matrix | Numbers | None = None
+    class_prior: Matrix | NumberList | None = None
 
     _sparse = False
 

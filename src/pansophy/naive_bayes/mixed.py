@@ -20,8 +20,8 @@ import numpy as np
 
 from ..core import arrays
 from ..distributions import Beta, Dirichlet, Gamma
-from ..params import Flag, NonNegative, ParameterError, Rule
-from ..typing import Matrix, Numbers
+from ..params import Flag, NonNegative, ParameterError, ParameterRule
+from ..typing import Matrix, NumberList
 from .bayes import given_prior, log_prior_of, row_blocks
 from .families import FAMILIES
 from .naive_bayes import AbstractNaiveBayes
@@ -29,7 +29,7 @@ from .naive_bayes import AbstractNaiveBayes
 Family = Literal["gaussian", "bernoulli", "categorical", "poisson", "multinomial"]
 Columns = Annotated[
     Any,
-    Rule(
+    ParameterRule(
         "'auto', a family for each column, or pairs of a family and its columns",
         lambda v: v == "auto" or isinstance(v, (list, tuple, dict)),
     ),
@@ -133,7 +133,7 @@ default="gaussian"
     prior: Beta | Dirichlet | Gamma | None = None
     var_smoothing: NonNegative = 1e-9
     fit_prior: Flag = True
-    class_prior: Matrix | Numbers | None = None
+    class_prior: Matrix | NumberList | None = None
 
     @property
     def _sparse(self) -> Any:  # pyrefly: ignore
@@ -201,7 +201,7 @@ class MixedNB(AbstractFamilies):
     alpha: NonNegative = 1.0
     var_smoothing: NonNegative = 1e-9
     fit_prior: Flag = True
-    class_prior: Matrix | Numbers | None = None
+    class_prior: Matrix | NumberList | None = None
 
     _sparse = False
 

@@ -22,10 +22,10 @@ from sklearn.utils.multiclass import unique_labels
 
 from ..core import arrays
 from ..core.labels import class_codes
-from ..core.rows import add, default_block
-from ..distributions.grouped import hot
+from ..core.rows import add_statistics, default_block
+from ..distributions.class_moments import weighted_one_hot
 from ..params import Flag, NonNegative
-from ..typing import Matrix, Numbers
+from ..typing import Matrix, NumberList
 from .bayes import AbstractBayes, given_prior, log_prior_of, row_blocks
 from .families import FAMILIES, gaussian_fit, variance_floor
 
@@ -52,7 +52,7 @@ def fit_block(X, groups):
 def class_weights(codes, k, w, X):
     """Weight of each class, in the library of X."""
     if arrays.is_foreign(X):
-        return arrays.namespace(X).sum(hot(codes, k, w, X), axis=0)
+        return arrays.namespace(X).sum(weighted_one_hot(codes, k, w, X), axis=0)
     v = None if w is None else arrays.to_numpy(w)
     return np.bincount(arrays.to_numpy(codes), v, minlength=k).astype(np.float64)
 
@@ -123,7 +123,7 @@ class AbstractNaiveBayes(AbstractBayes):
             stats, blas=False
         )
         sums = ClassSums(class_weights(codes, k, w, X), found)
-        sums = sums if before is None else add(before, sums)
+        sums = sums if before is None else add_statistics(before, sums)
         self._estimate(sums, groups, X)
         self.classes_, self.sums_, self.groups_ = classes, sums, groups
         return self
@@ -192,7 +192,7 @@ class GaussianNB(AbstractNaiveBayes):
     """
 
     _: KW_ONLY
-    priors: Matrix | Numbers | None = None
+    priors: Matrix | NumberList | None = None
     var_smoothing: NonNegative = 1e-9
     shared_variance: Flag = False
 

@@ -16,8 +16,8 @@ import numpy as np
 from ..core import arrays
 from ..core.numerics import safe_log
 from ..distributions import Categorical, Dirichlet
-from ..distributions.base import Sums
-from ..distributions.grouped import row_weights
+from ..distributions.base import SufficientStatistics
+from ..distributions.class_moments import weights_for_loop
 from . import _naive_bayes as loops
 
 
@@ -61,7 +61,7 @@ def categorical_sums(x, codes, k, w) -> TableCounts:
     top = np.full(x.shape[1], -1, np.int64)
     refuse_column(loops.widest(x, top))
     t = TableCounts(np.zeros((k, int((top + 1).sum()))), top + 1)
-    loops.count_tables(x, codes, *row_weights(w), t.start, t.counts)
+    loops.count_tables(x, codes, *weights_for_loop(w), t.start, t.counts)
     return t
 
 
@@ -84,7 +84,11 @@ def categorical_fit(t: TableCounts, N, alpha, prior) -> list[Categorical]:
     for counts in t.tables():
         own = prior or Dirichlet(np.full(counts.shape[1] or 1, alpha + 1.0))
         counts = counts if counts.shape[1] else np.zeros((len(counts), 1))
-        made.append(Categorical.from_stats(Sums(counts.sum(axis=1), (counts,)), own))
+        made.append(
+            Categorical.from_stats(
+                SufficientStatistics(counts.sum(axis=1), (counts,)), own
+            )
+        )
     return made
 
 

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Density, Estimator
 from ..core.numerics import safe_log
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..distributions import Histogram
 from ..params import Count, Flag
 
@@ -147,7 +147,7 @@ class HistogramDensity(Density, Estimator):
     def sample(self, n_samples=1, random_state=None):
         """Draw rows from the density: (n_samples, d)."""
         check_is_fitted(self)
-        rng = rng_from(random_state)
+        rng = make_rng(random_state)
         if not self.joint:
             draws = [h.sample(n_samples, rng) for h in self.histograms_]
             return np.column_stack(draws)

@@ -31,7 +31,7 @@ from scipy.special import gammaln
 
 from ..base import Density, Estimator
 from ..core import threads
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..distances import search
 from ..distances.dense import cuts
 from ..params import Count, Flag, NonNegative, ParameterError, Positive
@@ -107,7 +107,7 @@ def log_density(index, w, Q, h, shape, atol=0.0, rtol=0.0):
             *loose,
         )
 
-    parts = threads.run((lambda c=c: part(c)) for c in cuts(m, 256))
+    parts = threads.run_tasks((lambda c=c: part(c)) for c in cuts(m, 256))
     with np.errstate(divide="ignore"):
         return np.log(np.concatenate(list(parts))) - shift - norm
 
@@ -239,7 +239,7 @@ class KernelDensity(Density, Estimator):
     def sample(self, n_samples=1, random_state=None):
         """Draw rows from the density, for any of the kernels: (n_samples, d)."""
         X = self._fitted_rows()
-        rng = rng_from(random_state)
+        rng = make_rng(random_state)
         w = self._weights
         share = None if w is None else np.asarray(w, float) / float(np.sum(w))
         rows = rng.choice(len(X), size=n_samples, p=share)

@@ -31,10 +31,12 @@ from sklearn.utils.metaestimators import available_if
 
 from ..base import Estimator, OneClass
 from ..kernels import AbstractKernel
-from ..params import Count, Flag, Jobs, Rule
+from ..params import Count, Flag, Jobs, ParameterRule
 from . import rows
 
-Share = Annotated[float, Rule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)]
+Share = Annotated[
+    float, ParameterRule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)
+]
 TINY = 1e-10  # keeps the density of copies finite
 
 

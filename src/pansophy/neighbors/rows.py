@@ -34,9 +34,11 @@ from ..core.arrays import namespace
 from ..distances import METRICS, search
 from ..distances._walks import restored
 from ..kernels import AbstractKernel
-from ..params import ParameterError, Rule
+from ..params import ParameterError, ParameterRule
 
-Power = Annotated[float, Rule("a number of at least 1, or inf", lambda v: v >= 1)]
+Power = Annotated[
+    float, ParameterRule("a number of at least 1, or inf", lambda v: v >= 1)
+]
 OTHERS = {"braycurtis", "canberra", "correlation", "dice", "hamming", "jaccard"}
 OTHERS |= {"rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "yule"}
 OTHERS |= set(PAIRWISE_DISTANCE_FUNCTIONS) | set(PAIRED_DISTANCES)
@@ -157,7 +159,7 @@ def store(model, X):
     model._fit_X, model.n_samples_fit_ = X, int(X.shape[0])
     model.effective_metric_, model.effective_metric_params_ = metric, extra
     model.__dict__.pop("_index", None)
-    with threads.limited(model.n_jobs):
+    with threads.limit_threads(model.n_jobs):
         return model._index
 
 
@@ -180,7 +182,7 @@ def wanted(model, k, same):
 
 def nearest(model, X, k):
     """Eq. (1): distances and rows, for checked queries or None."""
-    with threads.limited(model.n_jobs):
+    with threads.limit_threads(model.n_jobs):
         if model._index is None:
             own = np.arange(model.n_samples_fit_) if X is None else None
             return search.nearest_columns(model._fit_X if X is None else X, k, own)
@@ -230,7 +232,7 @@ def around(model, X, radius):
     if not isinstance(r, numbers.Real) or not float(r) >= 0:
         raise ValueError(f"radius must be a number of at least 0, got {r!r}.")
     parts = []
-    with threads.limited(model.n_jobs):
+    with threads.limit_threads(model.n_jobs):
         if model._index is None:
             D = model._fit_X if X is None else X
             who, rows = np.nonzero(r >= D)

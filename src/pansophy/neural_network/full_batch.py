@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from ..core.iterate import Result
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 from ..nn import Batches, State
 from ..nn.devices import pick_device
 from ..nn.optimisers import pack
@@ -56,7 +56,7 @@ class Objective:
 
 def minimise(
     net, data, *, max_iter=200, max_calls=15000, tol=1e-4, device="auto",
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:  # fmt: skip
     """Train a net by L-BFGS until no entry of the gradient exceeds `tol`."""
     objective = Objective(net, data, pick_device(device))

@@ -25,7 +25,7 @@ from .. import nn
 from ..base import Estimator
 from ..core import arrays
 from ..core.numerics import sigmoid
-from ..core.random import rng_from, seed_int
+from ..core.random import draw_seed, make_rng
 from ..core.rows import Rows
 from ..nn.batches import Batches
 from ..nn.schedules import inverse
@@ -34,8 +34,8 @@ from ..params import (
     Flag,
     Fraction,
     NonNegative,
+    ParameterRule,
     Positive,
-    Rule,
     Verbosity,
 )
 from ..typing import Seed
@@ -56,16 +56,20 @@ def is_sizes(value):
     return widths.ndim == 1 and whole and bool((widths > 0).all())
 
 
-Sizes = Annotated[Any, Rule("whole numbers above 0, one per hidden layer", is_sizes)]
-Below1 = Annotated[float, Rule("a number from 0 to below 1", lambda v: 0 <= v < 1)]
+Sizes = Annotated[
+    Any, ParameterRule("whole numbers above 0, one per hidden layer", is_sizes)
+]
+Below1 = Annotated[
+    float, ParameterRule("a number from 0 to below 1", lambda v: 0 <= v < 1)
+]
 Device = Annotated[
     str,
-    Rule(
+    ParameterRule(
         '"auto", "cpu", "cuda" or "cuda:" and a number',
         lambda v: re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", v) is not None,
     ),
 ]
-Patience = Count | Annotated[float, Rule("infinity", lambda v: v == math.inf)]
+Patience = Count | Annotated[float, ParameterRule("infinity", lambda v: v == math.inf)]
 
 
 class Data(NamedTuple):
@@ -142,7 +146,7 @@ class AbstractMLP(Estimator):
         begun: Any = self._begin(X, y, sample_weight, **checks)
         X, y, w = begun
         data = Data(X, self._targets(y, X, first, partial=partial, **known), w)
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         if first:
             self._start(data, rng)
         elif partial:  # another order of the rows at each call
@@ -193,7 +197,7 @@ class AbstractMLP(Estimator):
         inside, outside = train_test_split(
             index,
             test_size=self.validation_fraction,
-            random_state=seed_int(rng),
+            random_state=draw_seed(rng),
             stratify=self._strata(y),
         )
         if len(outside) < 2:

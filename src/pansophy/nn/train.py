@@ -34,8 +34,8 @@ import torch
 from torch import Tensor
 
 from ..core.iterate import Result
-from ..core.progress import SILENT, Task
-from ..core.random import rng_from, seed_int
+from ..core.progress import SILENT, FitTask
+from ..core.random import draw_seed, make_rng
 from . import optimisers
 from .batches import Batches
 from .checkpoint import read_checkpoint, write_checkpoint
@@ -64,7 +64,7 @@ class State(NamedTuple):
     optimiser: dict[str, Tensor]  # by "name/pack/slot"
 
 
-def train(net, data, *, task: Task = SILENT, **options) -> Result:
+def train(net, data, *, task: FitTask = SILENT, **options) -> Result:
     """Train a net on data; `options` are the fields of `Training`.
 
     Returns a `Result` whose state is a `State` and whose history has one entry per
@@ -138,12 +138,12 @@ class Training:
     tag: str = ""
     history: dict[str, list] = field(default_factory=dict, init=False)
 
-    def run(self, task: Task = SILENT) -> Result:
+    def run(self, task: FitTask = SILENT) -> Result:
         begun = time.perf_counter()
         self.device = pick_device(self.device)
-        rng = rng_from(self.seed)
+        rng = make_rng(self.seed)
         threads = few_threads(self.net, self.device, self.batch_size)
-        with threads, reproducible(self.device, seed_int(rng)):
+        with threads, reproducible(self.device, draw_seed(rng)):
             self._prepare(rng)
             try:
                 reason = self._loop(task)

@@ -27,7 +27,7 @@ def gram_epochs(G, q, w, order, kind, a, b, n_epochs):
             if G[j, j] <= 0:
                 continue
             step = 1 / G[j, j]
-            new = penalties.prox(kind, w[j] + step * q[j], step, a, b)
+            new = penalties.penalty_prox(kind, w[j] + step * q[j], step, a, b)
             change = new - w[j]
             if change != 0:
                 changes += 1
@@ -91,7 +91,7 @@ def dense_epochs(X, p, mean, u, shift, w, curve, order, kind, a, b, n_epochs):
             for i in range(n):
                 g += column[i] * u[i]
             step = 1 / curve[j]
-            new = penalties.prox(kind, w[j] + step * g, step, a, b)
+            new = penalties.penalty_prox(kind, w[j] + step * g, step, a, b)
             change = new - w[j]
             if change != 0:
                 w[j] = new
@@ -120,7 +120,7 @@ def sparse_epochs(
                 i = rows[t]
                 g += data[t] * p[i] * (r[i] + shift)
             step = 1 / curve[j]
-            new = penalties.prox(kind, w[j] + step * g, step, a, b)
+            new = penalties.penalty_prox(kind, w[j] + step * g, step, a, b)
             change = new - w[j]
             if change != 0:
                 w[j] = new

@@ -26,7 +26,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 
 RELAX = 1.6  # over-relaxation of A x and C x in eqs. (3) and (4)
 FIRST = 10  # rounds before rho is set for the first time
@@ -64,7 +64,7 @@ def admm(
     rho: float = 1.0,
     max_iter: int = 10000,
     tol: float = 1e-6,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise eq. (1) from 0; `prox_f(f, s)` and `prox_g(z, s)` take a step s.
 

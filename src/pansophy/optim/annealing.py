@@ -6,7 +6,7 @@ At temperature T a proposal y of the present point x is taken with probability
 
 which for T -> 0 takes what is not worse: greedy search. It is the rule of Metropolis
 for the density exp(-f / T), and the part that decides is the one that chains of
-`sampling` use, `core.acceptance`. T falls from round to round;
+`sampling` use, `core.metropolis`. T falls from round to round;
 the size of the proposals follows how often they are taken (longer above 0.4, shorter
 below), so that the end of a run is a fine local search. Several chains may run side by
 side, evaluated together when f is vectorised. In a round each chain makes `moves`
@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.acceptance import leeway, passes
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
-from ..core.random import rng_from
+from ..core.metropolis import acceptance_threshold, is_accepted
+from ..core.progress import SILENT, FitTask
+from ..core.random import make_rng
 from .space import changes, evaluator, mutate, reflect, space
 
 GOAL = 0.4  # share of proposals taken
@@ -55,7 +55,7 @@ def simulated_annealing(
     tol: float = LEAST,
     vectorised: bool = False,
     random_state=None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise f over a space by annealing, from x or a random point.
 
@@ -91,7 +91,7 @@ def simulated_annealing(
     >>> run.state.position.round(5)
     array([ 1., -2.])
     """
-    rng, where = rng_from(random_state), space(where)
+    rng, where = make_rng(random_state), space(where)
     values = evaluator(f, where, vectorised)
     moves = moves or max(50, 20 * where.d)
     U = rng.random((n_chains, where.d))
@@ -117,7 +117,7 @@ def simulated_annealing(
         rate = rng.integers(2, size=(moves, 1, 1)) * (levels == 0)
         change = changes(shape, rate, rng)
         sized = ~np.any(change & (levels > 0), axis=-1)  # those that teach the scale
-        room = leeway(T, (moves, len(U)), rng)
+        room = acceptance_threshold(T, (moves, len(U)), rng)
         far = np.where(change, np.exp(rng.standard_normal((moves, len(U), 1))), 0.0)
         if not whole:
             far *= rng.standard_normal(shape)
@@ -127,7 +127,7 @@ def simulated_annealing(
             else:
                 V = reflect(U + scale[:, None] * far[i])
             w = values(V)
-            taken = passes(-w, -v, room[i])  # eq. (1)
+            taken = is_accepted(-w, -v, room[i])  # eq. (1)
             U[taken], v[taken] = V[taken], w[taken]
             pace = np.where(taken, UP, DOWN)
             scale = np.minimum(scale * (pace if not whole else pace ** sized[i]), 1.0)

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.iterate import Result
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 from .conjugate import first_step
 from .gradient import State, at, descend, size_of
 from .line import strong_wolfe
@@ -69,7 +69,7 @@ def bfgs(
     *,
     max_iter: int = 1000,
     tol: float = 1e-6,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise f(x) -> (value, gradient) from x until max |g_j| <= tol.
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.iterate import Result, iterate, relative_change
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 
 NOISE = 1e-10
 
@@ -35,7 +35,7 @@ def alternate(
     max_iter: int = 100,
     tol: float = 1e-8,
     change: Callable = relative_change,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Eq. (1) with the user's own block solvers, until a round changes little.
 
@@ -85,7 +85,7 @@ def block_descent(
     max_iter: int = 1000,
     tol: float = 1e-6,
     inner: int = 50,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise f(x) -> (value, gradient) over index sets of x in turn.
 

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..core.iterate import Result
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 from .gradient import State, at, descend, dot, size_of
 from .line import strong_wolfe
 
@@ -68,7 +68,7 @@ def conjugate_gradient(
     product: Callable | None = None,
     max_iter: int = 1000,
     tol: float = 1e-6,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise f(x) -> (value, gradient) from x until max |g_j| <= tol.
 

@@ -28,7 +28,7 @@ import numpy as np
 import scipy.linalg
 
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 from .check import numeric_gradient, numeric_jacobian
 from .duality import KKT, between, equal, kkt_residuals, limits, parts
 
@@ -59,7 +59,7 @@ def lagrange(
     gradient: Callable | None = None,
     max_iter: int = 100,
     tol: float = 1e-9,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """The minimum of f(x) -> number under h(x) = 0, and its multipliers, eq. (1).
 
@@ -144,7 +144,7 @@ def constrained(
     method: str = "auto",
     max_iter: int = 1000,
     tol: float = 1e-8,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise f(x) -> number under `optim.equal`, `optim.at_most` and bounds.
 

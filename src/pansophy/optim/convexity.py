@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 
 
 class Convexity(NamedTuple):
@@ -73,7 +73,7 @@ def check_convex(
     >>> optim.check_convex(lambda x: np.sin(x[0]), [(0, 6)]).test
     'jensen'
     """
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     draw = sampler(region)
     value = lambda x: float(f(x))
     strict = True

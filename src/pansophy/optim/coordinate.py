@@ -70,7 +70,7 @@ class Passes:
                 copy = partial(loops.gather, X, new)
                 cuts = range(0, len(X), ROWS)
                 ends = [(i, min(i + ROWS, len(X)), self.columns) for i in cuts]
-                list(threads.run(partial(copy, *e) for e in ends))
+                list(threads.run_tasks(partial(copy, *e) for e in ends))
             loops.squares(self.columns, new, p, mean, self.curve)
 
     def run(self, r, w, penalty, order, n_epochs=1):

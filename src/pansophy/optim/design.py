@@ -139,5 +139,5 @@ def product(X, v, block=1024):
     if not X.flags.f_contiguous:
         return Rows(X, v.T).sum(lambda x, u: u.T @ x)
     cut = lambda j: lambda: v @ X[:, j : j + block]
-    parts = threads.run((cut(j) for j in range(0, d, block)), blas=True)
+    parts = threads.run_tasks((cut(j) for j in range(0, d, block)), blas=True)
     return np.concatenate(list(parts), axis=-1)

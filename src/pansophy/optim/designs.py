@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
-from ..core.random import rng_from
+from ..core.progress import SILENT, FitTask
+from ..core.random import make_rng
 from .space import space
 
 
@@ -68,7 +68,7 @@ def exhaustive(
     *,
     vectorised: bool = False,
     batch_size: int | None = None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """The lowest of all candidates, a list of points or a space of whole values.
 
@@ -119,7 +119,7 @@ def grid(
     *,
     vectorised: bool = False,
     batch_size: int | None = None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """The lowest point of a regular grid; `steps` a number or one per coordinate.
 
@@ -147,7 +147,7 @@ def latin_hypercube(where, n: int, *, random_state=None):
     >>> [sorted((P[:, j] * 5).astype(int).tolist()) for j in (0, 1)]
     [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4]]
     """
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     d = where if isinstance(where, (int, np.integer)) else space(where).d
     order = np.argsort(rng.random((n, d)), axis=0)
     U = (order + rng.random((n, d))) / n
@@ -163,7 +163,7 @@ def random_search(
     vectorised: bool = False,
     batch_size: int | None = None,
     random_state=None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """The lowest of n points; `design` "random" or "latin".
 
@@ -176,7 +176,7 @@ def random_search(
     """
     if design not in ("random", "latin"):
         raise ValueError(f"design must be 'random' or 'latin', got {design!r}.")
-    rng, where = rng_from(random_state), space(where)
+    rng, where = make_rng(random_state), space(where)
     if design == "latin":
         points = latin_hypercube(where, n, random_state=rng)
     else:
@@ -215,7 +215,7 @@ def local_search(
     *,
     where=None,
     max_iter: int = 10_000,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """From x to the lowest of its neighbours, until none is lower.
 

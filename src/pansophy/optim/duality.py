@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.linalg import nonnegative
+from ..core.linalg import nonnegative_least_squares
 from .check import numeric_gradient, numeric_jacobian
 
 
@@ -132,7 +132,7 @@ def best_prices(slope, held: Parts, tol) -> tuple[np.ndarray, np.ndarray]:
     Q = np.linalg.qr(held.Jh.T)[0] if len(held.h) else np.zeros((len(slope), 0))
     away = lambda V: V - Q @ (Q.T @ V)  # what no p can cancel
     if len(active):
-        a[active] = nonnegative(away(A.T), -away(slope)[:, None])[:, 0]
+        a[active] = nonnegative_least_squares(away(A.T), -away(slope)[:, None])[:, 0]
     p = np.zeros(0)
     if len(held.h):
         p = np.linalg.lstsq(held.Jh.T, slope + held.Jg.T @ a, rcond=None)[0]

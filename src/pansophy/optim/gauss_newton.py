@@ -31,8 +31,8 @@ import numpy as np
 import scipy.linalg
 
 from ..core.iterate import Result
-from ..core.linalg import lengths
-from ..core.progress import SILENT, Task
+from ..core.linalg import column_norms
+from ..core.progress import SILENT, FitTask
 from .check import numeric_jacobian
 from .gradient import State, descend, line_search, size_of
 
@@ -68,7 +68,7 @@ def gauss_newton(
     damping: float | None = 0.1,
     max_iter: int = 200,
     tol: float = 1e-8,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise eq. (1) from x until eq. (4).
 
@@ -93,7 +93,7 @@ def gauss_newton(
         A = np.asarray(J(x), dtype=float)
         g = A.T @ res
         R, c = triangle(A, res, g)
-        long = lengths(R)
+        long = column_norms(R)
         scale = np.maximum(scale, long)
         D = np.where(scale > 0, scale, 1.0)
         U, S, Vt = scipy.linalg.svd(R / D, full_matrices=False, check_finite=False)

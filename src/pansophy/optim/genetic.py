@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
-from ..core.random import rng_from
+from ..core.progress import SILENT, FitTask
+from ..core.random import make_rng
 from .designs import latin_hypercube
 from .space import changes, evaluator, mutate, reflect, space
 
@@ -56,7 +56,7 @@ def genetic(
     tol: float = 1e-9,
     vectorised: bool = False,
     random_state=None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise f over a space by generations that start on a Latin hypercube.
 
@@ -89,7 +89,7 @@ def genetic(
     >>> run.objective
     0.0
     """
-    rng, where = rng_from(random_state), space(where)
+    rng, where = make_rng(random_state), space(where)
     values = evaluator(f, where, vectorised)
     n = population or min(200, 40 + 4 * where.d)
     if n < 2 or not 0 <= elite < 1:

@@ -26,8 +26,8 @@ import numpy as np
 
 from ..core.arrays import namespace
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
-from ..penalties.base import norm
+from ..core.progress import SILENT, FitTask
+from ..penalties.base import euclidean_norm
 
 
 class State(NamedTuple):
@@ -89,7 +89,7 @@ def normalised(eta) -> Rule:
     rate = eta if callable(eta) else lambda t: eta
 
     def move(f, s):
-        length, step = float(norm(s.gradient)), float(rate(s.count))
+        length, step = float(euclidean_norm(s.gradient)), float(rate(s.count))
         factor = step / length if length > 0 else 0.0
         return at(f, s.position - factor * s.gradient, step)
 
@@ -164,7 +164,9 @@ def line_search(
     return state._replace(eta=0.0)
 
 
-def descend(step: Callable, start, *, max_iter: int, tol: float, task: Task) -> Result:
+def descend(
+    step: Callable, start, *, max_iter: int, tol: float, task: FitTask
+) -> Result:
     """`iterate` until max |g_j| <= tol, or until no step lowers f ("stalled").
 
     A start that is stationary already takes no step.
@@ -184,7 +186,7 @@ def gradient_descent(
     *,
     max_iter: int = 1000,
     tol: float = 1e-6,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise f from x until max |g_j| <= tol.
 
@@ -219,7 +221,7 @@ def subgradient(
     *,
     constraint=None,
     max_iter: int = 1000,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Steps eta / sqrt(t) along a sub-gradient; the best point seen is kept.
 
@@ -241,7 +243,7 @@ def subgradient(
 
     def step(s):
         value, g = f(s.current)
-        value, length = float(value), float(norm(g))
+        value, length = float(value), float(euclidean_norm(g))
         best = s.position, s.objective
         if value < s.objective:
             best = s.current, value

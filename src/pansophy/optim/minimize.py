@@ -17,7 +17,7 @@ import numpy as np
 from ..core.arrays import is_torch
 from ..core.iterate import Result, best_of
 from ..core.linalg import NotPositiveDefiniteError
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .check import numeric_gradient
 from .duality import limits
 from .methods import METHODS, Problem, check, choose
@@ -96,7 +96,7 @@ def minimize(
     >>> optim.minimize(f, np.zeros(2), bounds=(0, 2)).state.position.round(3)
     array([2., 0.])
     """
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     shape = None
     if x is not None and not is_torch(x):
         x = np.array(x, dtype=float)

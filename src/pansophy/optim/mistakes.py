@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
-from ..core.random import rng_from
+from ..core.progress import SILENT, FitTask
+from ..core.random import make_rng
 
 
 class State(NamedTuple):
@@ -40,7 +40,7 @@ def until_clean(
     max_iter: int = 1000,
     tol: float | None = None,
     patience: int = 5,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Passes `one_pass(model) -> (model, mistakes)` until one makes no mistake.
 
@@ -80,7 +80,7 @@ def mistake_driven(
     max_iter: int = 1000,
     shuffle: bool = False,
     random_state=None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Eq. (1) over n rows.
 
@@ -99,7 +99,7 @@ def mistake_driven(
     >>> run.state.model, run.state.mistakes, run.state.rows
     (array([-1. ,  2. ,  1.5]), 3, (0, 2, 3))
     """
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
 
     def one_pass(model):
         rows = []

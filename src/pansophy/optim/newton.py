@@ -30,7 +30,7 @@ import numpy as np
 
 from ..core.iterate import Result, iterate
 from ..core.linalg import cholesky, solve_cholesky
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 from .gradient import State, at, line_search, size_of
 
 KEEP = 0.2
@@ -61,7 +61,7 @@ def newton(
     tol: float = 1e-8,
     rough: bool = False,
     keep: float = KEEP,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise f(x) -> (value, gradient) from x until max |g_j| <= tol.
 
@@ -140,7 +140,7 @@ def newton_cg(
     max_iter: int = 100,
     tol: float = 1e-8,
     precondition: Callable | None = None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise f from x until max |g_j| <= tol.
 

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 
 ENOUGH = 1e-4  # share of the fall promised by the slope
 SHORTEST = 60  # halvings of a step before it is given up
@@ -76,7 +76,7 @@ def orthant_lbfgs(
     tol: float = 1e-5,
     memory: int = 10,
     change: Callable | None = None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise eq. (1) for f(x) -> (value, gradient) until max |p_j| <= tol.
 

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 from ..core.arrays import namespace
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
-from ..penalties.base import norm
+from ..core.progress import SILENT, FitTask
+from ..penalties.base import euclidean_norm
 
 NOISE = 1e-14
 
@@ -45,7 +45,7 @@ def proximal_gradient(
     accelerate: bool = True,
     max_iter: int = 10000,
     tol: float = 1e-8,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise eq. (1) from x until the generalised gradient is at most tol long.
 
@@ -82,7 +82,7 @@ def proximal_gradient(
 
     def step(s):
         new, value, eta = search(s.ahead, s.eta)
-        change = float(norm(new - s.ahead)) / eta
+        change = float(euclidean_norm(new - s.ahead)) / eta
         F = total(new, value)
         rises = F - s.objective > NOISE * abs(F)
         t = (1 + math.sqrt(1 + 4 * s.t**2)) / 2

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 
 SHORT = 0.995  # of the way to the boundary
 RIDGE = 1e-13  # added to the diagonal of the system, in units of its size
@@ -215,7 +215,7 @@ def quadratic_program(
     upper=None,
     max_iter: int = 100,
     tol: float = 1e-9,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise eq. (1) until the relative gap and residuals are at most tol.
 

@@ -19,7 +19,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
 from ..core.iterate import Result
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 
 
 class State(NamedTuple):
@@ -68,7 +68,7 @@ def lbfgs(
     memory: int = 10,
     bounds=None,
     root=None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise f(x) -> (value, gradient) from x until max |g_j| <= tol.
 

@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 
 WORKING = 256  # rows of a working set
 INNER = 0.1  # of the violation of all rows, what the set may keep
@@ -140,7 +140,7 @@ def smo(
     tol: float = 1e-3,
     working: int = WORKING,
     cache: int = CACHE,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise eq. (1) until eq. (3) exceeds 0 by at most tol.
 

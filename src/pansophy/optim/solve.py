@@ -23,8 +23,8 @@ import scipy.sparse as sp
 from ..core.arrays import asarray, to_numpy
 from ..core.iterate import Result
 from ..core.least_squares import least_squares
-from ..core.linalg import cg
-from ..core.progress import SILENT, Task
+from ..core.linalg import conjugate_gradients
+from ..core.progress import SILENT, FitTask
 from .gradient import size_of
 
 BUDGET = 2e11  # operations, some ten seconds of one machine
@@ -60,7 +60,7 @@ def solve(
     solver: str = "auto",
     max_iter: int | None = None,
     tol: float = 1e-10,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise eq. (1); X dense or SciPy sparse.
 
@@ -96,7 +96,9 @@ def solve(
         W = asarray(fit.coef, like=Y)
     else:
         normal = lambda P: XT @ (X @ P) + alpha * P
-        run = cg(normal, XT @ Y, tol=tol, max_iter=max_iter or 10 * d, task=task)
+        run = conjugate_gradients(
+            normal, XT @ Y, tol=tol, max_iter=max_iter or 10 * d, task=task
+        )
         W, n_iter, reason = run.state.X, run.n_iter, run.reason
         history, seconds = run.history, run.seconds
     R = to_numpy(X @ W - Y)

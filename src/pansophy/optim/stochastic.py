@@ -34,8 +34,8 @@ import numpy as np
 
 from ..core.arrays import namespace
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
-from ..core.random import rng_from
+from ..core.progress import SILENT, FitTask
+from ..core.random import make_rng
 
 
 class Transform(NamedTuple):
@@ -233,7 +233,7 @@ def sgd(
     max_iter: int = 100,
     tol: float = 1e-6,
     random_state=None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise the mean over n rows; `f(x, rows) -> (value, gradient)` of a batch.
 
@@ -252,7 +252,7 @@ def sgd(
     >>> float(run.state.position.round(3))
     2.5
     """
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     transform = scheduled(0.01) if transform is None else transform
     p = drawing(n, sample_weight, y)
 

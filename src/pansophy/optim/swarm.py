@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
-from ..core.random import rng_from
+from ..core.progress import SILENT, FitTask
+from ..core.random import make_rng
 from .designs import latin_hypercube
 from .space import INSIDE, evaluator, space
 
@@ -46,7 +46,7 @@ def particle_swarm(
     tol: float = 1e-9,
     vectorised: bool = False,
     random_state=None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise f over a space by a swarm that starts on a Latin hypercube.
 
@@ -75,7 +75,7 @@ def particle_swarm(
     >>> run.state.position.round(6), run.reason
     (array([1., 1., 1.]), 'tolerance')
     """
-    rng, where = rng_from(random_state), space(where)
+    rng, where = make_rng(random_state), space(where)
     values = evaluator(f, where, vectorised)
     n = n_particles or min(100, 20 + 3 * where.d)
     U = latin_hypercube(where.d, n, random_state=rng)

@@ -128,7 +128,7 @@ class Store:
             np.matmul(new, self.rows[: k + m].T, out=target[i : i + len(new)])
 
         tasks = (partial(piece, i) for i in range(0, m, PIECE))
-        for _ in threads.run(tasks, blas=True):
+        for _ in threads.run_tasks(tasks, blas=True):
             pass
 
     def grow(self, capacity):

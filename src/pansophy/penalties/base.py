@@ -86,11 +86,11 @@ def soft_threshold(w, t):
     return xp.sign(w) * xp.clip(xp.abs(w) - t, 0, math.inf)
 
 
-def indicator(inside) -> float:
+def indicator_value(inside) -> float:
     return 0.0 if inside else math.inf
 
 
-def norm(x, axis=None, keepdims=False):
+def euclidean_norm(x, axis=None, keepdims=False):
     """Euclidean norm."""
     xp = namespace(x)
     return xp.sqrt(xp.sum(x * x, axis=axis, keepdims=keepdims))

@@ -20,7 +20,7 @@ import numpy as np
 from ..core.arrays import asarray, device, namespace
 from ..core.numerics import safe_divide
 from . import base as kinds
-from .base import Penalty, check_nonnegative, indicator, norm
+from .base import Penalty, check_nonnegative, euclidean_norm, indicator_value
 
 ROUND = 1e-9  # how far outside a set rounding may leave a projected point
 
@@ -72,19 +72,19 @@ def ball(radius: float = 1.0) -> Penalty:
     radius = check_nonnegative("radius of ball", radius)
 
     def value(w):
-        return indicator(float(norm(w)) <= radius * (1 + ROUND))
+        return indicator_value(float(euclidean_norm(w)) <= radius * (1 + ROUND))
 
     def prox(w, step):
-        size = float(norm(w))
+        size = float(euclidean_norm(w))
         return w if size <= radius else w * (radius / size)
 
     def distance(w, gradient):
         # normal cone: 0 inside, the rays t w with t >= 0 on the sphere
         xp = namespace(w)
-        if float(norm(w)) < radius * (1 - ROUND):
-            return norm(gradient)
+        if float(euclidean_norm(w)) < radius * (1 - ROUND):
+            return euclidean_norm(gradient)
         along = -xp.sum(gradient * w) / xp.sum(w * w)
-        return norm(gradient + xp.clip(along, 0, math.inf) * w)
+        return euclidean_norm(gradient + xp.clip(along, 0, math.inf) * w)
 
     return Penalty("ball", kinds.COUPLED, value, prox, distance, radius, indicator=True)
 
@@ -97,7 +97,7 @@ def simplex(total: float = 1.0) -> Penalty:
     def value(w):
         xp = namespace(w)
         sums = abs(float(xp.sum(w)) - total) <= ROUND * total * w.shape[0]
-        return indicator(sums and bool(xp.all(w >= 0)))
+        return indicator_value(sums and bool(xp.all(w >= 0)))
 
     def prox(w, step):
         xp = namespace(w)
@@ -148,8 +148,8 @@ def affine(A, b=None) -> Penalty:
 
     def value(w):
         V, c = parts(w)
-        miss, size = float(norm(V @ w - c)), 1 + float(norm(w))
-        return indicator(miss <= ROUND * size)
+        miss, size = float(euclidean_norm(V @ w - c)), 1 + float(euclidean_norm(w))
+        return indicator_value(miss <= ROUND * size)
 
     def prox(w, step):
         V, c = parts(w)
@@ -158,6 +158,6 @@ def affine(A, b=None) -> Penalty:
     def distance(w, gradient):
         # normal cone: combinations of the rows of A
         V, _ = parts(w)
-        return norm(gradient - (V @ gradient) @ V)
+        return euclidean_norm(gradient - (V @ gradient) @ V)
 
     return Penalty("affine", kinds.COUPLED, value, prox, distance, indicator=True)

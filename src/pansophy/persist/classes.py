@@ -21,11 +21,11 @@ class PersistError(ValueError):
     """A model cannot be written, or a file cannot be trusted or understood."""
 
 
-def listed(prefix, names) -> frozenset[str]:
+def qualified_names(prefix, names) -> frozenset[str]:
     return frozenset(f"{prefix}.{name}" for name in names.split())
 
 
-SKLEARN_MODULES = listed(
+SKLEARN_MODULES = qualified_names(
     "sklearn",
     """calibration cluster compose covariance cross_decomposition
     decomposition discriminant_analysis dummy ensemble feature_extraction
@@ -64,13 +64,15 @@ SKLEARN_SWITCHES = {
     "HalvingRandomSearchCV": "enable_halving_search_cv",
 }
 FUNCTIONS = (
-    listed("numpy", "mean median max min sum prod std var nanmean nanmedian nan_to_num")
-    | listed(
+    qualified_names(
+        "numpy", "mean median max min sum prod std var nanmean nanmedian nan_to_num"
+    )
+    | qualified_names(
         "sklearn.feature_selection",
         """chi2 f_classif f_regression mutual_info_classif mutual_info_regression
         r_regression""",
     )
-    | listed(
+    | qualified_names(
         "sklearn.metrics",
         """accuracy_score adjusted_mutual_info_score adjusted_rand_score
         average_precision_score balanced_accuracy_score brier_score_loss
@@ -85,7 +87,7 @@ FUNCTIONS = (
         roc_auc_score root_mean_squared_error root_mean_squared_log_error
         top_k_accuracy_score v_measure_score zero_one_loss""",
     )
-    | listed(
+    | qualified_names(
         "sklearn.metrics.pairwise",
         """chi2_kernel cosine_similarity euclidean_distances laplacian_kernel
         linear_kernel polynomial_kernel rbf_kernel sigmoid_kernel""",

@@ -64,7 +64,7 @@ def save(model, path) -> int:
         manifest = {
             "format": "pansophy model",
             "schema": SCHEMA,
-            "versions": {"pansophy": __version__, **versions()},
+            "versions": {"pansophy": __version__, **library_versions()},
             "model": body,
         }
         text = json.dumps(manifest, ensure_ascii=True, allow_nan=False)
@@ -72,8 +72,8 @@ def save(model, path) -> int:
         raise PersistError(f"Cannot save: {error}.") from error
     except RecursionError as error:
         raise PersistError("Cannot save: the model is nested too deeply.") from error
-    note = {"manifest": text, "sha256": digest(text, encoder.tensors)}
-    return write(path, encoder.tensors, note)
+    note = {"manifest": text, "sha256": checksum(text, encoder.tensors)}
+    return write_atomically(path, encoder.tensors, note)
 
 
 def load(path):
@@ -83,8 +83,8 @@ def load(path):
     but listed classes raises `PersistError`; nothing in it is ever run.
     """
     try:
-        manifest, tensors = read(path)
-        drift(manifest)
+        manifest, tensors = read_manifest(path)
+        warn_of_other_release(manifest)
         return Decoder(tensors).decode(manifest["model"])
     except PersistError as error:
         raise PersistError(f"Cannot load {os.fspath(path)!r}: {error}.") from error
@@ -108,7 +108,7 @@ def inspect(path) -> dict:
     number of bytes in its tensors and the size of the whole file.
     """
     try:
-        manifest, tensors = read(path)
+        manifest, tensors = read_manifest(path)
     except PersistError as error:
         raise PersistError(f"Cannot read {os.fspath(path)!r}: {error}.") from error
     found: set = set()
@@ -134,11 +134,11 @@ def inspect(path) -> dict:
     }
 
 
-def versions() -> dict[str, str]:
+def library_versions() -> dict[str, str]:
     return {name: metadata.version(name) for name in LIBRARIES}
 
 
-def digest(text, tensors) -> str:
+def checksum(text, tensors) -> str:
     """sha256 over the manifest and every tensor: name, type, shape and bytes."""
     total = hashlib.sha256(text.encode())
     for name in sorted(tensors):
@@ -149,7 +149,7 @@ def digest(text, tensors) -> str:
     return total.hexdigest()
 
 
-def write(path, tensors, note) -> int:
+def write_atomically(path, tensors, note) -> int:
     """Write beside the target, flush to disk, then put it in place in one step.
 
     Returns the bytes written.
@@ -162,20 +162,20 @@ def write(path, tensors, note) -> int:
     os.close(handle)
     try:
         save_file(tensors, draft, metadata=note)
-        settle(draft)
+        sort_metadata(draft)
         os.chmod(draft, mode_for(path))
-        flush(draft)
+        flush_to_disk(draft)
         size = os.path.getsize(draft)
         os.replace(draft, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(draft)
         raise
-    flush(folder)
+    flush_to_disk(folder)
     return size
 
 
-def settle(path) -> None:
+def sort_metadata(path) -> None:
     """Put the texts of a new file in order, which safetensors leaves to chance.
 
     So that the same model is the same file, byte for byte. The head is as long as it
@@ -201,7 +201,7 @@ def mode_for(path) -> int:
     return 0o666 & ~mask
 
 
-def flush(path) -> None:
+def flush_to_disk(path) -> None:
     if os.name == "nt" and os.path.isdir(path):
         return  # folders cannot be flushed there
     handle = os.open(path, os.O_RDWR if os.path.isfile(path) else os.O_RDONLY)
@@ -211,7 +211,7 @@ def flush(path) -> None:
         os.close(handle)
 
 
-def read(path) -> tuple[dict, dict]:
+def read_manifest(path) -> tuple[dict, dict]:
     """The manifest, lifted to the current schema, and the tensors of a file."""
     from safetensors import SafetensorError, safe_open
 
@@ -241,12 +241,12 @@ def read(path) -> tuple[dict, dict]:
             f"it was written by a newer pansophy ({written}, schema {schema}; this one "
             f"reads up to {SCHEMA}); upgrade pansophy"
         )
-    if digest(text, tensors) != note["sha256"]:
+    if checksum(text, tensors) != note["sha256"]:
         raise PersistError("its checksum does not match: it was damaged or changed")
-    return lift(manifest), tensors
+    return migrate_manifest(manifest), tensors
 
 
-def lift(manifest) -> dict:
+def migrate_manifest(manifest) -> dict:
     """Bring the manifest of an older schema up to date, one schema at a time."""
     while manifest["schema"] < SCHEMA:
         step = MIGRATIONS.get(manifest["schema"])
@@ -258,7 +258,7 @@ def lift(manifest) -> dict:
     return manifest
 
 
-def drift(manifest) -> None:
+def warn_of_other_release(manifest) -> None:
     """Warn when parts of scikit-learn come from another release of it."""
     from sklearn.exceptions import InconsistentVersionWarning
 

@@ -30,7 +30,7 @@ TRUSTED = [
 MODULE_PARTS = ("_parameters", "_buffers", "_modules")
 
 
-def encode(encoder, value, where):
+def encode_foreign(encoder, value, where):
     torch = sys.modules.get("torch")
     if torch is not None:
         if isinstance(value, torch.Tensor):
@@ -108,10 +108,12 @@ def make_skops(decoder, node):
     except ImportError as error:
         raise PersistError("the file needs skops to be read; install skops") from error
     data = decoder.tensor(node["t"]).tobytes()
-    return decoder.shared(node, lambda: checked(skops.io.loads(data, trusted=TRUSTED)))
+    return decoder.shared(
+        node, lambda: checked_leaf(skops.io.loads(data, trusted=TRUSTED))
+    )
 
 
-def checked(leaf):
+def checked_leaf(leaf):
     """A compiled leaf whose indices all stay inside it; compiled code does not look."""
     kind = type(leaf).__name__
     sound = True

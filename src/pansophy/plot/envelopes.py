@@ -41,10 +41,10 @@ def envelope(log_prob, proposal, *, log_k=0.0, bounds, n=400, random_state=0, ax
     >>> ax.get_legend().get_texts()[-1].get_text()
     'refused'
     """
-    from ..core.random import rng_from
+    from ..core.random import make_rng
     from ..sampling.laws import as_law, draw, log_density
 
-    ax, q, rng = axes(ax), as_law(proposal), rng_from(random_state)
+    ax, q, rng = axes(ax), as_law(proposal), make_rng(random_state)
     log_q = log_density(q)
     shaped = draw(q, 2, np.random.default_rng(0)).ndim
     t = np.linspace(*bounds, 400)

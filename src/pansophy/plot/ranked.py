@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 from sklearn.preprocessing import label_binarize
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .style import named
 
 DRAWS, WORK = 200, 4_000_000
@@ -69,7 +69,7 @@ def band(curve, yes, s, grid, *, level=0.95, random_state=0, weights=None):
     tp and fp count the rows called "yes", rightly and wrongly, as the threshold falls
     over the distinct scores; v is a share of m of them.
     """
-    n, rng = len(yes), rng_from(random_state)
+    n, rng = len(yes), make_rng(random_state)
     order = np.argsort(-s, kind="stable")
     ends = np.flatnonzero(np.append(np.diff(s[order]) != 0, True))
     right, own = yes[order], np.ones(n) if weights is None else weights[order]

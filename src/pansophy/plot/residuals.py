@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .axes import axes
 from .style import BLUE, GREY, INK, ORANGE, mute, styled
 
@@ -61,7 +61,7 @@ def residuals(
     x = np.asarray(x)
     shown = np.arange(len(r))
     if len(r) > POINTS:
-        shown = rng_from(random_state).choice(len(r), POINTS, replace=False)
+        shown = make_rng(random_state).choice(len(r), POINTS, replace=False)
     ax.plot(x[shown], r[shown], ".", color=BLUE, alpha=0.5, ms=4, mew=0)
     ax.axhline(0, color=INK, lw=0.8)
     if len(r) >= 3 * parts and kind == "predicted":

@@ -55,7 +55,7 @@ import numpy as np
 from ..core import threads
 from ..core.iterate import best_of, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.rows import Rows
 from ..params import Count, Flag, NonNegative, Verbosity
 from ..typing import Seed
@@ -175,7 +175,7 @@ def half(side: Side, V, U, steps, enough=ENOUGH):
             known = (*ratings, V, G, side.c)
             task = lambda first, last: loops.solve(first, last, *known, U)
         tasks = [partial(task, first, last) for first, last in pairwise(ends)]
-        return U, sum(threads.run(tasks))
+        return U, sum(threads.run_tasks(tasks))
 
 
 def turned(known, U, Q, steps, enough, first, last):
@@ -289,7 +289,7 @@ class ALS(AbstractFactors):
         ratings = self._begin_ratings(X, y, sample_weight)
         off = offsets(ratings, self._center(), self.bias_reg)
         problem = sides(ratings, off, self.reg, **self._kind())
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         how: dict = {"max_iter": self.max_iter, "tol": self.tol}
 
         def run(i, task=SILENT):

@@ -26,7 +26,7 @@ import scipy.sparse as sp
 
 from ..distances.dense import unit_rows
 from ..params import Flag, NonNegative
-from ..typing import Matrix, Words
+from ..typing import ListLike, Matrix
 from .als import half, sides
 from .base import AbstractFactors
 from .bias import Center, new_users, offsets
@@ -94,7 +94,7 @@ class ContentRecommender(AbstractFactors):
 
     features: Matrix | list | None = None
     _: KW_ONLY
-    items: Words | None = None
+    items: ListLike | None = None
     reg: NonNegative = 1.0
     center: Center = "biases"
     bias_reg: NonNegative = 5.0

@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 from ..base import Estimator
 from ..params import Flag
-from ..typing import Numbers, Words
+from ..typing import ListLike, NumberList
 from .als import ALS
 from .base import Recommender
 from .inputs import as_ratings
@@ -99,9 +99,9 @@ class HybridRecommender(Recommender, Estimator):
     True
     """
 
-    recommenders: Words | None = None
+    recommenders: ListLike | None = None
     _: KW_ONLY
-    weights: Numbers | None = None
+    weights: NumberList | None = None
     clip: Flag = False
 
     def fit(self, X, y=None, sample_weight=None):

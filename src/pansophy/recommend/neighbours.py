@@ -106,7 +106,7 @@ def neighbours(query: Ratings, train: Ratings, metric, pool, shrinkage, min_over
     work = np.r_[0.0, load][X.indptr]
     ends = np.searchsorted(work, np.linspace(0, work[-1], PIECES + 1)[1:-1])
     ends = np.unique([0, *ends, len(codes)]).tolist()
-    for _ in threads.run([lambda a=a, b=b: run(a, b) for a, b in pairwise(ends)]):
+    for _ in threads.run_tasks([lambda a=a, b=b: run(a, b) for a, b in pairwise(ends)]):
         pass
     return out
 
@@ -145,7 +145,7 @@ class AbstractNeighbours(Recommender, Estimator):
 
         cuts = np.array_split(both, max(1, len(both) // 5000))
         out[both] += np.concatenate(
-            list(threads.run([lambda at=at: part(at) for at in cuts]))
+            list(threads.run_tasks([lambda at=at: part(at) for at in cuts]))
         )
         return out
 

@@ -39,7 +39,7 @@ def best(score, rows, n_columns, n, seen=None, allowed=None):
         scores[cut] = top
 
     cuts = [slice(a, min(a + step, len(rows))) for a in range(0, len(rows), step)]
-    for _ in threads.run([lambda c=c: fill(c) for c in cuts], blas=True):
+    for _ in threads.run_tasks([lambda c=c: fill(c) for c in cuts], blas=True):
         pass
     return codes, scores
 

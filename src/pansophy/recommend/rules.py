@@ -119,7 +119,7 @@ def frequent(C, least, longest=None) -> dict[tuple, int]:
 
     tasks = [lambda a=a: extend((), items, bits, a, []) for a in range(len(items))]
     out = {(int(i),): int(counts[i]) for i in items}
-    for found in threads.run(tasks):
+    for found in threads.run_tasks(tasks):
         out.update((tuple(sorted(names)), count) for names, count in found)
     return out
 

@@ -35,7 +35,7 @@ import numpy as np
 
 from ..core import threads
 from ..core.iterate import iterate
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
 from ..typing import Seed
 from . import _sgd as loops
@@ -92,7 +92,7 @@ def descent(ratings, start, rng, *, m, reg, rate, decay, biased, **how):
         tasks = [lambda a=a: loops.loss(a, min(a + PIECE, len(r)), *data, b, c, U, V)
                  for a in cuts]  # fmt: skip
         sizes = n_u @ (b * b + (U * U).sum(1)) + n_i @ (c * c + (V * V).sum(1))
-        return 0.5 * (sum(threads.run(tasks)) + reg * float(sizes))
+        return 0.5 * (sum(threads.run_tasks(tasks)) + reg * float(sizes))
 
     def round_(state):
         b, c, U, V = (a.copy() for a in state[:4])
@@ -102,7 +102,7 @@ def descent(ratings, start, rng, *, m, reg, rate, decay, biased, **how):
             orders = [rng.permutation(rows) for rows in plan[some]]
             tasks = [lambda rows=rows: loops.descend(rows, *data, *own)
                      for rows in orders]  # fmt: skip
-            for _ in threads.run(tasks):
+            for _ in threads.run_tasks(tasks):
                 pass
         return State(b, c, U, V, state.t + 1, value(b, c, U, V))
 
@@ -178,7 +178,7 @@ class SGDFactorization(AbstractFactors):
     def fit(self, X, y=None, sample_weight=None):
         """Learn from ratings; `Recommender` says what X and y may be."""
         ratings = self._begin_ratings(X, y, sample_weight)
-        rng, m = rng_from(self.random_state), 0.0
+        rng, m = make_rng(self.random_state), 0.0
         if self.center == "global":
             m = ratings.mean
         start = self._start(ratings, rng)

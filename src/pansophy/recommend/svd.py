@@ -28,8 +28,8 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ..core.low_rank import truncated_svd
-from ..core.random import rng_from
+from ..core.random import make_rng
+from ..core.truncated_svd import truncated_svd
 from ..params import Count, Flag, NonNegative
 from ..typing import Seed
 from .base import AbstractFactors
@@ -95,7 +95,7 @@ class SVDRecommender(AbstractFactors):
         ratings = self._begin_ratings(X, y)
         off = offsets(ratings, self.center, self.bias_reg)
         k = min(self.n_factors, *ratings.shape)
-        A, rng = residuals(ratings, off), rng_from(self.random_state)
+        A, rng = residuals(ratings, off), make_rng(self.random_state)
         W, S, Ft = truncated_svd(A, k, rng)
         self.singular_values_, root = S, np.sqrt(S)
         self._store(ratings, off, W * root, Ft.T * root)

@@ -28,7 +28,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Count, Flag, Fraction, Number, Positive, Verbosity, check_params
 from ..typing import Seed
 from . import _q_learning as loops
@@ -218,7 +218,7 @@ class QLearning(Estimator):
             raise ValueError("QLearning needs n_steps or n_episodes.")
         world = self._world(env)
         self._open(world)
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         if isinstance(world, Table):
             state = self.Q_, self.visits_, self.n_steps_
             run = lambda task: learn_table(world, self, *state, rng, task)

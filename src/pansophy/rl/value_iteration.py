@@ -185,7 +185,7 @@ def sweep(model: MDP, V, gamma) -> State:
                     lo, min(lo + rows, S), Q, BV, policy,
                 )  # fmt: skip
 
-        for _ in threads.run(lambda lo=lo: block(lo) for lo in range(0, S, rows)):
+        for _ in threads.run_tasks(lambda lo=lo: block(lo) for lo in range(0, S, rows)):
             pass
     low, high = loops.change(V, BV)
     if gamma == 1:

@@ -6,7 +6,7 @@ import numpy as np
 from numba import carray, njit
 
 from ..core.compiled import INNER_LOOP
-from ..distributions._natural import exp_in_place
+from ..distributions._natural_parameters import exp_in_place
 from ._targets import SLOT, reals_at
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}

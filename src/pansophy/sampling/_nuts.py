@@ -18,7 +18,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ..core._random import normal, uniform
+from ..core._random import random_normal, random_uniform
 from ..core.compiled import INNER_LOOP
 from ._targets import call
 
@@ -96,7 +96,7 @@ def start(stream, V, F, N, inv, root):
     own = N[SIZES + 2 * levels]
     copy(V, STACK + LEVEL * levels + 2 * own, Q, 2)
     for j in range(d):
-        V[S, j] = normal(stream)
+        V[S, j] = random_normal(stream)
     for j in range(d):
         if root.shape[0] == 1:
             V[P, j] = root[0, j] * V[S, j]
@@ -121,14 +121,14 @@ def start(stream, V, F, N, inv, root):
     if steps == 0:
         steps = min(F[LENGTH] / F[EPS], LONGEST)
     if F[JITTER] > 0:
-        steps *= 1.0 + F[JITTER] * (2.0 * uniform(stream) - 1.0)
+        steps *= 1.0 + F[JITTER] * (2.0 * random_uniform(stream) - 1.0)
     N[PATH] = max(1, int(steps + 0.5))
 
 
 @njit(**LOOP)
 def turn_out(stream, V, F, N):
     """Choose a direction and stand at that end of the tree."""
-    right = uniform(stream) < 0.5
+    right = random_uniform(stream) < 0.5
     F[SIGN] = 1.0 if right else -1.0
     copy(V, RIGHT if right else LEFT, Q, 4)
     N[LEAVES] = N[HEIGHT] = 0
@@ -173,7 +173,7 @@ def merge(stream, V, F, N):
         V[a + S_END, j] = V[b + S_END, j]
     old, new = F[WEIGHTS + level], F[WEIGHTS + level + 1]
     F[WEIGHTS + level] = old + new
-    if uniform(stream) * (old + new) < new:
+    if random_uniform(stream) * (old + new) < new:
         at = SIZES + N[LEVELS] + level
         N[at], N[at + 1] = N[at + 1], N[at]
     N[SIZES + level] *= 2
@@ -185,7 +185,7 @@ def graft(stream, V, F, N):
     """Join the finished subtree to the tree; True if it may grow further."""
     end, far = (RIGHT, LEFT) if F[SIGN] > 0 else (LEFT, RIGHT)
     new = F[WEIGHTS]
-    if uniform(stream) * F[WEIGHT] < new:
+    if random_uniform(stream) * F[WEIGHT] < new:
         at = SIZES + N[LEVELS]
         N[at], N[at + N[LEVELS]] = N[at + N[LEVELS]], N[at]
         N[MOVED] = 1
@@ -254,7 +254,7 @@ def absorb(stream, V, F, N, inv):
             return False
         keep(V, F, N, N[HEIGHT], energy)
         return grow(stream, V, F, N, w)
-    taken = uniform(stream) < w
+    taken = random_uniform(stream) < w
     if taken or (N[KIND] == UNADJUSTED and not math.isinf(change)):
         keep(V, F, N, N[LEVELS], energy)
         N[MOVED] = 1

@@ -36,10 +36,10 @@ import numpy as np
 
 from ..base import Estimator
 from ..core.iterate import iterate
-from ..core.linalg import few_threads
+from ..core.linalg import one_thread_if_small
 from ..core.numerics import LOG_2PI
-from ..core.progress import watched
-from ..core.random import rng_from
+from ..core.progress import run_with_progress
+from ..core.random import make_rng
 from ..distributions import Normal
 from ..params import Count, Flag, Positive, check_params
 from .driver import warn_unfinished
@@ -146,7 +146,7 @@ class Variational:
 
     def sample(self, n, random_state=None):
         """n draws of q, (n, d)."""
-        return self.normal.sample(n, rng_from(random_state))
+        return self.normal.sample(n, make_rng(random_state))
 
     def __repr__(self):
         return (
@@ -217,7 +217,7 @@ class ADVI(Estimator):
         m = np.atleast_1d(np.asarray(init, dtype=float))
         if m.ndim != 1:
             raise ValueError(f"init must be one position (d,), got shape {m.shape}.")
-        rng = rng_from(random_state)
+        rng = make_rng(random_state)
         density = with_gradient(target(self.log_prob, self.grad, self.batched), m[None])
         if not np.isfinite(density.value(m[None]))[0]:
             raise ValueError("log_prob is not finite at init.")
@@ -225,7 +225,7 @@ class ADVI(Estimator):
         theta = family.start(m, self.scale)
         solve = by_adam if self.solver == "adam" else by_fixed
         go = lambda task: solve(self, density, family, theta, rng, task)
-        result = watched(self, go, total=None, verbose=progress)
+        result = run_with_progress(self, go, total=None, verbose=progress)
         s = result.state
         warn_unfinished(result.reason, "max_iter", "the bound has not settled")
         theta = s.position if self.solver == "fixed" else s.mean if s.count else s.theta
@@ -304,5 +304,5 @@ def by_fixed(model, density, family, theta, rng, task):
             return np.inf, -up
         return -value, -up
 
-    with few_threads(family.d):
+    with one_thread_if_small(family.d):
         return lbfgs(f, theta, max_iter=model.max_iter, tol=1e-6, task=task)

@@ -21,7 +21,7 @@ import inspect
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .laws import as_law, draw
 
 
@@ -81,7 +81,7 @@ def ancestral(conditionals, n=1, *, batched=True, random_state=None):
         raise ValueError(f"n must be a whole number of at least 1, got {n}.")
     from ..graphs import topological_order
 
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     number = {name: i for i, name in enumerate(names)}
     signs = {k: parents_of(k, law, names) for k, law in conditionals.items()}
     parents = [tuple(number[p] for p in signs[k][0]) for k in names]

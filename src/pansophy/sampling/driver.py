@@ -27,10 +27,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..base import Estimator, InterruptedFitWarning
-from ..core.acceptance import ErgodicityWarning
-from ..core.progress import SILENT, watched
-from ..core.random import rng_from
-from ..params import brief
+from ..core.metropolis import ErgodicityWarning
+from ..core.progress import SILENT, run_with_progress
+from ..core.random import make_rng
+from ..params import short_repr
 from ..typing import Sampler
 from .draws import Draws, Run
 from .walk import Walk
@@ -114,7 +114,7 @@ def sample(
         run = run._replace(rng=copy.deepcopy(run.rng))
     else:
         before = None
-        run = begin(sampler, init, chains, warmup, thin, rng_from(random_state))
+        run = begin(sampler, init, chains, warmup, thin, make_rng(random_state))
     d = run.state.position.shape[1]
     names = names if names is not None else before.names if before else None
     names = [f"x{j}" for j in range(d)] if names is None else list(names)
@@ -122,7 +122,7 @@ def sample(
         raise ValueError(f"{len(names)} names were given for {d} parameters.")
     owner = run.sampler if isinstance(run.sampler, Estimator) else Sampling()
     go = lambda task: proceed(run, int(n_draws), names, task)
-    draws = watched(owner, go, total=BEATS, verbose=progress)
+    draws = run_with_progress(owner, go, total=BEATS, verbose=progress)
     draws = draws if before is None else joined(before, draws)
     check(draws)
     return draws
@@ -133,7 +133,7 @@ def check_sampler(sampler):
     if isinstance(sampler, type) or not isinstance(sampler, Sampler):
         raise TypeError(
             "sampler must be one such as Metropolis(log_prob), with init and step, "
-            f"got {brief(sampler)}."
+            f"got {short_repr(sampler)}."
         )
 
 
@@ -148,7 +148,7 @@ def begin(sampler, init, chains, warmup, thin, rng) -> Run:
         whole = isinstance(value, (int, np.integer))
         if value is not None and not (whole and value >= least):
             raise ValueError(
-                f"{name} must be a whole number >= {least}, got {brief(value)}."
+                f"{name} must be a whole number >= {least}, got {short_repr(value)}."
             )
     if init is None:
         raise ValueError(
@@ -248,7 +248,7 @@ def check(draws):
         )
     elif (still := motionless(draws.positions)).size:
         warnings.warn(
-            f"chains {brief(still.tolist())} never moved in {n} draws: no step was "
+            f"chains {short_repr(still.tolist())} never moved in {n} draws: no step was "
             "accepted, or there is nowhere to go.",
             ErgodicityWarning,
             stacklevel=3,

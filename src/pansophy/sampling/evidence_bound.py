@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.numerics import logsumexp, xlogy
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .laws import as_law, draw, log_density
 
 
@@ -107,7 +107,7 @@ def elbo(
     """
     if not callable(log_joint):
         return by_tables(log_joint, q, log_prior)
-    q, rng = as_law(q), rng_from(random_state)
+    q, rng = as_law(q), make_rng(random_state)
     z = draw(q, n, rng)
     log_q, log_p = log_density(q)(z), np.asarray(log_joint(z), dtype=float).ravel()
     if len(log_p) != n:

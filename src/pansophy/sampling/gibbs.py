@@ -25,7 +25,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..base import Estimator
-from ..core.acceptance import ErgodicityWarning
+from ..core.metropolis import ErgodicityWarning
 from ..params import Flag, check_params
 from .targets import LogProb, target
 

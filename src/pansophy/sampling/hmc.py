@@ -141,7 +141,7 @@ def travel(rng, state, path, n, tuning: Any = None) -> tuple[State, dict, Any]:
         if n * m < 16:
             go(0, m)
         else:
-            list(threads.run(partial(go, i, i + 1) for i in range(m)))
+            list(threads.run_tasks(partial(go, i, i + 1) for i in range(m)))
     else:
         with np.errstate(**QUIET):  # a path may leave the numbers that are finite
             ask(density, lambda: c.advance(0, m, 0, 0, *rest), V, F, N[:, c.STEP], n)

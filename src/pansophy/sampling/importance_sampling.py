@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .laws import as_law, draw, log_density
 from .resampling import FEW, resample, softmax_weights, weight_size
 
@@ -176,7 +176,7 @@ def importance(
         raise ValueError(f"n must be a whole number of at least 2, got {n}.")
     if normalised and smooth:
         raise ValueError("smoothed weights are for normalised=False.")
-    q, rng = as_law(proposal), rng_from(random_state)
+    q, rng = as_law(proposal), make_rng(random_state)
     x = draw(q, int(n), rng)
     L = np.asarray(log_prob(x), dtype=float).reshape(n) - log_density(q)(x)
     if np.isnan(L).any() or L.max() == np.inf:

@@ -35,8 +35,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from ..core.progress import watched
-from ..core.random import rng_from
+from ..core.progress import run_with_progress
+from ..core.random import make_rng
 from .laws import Box, as_law, cube, draw
 
 BLOCK = 1 << 16  # draws at a time
@@ -161,7 +161,7 @@ def monte_carlo(
         raise ValueError(f"confidence must be between 0 and 1, got {confidence}.")
     if (control is None) != (control_mean is None):
         raise ValueError("control and control_mean go together.")
-    law, rng = as_law(law), rng_from(random_state)
+    law, rng = as_law(law), make_rng(random_state)
     volume = law.volume if isinstance(law, Box) else 1.0
     parts = columns(f, control, volume)
     blocks = SOURCES[method](law, parts, rng)
@@ -172,7 +172,9 @@ def monte_carlo(
     )
     from .driver import Sampling
 
-    value, se, used, half, flat = watched(Sampling(), go, total=None, verbose=progress)
+    value, se, used, half, flat = run_with_progress(
+        Sampling(), go, total=None, verbose=progress
+    )
     converged = tol is None or bool(np.all(half <= tol))
     if not converged:
         warnings.warn(

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 
 DOUBLINGS = 200
 SLACK = 1e-9  # by which a table or a function may miss 0, 1 or monotony
@@ -73,7 +73,7 @@ def inverse_transform(
     given = [k for k in (quantile, cdf, table, pmf) if k is not None]
     if len(given) != 1:
         raise ValueError("give exactly one of quantile, cdf, table and pmf.")
-    U = rng_from(random_state).random(size) if u is None else np.asarray(u, dtype=float)
+    U = make_rng(random_state).random(size) if u is None else np.asarray(u, dtype=float)
     if u is not None:
         U = U.reshape(size)
         if not ((U >= 0) & (U <= 1)).all():

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from ..params import brief
+from ..params import short_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ def as_law(law):
     if not (hasattr(law, "sample") or hasattr(law, "rvs") or callable(law)):
         raise TypeError(
             "a law has sample(n, rng) or rvs(size), or is a function (rng, n) or a "
-            f"box [(low, high), ...]; got {brief(law)}."
+            f"box [(low, high), ...]; got {short_repr(law)}."
         )
     return law
 
@@ -87,7 +87,7 @@ def log_density(law) -> Callable:
             f = getattr(law, name)
             return lambda x: np.asarray(f(x), dtype=float).reshape(len(x))
     raise TypeError(
-        f"this law needs a density, log_prob(X) or logpdf(X): {brief(law)}."
+        f"this law needs a density, log_prob(X) or logpdf(X): {short_repr(law)}."
     )
 
 

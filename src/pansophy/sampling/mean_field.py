@@ -36,7 +36,7 @@ import numpy as np
 
 from ..base import Estimator
 from ..core.iterate import iterate, relative_change
-from ..core.progress import watched
+from ..core.progress import run_with_progress
 from ..params import Count, NonNegative, check_params
 from .driver import warn_unfinished
 
@@ -161,7 +161,7 @@ class MeanField(Estimator):
         start = State(-float(model.bound(q)), q, ())
         how = {"max_iter": self.max_iter, "tol": self.tol, "change": relative_change}
         go = lambda task: iterate(step, start, task=task, **how)
-        result = watched(self, go, total=self.max_iter, verbose=progress)
+        result = run_with_progress(self, go, total=self.max_iter, verbose=progress)
         if fell:
             name, before, after = fell[0]
             warnings.warn(

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import Estimator
-from ..core.acceptance import accept, leeway, passes
+from ..core.metropolis import acceptance_probability, acceptance_threshold, is_accepted
 from ..params import Flag, OpenFraction, check_params
 from .proposals import RandomWalk, propose
 from .targets import LogProb, target, with_values
@@ -144,8 +144,8 @@ class Metropolis(Estimator):
         y, h = propose(proposal, rng, x)
         log_y = density.value(y)
         log_ratio = log_y - log_x + h
-        alpha = accept(log_ratio)
-        accepted = passes(log_ratio, 0.0, leeway(1.0, len(x), rng))
+        alpha = acceptance_probability(log_ratio)
+        accepted = is_accepted(log_ratio, 0.0, acceptance_threshold(1.0, len(x), rng))
         position = np.where(accepted[:, None], y, x)
         log_prob = np.where(accepted, log_y, log_x)
         return State(position, log_prob, proposal, density), Info(alpha, accepted)

@@ -37,8 +37,8 @@ import numpy as np
 
 from ..base import Estimator
 from ..core.iterate import iterate
-from ..core.progress import watched
-from ..core.random import rng_from
+from ..core.progress import run_with_progress
+from ..core.random import make_rng
 from ..params import Count, Flag, OpenFraction, check_params
 from .diagnostics import Summary, diagnose
 from .driver import warn_unfinished
@@ -104,7 +104,7 @@ class Nested:
     def resample(self, n=None, random_state=None):
         """Equally weighted draws of the posterior, as many as they are worth."""
         n = max(int(self.ess), 1) if n is None else n
-        rng = rng_from(random_state)
+        rng = make_rng(random_state)
         index = resample(self.weights, n, random_state=rng)
         return self.positions[rng.permutation(index)]
 
@@ -214,7 +214,7 @@ class NestedSampling(Estimator):
         progress : bool
         """
         check_params(self)
-        rng = rng_from(random_state)
+        rng = make_rng(random_state)
         d, at = self.map_of_cube()
         n = max(self.n_live, 2 * d + 2)
         k = min(self.batch or max(n // 4, 1), n // 2)
@@ -232,7 +232,7 @@ class NestedSampling(Estimator):
         left = lambda old, new: 0.0 if new.objective < goal else 1.0
         how = {"max_iter": max_rounds, "tol": 0.0, "change": left}
         go = lambda task: iterate(step, start, task=task, watch=("log_z",), **how)
-        result = watched(self, go, total=None, verbose=progress)
+        result = run_with_progress(self, go, total=None, verbose=progress)
         warn_unfinished(result.reason, "max_rounds", "live points still hold evidence")
         return self.collected(result, dead[: result.n_iter], rng)
 

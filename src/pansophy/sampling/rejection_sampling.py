@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.acceptance import leeway, passes
-from ..core.random import rng_from
+from ..core.metropolis import acceptance_threshold, is_accepted
+from ..core.random import make_rng
 from .laws import as_law, draw, log_density
 
 SLACK = 1e-9  # by which log p' may lie above log k q through rounding
@@ -90,7 +90,7 @@ def rejection(
         raise ValueError(f"n must be a whole number of at least 1, got {n}.")
     q = as_law(proposal)
     log_q = log_density(q)
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     limit = max(10_000 * n, 10**6) if max_proposals is None else max_proposals
     kept, found, made, rate = [], 0, 0, 1.0
     while found < n:
@@ -103,7 +103,7 @@ def rejection(
         x = draw(q, size, rng)
         ratio = np.asarray(log_prob(x), dtype=float).reshape(size) - log_q(x) - log_k
         check(ratio, x)
-        keep = passes(ratio, 0.0, leeway(1.0, size, rng))  # eq. (1)
+        keep = is_accepted(ratio, 0.0, acceptance_threshold(1.0, size, rng))  # eq. (1)
         made, found = made + size, found + int(keep.sum())
         kept.append(x[keep])
         rate = max(found, 0.5) / made

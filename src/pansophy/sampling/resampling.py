@@ -26,7 +26,7 @@ Refs      [Kitagawa1996] (2), (3); [Liu1998] (4); [Douc2005] their variances;
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 
 FEW = 0.01  # effective share of the particles below which weights are degenerate
 
@@ -135,5 +135,5 @@ def resample(weights, n=None, scheme="systematic", random_state=None):
     n = len(w) if n is None else n
     if not isinstance(n, (int, np.integer)) or n < 1:
         raise ValueError(f"n must be a whole number of at least 1, got {n}.")
-    copies = RESAMPLERS[scheme](w / total, int(n), rng_from(random_state))
+    copies = RESAMPLERS[scheme](w / total, int(n), make_rng(random_state))
     return np.repeat(np.arange(len(w)), copies)

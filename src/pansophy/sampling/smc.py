@@ -34,8 +34,8 @@ import numpy as np
 
 from ..base import Estimator
 from ..core.iterate import iterate
-from ..core.progress import watched
-from ..core.random import rng_from
+from ..core.progress import run_with_progress
+from ..core.random import make_rng
 from ..params import Count, Flag, OpenFraction, check_params
 from .diagnostics import Summary, diagnose
 from .driver import warn_unfinished
@@ -191,7 +191,7 @@ class SMC(Estimator):
         progress : bool
         """
         check_params(self)
-        rng = rng_from(random_state)
+        rng = make_rng(random_state)
         prior = as_law(self.prior)
         raw = draw(prior, self.n_particles, rng)
         x = np.asarray(raw, dtype=float).reshape(self.n_particles, -1)
@@ -209,7 +209,7 @@ class SMC(Estimator):
         how = {"max_iter": max_stages, "tol": 0.0, "watch": watch}
         left = lambda old, new: new.objective
         go = lambda task: iterate(step, start, change=left, task=task, **how)
-        result = watched(self, go, total=None, verbose=progress)
+        result = run_with_progress(self, go, total=None, verbose=progress)
         s, history = result.state, result.history
         betas = history.pop("beta")
         history.pop("objective")

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.acceptance import accept, leeway, passes
-from ..core.linalg import few_threads
+from ..core.linalg import one_thread_if_small
+from ..core.metropolis import acceptance_probability, acceptance_threshold, is_accepted
 from .hmc import leapfrog
 from .proposals import RandomWalk
 
@@ -66,8 +66,8 @@ def moved(parts, new, beta, log_extra, rng):
     """Take or refuse `new` by the rule of Metropolis and Hastings."""
     (x, p, L), (y, q, M) = parts, new
     old, fresh = p + beta * L, q + beta * M + log_extra
-    alpha = accept(fresh - old)
-    taken = passes(fresh, old, leeway(1.0, len(x), rng))
+    alpha = acceptance_probability(fresh - old)
+    taken = is_accepted(fresh, old, acceptance_threshold(1.0, len(x), rng))
     x = np.where(taken[:, None], y, x)
     parts = x, np.where(taken, q, p), np.where(taken, M, L)
     return parts, float(alpha.mean())
@@ -83,7 +83,7 @@ class Walk:
         self.walk = RandomWalk(2.38 / np.sqrt(d), covariance_of(x))
 
     def __call__(self, rng, parts, scale):
-        with few_threads(parts[0].shape[1]):
+        with one_thread_if_small(parts[0].shape[1]):
             y = self.walk.rescaled(scale * self.walk.scale)(rng, parts[0])
         new = (y, *self.density.value(y))
         return moved(parts, new, self.beta, 0.0, rng)

@@ -24,8 +24,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.acceptance import leeway, passes
-from ..core.random import rng_from
+from ..core.metropolis import acceptance_threshold, is_accepted
+from ..core.random import make_rng
 from .rejection_sampling import EnvelopeError, Rejection
 
 MOST = 64  # tangents
@@ -153,7 +153,7 @@ def adaptive_rejection(
     if not isinstance(n, (int, np.integer)) or n < 1:
         raise ValueError(f"n must be a whole number of at least 1, got {n}.")
     low, high = (float(end) for end in support)
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     f = lambda x: np.asarray(log_prob(x), dtype=float)
     slope_of = grad or (lambda x: differences(f, x, low, high))
     x = starts(f, slope_of, init, (low, high))
@@ -165,7 +165,7 @@ def adaptive_rejection(
         x, j = draw_hull(env, size, rng)
         log_ratio = f(x) - (env.h[j] + (x - env.x[j]) * env.slope[j])
         check(log_ratio, x)
-        keep = passes(log_ratio, 0.0, leeway(1.0, size, rng))
+        keep = is_accepted(log_ratio, 0.0, acceptance_threshold(1.0, size, rng))
         kept.append(x[keep])
         made, found = made + size, found + int(keep.sum())
         trials.append(size * np.exp(np.logaddexp.reduce(env.log_mass)))

@@ -22,7 +22,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ..params import ParameterError, Rule
+from ..params import ParameterError, ParameterRule
 
 NEEDS = (
     "this sampler needs the gradient of log_prob: give grad, or write log_prob with "
@@ -36,9 +36,14 @@ def is_density(f) -> bool:
 
 
 # rules of the fields of samplers
-LogProb = Annotated[Any, Rule("a function, a distribution or a target", is_density)]
+LogProb = Annotated[
+    Any, ParameterRule("a function, a distribution or a target", is_density)
+]
 Slope = Annotated[
-    Any, Rule("a function, True or None", lambda g: g in (None, True) or callable(g))
+    Any,
+    ParameterRule(
+        "a function, True or None", lambda g: g in (None, True) or callable(g)
+    ),
 ]
 
 

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ..distances import squared_euclidean
 from ..params import ParameterError
-from ..typing import Fittable, Matrix, Words
+from ..typing import Fittable, ListLike, Matrix
 from .labels import AbstractFewLabels
 
 
@@ -69,10 +69,10 @@ class AttributeClassifier(AbstractFewLabels):
     ['tiger', 'zebra']
     """
 
-    signatures: dict | Matrix | Words | None = None
+    signatures: dict | Matrix | ListLike | None = None
     _: KW_ONLY
-    classes: Words | None = None
-    attributes: Words | None = None
+    classes: ListLike | None = None
+    attributes: ListLike | None = None
     estimator: Fittable | None = None
 
     def fit(self, X, y, sample_weight=None):

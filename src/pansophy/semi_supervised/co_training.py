@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.iterate import iterate
 from ..core.numerics import softmax
 from ..params import Count, ParameterError, Verbosity
-from ..typing import Fittable, Words
+from ..typing import Fittable, ListLike
 from .labels import AbstractFewLabels, probabilities
 
 TINY = 1e-12  # least probability that is multiplied
@@ -100,7 +100,7 @@ class CoTraining(AbstractFewLabels):
     estimator: Fittable | None = None
     _: KW_ONLY
     second: Fittable | None = None
-    views: Words | None = None
+    views: ListLike | None = None
     k_best: Count = 10
     max_iter: Count = 30
     verbose: Verbosity = 0

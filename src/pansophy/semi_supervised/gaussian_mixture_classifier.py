@@ -32,13 +32,13 @@ from ..core import arrays
 from ..core.iterate import best_of
 from ..core.labels import class_codes, known_labels
 from ..core.numerics import logsumexp, softmax
-from ..core.random import rng_from, spawn
+from ..core.random import make_rng, spawn_rngs
 from ..core.rows import is_dataset
 from ..distributions.normal import Normal
 from ..mixture.starts import given
 from ..mixture.steps import Params, Table, draws, fitted, mapped, run, spread, tabled
 from ..params import Count, Flag, Natural, NonNegative, ParameterError, Verbosity
-from ..typing import Matrix, Seed, Words
+from ..typing import ListLike, Matrix, Seed
 from .labels import told
 
 
@@ -162,10 +162,10 @@ class GaussianMixtureClassifier(Classifier, Estimator):
     max_iter: Natural = 100
     n_init: Count = 1
     hard: Flag = False
-    classes: Words | None = None
-    weights_init: Matrix | Words | None = None
-    means_init: Matrix | Words | None = None
-    precisions_init: Matrix | Words | None = None
+    classes: ListLike | None = None
+    weights_init: Matrix | ListLike | None = None
+    means_init: Matrix | ListLike | None = None
+    precisions_init: Matrix | ListLike | None = None
     random_state: Seed = None
     verbose: Verbosity = 0
 
@@ -210,7 +210,7 @@ class GaussianMixtureClassifier(Classifier, Estimator):
         return self
 
     def _run(self, t, codes, w, X):
-        rngs = spawn(rng_from(self.random_state), self.n_init)
+        rngs = spawn_rngs(make_rng(self.random_state), self.n_init)
 
         def one(i, task):
             result = run(
@@ -289,6 +289,6 @@ class GaussianMixtureClassifier(Classifier, Estimator):
         """Draw rows and their classes."""
         check_is_fitted(self)
         p = self._params()
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         X, z = draws(p.weights, p.normal, n_samples, rng, self.means_)
         return X, self.classes_[self.component_class_[arrays.to_numpy(z)]]

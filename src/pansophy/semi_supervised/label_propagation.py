@@ -91,12 +91,14 @@ def kernel_graph(X, kernel, *, loops) -> Graph:
 
     kept = None
     if 8 * n * n <= FIT:
-        kept = np.concatenate(list(threads.run((lambda c=c: part(c)) for c in cuts)))
+        kept = np.concatenate(
+            list(threads.run_tasks((lambda c=c: part(c)) for c in cuts))
+        )
 
     def product(F):
         rows_of = part if kept is None else kept.__getitem__
         tasks = ((lambda c=c: rows_of(c) @ F) for c in cuts)
-        return np.concatenate(list(threads.run(tasks, blas=True)))
+        return np.concatenate(list(threads.run_tasks(tasks, blas=True)))
 
     def reached(mask):
         while True:  # most often once: a kernel joins all rows at once
@@ -204,7 +206,7 @@ class AbstractLabelGraph(Classifier, Estimator):
         Y = np.zeros((len(y), len(self.classes_)))
         Y[np.flatnonzero(known), codes] = 1.0
         prior = Y[known].mean(axis=0)
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             W = self._graph(X)
             lost = ~W.reached(known) if known.sum() < len(y) else np.zeros(len(y), bool)
             run = lambda task: self._solved(W, Y, known, task)

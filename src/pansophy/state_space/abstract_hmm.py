@@ -18,8 +18,8 @@ from ..base import Density, Estimator
 from ..core.em import em
 from ..core.filtering import Chain, filtered, log_likelihoods, smooth, viterbi
 from ..core.iterate import best_of
-from ..core.random import rng_from, spawn
-from ..distributions.categorical import Categorical, pick_rows, simplex
+from ..core.random import make_rng, spawn_rngs
+from ..distributions.categorical import Categorical, checked_probabilities, pick_rows
 from .chains import stationary
 from .decoding import fixed_lag, k_best, pair_marginals, possible
 from .hmm import (
@@ -105,8 +105,8 @@ class AbstractHMM(Density, Estimator):
                 "fit does not learn when to stop: delete stopprob_, or add a state and "
                 "a symbol for the end."
             )
-        rng = rng_from(self.random_state)
-        rngs = [rng] if n_init == 1 else spawn(rng, n_init)
+        rng = make_rng(self.random_state)
+        rngs = [rng] if n_init == 1 else spawn_rngs(rng, n_init)
         mask = allowed(topology, self.n_components)
         ordered = isinstance(topology, str) and topology == "left-right"
         firsts = [masked(self._first(X, rng), mask, ordered) for rng in rngs]
@@ -155,7 +155,7 @@ class AbstractHMM(Density, Estimator):
             raise ValueError(
                 f"states must be {len(X)} whole numbers from 0 to {k - 1}."
             )
-        emission = self._first_emission(X, rng_from(0))
+        emission = self._first_emission(X, make_rng(0))
         old = Params(np.full(k, 1 / k), np.full((k, k), 1 / k), emission)
         R = (z[:, None] == np.arange(k)).astype(float)
         inner = np.setdiff1d(np.arange(1, len(z)), ends)  # steps with one before them
@@ -235,9 +235,9 @@ class AbstractHMM(Density, Estimator):
                 raise ValueError(f"{name} is neither fitted nor set: see init_params.")
             value = np.asarray(getattr(self, name), dtype=float)
             if name == "transmat_" and stop is not None:
-                simplex(np.c_[value, stop], "transmat_ with stopprob_")
+                checked_probabilities(np.c_[value, stop], "transmat_ with stopprob_")
             else:
-                value = simplex(value, name)
+                value = checked_probabilities(value, name)
             if value.shape != shape:
                 raise ValueError(f"{name} must have shape {shape}, got {value.shape}.")
             given.append(value)
@@ -345,7 +345,7 @@ class AbstractHMM(Density, Estimator):
         if n_samples < 1:
             raise ValueError(f"n_samples must be at least 1, got {n_samples}.")
         seed = self.random_state if random_state is None else random_state
-        p, rng = self._params(), rng_from(seed)
+        p, rng = self._params(), make_rng(seed)
         first = None if currstate is None else pick_rows(p.trans, [currstate], rng)[0]
         return simulate(p, n_samples, rng, first)
 

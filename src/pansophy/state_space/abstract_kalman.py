@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_array
 
 from ..base import Density, Estimator
 from ..core import arrays
-from ..core.random import rng_from
-from ..core.rows import is_dataset, rows
+from ..core.random import make_rng
+from ..core.rows import as_rows, is_dataset
 from .forecast import Beliefs, Forecast, check_level, observed, steps_ahead
 from .kalman_parameters import NAMES, Parameters, read
 from .kalman_passes import Forward, run_filter, run_smoother
@@ -63,7 +63,11 @@ class AbstractKalman(Density, Estimator):
             X = self._ready(X, **check)
         else:
             X = check_array(arrays.to_numpy(X), **check)
-        X = rows(X).take(np.arange(X.shape[0])) if is_dataset(X) else arrays.to_numpy(X)
+        X = (
+            as_rows(X).take(np.arange(X.shape[0]))
+            if is_dataset(X)
+            else arrays.to_numpy(X)
+        )
         return X, sequence_ends(len(X), lengths)
 
     def _checked_run(self, params, X, ends, u) -> Forward:
@@ -218,7 +222,7 @@ class AbstractKalman(Density, Estimator):
         seed = self.random_state if random_state is None else random_state
         u = control_rows(control, n_timesteps)
         model = self._params().model(n_timesteps, u)
-        return simulate(model, n_timesteps, rng_from(seed), initial_state)
+        return simulate(model, n_timesteps, make_rng(seed), initial_state)
 
     def steady_state(self):
         """Gain and covariances that the filter settles at, by the Riccati equation."""

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
 from ..core.least_squares import least_squares
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Count, Flag, NonNegative, check_params
 from .forecast import Forecast, check_level, steps_ahead
 from .sequences import stacked
@@ -139,7 +139,7 @@ class AutoRegressive(Estimator):
 
     def sample(self, n, start=None, random_state=None):
         """n rows drawn from the model."""
-        past, rng = self._start(start), rng_from(random_state)
+        past, rng = self._start(start), make_rng(random_state)
         noise = rng.multivariate_normal(
             np.zeros(len(self.intercept_)), self.covariance_, n, method="eigh"
         )

@@ -29,13 +29,13 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Estimator
 from ..core.filtering import Chain, Evidence, filtered
 from ..core.numerics import LOG_2PI
-from ..core.rows import rows
-from ..distributions import natural
+from ..core.rows import as_rows
+from ..distributions import natural_parameters
 from ..distributions.covariance import SHAPES
-from ..distributions.modes import NormalPrior
 from ..distributions.normal import Moments, Normal
+from ..distributions.normal_prior import NormalPrior
 from ..params import Count, Natural, NonNegative, Verbosity
-from ..typing import Matrix, Seed, Words
+from ..typing import ListLike, Matrix, Seed
 from .abstract_hmm import AbstractHMM
 from .forecast import Forecast, check_level, steps_ahead
 from .gaussian_hmm import compact, covariance_prior
@@ -93,10 +93,10 @@ class RegressionEmission:
             return half - 0.5 * (q.d * LOG_2PI + np.einsum("nkd,nkd->nk", E, E))
 
         if t.whole is None:
-            return rows(X).map(part)
+            return as_rows(X).map(part)
         out = np.zeros((len(X), q.k))
         if len(t.rows):
-            out[t.whole] = rows(t.rows).map(part)
+            out[t.whole] = as_rows(t.rows).map(part)
         return out
 
     def evidence(self, X, ends) -> Evidence:
@@ -109,8 +109,8 @@ class RegressionEmission:
             k, D = len(self.slopes), X.shape[1]
             return Moments(np.zeros(k), np.zeros((k, D)), np.zeros((k, D, D)), "full")
         R = R if t.whole is None else R[t.whole]
-        S = natural.weighted_features(t.rows, R, t.frame)
-        return natural.moments_of(S, t.frame, "full")
+        S = natural_parameters.weighted_features(t.rows, R, t.frame)
+        return natural_parameters.moments_from_features(S, t.frame, "full")
 
     def expected(self, X, counts) -> Moments:
         return self.stats(X, counts)
@@ -239,9 +239,9 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
     covariance_type: Literal["spherical", "diag", "full", "tied"] = "diag"
     _: KW_ONLY
     min_covar: NonNegative = 1e-3
-    startprob_prior: NonNegative | Matrix | Words = 1.0
-    transmat_prior: NonNegative | Matrix | Words = 1.0
-    covars_prior: NonNegative | Matrix | Words = 1e-2
+    startprob_prior: NonNegative | Matrix | ListLike = 1.0
+    transmat_prior: NonNegative | Matrix | ListLike = 1.0
+    covars_prior: NonNegative | Matrix | ListLike = 1e-2
     covars_weight: NonNegative = 1.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None

@@ -18,15 +18,15 @@ from typing import Annotated, Literal
 import numpy as np
 
 from ..base import Estimator
-from ..distributions.categorical import Categorical, simplex
+from ..distributions.categorical import Categorical, checked_probabilities
 from ..distributions.priors import Dirichlet
-from ..params import Count, NonNegative, Rule, Verbosity
-from ..typing import Matrix, Seed, Words
+from ..params import Count, NonNegative, ParameterRule, Verbosity
+from ..typing import ListLike, Matrix, Seed
 from .abstract_hmm import AbstractHMM
 
 Letters = Annotated[
     str,
-    Rule(
+    ParameterRule(
         'made of the letters "s", "t" and "e"',
         lambda v: isinstance(v, str) and set(v) <= set("ste"),
     ),
@@ -98,10 +98,10 @@ class CategoricalHMM(AbstractHMM, Estimator):
     """
 
     n_components: Count = 1
-    startprob_prior: NonNegative | Matrix | Words = 1.0
-    transmat_prior: NonNegative | Matrix | Words = 1.0
+    startprob_prior: NonNegative | Matrix | ListLike = 1.0
+    transmat_prior: NonNegative | Matrix | ListLike = 1.0
     _: KW_ONLY
-    emissionprob_prior: NonNegative | Matrix | Words = 1.0
+    emissionprob_prior: NonNegative | Matrix | ListLike = 1.0
     n_features: Count | None = None
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
@@ -141,7 +141,9 @@ class CategoricalHMM(AbstractHMM, Estimator):
             )
 
     def _emission(self):
-        B = simplex(np.asarray(self.emissionprob_, dtype=float), "emissionprob_")
+        B = checked_probabilities(
+            np.asarray(self.emissionprob_, dtype=float), "emissionprob_"
+        )
         m = self.n_features or B.shape[-1]
         if B.shape != (self.n_components, m):
             raise ValueError(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base import Estimator
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import check_params
 
 
@@ -57,7 +57,7 @@ class DynamicSystem(Estimator):
     def simulate(self, n, x0, *, paths=1, random_state=None) -> Trajectories:
         """n steps of some paths from a state (k,), or from states (m, k)."""
         check_params(self)
-        rng, x = rng_from(random_state), np.asarray(x0, dtype=float)
+        rng, x = make_rng(random_state), np.asarray(x0, dtype=float)
         x = np.repeat(x[None], paths, axis=0) if x.ndim == 1 else x
         if x.ndim != 2 or n < 0:
             raise ValueError("x0 must be a state (k,) or states (m, k), n 0 or more.")

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core.filtering import Evidence
-from ..distributions.base import Sums
+from ..distributions.base import SufficientStatistics
 from ..distributions.categorical import Categorical, Multinomial
 from ..distributions.counts import Bernoulli, Poisson
 from ..distributions.priors import Dirichlet, Gamma
@@ -118,7 +118,7 @@ class PartEmission:
                 for a, g in enumerate(gone.T)
             ]
             total = zip(*(s.total for s in each), strict=True)
-            return Sums(
+            return SufficientStatistics(
                 np.stack([s.weight for s in each], axis=1),
                 tuple(np.concatenate(t, axis=1) for t in total),
             )

@@ -32,10 +32,10 @@ import numpy as np
 
 from ..base import Estimator
 from ..distributions.covariance import ALL_SHAPES, factor_analysis
-from ..distributions.modes import NormalPrior
 from ..distributions.normal import Normal
+from ..distributions.normal_prior import NormalPrior
 from ..params import Count, NonNegative, Number, Verbosity
-from ..typing import Matrix, Seed, Words
+from ..typing import ListLike, Matrix, Seed
 from .abstract_hmm import AbstractHMM
 from .normal_emission import NormalEmission
 from .starts import centres, covariance, in_shape, letters
@@ -184,11 +184,11 @@ class GaussianHMM(AbstractHMM, Estimator):
     covariance_type: Literal["spherical", "diag", "full", "tied", "low_rank"] = "diag"
     min_covar: NonNegative = 1e-3
     _: KW_ONLY
-    startprob_prior: NonNegative | Matrix | Words = 1.0
-    transmat_prior: NonNegative | Matrix | Words = 1.0
-    means_prior: Number | Matrix | Words = 0.0
-    means_weight: NonNegative | Matrix | Words = 0.0
-    covars_prior: NonNegative | Matrix | Words = 1e-2
+    startprob_prior: NonNegative | Matrix | ListLike = 1.0
+    transmat_prior: NonNegative | Matrix | ListLike = 1.0
+    means_prior: Number | Matrix | ListLike = 0.0
+    means_weight: NonNegative | Matrix | ListLike = 0.0
+    covars_prior: NonNegative | Matrix | ListLike = 1e-2
     covars_weight: NonNegative = 1.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None

@@ -8,7 +8,7 @@ With g_t(j) the posterior of the state, component l of it has the responsibility
 
     r_tjl = g_t(j) w_jl N(x_t; m_jl, S_jl) / b_j(x_t)                            (2)
 
-for row t, and the M-step is that of k m Normals under r (`distributions.modes`) and
+for row t, and the M-step is that of k m Normals under r (`distributions.normal_prior`) and
 w_jl in proportion to sum_t r_tjl + prior - 1. Covariances are taken about the new
 means, as the likelihood asks, so that the objective never falls. (hmmlearn takes them
 about the old ones, and its default priors of spherical covariances count components
@@ -31,11 +31,11 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from ..base import Estimator
-from ..distributions.categorical import simplex
-from ..distributions.modes import NormalPrior
+from ..distributions.categorical import checked_probabilities
 from ..distributions.normal import Normal
+from ..distributions.normal_prior import NormalPrior
 from ..params import Count, NonNegative, Number, Verbosity
-from ..typing import Matrix, Seed, Words
+from ..typing import ListLike, Matrix, Seed
 from .abstract_hmm import AbstractHMM
 from .gaussian_hmm import compact, fitting
 from .mixture_emission import MixturePrior, mixtures
@@ -159,13 +159,13 @@ class GMMHMM(AbstractHMM, Estimator):
     n_mix: Count = 1
     min_covar: NonNegative = 1e-3
     _: KW_ONLY
-    startprob_prior: NonNegative | Matrix | Words = 1.0
-    transmat_prior: NonNegative | Matrix | Words = 1.0
-    weights_prior: NonNegative | Matrix | Words = 1.0
-    means_prior: Number | Matrix | Words = 0.0
-    means_weight: NonNegative | Matrix | Words = 0.0
-    covars_prior: Number | Matrix | Words | None = None
-    covars_weight: Number | Matrix | Words | None = None
+    startprob_prior: NonNegative | Matrix | ListLike = 1.0
+    transmat_prior: NonNegative | Matrix | ListLike = 1.0
+    weights_prior: NonNegative | Matrix | ListLike = 1.0
+    means_prior: Number | Matrix | ListLike = 0.0
+    means_weight: NonNegative | Matrix | ListLike = 0.0
+    covars_prior: Number | Matrix | ListLike | None = None
+    covars_weight: Number | Matrix | ListLike | None = None
     covariance_type: Literal["spherical", "diag", "full", "tied"] = "diag"
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
@@ -194,7 +194,7 @@ class GMMHMM(AbstractHMM, Estimator):
         for name in ("weights_", "means_", "covars_"):
             if not hasattr(self, name):
                 raise ValueError(f"{name} is neither fitted nor set: see init_params.")
-        w = simplex(np.asarray(self.weights_, dtype=float), "weights_")
+        w = checked_probabilities(np.asarray(self.weights_, dtype=float), "weights_")
         M = np.asarray(self.means_, dtype=float)
         if w.shape != (k, m):
             raise ValueError(f"weights_ must have shape {(k, m)}, got {w.shape}.")

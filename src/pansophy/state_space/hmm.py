@@ -29,7 +29,7 @@ import numpy as np
 
 from ..core.filtering import Chain, Evidence, Expected, expected_counts, viterbi
 from ..core.numerics import safe_divide, safe_log
-from ..distributions.base import Sums
+from ..distributions.base import SufficientStatistics
 from ..distributions.categorical import Categorical, pick_rows
 from ..distributions.priors import Dirichlet
 
@@ -125,7 +125,9 @@ def expect(p: Params, X, ends, *, log=False, hard=False) -> tuple[Stats, float]:
         return Stats(E.start, E.trans, p.emission.expected(X, E.counts)), E.loglik
     if seen.index is not None:
         counts = np.ascontiguousarray(E.counts[:-1].T)  # without the missing
-        return Stats(E.start, E.trans, Sums(counts.sum(1), (counts,))), E.loglik
+        return Stats(
+            E.start, E.trans, SufficientStatistics(counts.sum(1), (counts,))
+        ), E.loglik
     here = ~np.isnan(X).any(axis=1)
     return Stats(E.start, E.trans, p.emission.stats(X[here], E.counts[here])), E.loglik
 

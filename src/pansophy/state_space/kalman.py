@@ -24,17 +24,17 @@ import numpy as np
 from ..base import Estimator
 from ..core.em import em
 from ..optim import bfgs, lbfgs
-from ..params import Count, Flag, NonNegative, Number, Rule, Verbosity
-from ..typing import Matrix, Seed, Words
+from ..params import Count, Flag, NonNegative, Number, ParameterRule, Verbosity
+from ..typing import ListLike, Matrix, Seed
 from .abstract_kalman import AbstractKalman, control_rows
 from .kalman_learning import expect, maximise
 from .kalman_likelihood import Vector, objective
 from .kalman_parameters import BY_LETTER, NAMES, Parameters, guess, read, sizes
 
-MatrixLike = Number | Matrix | Words | None
+MatrixLike = Number | Matrix | ListLike | None
 Learned = Annotated[
     Any,
-    Rule(
+    ParameterRule(
         f'"all", None or a list of names among {", ".join(NAMES)}',
         lambda v: (
             v is None

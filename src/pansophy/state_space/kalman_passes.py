@@ -133,7 +133,7 @@ def each(table, which):
     out = np.empty((len(which), *table.shape[1:]))
     m = max(PIECE // table[:1].nbytes, 1)
     take = lambda i: np.take(table, which[i : i + m], 0, out[i : i + m], "clip")
-    list(threads.run(lambda i=i: take(i) for i in range(0, len(which), m)))
+    list(threads.run_tasks(lambda i=i: take(i) for i in range(0, len(which), m)))
     return out
 
 
@@ -223,7 +223,7 @@ def run_filter(model: Model, X, ends, *, steady=True) -> Forward:
         slot[rows] = local + base
         return own
 
-    n_own = sum(threads.run(tasks(task, ends)))
+    n_own = sum(threads.run_tasks(tasks(task, ends)))
     logliks -= seen.log_det
     return Forward(
         model, seen, begins, ends, mean, cov, gain, f, residual, logliks, slot, steps,
@@ -285,7 +285,7 @@ def run_smoother(run: Forward, *, keep=False) -> Backward:
         turn[rows] = local + base
         return lossy
 
-    lossy = sum(threads.run(tasks(task, run.ends)))
+    lossy = sum(threads.run_tasks(tasks(task, run.ends)))
     lags = mend(run, mean, cov, turn) if lossy else {}
     backs = []
     for q, steps in enumerate(run.steps):

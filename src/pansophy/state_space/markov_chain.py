@@ -26,8 +26,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
 from ..core.numerics import safe_divide, safe_log
-from ..core.random import rng_from
-from ..distributions.categorical import simplex
+from ..core.random import make_rng
+from ..distributions.categorical import checked_probabilities
 from ..params import Count, Flag, NonNegative, check_params
 from ..typing import Seed
 from . import chains
@@ -128,7 +128,9 @@ class MarkovChain(Estimator):
         k, p = len(self.states_), self.order
         P = np.asarray(self.transmat_, dtype=float).reshape(-1, k)
         stop = np.asarray(self.stopprob_, dtype=float).reshape(-1)
-        start = simplex(np.asarray(self.startprob_, dtype=float).reshape(-1), "start")
+        start = checked_probabilities(
+            np.asarray(self.startprob_, dtype=float).reshape(-1), "start"
+        )
         if not len(P) == len(stop) == len(start) == k**p:
             raise ValueError(f"start and stop must have shape {(k,) * p}.")
         whole = np.column_stack([P, stop])
@@ -216,7 +218,7 @@ class MarkovChain(Estimator):
         if n is None and not self.stop:
             raise ValueError("n is needed: this chain does not stop by itself.")
         seed = self.random_state if random_state is None else random_state
-        rng, k, p = rng_from(seed), len(self.states_), self.order
+        rng, k, p = make_rng(seed), len(self.states_), self.order
         edges = np.cumsum(P, axis=1)
         if not self.stop:
             edges[:, -1] = np.inf  # rounding must not stop a chain that does not

@@ -22,8 +22,8 @@ from ..distributions.categorical import Categorical
 from ..distributions.counts import Bernoulli, Poisson
 from ..distributions.normal import Normal
 from ..distributions.priors import Gamma
-from ..params import Count, NonNegative, Rule, Verbosity
-from ..typing import Matrix, Seed, Words
+from ..params import Count, NonNegative, ParameterRule, Verbosity
+from ..typing import ListLike, Matrix, Seed
 from .abstract_hmm import AbstractHMM
 from .emissions import Group, PartEmission, ProductEmission
 from .normal_emission import NormalEmission
@@ -38,7 +38,7 @@ MUST = {
 }
 Kinds = Annotated[
     Any,
-    Rule(
+    ParameterRule(
         f"one of {', '.join(KINDS)}, or a list with one of them for each column",
         lambda v: (
             v in KINDS
@@ -134,8 +134,8 @@ class MixedHMM(AbstractHMM, Estimator):
     kinds: Kinds = "normal"
     _: KW_ONLY
     min_covar: NonNegative = 1e-3
-    startprob_prior: NonNegative | Matrix | Words = 1.0
-    transmat_prior: NonNegative | Matrix | Words = 1.0
+    startprob_prior: NonNegative | Matrix | ListLike = 1.0
+    transmat_prior: NonNegative | Matrix | ListLike = 1.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
     n_iter: Count = 10

@@ -17,8 +17,8 @@ import numpy as np
 from ..core.filtering import Evidence
 from ..core.numerics import logsumexp, safe_log
 from ..core.rows import Rows
-from ..distributions.modes import NormalPrior, log_prior
 from ..distributions.normal import Moments, Normal
+from ..distributions.normal_prior import NormalPrior, normal_log_prior
 from .normal_emission import EMPTY, NormalEmission
 
 
@@ -143,9 +143,9 @@ class MixtureEmission:
         some = (prior.alpha != 1) & (self.weights > 0)
         out = float(((prior.alpha - 1)[some] * np.log(self.weights[some])).sum())
         if not self.tied:
-            return out + log_prior(self.inner.normal, flat(prior.normals, False))
+            return out + normal_log_prior(self.inner.normal, flat(prior.normals, False))
         each = (
-            log_prior(self.state(j).normal, of_state(prior.normals, j))
+            normal_log_prior(self.state(j).normal, of_state(prior.normals, j))
             for j in range(len(self.weights))
         )
         return out + sum(each)

@@ -18,10 +18,10 @@ from typing import Annotated, Literal
 import numpy as np
 
 from ..base import Estimator
-from ..distributions.categorical import Multinomial, simplex
+from ..distributions.categorical import Multinomial, checked_probabilities
 from ..distributions.priors import Dirichlet
 from ..params import Count, NonNegative, Verbosity
-from ..typing import Matrix, Seed, Words
+from ..typing import ListLike, Matrix, Seed
 from .abstract_hmm import AbstractHMM
 from .emissions import PartEmission
 from .starts import centres, letters, refuse_negative
@@ -90,11 +90,11 @@ class MultinomialHMM(AbstractHMM, Estimator):
     """
 
     n_components: Count = 1
-    n_trials: Count | Matrix | Words | None = None
+    n_trials: Count | Matrix | ListLike | None = None
     _: KW_ONLY
-    startprob_prior: NonNegative | Matrix | Words = 1.0
-    transmat_prior: NonNegative | Matrix | Words = 1.0
-    emissionprob_prior: NonNegative | Matrix | Words = 1.0
+    startprob_prior: NonNegative | Matrix | ListLike = 1.0
+    transmat_prior: NonNegative | Matrix | ListLike = 1.0
+    emissionprob_prior: NonNegative | Matrix | ListLike = 1.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
     n_iter: Count = 10
@@ -130,7 +130,9 @@ class MultinomialHMM(AbstractHMM, Estimator):
             raise ValueError(
                 "emissionprob_ is neither fitted nor set: see init_params."
             )
-        B = simplex(np.asarray(self.emissionprob_, dtype=float), "emissionprob_")
+        B = checked_probabilities(
+            np.asarray(self.emissionprob_, dtype=float), "emissionprob_"
+        )
         if B.ndim != 2 or len(B) != self.n_components:
             raise ValueError(
                 f"emissionprob_ must have {self.n_components} rows, got {B.shape}."

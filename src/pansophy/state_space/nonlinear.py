@@ -47,9 +47,9 @@ import numpy as np
 
 from ..base import Estimator
 from ..core.filtering import bayes_filter, bayes_smoother
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Count, Flag, NonNegative, Number, Positive, check_params
-from ..typing import Matrix, Words
+from ..typing import ListLike, Matrix
 from .forecast import Beliefs, Forecast, check_level, steps_ahead
 from .given_functions import jacobian_of, over_rows
 from .linear_gaussian import covariance, positive, roots
@@ -266,7 +266,7 @@ class AbstractNonlinear(Estimator):
 
     def sample(self, n, random_state=None, inputs=None):
         """States (n, k) and observations (n, p) of eq. (1) and (2)."""
-        rng = rng_from(random_state)
+        rng = make_rng(random_state)
         member, prior = self._member(np.empty((n, self._width(inputs))), inputs)
         LQ, LR = roots(member.Q), roots(member.R)
         z = prior.mean + roots(prior.cov) @ rng.standard_normal(len(prior.mean))
@@ -279,7 +279,7 @@ class AbstractNonlinear(Estimator):
         return np.array(states), np.array(X)
 
 
-Given = Matrix | Words | Positive | NonNegative
+Given = Matrix | ListLike | Positive | NonNegative
 
 
 @dataclass(eq=False, repr=False)

@@ -1,12 +1,12 @@
 """What Gaussian states emit: densities, statistics and the M-step of k Normals.
 
 Rows come in three kinds. Of a whole row the log-densities of all states are one
-matrix product, and so are the statistics of all rows (`distributions.natural`), where
+matrix product, and so are the statistics of all rows (`distributions.natural_parameters`), where
 that keeps nine digits; else state by state. Of a row with some values missing the
 density of the rest counts, and its statistics are those expected (`missing`). A row
 with nothing says nothing about its state.
 
-The M-step is `distributions.modes`: means and covariances of highest likelihood, or
+The M-step is `distributions.normal_prior`: means and covariances of highest likelihood, or
 posterior. Two things keep it sound. A state to which no row belongs keeps what it
 has. A covariance that collapses stays above a floor, S - diag(f) >= 0: the likeliest
 S of that kind has the eigenvalues of f^-1/2 S f^-1/2 below 1 raised to 1, so that EM
@@ -24,12 +24,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.filtering import Evidence
-from ..core.rows import rows
-from ..distributions import natural
+from ..core.rows import as_rows
+from ..distributions import natural_parameters
 from ..distributions.covariance import factor_analysis
 from ..distributions.missing import expected_moments, observed_log_prob
-from ..distributions.modes import NormalPrior, log_prior, modes
 from ..distributions.normal import Moments, Normal
+from ..distributions.normal_prior import NormalPrior, normal_log_prior, posterior_modes
 
 EMPTY = 1e-8  # rows that belong to a state, below which it keeps what it has
 COLLAPSED = 1e-8  # of the variance of a column
@@ -42,7 +42,7 @@ class Table(NamedTuple):
     whole: np.ndarray | None  # rows without gaps, None for all of them
     broken: np.ndarray  # rows with some values, not all
     rows: np.ndarray  # X[whole]
-    frame: natural.Frame | None  # None where no row is whole
+    frame: natural_parameters.Coordinates | None  # None where no row is whole
     variance: np.ndarray  # (d,) of what was seen of each column
 
 
@@ -61,10 +61,10 @@ def table_of(X, shape: str) -> Table:
     frame = None
     if len(part):
         with np.errstate(over="ignore", invalid="ignore"):
-            total = natural.whole(rows(part), shape)
+            total = natural_parameters.pooled_moments(as_rows(part), shape)
         if not np.isfinite(total.scatter).all():
             raise ValueError("values of X are too large to square: scale its columns.")
-        frame = natural.frame_of(rows(part), shape, total)
+        frame = natural_parameters.frame_of(as_rows(part), shape, total)
         if variance is None:
             S = total.scatter / total.weight
             variance = np.diagonal(S) if S.ndim == 2 else S
@@ -101,8 +101,12 @@ class NormalEmission:
     def quick(self, frame):
         """Natural parameters where they keep nine digits, else None."""
         if id(frame) not in self._coefficients:
-            B, _, error = natural.coefficients(self.wide, self.log_weights, frame)
-            self._coefficients[id(frame)] = B if error <= natural.ERROR else None
+            B, _, error = natural_parameters.natural_coefficients(
+                self.wide, self.log_weights, frame
+            )
+            self._coefficients[id(frame)] = (
+                B if error <= natural_parameters.ERROR else None
+            )
         return self._coefficients[id(frame)]
 
     def log_prob(self, X):
@@ -112,9 +116,9 @@ class NormalEmission:
         if t.frame is not None:
             B = self.quick(t.frame)
             if B is not None:
-                found = natural.log_densities(t.rows, t.frame, B)
+                found = natural_parameters.log_densities(t.rows, t.frame, B)
             else:
-                found = rows(t.rows).map(self.normal.log_prob) + self.log_weights
+                found = as_rows(t.rows).map(self.normal.log_prob) + self.log_weights
         if t.whole is None:
             return found
         out = np.zeros((len(X), self.normal.k))
@@ -133,10 +137,14 @@ class NormalEmission:
         if t.frame is not None:
             Rw = R if t.whole is None else R[t.whole]
             if self.quick(t.frame) is not None:
-                S = natural.weighted_features(t.rows, Rw, t.frame)
-                parts.append(natural.moments_of(S, t.frame, self.normal.shape))
+                S = natural_parameters.weighted_features(t.rows, Rw, t.frame)
+                parts.append(
+                    natural_parameters.moments_from_features(
+                        S, t.frame, self.normal.shape
+                    )
+                )
             else:
-                parts.append(rows(t.rows, Rw).sum(self.normal.stats))
+                parts.append(as_rows(t.rows, Rw).sum(self.normal.stats))
         if len(t.broken):
             parts.append(expected_moments(self.normal, X[t.broken], R[t.broken]))
         if not parts:  # nothing was seen at all: no row, the means as they are
@@ -158,7 +166,7 @@ class NormalEmission:
         """M-step of the means ("m"), the covariances ("c") or all ("e")."""
         q, prior = self.normal, NormalPrior() if prior is None else prior
         move, turn = {"m", "e"} & set(letters), {"c", "e"} & set(letters)
-        mean, cov = modes(stats, prior, None if move else q.mean)
+        mean, cov = posterior_modes(stats, prior, None if move else q.mean)
         empty = stats.weight < EMPTY
         mean = np.where(empty[:, None], q.mean, mean)
         notes = list(empty_notes(empty, self.names))
@@ -176,7 +184,7 @@ class NormalEmission:
         return replace(self, normal=new, notes=tuple(notes))
 
     def log_prior(self, prior) -> float:
-        return 0.0 if prior is None else log_prior(self.normal, prior)
+        return 0.0 if prior is None else normal_log_prior(self.normal, prior)
 
     def draw(self, z, rng):
         return self.normal.draw(z, rng)

@@ -29,7 +29,7 @@ import numpy as np
 
 from ..base import Estimator
 from ..core.filtering import bayes_filter, bayes_smoother
-from ..core.random import rng_from, spawn
+from ..core.random import make_rng, spawn_rngs
 from ..params import Count, Fraction, check_params
 from ..sampling.resampling import resample, softmax_weights, weight_size
 from ..typing import Seed
@@ -224,7 +224,7 @@ class ParticleFilter(Estimator):
     def _run(self, X, lengths, smooth):
         check_params(self)
         X, ends = stacked(X, lengths)
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         member = Particles(
             self.transition,
             self.log_likelihood,
@@ -265,7 +265,7 @@ class ParticleFilter(Estimator):
         run = self._run(rows, None, smooth=False)
         coming = run.clouds[-n:]
         if observe is not None:
-            rng = spawn(rng_from(self.random_state), 1)[0]
+            rng = spawn_rngs(make_rng(self.random_state), 1)[0]
             coming = [shown(observe, cloud, rng) for cloud in coming]
         return Clouds(coming, run.loglik)
 

@@ -25,7 +25,7 @@ import numpy as np
 from ..base import Estimator
 from ..distributions.counts import Poisson
 from ..params import Count, NonNegative, Verbosity
-from ..typing import Matrix, Seed, Words
+from ..typing import ListLike, Matrix, Seed
 from .abstract_hmm import AbstractHMM
 from .emissions import PartEmission, Pseudo
 from .starts import centres, letters, refuse_negative
@@ -91,10 +91,10 @@ class PoissonHMM(AbstractHMM, Estimator):
 
     n_components: Count = 1
     _: KW_ONLY
-    startprob_prior: NonNegative | Matrix | Words = 1.0
-    transmat_prior: NonNegative | Matrix | Words = 1.0
-    lambdas_prior: NonNegative | Matrix | Words = 0.0
-    lambdas_weight: NonNegative | Matrix | Words = 0.0
+    startprob_prior: NonNegative | Matrix | ListLike = 1.0
+    transmat_prior: NonNegative | Matrix | ListLike = 1.0
+    lambdas_prior: NonNegative | Matrix | ListLike = 0.0
+    lambdas_weight: NonNegative | Matrix | ListLike = 0.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
     n_iter: Count = 10

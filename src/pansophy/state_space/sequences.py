@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from ..core import arrays
-from ..core.rows import is_dataset, rows
+from ..core.rows import as_rows, is_dataset
 
 
 def stacked(X, lengths=None) -> tuple[np.ndarray, np.ndarray]:
@@ -31,7 +31,7 @@ def stacked(X, lengths=None) -> tuple[np.ndarray, np.ndarray]:
     """
     X, lengths = joined(X, lengths)
     if is_dataset(X):
-        table = rows(X)
+        table = as_rows(X)
         X = table.take(np.arange(table.n))
     X = np.asarray(column(arrays.to_numpy(X)))
     if X.ndim != 2:

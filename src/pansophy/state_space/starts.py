@@ -5,18 +5,18 @@ import warnings
 import numpy as np
 
 from ..distributions.covariance import SHAPES
-from ..params import Rule
+from ..params import ParameterRule
 
 ROWS = 5_000  # rows that k-means looks at, at equal distances
 TURNS = 30  # of k-means, from each of its starts
 LARGE = 1e150  # numbers whose squares can be added up
 
 
-def letters(allowed: str) -> Rule:
+def letters(allowed: str) -> ParameterRule:
     """Some of the letters as a string: which parameters are meant."""
     listed = ", ".join(f'"{a}"' for a in allowed)
     holds = lambda v: isinstance(v, str) and set(v) <= set(allowed)
-    return Rule(f"made of the letters {listed}", holds)
+    return ParameterRule(f"made of the letters {listed}", holds)
 
 
 def filled(X):

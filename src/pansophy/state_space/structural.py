@@ -18,9 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Density, Estimator
 from ..core import arrays
 from ..core.iterate import Result, best_of
-from ..core.rows import is_dataset, rows
+from ..core.rows import as_rows, is_dataset
 from ..optim import bfgs
-from ..params import Count, Flag, NonNegative, Rule, Verbosity, number
+from ..params import Count, Flag, NonNegative, ParameterRule, Verbosity, number_rule
 from .abstract_kalman import control_rows
 from .forecast import Forecast, band, check_level, observed, steps_ahead
 from .kalman_passes import run_filter, run_smoother
@@ -38,10 +38,10 @@ from .structural_parts import (
     starts,
 )
 
-Period = Annotated[int, number("a whole number of at least 2", 2, whole=True)]
+Period = Annotated[int, number_rule("a whole number of at least 2", 2, whole=True)]
 Limits = Annotated[
     Any,
-    Rule(
+    ParameterRule(
         "a pair of periods, at least 2 and rising",
         lambda v: len(v) == 2 and 2 <= v[0] < v[1],
     ),
@@ -226,7 +226,11 @@ class StructuralTimeSeries(Density, Estimator):
         X, lengths = joined(X, lengths)
         check = {"ensure_all_finite": "allow-nan", "dtype": np.float64}
         X = self._begin(X, **check)[0] if reset else self._ready(X, **check)
-        X = rows(X).take(np.arange(X.shape[0])) if is_dataset(X) else arrays.to_numpy(X)
+        X = (
+            as_rows(X).take(np.arange(X.shape[0]))
+            if is_dataset(X)
+            else arrays.to_numpy(X)
+        )
         return X, sequence_ends(len(X), lengths)
 
     def _models(self, exog):

@@ -34,7 +34,7 @@ import numpy as np
 
 from ..core.filtering import bayes_filter, bayes_smoother
 from ..core.numerics import LOG_2PI, safe_divide, safe_log
-from ..distributions.categorical import frequencies
+from ..distributions.categorical import estimated_probabilities
 from .forecast import Forecast
 from .linear_gaussian import positive, symmetric
 
@@ -217,7 +217,9 @@ def maximise(stats, model, letters, floor):
     if "s" in letters:
         new["start"] = first / first.sum()
     if "t" in letters:
-        new["A"] = np.where(N.sum(1, keepdims=True) > 1e-9, frequencies(N), model.A)
+        new["A"] = np.where(
+            N.sum(1, keepdims=True) > 1e-9, estimated_probabilities(N), model.A
+        )
     for letter, name, weight, S in (("q", "Q", N.sum(axis=0), SQ), ("r", "R", n, SR)):
         if letter in letters:
             old = getattr(model, name)

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Estimator
 from ..core.em import em
 from ..core.filtering import bayes_filter, bayes_smoother
-from ..core.random import rng_from
-from ..distributions.categorical import simplex
-from ..params import Count, NonNegative, Rule, Verbosity, check_params
-from ..typing import Matrix, Seed, Words
+from ..core.random import make_rng
+from ..distributions.categorical import checked_probabilities
+from ..params import Count, NonNegative, ParameterRule, Verbosity, check_params
+from ..typing import ListLike, Matrix, Seed
 from .forecast import Beliefs, Forecast, check_level, steps_ahead
 from .linear_gaussian import covariance, roots
 from .sequences import stacked
@@ -36,7 +36,7 @@ from .switching import (
 
 Letters = Annotated[
     str,
-    Rule(
+    ParameterRule(
         'made of the letters "s", "t", "q" and "r"',
         lambda v: isinstance(v, str) and set(v) <= set("stqr"),
     ),
@@ -98,15 +98,15 @@ class SwitchingKalmanFilter(Estimator):
 
     n_components: Count = 2
     _: KW_ONLY
-    transition_matrices: Matrix | Words | None = None
-    observation_matrices: Matrix | Words | None = None
-    transition_covariance: Matrix | Words | None = None
-    observation_covariance: Matrix | Words | None = None
-    transition_offsets: Matrix | Words | None = None
-    observation_offsets: Matrix | Words | None = None
-    initial_state_mean: Matrix | Words | None = None
-    initial_state_covariance: Matrix | Words | None = None
-    regime_matrix: Matrix | Words | None = None
+    transition_matrices: Matrix | ListLike | None = None
+    observation_matrices: Matrix | ListLike | None = None
+    transition_covariance: Matrix | ListLike | None = None
+    observation_covariance: Matrix | ListLike | None = None
+    transition_offsets: Matrix | ListLike | None = None
+    observation_offsets: Matrix | ListLike | None = None
+    initial_state_mean: Matrix | ListLike | None = None
+    initial_state_covariance: Matrix | ListLike | None = None
+    regime_matrix: Matrix | ListLike | None = None
     params: Letters = "stqr"
     n_iter: Count = 50
     tol: NonNegative = 1e-4
@@ -140,7 +140,7 @@ class SwitchingKalmanFilter(Estimator):
             raise ValueError(f"regime_matrix must have shape {(K, K)}.")
         model = Model(
             np.full(K, 1 / K),
-            simplex(given, "regime_matrix"),
+            checked_probabilities(given, "regime_matrix"),
             each("transition_matrices", (k, k), np.eye(k)),
             each("transition_offsets", (k,), np.zeros(k)),
             each("transition_covariance", (k, k), spread),
@@ -271,7 +271,7 @@ class SwitchingKalmanFilter(Estimator):
         p = getattr(self, "n_features_in_", 1 if R is None else np.shape(R)[-1])
         model = self._model(np.zeros((1, p)))
         seed = self.random_state if random_state is None else random_state
-        rng = rng_from(seed)
+        rng = make_rng(seed)
         k = model.m.shape[1]
         s, z = np.empty(n, int), np.empty((n, k))
         LQ, LR, LP = roots(model.Q), roots(model.R), roots(model.P)

@@ -34,7 +34,7 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 
 from ..core.iterate import Result, iterate
-from ..core.linalg import cg, solve_psd
+from ..core.linalg import conjugate_gradients, solve_psd
 from ..core.progress import SILENT
 from ..core.rows import Rows
 from ._crammer_singer import project
@@ -215,7 +215,7 @@ def conjugate(A, on, rho, g):
         return u + (A.T @ Z).T.reshape(u.shape) / rho
 
     accuracy = min(0.1, math.sqrt(float(np.linalg.norm(g))))
-    run = cg(product, -g.reshape(-1), tol=accuracy, max_iter=200)
+    run = conjugate_gradients(product, -g.reshape(-1), tol=accuracy, max_iter=200)
     return run.state.X.reshape(g.shape)
 
 

@@ -34,7 +34,7 @@ import scipy.sparse as sp
 
 from ..core import threads
 from ..core.iterate import Result, iterate
-from ..core.linalg import cg
+from ..core.linalg import conjugate_gradients
 from ..core.progress import SILENT
 from ..core.rows import Rows
 from ..penalties import l1 as l1_penalty
@@ -91,7 +91,7 @@ class Narrow:
 
         tasks = (partial(part, i) for i in range(0, len(inside), step))
         width = self.d + (self.scale > 0)
-        return sum(threads.run(tasks), np.zeros((width, width)))
+        return sum(threads.run_tasks(tasks), np.zeros((width, width)))
 
     def move(self, w, h, r, slopes, tol):
         """The lasso of eq. (2): u, and what A u - A w is."""
@@ -174,7 +174,9 @@ def tighten(A: Any, s: State, y, C) -> State:
         return np.where(on, u, 0.0).reshape(U.shape)
 
     excess = np.where(on, s.slopes - sign, 0.0)
-    c = cg(product, excess, tol=1e-3, max_iter=CORRECT).state.X.reshape(-1)
+    c = conjugate_gradients(
+        product, excess, tol=1e-3, max_iter=CORRECT
+    ).state.X.reshape(-1)
     theta = np.maximum(2 * C * np.maximum(s.e, 0.0) + y * h * A.times(c), 0.0)
     D = dual_value(theta, A.transposed(-y * theta), C)
     return s._replace(gap=max(min(s.gap, s.objective - D), 0.0))

@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays, threads
-from ..core.random import rng_from, spawn
+from ..core.random import make_rng, spawn_rngs
 from ..core.rows import DatasetRows
 from ..linear_model.scores import AbstractLinearClassifier, class_factors, encode
 from ..params import Count, Flag, NonNegative, ParameterError, Positive, Verbosity
@@ -158,7 +158,7 @@ class LinearSVC(AbstractLinearClassifier):
     def _one_by_one(self, X, codes, w):
         """W and b, one problem for each class; two classes make one problem."""
         X, codes, C, factors = self._costs(X, codes, w)
-        k, rngs = len(factors), spawn(rng_from(self.random_state), len(factors))
+        k, rngs = len(factors), spawn_rngs(make_rng(self.random_state), len(factors))
         if k == 2:
             problems = [(np.where(codes == 1, 1.0, -1.0), C * factors[codes])]
         else:
@@ -193,7 +193,7 @@ class LinearSVC(AbstractLinearClassifier):
                 "multi_class='crammer_singer' takes NumPy arrays and sparse matrices."
             )
         X, codes, C, factors = self._costs(X, codes, w)
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         how = {"scale": self._scale, "max_iter": self.max_iter, "tol": self.tol}
         fit = lambda task: solve(
             *(X, codes, C * factors[codes], len(factors), rng),

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays, threads
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.rows import DatasetRows
 from ..linear_model.linear import AbstractLinearRegressor
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
@@ -102,7 +102,7 @@ class LinearSVR(AbstractLinearRegressor):
             raise TypeError("LinearSVR takes rows in memory, not a table.")
         scale = float(self.intercept_scaling) if self.fit_intercept else 0.0
         problem = self._problem(X, y, w, scale)
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         how = {"dual": self.dual, "max_iter": self.max_iter, "tol": self.tol}
         run = lambda task: solve(problem, rng, **how, task=task)
         with threads.single_blas():

@@ -16,8 +16,8 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 
 from ..core import arrays, threads
-from ..core.linalg import cg
-from ..core.rows import Rows, total
+from ..core.linalg import conjugate_gradients
+from ..core.rows import Rows, sum_statistics
 from .machine import Machine, losses, shrink, terms
 
 DIRECT = 1500  # unknowns up to which a Newton system is factored
@@ -179,7 +179,7 @@ class Passes:
             return A.T @ A
 
         tasks = ((lambda i=i: part(i)) for i in range(0, count, step))
-        return total(threads.run(tasks))
+        return sum_statistics(threads.run_tasks(tasks))
 
     def dense_rows(self, free):
         """Rows of A as a NumPy array."""
@@ -205,7 +205,9 @@ class Passes:
             return out.reshape(U.shape)
 
         accuracy = min(0.1, math.sqrt(float(np.linalg.norm(g))))
-        return cg(product, -g, tol=accuracy, max_iter=200).state.X.reshape(-1)
+        return conjugate_gradients(
+            product, -g, tol=accuracy, max_iter=200
+        ).state.X.reshape(-1)
 
 
 def multipliers(e, beta, rho, low, high, curve, eps):

@@ -66,7 +66,7 @@ def together(runs, task=SILENT) -> Result:
         run = runs[0](task)
         return run._replace(state=Several((run.state,)))
     done = []
-    for i, run in enumerate(threads.run(partial(r, SILENT) for r in runs)):
+    for i, run in enumerate(threads.run_tasks(partial(r, SILENT) for r in runs)):
         done.append(run)
         if task.child(f"class {i}").end():
             break

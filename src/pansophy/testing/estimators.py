@@ -202,7 +202,7 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
         raise ValueError(f"role must be one of {', '.join(ROLES)} or None, got {role}.")
     wanted = tuple(ROLES.values()) if role is None else (ROLES[role],)
     found = {}
-    for module in domains():
+    for module in estimator_packages():
         for name, cls in inspect.getmembers(module, inspect.isclass):
             final = issubclass(cls, Estimator) and issubclass(cls, wanted)
             if (
@@ -214,7 +214,7 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
     return sorted(found.items())
 
 
-def domains():
+def estimator_packages():
     """The imported subpackages that may hold estimators."""
     for info in pkgutil.iter_modules(pansophy.__path__):
         if info.name.startswith("_") or info.name in ELSEWHERE:
@@ -227,12 +227,12 @@ def domains():
                 raise
 
 
-def roles(cls) -> list[str]:
+def role_names(cls) -> list[str]:
     """The names of the roles a class has."""
     return [name for name, role in ROLES.items() if issubclass(cls, role)]
 
 
-def quick(cls):
+def quick_instance(cls):
     """An instance whose fits are short enough to be checked hundreds of times."""
     return cls(**QUICK.get(cls.__name__, {}))
 

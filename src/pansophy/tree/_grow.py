@@ -66,7 +66,7 @@ from ._layout import (
     WEIGHT,
 )
 from ._part import mark, part
-from ._scan import draw_one, fill, mix, sort_few, try_bins, try_list
+from ._scan import draw_one, fill, sort_few, splitmix64, try_bins, try_list
 from ._score import SAME, add, base, class_impurity, real_impurity
 from ._sets import try_set
 from ._share import (
@@ -146,7 +146,7 @@ def split(P, T, F, N, R, S, C, spare, p, medians, rare):
         node = a + c
         N[node, START], N[node, STOP] = (start, cut) if c == 0 else (cut, stop)
         N[node, DEPTH] = N[p, DEPTH] + 1
-        N[node, KEY] = np.int64(mix(np.uint64(N[p, KEY] + c)))
+        N[node, KEY] = np.int64(splitmix64(np.uint64(N[p, KEY] + c)))
         R[node, LOW], R[node, HIGH] = R[p, LOW], R[p, HIGH]
         for k in range(T.member.shape[1]):
             S[node, GROUPS + k] = S[p, GROUPS + k] & T.member[f, k]

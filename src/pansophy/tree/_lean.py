@@ -41,7 +41,7 @@ from ._places import (
     try_value,
     weigh,
 )
-from ._scan import draw_one, mix
+from ._scan import draw_one, splitmix64
 from ._score import SAME, SLIVER
 
 # finished nodes: whole numbers A[..., node] and reals Q[..., node]
@@ -229,7 +229,7 @@ def grow_lean(P, F, rows, codes, x, edges, meta, y, w, first, stack, marks, spar
                        start, stop, spare)  # fmt: skip
         A[A_FEATURE, node], A[A_MISSING, node] = f, choice[C_MISSING]
         Q[Q_THRESHOLD, node] = cut[0]
-        a, b, k0, k1 = choice[C_Z], choice[C_H], mix(key), mix(key + 1)
+        a, b, k0, k1 = choice[C_Z], choice[C_H], splitmix64(key), splitmix64(key + 1)
         push(stack, waiting, at, stop, depth + 1, np.int64(k1), u - a, v - b,
              2 * node + 1)  # fmt: skip
         push(stack, waiting + 1, start, at, depth + 1, np.int64(k0), a, b, 2 * node)

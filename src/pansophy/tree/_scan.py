@@ -9,7 +9,7 @@ by the node's TOL to be taken, so that rounding never decides between equal spli
 import numpy as np
 from numba import njit
 
-from ..core._random import mix
+from ..core._random import splitmix64
 from ._absolute import walk_absolute
 from ._layout import (
     B_CODE,
@@ -38,15 +38,15 @@ SHORT = 32  # places up to which a walk goes one by one
 @njit(**INNER)
 def between(key, a, b):
     """A random number from a to below b, and the key of further draws."""
-    key = mix(np.uint64(key) ^ SALT)
+    key = splitmix64(np.uint64(key) ^ SALT)
     v = a + float(key >> np.uint64(11)) / 9007199254740992.0 * (b - a)
-    return (v if v < b else a), mix(key)
+    return (v if v < b else a), splitmix64(key)
 
 
 @njit(**INNER, forceinline=True)
 def draw_one(key, perm, f, m):
     """Put one of perm[f], ..., perm[m - 1] at place f, all alike; from which place."""
-    z = mix(key + np.uint64(f)) >> np.uint64(32)
+    z = splitmix64(key + np.uint64(f)) >> np.uint64(32)
     j = f + np.int64((z * np.uint64(m - f)) >> np.uint64(32))
     perm[f], perm[j] = perm[j], perm[f]
     return j

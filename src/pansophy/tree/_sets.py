@@ -40,7 +40,7 @@ from ._layout import (
     TOL,
     WEIGHT,
 )
-from ._scan import SALT, mix
+from ._scan import SALT, splitmix64
 from ._score import score
 
 FEW = 8  # codes present up to which all sets are tried
@@ -128,7 +128,7 @@ def plan_moves(form, nb, codes, k, m, every, random, key, moves):
     elif random:
         left = 0
         for i in range(k):
-            key = mix(key)
+            key = splitmix64(key)
             coin = (key & np.uint64(1)) == np.uint64(1)
             if i == k - 1 and left in (0, i):  # at least one code is on each side
                 coin = left == 0
@@ -201,7 +201,7 @@ def try_set(P, form, nb, H, n, weighted, R, key, u, best, top, left, rare):
         left[s] = np.uint64(0)
     if k + (m > 0) < 2:
         return
-    key = mix(np.uint64(key) ^ SALT)
+    key = splitmix64(np.uint64(key) ^ SALT)
     every = form == SUBSET and k <= FEW and M > 1 and not (P.is_class and M == 2)
     if form == SUBSET and not every and not P.random:
         value = np.empty(256)

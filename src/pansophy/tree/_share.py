@@ -3,14 +3,20 @@
 The pieces are blocks of rows (parting, gathering), parts of the rows of a tile (the
 histograms of a large node) and tiles of columns (those of others, and the search).
 What they write never overlaps and their sums are whole numbers, so the
-result does not depend on who does what. See `core/_crew.py` for how they are taken.
+result does not depend on who does what. See `core/_shared_queue.py` for how they are taken.
 """
 
 import numpy as np
 from numba import njit
 
-from ..core._crew import done, publish, settle, take, wait
 from ..core._intrinsics import prefetch
+from ..core._shared_queue import (
+    finish_item,
+    publish_items,
+    take_item,
+    wait_for_item,
+    wait_until_finished,
+)
 from ._hist import count_tile, gather
 from ._layout import (
     FEATURE,
@@ -100,16 +106,16 @@ def share_parting(F, T, N, S, p):
         F.head[1] = p
         for what in range(PART, MOVE + 1):
             F.head[WHAT] = what
-            publish(F.board, m)
-            k = take(F.board)
+            publish_items(F.board, m)
+            k = take_item(F.board)
             while k >= 0:
                 if what == PART:
                     part_block(F, T, N, p, k)
                 else:
                     move_block(F, T, N, p, k)
-                done(F.board)
-                k = take(F.board)
-            settle(F.board)
+                finish_item(F.board)
+                k = take_item(F.board)
+            wait_until_finished(F.board)
         return
     rows, width, f = T.lists[0], T.codes.shape[2], N[p, FEATURE]
     start, stop = N[p, START], N[p, STOP]
@@ -149,12 +155,12 @@ def following(board, k, m, alone):
     if alone:
         return k + 1 if k + 1 < m else -1
     if k < 0:
-        publish(board, m)
+        publish_items(board, m)
     else:
-        done(board)
-    k = take(board)
+        finish_item(board)
+    k = take_item(board)
     if k < 0:
-        settle(board)
+        wait_until_finished(board)
     return k
 
 
@@ -180,8 +186,8 @@ def next_piece(head, board, k, hand):
     """
     if hand:
         if k >= 0:
-            done(board)
-        return wait(board)
+            finish_item(board)
+        return wait_for_item(board)
     while True:
         m = head[PIECES + head[WHAT]]
         k = following(board, k, m, head[ALONE] or m < 2)

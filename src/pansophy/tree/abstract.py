@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..base import Estimator
 from ..core import arrays
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.rows import is_dataset
 from ..core.weighted import check_sample_weight
-from ..params import ParameterError, Rule, number
-from ..typing import Words
+from ..params import ParameterError, ParameterRule, number_rule
+from ..typing import ListLike
 from . import prune
 from ._layout import ABSOLUTE
 from .columns import columns
@@ -42,23 +42,23 @@ def is_columns(value):
     return isinstance(value, (list, tuple, np.ndarray)) or hasattr(value, "dtype")
 
 
-TwoOrMore = Annotated[int, number("a whole number of at least 2", 2, whole=True)]
-Share = Annotated[float, Rule("a fraction above 0, up to 1.0", is_share)]
-OpenShare = Annotated[float, Rule("a fraction between 0 and 1", is_open_share)]
-HalfAtMost = Annotated[float, number("a number from 0 to 0.5", 0, 0.5)]
-Bins = Annotated[int, number("a whole number from 2 to 255", 2, 255, whole=True)]
-Signs = Words
-Columns = Annotated[Any, Rule("a mask, a list of columns", is_columns)]
+TwoOrMore = Annotated[int, number_rule("a whole number of at least 2", 2, whole=True)]
+Share = Annotated[float, ParameterRule("a fraction above 0, up to 1.0", is_share)]
+OpenShare = Annotated[float, ParameterRule("a fraction between 0 and 1", is_open_share)]
+HalfAtMost = Annotated[float, number_rule("a number from 0 to 0.5", 0, 0.5)]
+Bins = Annotated[int, number_rule("a whole number from 2 to 255", 2, 255, whole=True)]
+Signs = ListLike
+Columns = Annotated[Any, ParameterRule("a mask, a list of columns", is_columns)]
 Angles = Annotated[
     Any,
-    Rule(
+    ParameterRule(
         "a mask, a list of columns, a dict from column to period",
         lambda v: isinstance(v, dict) or is_columns(v),
     ),
 ]
 Weights = Annotated[
     Any,
-    Rule(
+    ParameterRule(
         "'balanced', a dict by class or a list of dicts by output",
         lambda v: (
             isinstance(v, (dict, list)) or (isinstance(v, str) and v == "balanced")
@@ -224,7 +224,7 @@ def fit_tree(model, X, y, w, criterion: Criterion, signs=None) -> Tree:
         wide=whole,
         ordered=needs_order(criterion, limits, forms),
     )
-    seed = int(rng_from(model.random_state).integers(0, 2**62))
+    seed = int(make_rng(model.random_state).integers(0, 2**62))
     tree = grow(table, criterion.columns(y), w, criterion, limits, seed)
     return prune.cut(tree, model.ccp_alpha) if model.ccp_alpha > 0 else tree
 

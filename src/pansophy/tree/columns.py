@@ -74,7 +74,7 @@ def columns(
 
     step = STEP if n * d >= SHARE else max(d, 1)
     tasks = [(lambda a=a: prepare(a, min(a + step, d))) for a in range(0, d, step)]
-    found = [column for block in threads.run(tasks) for column in block]
+    found = [column for block in threads.run_tasks(tasks) for column in block]
     return assemble(x, order, codes if all_bytes else None, found, forms, wide)
 
 

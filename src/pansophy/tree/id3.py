@@ -28,18 +28,18 @@ from ..base import Classifier, Estimator
 from ..core import arrays
 from ..core.rows import is_dataset
 from ..core.weighted import check_sample_weight
-from ..params import Count, NonNegative, Rule, number
+from ..params import Count, NonNegative, ParameterRule, number_rule
 from . import multiway
 from .additive import of_multiway, whole
 from .inputs import Inputs
 
-TwoOrMore = Annotated[int, number("a whole number of at least 2", 2, whole=True)]
+TwoOrMore = Annotated[int, number_rule("a whole number of at least 2", 2, whole=True)]
 HalfAtMost = Annotated[
-    float, number("a number above 0, up to 0.5", 0, 0.5, open_low=True)
+    float, number_rule("a number above 0, up to 0.5", 0, 0.5, open_low=True)
 ]
 Columns = Annotated[
     Any,
-    Rule(
+    ParameterRule(
         "'from_dtype' or a list of columns",
         lambda v: v == "from_dtype" or isinstance(v, (list, tuple, np.ndarray)),
     ),

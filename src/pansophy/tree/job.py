@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core import crew, threads
+from ..core import threads, worker_pool
 from . import _grow as loops
 from . import _layout as lay
 from . import _share as share
@@ -65,12 +65,12 @@ class Job:
         self.plan, self.table, self.fixed, self.n, self.M = plan, table, fixed, n, M
         self.keep, self.by_set = keep, bool(np.any(table.meta[:, lay.FORM]))
         self.seed, self.d, self.words = seed, plan.d, table.member.shape[1]
-        shares = min(threads.free(), self.d) if n * self.d >= plan.wide else 1
+        shares = min(threads.usable_threads(), self.d) if n * self.d >= plan.wide else 1
         self.cells = self.table.codes.shape[::2] + (256, 2)  # of kept histograms
         if fixed is None:
             self.cells = (table.codes.shape[0] * table.codes.shape[2], 256, 2 + M)
         elif n * self.d >= share.LEAST:
-            shares = threads.free()
+            shares = threads.usable_threads()
         self.rooms = [self.room(n) for _ in range(shares)]
 
     def room(self, n) -> Room:
@@ -135,7 +135,7 @@ class Job:
             return nodes
         groups = self.groups(nodes, later)
         tasks = [(lambda g=g: self.below(nodes, g, front.pool)) for g in groups]
-        return stitch(nodes, groups, list(threads.run(tasks)))
+        return stitch(nodes, groups, list(threads.run_tasks(tasks)))
 
     def work(self, plan, table, F, nodes, front, rooms) -> Nodes:
         """Call the loops until they are done; the nodes in use."""
@@ -161,7 +161,7 @@ class Job:
         if F is None or len(rooms) == 1:
             return call(F, rooms[0], role)
         on = lambda board: F._replace(board=board, hands=len(rooms) - 1)
-        return crew.run(
+        return worker_pool.run_with_workers(
             lambda board: call(on(board), rooms[0], role),
             lambda board, k: call(on(board), rooms[k], loops.HAND),
             len(rooms) - 1,
@@ -176,13 +176,13 @@ class Job:
             )
             for a, b, room in zip(cuts[:-1], cuts[1:], rooms)
         ]
-        for _ in threads.run(tasks):
+        for _ in threads.run_tasks(tasks):
             pass
 
     def groups(self, nodes, later):
         """Nodes set aside, in bundles of about equal numbers of rows."""
         rows = nodes.N[later, lay.STOP] - nodes.N[later, lay.START]
-        bundle = max(1, self.n // (8 * threads.count()))
+        bundle = max(1, self.n // (8 * threads.available_threads()))
         ends = np.flatnonzero(np.diff(np.cumsum(rows) // bundle)) + 1
         return np.split(later, ends)
 

@@ -157,7 +157,7 @@ class Forest(Arrays):
             to = np.empty(loops.LANES, np.uint32)
             loops.walk(X, i, min(i + task, n), block, *some, x, to)
 
-        for _ in threads.run((lambda i=i: call(i)) for i in range(0, n, task)):
+        for _ in threads.run_tasks((lambda i=i: call(i)) for i in range(0, n, task)):
             pass
 
     def tree(self, t) -> Tree:

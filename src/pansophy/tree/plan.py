@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core import threads
-from ..core._crew import SIZE
+from ..core._shared_queue import QUEUE_SIZE
 from . import _hist as hist
 from . import _layout as lay
 from . import _share as share
@@ -78,7 +78,7 @@ class Fixed(NamedTuple):
     goes: np.ndarray  # (256,) whether a byte goes left
     cuts: np.ndarray  # how many rows of a block go left
     head: np.ndarray  # what the threads are at: kind of work, node or rows, parts
-    board: np.ndarray  # how they share it, see `core/_crew.py`
+    board: np.ndarray  # how they share it, see `core/_shared_queue.py`
     hands: int
     weighted: bool
     unit_z: float
@@ -116,7 +116,7 @@ def plan_of(criterion, limits, n, d, n_bytes) -> Plan:
         keep=KEEP if all_features and n_bytes else n + 1,
         few=FEW,
         wide=WIDE // 2 if best_first else WIDE,
-        defer=not best_first and n * d >= WIDE and threads.free() > 1,
+        defer=not best_first and n * d >= WIDE and threads.usable_threads() > 1,
     )
 
 
@@ -239,7 +239,7 @@ def sizes(table, kind):
 def in_blocks(function, n):
     """function(cut) over blocks of n rows, on threads; the results in order."""
     cuts = (slice(i, min(i + BLOCK, n)) for i in range(0, max(n, 1), BLOCK))
-    return threads.run((lambda cut=cut: function(cut)) for cut in cuts)
+    return threads.run_tasks((lambda cut=cut: function(cut)) for cut in cuts)
 
 
 def sum_again(plan, table, nodes):
@@ -254,7 +254,7 @@ def sum_again(plan, table, nodes):
         lambda a=a, b=b: hist.sum_leaves(newton, *given, N, R, a, b)
         for a, b in pairwise(ends)
     )
-    for _ in threads.run(tasks):
+    for _ in threads.run_tasks(tasks):
         pass
     hist.sum_upwards(N, R)
 
@@ -275,8 +275,10 @@ def fixed_of(table, plan, size, mass, keep) -> Fixed:
     if keep.get("sizes") != (n, m, weighted):
         keep["sizes"] = n, m, weighted
         # as many as give every thread a few pieces of a large node's histograms
-        parts = min(-(-PIECES * threads.free() // max(tiles, 1)), m // share.BLOCK)
-        parts = parts if threads.free() > 1 and width == lay.LANES else 0
+        parts = min(
+            -(-PIECES * threads.usable_threads() // max(tiles, 1)), m // share.BLOCK
+        )
+        parts = parts if threads.usable_threads() > 1 and width == lay.LANES else 0
         keep["parts"] = np.empty((tiles, parts, width, 256, 2), np.int64)
         keep["rows"] = np.empty(n, np.int64), np.empty(n * weighted, np.int64)
         keep["rows"] += np.ones((2, m), np.int64), np.empty((2, m), np.int32)
@@ -292,6 +294,6 @@ def fixed_of(table, plan, size, mass, keep) -> Fixed:
     cuts = np.empty(m // share.BLOCK + 1, np.int64)
     return Fixed(
         z, h, line, spare, keep["parts"], np.empty(256, np.uint8), cuts,
-        np.zeros(share.HEAD, np.int64), np.zeros(SIZE, np.int64), 0, weighted,
+        np.zeros(share.HEAD, np.int64), np.zeros(QUEUE_SIZE, np.int64), 0, weighted,
         1.0 / a, 1.0 / b, sum_z, sum_h
     )  # fmt: skip

@@ -284,7 +284,7 @@ def in_blocks(X, shape, run):
     """run(rows, out) for blocks of X on threads; out starts at zero."""
     out = np.zeros((len(X), *shape))
     cuts = [slice(i, i + BLOCK) for i in range(0, len(X), BLOCK)]
-    for _ in threads.run((lambda c=c: run(X[c], out[c])) for c in cuts):
+    for _ in threads.run_tasks((lambda c=c: run(X[c], out[c])) for c in cuts):
         pass
     return out
 

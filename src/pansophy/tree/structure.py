@@ -114,7 +114,7 @@ class Tree(Arrays):
             loop(X, *p, 0, n, out)
             return out
         cut = lambda i: loop(X, *p, i, min(i + BLOCK, n), out)
-        for _ in threads.run((lambda i=i: cut(i)) for i in range(0, n, BLOCK)):
+        for _ in threads.run_tasks((lambda i=i: cut(i)) for i in range(0, n, BLOCK)):
             pass
         return out
 

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from ..core.svg import box, page
+from ..core.svg import svg_box, svg_page
 from .export import deliver
 from .layout import picture
 
@@ -54,10 +54,10 @@ def export_svg(
     leaves = sum(1 for b in drawn.boxes if len(b.lines) == 2)
     parts = [
         *(edge(drawn.boxes[a], drawn.boxes[b], text) for a, b, text in drawn.edges),
-        *(box(b.x, b.y, b.width, b.height, b.lines, b.fill) for b in drawn.boxes),
+        *(svg_box(b.x, b.y, b.width, b.height, b.lines, b.fill) for b in drawn.boxes),
     ]
     title = title or f"{type(decision_tree).__name__}: {leaves} leaves"
-    return deliver(page(drawn.width, drawn.height, title, parts), out_file)
+    return deliver(svg_page(drawn.width, drawn.height, title, parts), out_file)
 
 
 def edge(a, b, text):

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import get_tags
 
 from pansophy.compare.methods.capabilities import FLAGS, capability, estimators, find
-from pansophy.testing import all_estimators, quick
+from pansophy.testing import all_estimators, quick_instance
 
 N, D = 80, 4
 rng = np.random.default_rng(0)
@@ -37,7 +37,7 @@ def attempts(c, path):
         y = SEVERAL
     cls = estimators()[c.name]
     args = (y,) if get_tags(cls()).target_tags.required else ()
-    new = lambda: quick(cls)
+    new = lambda: quick_instance(cls)
     holes = X.copy()
     holes[3, 1] = np.nan
     first = {"classes": np.unique(y)} if c.kind == "classifier" else {}

@@ -167,7 +167,7 @@ def seconds(m, n, d):
 def test_predictions_are_good_to_a_factor(name):
     """Ratios between sizes, and to the speed of the machine, within a wide margin."""
     m = method(name)
-    with threads.limited(1):
+    with threads.limit_threads(1):
         for n, d in SIZES:
             ratio = seconds(m, n, d) / predict_cost(m, n, d, factor=speed()).fit_seconds
             assert 1 / 5 < ratio < 5, (n, d, ratio)
@@ -177,7 +177,7 @@ def test_predictions_are_good_to_a_factor(name):
 def test_growth_between_sizes_is_right(name):
     m = method(name)
     small, large = SIZES
-    with threads.limited(1):
+    with threads.limit_threads(1):
         seconds(m, 200, 5)
         found = seconds(m, *large) / seconds(m, *small)
     a, b = (predict_cost(m, n, d, factor=1.0).fit_seconds for n, d in SIZES)

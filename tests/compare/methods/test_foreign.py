@@ -20,7 +20,7 @@ def library(request):
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    with threads.limited(1):
+    with threads.limit_threads(1):
         yield
 
 
@@ -109,7 +109,7 @@ def test_counts_and_weights(library):
 
 def test_threads_are_the_budget(library, monkeypatch):
     told = []
-    monkeypatch.setattr(threads, "free", lambda: told.append(1) or 1)
+    monkeypatch.setattr(threads, "usable_threads", lambda: told.append(1) or 1)
     X, f, _ = rows(60)
     BoosterRegressor(library, n_estimators=3, min_samples_leaf=5).fit(X, f).predict(X)
     assert len(told) >= 2

@@ -58,7 +58,7 @@ class Threads(RegressorMixin, BaseEstimator):
 
         X @ X.T  # BLAS is loaded
         pools = [k["num_threads"] for k in threadpoolctl.threadpool_info()]
-        self.most_ = max([threads.count(), *pools])
+        self.most_ = max([threads.available_threads(), *pools])
         self.env_ = int(os.environ.get("OMP_NUM_THREADS", 0))
         self.hash_ = os.environ.get("PYTHONHASHSEED")
         return self

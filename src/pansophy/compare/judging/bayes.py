@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from ...core.random import rng_from
+from ...core.random import make_rng
 from .statistics import corrected_error, numbers
 
 SURE, LIKELY = 0.95, 0.75
@@ -115,7 +115,7 @@ def signed_rank(
 def table_weights(q, prior, n_samples, random_state) -> np.ndarray:
     """Draws (n_samples, q + 1) of the weights of z_0 and q tables."""
     alpha = np.r_[prior, np.ones(q)]
-    return rng_from(random_state).dirichlet(alpha, n_samples)
+    return make_rng(random_state).dirichlet(alpha, n_samples)
 
 
 def likeliest(z, rope, w) -> Probabilities:

@@ -36,7 +36,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from sklearn.isotonic import IsotonicRegression
 
-from ...core.random import rng_from
+from ...core.random import make_rng
 from ...diagnose.counts import telling, weights_of
 from .statistics import check_level, numbers
 
@@ -143,7 +143,7 @@ def reliability(
     n, mean, share, at = binned(y, p, bins, strategy, weights)
     cells = np.r_[n * share, n * (1 - share)] / n.sum()
     rows, cells = max(round(n.sum()), 1), cells / cells.sum()
-    draws = rng_from(random_state).multinomial(rows, cells, n_resamples)
+    draws = make_rng(random_state).multinomial(rows, cells, n_resamples)
     yes, no = np.split(draws, 2, axis=1)
     rate = np.where(yes + no > 0, yes / np.maximum(yes + no, 1), share)
     low, high = np.quantile(rate, [(1 - level) / 2, (1 + level) / 2], axis=0)

@@ -28,8 +28,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from ...base import validated
-from ...core.random import rng_from, seed_int
+from ...base import validate_rows
+from ...core.random import draw_seed, make_rng
 from ...params import ParameterError
 
 
@@ -225,9 +225,9 @@ def clusterings(
         raise ParameterError("share must be from 0 to 1 and n_resamples at least 0.")
     from ...cluster import KMeans
 
-    X = validated(KMeans(), X, dtype=(np.float64, np.float32), ensure_min_samples=2)
-    rng = rng_from(random_state)
-    seed, n = seed_int(rng), len(X)
+    X = validate_rows(KMeans(), X, dtype=(np.float64, np.float32), ensure_min_samples=2)
+    rng = make_rng(random_state)
+    seed, n = draw_seed(rng), len(X)
     size = max(2, round(share * n))
     samples = [np.sort(rng.permutation(n)[:size]) for _ in range(n_resamples)]
     rows, labels, failed = [], {}, []

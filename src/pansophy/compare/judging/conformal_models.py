@@ -22,8 +22,8 @@ from sklearn.utils.validation import (
 from ...base import Classifier, Estimator, Regressor
 from ...core import arrays
 from ...core.labels import class_codes, refuse_missing
-from ...core.random import rng_from, seed_int
-from ...params import Flag, OpenFraction, ParameterError, Rule, check_params
+from ...core.random import draw_seed, make_rng
+from ...params import Flag, OpenFraction, ParameterError, ParameterRule, check_params
 from ...typing import Fittable, Seed, Splits
 from .conformal import (
     class_scores,
@@ -37,7 +37,10 @@ from .conformal import (
 from .leak_guard import cut
 
 Probabilistic = Annotated[
-    Any, Rule("a classifier with predict_proba", lambda m: hasattr(m, "predict_proba"))
+    Any,
+    ParameterRule(
+        "a classifier with predict_proba", lambda m: hasattr(m, "predict_proba")
+    ),
 ]
 
 
@@ -101,7 +104,7 @@ class AbstractConformal(Estimator):
             K = len(self.classes_)
             part = min(max(part, K), n - K)
         seed = self.random_state
-        seed = None if seed is None else seed_int(rng_from(seed))
+        seed = None if seed is None else draw_seed(make_rng(seed))
         told = {"test_size": part, "random_state": seed}
         return train_test_split(np.arange(n), stratify=y if classes else None, **told)
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.random import rng_from
+from ...core.random import make_rng
 from ...losses import bayes_action
 from .statistics import numbers
 
@@ -217,7 +217,7 @@ def choose_threshold(
     said = np.zeros(len(p))
     fold = np.empty(len(p), dtype=int)
     for k in (0, 1):  # the same shares of yes and no in every part
-        rows = rng_from(random_state).permutation(np.flatnonzero(y == k))
+        rows = make_rng(random_state).permutation(np.flatnonzero(y == k))
         fold[rows] = np.arange(len(rows)) % folds
     for f in range(folds):
         rest = fold != f

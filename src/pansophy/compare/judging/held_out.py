@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special, stats
 
-from ...core.random import rng_from
+from ...core.random import make_rng
 from .statistics import Interval, resampled_means, student_reach, units
 
 FEW = 5  # draws, too few to be counted
@@ -77,7 +77,7 @@ def row_interval(
     if error <= 1e-12 * max(abs(m), 1e-300):  # every unit the same
         return Interval(m, m, m, 0.0)
     if how == "bca" or (how == "auto" and G <= SMALL):
-        low, high = bca(s, w, level, n_resamples, rng_from(random_state))
+        low, high = bca(s, w, level, n_resamples, make_rng(random_state))
         return Interval(m, low, high, error)
     reach = student_reach(level, G - 1) * error
     return Interval(m, m - reach, m + reach, error)
@@ -190,5 +190,5 @@ def paired_bootstrap(
             f"{b.shape}."
         )
     S, w = units(a - b, weights, groups)
-    values = resampled_means(S, w, n_resamples, rng_from(random_state))[:, 0]
+    values = resampled_means(S, w, n_resamples, make_rng(random_state))[:, 0]
     return two_sided(values, S.sum() / w.sum(), level, len(w))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.random import rng_from
+from ...core.random import make_rng
 
 
 class LeakError(ValueError):
@@ -108,7 +108,7 @@ class LeakGuard:
             if not 0 < test < 1:
                 raise ValueError(f"test must be between 0 and 1, got {test}.")
             k = max(1, round(test * n))
-            test = rng_from(random_state).permutation(n)[:k]
+            test = make_rng(random_state).permutation(n)[:k]
         self.locked = np.unique(np.arange(n)[np.asarray(test)])
         self.free = np.setdiff1d(np.arange(n), self.locked)
         if len(self.locked) == 0 or len(self.free) == 0:

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from ...core.random import rng_from, seed_int
+from ...core.random import draw_seed, make_rng
 from .leak_guard import cut
 from .selection import default_loss, setting, settings
 from .statistics import Interval, corrected_interval
@@ -133,7 +133,9 @@ def fold_numbers(y, folds, stratified, random_state) -> np.ndarray:
         raise ValueError(f"{len(y)} rows are too few for {count} folds.")
     if isinstance(folds, (int, np.integer)):
         kind = StratifiedKFold if stratified else KFold
-        parts = kind(count, shuffle=True, random_state=seed_int(rng_from(random_state)))
+        parts = kind(
+            count, shuffle=True, random_state=draw_seed(make_rng(random_state))
+        )
         for f, (_, rows) in enumerate(parts.split(np.zeros((len(y), 1)), y)):
             fold[rows] = f
     return fold

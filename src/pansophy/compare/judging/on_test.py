@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.random import rng_from
+from ...core.random import make_rng
 from ..metrics import METRICS, Metric
 from .held_out import Difference, McNemar, mcnemar, two_sided
 from .statistics import (
@@ -177,7 +177,7 @@ def metric_of(metric, greater, y, p) -> Metric:
 
 def draw_scores(y, P, metric, weights, groups, n_resamples, seed):
     """Scores (M,) and their values (B, M) on rows drawn with replacement."""
-    rng = rng_from(seed)
+    rng = make_rng(seed)
     if metric.rows is not None:
         losses = np.column_stack([metric.rows(y, p) for p in P.values()])
         S, w = units(losses, weights, groups)

@@ -26,7 +26,7 @@ from sklearn.model_selection import (
     train_test_split,
 )
 
-from ...core.random import rng_from, seed_int
+from ...core.random import draw_seed, make_rng
 from .leak_guard import LeakGuard
 
 
@@ -83,7 +83,7 @@ def three_way(n, fractions=(0.6, 0.2, 0.2), *, y=None, random_state=0) -> Split:
     sizes = np.maximum(1, np.round(shares[1:] * n).astype(int))
     if n - sizes.sum() < 1:
         raise ValueError(f"{n} rows are too few for three parts.")
-    seed = seed_int(rng_from(random_state))
+    seed = draw_seed(make_rng(random_state))
     cut = lambda rows, k: train_test_split(
         rows,
         test_size=int(k),
@@ -270,7 +270,7 @@ def tune(
     if n_iter is None:
         search = GridSearchCV(estimator, space, **told)
     else:
-        seed = seed_int(rng_from(random_state))
+        seed = draw_seed(make_rng(random_state))
         search = RandomizedSearchCV(
             estimator, space, n_iter=n_iter, random_state=seed, **told
         )

@@ -41,7 +41,7 @@ from functools import cache
 import numpy as np
 from scipy import special
 
-from ...core.random import rng_from
+from ...core.random import make_rng
 from ...diagnose import intervals
 from ...diagnose.intervals import Interval
 
@@ -209,7 +209,7 @@ def bootstrap(statistic, rows, n_resamples=1000, random_state=None) -> np.ndarra
     rows = np.asarray(rows)
     if len(rows) == 0:
         raise ValueError("bootstrap needs at least one row.")
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     n = len(rows)
     draws = (rows[rng.integers(0, n, n)] for _ in range(n_resamples))
     return np.array([statistic(draw) for draw in draws])
@@ -266,7 +266,7 @@ def expected_of_best(
     not drawn of the method best on the drawn rows, less that of the best on all rows.
     """
     S, w = units(losses, weights, groups)
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     means = S.sum(0) / w.sum()
     best = int(np.argmin(means))
     if S.shape[1] == 1 or len(S) == 1:

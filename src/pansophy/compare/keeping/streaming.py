@@ -1,7 +1,7 @@
 """Predict for a table of any size, in bounded memory.
 
 Batches are read one after the other; each is made a frame, prepared and predicted by
-one thread (`core.threads.run`), a few at a time, and written in order while the next
+one thread (`core.threads.run_tasks`), a few at a time, and written in order while the next
 ones are at work. So no more than a handful of batches is in memory, and the answer
 does not depend on the number of threads.
 """
@@ -103,7 +103,7 @@ def predict_stream(
 
     opened = nullcontext(sink) if callable(sink) else open_sink(sink)
     with quiet(), opened as write, bar(progress) as tick:
-        results: Any = threads.run(tasks(), blas=True)
+        results: Any = threads.run_tasks(tasks(), blas=True)
         with closing(results):
             for out, seen, far in results:
                 write(out)

@@ -22,7 +22,7 @@ from ...base import (
     Regressor,
     Transformer,
 )
-from ...catalogue import read, resolve
+from ...catalogue import read_catalogue, resolve_name
 from .left_out import CLASS, COUNT, LABELS, NUMBER
 
 
@@ -138,12 +138,12 @@ ELSEWHERE = {"base", "core", "tables", "datasets", "diagnose", "plot", "compare"
 def estimators() -> dict[str, type]:
     """Every estimator class of the catalogue that can be imported here, by name."""
     found = {}
-    for name in sorted({n for entry in read() for n in entry.names}):
+    for name in sorted({n for entry in read_catalogue() for n in entry.names}):
         parts = name.split(".")
         if len(parts) != 3 or not parts[2][:1].isupper() or parts[1] in ELSEWHERE:
             continue
         try:
-            cls = resolve(name)
+            cls = resolve_name(name)
         except ImportError:  # an extra that is not installed
             continue
         if (

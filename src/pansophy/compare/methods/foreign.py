@@ -27,7 +27,7 @@ from sklearn.model_selection import train_test_split
 from ...base import Classifier, Estimator, Regressor
 from ...core import threads
 from ...params import Count, Natural, NonNegative, Positive
-from ...typing import Seed, Words
+from ...typing import ListLike, Seed
 
 Library = Literal["lightgbm", "xgboost", "catboost"]
 
@@ -64,7 +64,7 @@ def lightgbm_fit(model, task, rows, rounds, aside) -> tuple[bytes, int]:
         "lambda_l2": model.l2,
         "feature_fraction": model.column_share,
         "seed": task.seed,
-        "num_threads": threads.free(),
+        "num_threads": threads.usable_threads(),
         "deterministic": True,
         "force_row_wise": True,
         "verbosity": -1,
@@ -96,7 +96,7 @@ def lightgbm_load(kept):
 
 
 def lightgbm_predict(loaded, X, task):
-    return loaded.predict(X, num_threads=threads.free())
+    return loaded.predict(X, num_threads=threads.usable_threads())
 
 
 def xgboost_data(task, X, y=None, w=None):
@@ -111,7 +111,7 @@ def xgboost_data(task, X, y=None, w=None):
         weight=w,
         feature_types=kinds,
         enable_categorical=True,
-        nthread=threads.free(),
+        nthread=threads.usable_threads(),
     )
 
 
@@ -135,7 +135,7 @@ def xgboost_fit(model, task, rows, rounds, aside) -> tuple[bytes, int]:
         "lambda": model.l2,
         "colsample_bytree": model.column_share,
         "seed": task.seed,
-        "nthread": threads.free(),
+        "nthread": threads.usable_threads(),
         "verbosity": 0,
     }
     if task.objective == "classes":
@@ -158,7 +158,7 @@ def xgboost_load(kept):
 
 
 def xgboost_predict(loaded, X, task):
-    loaded.set_param({"nthread": threads.free()})
+    loaded.set_param({"nthread": threads.usable_threads()})
     return loaded.predict(xgboost_data(task, X))
 
 
@@ -198,7 +198,7 @@ def catboost_fit(model, task, rows, rounds, aside) -> tuple[bytes, int]:
         "l2_leaf_reg": model.l2,
         "rsm": model.column_share,
         "random_seed": task.seed,
-        "thread_count": threads.free(),
+        "thread_count": threads.usable_threads(),
         "logging_level": "Silent",
         "allow_writing_files": False,
     }
@@ -224,7 +224,7 @@ def catboost_predict(loaded, X, task):
     p = loaded.predict(
         catboost_data(task, X),
         prediction_type=kind.get(task.objective, "RawFormulaVal"),
-        thread_count=threads.free(),
+        thread_count=threads.usable_threads(),
     )
     return p[:, 1] if task.objective == "binary" else p
 
@@ -311,7 +311,7 @@ class BoosterClassifier(Classifier, Estimator):
     l2: NonNegative = 1.0
     column_share: Positive = 1.0
     patience: Natural = 0
-    categorical_features: Words | None = None
+    categorical_features: ListLike | None = None
     random_state: Seed = None
 
     def fit(self, X, y, sample_weight=None):
@@ -360,7 +360,7 @@ class BoosterRegressor(Regressor, Estimator):
     l2: NonNegative = 1.0
     column_share: Positive = 1.0
     patience: Natural = 0
-    categorical_features: Words | None = None
+    categorical_features: ListLike | None = None
     random_state: Seed = None
 
     def fit(self, X, y, sample_weight=None):

@@ -28,7 +28,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from ...base import Estimator
-from ...core.random import rng_from
+from ...core.random import make_rng
 from ...params import Count
 from ..metrics import metrics_for
 from .inner import inner_folds
@@ -73,7 +73,7 @@ class AtRandom:
     """Settings drawn independently."""
 
     def __init__(self, space, seed):
-        self.space, self.rng = space, rng_from(seed)
+        self.space, self.rng = space, make_rng(seed)
 
     def ask(self):
         return None, drawn(self.space, self.rng)

@@ -136,7 +136,7 @@ def budget(n):
     if len(sys.modules) not in _pools:  # looking for libraries takes a while
         _pools.clear()
         _pools[len(sys.modules)] = threadpoolctl.ThreadpoolController()
-    with threads.limited(n), _pools[len(sys.modules)].limit(limits=n):
+    with threads.limit_threads(n), _pools[len(sys.modules)].limit(limits=n):
         yield
 
 

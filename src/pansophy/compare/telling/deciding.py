@@ -6,7 +6,7 @@ depend on it.
 
 import numpy as np
 
-from ...core.random import rng_from
+from ...core.random import make_rng
 from ...diagnose.counts import are_whole, telling
 from ..judging.conformal import fit_sets, interval_quantile
 from ..judging.decision import choose_threshold, cost_curve
@@ -111,7 +111,7 @@ def halves(c, held):
 
     Rows of a group stay together; along time the later half is checked.
     """
-    n, rng = len(held.rows), rng_from(c.settings["seed"])
+    n, rng = len(held.rows), make_rng(c.settings["seed"])
     cut = n // 2
     if c.data.time is not None:
         order = np.argsort(c.data.time[held.rows], kind="stable")

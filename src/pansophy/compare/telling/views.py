@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
-from ...core.random import rng_from
+from ...core.random import make_rng
 from ...diagnose.dependence import Dependence, along
 from ...diagnose.learning_curve import learning_curve as curve_of
 from ...diagnose.scoring import reordered
@@ -128,7 +128,7 @@ def importances(c, method=None) -> list[Importance]:
 
 def shuffle_all(c, method):
     model, test = first_model(c, method)
-    rng, names = rng_from(c.settings["seed"]), [k.name for k in columns_of(c)]
+    rng, names = make_rng(c.settings["seed"]), [k.name for k in columns_of(c)]
     times = SHUFFLES if len(names) <= 40 else 2
     most = affordable(c, method, len(names) * times)
     if len(test) > most:
@@ -165,7 +165,7 @@ def depend(c, name, method):
         raise ValueError(f"{name!r} is no column of values; try {', '.join(places)}.")
     column = columns[places[name]]
     model, test = first_model(c, method)
-    rng = rng_from(c.settings["seed"])
+    rng = make_rng(c.settings["seed"])
     some = np.sort(rng.permutation(len(test))[: affordable(c, method, GRID) // 4])
     names = [k.name for k in columns]
     frame = c.data.frame[test]
@@ -229,7 +229,7 @@ def slices(c, method):
         return []
     seen = np.flatnonzero(np.isfinite(trial.losses))
     if len(seen) > 20_000:
-        seen = rng_from(c.settings["seed"]).choice(seen, 20_000, replace=False)
+        seen = make_rng(c.settings["seed"]).choice(seen, 20_000, replace=False)
     columns = [k for k in columns_of(c) if k.role != "text"]
     X = np.empty((len(seen), len(columns)), dtype=object)
     for j, k in enumerate(columns):

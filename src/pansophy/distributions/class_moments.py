@@ -20,18 +20,18 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.numerics import safe_divide
-from . import _grouped
+from . import _class_moments
 from .normal import Moments
 
 
-def double(x) -> np.ndarray:
+def dense_float64(x) -> np.ndarray:
     """A block of NumPy or sparse rows as a contiguous array of floats."""
     x = x.toarray() if sp.issparse(x) else x
     x = x if x.dtype in (np.float32, np.float64) else x.astype(np.float64)
     return np.ascontiguousarray(x)
 
 
-def hot(codes, k, w, like):
+def weighted_one_hot(codes, k, w, like):
     """Weights r_ij as a matrix (n, k) of the library and dtype of `like`."""
     xp = arrays.namespace(like)
     classes = xp.arange(k, device=arrays.device(like))
@@ -39,7 +39,7 @@ def hot(codes, k, w, like):
     return R if w is None else R * arrays.asarray(w, like=like)[:, None]
 
 
-def row_weights(w):
+def weights_for_loop(w):
     """Weights for a compiled loop, and whether there are any."""
     return (np.ones(1), False) if w is None else (np.asarray(w, np.float64), True)
 
@@ -48,18 +48,18 @@ def class_sums(X, codes, k, w=None) -> tuple[Any, Any]:
     """Weight (k,) and weighted sum (k, d) of the rows of each class."""
     if arrays.is_foreign(X):
         X = arrays.as_float(X)
-        xp, R = arrays.namespace(X), hot(codes, k, w, X)
+        xp, R = arrays.namespace(X), weighted_one_hot(codes, k, w, X)
         return xp.sum(R, axis=0), xp.matmul(R.T, X)
-    X = double(X)
+    X = dense_float64(X)
     N, S = np.zeros(k), np.zeros((k, X.shape[1]))
-    _grouped.add_rows(X, codes, *row_weights(w), N, S)
+    _class_moments.add_rows(X, codes, *weights_for_loop(w), N, S)
     return N, S
 
 
 def class_moments(X, codes, k, w=None, shape="full") -> Moments:
     """`Moments` of the rows of each class, a batch of k."""
     if shape in ("diag", "spherical"):
-        m = diagonal(X, codes, k, w)
+        m = diagonal_class_moments(X, codes, k, w)
         if shape == "diag":
             return m
         xp = arrays.namespace(m.mean)
@@ -68,30 +68,32 @@ def class_moments(X, codes, k, w=None, shape="full") -> Moments:
             raise ValueError("a spherical covariance takes no missing values.")
         return Moments(m.weight[:, 0], m.mean, xp.sum(m.scatter, axis=1), shape)
     if not arrays.is_foreign(X):
-        X = double(X).astype(np.float64, copy=False)
+        X = dense_float64(X).astype(np.float64, copy=False)
     N, S = class_sums(X, codes, k, w)
     xp = arrays.namespace(X)
     M = safe_divide(S, N[:, None] + xp.zeros_like(S))
     if shape == "tied":
         D = X - xp.take(M, codes, axis=0)
-        return Moments(N, M, scatter(D, w), shape)
+        return Moments(N, M, weighted_scatter(D, w), shape)
     return Moments(N, M, own_scatters(X, codes, k, w, M), shape)
 
 
-def diagonal(X, codes, k, w) -> Moments:
+def diagonal_class_moments(X, codes, k, w) -> Moments:
     """Moments of each column in each class, with a weight for each."""
     if not arrays.is_foreign(X):
-        N, M, S = _grouped.diagonal_moments(double(X), codes, *row_weights(w), k)
+        N, M, S = _class_moments.diagonal_moments(
+            dense_float64(X), codes, *weights_for_loop(w), k
+        )
         return Moments(N, M, S, "diag")
     X = arrays.as_float(X)
-    xp, R = arrays.namespace(X), hot(codes, k, w, X)
+    xp, R = arrays.namespace(X), weighted_one_hot(codes, k, w, X)
     N = xp.sum(R, axis=0)[:, None] + xp.zeros_like(X[:1, :])
     M = safe_divide(xp.matmul(R.T, X), N)
     D = X - xp.take(M, codes, axis=0)
     return Moments(N, M, xp.matmul(R.T, D * D), "diag")
 
 
-def scatter(D, w):
+def weighted_scatter(D, w):
     """sum_i w_i d_i d_i'."""
     if w is None:
         return arrays.namespace(D).matmul(D.T, D)
@@ -109,5 +111,5 @@ def own_scatters(X, codes, k, w, M):
     for c in range(k):
         cut = slice(int(ends[c]), int(ends[c + 1]))
         own = None if w is None else w[cut]
-        parts.append(scatter(X[cut, :] - M[c, :], own))
+        parts.append(weighted_scatter(X[cut, :] - M[c, :], own))
     return xp.stack(parts)

@@ -1,4 +1,4 @@
-"""One decomposition of the rows, ridge regression at every strength from it.
+"""Ridge regression at many penalties from one spectral decomposition of the rows.
 
 With m the mean, Xc = sqrt(w)(X - 1 m^T) = U S V^T and yc likewise,
 
@@ -6,7 +6,7 @@ With m the mean, Xc = sqrt(w)(X - 1 m^T) = U S V^T and yc likewise,
              = Xc^T U diag(1 / (S^2 + alpha)) q, q = U^T yc                       (2)
     h_i(alpha) = w_i / W + sum_k (sqrt(w_i) (x_i - m) V_k)^2 / (S_k^2 + alpha)    (3)
 
-(1) for n > d, from the moments (S^2 by eigenvalues) where the penalty drowns their
+(1) for n > d, from the moments (S^2 by eigenvalues) where the penalty exceeds their
 rounding and from the triangle of a QR otherwise; (2) for d >= n, from the products of
 rows K = Xc Xc^T, whose null direction sqrt(w) is the intercept. (3) is the leverage
 of row i, and removing the row with all its weight changes its residual to
@@ -29,8 +29,14 @@ import scipy.sparse as sp
 
 from . import threads
 from .arrays import as_float, asarray, is_foreign, namespace, to_numpy
-from .design import design, moments, on_device, prepare, triangle
-from .linalg import few_threads, scaled_cholesky
+from .least_squares_passes import (
+    centred_triangle,
+    least_squares_moments,
+    on_device,
+    prepare_least_squares,
+    weighted_design,
+)
+from .linalg import one_thread_if_small, scaled_cholesky
 from .rows import DatasetRows
 
 EPS = float(np.finfo(np.float64).eps)
@@ -39,8 +45,8 @@ COARSE = 1e-6  # largest relative error of the products of rows that one pass me
 COLUMNS = 1 << 23  # bytes of a block of columns
 
 
-class Spectrum(NamedTuple):
-    """Everything eqs (1) to (4) need."""
+class RidgeSpectrum(NamedTuple):
+    """The decomposition of the rows and what eqs (1) to (4) need of it."""
 
     squares: np.ndarray  # S^2 (k,), falling
     V: Any  # (d, k) for eq. (1), else None
@@ -56,7 +62,7 @@ class Spectrum(NamedTuple):
         return np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
 
 
-def products(X, w=None, *, intercept=True):
+def row_gram_matrix(X, w=None, *, intercept=True):
     """K = Xc Xc^T (n, n) and m, by blocks of columns; a sparse X stays sparse."""
     n, d = X.shape
     if sp.issparse(X):
@@ -69,13 +75,13 @@ def products(X, w=None, *, intercept=True):
     w = None if w is None else namespace(w).astype(w, namespace(w).float64)
 
     K, means = None, []
-    for part, m in each_block(lambda A, m: (A @ A.T, m), X, w, intercept):
+    for part, m in map_column_blocks(lambda A, m: (A @ A.T, m), X, w, intercept):
         K = part if K is None else K + part
         means.append(m)
     return to_numpy(K), to_numpy(namespace(X).concat(means))
 
 
-def each_block(function, X, w, intercept, mean=None):
+def map_column_blocks(function, X, w, intercept, mean=None):
     """function(block of columns of Xc, the means of its columns), on threads."""
     xp = namespace(X)
     n, d = X.shape
@@ -102,23 +108,23 @@ def each_block(function, X, w, intercept, mean=None):
     cuts = [slice(j, min(j + width, d)) for j in range(0, d, width)]
     if is_foreign(X):
         return (task(cut) for cut in cuts)
-    return threads.run(((lambda cut=cut: task(cut)) for cut in cuts), blas=True)
+    return threads.run_tasks(((lambda cut=cut: task(cut)) for cut in cuts), blas=True)
 
 
-def from_dual(X, w, m, dual):
-    """Xc^T dual, (d, t), in the blocks of `products`."""
+def primal_from_dual(X, w, m, dual):
+    """Xc^T dual, (d, t), in the blocks of `row_gram_matrix`."""
     if sp.issparse(X):
         D = dual if w is None else dual * np.sqrt(w)[:, None]
         return X.T @ D - np.outer(m, D.sum(axis=0))
     xp = namespace(X)
     like = xp.astype(X[:0, :1], xp.float64)
     dual, mean = asarray(dual, like), asarray(m, like)
-    parts = each_block(lambda A, _: A.T @ dual, X, w, bool(np.any(m)), mean)
+    parts = map_column_blocks(lambda A, _: A.T @ dual, X, w, bool(np.any(m)), mean)
     return to_numpy(xp.concat(list(parts)))
 
 
-def images(X, w, m, B):
-    """Xc B, (n, t), in the blocks of `products`."""
+def centred_product(X, w, m, B):
+    """Xc B, (n, t), in the blocks of `row_gram_matrix`."""
     root = None if w is None else np.sqrt(to_numpy(w).astype(np.float64))[:, None]
     if sp.issparse(X):
         out = X @ B - m @ B
@@ -137,7 +143,9 @@ def centred_targets(Y, w, *, intercept):
     return (Y if w is None else Y * np.sqrt(w)[:, None]), offset
 
 
-def spectrum(X, Y, w=None, *, least=0.0, intercept=True, way="auto") -> Spectrum:
+def ridge_spectrum(
+    X, Y, w=None, *, min_alpha=0.0, intercept=True, way="auto"
+) -> RidgeSpectrum:
     """Decompose the rows once; `least` is the smallest alpha that will be asked for.
 
     `way` is "auto", "gram" (eigenvalues of the moments), "svd" (of the triangle of a
@@ -146,42 +154,42 @@ def spectrum(X, Y, w=None, *, least=0.0, intercept=True, way="auto") -> Spectrum
     n, d = X.shape
     if way == "dual" or (way == "auto" and d >= n and not isinstance(X, DatasetRows)):
         return dual_spectrum(X, Y, w, intercept)
-    problem = prepare(X, Y, w, intercept=intercept)
+    problem = prepare_least_squares(X, Y, w, intercept=intercept)
     shift = 0.0 if problem.shift is None else to_numpy(problem.shift)
     if way != "svd":
-        M = moments(problem, least)
-        with few_threads(d):
+        M = least_squares_moments(problem, min_alpha)
+        with one_thread_if_small(d):
             squares, V = scipy.linalg.eigh(M.gram, check_finite=False)
         error = 4 * EPS * np.sqrt(d) * M.spoilt * squares[-1]
-        if way == "gram" or error <= SHARP * (squares[0] + least):
+        if way == "gram" or error <= SHARP * (squares[0] + min_alpha):
             squares, V = np.maximum(squares[::-1], 0.0), V[:, ::-1]
             p = V.T @ M.cross
             rest = (M.mean + shift, M.offset + problem.offset, problem)
-            return Spectrum(squares, np.ascontiguousarray(V), None, p, *rest)
-    T = triangle(problem)
-    with few_threads(d):
+            return RidgeSpectrum(squares, np.ascontiguousarray(V), None, p, *rest)
+    T = centred_triangle(problem)
+    with one_thread_if_small(d):
         P, s, Vt = scipy.linalg.svd(T.R, full_matrices=False, check_finite=False)
     p = s[:, None] * (P.T @ T.c)
     noise = 8 * EPS * max(n, d) * s.max(initial=0.0)
     squares = np.where(s > noise, s, 0.0) ** 2
     p = np.where(squares[:, None] > 0, p, 0.0)
     rest = (T.mean + shift, T.offset + problem.offset, problem)
-    return Spectrum(squares, Vt.T.copy(), None, p, *rest)
+    return RidgeSpectrum(squares, Vt.T.copy(), None, p, *rest)
 
 
-def dual_spectrum(X, Y, w, intercept) -> Spectrum:
-    K, m = products(X, w, intercept=intercept)
+def dual_spectrum(X, Y, w, intercept) -> RidgeSpectrum:
+    K, m = row_gram_matrix(X, w, intercept=intercept)
     yc, offset = centred_targets(Y, w, intercept=intercept)
-    with few_threads(len(K)):
+    with one_thread_if_small(len(K)):
         squares, U = scipy.linalg.eigh(K, overwrite_a=True, check_finite=False)
     squares, U = squares[::-1], U[:, ::-1]
     noise = 8 * EPS * max(X.shape) * max(squares[0], 0.0)
     squares = np.where(squares > noise, squares, 0.0)
-    return Spectrum(squares, None, U, U.T @ yc, m, offset, (X, yc, w, intercept))
+    return RidgeSpectrum(squares, None, U, U.T @ yc, m, offset, (X, yc, w, intercept))
 
 
-class Shortest(NamedTuple):
-    """What `shortest` finds."""
+class MinimumNormFit(NamedTuple):
+    """Least-squares solution of minimum norm for n <= d rows."""
 
     B: np.ndarray
     intercept: np.ndarray
@@ -190,14 +198,14 @@ class Shortest(NamedTuple):
     mean: np.ndarray
 
 
-def shortest(X, Y, w, *, intercept) -> Shortest | None:
-    """Of the B that fit n <= d rows exactly the shortest, Xc^T K^-1 yc.
+def minimum_norm_fit(X, Y, w, *, intercept) -> MinimumNormFit | None:
+    """The B of minimum norm that fits n <= d rows exactly, Xc^T K^-1 yc.
 
-    None where the rows are too nearly dependent for K to tell, or one weighs nothing.
+    None where the rows are nearly dependent, so that K is inaccurate, or one weighs 0.
     """
     if w is not None and not bool(namespace(w).all(w > 0)):
         return None
-    K, m = products(X, w, intercept=intercept)
+    K, m = row_gram_matrix(X, w, intercept=intercept)
     yc, offset = centred_targets(Y, w, intercept=intercept)
     n = len(K)
     full = K
@@ -210,16 +218,16 @@ def shortest(X, Y, w, *, intercept) -> Shortest | None:
         return None
     dual = factor.solve(yc)
     dual += factor.solve(yc - full @ dual)
-    B = from_dual(X, w, m, dual)
+    B = primal_from_dual(X, w, m, dual)
     if factor.q > SHARP / 10:  # what K has lost, the rows still know
-        B += from_dual(X, w, m, factor.solve(yc - images(X, w, m, B)))
-    with few_threads(n):
+        B += primal_from_dual(X, w, m, factor.solve(yc - centred_product(X, w, m, B)))
+    with one_thread_if_small(n):
         squares = scipy.linalg.eigvalsh(K, check_finite=False)[::-1]
     singular = np.sqrt(squares[: n - intercept])
-    return Shortest(B, offset - m @ B, singular, np.sum(yc**2, axis=0), m)
+    return MinimumNormFit(B, offset - m @ B, singular, np.sum(yc**2, axis=0), m)
 
 
-def coefficients(S: Spectrum, alphas):
+def ridge_coefficients(S: RidgeSpectrum, alphas):
     """B (d, t, a) and b (t, a), eqs (1) and (2)."""
     F = S.shrink(alphas)
     inner = S.p[:, :, None] * F[:, None, :]
@@ -229,18 +237,20 @@ def coefficients(S: Spectrum, alphas):
     else:
         live = S.squares > 0
         X, _, w, _ = S.problem
-        B = from_dual(X, w, S.mean, S.U[:, live] @ inner[live].reshape(-1, t * a))
+        B = primal_from_dual(
+            X, w, S.mean, S.U[:, live] @ inner[live].reshape(-1, t * a)
+        )
     B = B.reshape(-1, t, a)
     return B, S.offset[:, None] - np.tensordot(S.mean, B, axes=1)
 
 
-def left_out(S: Spectrum, alphas, *, total=False):
+def leave_one_out_errors(S: RidgeSpectrum, alphas, *, total=False):
     """Eq. (4), each error of a row left out: (n, t, a), times sqrt(w).
 
     With `total` the sums of their squares instead, (t, a), without the array.
     """
     if S.V is None:
-        E = dual_left_out(S, alphas)
+        E = dual_leave_one_out_errors(S, alphas)
         return np.sum(E**2, axis=0) if total else E
     problem, F = S.problem, S.shrink(alphas)
     k, (t, a) = len(F), (S.p.shape[1], F.shape[1])
@@ -252,7 +262,7 @@ def left_out(S: Spectrum, alphas, *, total=False):
 
     def errors(x, y, w):
         xp = namespace(x)
-        Q = (design(x, problem.shift) - m) @ V
+        Q = (weighted_design(x, problem.shift) - m) @ V
         fit = xp.reshape(Q @ inner, (-1, t, a))
         Q *= Q
         h = Q @ F
@@ -266,7 +276,7 @@ def left_out(S: Spectrum, alphas, *, total=False):
     return to_numpy(found)
 
 
-def dual_left_out(S: Spectrum, alphas):
+def dual_leave_one_out_errors(S: RidgeSpectrum, alphas):
     _, yc, w, intercept = S.problem
     F = S.shrink(alphas)
     n, t = yc.shape

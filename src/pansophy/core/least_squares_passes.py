@@ -1,4 +1,4 @@
-"""Passes over the rows of a regression: shift, moments, gradient, triangle.
+"""Passes over the rows of a least-squares problem: moments, gradient, triangle.
 
 The rows x_i, targets y_i and weights w_i of `core.least_squares`, wherever they are
 held, enter a fit only through three sums (its equations 2 to 4):
@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
 from .arrays import as_float, is_foreign, namespace, to_numpy
-from .rows import DatasetRows, Rows, rows
+from .rows import DatasetRows, Rows, as_rows
 
 SAMPLE = 256  # rows that the shift is estimated from
 TAME = 8.0  # |mean| / spread up to which no shift is made: costs a digit at most
@@ -32,8 +32,8 @@ COPY_BYTES = 1 << 20  # of a block that is copied to be shifted or weighted
 PIECE = 100_000  # entries of a block that are worked on at a time
 
 
-class Problem(NamedTuple):
-    """Rows ready for a pass."""
+class LeastSquaresProblem(NamedTuple):
+    """Rows, targets and weights in blocks, with the shift of the rows."""
 
     rows: Rows  # aligned with y less its offset, (n, t), and w (n,) or None
     shift: Any  # s (d,) of X's library, or None for 0
@@ -43,8 +43,8 @@ class Problem(NamedTuple):
     like: Any  # an array of X's library and device
 
 
-class Moments(NamedTuple):
-    """What `moments` finds; y less its offset."""
+class LeastSquaresMoments(NamedTuple):
+    """Centred second moments of rows and targets (y less its offset)."""
 
     gram: np.ndarray  # G
     cross: np.ndarray  # C
@@ -54,8 +54,8 @@ class Moments(NamedTuple):
     spoilt: float  # largest factor by which centring amplified rounding in G
 
 
-class Triangle(NamedTuple):
-    """What `triangle` finds."""
+class CentredTriangle(NamedTuple):
+    """Triangle of a QR decomposition of the centred rows."""
 
     R: np.ndarray  # triangle of the centred X
     c: np.ndarray  # Q^T y in it
@@ -64,8 +64,10 @@ class Triangle(NamedTuple):
     residual: np.ndarray  # |y|^2 outside the range of X
 
 
-def prepare(X, Y, w=None, *, intercept=True, move_y=True) -> Problem:
-    """Choose a shift, move y near 0, cut into blocks."""
+def prepare_least_squares(
+    X, Y, w=None, *, intercept=True, move_y=True
+) -> LeastSquaresProblem:
+    """Choose a shift of the rows, centre y approximately, and cut the rows into blocks."""
     held = X if isinstance(X, Rows) else None
     like = X if held is None and is_foreign(X) else np.empty(0)
     xp = namespace(like)
@@ -77,17 +79,17 @@ def prepare(X, Y, w=None, *, intercept=True, move_y=True) -> Problem:
     if intercept and move_y:
         center = to_numpy(xp.mean(Y, axis=0) if w is None else (w @ Y) / W)
         spread = to_numpy(xp.max(Y, axis=0) - xp.min(Y, axis=0)) / 4
-        offset = few_bits(center, spread)
+        offset = round_to_few_bits(center, spread)
         Y = Y - on_device(offset, like)
-    pieces = rows(X, Y, w) if held is None else held.with_aligned(Y, w)
+    pieces = as_rows(X, Y, w) if held is None else held.with_aligned(Y, w)
     shift = choose_shift(pieces, w, like) if intercept else None
     if held is None:
         size = BLOCK_BYTES if shift is None and w is None else COPY_BYTES
         size = 64 * BLOCK_BYTES if is_foreign(X) else size  # devices like it large
         least = max(256, 4 * d if n > 4 * d else n)
         block = max(least, min(size // (8 * max(d, 1)), -(-n // PARTS)))
-        pieces = rows(X, Y, w, block=block)
-    return Problem(pieces, shift, offset, W, intercept, like)
+        pieces = as_rows(X, Y, w, block=block)
+    return LeastSquaresProblem(pieces, shift, offset, W, intercept, like)
 
 
 def choose_shift(pieces, w, like):
@@ -103,10 +105,10 @@ def choose_shift(pieces, w, like):
         mean, spread = some.mean(axis=0), some.std(axis=0)
         if np.all(np.abs(mean) <= TAME * spread) or not np.all(np.isfinite(mean)):
             return None
-    return on_device(few_bits(mean, spread), like)
+    return on_device(round_to_few_bits(mean, spread), like)
 
 
-def few_bits(mean, spread):
+def round_to_few_bits(mean, spread):
     """`mean` rounded to a 256th of `spread`; 0 where that makes no sense."""
     with np.errstate(over="ignore", invalid="ignore"):
         spread = np.where(spread > 0, spread, np.abs(mean))
@@ -122,7 +124,7 @@ def on_device(a, like):
     return namespace(like).asarray(a, device=like.device)
 
 
-def design(x, shift, root=None):
+def weighted_design(x, shift, root=None):
     """sqrt(w) (x - s) as a dense float64 block."""
     if sp.issparse(x):
         x = x.toarray()
@@ -138,7 +140,7 @@ def design(x, shift, root=None):
     return x * root[:, None]
 
 
-def moments(problem, alpha=0.0) -> Moments:
+def least_squares_moments(problem, alpha=0.0) -> LeastSquaresMoments:
     """Centred moments in one pass; alpha, the least penalty, only softens `spoilt`."""
     s, W = problem.shift, problem.weight
 
@@ -150,16 +152,16 @@ def moments(problem, alpha=0.0) -> Moments:
         power = xp.sum(yr * one, axis=0), xp.sum(yr * yr, axis=0)
         if not is_foreign(x):
             return *block_moments(x, s, root, yr, one[:, 0]), *power
-        A = design(x, s, root)
+        A = weighted_design(x, s, root)
         return A.T @ A, A.T @ xp.concat([yr, one], axis=1), *power
 
     G, both, sum_y, power = (to_numpy(a) for a in problem.rows.sum(stats))
     C, first = both[:, :-1], both[:, -1]
     if not is_foreign(problem.like):
-        G = mirror(G)
-    refuse_holes(problem, np.diagonal(G))
+        G = symmetric_from_upper(G)
+    refuse_missing_values(problem, np.diagonal(G))
     if not problem.intercept:
-        return Moments(G, C, power, np.zeros(len(G)), 0 * power, 1.0)
+        return LeastSquaresMoments(G, C, power, np.zeros(len(G)), 0 * power, 1.0)
     m = first / W
     before = np.diagonal(G).copy()
     G = G - np.outer(first, m)
@@ -168,7 +170,7 @@ def moments(problem, alpha=0.0) -> Moments:
         ratio = np.where(after > 0, (before + alpha) / after, np.inf)
     spoilt = float(np.max(np.where(before > 0, ratio, 1.0), initial=1.0))
     C, power = C - np.outer(m, sum_y), power - sum_y**2 / W
-    return Moments(G, C, power, m, sum_y / W, spoilt)
+    return LeastSquaresMoments(G, C, power, m, sum_y / W, spoilt)
 
 
 def block_moments(x, shift, root, y, one):
@@ -181,7 +183,7 @@ def block_moments(x, shift, root, y, one):
     step = max(PIECE // d, min(d, m))
     for i in range(0, m, step):
         cut = slice(i, i + step)
-        A = design(x[cut], shift, None if root is None else root[cut])
+        A = weighted_design(x[cut], shift, None if root is None else root[cut])
         if A.flags.c_contiguous:
             G = dsyrk(1.0, A.T, beta=1.0, c=G, overwrite_c=1)
         else:
@@ -192,13 +194,13 @@ def block_moments(x, shift, root, y, one):
     return G, C
 
 
-def mirror(G):
+def symmetric_from_upper(G):
     """The symmetric matrix whose upper half is that of G."""
     upper = np.triu(G)
     return upper + np.triu(G, 1).T
 
 
-def gradient(problem, B, b, *, kind=np.float64):
+def least_squares_gradient(problem, B, b, *, dtype=np.float64):
     """sum w (x - s) r, sum w r and sum w r^2 at r = y - b - B^T (x - s).
 
     `kind` is the number type of the sums, for NumPy arrays.
@@ -207,11 +209,11 @@ def gradient(problem, B, b, *, kind=np.float64):
     B, b = (on_device(a, problem.like) for a in (B, b))
 
     def stats(x, y, w):
-        if kind is not np.float64:
-            x, y = x.astype(kind), y.astype(kind)
+        if dtype is not np.float64:
+            x, y = x.astype(dtype), y.astype(dtype)
             A = x if problem.shift is None else x - problem.shift
         else:
-            A = design(x, problem.shift)
+            A = weighted_design(x, problem.shift)
         r = y - b - A @ B
         wr = r if w is None else r * w[:, None]
         return A.T @ wr, xp.sum(wr, axis=0), xp.sum(wr * r, axis=0)
@@ -219,8 +221,8 @@ def gradient(problem, B, b, *, kind=np.float64):
     return tuple(to_numpy(a) for a in problem.rows.sum(stats))
 
 
-def triangle(problem) -> Triangle:
-    """Triangles of blocks, folded as they come."""
+def centred_triangle(problem) -> CentredTriangle:
+    """R of the QR decomposition of the rows, merged from the triangles of blocks."""
     d, t = problem.rows.d, problem.rows.aligned[0].shape[1]
     p = d + t + problem.intercept
 
@@ -228,20 +230,20 @@ def triangle(problem) -> Triangle:
         xp = namespace(x)
         root = None if w is None else xp.sqrt(w)
         one = xp.ones_like(y[:, :1])
-        parts = [design(x, problem.shift), y]
+        parts = [weighted_design(x, problem.shift), y]
         A = xp.concat([one, *parts] if problem.intercept else parts, axis=1)
         A = A if root is None else A * root[:, None]
-        return fold(A)
+        return triangle_of(A)
 
     pile, height = [], 0
     for R in problem.rows.each(stats):
         pile.append(R)
         height += len(R)
         if height > 8 * p:
-            pile = [fold(np.concatenate(pile))]
+            pile = [triangle_of(np.concatenate(pile))]
             height = len(pile[0])
-    R = pile[0] if len(pile) == 1 else fold(np.concatenate(pile))
-    refuse_holes(problem, R)
+    R = pile[0] if len(pile) == 1 else triangle_of(np.concatenate(pile))
+    refuse_missing_values(problem, R)
     i = int(problem.intercept)
     with np.errstate(over="ignore"):
         outside = np.sum(R[i + d :, i + d :] ** 2, axis=0)
@@ -249,18 +251,18 @@ def triangle(problem) -> Triangle:
     if i:
         mean, offset = R[0, 1 : 1 + d] / R[0, 0], R[0, 1 + d :] / R[0, 0]
     T = R[i : i + d, i:]
-    return Triangle(T[:, :d], T[:, d:], mean, offset, outside)
+    return CentredTriangle(T[:, :d], T[:, d:], mean, offset, outside)
 
 
-def fold(A):
+def triangle_of(A):
     """The triangle R of A = Q R, as a NumPy array."""
     if is_foreign(A):
         return to_numpy(namespace(A).linalg.qr(A)[1])
     return np.linalg.qr(A, mode="r")
 
 
-def refuse_holes(problem, found):
-    """Arrays are checked before they come here; a table is checked by its sums."""
+def refuse_missing_values(problem, found):
+    """Refuse NaN in a table on disk, by its sums; arrays were checked before."""
     if not isinstance(problem.rows, DatasetRows) or np.all(np.isfinite(found)):
         return
     count = problem.rows.sum(

@@ -26,16 +26,16 @@ from scipy.special import chdtrc
 
 from ..core import arrays
 from ..core.numerics import safe_divide, safe_log, softmax
-from .base import checked, floats
+from .base import float_parameter, require_all
 from .information import (
-    axes_of,
-    compared,
+    as_probabilities,
+    axis_numbers,
     conditional_entropy,
+    joint_and_product,
     joint_entropy,
-    keep,
-    masses,
+    marginal_table,
     mutual_information,
-    plain,
+    unwrap_scalar,
 )
 
 
@@ -60,11 +60,11 @@ def bayes_rule(prior, *likelihoods):
     >>> bayes_rule([0.2, 0.8], [0.6, 0.1]).round(6)  # toothache under cavity, none
     array([0.6, 0.4])
     """
-    prior = masses(prior, -1, "prior")
+    prior = as_probabilities(prior, -1, "prior")
     score = safe_log(prior)
     for given in likelihoods:
         value = arrays.asarray(given, like=prior)
-        checked(value >= 0, "a likelihood is negative.")
+        require_all(value >= 0, "a likelihood is negative.")
         score = score + safe_log(value)
     xp = arrays.namespace(score)
     if not bool(xp.all(xp.any(xp.isfinite(score), axis=-1))):
@@ -118,7 +118,7 @@ def independent(
         n = table.n if n is None else n
         x, y, given = (table.axes(v) for v in (x, y, given))
         table = table.prob
-    p, q = compared(table, x, y, given)
+    p, q = joint_and_product(table, x, y, given)
     xp = arrays.namespace(p)
     pz = xp.sum(p, axis=(0, 1), keepdims=True) + 0 * p
     gap = float(xp.max(xp.abs(safe_divide(p - q, pz))))
@@ -163,7 +163,7 @@ class JointTable:
     n: float | None = None
 
     def __post_init__(self):
-        prob = floats(self.prob)
+        prob = float_parameter(self.prob)
         names = self.names
         names = [f"x{j}" for j in range(prob.ndim)] if names is None else names
         if len(names) != prob.ndim or len(set(names)) < len(names):
@@ -171,7 +171,9 @@ class JointTable:
                 f"a table of {prob.ndim} axes needs as many different names, got "
                 f"{list(names)}."
             )
-        object.__setattr__(self, "prob", masses(prob, None, "the joint table"))
+        object.__setattr__(
+            self, "prob", as_probabilities(prob, None, "the joint table")
+        )
         object.__setattr__(self, "names", tuple(names))
 
     @classmethod
@@ -180,9 +182,11 @@ class JointTable:
         X = arrays.to_numpy(X)
         X = X[:, None] if X.ndim == 1 else X
         codes = X.astype(np.int64)
-        checked((codes == X) & (codes >= 0), "symbols must be whole numbers from 0.")
+        require_all(
+            (codes == X) & (codes >= 0), "symbols must be whole numbers from 0."
+        )
         sizes = tuple(codes.max(axis=0) + 1 if sizes is None else sizes)
-        checked(codes < np.asarray(sizes), f"a symbol is outside of sizes {sizes}.")
+        require_all(codes < np.asarray(sizes), f"a symbol is outside of sizes {sizes}.")
         cell = np.ravel_multi_index(tuple(codes.T), sizes)
         count = np.bincount(cell, weights, minlength=int(np.prod(sizes)))
         total = float(count.sum())
@@ -225,17 +229,19 @@ class JointTable:
         if wrong:
             raise ValueError(f"there is no variable {wrong[0]}; {self.names} are.")
         place = lambda v: self.names.index(v) if isinstance(v, str) else v
-        return axes_of([place(v) for v in variables], self.prob.ndim)
+        return axis_numbers([place(v) for v in variables], self.prob.ndim)
 
     def marginal(self, *variables) -> "JointTable":
         """The table of some variables, in this order; eq. (1)."""
         axes = self.axes(variables)
-        return JointTable(keep(self.prob, axes), [self.names[a] for a in axes], self.n)
+        return JointTable(
+            marginal_table(self.prob, axes), [self.names[a] for a in axes], self.n
+        )
 
     def conditional(self, of, given=()):
         """P(of | given) with the axes of `given` first; 0 where P(given) is."""
         of, given = self.axes(of), self.axes(given)
-        p = keep(self.prob, (*given, *of))
+        p = marginal_table(self.prob, (*given, *of))
         xp = arrays.namespace(p)
         own = tuple(range(len(given), p.ndim))
         return safe_divide(p, xp.sum(p, axis=own, keepdims=True) + 0 * p)
@@ -247,7 +253,7 @@ class JointTable:
         index = tuple(axes.get(a, slice(None)) for a in range(p.ndim))
         p = p[index]
         total = arrays.namespace(p).sum(p)
-        checked(total > 0, f"{values} has probability 0.")
+        require_all(total > 0, f"{values} has probability 0.")
         n = None if self.n is None else self.n * float(total)
         left = [v for a, v in enumerate(names) if a not in axes]
         return JointTable(p / total, left, n)
@@ -258,7 +264,7 @@ class JointTable:
         """P(event | given) for values of variables by name."""
         table = self.condition(**given) if given else self
         p = table.marginal(*event).prob
-        return plain(p[tuple(int(v) for v in event.values())])
+        return unwrap_scalar(p[tuple(int(v) for v in event.values())])
 
     def chain(self, *order) -> dict[str, Any]:
         """The factors of eq. (2), for `from_factors`, in an order of the variables."""
@@ -284,7 +290,7 @@ class JointTable:
             of = [a for a in range(self.prob.ndim) if a not in self.axes(given)]
         of, given = self.axes(of), self.axes(given)
         if not given:
-            return joint_entropy(keep(self.prob, of), base=base)
+            return joint_entropy(marginal_table(self.prob, of), base=base)
         return conditional_entropy(self.prob, of, given, base=base)
 
     def mutual_information(self, x, y, given=(), *, base=None):
@@ -307,11 +313,11 @@ def split_key(key: str) -> tuple[str, list[str]]:
 
 def conditional_table(table, own, given):
     """P(own | given), its last axis checked to sum to 1."""
-    table = floats(table)
+    table = float_parameter(table)
     if table.ndim != len(given) + 1:
         raise ValueError(
             f"P({own} | {', '.join(given)}) needs {len(given) + 1} axes, "
             f"got {table.ndim}."
         )
     text = f"P({own} | {', '.join(given)})" if given else f"P({own})"
-    return masses(table, -1, text)
+    return as_probabilities(table, -1, text)

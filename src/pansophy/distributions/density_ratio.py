@@ -21,7 +21,7 @@ import numpy as np
 
 from ..core import arrays
 from ..core.numerics import log1pexp, safe_divide, safe_log, sigmoid, xlogy
-from .information import alike, plain
+from .information import matching_probabilities, unwrap_scalar
 
 
 def optimal_discriminator(p, q):
@@ -48,14 +48,14 @@ def discriminator_value(p, q, D=None):
     >>> round(float(discriminator_value([0.5, 0.5], [0.5, 0.5])), 6)
     -1.386294
     """
-    p, q = alike(p, q, -1)
+    p, q = matching_probabilities(p, q, -1)
     xp = arrays.namespace(p)
     if D is None:
         yes, no = optimal_discriminator(p, q), optimal_discriminator(q, p)
     else:
         yes = arrays.asarray(D, like=p)
         no = 1 - yes
-    return plain(xp.sum(xlogy(p, yes) + xlogy(q, no), axis=-1))
+    return unwrap_scalar(xp.sum(xlogy(p, yes) + xlogy(q, no), axis=-1))
 
 
 @dataclass(frozen=True, eq=False)

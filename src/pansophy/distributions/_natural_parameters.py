@@ -1,4 +1,4 @@
-"""Compiled loops of `natural.py`: features, responsibilities and sums per block."""
+"""Compiled loops of `natural_parameters.py`: features, responsibilities and sums per block."""
 
 import math
 
@@ -29,7 +29,7 @@ def exp_in_place(x, bits, powers):
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
-def fill(X, c, s, rotate, W, kind, V, F):
+def fill_features(X, c, s, rotate, W, kind, V, F):
     """Features of the rows X as columns of F; unused columns become zero.
 
     u = (x - c) / s, then u W if `rotate`; then 1, u and by kind: 0 nothing, 1 |u|^2,
@@ -69,7 +69,7 @@ def fill(X, c, s, rotate, W, kind, V, F):
 
 
 @njit(cache=True, nogil=True)
-def forbid(L, n, codes, owner, value):
+def exclude_components(L, n, codes, owner, value):
     """Columns of L at `value` in the rows of components that a label rules out."""
     for i in range(n):
         if codes[i] >= 0:
@@ -79,7 +79,7 @@ def forbid(L, n, codes, owner, value):
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
-def largest(L, top):
+def column_maxima(L, top):
     k, B = L.shape
     for i in range(B):
         top[i] = L[0, i]
@@ -89,18 +89,20 @@ def largest(L, top):
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
-def respond(L, w, n, weighted, codes, owner, labelled, top, bits, powers, R):
+def fill_responsibilities(
+    L, w, n, weighted, codes, owner, labelled, top, bits, powers, R
+):
     """Columns of L (k, B) to responsibilities R (B, k) times weights; sum of log p."""
     k, B = L.shape
     if labelled:
-        forbid(L, n, codes, owner, -1e300)
-    largest(L, top)
+        exclude_components(L, n, codes, owner, -1e300)
+    column_maxima(L, top)
     for j in range(k):
         for i in range(B):
             L[j, i] -= top[i]
         exp_in_place(L[j], bits, powers)
     if labelled:
-        forbid(L, n, codes, owner, 0.0)
+        exclude_components(L, n, codes, owner, 0.0)
     loglik = 0.0
     for i in range(n):
         total = 0.0
@@ -119,11 +121,11 @@ def respond(L, w, n, weighted, codes, owner, labelled, top, bits, powers, R):
 
 
 @njit(cache=True, nogil=True)
-def choose(L, w, n, weighted, codes, owner, labelled, R):
+def fill_hard_memberships(L, w, n, weighted, codes, owner, labelled, R):
     """Columns of L to memberships R: all weight at the largest, the first of equals."""
     k = L.shape[0]
     if labelled:
-        forbid(L, n, codes, owner, -1e300)
+        exclude_components(L, n, codes, owner, -1e300)
     R[:] = 0.0
     loglik = 0.0
     for i in range(n):
@@ -138,7 +140,9 @@ def choose(L, w, n, weighted, codes, owner, labelled, R):
 
 
 @njit(cache=True, nogil=True)
-def turn(X, w, weighted, codes, owner, labelled, hard, c, s, rotate, W, kind, coef):
+def expectation_pass(
+    X, w, weighted, codes, owner, labelled, hard, c, s, rotate, W, kind, coef
+):
     """One pass over rows X: sums of features times responsibilities, and log p.
 
     coef (k, m) holds the natural parameters with the log weights of the components.
@@ -154,14 +158,16 @@ def turn(X, w, weighted, codes, owner, labelled, hard, c, s, rotate, W, kind, co
     for start in range(0, n, BLOCK):
         stop = min(start + BLOCK, n)
         rows = stop - start
-        fill(X[start:stop], c, s, rotate, W, kind, V, F)
+        fill_features(X[start:stop], c, s, rotate, W, kind, V, F)
         np.dot(coef, F, L)
         wb = w[start:stop] if weighted else w
         cb = codes[start:stop] if labelled else codes
         if hard:
-            loglik += choose(L, wb, rows, weighted, cb, owner, labelled, R)
+            loglik += fill_hard_memberships(
+                L, wb, rows, weighted, cb, owner, labelled, R
+            )
         else:
-            loglik += respond(
+            loglik += fill_responsibilities(
                 L, wb, rows, weighted, cb, owner, labelled, top, bits, powers, R
             )
         np.dot(F, R, part)
@@ -170,14 +176,14 @@ def turn(X, w, weighted, codes, owner, labelled, hard, c, s, rotate, W, kind, co
 
 
 @njit(cache=True, nogil=True)
-def densities(X, c, s, rotate, W, kind, coef, out):
+def fill_log_densities(X, c, s, rotate, W, kind, coef, out):
     """Log-densities out (n, k) of rows X under natural parameters coef (k, m)."""
     n, d = X.shape
     k, m = coef.shape
     F, V, L = np.empty((m, BLOCK)), np.empty((d, BLOCK)), np.empty((k, BLOCK))
     for start in range(0, n, BLOCK):
         rows = min(BLOCK, n - start)
-        fill(X[start : start + rows], c, s, rotate, W, kind, V, F)
+        fill_features(X[start : start + rows], c, s, rotate, W, kind, V, F)
         np.dot(coef, F, L)
         for i in range(rows):
             for j in range(k):
@@ -185,7 +191,7 @@ def densities(X, c, s, rotate, W, kind, coef, out):
 
 
 @njit(cache=True, nogil=True)
-def collect(X, R, c, s, rotate, W, kind, m):
+def weighted_feature_sums(X, R, c, s, rotate, W, kind, m):
     """Sums (m, k) of the features of rows X times their weights R (n, k)."""
     n, d = X.shape
     k = R.shape[1]
@@ -193,7 +199,7 @@ def collect(X, R, c, s, rotate, W, kind, m):
     S, part = np.zeros((m, k)), np.empty((m, k))
     for start in range(0, n, BLOCK):
         rows = min(BLOCK, n - start)
-        fill(X[start : start + rows], c, s, rotate, W, kind, V, F)
+        fill_features(X[start : start + rows], c, s, rotate, W, kind, V, F)
         for i in range(rows):  # a slice from a slice takes seconds to compile
             for j in range(k):
                 P[i, j] = R[start + i, j]

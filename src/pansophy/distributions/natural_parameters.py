@@ -20,9 +20,9 @@ a trace with their total scatter, and so is the scatter within components.
 
 What it costs: (1) is a difference of terms as large as |u|^2 / lambda, with lambda
 the smallest eigenvalue of a covariance in these coordinates, so digits are lost when
-a component is much tighter than the data. The `Frame` (c the mean, W the inverse
+a component is much tighter than the data. The `Coordinates` (c the mean, W the inverse
 root of the covariance of all rows) makes the terms as small as they can be, and
-`coefficients` bounds the error; where it exceeds 1e-9 the caller takes
+`natural_coefficients` bounds the error; where it exceeds 1e-9 the caller takes
 `Normal.log_prob` and `moments`, which lose nothing.
 
 Labels y_i >= 0 say that only components j with owner_j = y_i may have made row i.
@@ -46,7 +46,7 @@ LINEAR, SPHERE, SQUARES, PRODUCTS = range(4)
 ROWS = 1 << 14  # rows that a thread takes at a time, where weights come along
 
 
-class Frame(NamedTuple):
+class Coordinates(NamedTuple):
     """Coordinates u = ((x - c) / s) W and the way back, x = c + s * (u A)."""
 
     c: Any  # (d,) mean of all rows
@@ -61,7 +61,7 @@ class Frame(NamedTuple):
         return self.kind in (LINEAR, PRODUCTS)
 
 
-def whole(rows, shape: str) -> Moments:
+def pooled_moments(rows, shape: str) -> Moments:
     """Mean and scatter of all rows: full, or diagonal where the shape is."""
     kind = "full" if KINDS[shape] in (LINEAR, PRODUCTS) else "diag"
     part = lambda X, w=None, *_: moments(as_double(X), w, kind)
@@ -73,9 +73,9 @@ def whole(rows, shape: str) -> Moments:
     )
 
 
-def frame_of(rows, shape: str, total: Moments | None = None) -> Frame:
+def frame_of(rows, shape: str, total: Moments | None = None) -> Coordinates:
     """One pass over the rows: their mean and covariance give the coordinates."""
-    total = whole(rows, shape) if total is None else total
+    total = pooled_moments(rows, shape) if total is None else total
     kind, c = KINDS[shape], total.mean
     C = total.scatter / max(float(total.weight), 1e-300)
     d, cross = len(c), C.ndim == 2
@@ -90,7 +90,7 @@ def frame_of(rows, shape: str, total: Moments | None = None) -> Frame:
         A = np.linalg.cholesky(unit + 1e-10 * d * np.eye(d)).T
         W = np.linalg.inv(A)
         T = float(total.weight) * (W.T @ unit @ W)
-    return Frame(c, s, W, np.ascontiguousarray(A), kind, T)
+    return Coordinates(c, s, W, np.ascontiguousarray(A), kind, T)
 
 
 def as_double(X):
@@ -98,7 +98,7 @@ def as_double(X):
     return xp.astype(X, xp.float64) if arrays.is_float(X) else X
 
 
-def inner_factors(normal: Normal, frame: Frame):
+def inner_factors(normal: Normal, frame: Coordinates):
     """Means and factors Q of the precisions in the coordinates of the frame."""
     M = (arrays.to_numpy(normal.means).astype(float) - frame.c) / frame.s
     P = arrays.to_numpy(normal.factor).astype(float)
@@ -110,7 +110,7 @@ def inner_factors(normal: Normal, frame: Frame):
     return M, Q
 
 
-def coefficients(normal: Normal, log_weights, frame: Frame):
+def natural_coefficients(normal: Normal, log_weights, frame: Coordinates):
     """B of eq. (1), the sum of q, and a bound on the error of the densities."""
     M, Q = inner_factors(normal, frame)
     d, q = M.shape[1], 0.0
@@ -136,7 +136,7 @@ def coefficients(normal: Normal, log_weights, frame: Frame):
     return np.ascontiguousarray(B), q, error
 
 
-def features(X, frame: Frame):
+def natural_features(X, frame: Coordinates):
     """t(X) on any backend."""
     xp = arrays.namespace(X)
     like = as_double(X)
@@ -157,7 +157,7 @@ def features(X, frame: Frame):
     return xp.concat([one, U, pairs], axis=1)
 
 
-def memberships(L, w=None, y=None, owner=None, hard=False):
+def weighted_responsibilities(L, w=None, y=None, owner=None, hard=False):
     """Weighted responsibilities R (n, k) for log-joints L (n, k), and sum of log p.
 
     Where `hard`, all of a row goes to its likeliest component, and the sum is that
@@ -182,13 +182,13 @@ def memberships(L, w=None, y=None, owner=None, hard=False):
     return R, float(xp.sum(norm))
 
 
-def expect_block(X, w, y, frame: Frame, B, owner=None, hard=False):
+def expect_block(X, w, y, frame: Coordinates, B, owner=None, hard=False):
     """S of eq. (2) under responsibilities, and the log-likelihood, of one block."""
     if arrays.is_numpy(X):
-        from . import _natural as loops
+        from . import _natural_parameters as loops
 
         none = np.empty(0, np.int64)
-        return loops.turn(
+        return loops.expectation_pass(
             np.ascontiguousarray(X), np.empty(0) if w is None else np.asarray(w, float),
             w is not None, none if y is None else np.asarray(y, np.int64),
             none if owner is None else np.asarray(owner, np.int64), y is not None, hard,
@@ -196,34 +196,36 @@ def expect_block(X, w, y, frame: Frame, B, owner=None, hard=False):
             frame.kind, B,
         )  # fmt: skip
     xp = arrays.namespace(X)
-    T = features(X, frame)
+    T = natural_features(X, frame)
     L = xp.matmul(T, arrays.asarray(B, like=T).T)
-    R, loglik = memberships(L, w, y, owner, hard)
+    R, loglik = weighted_responsibilities(L, w, y, owner, hard)
     return arrays.to_numpy(xp.matmul(T.T, R)), loglik
 
 
-def expect(rows, frame: Frame, B, owner=None, hard=False):
+def expected_features(rows, frame: Coordinates, B, owner=None, hard=False):
     """Eq. (2) over rows aligned with weights and labels: S (m, k), log-likelihood."""
     part = lambda X, w=None, y=None: expect_block(X, w, y, frame, B, owner, hard)
     return rows.sum(part, blas=True)
 
 
-def log_densities(X, frame: Frame, B):
+def log_densities(X, frame: Coordinates, B):
     """Eq. (1) of NumPy rows: (n, k), without q; blocks of rows on threads."""
-    from . import _natural as loops
+    from . import _natural_parameters as loops
 
     out = np.empty((len(X), len(B)))
     W = np.ascontiguousarray(frame.W.T)
     how = (frame.c, frame.s, frame.rotated, W, frame.kind)
-    part = lambda X, out: loops.densities(np.ascontiguousarray(X), *how, B, out)
+    part = lambda X, out: loops.fill_log_densities(
+        np.ascontiguousarray(X), *how, B, out
+    )
     for _ in Rows(X, out, block=ROWS).each(part):
         pass
     return out
 
 
-def weighted_features(X, R, frame: Frame):
+def weighted_features(X, R, frame: Coordinates):
     """Eq. (2) of NumPy rows under given weights R (n, k): S (m, k)."""
-    from . import _natural as loops
+    from . import _natural_parameters as loops
 
     d = len(frame.c)
     m = (
@@ -233,11 +235,11 @@ def weighted_features(X, R, frame: Frame):
     )
     W = np.ascontiguousarray(frame.W.T)
     how = (frame.c, frame.s, frame.rotated, W, frame.kind, m)
-    part = lambda X, R: loops.collect(np.ascontiguousarray(X), R, *how)
+    part = lambda X, R: loops.weighted_feature_sums(np.ascontiguousarray(X), R, *how)
     return Rows(X, R, block=ROWS).sum(part)
 
 
-def moments_of(S, frame: Frame, shape: str) -> Moments:
+def moments_from_features(S, frame: Coordinates, shape: str) -> Moments:
     """The `Moments` in the coordinates of X that S of eq. (2) stands for."""
     d = len(frame.c)
     N, first = S[0], S[1 : 1 + d].T

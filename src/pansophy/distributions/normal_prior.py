@@ -41,7 +41,7 @@ class NormalPrior(NamedTuple):
     extra: Any = 0.0  # e
 
 
-def modes(stats: Moments, prior: NormalPrior = NormalPrior(), means=None):
+def posterior_modes(stats: Moments, prior: NormalPrior = NormalPrior(), means=None):
     """Means of eq. (2), or those given, and covariances of eq. (3)."""
     part, (k, d) = SHAPES[stats.shape], stats.mean.shape
     N, S = stats.weight, stats.scatter
@@ -59,7 +59,7 @@ def modes(stats: Moments, prior: NormalPrior = NormalPrior(), means=None):
     return means, part.estimate(S, N + EPS + prior.extra, d)
 
 
-def log_prior(q: Normal, prior: NormalPrior) -> float:
+def normal_log_prior(q: Normal, prior: NormalPrior) -> float:
     """Eq. (1)."""
     k, d = q.means.shape
     half = np.broadcast_to(q.half_log_det, (k,))  # log det P = -log det S / 2
