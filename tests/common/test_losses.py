@@ -126,7 +126,7 @@ def test_constant_is_best(loss, weighted, rng):
 def test_compiled_twin(loss, rng):
     y, f = targets(loss, 20, rng), 3 * predictions(loss, 20, rng)
     for name in ("value", "gradient", "curvature"):
-        scalar = getattr(_pointwise, name)
+        scalar = getattr(_pointwise, f"loss_{name}")
         twin = [scalar(loss.kind, yi, fi, loss.parameter) for yi, fi in zip(y, f)]
         ours = getattr(loss, name)(y, f)
         if loss.kind < 0:

@@ -654,7 +654,7 @@ def test_malicious_values_are_refused(name, tmp_path):
 
 
 def test_deep_nesting_is_refused(tmp_path):
-    text = json.dumps({"format": "pansophy model", "schema": 1, "versions": {}})
+    text = json.dumps({"format": "pansophy model", "schema": file.SCHEMA, "versions": {}})
     deep = text[:-1] + ', "model": ' + "[" * 100_000 + "]" * 100_000 + "}"
     note = {"manifest": deep, "sha256": file.checksum(deep, {})}
     save_file({}, tmp_path / "deep", metadata=note)
@@ -737,21 +737,29 @@ def test_newer_schema_asks_to_upgrade(tmp_path):
     refuse(None, tmp_path, schema=file.SCHEMA + 1, match="newer pansophy")
 
 
-def test_older_schema_is_lifted(tmp_path, monkeypatch):
+def test_older_schema_is_migrated(tmp_path, monkeypatch):
     path = tmp_path / "old"
     forge(path, {"$": "list", "v": [1]}, {}, schema=-1)
-    with pytest.raises(PersistError, match="no longer read"):
+    with pytest.raises(PersistError, match="older pansophy"):
         persist.load(path)
     steps = {
         -1: lambda m: {**m, "model": {"$": "tuple", "v": m["model"]["v"]}},
         0: lambda m: m,
+        1: lambda m: m,
     }
     monkeypatch.setattr(file, "MIGRATIONS", steps)
     assert persist.load(path) == (1,)
 
 
-def test_file_of_the_first_schema_still_loads():
-    model = persist.load(HERE / "data" / "schema1.pansophy")
+def test_file_of_the_first_schema_gets_one_clear_sentence():
+    with pytest.raises(
+        PersistError, match="schema 1; .* fit the model again and save it"
+    ):
+        persist.load(HERE / "data" / "schema1.pansophy")
+
+
+def test_file_of_this_schema_still_loads():
+    model = persist.load(HERE / "data" / "schema2.pansophy")
     assert np.allclose(model.predict([[1.0, 2.0], [np.nan, 1.0]]), [2.5, 0.75])
 
 

@@ -269,14 +269,14 @@ def test_tensors(library, way, rng):
     np.testing.assert_allclose(to_numpy(back), to_numpy(b), atol=1e-9)
 
 
-def test_polish_gains_digits_and_never_loses_them(rng, monkeypatch):
+def test_extended_precision_gains_digits_and_never_loses_them(rng, monkeypatch):
     for power in (3, 6, 9, 12):
         x = np.linspace(1, 3, 60)
         X = np.vander(x, power + 1, increasing=True)[:, 1:]
         y = np.sin(x)
         exact, _ = exact_least_squares(X, y)
         polished = digits(ls.least_squares(X, y[:, None]).coef[:, 0], exact)
-        monkeypatch.setattr(ls, "POLISH", 0)
+        monkeypatch.setattr(ls, "EXTENDED_ENTRIES", 0)
         plain = digits(ls.least_squares(X, y[:, None]).coef[:, 0], exact)
         monkeypatch.undo()
         assert polished > plain - 0.5

@@ -8,11 +8,11 @@ no item. One number, the ticket, holds the round, the number of items of the rou
 the next item; the thread that replaces the ticket by the next one (compare and
 exchange) owns the item, and a ticket of an earlier round cannot be replaced.
 
-    coordinator:  publish_items(queue, n)         worker:  while True:
-                  while True:                                  item = wait_for_item(queue)
-                      item = take_item(queue)                  if item < 0: return
-                      if item < 0: break                       work on the item
-                      work on the item                         finish_item(queue)
+    coordinator:  publish_items(queue, n)      worker:  while True:
+                  while True:                               item = wait_for_item(queue)
+                      item = take_item(queue)               if item < 0: return
+                      if item < 0: break                    work on the item
+                      work on the item                      finish_item(queue)
                       finish_item(queue)
                   wait_until_finished(queue)
 

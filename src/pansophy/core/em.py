@@ -7,8 +7,8 @@ With hidden z and parameters theta, no iteration lowers log p(x | theta):
 
 A model is two functions: `expect(params) -> (stats, loglik)`, usually a sum over row
 blocks (`core.rows`), and `maximise(stats) -> params`. The state carries the stats of
-its own parameters, so one E-step is done per iteration and the reported likelihood belongs
-to the reported parameters. The objective is minus the mean log-likelihood per row, so
+its own parameters, so one E-step is done per iteration, and the likelihood belongs
+to the parameters. The objective is minus the mean log-likelihood per row, so
 `tol` means the same for ten rows and ten million; a log-prior makes it MAP.
 
 Refs      [Dempster1977]

@@ -67,7 +67,7 @@ class CentredTriangle(NamedTuple):
 def prepare_least_squares(
     X, Y, w=None, *, intercept=True, move_y=True
 ) -> LeastSquaresProblem:
-    """Choose a shift of the rows, centre y approximately, and cut the rows into blocks."""
+    """Choose a shift of the rows, centre y roughly, and cut the rows into blocks."""
     held = X if isinstance(X, Rows) else None
     like = X if held is None and is_foreign(X) else np.empty(0)
     xp = namespace(like)

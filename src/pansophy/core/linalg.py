@@ -193,7 +193,7 @@ def scaled_cholesky(A) -> ScaledCholesky | None:
 
 
 def minimum_norm_solution(R, c, noise):
-    """Eq. (4): the B of least norm that minimises |c - R B|, the rank, the columns dropped.
+    """Eq. (4): the B of minimum norm that minimises |c - R B|, rank, dropped columns.
 
     `noise` says for each column, scaled to length 1, how small a pivot is zero.
 

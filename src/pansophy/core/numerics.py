@@ -1,4 +1,4 @@
-"""Numerically stable formulas (logsumexp, softmax, xlogy, ...) for any array library."""
+"""Numerically stable formulas (logsumexp, softmax, ...) for any array library."""
 
 import math
 

@@ -1,10 +1,10 @@
-"""One core budget: how many threads a fit may use, and the one pool they run in.
+"""Threads: how many a fit may use, and the one pool that all fits share.
 
-Compiled loops here are single-threaded functions that release the GIL; whoever has
-many of them to run hands a list to `run_tasks`. That keeps compile times short (a
-`parallel=True` loop costs three times as much to compile), works in forked and
-nested workers, and gives the same result for any number of threads because the
-pieces and the order in which they are put together never depend on it.
+Compiled loops are single-threaded functions that release the GIL; `run_tasks` runs
+many of them on the pool. That keeps compile times short (a loop with `parallel=True`
+takes about three times as long to compile), works in forked and nested workers, and
+gives the same result for any number of threads, because neither the tasks nor the
+order in which their results are combined depends on it.
 """
 
 import os

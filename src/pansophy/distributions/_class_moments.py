@@ -1,4 +1,4 @@
-"""Compiled loops of `class_moments.py`: sums and moments of labelled rows in one pass."""
+"""Compiled loops of `class_moments.py`: sums and moments of labelled rows."""
 
 import math
 

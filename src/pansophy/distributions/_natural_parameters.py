@@ -1,4 +1,4 @@
-"""Compiled loops of `natural_parameters.py`: features, responsibilities and sums per block."""
+"""Compiled loops of `natural_parameters.py`: features, responsibilities, sums."""
 
 import math
 

@@ -1,11 +1,12 @@
-"""The file: a safetensors container, a checksum, a schema number, an atomic write.
+"""Model files: a safetensors container with a manifest, a checksum and a schema number.
 
 Metadata holds two texts: `manifest` (JSON: schema, versions, the model) and `sha256`,
 taken over the manifest and every tensor. The checksum finds damage, not malice; what
 keeps a hostile file harmless is that decoding builds listed classes only.
 
-A new schema adds its number here and one function to `MIGRATIONS` that lifts the
-manifest of the schema before it; old files then pass through all of them in turn.
+A new schema adds its number here and, where old files can still be read, one function
+to `MIGRATIONS` that converts the manifest of the schema before it; old files pass
+through all of them. A schema without such a function is refused in one sentence.
 """
 
 import contextlib
@@ -22,7 +23,7 @@ from .. import __version__
 from .classes import PersistError
 from .codec import Decoder, Encoder
 
-SCHEMA = 1
+SCHEMA = 2  # 2: many classes and modules have other names than in 1
 MIGRATIONS: dict = {}  # {schema: function from its manifest to the next schema's}
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
@@ -113,18 +114,15 @@ def inspect(path) -> dict:
         raise PersistError(f"Cannot read {os.fspath(path)!r}: {error}.") from error
     found: set = set()
 
-    def walk(node):
-        stack = [node]
-        while stack:
-            node = stack.pop()
-            if isinstance(node, dict):
-                if isinstance(node.get("class"), str):
-                    found.add(node["class"])
-                stack.extend(node.values())
-            elif isinstance(node, list):
-                stack.extend(node)
-
-    walk(manifest["model"])
+    stack = [manifest["model"]]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            if isinstance(node.get("class"), str):
+                found.add(node["class"])
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
     return {
         "schema": manifest["schema"],
         "versions": manifest["versions"],
@@ -176,10 +174,10 @@ def write_atomically(path, tensors, note) -> int:
 
 
 def sort_metadata(path) -> None:
-    """Put the texts of a new file in order, which safetensors leaves to chance.
+    """Sort the metadata of a new file, whose order safetensors leaves to chance.
 
-    So that the same model is the same file, byte for byte. The head is as long as it
-    was: its first eight bytes say so, and the tensors after it stay where they are.
+    So the same model gives the same file, byte for byte. The header keeps its length,
+    which the first eight bytes hold, and the tensors after it stay where they are.
     """
     with open(path, "r+b") as file:
         size = int.from_bytes(file.read(8), "little")
@@ -212,7 +210,7 @@ def flush_to_disk(path) -> None:
 
 
 def read_manifest(path) -> tuple[dict, dict]:
-    """The manifest, lifted to the current schema, and the tensors of a file."""
+    """The manifest, migrated to the current schema, and the tensors of a file."""
     from safetensors import SafetensorError, safe_open
 
     with open(path, "rb"):  # a missing file or a folder is an ordinary OSError
@@ -251,8 +249,11 @@ def migrate_manifest(manifest) -> dict:
     while manifest["schema"] < SCHEMA:
         step = MIGRATIONS.get(manifest["schema"])
         if step is None:
+            written = manifest.get("versions", {}).get("pansophy", "?")
             raise PersistError(
-                f"schema {manifest['schema']} is no longer read by this pansophy"
+                f"it was written by an older pansophy ({written}, schema "
+                f"{manifest['schema']}; this one reads schema {SCHEMA}), whose classes "
+                "had other names; fit the model again and save it"
             )
         manifest = {**step(manifest), "schema": manifest["schema"] + 1}
     return manifest
