@@ -1,4 +1,4 @@
-"""Roles and the one class under every estimator: where scikit-learn is touched.
+"""Base class of every estimator, and its roles (classifier, clusterer, ...).
 
 An estimator is a dataclass with its roles left of `Estimator`::
 
@@ -6,10 +6,11 @@ An estimator is a dataclass with its roles left of `Estimator`::
     class KMeans(Clusterer, Estimator):
         n_clusters: Count = 8
 
-Roles carry tags and the methods scikit-learn expects of the kind, no fields.
+Roles carry tags and the methods that scikit-learn expects of them, no fields.
 `Estimator` gives three helpers and nothing else: `_begin` checks parameters and data
-at the start of `fit`, `_ready` checks data before a prediction, `_drive` runs a
-driver with callbacks, records how it went and warns in one way for all methods.
+at the start of `fit`, `_ready` checks data before a prediction, `_drive` runs a driver
+with callbacks, sets `n_iter_`, `history_` and `converged_`, and warns if it did not
+converge. This is the only module that uses scikit-learn's base classes.
 """
 
 import warnings
@@ -55,11 +56,11 @@ class Regressor(RegressorMixin):
 
 
 class Clusterer(ClusterMixin):
-    """Gives rows labels without being told any."""
+    """Assigns rows to clusters, without labels."""
 
 
 class Transformer(TransformerMixin):
-    """Turns rows into other rows."""
+    """Maps rows to other rows."""
 
 
 class PrefixedOutput(ClassNamePrefixFeaturesOutMixin):
@@ -70,7 +71,7 @@ class PrefixedOutput(ClassNamePrefixFeaturesOutMixin):
 
 
 class Density(DensityMixin):
-    """Models how rows are distributed."""
+    """Estimates the density of rows."""
 
 
 class OneClass(OutlierMixin):
@@ -82,10 +83,10 @@ class InterruptedFitWarning(UserWarning):
 
 
 class Estimator(CallbackSupportMixin, BaseEstimator):
-    """Parameters checked once, data checked once, one way to run a driver."""
+    """Base class: checks parameters and data once, runs drivers with callbacks."""
 
     def _begin(self, X, y=None, sample_weight=None, *, y_kind=None, **checks) -> tuple:
-        """Check parameters, then data. Returns X, y (if y_kind), weights or None.
+        """Check parameters and training data. Returns X, y (if y_kind) and weights.
 
         y_kind is "class" (any labels), "labels" (the same, or columns of 0 and 1),
         "number" (one column), "numbers" (one or several columns) or None. Further
@@ -235,17 +236,17 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
 
 def validate_rows(model, X, *y, **checks):
-    """scikit-learn's `validate_data`; words among the numbers are told by column."""
+    """scikit-learn's `validate_data`; an error about text names its column."""
     try:
         return validate_data(model, X, *y, **checks)
     except ValueError as error:
-        turned = any(word in str(error) for word in ("convert", "cast"))
-        column = text_column(X) if turned else None
+        is_conversion = any(part in str(error) for part in ("convert", "cast"))
+        column = text_column(X) if is_conversion else None
         if column is None:
             raise
-        way = "name it in categorical_features or encode it as numbers"
+        advice = "name it in categorical_features or encode it as numbers"
         if not hasattr(model, "categorical_features"):
-            way = "encode it as numbers"
+            advice = "encode it as numbers"
         raise ValueError(
-            f"column {column!r} of X holds text or categories: {way}."
+            f"column {column!r} of X holds text or categories: {advice}."
         ) from error

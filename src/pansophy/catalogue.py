@@ -1,4 +1,4 @@
-"""The catalogue: every topic, its id, and the names that provide it.
+"""Catalogue of topics: the id of each, and the names in the library that cover it.
 
 `catalogue.csv` beside this file is the single source for `docs/curriculum.md`, for
 `pansophy methods`, and for the test that every name in it imports.

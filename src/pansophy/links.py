@@ -1,4 +1,4 @@
-"""Links: the scale on which a model is linear, mu = g^-1(f).
+"""Link functions of generalised linear models: mu = g^-1(f).
 
 A link g maps the mean mu of a target to the raw prediction f. Calling a link gives
 g(mu), `inverse` gives g^-1(f), `slope` and `bend` its first and second derivative in

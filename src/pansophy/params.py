@@ -1,13 +1,13 @@
-"""Parameter rules as types: what a field may hold is read off its annotation.
+"""Parameter rules as types: the annotation of a field says which values it may have.
 
 An estimator is a dataclass whose fields are its parameters::
 
     n_clusters: Count = 8
     init: Literal["k-means++", "random"] | Array = "k-means++"
 
-`check_params` compares every field with its annotation, once, at the start of
-`fit`. A rule is an ordinary type: a `Literal` lists the allowed words, `None` and
-unions mean what they say, a class means `isinstance`, and a number with limits is an
+`check_params` compares every field with its annotation, once, at the start of `fit`. A
+rule is an ordinary type: a `Literal` lists the allowed values, `None` and unions have
+their usual meaning, a class means `isinstance`, and a number with limits is an
 `Annotated` type made by `number_rule`. Nothing else is needed to add a rule.
 """
 
@@ -27,7 +27,7 @@ class ParameterError(ValueError, TypeError):
 
 
 class ParameterRule(NamedTuple):
-    """What a value must be, in words and as a test."""
+    """A description of the allowed values, and the test of a value."""
 
     says: str
     holds: Callable[[Any], bool]
@@ -144,6 +144,7 @@ def without_type_errors(rule):
 
 
 def literal_rule(words):
+    """A rule for one of several literal values."""
     listed = ", ".join(repr(w) for w in words)
     says = f"one of {listed}" if len(words) > 1 else listed
     same = lambda v, w: v == w and isinstance(v, bool) == isinstance(w, bool)

@@ -1,5 +1,8 @@
-"""Types and contracts. Each protocol says what a member must give; `docs/design.md`
-says which lists they join and which battery tests them."""
+"""Types of parameters, and a protocol for each contract (Loss, Kernel, Sampler, ...).
+
+`docs/design.md` names the list of the members of each contract and the tests that run
+over it.
+"""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Protocol, runtime_checkable
@@ -103,7 +106,7 @@ class Distribution(Protocol):
 
 @runtime_checkable
 class Sampler(Protocol):
-    """A Markov chain: what one step carries is state, what it tells is info.
+    """A Markov chain: a step returns the next state and information about the step.
 
     A sampler that tunes itself also gives `adapt(state, info, tuning, left)`, called
     during warm-up only.

@@ -1,4 +1,4 @@
-"""Compiled loops of `linalg`."""
+"""Compiled rank-one update of a Cholesky factor, for `linalg.py`."""
 
 from math import sqrt
 

@@ -1,4 +1,4 @@
-"""No garbage collection while loops are compiled: importing this module begins it."""
+"""Importing this module turns garbage collection off while Numba compiles loops."""
 
 from ._intrinsics import pause_garbage_collection
 

@@ -235,14 +235,16 @@ def centred_triangle(problem) -> CentredTriangle:
         A = A if root is None else A * root[:, None]
         return triangle_of(A)
 
-    pile, height = [], 0
+    triangles, height = [], 0
     for R in problem.rows.each(stats):
-        pile.append(R)
+        triangles.append(R)
         height += len(R)
         if height > 8 * p:
-            pile = [triangle_of(np.concatenate(pile))]
-            height = len(pile[0])
-    R = pile[0] if len(pile) == 1 else triangle_of(np.concatenate(pile))
+            triangles = [triangle_of(np.concatenate(triangles))]
+            height = len(triangles[0])
+    R = triangles[0]
+    if len(triangles) > 1:
+        R = triangle_of(np.concatenate(triangles))
     refuse_missing_values(problem, R)
     i = int(problem.intercept)
     with np.errstate(over="ignore"):

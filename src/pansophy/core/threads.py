@@ -29,8 +29,8 @@ def available_threads() -> int:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # not on every platform
         cores = os.cpu_count() or 1
-    told = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
-    cores = min(cores, int(told)) if told.isdigit() and int(told) else cores
+    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    cores = min(cores, int(limit)) if limit.isdigit() and int(limit) else cores
     return max(1, min(cores, getattr(_local, "cap", cores)))
 
 

@@ -1,4 +1,4 @@
-"""Distributions: log_prob, sample, statistics that add up, and what they say.
+"""Probability distributions: log_prob, sample, sufficient statistics, information.
 
 Each is one distribution or a batch of k components; see `base` for the contract and
 `DISTRIBUTIONS` for the list that the battery of tests runs over.

@@ -1,4 +1,4 @@
-"""What every distribution shares: rows of events, batches of components, weights.
+"""Shared parts of distributions: events, batches of components, sufficient statistics.
 
 A distribution is one or a batch of k. Parameters of one have the shape of an event,
 those of a batch a leading axis k; X has one event per row. With s the sufficient

@@ -1,10 +1,10 @@
-"""Categorical and multinomial: one of m symbols, and counts of m symbols.
+"""Categorical and multinomial distributions: one of m symbols, and their counts.
 
     log p(x) = log p_x                                                           (1)
     log p(c) = log N! - sum_v log c_v! + sum_v c_v log p_v,   N = sum_v c_v       (2)
 
-The statistics are weighted counts; the likeliest p is the relative frequency, and
-with a Dirichlet(a) prior the MAP is (count + a - 1) / sum of the same.
+The statistics are weighted counts; the maximum-likelihood p is the relative frequency,
+and with a Dirichlet(a) prior the MAP is (count + a - 1) / sum of the same.
 
 Shapes    prob (m,) or (k, m)   X (n,) or (n, 1) symbols 0..m-1   counts X (n, m)
 """
@@ -39,7 +39,7 @@ def checked_probabilities(prob, what):
 
 
 def estimated_probabilities(counts, prior=None):
-    """The likeliest probabilities for counts (..., m), or the MAP under a Dirichlet.
+    """Maximum-likelihood probabilities for counts (..., m), or MAP under a Dirichlet.
 
     A component without any count gets equal probabilities.
     """

@@ -1,4 +1,4 @@
-"""Statistics of labelled rows: those of k classes at the cost of one.
+"""Moments of each class of labelled rows, in one pass for all classes.
 
 Eq. (2) of `base` with weights r_ij = w_i [y_i = j] is a sum over the rows of each
 class. Done as it is written it costs k times too much; here every row is touched for

@@ -1,4 +1,4 @@
-"""Bernoulli, binomial and Poisson: yes or no, how many of N, how many.
+"""Bernoulli, binomial and Poisson distributions.
 
 Coordinates of an event are independent, so for one event x in d coordinates
 
@@ -114,7 +114,7 @@ class Binomial:
 
 
 def success_probability(stats, prior, trials=1):
-    """The likeliest probability of success, or its MAP under a Beta prior."""
+    """Maximum-likelihood probability of success, or its MAP under a Beta prior."""
     S, N = stats.total[0], stats.weight
     N = trials * weight_along_components(N, S) + 0 * S
     if prior is not None:

@@ -15,8 +15,8 @@ means M, responsibilities R and the factor P of the precision, Sigma^-1 = P P'. 
 about a Normal is written once in `normal.py`. A scatter is sum_i r_ij (x_i - m_j)
 (x_i - m_j)', kept in the same storage as the covariance (a low rank keeps full ones).
 
-For a covariance S and given psi the likeliest loadings are, with U and l the leading
-eigenvectors and eigenvalues of psi^-1/2 S psi^-1/2,
+For a covariance S and given psi the maximum-likelihood loadings are, with U and l the
+leading eigenvectors and eigenvalues of psi^-1/2 S psi^-1/2,
 
     F = psi^1/2 U (l - 1)_+^1/2                                                  (1)
 

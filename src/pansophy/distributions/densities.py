@@ -1,11 +1,11 @@
-"""Named fits: the likeliest member of a family, and the histogram.
+"""Maximum-likelihood fits of named families, and the histogram.
 
     fit(X, "normal")   the family's parameters of highest likelihood             (1)
     histogram          p(x) = P_b / h_b for x in bin b, P_b the share of rows    (2)
 
 Each family learns from sums over rows (see `base`), so (1) is one pass. In (2) the
-shares are the likeliest masses for the bins; the density integrates to 1. Everything
-that comes out gives `log_prob` and `sample`.
+shares are the maximum-likelihood masses of the bins; the density integrates to 1.
+Everything that comes out gives `log_prob` and `sample`.
 
 Shapes    X (n, d), or (n,) for one coordinate   edges (b + 1,)   mass (b,)
 """
@@ -186,7 +186,7 @@ FAMILIES["normal"] = any_normal
 
 
 def fit(X, family="normal", weights=None, *, prior=None, **options):
-    """The likeliest distribution of a named family, eq. (1).
+    """The maximum-likelihood distribution of a named family, eq. (1).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The ratio of two densities, learned by telling their samples apart.
+"""Density ratio estimation: p/q from a classifier of their samples.
 
 The best discriminator between p and q, each seen half of the time, maximises
 
@@ -60,7 +60,7 @@ def discriminator_value(p, q, D=None):
 
 @dataclass(frozen=True, eq=False)
 class DensityRatio:
-    """A fitted discriminator and what it says about p and q."""
+    """A fitted discriminator, with the density ratio and divergence it implies."""
 
     classifier: Any
     shift: float  # log(m / n): what unequal sample sizes add to the log odds

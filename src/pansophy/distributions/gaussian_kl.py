@@ -97,7 +97,7 @@ def covariance_matrix(v, mean):
 
 
 def cholesky_factor(S, what):
-    """The Cholesky factor of S, or a sentence that says it has none."""
+    """The Cholesky factor of S; an error if S is not positive definite."""
     xp = arrays.namespace(S)
     try:
         L = xp.linalg.cholesky(S)

@@ -1,4 +1,4 @@
-"""A finite set of hypotheses: what the data say of each, and what they say together.
+"""Bayesian inference over a finite set of hypotheses, and Bayesian model averaging.
 
     P(h | D) = P(D | h) P(h) / sum_g P(D | g) P(g)                 posterior     (1)
     h_MAP = argmax P(D | h) P(h),      h_ML = argmax P(D | h)                    (2)
@@ -98,7 +98,7 @@ class HypothesisSet:
 
     def _forget(self):
         self.classes_ = np.array([])
-        self._settle(np.zeros(len(self.hypotheses)))
+        self._set_posterior(np.zeros(len(self.hypotheses)))
 
     def __repr__(self):
         p = ", ".join(f"{v:.3g}" for v in self.posterior_)
@@ -120,9 +120,9 @@ class HypothesisSet:
                 )
             self._meet(X, y)
         extra = [self._log_likelihood(h, X, y) for h in self.hypotheses]
-        return self._settle(self.log_likelihood_ + np.array(extra))
+        return self._set_posterior(self.log_likelihood_ + np.array(extra))
 
-    def _settle(self, log_likelihood):
+    def _set_posterior(self, log_likelihood):
         score = log_likelihood + safe_log(self.prior_)
         if not np.isfinite(score).any():
             raise ValueError("the data are impossible under every hypothesis.")
@@ -132,7 +132,7 @@ class HypothesisSet:
         return self
 
     def _meet(self, X, y=None):
-        """Add to the classes what is in y and what hypotheses can say."""
+        """Extend the classes by those in y and those that hypotheses predict."""
         found = [] if y is None else [np.asarray(y)]
         for h in self.hypotheses:
             if hasattr(h, "predict_proba"):
@@ -182,20 +182,20 @@ class HypothesisSet:
         return self.classes_[at]
 
     def predict_map(self, X):
-        """What the hypothesis of highest posterior says."""
+        """The prediction of the hypothesis of highest posterior probability (MAP)."""
         at = self.votes(X)[self.map_].argmax(axis=1)
         return self.classes_[at]
 
     def predict_ml(self, X):
-        """What the hypothesis of highest likelihood says."""
+        """The prediction of the hypothesis of highest likelihood."""
         at = self.votes(X)[self.ml_].argmax(axis=1)
         return self.classes_[at]
 
     def errors(self, X, y):
         """The share of rows each hypothesis gets wrong: (r,)."""
         y = arrays.to_numpy(y)
-        told = self.votes(X).argmax(axis=2)
-        return np.mean(self.classes_[told] != y, axis=1)
+        predicted = self.votes(X).argmax(axis=2)
+        return np.mean(self.classes_[predicted] != y, axis=1)
 
     def consistent(self, X, y):
         """Which hypotheses make no error on the data: (r,)."""
@@ -203,7 +203,7 @@ class HypothesisSet:
 
 
 def hypothesis_labels(h, X):
-    """What a hypothesis without probabilities says: (n,)."""
+    """The labels that a hypothesis without probabilities predicts: (n,)."""
     said = h.predict(X) if hasattr(h, "predict") else h(X)
     said = arrays.to_numpy(said)
     if said.shape != (X.shape[0],):

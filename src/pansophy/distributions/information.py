@@ -230,8 +230,8 @@ def compiled_divergences(p, q, axis, *, middle):
             row_divergences(P[rows], Q[rows], a, b, middle, out[rows])
         return sound
 
-    told = list(threads.run_tasks((lambda r=r: one(r)) for r in blocks))
-    sound = np.array(told).all(axis=0).any(axis=1).all()  # p and q: counts, or sum 1
+    checks = list(threads.run_tasks((lambda r=r: one(r)) for r in blocks))
+    sound = np.array(checks).all(axis=0).any(axis=1).all()  # p and q: counts, or sum 1
     return out.reshape(p.shape[:-1]) if sound else None
 
 

@@ -1,4 +1,4 @@
-"""Joint tables: marginals, conditionals, Bayes' rule and independence, by summing.
+"""Joint probability tables: marginals, conditionals, Bayes' rule, independence.
 
 A table holds P(x_1, ..., x_m) with an axis for each variable. From it
 

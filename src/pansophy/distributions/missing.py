@@ -1,4 +1,4 @@
-"""Rows with missing values: the density of what was seen, and what the rest may be.
+"""Normal distributions of rows with missing values: density, imputation, EM.
 
 With the coordinates of x split into seen b and missing a,
 
@@ -133,7 +133,7 @@ def seen_moments(rows) -> Moments:
 
 
 def incomplete_moments(X, w=None, *, max_iter=200, tol=1e-8) -> Moments:
-    """`Moments` of the likeliest Normal for rows X with NaN, by EM from eq. (2)."""
+    """`Moments` of the maximum-likelihood Normal for rows X with NaN, by EM."""
     X = np.asarray(X, dtype=np.float64)
     w = np.ones(len(X)) if w is None else np.asarray(w, dtype=np.float64)
     keep = w > 0

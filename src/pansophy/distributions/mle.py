@@ -1,4 +1,4 @@
-"""Maximum likelihood for any log-density, and a look at how good it is.
+"""Maximum likelihood for any log-density, with standard errors and simulation.
 
     J(t) = -(1/n) sum_i log p(x_i; t),      t^ = argmin J                        (1)
     cov(t^) ~ (n J''(t^))^-1                 the inverse observed information    (2)
@@ -28,7 +28,7 @@ AWAY = 1e100  # stands for an infinite J, which a line search cannot use
 
 
 class MLE(NamedTuple):
-    """The likeliest parameters and how sure they are."""
+    """Maximum-likelihood estimates with their information matrix."""
 
     theta: Any  # (k,)
     nll: float  # J at theta
@@ -215,10 +215,10 @@ def fit_mle(
     if inside.all():
         t, H = newton_refinement(gradient, t, low, high)
     n = float(data[0].shape[0] if weights is None else np.sum(arrays.to_numpy(weights)))
-    settled = found.status == 0 or bool(np.linalg.norm(gradient(t)) < 1e-6)
+    converged = found.status == 0 or bool(np.linalg.norm(gradient(t)) < 1e-6)
     nll = J(t)
     theta = arrays.asarray(t.reshape(start.shape), like=start)
-    return MLE(theta, nll, -n * nll, observed_information(H, n, len(t)), n, settled)
+    return MLE(theta, nll, -n * nll, observed_information(H, n, len(t)), n, converged)
 
 
 def observed_information(H, n, k):

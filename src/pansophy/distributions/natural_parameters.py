@@ -1,4 +1,4 @@
-"""Many Normals at once: log-densities and statistics as two matrix products.
+"""Log-densities and statistics of many Normals at once, as two matrix products.
 
 A Normal is an exponential family. With features t(x) of u = (x - c) W there are m
 numbers b_j for each of k components with
@@ -25,7 +25,7 @@ root of the covariance of all rows) makes the terms as small as they can be, and
 `natural_coefficients` bounds the error; where it exceeds 1e-9 the caller takes
 `Normal.log_prob` and `moments`, which lose nothing.
 
-Labels y_i >= 0 say that only components j with owner_j = y_i may have made row i.
+With a label y_i >= 0, only components j with owner_j = y_i can generate row i.
 
 Shapes    X (n, d)   t(X) (n, m)   B (k, m)   S (m, k)   y (n,)   owner (k,)
 """
@@ -160,7 +160,7 @@ def natural_features(X, frame: Coordinates):
 def weighted_responsibilities(L, w=None, y=None, owner=None, hard=False):
     """Weighted responsibilities R (n, k) for log-joints L (n, k), and sum of log p.
 
-    Where `hard`, all of a row goes to its likeliest component, and the sum is that
+    Where `hard`, all of a row goes to its most probable component, and the sum is that
     of the joint log-densities there.
     """
     xp = arrays.namespace(L)

@@ -258,7 +258,7 @@ class Normal:
     def from_stats(
         cls, stats: Moments, prior=None, floor: float = 0.0, rank: int | None = None
     ) -> "Normal":
-        """The likeliest Normal, or with a `NormalInverseWishart` prior its MAP.
+        """The maximum-likelihood Normal, or MAP with a `NormalInverseWishart` prior.
 
         `floor` is added to the diagonal of every covariance afterwards. A `rank`
         presses full covariances into that many factors and noise.

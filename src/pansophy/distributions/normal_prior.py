@@ -1,4 +1,4 @@
-"""The likeliest Normals under a prior, in every covariance shape.
+"""Normals of highest posterior (MAP) under a prior, in every covariance shape.
 
 The prior of a batch of k Normals, up to a constant, is
 
@@ -33,7 +33,7 @@ EPS = 10 * np.finfo(float).eps
 
 
 class NormalPrior(NamedTuple):
-    """Eq. (1); as it stands it says nothing."""
+    """Prior of eq. (1) on means and covariances; flat by default."""
 
     m0: Any = 0.0
     kappa: Any = 0.0

@@ -1,14 +1,14 @@
-"""Dirichlet, Beta and Gamma: distributions of probabilities and rates.
+"""Dirichlet, Beta and Gamma distributions: of probabilities and of rates.
 
     Dirichlet   log p = sum_v (a_v - 1) log x_v + log G(sum a) - sum log G(a_v)   (1)
     Beta        the Dirichlet of two symbols: x and 1 - x                        (2)
     Gamma       log p = (a - 1) log x - b x + a log b - log G(a)                 (3)
 
 with G the gamma function. They are conjugate to Categorical, Bernoulli and Poisson:
-`posterior(stats)` adds what was counted, so that batch and any order of single
-updates agree. As families of their own they learn from sums of log x (and x): the
-likeliest parameters solve digamma equations, by Newton steps that are exact for the
-rank-one Hessian of (1) and in 1/a for (3).
+`posterior(stats)` adds what was counted, so that batch and any order of single updates
+agree. As families of their own they learn from sums of log x (and x): the
+maximum-likelihood parameters solve digamma equations, by Newton steps that are exact
+for the rank-one Hessian of (1) and in 1/a for (3).
 
 Shapes    concentration (m,) or (k, m)   a, b, shape, rate (), (d,) or (k, d)
 Refs      [Minka2000] Dirichlet; [Minka2002] Gamma
@@ -159,7 +159,7 @@ class Dirichlet:
 
     @classmethod
     def from_stats(cls, stats: SufficientStatistics, prior=None) -> "Dirichlet":
-        """The likeliest concentration; there is no conjugate prior here."""
+        """Maximum-likelihood concentration; there is no conjugate prior here."""
         no_prior(prior, cls)
         g = per_weight(stats.total[0], stats.weight)
         return cls(arrays.asarray(fit_dirichlet(g), like=g))
@@ -246,7 +246,7 @@ class Beta:
 
     @classmethod
     def from_stats(cls, stats: SufficientStatistics, prior=None) -> "Beta":
-        """The likeliest pair; there is no conjugate prior here."""
+        """Maximum-likelihood parameters; there is no conjugate prior here."""
         no_prior(prior, cls)
         like = stats.total[0]
         g = np.stack(
@@ -331,7 +331,7 @@ class Gamma:
 
     @classmethod
     def from_stats(cls, stats: SufficientStatistics, prior=None) -> "Gamma":
-        """The likeliest pair; there is no conjugate prior here."""
+        """Maximum-likelihood parameters; there is no conjugate prior here."""
         no_prior(prior, cls)
         mean, log_mean = (per_weight(t, stats.weight) for t in stats.total)
         xp = arrays.namespace(mean)

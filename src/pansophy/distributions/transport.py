@@ -1,4 +1,4 @@
-"""Optimal transport: the least work that turns one distribution into another.
+"""Optimal transport: the plan of least cost between two distributions.
 
 For masses u at points x, v at points y and a cost c(x, y) = |x - y|^p
 
@@ -12,7 +12,7 @@ bound (E_x f - E_y f) / K. Three ways to (1):
     sorted    on a line the best plan moves quantile to quantile: O(n log n)     (3)
     lp        the linear program, by HiGHS; equal masses by assignment: exact
     sinkhorn  min (1) + e sum P (log P - 1): P = diag(a) exp(-c / e) diag(b) with a
-              and b fitted to the margins in turns, for falling e; the plan is then
+              and b fitted to the margins alternately, for falling e; the plan is then
               rounded to have exactly the margins, so its cost bounds (1) above  (4)
 
 Scalings a, b are folded into potentials (f, g) before they can overflow.
@@ -238,7 +238,7 @@ def absorb_scalings(f, g, C, reg):
 
 
 def sinkhorn_iterations(s: SinkhornState, u, v, C, reg) -> SinkhornState:
-    """Some turns of eq. (4)."""
+    """Several iterations of eq. (4)."""
     xp = arrays.namespace(C)
     a, b = s.a, s.b
     for _ in range(SWEEPS):
@@ -253,7 +253,7 @@ def sinkhorn_iterations(s: SinkhornState, u, v, C, reg) -> SinkhornState:
 
 
 def soft_potentials(s, u, v, C, reg):
-    """Potentials after one turn in logarithms, which cannot overflow."""
+    """Potentials after one iteration in logarithms, which cannot overflow."""
     xp = arrays.namespace(C)
     g = s.g + reg * safe_log(xp.where(s.b > 0, s.b, xp.ones_like(s.b)))
     g = xp.where(xp.isfinite(g), g, s.g)
@@ -275,7 +275,8 @@ def sinkhorn(u, v, C, reg=None, max_iter: int = 5000, tol: float = 1e-6) -> Tran
         raise ValueError(f"reg must be above 0, got {reg}.")
     u_, v_ = u / xp.sum(u), v / xp.sum(v)
     s = absorb_scalings(xp.zeros_like(u), xp.zeros_like(v), C, max(top, reg))
-    level, turns = max(top, reg), 0
+    level = max(top, reg)
+    n_iter = 0
     while True:
         f, g = soft_potentials(s, u_, v_, C, level)
         s = absorb_scalings(f, g, C, level)
@@ -283,13 +284,14 @@ def sinkhorn(u, v, C, reg=None, max_iter: int = 5000, tol: float = 1e-6) -> Tran
         result = iterate(
             lambda s, e=level: sinkhorn_iterations(s, u_, v_, C, e),
             s,
-            max_iter=max(1, (max_iter - turns) // SWEEPS),
+            max_iter=max(1, (max_iter - n_iter) // SWEEPS),
             tol=tol if last else 1e-2,
             change=lambda old, new: new.objective,
         )
-        s, turns = result.state, turns + SWEEPS * result.n_iter
+        s = result.state
+        n_iter += SWEEPS * result.n_iter
         f, g = s.f + level * log_or_minus_inf(s.a), s.g + level * log_or_minus_inf(s.b)
-        if last or turns >= max_iter:
+        if last or n_iter >= max_iter:
             break
         s = s._replace(f=f, g=g, a=xp.ones_like(f), b=xp.ones_like(g))
         level = max(level / 4, reg)

@@ -8,7 +8,8 @@ kind with kappa' = kappa + N, v' = v + N, m_0' = (kappa m_0 + N x) / kappa' and
     Psi' = Psi + C + (kappa N / kappa') (x - m_0)(x - m_0)'                      (2)
 
 whose joint mode is m_0' and Psi' / (v' + d + 2), positive definite however few the
-rows. As Psi -> 0, kappa -> 0, v -> -(d + 2) the mode becomes the likeliest Normal.
+rows. As Psi -> 0, kappa -> 0, v -> -(d + 2) the mode becomes the maximum-likelihood
+Normal.
 
 Shapes    m_0 (d,)   Psi (d, d)   kappa, v numbers; a posterior of k has a leading k
 Refs      [Murphy2012] section 4.6
@@ -78,7 +79,7 @@ class NormalInverseWishart:
 
     @property
     def mode(self) -> MeanAndCovariance:
-        """The likeliest mean and covariance together."""
+        """The mode: mean and covariance of highest joint density."""
         below = self.dof + self.d + 2
         return MeanAndCovariance(
             self.mean, self.scale / (below[:, None, None] if below.ndim else below)

@@ -1,4 +1,4 @@
-"""Kernels k(x, z): one contract, and the algebra that makes new ones from old.
+"""Base class of kernels k(x, z), and their algebra: sums, products, powers.
 
 A kernel is a positive semi-definite function; sums, products, whole powers, positive
 multiples and exponentials of kernels are kernels again, and so is k(g(x), g(z)):

@@ -1,4 +1,4 @@
-"""Kernels of x . z.
+"""Dot-product kernels: linear and polynomial.
 
     Linear        k(x, z) = s x.z                                               (1)
     Polynomial    k(x, z) = (g x.z + c)^p                                       (2)

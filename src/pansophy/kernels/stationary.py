@@ -1,4 +1,4 @@
-"""Kernels of x - z.
+"""Stationary kernels (functions of x - z): the Gaussian kernel.
 
     RBF    k(x, z) = exp(-sum_j (x_j - z_j)^2 / (2 l_j^2))                      (1)
 

@@ -1,4 +1,4 @@
-"""What a loss is: l(y, f) for a target y and a raw prediction f, as data.
+"""Definition of a loss: functions of a target y and a raw prediction f, as data.
 
 Every loss is one instance of `Loss`: a name, the integer `kind` by which compiled
 loops know it, at most one number `parameter`, and plain functions of (y, f, a) with
@@ -56,7 +56,7 @@ class Loss:
     Parameters
     ----------
     name, kind
-        The word in parameters and the number in compiled loops.
+        Its name in parameters and its number in compiled loops.
     domain
         Which targets it takes, one of `DOMAINS`.
     values, gradients, curvatures
@@ -64,7 +64,7 @@ class Loss:
     constants
         Function of (y, w, a), w weights or None.
     link
-        The link whose inverse turns f into a mean.
+        The link whose inverse maps f to a mean.
     parameter
         The number a, where the loss has one.
     convex, lipschitz

@@ -1,4 +1,4 @@
-"""Margins: slacks and what they say, costs per class, the family in one table.
+"""Margins and slacks of classification, costs per class, a table of margin losses.
 
 For a sign y and a raw prediction f the margin is z = y f, and the hinge loss of a row
 is its slack

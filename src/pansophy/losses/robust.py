@@ -1,4 +1,4 @@
-"""Residual losses between least squares and the mode: powers, and Tukey's biweight.
+"""Robust losses of residuals: powers |r|^p and Tukey's biweight.
 
 With residual r = f - y,
 

@@ -1,4 +1,4 @@
-"""What a penalty is: g(w), its proximal operator and a test of optimality, as data.
+"""Definition of a penalty: g(w), its proximal operator and optimality test, as data.
 
 For a step s > 0,
 
@@ -36,7 +36,7 @@ class Penalty:
     Parameters
     ----------
     name, kind
-        The word and, for separable penalties, the number in compiled loops.
+        Its name and, for separable penalties, its number in compiled loops.
     values, proxes, distances
         Functions of (w), (w, step) and (w, gradient).
     a, b

@@ -1,4 +1,4 @@
-"""Powers of coefficients, and penalties read off prior distributions.
+"""Bridge penalties |w|^q, and penalties derived from prior distributions.
 
     lq           a sum |w_j|^q,  q >= 0                                          (1)
 

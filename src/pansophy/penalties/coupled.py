@@ -1,4 +1,4 @@
-"""Penalties that tie coordinates together.
+"""Penalties that couple coordinates: groups, balls, simplices, affine sets.
 
     group_l2   a sum_g sqrt(d_g) |w_g|,  groups g of sizes d_g                   (1)
     ball       0 if |w| <= radius, else inf                                      (2)

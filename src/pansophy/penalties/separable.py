@@ -1,4 +1,4 @@
-"""Penalties that are sums over coordinates.
+"""Separable penalties (sums over coordinates): l1, l2, elastic net, box.
 
     l1           a sum |w_j|                                                     (1)
     l2           b/2 sum w_j^2                                                   (2)

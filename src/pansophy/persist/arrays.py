@@ -1,4 +1,4 @@
-"""NumPy and SciPy values: arrays of every dtype, scalars, random states, sparse."""
+"""Encoding of NumPy and SciPy values: arrays, scalars, random states, sparse."""
 
 import numpy as np
 

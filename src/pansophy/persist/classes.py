@@ -1,4 +1,4 @@
-"""Which classes and functions a file may name, and how a name is looked up.
+"""Allow-list of the classes and functions that a model file may name.
 
 A name is either ours (`pansophy.<module>.<Class>`: an estimator, a NamedTuple or a
 dataclass defined in that module), scikit-learn's (a public module of the list below

@@ -1,4 +1,4 @@
-"""Values to and from JSON and tensors, kind by kind.
+"""Encoding of Python values as JSON and tensors, and back.
 
 None, bool, text, whole numbers, finite floats and lists stand for themselves; all
 else is an object `{"$": tag, ...}`. Arrays become tensors, named by number. An object

@@ -1,4 +1,4 @@
-"""Parts of other libraries: torch tensors and modules, and skops for compiled leaves.
+"""Encoding of torch tensors and modules, and of compiled parts by skops.
 
 torch is looked at only when it has been imported by whoever made the model, and
 imported at loading only when the file holds tensors. Compiled leaves of scikit-learn
@@ -137,7 +137,7 @@ def checked_leaf(leaf):
 
 def check_predictors(model):
     """The same for the trees of scikit-learn's histogram boosting."""
-    for tree in [t for turn in getattr(model, "_predictors", ()) for t in turn]:
+    for tree in [t for trees in getattr(model, "_predictors", ()) for t in trees]:
         n, nodes = len(tree.nodes), tree.nodes
         splits = nodes["is_leaf"] == 0
         own = np.flatnonzero(splits)

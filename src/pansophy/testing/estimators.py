@@ -1,4 +1,4 @@
-"""Every estimator of the package, and what scikit-learn's checks may say of it."""
+"""List of all estimators, and which of scikit-learn's checks they may fail and why."""
 
 import importlib
 import inspect
@@ -151,7 +151,7 @@ EXPECTED: dict[str, dict[str, str]] = {
 }
 
 # Less of the same work where a check asks nothing of the amount: each of scikit-learn's
-# checks fits a dozen times, and a hundred trees say no more than ten.
+# checks fits a dozen times, and ten trees show as much as a hundred.
 FEW = {"n_estimators": 10}
 QUICK: dict[str, dict] = {
     "AdaBoostClassifier": FEW,
