@@ -85,7 +85,9 @@ class InterruptedFitWarning(UserWarning):
 class Estimator(CallbackSupportMixin, BaseEstimator):
     """Base class: checks parameters and data once, runs drivers with callbacks."""
 
-    def _begin(self, X, y=None, sample_weight=None, *, y_kind=None, **checks) -> tuple:
+    def _check_training_data(
+        self, X, y=None, sample_weight=None, *, y_kind=None, **checks
+    ) -> tuple:
         """Check parameters and training data. Returns X, y (if y_kind) and weights.
 
         y_kind is "class" (any labels), "labels" (the same, or columns of 0 and 1),
@@ -166,7 +168,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         self.feature_names_in_ = np.asarray(X.columns, dtype=object)
         return X
 
-    def _ready(self, X, **checks):
+    def _check_new_data(self, X, **checks):
         """Check that the model is fitted and X fits it."""
         check_is_fitted(self)
         if is_dataset(X):
@@ -178,7 +180,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             return self._check_foreign(X)[0]
         return validate_rows(self, X, reset=False, **{"dtype": FLOATS, **checks})
 
-    def _drive(
+    def _run_driver(
         self, run, *, total, n_init=None, X=None, y=None, snapshot=None
     ) -> Result:
         """Call `run(task) -> Result` and record how it went.
@@ -206,10 +208,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         self.history_ = result.history
         self.converged_ = result.converged
         self.interrupted_ = result.interrupted
-        self._warn_unsettled(result.reason)
+        self._warn_if_not_converged(result.reason)
         return result
 
-    def _warn_unsettled(self, reason):
+    def _warn_if_not_converged(self, reason):
         name = type(self).__name__
         limit = "n_iter" if hasattr(self, "n_iter") else "max_iter"
         if reason == "interrupted":

@@ -29,11 +29,13 @@ class ParameterError(ValueError, TypeError):
 class ParameterRule(NamedTuple):
     """A description of the allowed values, and the test of a value."""
 
-    says: str
-    holds: Callable[[Any], bool]
+    description: str
+    accepts: Callable[[Any], bool]
 
 
-def number_rule(says, low=-math.inf, high=math.inf, *, open_low=False, whole=False):
+def number_rule(
+    description, low=-math.inf, high=math.inf, *, open_low=False, whole=False
+):
     """A rule for a finite real (or whole) number between two limits.
 
     A field that means something for infinity adds `Infinite` to its annotation.
@@ -48,7 +50,7 @@ def number_rule(says, low=-math.inf, high=math.inf, *, open_low=False, whole=Fal
             return False
         return (low < number if open_low else low <= number) and number <= high
 
-    return ParameterRule(says, holds)
+    return ParameterRule(description, holds)
 
 
 def count_rule(minimum):
@@ -71,8 +73,10 @@ def check_count(name, value, minimum=1) -> int:
     pansophy.params.ParameterError: n must be a whole number of at least 2, got 1.5.
     """
     rule = count_rule(minimum)
-    if not rule.holds(value):
-        raise ParameterError(f"{name} must be {rule.says}, got {short_repr(value)}.")
+    if not rule.accepts(value):
+        raise ParameterError(
+            f"{name} must be {rule.description}, got {short_repr(value)}."
+        )
     return int(value)
 
 
@@ -120,8 +124,8 @@ def rule_of(hint) -> ParameterRule:
     if origin in (Union, types.UnionType):
         rules = [rule_of(a) for a in args]
         return ParameterRule(
-            " or ".join(dict.fromkeys(r.says for r in rules)),
-            lambda v: any(r.holds(v) for r in rules),
+            " or ".join(dict.fromkeys(r.description for r in rules)),
+            lambda v: any(r.accepts(v) for r in rules),
         )
     if origin is Callable or hint is Callable:
         return ParameterRule("a function", callable)
@@ -136,11 +140,11 @@ def without_type_errors(rule):
 
     def holds(value: Any):
         try:
-            return bool(rule.holds(value))
+            return bool(rule.accepts(value))
         except (TypeError, ValueError):
             return False
 
-    return ParameterRule(rule.says, holds)
+    return ParameterRule(rule.description, holds)
 
 
 def literal_rule(words):
@@ -166,10 +170,10 @@ def check_params(estimator) -> None:
     cls = type(estimator)
     for name, rule in rules_of(cls).items():
         value = getattr(estimator, name)
-        if not rule.holds(value):
+        if not rule.accepts(value):
             given = short_repr(value)
             raise ParameterError(
-                f"{name} of {cls.__name__} must be {rule.says}, got {given}."
+                f"{name} of {cls.__name__} must be {rule.description}, got {given}."
             )
 
 

@@ -753,7 +753,7 @@ def test_older_schema_is_migrated(tmp_path, monkeypatch):
 
 def test_file_of_the_first_schema_gets_one_clear_sentence():
     with pytest.raises(
-        PersistError, match="schema 1; .* fit the model again and save it"
+        PersistError, match=r"schema 1; .* fit the model again and save it"
     ):
         persist.load(HERE / "data" / "schema1.pansophy")
 

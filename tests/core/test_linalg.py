@@ -145,7 +145,9 @@ def test_both_ways_have_the_digits_of_qr(problem, way, intercept, alpha, weighte
     X, y, w = problem
     w = w if weighted else None
     coef, b = exact_least_squares(X, y, w, alpha=alpha, intercept=intercept)
-    fit = ls.least_squares(X, y[:, None], w, alpha=alpha, intercept=intercept, way=way)
+    fit = ls.least_squares(
+        X, y[:, None], w, alpha=alpha, intercept=intercept, solver=way
+    )
     S = X - (X.mean(axis=0) if intercept else 0)
     cond = np.linalg.cond(S / np.linalg.norm(S, axis=0))
     far = 1 + np.abs(X.mean(axis=0)).max() / X.std(axis=0).min() * (not intercept)
@@ -161,11 +163,11 @@ def test_constant_columns_do_not_stop_a_penalised_fit(rng):
     X = rng.standard_normal((500, 4)) + [0, 0, 50, 0]
     X[:, 1] = 1e5 / 3
     Y = rng.standard_normal((500, 2))
-    fit = ls.least_squares(X, Y, alpha=1.0, way="gram")
-    assert fit.way == "gram"
+    fit = ls.least_squares(X, Y, alpha=1.0, solver="gram")
+    assert fit.solver == "gram"
     np.testing.assert_allclose(
         fit.coef,
-        ls.least_squares(X, Y, alpha=1.0, way="svd").coef,
+        ls.least_squares(X, Y, alpha=1.0, solver="svd").coef,
         rtol=1e-9,
         atol=1e-9,
     )
@@ -174,11 +176,11 @@ def test_constant_columns_do_not_stop_a_penalised_fit(rng):
 def test_the_fast_way_knows_its_limits(rng):
     X = rng.standard_normal((500, 4))
     Y = rng.standard_normal((500, 1))
-    assert ls.least_squares(X, Y, way="gram").way == "gram"
+    assert ls.least_squares(X, Y, solver="gram").solver == "gram"
     near = X.copy()
     near[:, 3] = near[:, 2] + 1e-7 * near[:, 3]
-    fit = ls.least_squares(near, Y, way="gram")
-    assert fit.way == "qr" and fit.rank == 4
+    fit = ls.least_squares(near, Y, solver="gram")
+    assert fit.solver == "qr" and fit.rank == 4
     exact, _ = exact_least_squares(near, Y[:, 0])
     assert digits(fit.coef[:, 0], exact) > 7
 
@@ -205,7 +207,7 @@ def test_a_number_cuts_singular_values(rng):
     A = X - X.mean(axis=0)
     for tol, rank in ((1e-3, 2), (1e-8, 3)):
         for way in ("gram", "qr"):
-            fit = ls.least_squares(X, Y, tol=tol, way=way)
+            fit = ls.least_squares(X, Y, tol=tol, solver=way)
             assert fit.rank == rank
             right = np.linalg.lstsq(A, Y - Y.mean(axis=0), rcond=tol)[0]
             np.testing.assert_allclose(fit.coef, right, rtol=1e-8, atol=1e-12)
@@ -229,11 +231,11 @@ def test_blocks_threads_and_sources_agree(way, rng, tmp_path, monkeypatch):
     w = rng.uniform(0, 2, 3000)
     monkeypatch.setattr(least_squares_passes, "BLOCK_BYTES", 10_000)
     monkeypatch.setattr(least_squares_passes, "COPY_BYTES", 10_000)
-    fit = ls.least_squares(X, Y, w, way=way)
+    fit = ls.least_squares(X, Y, w, solver=way)
     monkeypatch.setattr(
         least_squares_passes.Rows, "each", lambda s, f, **k: (f(*b) for b in s.blocks())
     )
-    alone = ls.least_squares(X, Y, w, way=way)
+    alone = ls.least_squares(X, Y, w, solver=way)
     np.testing.assert_array_equal(fit.coef, alone.coef)
     monkeypatch.undo()
 
@@ -242,10 +244,10 @@ def test_blocks_threads_and_sources_agree(way, rng, tmp_path, monkeypatch):
 
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({f"x{j}": X[:, j] for j in range(4)}), path)
-    disk = ls.least_squares(DatasetRows(path), Y, w, way=way)
-    thin = ls.least_squares(sp.csr_array(X), Y, w, way=way)
+    disk = ls.least_squares(DatasetRows(path), Y, w, solver=way)
+    thin = ls.least_squares(sp.csr_array(X), Y, w, solver=way)
     for other in (disk, thin):
-        assert other.way == way
+        assert other.solver == way
         np.testing.assert_allclose(other.coef, fit.coef, rtol=1e-11)
         np.testing.assert_allclose(other.intercept, fit.intercept, rtol=1e-11)
 
@@ -256,8 +258,8 @@ def test_tensors(library, way, rng):
     xp = pytest.importorskip(library)
     X, Y = rng.standard_normal((400, 4)) + 50, rng.standard_normal((400, 2))
     w = rng.uniform(0, 2, 400)
-    right = ls.least_squares(X, Y, w, way=way)
-    fit = ls.least_squares(*(xp.asarray(a) for a in (X, Y, w)), way=way)
+    right = ls.least_squares(X, Y, w, solver=way)
+    fit = ls.least_squares(*(xp.asarray(a) for a in (X, Y, w)), solver=way)
     np.testing.assert_allclose(fit.coef, right.coef, rtol=1e-10)
     A, b = xp.asarray(psd(rng, 5)), xp.asarray(rng.standard_normal(5))
     x, _ = linalg.solve_psd(A, b)

@@ -80,11 +80,11 @@ CASES = {
 def test_rule(name):
     hint, good, bad = CASES[name]
     rule = rule_of(hint)
-    assert rule.says
+    assert rule.description
     for value in good:
-        assert rule.holds(value), value
+        assert rule.accepts(value), value
     for value in bad:
-        assert not rule.holds(value), value
+        assert not rule.accepts(value), value
 
 
 def test_annotation_without_a_rule():

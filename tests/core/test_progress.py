@@ -28,7 +28,7 @@ class Mean(Regressor, Estimator):
     verbose: Verbosity = 0
 
     def fit(self, X, y):
-        X, y, _ = self._begin(X, y, y_kind="number")
+        X, y, _ = self._check_training_data(X, y, y_kind="number")
         cost = lambda m: State(m, float(np.mean((y - m) ** 2)))
         turn = lambda s: cost((s.mean + y.mean()) / 2)
 
@@ -36,7 +36,7 @@ class Mean(Regressor, Estimator):
             limits = {"max_iter": self.max_iter, "tol": 1e-9}
             return iterate(turn, cost(float(i)), task=task, **limits)
 
-        r = self._drive(
+        r = self._run_driver(
             lambda task: best_of(self.n_init, start, task=task),
             total=self.n_init if self.n_init > 1 else self.max_iter,
             X=X,
@@ -47,7 +47,7 @@ class Mean(Regressor, Estimator):
         return self
 
     def predict(self, X):
-        return np.full(len(self._ready(X)), self.mean_)
+        return np.full(len(self._check_new_data(X)), self.mean_)
 
 
 class Diary:

@@ -157,7 +157,7 @@ class AgglomerativeClustering(Clusterer, Estimator):
         y : None
             Not used.
         """
-        (X, _) = self._begin(X, ensure_min_samples=2)
+        (X, _) = self._check_training_data(X, ensure_min_samples=2)
         return grow(self, X)
 
     def fit_predict(self, X, y=None):
@@ -211,12 +211,12 @@ distance_threshold, compute_distances
 
     def fit(self, X, y=None):
         """Build the tree of columns and cut it; y is not used."""
-        (X, _) = self._begin(X, ensure_min_features=2)
+        (X, _) = self._check_training_data(X, ensure_min_features=2)
         return grow(self, np.ascontiguousarray(X.T))
 
     def transform(self, X):
         """Each cluster's columns pooled to one: shape (n, n_clusters_)."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         order = np.argsort(self.labels_, kind="stable")
         ends = np.cumsum(np.bincount(self.labels_, minlength=self.n_clusters_))
         groups = np.split(order, ends[:-1])

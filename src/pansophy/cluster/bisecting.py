@@ -187,7 +187,7 @@ class BisectingKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def fit(self, X, y=None, sample_weight=None):
         """Split until there are n_clusters leaves."""
-        X, w = self._begin(X, sample_weight=sample_weight, **CHECKS)
+        X, w = self._check_training_data(X, sample_weight=sample_weight, **CHECKS)
         if isinstance(X, rows.DatasetRows):
             raise ValueError(
                 "BisectingKMeans copies the rows of a leaf, so it takes rows in "
@@ -210,7 +210,9 @@ class BisectingKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             ended = out.reason == "max_iter"
             return out._replace(reason="tolerance") if ended else out
 
-        result = self._drive(run, total=k, X=X, snapshot=lambda s: self._fitted(s, X))
+        result = self._run_driver(
+            run, total=k, X=X, snapshot=lambda s: self._fitted(s, X)
+        )
         for name, value in self._fitted(result.state, X).items():
             setattr(self, name, value)
         z = np.empty(X.shape[0], np.int32)
@@ -234,7 +236,7 @@ class BisectingKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def predict(self, X):
         """The leaf each row arrives at, going to the nearer child at each fork."""
-        X = self._ready(X, **CHECKS)
+        X = self._check_new_data(X, **CHECKS)
         if isinstance(X, rows.DatasetRows):
             X = X.take(np.arange(X.n))
         P = arrays.to_numpy(self.node_centers_).astype(np.float64)
@@ -259,7 +261,7 @@ class BisectingKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def transform(self, X):
         """The distance from each row to each leaf's mean."""
-        X = self._ready(X, **CHECKS)
+        X = self._check_new_data(X, **CHECKS)
         return distances(X, arrays.to_numpy(self.cluster_centers_).astype(np.float64))
 
     def fit_transform(self, X, y=None, sample_weight=None):
@@ -268,7 +270,7 @@ class BisectingKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def score(self, X, y=None, sample_weight=None):
         """Minus the weighted sum of squared distances to the leaves' means."""
-        X = self._ready(X, **CHECKS)
+        X = self._check_new_data(X, **CHECKS)
         w = arrays.to_numpy(weights(X, check_sample_weight(sample_weight, X)))
         D = arrays.to_numpy(self.transform(X)).astype(np.float64)
         z = arrays.to_numpy(self.predict(X))

@@ -82,7 +82,7 @@ class ClusterFeatures(Transformer, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, order="C")
+        X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
         how = {"n_init": self.n_init, "max_iter": self.max_iter}
         how["random_state"] = make_rng(self.random_state)
         model = KMeans(self.n_clusters, **how).fit(X, sample_weight=w)
@@ -94,7 +94,7 @@ class ClusterFeatures(Transformer, Estimator):
 
     def transform(self, X):
         """The columns of the clusters, after those of X if `append`."""
-        X, C = self._ready(X, order="C"), self.cluster_centers_
+        X, C = self._check_new_data(X, order="C"), self.cluster_centers_
         if self.kind == "onehot":
             z = nearest(X, C.astype(np.float64))
             F = (z[:, None] == np.arange(len(C))).astype(X.dtype)

@@ -157,7 +157,7 @@ class ClusterImputer(Transformer, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, **CHECKS)
+        X, w = self._check_training_data(X, sample_weight=sample_weight, **CHECKS)
         w = np.ones(len(X)) if w is None else w.astype(np.float64)
         kind, X = X.dtype, X.astype(np.float64)
         check_scale(X)
@@ -177,7 +177,7 @@ class ClusterImputer(Transformer, Estimator):
             C = seed(X, w, k, rng)[0]  # what is missing counts as the mean here
             return turns(X, B, w, C, zero, task=task, **how)
 
-        result = self._drive(
+        result = self._run_driver(
             lambda task: best_of(self.n_init, run, task=task),
             total=self.n_init if self.n_init > 1 else self.max_iter,
             X=X,
@@ -189,13 +189,13 @@ class ClusterImputer(Transformer, Estimator):
 
     def transform(self, X):
         """X with every missing entry filled in; what is known stays."""
-        X = self._ready(X, **CHECKS)
+        X = self._check_new_data(X, **CHECKS)
         fill = np.concatenate([self.cluster_centers_, self.means_[None]])
         return np.where(np.isnan(X), fill[self._labels(X)].astype(X.dtype), X)
 
     def predict(self, X):
         """The cluster of each row by what is known of it; -1 if nothing is."""
-        return self._labels(self._ready(X, **CHECKS))
+        return self._labels(self._check_new_data(X, **CHECKS))
 
     def _labels(self, X):
         B = (~np.isnan(X)).astype(np.float64)

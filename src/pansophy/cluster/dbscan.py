@@ -288,7 +288,9 @@ class DBSCAN(Clusterer, Estimator):
         sample_weight : array of shape (n,), optional
             What each row counts as a neighbour: k is the same as k equal rows.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, accept_sparse="csr")
+        X, w = self._check_training_data(
+            X, sample_weight=sample_weight, accept_sparse="csr"
+        )
         with threads.limit_threads(self.n_jobs):
             blocks = self._blocks(X)
             labels, core = dbscan_labels(

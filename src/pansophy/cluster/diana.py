@@ -119,7 +119,7 @@ class Diana(Clusterer, Estimator):
         y : None
             Not used.
         """
-        X, _ = self._begin(X, ensure_min_samples=2)
+        X, _ = self._check_training_data(X, ensure_min_samples=2)
         n, metric = len(X), self.metric
         if self.n_clusters is not None and self.n_clusters > n:
             raise ValueError(

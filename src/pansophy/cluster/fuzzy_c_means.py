@@ -158,7 +158,7 @@ class FuzzyCMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, order="C")
+        X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
         if len(X) < self.n_clusters:
             raise ValueError(
                 f"n_samples={len(X)} should be >= n_clusters={self.n_clusters}."
@@ -174,7 +174,7 @@ class FuzzyCMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         def run(i, task):
             return turns(X, w, self._start(X, w, rng), self.m, task=task, **how)
 
-        result = self._drive(
+        result = self._run_driver(
             lambda task: best_of(n_init, run, task=task),
             total=n_init if n_init > 1 else self.max_iter,
             X=X,
@@ -193,7 +193,7 @@ class FuzzyCMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def predict_proba(self, X):
         """The degrees of eq. (2) of each row."""
-        return self._degrees(self._ready(X, order="C"))
+        return self._degrees(self._check_new_data(X, order="C"))
 
     def predict(self, X):
         """The group to which each row belongs most."""
@@ -201,7 +201,7 @@ class FuzzyCMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def transform(self, X):
         """The distance from each row to each centre."""
-        return euclidean(self._ready(X, order="C"), self.cluster_centers_)
+        return euclidean(self._check_new_data(X, order="C"), self.cluster_centers_)
 
     def _degrees(self, X):
         block = lambda x: degrees(x, self.cluster_centers_, self.m)[0]

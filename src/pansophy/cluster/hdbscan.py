@@ -263,7 +263,7 @@ class HDBSCAN(Clusterer, Estimator):
             Not used.
         """
         checks = {"accept_sparse": "csr", "ensure_all_finite": False}
-        X, _ = self._begin(X, ensure_min_samples=2, **checks)
+        X, _ = self._check_training_data(X, ensure_min_samples=2, **checks)
         state, rows = finite_rows(X, self.metric == "precomputed")
         k = self.min_samples or self.min_cluster_size
         if k > len(rows):

@@ -210,7 +210,7 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, order="C")
+        X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
         n, k = len(X), self.n_clusters
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}.")
@@ -230,7 +230,7 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         def run(i, task):
             return turns(G, w, self._start(G, w, rng, key), k, task=task, **how)
 
-        result = self._drive(
+        result = self._run_driver(
             lambda task: best_of(n_init, run, task=task),
             total=n_init if n_init > 1 else self.max_iter,
             X=X,
@@ -262,7 +262,7 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         return D if self._given else np.sqrt(np.maximum(D, 0.0))
 
     def _gaps(self, X, whole):
-        X = self._ready(X, order="C")
+        X = self._check_new_data(X, order="C")
         some = self.shares_.any(axis=0)
 
         def block(x):

@@ -321,7 +321,7 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
         total = n_init if n_init > 1 else self.max_iter
         keep = lambda state: self._fitted(state, X)
-        result = self._drive(
+        result = self._run_driver(
             lambda task: best_of(n_init, run, task=task),
             total=total,
             X=X,
@@ -356,12 +356,12 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         return -cost(X, w, self._centers())
 
     def _checked(self, X, sample_weight):
-        X, w = self._begin(X, sample_weight=sample_weight, **CHECKS)
+        X, w = self._check_training_data(X, sample_weight=sample_weight, **CHECKS)
         X = unit(X) if self.metric == "cosine" else X
         return X, weights(X, w)
 
     def _rows(self, X):
-        X = self._ready(X, **CHECKS)
+        X = self._check_new_data(X, **CHECKS)
         return unit(X) if self.metric == "cosine" else X
 
     def _centers(self):

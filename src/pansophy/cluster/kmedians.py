@@ -166,7 +166,7 @@ class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, order="C")
+        X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
         if len(X) < self.n_clusters:
             raise ValueError(
                 f"n_samples={len(X)} should be >= n_clusters={self.n_clusters}."
@@ -177,7 +177,7 @@ class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
         n_init = self.n_init if isinstance(self.init, str) else 1
         how: dict = {"max_iter": self.max_iter, "tol": self.tol}
         run = lambda i, task: turns(X, w, self._start(X, w, rng), task=task, **how)
-        result = self._drive(
+        result = self._run_driver(
             lambda task: best_of(n_init, run, task=task),
             total=n_init if n_init > 1 else self.max_iter,
             X=X,
@@ -195,11 +195,11 @@ class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def predict(self, X):
         """The nearest centre of each row."""
-        return assign(self._ready(X, order="C"), self.cluster_centers_)[0]
+        return assign(self._check_new_data(X, order="C"), self.cluster_centers_)[0]
 
     def transform(self, X):
         """The distance |.|_1 from each row to each centre."""
-        return manhattan(self._ready(X, order="C"), self.cluster_centers_)
+        return manhattan(self._check_new_data(X, order="C"), self.cluster_centers_)
 
     def _start(self, X, w, rng):
         k, d = self.n_clusters, X.shape[1]

@@ -292,7 +292,7 @@ class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, order="C")
+        X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
         n, k = len(X), self.n_clusters
         if n < k:
             raise ValueError(f"n_samples={n} should be >= n_clusters={k}.")
@@ -313,7 +313,7 @@ class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
             mean = X if self.method == "exemplar" else None
             return turns(source, w, start, mean=mean, **how)
 
-        result = self._drive(run, total=self.max_iter, X=X)
+        result = self._run_driver(run, total=self.max_iter, X=X)
         at = np.asarray(result.state.medoids)
         self.medoid_indices_ = at
         M = source.of(at)
@@ -337,7 +337,7 @@ class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
         return self._to_medoids(X)
 
     def _to_medoids(self, X):
-        X = self._ready(X, order="C")
+        X = self._check_new_data(X, order="C")
         if self._given:
             return X[:, self.medoid_indices_]
         return pairwise(X, self.cluster_centers_, self.metric)

@@ -195,7 +195,7 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         sample_weight : array of length n or None
             Row weights: how likely a row is drawn.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, **CHECKS)
+        X, w = self._check_training_data(X, sample_weight=sample_weight, **CHECKS)
         w, n = weights(X, w), X.shape[0]
         enough(X, self.n_clusters)
         rng = make_rng(self.random_state)
@@ -225,7 +225,7 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             return out._replace(reason="tolerance") if done else out
 
         keep = lambda s: {"cluster_centers_": stored(s.centers, X), "counts_": s.mass}
-        result = self._drive(run, total=most, X=X, snapshot=keep)
+        result = self._run_driver(run, total=most, X=X, snapshot=keep)
         for name, value in keep(result.state).items():
             setattr(self, name, value)
         self.n_steps_ = result.n_iter
@@ -237,13 +237,13 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     def partial_fit(self, X, y=None, sample_weight=None):
         """Take one more batch of a stream; the first one also gives the start."""
         if not hasattr(self, "cluster_centers_"):
-            X, w = self._begin(X, sample_weight=sample_weight, **CHECKS)
+            X, w = self._check_training_data(X, sample_weight=sample_weight, **CHECKS)
             w = weights(X, w)
             enough(X, self.n_clusters)
             C, v = self._begin_at(X, w, make_rng(self.random_state)), None
             self.n_steps_ = 0
         else:
-            X = self._ready(X, **CHECKS)
+            X = self._check_new_data(X, **CHECKS)
             w = weights(X, check_sample_weight(sample_weight, X))
             C, v = self._centers(), self.counts_
         before = np.zeros(len(C)) if v is None else v
@@ -292,7 +292,7 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def predict(self, X):
         """The nearest centre of each row."""
-        return nearest(self._ready(X, **CHECKS), self._centers())
+        return nearest(self._check_new_data(X, **CHECKS), self._centers())
 
     def fit_predict(self, X, y=None, sample_weight=None):
         """`fit`, then the labels of the same rows."""
@@ -300,7 +300,7 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def transform(self, X):
         """The distance from each row to each centre."""
-        return distances(self._ready(X, **CHECKS), self._centers())
+        return distances(self._check_new_data(X, **CHECKS), self._centers())
 
     def fit_transform(self, X, y=None, sample_weight=None):
         """`fit`, then `transform` of the same rows."""
@@ -308,7 +308,7 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def score(self, X, y=None, sample_weight=None):
         """Minus J of k-means, each row at its nearest centre."""
-        X = self._ready(X, **CHECKS)
+        X = self._check_new_data(X, **CHECKS)
         return -cost(
             X, weights(X, check_sample_weight(sample_weight, X)), self._centers()
         )

@@ -314,7 +314,7 @@ class OPTICS(Clusterer, Estimator):
         y : None
             Not used.
         """
-        X, _ = self._begin(X, accept_sparse="csr", dtype=np.float64)
+        X, _ = self._check_training_data(X, accept_sparse="csr", dtype=np.float64)
         n, eps = X.shape[0], self.max_eps if self.eps is None else self.eps
         k = rows_of(self.min_samples, n, "min_samples")
         if self.cluster_method == "dbscan" and eps > self.max_eps:

@@ -182,7 +182,7 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows in the batch form.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, order="C")
+        X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
         w = np.ones(len(X), X.dtype) if w is None else w
         check_scale(X)
         mean = spread(X, w)[0]
@@ -197,7 +197,7 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
         run = lambda task: iterate(
             step, start, max_iter=self.max_iter, tol=0, change=left, task=task
         )
-        state = self._drive(run, total=self.max_iter, X=X).state
+        state = self._run_driver(run, total=self.max_iter, X=X).state
         self.prototypes_ = state.centers.astype(X.dtype)
         self.labels_ = nearest(X, self.prototypes_.astype(np.float64))
         self.hits_ = np.bincount(self.labels_, w, len(self.prototypes_))
@@ -211,12 +211,12 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
 
     def predict(self, X):
         """The best unit of each row."""
-        X = self._ready(X, order="C")
+        X = self._check_new_data(X, order="C")
         return nearest(X, self.prototypes_.astype(np.float64))
 
     def transform(self, X):
         """The distance from each row to each prototype."""
-        return euclidean(self._ready(X, order="C"), self.prototypes_)
+        return euclidean(self._check_new_data(X, order="C"), self.prototypes_)
 
     def embed(self, X):
         """The place on the grid of the best unit of each row, (n, 2)."""
@@ -224,7 +224,7 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
 
     def errors(self, X, sample_weight=None):
         """The quantisation and the topographic error on other rows."""
-        X = self._ready(X, order="C")
+        X = self._check_new_data(X, order="C")
         w = np.ones(len(X)) if sample_weight is None else sample_weight
         return self._errors(X, w)
 

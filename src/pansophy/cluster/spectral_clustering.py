@@ -180,7 +180,7 @@ class SpectralClustering(Clusterer, Estimator):
             Not used.
         """
         checks = {"accept_sparse": ["csr", "csc", "coo"], "dtype": np.float64}
-        X, _ = self._begin(X, ensure_min_samples=2, **checks)
+        X, _ = self._check_training_data(X, ensure_min_samples=2, **checks)
         k, rng = self.n_clusters, make_rng(self.random_state)
         c = k if self.n_components is None else self.n_components
         if X.shape[0] < max(k, c):

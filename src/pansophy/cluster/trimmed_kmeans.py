@@ -149,7 +149,7 @@ class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def fit(self, X, y=None, sample_weight=None):
         """Find the centres of the rows that belong somewhere."""
-        X, w = self._begin(X, sample_weight=sample_weight)
+        X, w = self._check_training_data(X, sample_weight=sample_weight)
         w = weights(X, w).astype(np.float64)
         enough(X, self.n_clusters)
         if self.trim == 1:
@@ -167,7 +167,7 @@ class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         keep = lambda s: {"cluster_centers_": s.centers}
         total = n_init if n_init > 1 else self.max_iter
         best = lambda task: best_of(n_init, run, task=task)
-        result = self._drive(best, total=total, X=X, snapshot=keep)
+        result = self._run_driver(best, total=total, X=X, snapshot=keep)
         state = result.state
         self.cluster_centers_, self.inertia_ = state.centers, state.objective
         D = distances(X, state.centers)
@@ -191,7 +191,7 @@ class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def transform(self, X):
         """The distance from each row to each centre."""
-        return distances(self._ready(X), self.cluster_centers_)
+        return distances(self._check_new_data(X), self.cluster_centers_)
 
     def fit_transform(self, X, y=None, sample_weight=None):
         """`fit`, then `transform` of the same rows."""

@@ -118,7 +118,7 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, order="C")
+        X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
         check_scale(X)
         how = {"n_init": self.n_init, "max_iter": self.max_iter, "tol": self.tol}
         how["random_state"] = make_rng(self.random_state)
@@ -134,7 +134,7 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X):
         """The code of each row, as one column of whole numbers."""
-        X = self._ready(X, order="C")
+        X = self._check_new_data(X, order="C")
         return nearest(X, self.codebook_.astype(np.float64))[:, None]
 
     def inverse_transform(self, X):
@@ -148,7 +148,7 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
 
     def score(self, X, y=None):
         """Minus the distortion of eq. (1) of the rows X."""
-        X = self._ready(X, order="C")
+        X = self._check_new_data(X, order="C")
         gap = X - self.codebook_[nearest(X, self.codebook_.astype(np.float64))]
         return -float(np.sum(gap * gap, dtype=np.float64))
 

@@ -94,7 +94,7 @@ class LeastSquaresFit(NamedTuple):
     power: np.ndarray  # sum of w (y - mean y)^2, per target; mean 0 if no intercept
     mean: np.ndarray  # of X (d,); 0 without intercept
     weight: float  # sum of w
-    way: str  # "gram", "qr" or "dual"
+    solver: str  # "gram", "qr" or "dual"
     passes: int  # refinement passes
 
 
@@ -109,12 +109,12 @@ def solve_gram(problem, alpha) -> LeastSquaresFit | None:
     B, factors = np.empty((d, t)), []
     for a in np.unique(alpha):
         factor = scaled_cholesky(M.gram + a * np.eye(d) if a else M.gram)
-        if factor is None or factor.q * M.spoilt > Q_MAX:
+        if factor is None or factor.q * M.amplification > Q_MAX:
             return None
         at = np.flatnonzero(alpha == a)
         factors.append((at, factor))
         B[:, at] = factor.solve(M.cross[:, at])
-    q = max(f.q for _, f in factors) * M.spoilt
+    q = max(f.q for _, f in factors) * M.amplification
     b = M.offset - M.mean @ B
     D = factors[0][1].D[:, None]
     residual = M.power + np.sum(B * (M.gram @ B - 2 * M.cross), axis=0)
@@ -257,7 +257,7 @@ def column_noise(norm, part, problem):
 
 
 def least_squares(
-    X, Y, w=None, *, alpha=0.0, intercept=True, tol=None, way="auto", positive=False
+    X, Y, w=None, *, alpha=0.0, intercept=True, tol=None, solver="auto", positive=False
 ) -> LeastSquaresFit:
     """Minimise (1); Y has two dimensions, alpha is a number or one per target.
 
@@ -275,7 +275,7 @@ def least_squares(
     """
     n, d = X.shape
     alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), (Y.shape[1],))
-    fast = way == "gram" or (way == "auto" and n * d > SMALL)
+    fast = solver == "gram" or (solver == "auto" and n * d > SMALL)
     wide = d >= n > 1 and fast and not positive and tol is None and not alpha.any()
     if wide and not isinstance(X, DatasetRows):
         fit = solve_wide(X, Y, w, intercept=intercept)
@@ -283,7 +283,7 @@ def least_squares(
             return fit
     # y - offset rounds, which would cost the digits that refinement gains
     refined = (
-        n * d <= EXTENDED_ENTRIES and way != "gram" and not (positive or alpha.any())
+        n * d <= EXTENDED_ENTRIES and solver != "gram" and not (positive or alpha.any())
     )
     problem = prepare_least_squares(X, Y, w, intercept=intercept, move_y=not refined)
     fit = None
@@ -292,7 +292,7 @@ def least_squares(
         if fit is not None and tol is not None and needs_truncation(fit, tol):
             fit = None
     if fit is None:
-        fit = solve_qr(problem, alpha, tol, svd=way == "svd", positive=positive)
+        fit = solve_qr(problem, alpha, tol, svd=solver == "svd", positive=positive)
     b, m = fit.intercept + problem.offset, fit.mean
     if problem.shift is not None:
         s = to_numpy(problem.shift)

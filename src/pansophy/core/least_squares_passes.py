@@ -51,7 +51,7 @@ class LeastSquaresMoments(NamedTuple):
     power: np.ndarray  # sum w (y - mean)^2
     mean: np.ndarray  # m - s
     offset: np.ndarray  # mean of y
-    spoilt: float  # largest factor by which centring amplified rounding in G
+    amplification: float  # largest factor by which centring amplified rounding in G
 
 
 class CentredTriangle(NamedTuple):

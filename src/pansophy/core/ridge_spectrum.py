@@ -144,7 +144,7 @@ def centred_targets(Y, w, *, intercept):
 
 
 def ridge_spectrum(
-    X, Y, w=None, *, min_alpha=0.0, intercept=True, way="auto"
+    X, Y, w=None, *, min_alpha=0.0, intercept=True, solver="auto"
 ) -> RidgeSpectrum:
     """Decompose the rows once; `least` is the smallest alpha that will be asked for.
 
@@ -152,16 +152,18 @@ def ridge_spectrum(
     QR) or "dual" (eigenvalues of the products of rows).
     """
     n, d = X.shape
-    if way == "dual" or (way == "auto" and d >= n and not isinstance(X, DatasetRows)):
+    if solver == "dual" or (
+        solver == "auto" and d >= n and not isinstance(X, DatasetRows)
+    ):
         return dual_spectrum(X, Y, w, intercept)
     problem = prepare_least_squares(X, Y, w, intercept=intercept)
     shift = 0.0 if problem.shift is None else to_numpy(problem.shift)
-    if way != "svd":
+    if solver != "svd":
         M = least_squares_moments(problem, min_alpha)
         with one_thread_if_small(d):
             squares, V = scipy.linalg.eigh(M.gram, check_finite=False)
-        error = 4 * EPS * np.sqrt(d) * M.spoilt * squares[-1]
-        if way == "gram" or error <= SHARP * (squares[0] + min_alpha):
+        error = 4 * EPS * np.sqrt(d) * M.amplification * squares[-1]
+        if solver == "gram" or error <= SHARP * (squares[0] + min_alpha):
             squares, V = np.maximum(squares[::-1], 0.0), V[:, ::-1]
             p = V.T @ M.cross
             rest = (M.mean + shift, M.offset + problem.offset, problem)

@@ -100,12 +100,12 @@ class AbstractCovariance(Estimator):
 
     def mahalanobis(self, X):
         """Squared distances (x - m)^T S^-1 (x - m): (n,)."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         return squared_distances(X, self.location_, self.get_precision())
 
     def score(self, X, y=None):
         """Mean log density of the rows under N(m, S)."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         S = (X - self.location_).T @ (X - self.location_) / len(X)
         return log_likelihood(S, self.get_precision())
 
@@ -164,7 +164,7 @@ class EmpiricalCovariance(AbstractCovariance):
         -------
         self : EmpiricalCovariance
         """
-        X, _ = self._begin(X)
+        X, _ = self._check_training_data(X)
         return self._store(*moments(X.astype(np.float64), self.assume_centered))
 
 
@@ -209,7 +209,7 @@ class ShrunkCovariance(AbstractCovariance):
         -------
         self : ShrunkCovariance
         """
-        X, _ = self._begin(X)
+        X, _ = self._check_training_data(X)
         m, S = moments(X.astype(np.float64), self.assume_centered)
         return self._store(m, shrunk(S, self.shrinkage))
 
@@ -259,7 +259,7 @@ class LedoitWolf(AbstractCovariance):
         -------
         self : LedoitWolf
         """
-        X, _ = self._begin(X)
+        X, _ = self._check_training_data(X)
         X = X.astype(np.float64)
         m, S = moments(X, self.assume_centered)
         self.shrinkage_ = ledoit_wolf_shrinkage(X, S, m)
@@ -305,7 +305,7 @@ class OAS(AbstractCovariance):
         -------
         self : OAS
         """
-        X, _ = self._begin(X)
+        X, _ = self._check_training_data(X)
         m, S = moments(X.astype(np.float64), self.assume_centered)
         self.shrinkage_ = oas_shrinkage(S, len(X))
         return self._store(m, shrunk(S, self.shrinkage_))

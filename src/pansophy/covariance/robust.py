@@ -286,7 +286,7 @@ class MinCovDet(AbstractCovariance):
         -------
         self : MinCovDet
         """
-        X, _ = self._begin(X, ensure_min_samples=2)
+        X, _ = self._check_training_data(X, ensure_min_samples=2)
         return fit_robust(self, X)
 
     def correct_covariance(self, data):
@@ -359,7 +359,7 @@ class EllipticEnvelope(OneClass, AbstractCovariance):
         -------
         self : EllipticEnvelope
         """
-        X, _ = self._begin(X, ensure_min_samples=2)
+        X, _ = self._check_training_data(X, ensure_min_samples=2)
         fit_robust(self, X)
         self.offset_ = float(np.percentile(-self.dist_, 100.0 * self.contamination))
         return self

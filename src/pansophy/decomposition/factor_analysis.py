@@ -181,7 +181,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         y : None
             Not used.
         """
-        X, _ = self._begin(X, ensure_min_samples=2, **HOLES)
+        X, _ = self._check_training_data(X, ensure_min_samples=2, **HOLES)
         only_arrays(X, "FactorAnalysis")
         n, d = X.shape
         k = self.n_components or d
@@ -219,7 +219,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         def find(A, k):
             return leading(A, k, self.svd_method, self.iterated_power, rng)
 
-        result = self._drive(
+        result = self._run_driver(
             lambda task: iterate(
                 lambda s: turn(s, T, n, k, find),
                 State(np.zeros((k, d)), psi, psi, np.inf),
@@ -237,7 +237,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         rng = make_rng(self.random_state)
         limits: Any = {"max_iter": self.max_iter, "tol": self.tol / len(X)}
         full = X.astype(float)
-        result = self._drive(
+        result = self._run_driver(
             lambda task: fit_missing(full, k, rng, tied=False, task=task, **limits),
             total=self.max_iter,
             X=X,
@@ -251,7 +251,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
 
     def transform(self, X):
         """E[z | x] of each row; missing values are integrated out."""
-        X = self._ready(X, **HOLES)
+        X = self._check_new_data(X, **HOLES)
         return posterior(X.astype(float), self._params())[0].astype(X.dtype)
 
     def fit_transform(self, X, y=None):
@@ -260,12 +260,12 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
 
     def impute(self, X):
         """X with every missing value at its expectation given the rest of its row."""
-        X = self._ready(X, **HOLES)
+        X = self._check_new_data(X, **HOLES)
         return fill(X.astype(float), self._params()).astype(X.dtype)
 
     def score_samples(self, X):
         """log p(x) of each row, of what was seen of it."""
-        X = self._ready(X, **HOLES)
+        X = self._check_new_data(X, **HOLES)
         return posterior(X.astype(float), self._params())[2]
 
     def score(self, X, y=None):
@@ -274,17 +274,17 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
 
     def sample(self, n_samples=1):
         """Draw rows of eq. (1)."""
-        self._ready(self.mean_[None, :])
+        self._check_new_data(self.mean_[None, :])
         return draw(n_samples, self._params(), make_rng(self.random_state))
 
     def get_covariance(self):
         """W^T W + diag(psi)."""
-        self._ready(self.mean_[None, :])
+        self._check_new_data(self.mean_[None, :])
         return covariance(self._params())
 
     def get_precision(self):
         """Its inverse."""
-        self._ready(self.mean_[None, :])
+        self._check_new_data(self.mean_[None, :])
         return precision(self._params())
 
     @property

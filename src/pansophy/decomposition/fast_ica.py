@@ -206,7 +206,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
 
     def _run(self, X):
         """Find and store the components; X as checked."""
-        X, _ = self._begin(X, ensure_min_samples=2)
+        X, _ = self._check_training_data(X, ensure_min_samples=2)
         only_arrays(X, "FastICA")
         g = self._contrast()
         n, d = X.shape
@@ -226,7 +226,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
         W0 = self._start(k, X.dtype)
         solve = parallel if self.algorithm == "parallel" else deflation
         options = {"max_iter": self.max_iter, "tol": self.tol}
-        result = self._drive(
+        result = self._run_driver(
             lambda task: solve(Z, g, W0, task=task, **options),
             total=self.max_iter,
             X=X,
@@ -300,7 +300,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X, copy=True):
         """Sources of the rows; X is left as it is whatever `copy` says."""
-        return self._sources(self._ready(X))
+        return self._sources(self._check_new_data(X))
 
     def inverse_transform(self, X, copy=True):
         """Rows from sources: A s + m."""

@@ -86,7 +86,7 @@ class IncrementalPCA(AbstractPCA):
         y : None
             Not used.
         """
-        X, _ = self._begin(X, **SPARSE)
+        X, _ = self._check_training_data(X, **SPARSE)
         self._forget()
         n, d = X.shape
         self.batch_size_ = self.batch_size or 5 * d
@@ -104,7 +104,11 @@ class IncrementalPCA(AbstractPCA):
         """Add one batch; `check_input=False` trusts that X is a dense float array."""
         first = not hasattr(self, "components_")
         if check_input:
-            X = self._begin(X, **SPARSE)[0] if first else self._ready(X, **SPARSE)
+            X = (
+                self._check_training_data(X, **SPARSE)[0]
+                if first
+                else self._check_new_data(X, **SPARSE)
+            )
             X = X.toarray() if sp.issparse(X) else X
         elif first:
             self.n_features_in_ = X.shape[1]

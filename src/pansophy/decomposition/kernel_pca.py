@@ -195,7 +195,7 @@ or kernel of `pansophy.kernels`, default="linear"
         """
         if self.fit_inverse_transform and self.kernel == "precomputed":
             raise ParameterError("there is no way back from a precomputed kernel.")
-        X, _ = self._begin(X, **SPARSE)
+        X, _ = self._check_training_data(X, **SPARSE)
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"a precomputed kernel must be a square matrix, got {X.shape}."
@@ -287,7 +287,7 @@ or kernel of `pansophy.kernels`, default="linear"
 
     def transform(self, X):
         """Scores of new rows, eq. (3), block by block."""
-        X = self._ready(X, **SPARSE)
+        X = self._check_new_data(X, **SPARSE)
         X = X.tocsr() if sp.issparse(X) else X
         a, Z = self._duals(), self.X_fit_
         if is_foreign(X) != is_foreign(a):

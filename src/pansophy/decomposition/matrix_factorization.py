@@ -193,7 +193,7 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
 
     def fit_transform(self, X, y=None):
         """Find B, and the codes of the same rows."""
-        X, _ = self._begin(X)
+        X, _ = self._check_training_data(X)
         only_arrays(X, "MatrixFactorization")
         dtype, X = X.dtype, X.astype(np.float64)
         k, limit = self.n_components, min(X.shape)
@@ -210,7 +210,7 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
         run = lambda i, task: factorize(
             X, k, self.constraint, rngs[i], task=task, **limits
         )
-        result = self._drive(
+        result = self._run_driver(
             lambda task: best_of(self.n_init, run, task=task),
             total=self.n_init if self.n_init > 1 else self.max_iter,
             X=X,
@@ -230,7 +230,7 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X):
         """The best codes of the rows, B fixed."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         if self.constraint == "nonnegative":
             check_non_negative(X, "MatrixFactorization (input X)")
         return self._codes(X.astype(np.float64)).astype(X.dtype)

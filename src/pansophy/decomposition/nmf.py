@@ -268,14 +268,14 @@ class NMF(PrefixedOutput, Transformer, Estimator):
         -------
         W : array of shape (n, k)
         """
-        X, _ = self._begin(X, **SPARSE)
+        X, _ = self._check_training_data(X, **SPARSE)
         only_arrays(X, "NMF")
         X, b = self._checked(X)
         rng = make_rng(self.random_state)
         W0, H0 = self._start(X, W, H, rng)
         s = self._strength(*X.shape)
         options = {"max_iter": self.max_iter, "tol": self.tol, "shuffle": self.shuffle}
-        result = self._drive(
+        result = self._run_driver(
             lambda task: factorize(
                 X, W0, H0, s, b, self.solver, rng, task=task, **options
             ),
@@ -293,7 +293,7 @@ class NMF(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X):
         """W of new rows, H fixed: each row by itself, until it settles."""
-        X = self._ready(X, **SPARSE)
+        X = self._check_new_data(X, **SPARSE)
         X, b = self._checked(X)
         H = np.ascontiguousarray(self.components_.T.astype(X.dtype))
         k, s = H.shape[1], self._strength(*X.shape)

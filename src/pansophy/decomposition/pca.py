@@ -248,7 +248,7 @@ class PCA(AbstractPCA):
         self : PCA
         """
         checks = {"ensure_min_samples": 2, "ensure_all_finite": False}
-        (X, _) = self._begin(X, **SPARSE, **checks)
+        (X, _) = self._check_training_data(X, **SPARSE, **checks)
         X = X.tocsr() if sp.issparse(X) else X
         k = self._wanted(X)
         self.solver_ = solver = self._solver(X, k)

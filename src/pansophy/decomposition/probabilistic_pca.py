@@ -180,7 +180,7 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
         y : None
             Not used.
         """
-        X, _ = self._begin(X, ensure_min_samples=2, **HOLES)
+        X, _ = self._check_training_data(X, ensure_min_samples=2, **HOLES)
         table = is_table(X)
         if not table or self.method == "em":
             only_arrays(X, f"ProbabilisticPCA with method={self.method!r}")
@@ -237,7 +237,7 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
             found["m"], result = by_turns(X, k, rng, task=task, **limits)
             return result
 
-        result = self._drive(run, total=self.max_iter, X=X)
+        result = self._run_driver(run, total=self.max_iter, X=X)
         state = result.state
         if holes:
             return state.params, -state.objective
@@ -258,7 +258,7 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
 
     def transform(self, X):
         """E[z | x] of each row; missing values are integrated out."""
-        X = self._ready(X, **HOLES)
+        X = self._check_new_data(X, **HOLES)
         return self._each(X, 0).astype(X.dtype)
 
     def fit_transform(self, X, y=None):
@@ -271,12 +271,12 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
 
     def impute(self, X):
         """X with every missing value at its expectation given the rest of its row."""
-        X = self._ready(X, **HOLES)
+        X = self._check_new_data(X, **HOLES)
         return fill(X.astype(float), self._params()).astype(X.dtype)
 
     def score_samples(self, X):
         """log p(x) of each row, of what was seen of it."""
-        X = self._ready(X, **HOLES)
+        X = self._check_new_data(X, **HOLES)
         return self._each(X, 2)
 
     def score(self, X, y=None):
@@ -285,17 +285,17 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
 
     def sample(self, n_samples=1):
         """Draw rows of eq. (1)."""
-        self._ready(self.mean_[None, :])
+        self._check_new_data(self.mean_[None, :])
         return draw(n_samples, self._params(), make_rng(self.random_state))
 
     def get_covariance(self):
         """C = W^T W + s2 I."""
-        self._ready(self.mean_[None, :])
+        self._check_new_data(self.mean_[None, :])
         return covariance(self._params())
 
     def get_precision(self):
         """The inverse of C."""
-        self._ready(self.mean_[None, :])
+        self._check_new_data(self.mean_[None, :])
         return precision(self._params())
 
     def __sklearn_tags__(self):

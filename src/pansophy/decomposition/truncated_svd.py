@@ -126,7 +126,7 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
 
     def fit_transform(self, X, y=None):
         """`fit`, and the scores U S of the same rows."""
-        X, _ = self._begin(X, **SPARSE, ensure_min_features=2)
+        X, _ = self._check_training_data(X, **SPARSE, ensure_min_features=2)
         k, limit = self.n_components, min(X.shape)
         if k > limit:
             raise ValueError(
@@ -167,7 +167,7 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X):
         """Scores V x of the rows."""
-        X = self._ready(X, **SPARSE)
+        X = self._check_new_data(X, **SPARSE)
         V = asarray(self.components_, like=like_of(X))
         return CentredMatrix(X).times(namespace(V).matrix_transpose(V))
 

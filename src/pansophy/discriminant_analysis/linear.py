@@ -120,7 +120,7 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
 
     def fit(self, X, y, sample_weight=None):
         """Learn means, covariance and directions."""
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="class", accept_sparse="csr", dtype="numeric"
         )
         self._check_solver()
@@ -248,7 +248,7 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
 
     def transform(self, X):
         """Rows along Fisher's directions, eq. (3)."""
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         if self.solver == "lsqr":
             raise ParameterError(
                 "transform not implemented for 'lsqr' solver (use 'svd' or 'eigen')."

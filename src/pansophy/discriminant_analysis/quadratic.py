@@ -131,7 +131,9 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
 
     def fit(self, X, y, sample_weight=None):
         """Learn the prior, means and covariances."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class", **self._checks(X))
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="class", **self._checks(X)
+        )
         self._check_solver()
         classes, codes = class_codes(y, X)
         k = int(classes.shape[0])

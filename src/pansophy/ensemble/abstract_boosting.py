@@ -104,7 +104,7 @@ class AbstractBoosting(Estimator):
         check_is_fitted(self)
         inputs = getattr(self, "inputs_", None)
         if is_dataset(X) and (inputs is None or inputs.plain):
-            parts = blocks(self._ready(X))
+            parts = blocks(self._check_new_data(X))
             climb = lambda b: self._climb(b, self._start(b), 0, rounds)
             return np.concatenate([climb(b) for b in parts])
         X = self._rows(X)

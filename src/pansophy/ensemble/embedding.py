@@ -139,7 +139,7 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
     def fit_transform(self, X, y=None, sample_weight=None):
         """Grow the trees and code the rows they were grown on."""
         with narrowing():
-            X, _ = self._begin(in_memory(X), **CHECKS)
+            X, _ = self._check_training_data(in_memory(X), **CHECKS)
         w = weights_of(sample_weight, X.shape[0])
         self.inputs_ = Inputs(np.zeros(X.shape[1], np.int8))
         self.n_outputs_ = 1

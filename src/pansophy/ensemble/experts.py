@@ -131,7 +131,7 @@ class AbstractExperts(Estimator):
             }
             return rest._replace(n_iter=few + rest.n_iter, history=history)
 
-        return self._drive(run, total=self.max_iter)
+        return self._run_driver(run, total=self.max_iter)
 
     def _fit(self, X, y, w, K):
         X = np.asarray(X, np.float64)
@@ -156,7 +156,7 @@ class AbstractExperts(Estimator):
 
     def gate_weights(self, X):
         """g of eq. (1): (n, k), rows sum to 1."""
-        X = np.asarray(arrays.to_numpy(self._ready(X)), np.float64)
+        X = np.asarray(arrays.to_numpy(self._check_new_data(X)), np.float64)
         return np.exp(log_softmax(X @ self.gate_coef_ + self.gate_intercept_, axis=1))
 
 
@@ -228,13 +228,15 @@ class MixtureOfExperts(Regressor, AbstractExperts):
 
     def fit(self, X, y, sample_weight=None):
         """Climb the likelihood of eq. (1)."""
-        X, y, w = self._begin(in_memory(self, X), y, sample_weight, y_kind="number")
+        X, y, w = self._check_training_data(
+            in_memory(self, X), y, sample_weight, y_kind="number"
+        )
         X, y = arrays.to_numpy(X), arrays.to_numpy(y).astype(float)
         return self._fit(X, y, None if w is None else arrays.to_numpy(w), 0)
 
     def predict(self, X):
         """The experts' answers, weighted by the gate."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         outputs = np.stack([np.asarray(e.predict(X)) for e in self.estimators_], axis=1)
         return np.sum(self.gate_weights(X) * outputs, axis=1)
 
@@ -307,7 +309,9 @@ class MixtureOfExpertsClassifier(Classifier, AbstractExperts):
 
     def fit(self, X, y, sample_weight=None):
         """Climb the likelihood of eq. (1)."""
-        X, y, w = self._begin(in_memory(self, X), y, sample_weight, y_kind="class")
+        X, y, w = self._check_training_data(
+            in_memory(self, X), y, sample_weight, y_kind="class"
+        )
         classes, codes = class_codes(arrays.to_numpy(y))
         if len(classes) < 2:
             raise ValueError(
@@ -320,7 +324,7 @@ class MixtureOfExpertsClassifier(Classifier, AbstractExperts):
 
     def predict_proba(self, X):
         """The experts' probabilities, weighted by the gate: (n, K)."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         K = len(self.classes_)
         shares = np.stack([class_shares(e, X, K) for e in self.estimators_], axis=1)
         return np.einsum("nk,nkc->nc", self.gate_weights(X), shares)

@@ -64,7 +64,7 @@ class AbstractHistBoosting(AbstractBoosting):
             inputs = Inputs.learn(X, words, w=w)
         table = X if inputs is None or inputs.plain else inputs.encode(X)
         with narrowing():
-            table, y, _ = self._begin(table, y, y_kind=y_kind, **DENSE)
+            table, y, _ = self._check_training_data(table, y, y_kind=y_kind, **DENSE)
         if table is not X and inputs is not None and not inputs.plain:
             validate_data(self, X, skip_check_array=True)  # for the names of columns
         if inputs is None:
@@ -80,7 +80,7 @@ class AbstractHistBoosting(AbstractBoosting):
                 "categorical_features must be None or 'from_dtype' for a table on "
                 "disk, whose columns are read as numbers."
             )
-        X, y, w = self._begin(X, y, sample_weight, y_kind=y_kind)
+        X, y, w = self._check_training_data(X, y, sample_weight, y_kind=y_kind)
         y = np.asarray(y)
         if y.ndim != 1 or len(y) != X.n:
             raise ValueError(f"X has {X.n} rows, but y has shape {y.shape}.")
@@ -170,7 +170,7 @@ class AbstractHistBoosting(AbstractBoosting):
         before = getattr(self, "history_", {}) if begun else {}
         left = self.max_iter - len(state.trees) // booster.K
         shot = lambda s: {"trees_": chain(s.trees, self.n_features_in_)}
-        result = self._drive(
+        result = self._run_driver(
             lambda task: booster.run(state, left, watch.stop, task, watch.note),
             total=left,
             X=X,

@@ -162,7 +162,7 @@ class IsolationForest(OneClass, Estimator):
     def fit(self, X, y=None, sample_weight=None):
         """Grow the trees. y is not used; rows are drawn by weight, if there is any."""
         with narrowing():
-            X, _ = self._begin(in_memory(X), **CHECKS)
+            X, _ = self._check_training_data(in_memory(X), **CHECKS)
         X = X.tocsr() if sp.issparse(X) else X
         w = weights_of(sample_weight, X.shape[0])
         self.inputs_ = Inputs(np.zeros(X.shape[1], np.int8))

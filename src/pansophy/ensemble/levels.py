@@ -84,11 +84,11 @@ def begin(model, template, X, y, y_kind, sample_weight=None):
         w = check_sample_weight(sample_weight, np.empty((n, 0)))
         coding = coding_of(template, X, w) if kept is None else kept
         if coding is not None:
-            _, y, _ = model._begin(np.zeros((n, 1)), y, y_kind=y_kind)
+            _, y, _ = model._check_training_data(np.zeros((n, 1)), y, y_kind=y_kind)
             validate_data(model, X, skip_check_array=True)  # names and width
             model.coding_ = coding
             return coding.encode(X), y
-    X, y, _ = model._begin(X, y, y_kind=y_kind, **CHECKS)
+    X, y, _ = model._check_training_data(X, y, y_kind=y_kind, **CHECKS)
     return X.tocsr() if sp.issparse(X) else X, y
 
 
@@ -105,5 +105,5 @@ def ready(model, X):
         X = abstract.in_memory(X, tables=True)
         validate_data(model, X, reset=False, skip_check_array=True)
         return coding.encode(X)
-    X = model._ready(in_memory(model, X), **CHECKS)
+    X = model._check_new_data(in_memory(model, X), **CHECKS)
     return X.tocsr() if sp.issparse(X) else X

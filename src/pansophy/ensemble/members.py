@@ -75,7 +75,7 @@ def in_memory(model, X):
 def float_rows(model, X):
     """X checked for a prediction by trees of numbers, as float32."""
     with narrowing():
-        X = model._ready(in_memory(model, X), **CHECKS)
+        X = model._check_new_data(in_memory(model, X), **CHECKS)
     return X.tocsr() if sp.issparse(X) else X
 
 

@@ -155,7 +155,9 @@ class AbstractRotationForest(Estimator):
 
     def _checked(self, X, y, y_kind):
         with narrowing():
-            X, y, _ = self._begin(in_memory(self, X), y, y_kind=y_kind, **CHECKS)
+            X, y, _ = self._check_training_data(
+                in_memory(self, X), y, y_kind=y_kind, **CHECKS
+            )
         return X, y
 
     def _fit(self, X, y, sample_weight, K):
@@ -199,7 +201,7 @@ class AbstractRotationForest(Estimator):
     def _mean(self, X):
         """Mean of the members' answers."""
         with narrowing():
-            X = self._ready(in_memory(self, X), **CHECKS)
+            X = self._check_new_data(in_memory(self, X), **CHECKS)
         ask = lambda m, r: self._answer(m, r.apply(X))
         pairs = zip(self.estimators_, self.rotations_)
         with threads.limit_threads(self.n_jobs):

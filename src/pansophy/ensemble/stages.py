@@ -157,7 +157,7 @@ class AbstractStages(AbstractBoosting):
         before = getattr(self, "history_", {}) if begun else {}
         left = self.n_estimators - len(old) // booster.K
         shot = lambda s: {"trees_": chain(s.trees, self.n_features_in_)}
-        result = self._drive(
+        result = self._run_driver(
             lambda task: booster.run(state, left, log.stop, task, log.note),
             total=left,
             X=X,

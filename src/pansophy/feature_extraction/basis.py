@@ -84,7 +84,7 @@ class BasisFeatures(Transformer, Estimator):
 
     def fit(self, X, y=None):
         """Check the formulas against the columns of X."""
-        X, _ = self._begin(X)
+        X, _ = self._check_training_data(X)
         known = {"x", *self._columns(X.shape[1])}
         if not self._texts():
             raise ParameterError("formulas of BasisFeatures must not be empty.")
@@ -102,7 +102,7 @@ class BasisFeatures(Transformer, Estimator):
 
     def transform(self, X):
         """The columns that the formulas make."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         xp = arrays.namespace(X)
         d = X.shape[1]
         named = {name: X[:, j] for name, j in self._columns(d).items()}

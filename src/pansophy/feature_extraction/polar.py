@@ -49,7 +49,7 @@ class AbstractCentred(Transformer, Estimator):
 
     def fit(self, X, y=None):
         """Find the centre."""
-        X, _ = self._begin(X)
+        X, _ = self._check_training_data(X)
         d = X.shape[1]
         if isinstance(self.center, str):
             zero = self.center == "origin"
@@ -65,7 +65,7 @@ class AbstractCentred(Transformer, Estimator):
         return self
 
     def _moved(self, X):
-        X = self._ready(X)
+        X = self._check_new_data(X)
         return X, X - arrays.asarray(self.center_, like=X)
 
     def _names(self, input_features):

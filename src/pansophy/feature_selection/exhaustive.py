@@ -78,7 +78,7 @@ class ExhaustiveSelector(AbstractSelector):
 
     def fit(self, X, y=None):
         """Score every subset."""
-        X, _ = self._begin(X, accept_sparse="csc")
+        X, _ = self._check_training_data(X, accept_sparse="csc")
         d = X.shape[1]
         low, high = min(self.min_features, d), min(self.max_features or d, d)
         count = sizes(d, low, high)

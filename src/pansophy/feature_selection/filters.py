@@ -91,7 +91,7 @@ class AbstractFilter(AbstractSelector):
     def fit(self, X, y, sample_weight=None):
         """Judge every column of X."""
         kind = "number" if is_number(y) else "class"
-        X, y, w = self._begin(X, y, sample_weight, y_kind=kind)
+        X, y, w = self._check_training_data(X, y, sample_weight, y_kind=kind)
         t, classes = target_of(y)
         self.scores_ = self._score(X, t, classes, w)
         d = X.shape[1]

@@ -187,7 +187,7 @@ class SequentialFeatureSelector(AbstractSelector):
 
     def fit(self, X, y=None):
         """Search the columns of X."""
-        X, _ = self._begin(
+        X, _ = self._check_training_data(
             X,
             accept_sparse="csc",
             ensure_min_features=2,

@@ -122,7 +122,7 @@ class StabilitySelection(AbstractSelector):
     def fit(self, X, y):
         """Fit to random halves of the rows."""
         numbers = is_number(y)
-        X, y, _ = self._begin(
+        X, y, _ = self._check_training_data(
             X, y, y_kind="number" if numbers else "class", ensure_min_samples=4
         )
         if not numbers and len(np.unique(y)) < 2:

@@ -231,7 +231,7 @@ class SubsetSelector(AbstractSelector):
 
     def fit(self, X, y, sample_weight=None):
         """Search sets of columns of X that explain y."""
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="number", ensure_min_samples=2
         )
         y = arrays.as_float(y)

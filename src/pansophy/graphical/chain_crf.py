@@ -173,12 +173,12 @@ class ChainCRF(Estimator):
             task=task,
         )
         with threads.single_blas():  # products of vectors are too short to share
-            return self._drive(run, total=most)
+            return self._run_driver(run, total=most)
 
     def _warn_unsettled(self, reason):
         """A limit that the user set is no surprise."""
         if not (reason == "max_iter" and self.max_iterations is not None):
-            super()._warn_unsettled(reason)
+            super()._warn_if_not_converged(reason)
 
     def _store(self, theta, F, layout):
         w, T, b, e = layout.parts(theta)

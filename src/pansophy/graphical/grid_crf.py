@@ -279,7 +279,9 @@ class GridCRF(Estimator):
             tol=self.tol * len(flat),
             task=task,
         )
-        W, b, v = problem.parts(self._drive(run, total=self.max_iter).state.position)
+        W, b, v = problem.parts(
+            self._run_driver(run, total=self.max_iter).state.position
+        )
         self.coef_, self.intercept_, self.coupling_ = W.T.copy(), b.copy(), v.copy()
         return self
 

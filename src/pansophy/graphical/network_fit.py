@@ -93,7 +93,7 @@ def fit_discrete(model, rows, space: Space, parents, w, nodes) -> None:
     else:
         more = {k: getattr(model, k) for k in ("max_iter", "tol", "n_init")}
         more["random_state"] = model.random_state
-        result = model._drive(
+        result = model._run_driver(
             lambda task: fit_em(codes, above, sizes, **how, **more, task=task),
             total=model.max_iter,
         )

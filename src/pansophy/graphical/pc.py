@@ -239,4 +239,4 @@ class PC(Estimator):
         run = lambda task: iterate(
             step, first, max_iter=max(d, 1), tol=0.0, change=change, task=task
         )
-        return self._drive(run, total=None).state
+        return self._run_driver(run, total=None).state

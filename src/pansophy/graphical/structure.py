@@ -276,11 +276,11 @@ class StructureSearch(Estimator):
         if self.method == "k2":
             order = [place[j] for j in self._order(space)]
             run = lambda task: along(families, rules, order, task)
-            return self._drive(run, total=d).state
+            return self._run_driver(run, total=d).state
         if self.method == "exact":
             if d > EXACT:
                 raise ParameterError(f"method='exact' takes at most {EXACT} columns.")
-            return self._drive(lambda t: exact(families, rules, t), total=d).state
+            return self._run_driver(lambda t: exact(families, rules, t), total=d).state
         tabu = self.tabu_length if self.method == "tabu" else 0
         rngs = spawn_rngs(make_rng(self.random_state), self.n_restarts + 1)
         shakes = self.shakes or max(1, d // 3)
@@ -300,7 +300,7 @@ class StructureSearch(Estimator):
             return held[-1]
 
         n = self.n_restarts + 1
-        result = self._drive(
+        result = self._run_driver(
             lambda task: best_of(n, one, task=task), total=n if n > 1 else None
         )
         return result.state._replace(parents=result.state.best)

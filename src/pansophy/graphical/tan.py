@@ -135,7 +135,9 @@ class TreeAugmentedNB(AbstractBayes):
         sample_weight : array of shape (n,), optional
             A weight of 3 counts as three copies of the row.
         """
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class", **self._checks(X))
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="class", **self._checks(X)
+        )
         classes, own = class_codes(y, X)
         X = X.take(np.arange(X.n)) if hasattr(X, "columns") else arrays.to_numpy(X)
         own, k, d = arrays.to_numpy(own), int(classes.shape[0]), X.shape[1]

@@ -192,7 +192,9 @@ class Adaline(AbstractLinearClassifier):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1) for rows X and labels y."""
-        X, y, v = self._begin(X, y, sample_weight, y_kind="class", accept_sparse="csr")
+        X, y, v = self._check_training_data(
+            X, y, sample_weight, y_kind="class", accept_sparse="csr"
+        )
         X, y, v = in_memory(self, X, y, v)
         classes, codes = encode(y)
         k, dtype = len(classes), X.dtype
@@ -205,7 +207,7 @@ class Adaline(AbstractLinearClassifier):
         how |= {"max_iter": self.max_iter, "W": self._start(T.shape[1], A.shape[1])}
         how["rng"] = make_rng(self.random_state) if self.shuffle else None
         self.classes_ = classes
-        result = self._drive(
+        result = self._run_driver(
             lambda task: delta_rule(A, T, v, **how, task=task),
             total=self.max_iter,
             X=X,

@@ -166,7 +166,7 @@ class ARDRegression(AbstractEvidenceRegression):
 
     def fit(self, X, y, sample_weight=None):
         """Climb the evidence of alpha and every lambda_j."""
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X,
             y,
             sample_weight,
@@ -185,7 +185,7 @@ class ARDRegression(AbstractEvidenceRegression):
             return -1.0 if done else float(np.abs(old.theta - new.theta).sum())
 
         with one_thread_if_small(d):
-            run = self._drive(
+            run = self._run_driver(
                 lambda task: iterate(
                     lambda s: turn(R, c, outside, n, s, priors, threshold),
                     first,

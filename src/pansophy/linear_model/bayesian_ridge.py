@@ -66,13 +66,13 @@ class AbstractEvidenceRegression(Regressor, Estimator):
 
     def predict(self, X, return_std=False):
         """The mean of every prediction, and its standard deviation if asked."""
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         mean = predict(self, X)
         return (mean, self._spread(X)) if return_std else mean
 
     def predict_dist(self, X) -> Predictive:
         """The Normal distribution of the targets, noise included."""
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         return Predictive(arrays.to_numpy(predict(self, X)), self._spread(X))
 
     def _spread(self, X):
@@ -216,14 +216,16 @@ class BayesianRidge(AbstractEvidenceRegression):
 
     def fit(self, X, y, sample_weight=None):
         """Climb the evidence of alpha and lambda."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="number", accept_sparse="csr")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="number", accept_sparse="csr"
+        )
         D = rotate(X, y, w, self.fit_intercept)
         priors = self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2
         alpha = 1 / (D.variance + EPS) if self.alpha_init is None else self.alpha_init
         lam = 1.0 if self.lambda_init is None else self.lambda_init
         d = D.V.shape[1]
         first = State(np.full(d, np.inf), float(alpha), float(lam), np.inf)
-        run = self._drive(
+        run = self._run_driver(
             lambda task: iterate(
                 lambda s: turn(D, s, priors),
                 first,

@@ -79,7 +79,9 @@ class AbstractConjugateRegression(Regressor, Estimator):
 
     def fit(self, X, y, sample_weight=None):
         """The posterior given rows X and targets y."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="number", accept_sparse="csr")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="number", accept_sparse="csr"
+        )
         root, m0 = self._prior(X.shape[1])
         return self._learn(inf.prior(root, m0, self.fit_intercept), X, y, w)
 
@@ -87,7 +89,7 @@ class AbstractConjugateRegression(Regressor, Estimator):
         """The posterior given these rows too; the same as one fit to all of them."""
         if not hasattr(self, "triangle_"):
             return self.fit(X, y, sample_weight)
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="number", accept_sparse="csr", reset=False
         )
         return self._learn(self._information(), X, y, w)
@@ -107,13 +109,13 @@ class AbstractConjugateRegression(Regressor, Estimator):
 
     def predict(self, X, return_std=False):
         """The mean of every prediction, and its standard deviation if asked."""
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         mean = predict(self, X)
         return (mean, self._predictive(X, mean).std) if return_std else mean
 
     def predict_dist(self, X, *, latent=False) -> Predictive:
         """The distribution of the targets, or without their noise if `latent`."""
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         return self._predictive(X, predict(self, X), latent=latent)
 
     def _predictive(self, X, mean, *, latent=False):

@@ -52,7 +52,9 @@ def fit_model(model, l1_ratio, X, y, sample_weight):
             store = aimed(store, design, design.root * target, model, data.p)
             run = partial(descend, store, penalty, sets.start(store, w, penalty), **how)
             run = lambda task, run=run: run(task=task)
-            runs.append(model._drive(run, total=model.max_iter, X=data.like, y=data.Y))
+            runs.append(
+                model._run_driver(run, total=model.max_iter, X=data.like, y=data.Y)
+            )
     if len(runs) > 1:
         model.n_iter_ = [run.n_iter for run in runs]
     return keep(model, runs, design, mean, data)

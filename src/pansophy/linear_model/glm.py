@@ -200,7 +200,9 @@ class GeneralizedLinearModel(AbstractGLM):
     def fit(self, X, y, sample_weight=None, *, offset=None, exposure=None):
         """Fit to rows X and targets y; offsets and exposures are one per row."""
         kind = "numbers" if self.family == "binomial" else "number"
-        X, y, w = self._begin(X, y, sample_weight, y_kind=kind, accept_sparse="csr")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind=kind, accept_sparse="csr"
+        )
         y, w = self._trials(X, y, w)
         o = self._offset(offset, exposure, y)
         J, x = self._fit_glm(X, y, w, self.alpha, o)
@@ -311,7 +313,7 @@ class GeneralizedLinearModel(AbstractGLM):
     def summary(self, level=0.95) -> Summary:
         """Coefficients with standard errors, statistics, p values and intervals."""
         if not hasattr(self, "deviance_"):
-            self._ready(np.zeros((1, 1)))
+            self._check_new_data(np.zeros((1, 1)))
         if self.alpha > 0:
             raise ValueError(
                 "there are no standard errors for penalised coefficients; fit with "

@@ -161,7 +161,7 @@ class AbstractGLM(Regressor, Estimator):
             "newton-cg": partial(newton_cg, J, J.product, x),
         }
         dense = partial(newton, J, partial(hessian, J, *self._parts()), x, rough=True)
-        result = self._drive(
+        result = self._run_driver(
             lambda task: runs.get(solver, dense)(**how, task=task),
             total=self.max_iter,
             X=X,
@@ -188,7 +188,7 @@ class AbstractGLM(Regressor, Estimator):
 
     def _raw(self, X, offset=None):
         """f for every row."""
-        f = raw_prediction(self, self._ready(X, accept_sparse="csr"))
+        f = raw_prediction(self, self._check_new_data(X, accept_sparse="csr"))
         return f if offset is None else f + aligned(offset, f)
 
     def predict(self, X):

@@ -96,7 +96,7 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
 
     def fit(self, X, y, covariance=None):
         """Minimise eq. (1); covariance is R (n, n), its diagonal (n,) or None (I)."""
-        X, y = self._begin(X, y, y_kind="numbers")[:2]
+        X, y = self._check_training_data(X, y, y_kind="numbers")[:2]
         if isinstance(X, DatasetRows):
             raise ValueError(
                 "GeneralizedLeastSquares needs all rows at once: take an array, or "

@@ -140,7 +140,7 @@ class GroupLasso(AbstractLinearRegressor):
             store = store_for(design, design.root * np.ascontiguousarray(Y.T))
             state = sets.start(store, start, penalty)
             run = partial(descend, store, penalty, state, **how)
-            run = self._drive(
+            run = self._run_driver(
                 lambda task: run(task=task), total=self.max_iter, X=data.like, y=data.Y
             )
         keep(self, [run], design, mean, data)

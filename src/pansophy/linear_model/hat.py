@@ -36,7 +36,7 @@ def decompose(X, y, w, alpha, intercept):
     alpha = float(as_alphas(alpha, name="alpha")[0])
     X, Y, w, flat = plain_rows(X, y, w)
     return (
-        ridge_spectrum(X, Y, w, intercept=intercept, way="svd"),
+        ridge_spectrum(X, Y, w, intercept=intercept, solver="svd"),
         (X, Y, w, flat),
         alpha,
     )

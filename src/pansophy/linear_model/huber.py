@@ -202,13 +202,15 @@ class HuberRegressor(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="number", accept_sparse="csr")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="number", accept_sparse="csr"
+        )
         y = one_target(y, X)
         J = Concentrated(
             X, y, w, self.epsilon, self.alpha, intercept=self.fit_intercept
         )
         with budget(X):
-            run = self._drive(
+            run = self._run_driver(
                 lambda task: self._minimise(J, self._start(J), task),
                 total=self.max_iter,
                 X=X,

@@ -128,7 +128,7 @@ def fit_folds(model, data, *, multi):
             report(model, unsettled, mse.size)
             return refit(model, store, makes[best], multi, task=SILENT)
 
-        final = model._drive(run, total=len(folds), X=data.like, y=data.Y)
+        final = model._run_driver(run, total=len(folds), X=data.like, y=data.Y)
     given = np.ndim(model.alphas) > 0
     model.alphas_ = np.asarray(grids[0] if given or len(ratios) == 1 else grids)
     if len(ratios) == 1:

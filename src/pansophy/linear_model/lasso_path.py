@@ -52,7 +52,7 @@ class Data(NamedTuple):
 
 def read(model, X, y, sample_weight, y_kind="numbers") -> Data:
     """Check parameters and data."""
-    X, y, w = model._begin(
+    X, y, w = model._check_training_data(
         X,
         y,
         sample_weight,

@@ -63,7 +63,7 @@ class AbstractLinearRegressor(Regressor, Estimator):
 
     def predict(self, X):
         """B^T x + b for every row."""
-        return predict(self, self._ready(X, accept_sparse="csr"))
+        return predict(self, self._check_new_data(X, accept_sparse="csr"))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

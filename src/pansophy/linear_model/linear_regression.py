@@ -105,7 +105,7 @@ class LinearRegression(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
         Y, flat = target_columns(y, X)
@@ -216,7 +216,7 @@ class LinearRegression(AbstractLinearRegressor):
         )
 
     def _rows(self, X, y, w):
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         like = X if not isinstance(X, DatasetRows) and arrays.is_foreign(X) else None
         y = np.asarray(y, dtype=np.float64) if like is None else y
         if len(y) != X.shape[0]:

@@ -234,7 +234,9 @@ class LogisticRegression(AbstractLogistic):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and labels y."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class", accept_sparse="csr")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="class", accept_sparse="csr"
+        )
         C, ratio = self._penalty()
         check_liblinear(self, ratio)
         classes, codes = encode(y, X)
@@ -275,7 +277,7 @@ class LogisticRegression(AbstractLogistic):
         if solver == "liblinear":
             solver = choose_solver("auto", a, X, k)
         problem = Problem(X, codes, v, k, intercept=self.fit_intercept and not scaled)
-        result = self._drive(
+        result = self._run_driver(
             lambda task: problem.minimise(
                 solver,
                 a,

@@ -158,7 +158,9 @@ class LogisticRegressionCV(AbstractLogistic):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and labels y."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class", accept_sparse="csr")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="class", accept_sparse="csr"
+        )
         self.Cs_, ratios = grid(self.Cs), self._ratios()
         for ratio in ratios:
             check_liblinear(self, ratio)

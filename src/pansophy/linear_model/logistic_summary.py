@@ -65,7 +65,7 @@ def null_likelihood(y, w, k):
 
 def summarise(model, X, y, sample_weight=None, level=0.95) -> Summary:
     """The table of a fitted model for the rows it was fitted to."""
-    X = model._ready(X, accept_sparse="csr")
+    X = model._check_new_data(X, accept_sparse="csr")
     check_free(model)
     labels = arrays.to_numpy(model.classes_)
     codes = np.searchsorted(labels, arrays.to_numpy(y))

@@ -57,7 +57,7 @@ def fit_model(model, l1_ratio, X, y, sample_weight):
         store = store_for(design, design.root * np.ascontiguousarray(Y.T))
         state = groups.start(store, start, penalty)
         run = partial(descend, store, penalty, state, **how)
-        run = model._drive(
+        run = model._run_driver(
             lambda task: run(task=task), total=model.max_iter, X=data.like, y=data.Y
         )
     keep(model, [run], design, mean, data)

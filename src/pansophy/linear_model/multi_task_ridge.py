@@ -110,7 +110,7 @@ class MultiTaskRidge(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None, *, tasks=None):
         """Minimise eq. (1); `tasks` names the task of each row, else y's columns do."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="numbers")
+        X, y, w = self._check_training_data(X, y, sample_weight, y_kind="numbers")
         if isinstance(X, DatasetRows):
             raise ValueError("MultiTaskRidge takes arrays, not a table on disk.")
         given = X

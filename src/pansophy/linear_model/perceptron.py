@@ -331,7 +331,7 @@ class Perceptron(AbstractStochasticClassifier):
             return result._replace(reason="passes") if asked else result
 
         with threads.limit_threads(self.n_jobs):
-            result = self._drive(
+            result = self._run_driver(
                 passes,
                 total=self.max_iter,
                 X=X,

@@ -134,7 +134,7 @@ class PolynomialRegression(Regressor, Estimator):
 
     def fit(self, X, y, sample_weight=None):
         """Choose the degree by eq. (3) if asked to, then fit eq. (1)."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="number")
+        X, y, w = self._check_training_data(X, y, sample_weight, y_kind="number")
         X, y = X.astype(np.float64), y.astype(np.float64)
         w = np.ones(len(y)) if w is None else w.astype(np.float64)
         seen = X[w > 0]
@@ -173,7 +173,7 @@ class PolynomialRegression(Regressor, Estimator):
 
     def predict(self, X):
         """Eq. (1) for every row."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         Z = (X.astype(np.float64) - self.center_) / self.scale_
         return terms(Z, self.powers_) @ self.coef_
 

@@ -132,7 +132,9 @@ class QuantileRegressor(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="number", accept_sparse="csr")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="number", accept_sparse="csr"
+        )
         if isinstance(X, DatasetRows):
             raise TypeError("QuantileRegressor takes rows in memory, not a table.")
         host = X if sp.issparse(X) else arrays.to_numpy(X)
@@ -162,7 +164,7 @@ class QuantileRegressor(AbstractLinearRegressor):
             return found[0].run
 
         with budget(P.X):
-            self._drive(run, total=options["max_iter"], X=P.X, y=P.y)
+            self._run_driver(run, total=options["max_iter"], X=P.X, y=P.y)
         n = P.X.shape[0]
         self.duality_gap_ = found[0].gap / float((P.h - P.l)[:n].sum())
         return found[0].x

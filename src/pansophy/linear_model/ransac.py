@@ -150,7 +150,7 @@ class RANSACRegressor(Regressor, Estimator):
 
     def fit(self, X, y, sample_weight=None, **fit_params):
         """Search for the model that most rows agree with, eq. (1)."""
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
         y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
@@ -284,12 +284,12 @@ class RANSACRegressor(Regressor, Estimator):
 
     def predict(self, X):
         """What `estimator_` predicts."""
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         return self.estimator_.predict(X)
 
     def score(self, X, y, sample_weight=None):
         """The score of `estimator_`."""
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         how = {} if sample_weight is None else {"sample_weight": sample_weight}
         return self.estimator_.score(X, y, **how)
 

@@ -122,7 +122,9 @@ class RecursiveLeastSquares(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Start anew with these rows, the first being the oldest."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="number", accept_sparse="csr")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="number", accept_sparse="csr"
+        )
         d = X.shape[1]
         root = np.full(d, np.sqrt(self.noise_variance / self.prior_variance))
         return self._learn(inf.prior(root, np.zeros(d), self.fit_intercept), X, y, w)
@@ -131,7 +133,7 @@ class RecursiveLeastSquares(AbstractLinearRegressor):
         """Go on with further rows."""
         if not hasattr(self, "triangle_"):
             return self.fit(X, y, sample_weight)
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="number", accept_sparse="csr", reset=False
         )
         info = inf.Information(self.triangle_, self.weight_, self.fit_intercept)

@@ -190,7 +190,7 @@ def solver_of(loss, g):
 
 def prepare(model, X, y, sample_weight, y_kind):
     """Checked arrays, weights of sum 1, the loss and the scaled penalty."""
-    X, y, w = model._begin(
+    X, y, w = model._check_training_data(
         X, y, sample_weight, y_kind=y_kind, accept_sparse="csr", dtype=np.float64
     )
     if isinstance(X, DatasetRows) or arrays.is_foreign(X):
@@ -217,7 +217,7 @@ def drive(model, X, t, v, loss, g):
         return result
 
     with threads.single_blas():
-        model._drive(run, total=model.max_iter, X=X, y=t)
+        model._run_driver(run, total=model.max_iter, X=X, y=t)
     return found["w"], found["b"]
 
 

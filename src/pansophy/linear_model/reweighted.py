@@ -213,7 +213,7 @@ class BridgeRegression(AbstractLinearRegressor):
         data = read(self, X, y, sample_weight, y_kind="number")
         self.convex_ = lq(self.q).convex
         with threads.single_blas():
-            drive = lambda run: self._drive(
+            drive = lambda run: self._run_driver(
                 run, total=self.max_iter, X=data.like, y=data.Y
             )
             run = drive(lambda task: self._solve(data, task))
@@ -323,7 +323,7 @@ class AdaptiveLasso(AbstractLinearRegressor):
 
         with threads.single_blas():
             value = risk_of(data, self.fit_intercept, penalty)
-            run = self._drive(
+            run = self._run_driver(
                 lambda task: reweighted_lasso(
                     data, weights_at, value, self.fit_intercept,
                     how=how, n=self.n_reweights, task=task,

@@ -130,7 +130,7 @@ class Ridge(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
         Y, flat = target_columns(y, X)
@@ -210,7 +210,7 @@ class Ridge(AbstractLinearRegressor):
             w,
             alpha=alpha,
             intercept=self.fit_intercept,
-            way=way,
+            solver=way,
             positive=self.positive,
         )
         if not self.positive and np.any(alpha == 0):
@@ -239,7 +239,7 @@ class Ridge(AbstractLinearRegressor):
         Y, center = A.target(Y, w, intercept=self.fit_intercept)
         product = lambda P: A.T @ (A @ P) + alpha * P
         limit = self.max_iter or 10 * max(X.shape)
-        run = self._drive(
+        run = self._run_driver(
             lambda task: linalg.conjugate_gradients(
                 product, A.T @ Y, max_iter=limit, tol=self.tol, task=task
             ),

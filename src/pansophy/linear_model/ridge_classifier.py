@@ -144,7 +144,9 @@ class RidgeClassifier(AbstractRidgeClassifier):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="labels", accept_sparse="csr")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="labels", accept_sparse="csr"
+        )
         Y, w, _ = self._targets(X, y, w)
         inner = Ridge(
             alpha=self.alpha,
@@ -217,7 +219,9 @@ class RidgeClassifierCV(AbstractRidgeClassifier):
 
     def fit(self, X, y, sample_weight=None):
         """Choose alpha and minimise eq. (1)."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="labels", accept_sparse="csr")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="labels", accept_sparse="csr"
+        )
         Y, w, codes = self._targets(X, y, w)
         judge = Judge(None, None)
         if not (self.cv is None and self.scoring is None):
@@ -269,7 +273,9 @@ class LeastSquaresClassifier(AbstractRidgeClassifier):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1) at alpha 0."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="labels", accept_sparse="csr")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="labels", accept_sparse="csr"
+        )
         Y, w, _ = self._targets(X, y, w)
         if wide_sparse(X):
             zero = np.zeros(Y.shape[1])
@@ -287,7 +293,7 @@ class LeastSquaresClassifier(AbstractRidgeClassifier):
 
     def outputs(self, X):
         """The fit to targets of 1 and 0, (n, n_classes); rows sum to 1 with b."""
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         F: Any = raw_prediction(self, X)
         if F.ndim == 1:
             F = arrays.namespace(F).stack([-F, F], axis=1)

@@ -95,7 +95,7 @@ class Chosen(NamedTuple):
 def leave_one_out(X, Y, w, alphas, judge, *, intercept, way, per_target, keep):
     """Eqs (1) and (2) for every alpha from one decomposition."""
     S = ridge_spectrum(
-        X, Y, w, min_alpha=float(alphas.min()), intercept=intercept, way=way
+        X, Y, w, min_alpha=float(alphas.min()), intercept=intercept, solver=way
     )
     n, t = int(X.shape[0]), int(Y.shape[1])
     results = None
@@ -256,7 +256,7 @@ class RidgeCV(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Choose alpha by eq. (1) and fit with it."""
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
         Y, flat = target_columns(y, X)

@@ -117,7 +117,7 @@ class RobustRegressor(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="number")
+        X, y, w = self._check_training_data(X, y, sample_weight, y_kind="number")
         if isinstance(X, DatasetRows):
             raise TypeError("RobustRegressor takes rows in memory, not a table.")
         y = one_target(y, X)
@@ -161,7 +161,7 @@ class RobustRegressor(AbstractLinearRegressor):
             return at(fit.coef[:, 0], float(fit.intercept[0]))
 
         moved = lambda old, new: float(xp.max(xp.abs(old.z - new.z)))
-        run = self._drive(
+        run = self._run_driver(
             lambda task: iterate(
                 step,
                 at(x[:d], float(x[d]) if self.fit_intercept else 0.0),

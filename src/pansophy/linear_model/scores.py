@@ -69,7 +69,7 @@ class AbstractLinearClassifier(Classifier, Estimator):
 
     def decision_function(self, X) -> Any:
         """Raw predictions: (n,) for two classes, (n, k) for more."""
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         known = sp.issparse(self.coef_)
         F: Any = sparse_scores(self, X) if known else raw_prediction(self, X)
         return F[:, 0] if F.ndim == 2 and F.shape[1] == 1 else F

@@ -100,7 +100,9 @@ class AbstractStochasticClassifier(AbstractLinearClassifier, AbstractStochastic)
 
     def fit(self, X, y, coef_init=None, intercept_init=None, sample_weight=None):
         """Fit to rows X and labels y, from 0 or from the coefficients given."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class", accept_sparse="csr")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="class", accept_sparse="csr"
+        )
         X, y, w = in_memory(self, X, y, w)
         classes, codes = encode(y)
         k = len(classes)

@@ -152,7 +152,9 @@ class SGDRegressor(Regressor, AbstractStochastic):
 
     def fit(self, X, y, coef_init=None, intercept_init=None, sample_weight=None):
         """Fit to rows X and numbers y, from 0 or from the coefficients given."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="number", accept_sparse="csr")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="number", accept_sparse="csr"
+        )
         X, y, w = self._prepared(X, y, w)
         rule = self._rule()
         W, b = self._start(X, 1, coef_init, intercept_init)

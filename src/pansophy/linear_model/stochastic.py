@@ -51,7 +51,9 @@ def stream(model, X, y, w, y_kind, first):
         and arrays.all_finite(y)
     )
     if not plain:
-        return model._begin(X, y, w, y_kind=y_kind, accept_sparse="csr", reset=first)
+        return model._check_training_data(
+            X, y, w, y_kind=y_kind, accept_sparse="csr", reset=first
+        )
     check_params(model)
     return X, y, check_sample_weight(w, X)
 
@@ -137,7 +139,7 @@ class AbstractStochastic(Estimator):
 
         rule = problem.rule
         with threads.limit_threads(getattr(self, "n_jobs", None)):
-            result = self._drive(
+            result = self._run_driver(
                 run, total=max_iter, X=X, y=y, snapshot=lambda s: self._view(s, rule)
             )
         self.t_ += float(result.n_iter * -(-len(y) // rule.batch))
@@ -158,7 +160,7 @@ class AbstractStochastic(Estimator):
 
     def _raw(self, X) -> Any:
         """X W^T + b, whether coef_ is an array or a CSR matrix."""
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         if not sp.issparse(self.coef_):
             return raw_prediction(self, X)
         (X,) = in_memory(self, X)

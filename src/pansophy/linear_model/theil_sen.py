@@ -133,7 +133,7 @@ class TheilSenRegressor(AbstractLinearRegressor):
 
     def fit(self, X, y):
         """Fit to rows X and targets y."""
-        X, y, _ = self._begin(X, y, y_kind="number")
+        X, y, _ = self._check_training_data(X, y, y_kind="number")
         X, y = host_rows(self, X), np.asarray(y, dtype=np.float64)
         n, d = X.shape
         k = self._subset_size(n, d)
@@ -147,7 +147,7 @@ class TheilSenRegressor(AbstractLinearRegressor):
                 c, self.n_iter_ = np.median(C, axis=0), 1
             else:
                 how = {"max_iter": self.max_iter, "tol": self.tol}
-                run = self._drive(
+                run = self._run_driver(
                     lambda task: spatial_median(C, **how), total=self.max_iter, X=X, y=y
                 )
                 c = run.state.position

@@ -81,7 +81,7 @@ class Tikhonov(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
         Y, flat = target_columns(y, X)

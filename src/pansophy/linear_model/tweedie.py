@@ -26,7 +26,7 @@ Solver = Literal["auto", "lbfgs", "newton-cholesky"]
 
 def fit(model, X, y, w):
     """Check, run, store: the same for the three."""
-    X, y, w = model._begin(X, y, w, y_kind="number", accept_sparse="csr")
+    X, y, w = model._check_training_data(X, y, w, y_kind="number", accept_sparse="csr")
     model._fit_glm(X, one_target(y, X), w, model.alpha)
     return model
 

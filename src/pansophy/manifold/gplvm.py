@@ -190,7 +190,7 @@ class GPLVM(PrefixedOutput, Transformer, Estimator):
 
     def fit(self, X, y=None):
         """Find places, kernel and noise; y is not used."""
-        X, _ = self._begin(X, ensure_min_samples=2, dtype=np.float64)
+        X, _ = self._check_training_data(X, ensure_min_samples=2, dtype=np.float64)
         n, d = X.shape
         mean = X.mean(axis=0)
         Y = X - mean
@@ -208,7 +208,7 @@ class GPLVM(PrefixedOutput, Transformer, Estimator):
             return result
 
         with threads.single_blas() if n < FEW else nullcontext():
-            result = self._drive(run, total=self.max_iter, X=X)
+            result = self._run_driver(run, total=self.max_iter, X=X)
         Z, kernel, noise = read[0](result.state.position)
         self.embedding_ = np.array(Z)
         self.kernel_ = variance * kernel

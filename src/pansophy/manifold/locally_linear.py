@@ -291,7 +291,7 @@ class LocallyLinearEmbedding(PrefixedOutput, Transformer, Estimator):
 
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
-        X, _ = self._begin(X, dtype=np.float64)
+        X, _ = self._check_training_data(X, dtype=np.float64)
         self.embedding_, self.reconstruction_error_ = locally_linear_embedding(
             X, **self.get_params(deep=False)
         )
@@ -304,7 +304,7 @@ class LocallyLinearEmbedding(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X):
         """New rows as the same mixtures of their neighbours' places."""
-        X = self._ready(X, dtype=np.float64)
+        X = self._check_new_data(X, dtype=np.float64)
         search = Search(method=self.neighbors_algorithm)
         with threads.limit_threads(self.n_jobs):
             rows = nearest_to(X, self._rows, self.n_neighbors, search)[1]

@@ -249,7 +249,7 @@ class MDS(PrefixedOutput, Transformer, Estimator):
         init : array of shape (n, m) or None
             Where the points start, instead of the parameter.
         """
-        X, _ = self._begin(X, ensure_min_samples=2)
+        X, _ = self._check_training_data(X, ensure_min_samples=2)
         T = distances_of(arrays.to_numpy(X), self._metric(), self.metric_params)
         T = np.ascontiguousarray(T)
         if T.min() < 0:
@@ -266,7 +266,7 @@ class MDS(PrefixedOutput, Transformer, Estimator):
 
         total = n_init if n_init > 1 else self.max_iter
         with threads.limit_threads(self.n_jobs):
-            result = self._drive(
+            result = self._run_driver(
                 lambda task: best_of(n_init, run, task=task), total=total, X=X
             )
         normal = self.normalized_stress

@@ -196,7 +196,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         y : None
             Not used.
         """
-        X, _ = self._begin(X, accept_sparse="csr", ensure_min_samples=2)
+        X, _ = self._check_training_data(X, accept_sparse="csr", ensure_min_samples=2)
         with threads.limit_threads(self.n_jobs):
             self._fit(X)
         return self
@@ -228,7 +228,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
             take = compiled_steps(P, a, repel, plan)
             Y = np.array(start.T, dtype=P.dtype, order="C")
         rounds = -(-self.max_iter // 50)
-        run = self._drive(
+        run = self._run_driver(
             lambda task: descend(take, Y, plan, task=task), total=rounds, X=X
         )
         self.n_iter_ = max(run.state.steps - 1, 0)
@@ -256,7 +256,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         """
         if not perplexity >= 1:
             raise ValueError(f"perplexity must be at least 1, got {perplexity}.")
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         Y = arrays.to_numpy(self.embedding_)
         n, m = Y.shape
         perplexity = min(perplexity, self.perplexity_)

@@ -181,7 +181,7 @@ class BayesianGaussianMixture(AbstractMixture):
         -------
         self : BayesianGaussianMixture
         """
-        X, w = self._begin(
+        X, w = self._check_training_data(
             X, sample_weight=sample_weight, ensure_min_samples=2,
             ensure_all_finite="allow-nan",
         )  # fmt: skip
@@ -247,7 +247,7 @@ class BayesianGaussianMixture(AbstractMixture):
             )
             return result._replace(reason="start") if self.max_iter == 0 else result
 
-        return self._drive(
+        return self._run_driver(
             lambda task: best_of(n_init, one, task=task),
             total=n_init if n_init > 1 else self.max_iter,
             X=None if is_dataset(X) else X,
@@ -290,7 +290,7 @@ class BayesianGaussianMixture(AbstractMixture):
 
     def _map(self, X, function):
         """function(expected log-joint) for each block of rows, put together."""
-        X = self._ready(X, ensure_all_finite="allow-nan")
+        X = self._check_new_data(X, ensure_all_finite="allow-nan")
         q = self._posterior()
         return mapped(X, Params(mean_weights(q), q.normal), function, offsets(q))
 

@@ -203,7 +203,7 @@ class GaussianMixture(AbstractMixture):
         -------
         self : GaussianMixture
         """
-        X, w = self._begin(
+        X, w = self._check_training_data(
             X, sample_weight=sample_weight, ensure_min_samples=2,
             ensure_all_finite="allow-nan",
         )  # fmt: skip
@@ -251,7 +251,7 @@ class GaussianMixture(AbstractMixture):
             result = traced(result, path)
             return result._replace(reason="start") if self.max_iter == 0 else result
 
-        return self._drive(
+        return self._run_driver(
             lambda task: best_of(n_init, one, task=task),
             total=n_init if n_init > 1 else self.max_iter,
             X=None if is_dataset(X) else X,
@@ -303,7 +303,7 @@ class GaussianMixture(AbstractMixture):
         return Params(double(self.weights_), normal)
 
     def _map(self, X, function):
-        X = self._ready(X, ensure_all_finite="allow-nan")
+        X = self._check_new_data(X, ensure_all_finite="allow-nan")
         return mapped(X, self._params(), function)
 
     def sample(self, n_samples=1):

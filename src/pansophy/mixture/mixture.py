@@ -270,7 +270,9 @@ class Mixture(AbstractMixture):
         -------
         self : Mixture
         """
-        X, w = self._begin(X, sample_weight=sample_weight, ensure_min_samples=2)
+        X, w = self._check_training_data(
+            X, sample_weight=sample_weight, ensure_min_samples=2
+        )
         if X.shape[0] < self.n_components:
             raise ValueError(
                 f"Expected n_samples >= n_components but got n_components = "
@@ -295,7 +297,7 @@ class Mixture(AbstractMixture):
                 task=task,
             )
 
-        result = self._drive(
+        result = self._run_driver(
             lambda task: best_of(self.n_init, one, task=task),
             total=self.n_init if self.n_init > 1 else self.max_iter,
         )
@@ -307,7 +309,7 @@ class Mixture(AbstractMixture):
 
     def _map(self, X, function):
         """function(log-joint) for each block of rows, put together."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         p = Params(self.weights_, tuple(Group(*g) for g in self.components_))
         check_support(as_rows(X), p.groups, getattr(self, "feature_names_in_", None))
         return as_rows(X).map(lambda Xb: function(joint(Xb, p)))

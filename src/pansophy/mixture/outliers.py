@@ -176,7 +176,9 @@ class DensityOutlierDetector(OneClass, Estimator):
         -------
         self : DensityOutlierDetector
         """
-        X, w = self._begin(X, sample_weight=sample_weight, ensure_min_samples=2)
+        X, w = self._check_training_data(
+            X, sample_weight=sample_weight, ensure_min_samples=2
+        )
         self.estimator_ = self._fitted(X, w)
         if self.threshold is not None:
             self.offset_ = float(self.threshold)
@@ -208,7 +210,7 @@ class DensityOutlierDetector(OneClass, Estimator):
         """
         from sklearn.model_selection import check_cv
 
-        X, y, _ = self._begin(X, y, y_kind="class")
+        X, y, _ = self._check_training_data(X, y, y_kind="class")
         outlier = is_outlier_label(y)
         take = lambda rows: X[rows, :]
         scores, truth = [], []
@@ -226,12 +228,12 @@ class DensityOutlierDetector(OneClass, Estimator):
 
     def score_samples(self, X):
         """Eq. (1): (n,), higher for more usual rows."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         return row_scores(self.estimator_, X)
 
     def decision_function(self, X):
         """score - tau: negative for outliers."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         return row_scores(self.estimator_, X) - self.offset_
 
     def predict(self, X):
@@ -327,7 +329,7 @@ class ClassifierWithOutliers(Classifier, Estimator):
         -------
         self : ClassifierWithOutliers
         """
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class")
+        X, y, w = self._check_training_data(X, y, sample_weight, y_kind="class")
         own = self.detector is not None and not isinstance(self.detector, str)
         if own and self.contamination is not None:
             raise ParameterError(
@@ -349,30 +351,30 @@ class ClassifierWithOutliers(Classifier, Estimator):
 
     def predict(self, X):
         """The class of each row, as the classifier says it."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         return self.classifier_.predict(X)
 
     @available_if(has("predict_proba"))
     def predict_proba(self, X):
         """The probability of each class, as the classifier says it."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         return self.classifier_.predict_proba(X)
 
     @available_if(has("decision_function"))
     def decision_function(self, X):
         """The scores of the classifier."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         return self.classifier_.decision_function(X)
 
     def score_samples(self, X):
         """How usual each row is: log P(x) of the detector's density."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         model = self.classifier_ if self.detector_ is None else self.detector_
         return row_scores(model, X)
 
     def flag(self, X):
         """Whether each row is an outlier: (n,)."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         if self.detector_ is None:
             return row_scores(self.classifier_, X) < self.offset_
         return self.detector_.predict(X) == -1

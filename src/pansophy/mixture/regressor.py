@@ -134,7 +134,7 @@ class MixtureRegressor(Regressor, Estimator):
         -------
         self : MixtureRegressor
         """
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="numbers", ensure_all_finite="allow-nan",
             ensure_min_samples=2,
         )  # fmt: skip
@@ -150,7 +150,7 @@ class MixtureRegressor(Regressor, Estimator):
 
     def _slice(self, X):
         """Eq. (1) for rows X, in float64 NumPy, and X."""
-        X = self._ready(X, ensure_all_finite="allow-nan")
+        X = self._check_new_data(X, ensure_all_finite="allow-nan")
         rows = arrays.to_numpy(X).astype(float)
         return condition(self.estimator_._params(), rows, self.n_targets_), X
 

@@ -127,7 +127,7 @@ class AbstractBayes(Classifier, Estimator):
 
     def _ask(self, X, finish):
         """finish(log P(x, c)) for all rows, block by block."""
-        X = self._ready(X, **({} if is_dataset(X) else self._checks(X)))
+        X = self._check_new_data(X, **({} if is_dataset(X) else self._checks(X)))
         score = self._scorer()
         joint = lambda L: finish(L + self._prior(L))
         return row_blocks(X).map(lambda x: joint(score(x)))

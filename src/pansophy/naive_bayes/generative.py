@@ -48,7 +48,9 @@ class AbstractGenerative(AbstractBayes):
 
     def fit(self, X, y, sample_weight=None):
         """Learn the prior and the densities."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class", **self._checks(X))
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="class", **self._checks(X)
+        )
         classes, codes = class_codes(y, X)
         k = int(classes.shape[0])
         prior = given_prior(self, "priors", k)
@@ -203,7 +205,7 @@ class ExponentialFamilyClassifier(AbstractGenerative):
 
     def statistics(self, X):
         """T(x) of each row: (n, m)."""
-        X = self._ready(X, **self._checks(X))
+        X = self._check_new_data(X, **self._checks(X))
         return as_rows(X).map(natural(self.distribution_)[0])
 
     def decision_function(self, X) -> Any:

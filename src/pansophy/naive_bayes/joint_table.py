@@ -100,7 +100,9 @@ class JointTableClassifier(AbstractBayes):
 
     def fit(self, X, y, sample_weight=None):
         """Count the combinations of each class."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class", **self._checks(X))
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="class", **self._checks(X)
+        )
         classes, codes = class_codes(y, X)
         X = X.take(np.arange(X.n)) if hasattr(X, "columns") else arrays.to_numpy(X)
         codes, k = arrays.to_numpy(codes), int(classes.shape[0])

@@ -76,7 +76,9 @@ class AbstractNaiveBayes(AbstractBayes):
 
     def fit(self, X, y, sample_weight=None):
         """Learn from rows X and their classes."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class", **self._checks(X))
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="class", **self._checks(X)
+        )
         classes, codes = class_codes(y, X)
         return self._learn(X, codes, w, classes, None)
 
@@ -92,7 +94,9 @@ class AbstractNaiveBayes(AbstractBayes):
         before = getattr(self, "n_features_in_", None) if known is not None else None
         if before is not None and not arrays.is_foreign(X):
             checks["reset"] = False
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class", **checks)
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="class", **checks
+        )
         if before is not None:
             self.n_features_in_ = before
             self._check_width(X)

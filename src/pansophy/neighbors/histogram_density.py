@@ -103,7 +103,7 @@ class HistogramDensity(Density, Estimator):
         -------
         self : HistogramDensity
         """
-        X, w = self._begin(X, sample_weight=sample_weight)
+        X, w = self._check_training_data(X, sample_weight=sample_weight)
         X = X.astype(np.float64)
         w = np.ones(len(X)) if w is None else w.astype(np.float64)
         X, w = X[w > 0], w[w > 0]
@@ -125,7 +125,7 @@ class HistogramDensity(Density, Estimator):
 
     def score_samples(self, X):
         """log p of each row: (m,), minus infinity where no row was seen."""
-        X = self._ready(X).astype(np.float64)
+        X = self._check_new_data(X).astype(np.float64)
         if not self.joint:
             columns = zip(self.histograms_, X.T, strict=True)
             return np.sum([h.log_prob(x) for h, x in columns], axis=0)

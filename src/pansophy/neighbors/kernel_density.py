@@ -205,7 +205,7 @@ class KernelDensity(Density, Estimator):
         -------
         self : KernelDensity
         """
-        X, w = self._begin(X, sample_weight=sample_weight, order="C")
+        X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
         extra = dict(self.metric_params or {})
         p = float(extra.pop("p", 2))
         if extra or (self.metric_params and self.metric != "minkowski"):
@@ -226,7 +226,7 @@ class KernelDensity(Density, Estimator):
 
     def score_samples(self, X):
         """log p of each row, eq. (1): (m,)."""
-        X = self._ready(X, order="C").astype(np.float64, copy=False)
+        X = self._check_new_data(X, order="C").astype(np.float64, copy=False)
         how = {"atol": self.atol, "rtol": self.rtol}
         return log_density(
             self.tree_, self._weights, X, self.bandwidth_, self.kernel, **how

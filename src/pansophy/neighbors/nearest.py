@@ -86,7 +86,7 @@ class NearestNeighbors(Estimator):
         -------
         self : NearestNeighbors
         """
-        X, _ = self._begin(X, **rows.checks(self))
+        X, _ = self._check_training_data(X, **rows.checks(self))
         rows.store(self, X)
         return self
 

@@ -141,7 +141,7 @@ class LocalOutlierFactor(OneClass, Estimator):
         -------
         self : LocalOutlierFactor
         """
-        X, _ = self._begin(X, ensure_min_samples=2, **rows.checks(self))
+        X, _ = self._check_training_data(X, ensure_min_samples=2, **rows.checks(self))
         rows.store(self, X)
         D, J = neighbours_of_fit(self)
         if not np.isfinite(D).all():
@@ -265,7 +265,7 @@ class KNNOutlier(OneClass, Estimator):
         -------
         self : KNNOutlier
         """
-        X, _ = self._begin(X, ensure_min_samples=2, **rows.checks(self))
+        X, _ = self._check_training_data(X, ensure_min_samples=2, **rows.checks(self))
         rows.store(self, X)
         self.scores_ = self._scores(neighbours_of_fit(self)[0])
         self.offset_ = float(np.percentile(self.scores_, 100.0 * self.contamination))

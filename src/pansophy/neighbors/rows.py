@@ -194,7 +194,7 @@ def queries(model, X):
     check_is_fitted(model)
     if X is None:
         return None
-    X = model._ready(X, **checks(model))
+    X = model._check_new_data(X, **checks(model))
     both = sparse.issparse(X) and not sparse.issparse(model._fit_X)
     return X.toarray() if both else X
 

@@ -136,7 +136,7 @@ class KNeighborsClassifier(Classifier, Estimator):
         -------
         self : KNeighborsClassifier
         """
-        X, y, _ = self._begin(X, y, y_kind="labels", **rows.checks(self))
+        X, y, _ = self._check_training_data(X, y, y_kind="labels", **rows.checks(self))
         rows.store(self, X)
         enough(self)
         y = to_numpy(y)
@@ -244,7 +244,7 @@ class KNeighborsRegressor(Regressor, Estimator):
         -------
         self : KNeighborsRegressor
         """
-        X, y, _ = self._begin(X, y, y_kind="numbers", **rows.checks(self))
+        X, y, _ = self._check_training_data(X, y, y_kind="numbers", **rows.checks(self))
         rows.store(self, X)
         enough(self)
         self._y = np.asarray(to_numpy(y), np.float64)

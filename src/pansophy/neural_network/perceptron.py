@@ -143,7 +143,7 @@ class AbstractMLP(Estimator):
     def _fit(self, X, y, sample_weight, validation=None, *, partial=False, **known):
         first = not hasattr(self, "coefs_") or not (self.warm_start or partial)
         checks = {"y_kind": self._y_kind, "accept_sparse": "csr", "reset": first}
-        begun: Any = self._begin(X, y, sample_weight, **checks)
+        begun: Any = self._check_training_data(X, y, sample_weight, **checks)
         X, y, w = begun
         data = Data(X, self._targets(y, X, first, partial=partial, **known), w)
         rng = make_rng(self.random_state)
@@ -211,7 +211,7 @@ class AbstractMLP(Estimator):
         if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
             raise ValueError("validation must be (X, y) or (X, y, sample_weight).")
         X, y, *w = validation
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         y = np.asarray(y) if not arrays.is_foreign(y) else y
         if len(y) != X.shape[0]:
             raise ValueError(f"validation has {X.shape[0]} rows, but {len(y)} targets.")
@@ -243,7 +243,7 @@ class AbstractMLP(Estimator):
         if self.checkpoint is not None:
             options["tag"] = self._tag(data)
         net = self._net(float_type(data.X))
-        return self._drive(
+        return self._run_driver(
             lambda task: nn.train(net, data.rows(), task=task, **options),
             total=options["epochs"],
             X=data.X,
@@ -261,7 +261,7 @@ class AbstractMLP(Estimator):
             if given:
                 raise ValueError(f'{name} needs solver "adam" or "sgd", not "lbfgs".')
         net = self._net(float_type(data.X))
-        return self._drive(
+        return self._run_driver(
             lambda task: minimise(
                 net,
                 data.rows(),
@@ -360,7 +360,7 @@ class AbstractMLP(Estimator):
 
     def _scores(self, X) -> Any:
         """Raw scores of checked rows, by blocks."""
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         parts = self.coefs_, self.intercepts_, self.activation
         return Rows(X, block=4096).map(lambda block: scores(block, *parts))
 

@@ -298,7 +298,7 @@ class ALS(AbstractFactors):
 
         total = self.max_iter if self.n_init == 1 else self.n_init
         go = lambda task: best_of(self.n_init, run, task=task)
-        state = self._drive(go, total=total).state
+        state = self._run_driver(go, total=total).state
         self._store(ratings, off, state.U, state.V)
         self.objective_ = state.objective
         return self

@@ -185,7 +185,7 @@ class BiasModel(AbstractFactors):
             limits = {"max_iter": self.max_iter, "tol": self.tol, "task": task}
             return fit_biases(ratings, self.reg_user, self.reg_item, **limits)
 
-        state = self._drive(run, total=self.max_iter).state
+        state = self._run_driver(run, total=self.max_iter).state
         dtype = ratings.values.dtype
         empty = [np.zeros((size, 0), dtype) for size in ratings.shape]
         self._store(ratings, Offsets(ratings.mean, state.b, state.c), *empty)

@@ -190,7 +190,7 @@ class SGDFactorization(AbstractFactors):
         how |= {"decay": self.decay, "biased": self.biases}
         how |= {"max_iter": self.max_iter, "tol": self.tol}
         run = lambda task: descent(ratings, start, rng, **how, task=task)
-        state = self._drive(run, total=self.max_iter).state
+        state = self._run_driver(run, total=self.max_iter).state
         self._store(ratings, Offsets(m, state.b, state.c), state.U, state.V)
         self.objective_ = state.objective
         return self

@@ -225,7 +225,7 @@ class QLearning(Estimator):
         else:
             run = lambda task: self._roll(world, rng, task)
         total = None if self.n_steps is None else -(-self.n_steps // BLOCK)
-        self._drive(run, total=total)
+        self._run_driver(run, total=total)
         del self.converged_  # a budget was spent; nothing tests convergence
         self.n_steps_ += self.n_iter_
         self.policy_ = np.argmax(self.Q_, axis=1)

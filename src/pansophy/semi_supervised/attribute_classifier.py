@@ -86,7 +86,7 @@ class AttributeClassifier(AbstractFewLabels):
         sample_weight : array of shape (n,), optional
             Handed to the classifiers.
         """
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="class", accept_sparse="csr",
             ensure_all_finite=self._finite(),
         )  # fmt: skip

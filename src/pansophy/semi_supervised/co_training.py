@@ -147,7 +147,7 @@ class CoTraining(AbstractFewLabels):
             over = done.reason == "max_iter"  # to run out of rounds is one way to end
             return done._replace(reason="rounds") if over else done
 
-        state = self._drive(run, total=most).state
+        state = self._run_driver(run, total=most).state
         self.estimators_: list[Any] = fit(state.codes)
         self.labeled_iter_ = state.when
         self.transduction_ = self._named(state.codes)

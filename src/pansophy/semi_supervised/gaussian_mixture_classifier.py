@@ -190,7 +190,7 @@ class GaussianMixtureClassifier(Classifier, Estimator):
         -------
         self : GaussianMixtureClassifier
         """
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, told(y), sample_weight, y_kind="class", ensure_all_finite="allow-nan"
         )
         self.classes_, codes = split_labels(y, X, self.classes)
@@ -220,7 +220,7 @@ class GaussianMixtureClassifier(Classifier, Estimator):
             )  # fmt: skip
             return result._replace(reason="start") if self.max_iter == 0 else result
 
-        return self._drive(
+        return self._run_driver(
             lambda task: best_of(self.n_init, one, task=task),
             total=self.n_init if self.n_init > 1 else self.max_iter,
             X=None if is_dataset(X) else X,
@@ -265,7 +265,7 @@ class GaussianMixtureClassifier(Classifier, Estimator):
         return mapped(X, self._params(), best)
 
     def _map(self, X, function):
-        X = self._ready(X, ensure_all_finite="allow-nan")
+        X = self._check_new_data(X, ensure_all_finite="allow-nan")
         return mapped(X, self._params(), lambda L: function(self._by_class(L)))
 
     def predict_joint_log_proba(self, X):
@@ -282,7 +282,7 @@ class GaussianMixtureClassifier(Classifier, Estimator):
 
     def predict(self, X):
         """The likeliest class of each row."""
-        X = self._ready(X, ensure_all_finite="allow-nan")
+        X = self._check_new_data(X, ensure_all_finite="allow-nan")
         return self.classes_[arrays.to_numpy(self._codes(X))]
 
     def sample(self, n_samples=1):

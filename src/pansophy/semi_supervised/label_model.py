@@ -175,7 +175,7 @@ class LabelModel(Density, Estimator):
         sample_weight : array of shape (n,), optional
             A weight of 3 counts as three copies of the row.
         """
-        X, w = self._begin(X, sample_weight=sample_weight)
+        X, w = self._check_training_data(X, sample_weight=sample_weight)
         L = whole(X)
         self.classes_ = np.unique(L[L != ABSTAIN])
         if len(self.classes_) == 0:
@@ -200,7 +200,7 @@ class LabelModel(Density, Estimator):
             log_prior=lambda t: log_prior(t, self.prior, tied),
             max_iter=self.max_iter, tol=self.tol, task=task,
         )  # fmt: skip
-        theta = self._drive(run, total=self.max_iter, X=X).state.params
+        theta = self._run_driver(run, total=self.max_iter, X=X).state.params
         self.class_prior_, self.confusion_ = theta
         diagonal = np.diagonal(theta.C, axis1=1, axis2=2)
         self.accuracies_ = diagonal @ theta.p
@@ -213,7 +213,7 @@ class LabelModel(Density, Estimator):
         return np.where(self.classes_[at] == L, at, ABSTAIN)
 
     def _joint(self, X):
-        V = self._codes(whole(self._ready(X)))
+        V = self._codes(whole(self._check_new_data(X)))
         theta = Params(self.class_prior_, self.confusion_)
         return Rows(V).map(lambda v: joint(v, theta))
 

@@ -198,7 +198,9 @@ class AbstractLabelGraph(Classifier, Estimator):
         y : array of shape (n,)
             Labels; -1, or the empty text, where there is none.
         """
-        X, y, _ = self._begin(X, told(y), y_kind="class", accept_sparse="csr")
+        X, y, _ = self._check_training_data(
+            X, told(y), y_kind="class", accept_sparse="csr"
+        )
         known = known_labels(y)
         if not known.any():
             raise ValueError("y holds no label at all: at least one must be known.")
@@ -211,7 +213,7 @@ class AbstractLabelGraph(Classifier, Estimator):
             lost = ~W.reached(known) if known.sum() < len(y) else np.zeros(len(y), bool)
             run = lambda task: self._solved(W, Y, known, task)
             with threads.single_blas():  # sums in one order, whatever the threads
-                F = self._drive(run, total=self.max_iter, X=X).state.position
+                F = self._run_driver(run, total=self.max_iter, X=X).state.position
         F = np.where(lost[:, None], prior, np.maximum(F, 0.0))
         self.X_ = X
         self.label_distributions_ = shares(F, prior)
@@ -248,7 +250,7 @@ class AbstractLabelGraph(Classifier, Estimator):
 
     def predict_proba(self, X):
         """Means of the training rows' labels, weighted by likeness: (n, K)."""
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         if sp.issparse(self.X_) or sp.issparse(X):  # the kind of the training rows
             X = sp.csr_array(X) if sp.issparse(self.X_) else X.toarray()
         F, prior = self.label_distributions_, self.label_distributions_.mean(axis=0)

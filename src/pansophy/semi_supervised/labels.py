@@ -59,7 +59,7 @@ class AbstractFewLabels(Classifier, Estimator):
 
     def _start(self, X, y, sample_weight, accept_sparse: Any = "csr"):
         """Rows, the code of each label (-1 without one) and weights; sets classes_."""
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, told(y), sample_weight, y_kind="class", accept_sparse=accept_sparse,
             ensure_all_finite=self._finite(),
         )  # fmt: skip
@@ -96,7 +96,9 @@ class AbstractFewLabels(Classifier, Estimator):
         return "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True
 
     def _rows(self, X):
-        return self._ready(X, accept_sparse="csr", ensure_all_finite=self._finite())
+        return self._check_new_data(
+            X, accept_sparse="csr", ensure_all_finite=self._finite()
+        )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -107,7 +107,7 @@ class MultipleInstance(AbstractFewLabels):
         groups : array of shape (n,), optional
             The bag of each row; None makes each row a bag.
         """
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="class", accept_sparse="csr",
             ensure_all_finite=self._finite(),
         )  # fmt: skip
@@ -148,7 +148,7 @@ class MultipleInstance(AbstractFewLabels):
         if single:
             self.n_iter_, self.history_ = 0, {}
             return start
-        return self._drive(run, total=most).state
+        return self._run_driver(run, total=most).state
 
     def predict(self, X):
         """The class of each row."""

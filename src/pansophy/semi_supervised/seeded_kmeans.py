@@ -113,7 +113,9 @@ class SeededKMeans(Classifier, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, y, w = self._begin(X, told(y), sample_weight, y_kind="class", order="C")
+        X, y, w = self._check_training_data(
+            X, told(y), sample_weight, y_kind="class", order="C"
+        )
         w = np.ones(len(X), X.dtype) if w is None else w
         given, z = known_labels(y) & (w > 0), np.full(len(X), -1)
         if not given.any():
@@ -123,7 +125,7 @@ class SeededKMeans(Classifier, Estimator):
         keep, limit = self.mode == "constrained", self.tol * variance
         how = {"max_iter": self.max_iter, "tol": limit, "m": m, "keep": keep}
         run = lambda task: turns(X, w, z, len(self.classes_), task=task, **how)
-        state = self._drive(run, total=self.max_iter, X=X, y=y).state
+        state = self._run_driver(run, total=self.max_iter, X=X, y=y).state
         self.cluster_centers_ = state.centers.astype(X.dtype)
         self.labels_, self.inertia_ = state.labels, state.objective
         self.transduction_ = self.classes_[self.labels_]
@@ -131,9 +133,9 @@ class SeededKMeans(Classifier, Estimator):
 
     def predict(self, X):
         """The class whose centre is nearest."""
-        X = self._ready(X, order="C")
+        X = self._check_new_data(X, order="C")
         return self.classes_[nearest(X, self.cluster_centers_.astype(np.float64))]
 
     def distances(self, X):
         """The distance from each row to each centre."""
-        return euclidean(self._ready(X, order="C"), self.cluster_centers_)
+        return euclidean(self._check_new_data(X, order="C"), self.cluster_centers_)

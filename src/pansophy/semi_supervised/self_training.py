@@ -159,7 +159,7 @@ class SelfTrainingClassifier(AbstractFewLabels):
             iterate(step, start, max_iter=most, tol=0.0, change=change,
                     watch=("changed",), task=task)
         )  # fmt: skip
-        state = self._drive(run, total=most).state
+        state = self._run_driver(run, total=most).state
         # the classifier that is kept has seen every label that was given
         self.estimator_ = self._fit_rows(clone(base), X, state.codes, w)
         self.labeled_iter_ = state.when

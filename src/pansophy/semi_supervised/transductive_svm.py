@@ -201,13 +201,13 @@ class TransductiveSVM(AbstractFewLabels):
                 r = self.balance
             given = (X[told] - middle, y, w[told], Z, e, coef[k], 2 * r - 1)
             run = lambda task, g=given: separate(*g, task=task, **how)
-            new[k] = self._drive(run, total=self.steps).state.w
+            new[k] = self._run_driver(run, total=self.steps).state.w
             bias[k] = 2 * r - 1 - new[k] @ middle
         return new, bias
 
     def decision_function(self, X):
         """f(x): (n,), or (n, K)."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         f = X @ self.coef_.T + self.intercept_
         return f[:, 0] if f.shape[1] == 1 else f
 

@@ -130,7 +130,7 @@ class AbstractHMM(Density, Estimator):
         )
         run = lambda task: best_of(n_init, one, task=task)
         snapshot = lambda state: self._attributes(state.params)
-        result = self._drive(run, total=self.n_iter, X=X, snapshot=snapshot)
+        result = self._run_driver(run, total=self.n_iter, X=X, snapshot=snapshot)
         self._keep(result.state.params)
         self.log_likelihood_ = -result.objective
         self._tell(result.state.params.emission, result.state.stats[0], len(X))
@@ -196,9 +196,9 @@ class AbstractHMM(Density, Estimator):
         X, lengths = joined(X, lengths)
         check = {"ensure_all_finite": "allow-nan", "dtype": np.float64}
         if reset:
-            X, _ = self._begin(X, **check)
+            X, _ = self._check_training_data(X, **check)
         else:
-            X = self._ready(X, **check)
+            X = self._check_new_data(X, **check)
         X, ends = stacked(X, lengths)
         if reset and (gone := np.isnan(X).all(axis=0)).any():
             raise ValueError(f"column {gone.argmax()} of X has no value that is seen.")

@@ -58,9 +58,9 @@ class AbstractKalman(Density, Estimator):
         X, lengths = joined(X, lengths)
         check = {"ensure_all_finite": "allow-nan", "dtype": np.float64}
         if reset:
-            X, _ = self._begin(X, **check)
+            X, _ = self._check_training_data(X, **check)
         elif hasattr(self, "n_features_in_"):
-            X = self._ready(X, **check)
+            X = self._check_new_data(X, **check)
         else:
             X = check_array(arrays.to_numpy(X), **check)
         X = (

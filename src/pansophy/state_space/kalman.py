@@ -242,7 +242,7 @@ class KalmanFilter(AbstractKalman, Estimator):
             task=task,
         )
         snapshot = lambda state: attributes(state.params)
-        result = self._drive(run, total=self.n_iter, X=X, snapshot=snapshot)
+        result = self._run_driver(run, total=self.n_iter, X=X, snapshot=snapshot)
         return result.state.params
 
     def _ml(self, first, letters, X, ends, u):
@@ -252,7 +252,7 @@ class KalmanFilter(AbstractKalman, Estimator):
         solver = bfgs if len(v) <= MANY else lbfgs
         run = lambda task: solver(f, v, max_iter=self.n_iter, tol=self.tol, task=task)
         snapshot = lambda state: attributes(vector.unpack(state.position)[0])
-        result = self._drive(run, total=self.n_iter, X=X, snapshot=snapshot)
+        result = self._run_driver(run, total=self.n_iter, X=X, snapshot=snapshot)
         return vector.unpack(result.state.position)[0]
 
     def em(self, X, y=None, n_iter=10, em_vars=None):

@@ -164,7 +164,7 @@ class StructuralTimeSeries(Density, Estimator):
         exog = control_rows(exog, len(X), "exog")
         layout = self._layout(0 if exog is None else exog.shape[1])
         run = lambda task: self._learn(layout, X, ends, exog, task)
-        result = self._drive(run, total=self.n_iter, X=X)
+        result = self._run_driver(run, total=self.n_iter, X=X)
         found = [
             vector_of(layout, x).values(r.state.position)
             for x, r in zip(X.T, result.state.columns, strict=True)
@@ -225,7 +225,11 @@ class StructuralTimeSeries(Density, Estimator):
     def _sequences(self, X, lengths, *, reset=False):
         X, lengths = joined(X, lengths)
         check = {"ensure_all_finite": "allow-nan", "dtype": np.float64}
-        X = self._begin(X, **check)[0] if reset else self._ready(X, **check)
+        X = (
+            self._check_training_data(X, **check)[0]
+            if reset
+            else self._check_new_data(X, **check)
+        )
         X = (
             as_rows(X).take(np.arange(X.shape[0]))
             if is_dataset(X)

@@ -182,7 +182,7 @@ class SwitchingKalmanFilter(Estimator):
             tol=self.tol,
             task=task,
         )
-        self._drive(run, total=self.n_iter, X=X)
+        self._run_driver(run, total=self.n_iter, X=X)
         self.log_likelihood_, model = best
         self.n_features_in_ = X.shape[1]
         self.startprob_, self.regime_matrix_ = model.start, model.A

@@ -106,7 +106,7 @@ class LinearSVC(AbstractLinearClassifier):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and labels y."""
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             *(X, y, sample_weight), y_kind="class", accept_sparse="csr"
         )
         if isinstance(X, DatasetRows):
@@ -199,13 +199,13 @@ class LinearSVC(AbstractLinearClassifier):
             *(X, codes, C * factors[codes], len(factors), rng),
             **(how | {"dual": self.dual, "task": task}),
         )
-        run = self._drive(fit, total=None, X=X, y=codes)
+        run = self._run_driver(fit, total=None, X=X, y=codes)
         self.dual_gap_ = np.array([run.state.gap])
         W = run.state.best
         d = X.shape[1]
         return W[:, :d], self._scale * W[:, d]
 
     def _finish(self, runs, X, codes):
-        result = self._drive(partial(together, runs), total=None, X=X, y=codes)
+        result = self._run_driver(partial(together, runs), total=None, X=X, y=codes)
         self.dual_gap_ = np.array([s.gap for s in result.state])
         return stack(result.state, self._scale, int(X.shape[1]))

@@ -95,7 +95,7 @@ class LinearSVR(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and numbers y."""
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             *(X, y, sample_weight), y_kind="number", accept_sparse="csr"
         )
         if isinstance(X, DatasetRows):
@@ -106,7 +106,7 @@ class LinearSVR(AbstractLinearRegressor):
         how = {"dual": self.dual, "max_iter": self.max_iter, "tol": self.tol}
         run = lambda task: solve(problem, rng, **how, task=task)
         with threads.single_blas():
-            result = self._drive(run, total=None, X=X, y=y)
+            result = self._run_driver(run, total=None, X=X, y=y)
         W, b = stack([result.state], scale, int(X.shape[1]))
         as_x = np.asarray if sp.issparse(X) else partial(arrays.asarray, like=X)
         self.coef_ = as_x(W[0].astype(np.float32) if X.dtype == np.float32 else W[0])

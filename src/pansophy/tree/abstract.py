@@ -150,7 +150,7 @@ def rows_of(model, X):
         validate_data(model, X, reset=False, skip_check_array=True)
         return model.inputs_.encode(X)
     with narrowing():
-        X = model._ready(X, **CHECKS)
+        X = model._check_new_data(X, **CHECKS)
     return X.tocsr() if sp.issparse(X) else X
 
 
@@ -184,11 +184,11 @@ def begin(model, X, y, y_kind, weigh=None):
     X = in_memory(X, tables=not plain)
     if plain:
         with narrowing():
-            X, y, _ = model._begin(X, y, y_kind=y_kind, **CHECKS)
+            X, y, _ = model._check_training_data(X, y, y_kind=y_kind, **CHECKS)
         model.inputs_ = Inputs(np.zeros(X.shape[1], np.int8))
         return X, y
     stand_in = np.zeros((shape_of(X)[0], 1), np.float32)
-    _, y, _ = model._begin(stand_in, y, y_kind=y_kind)
+    _, y, _ = model._check_training_data(stand_in, y, y_kind=y_kind)
     validate_data(model, X, skip_check_array=True)  # names and width
     subset = get("categorical_split") != "level"
     w = None if weigh is None else weigh(y)

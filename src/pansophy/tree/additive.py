@@ -95,7 +95,7 @@ def whole(X):
 def plain_rows(model, X):
     """The same for an ensemble whose members all see numbers."""
     with narrowing():
-        X = model._ready(in_memory(X), **CHECKS)
+        X = model._check_new_data(in_memory(X), **CHECKS)
     return X.toarray() if sp.issparse(X) else X
 
 

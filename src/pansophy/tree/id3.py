@@ -75,7 +75,7 @@ def begin(model, X, y, sample_weight):
     """Checked X, class codes and weights, rows of weight 0 left out; sets classes_."""
     X = table_of(X)
     if is_plain(X):
-        X, y, _ = model._begin(X, y, y_kind="class", **CHECKS)
+        X, y, _ = model._check_training_data(X, y, y_kind="class", **CHECKS)
     else:
         if min(np.shape(X)) == 0:
             raise ValueError(
@@ -83,7 +83,7 @@ def begin(model, X, y, sample_weight):
                 f"0 in shape {np.shape(X)}: the minimum is 1 sample and 1 feature."
             )
         rows = np.zeros((np.shape(X)[0], 1))
-        _, y, _ = model._begin(rows, y, y_kind="class")
+        _, y, _ = model._check_training_data(rows, y, y_kind="class")
         validate_data(model, X, skip_check_array=True)
     w = check_sample_weight(sample_weight, np.empty((len(y), 0)))
     if w is not None and not np.all(w > 0):
@@ -124,7 +124,7 @@ class AbstractMultiwayTree(Estimator):
         check_is_fitted(self)
         X = table_of(X)
         if is_plain(X):
-            X = self._ready(X, **CHECKS)
+            X = self._check_new_data(X, **CHECKS)
         else:
             validate_data(self, X, reset=False, skip_check_array=True)
         return self.inputs_.encode(X)

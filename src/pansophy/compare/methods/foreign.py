@@ -274,7 +274,7 @@ def train(model, X, y, w, objective, classes) -> None:
 
 
 def answer(model, X) -> np.ndarray:
-    X = model._ready(X, ensure_all_finite="allow-nan")
+    X = model._check_new_data(X, ensure_all_finite="allow-nan")
     return np.asarray(PREDICT[model.library](model.booster, X, model.task_), float)
 
 
@@ -315,7 +315,7 @@ class BoosterClassifier(Classifier, Estimator):
     random_state: Seed = None
 
     def fit(self, X, y, sample_weight=None):
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="class", ensure_all_finite="allow-nan"
         )
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -364,7 +364,7 @@ class BoosterRegressor(Regressor, Estimator):
     random_state: Seed = None
 
     def fit(self, X, y, sample_weight=None):
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="number", ensure_all_finite="allow-nan"
         )
         train(self, X, y, w, self.objective, 0)
