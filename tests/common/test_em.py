@@ -37,7 +37,7 @@ def check_rising(result, slack=1e-9):
 
 
 def test_trace_of_the_worked_example():
-    """K006: ex. B37 of 003, step by step and in the limit."""
+    """EM of two Normals on six numbers: responsibilities, log-likelihoods and limit."""
     X = np.array([-2.0, -1, 0, 4, 5, 6])[:, None]
     first = (np.array([0.5, 0.5]), Normal([[0.0], [1.0]], [[1.0], [1.0]], "diag"))
     expect, maximise = mixture(X, Normal)
@@ -100,7 +100,7 @@ GAUSSIAN = ["full", "tied", "diag", "spherical", "low_rank"]
     prior=st.booleans(),
 )
 def test_gaussian_mixtures_rise(seed, shape, weighted, missing, hard, labelled, prior):
-    """Without a floor a turn never lowers what it maximises: K006, K228, K233, K205.
+    """Without a floor no iteration lowers what EM maximises.
 
     That is the likelihood, plus the log-prior for a MAP; for hard memberships, the
     likelihood of rows and components together.

@@ -654,7 +654,9 @@ def test_malicious_values_are_refused(name, tmp_path):
 
 
 def test_deep_nesting_is_refused(tmp_path):
-    text = json.dumps({"format": "pansophy model", "schema": file.SCHEMA, "versions": {}})
+    text = json.dumps(
+        {"format": "pansophy model", "schema": file.SCHEMA, "versions": {}}
+    )
     deep = text[:-1] + ', "model": ' + "[" * 100_000 + "]" * 100_000 + "}"
     note = {"manifest": deep, "sha256": file.checksum(deep, {})}
     save_file({}, tmp_path / "deep", metadata=note)
