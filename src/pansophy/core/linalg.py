@@ -200,7 +200,8 @@ def minimum_norm_solution(R, c, noise):
     Examples
     --------
     >>> A = np.array([[1.0, 2.0, 3.0], [0.0, 1.0, 1.0]])
-    >>> B, rank, dropped = smallest(A, np.array([[6.0], [2.0]]), np.full(3, 1e-14))
+    >>> c, noise = np.array([[6.0], [2.0]]), np.full(3, 1e-14)
+    >>> B, rank, dropped = minimum_norm_solution(A, c, noise)
     >>> B.ravel().round(6), rank, len(dropped)
     (array([0.666667, 0.666667, 1.333333]), 2, 1)
     """

@@ -61,7 +61,7 @@ def svd_flip(U, Vt):
 
     Examples
     --------
-    >>> flip(np.array([[1.0]]), np.array([[0.6, -0.8]]))
+    >>> svd_flip(np.array([[1.0]]), np.array([[0.6, -0.8]]))
     (array([[-1.]]), array([[-0.6, 0.8]]))
     """
     xp = namespace(Vt)

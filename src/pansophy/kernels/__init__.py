@@ -47,9 +47,9 @@ __all__ = [
     "Power",
     "Product",
     "Sum",
-    "Verdict",
+    "PSDCheck",
     "check_psd",
-    "get",
+    "get_kernel",
 ]
 
 
@@ -58,7 +58,7 @@ def get_kernel(kernel, *, gamma=None, degree=3, coef0=0.0):
 
     Examples
     --------
-    >>> get("poly", gamma=1.0, degree=2, coef0=1.0)
+    >>> get_kernel("poly", gamma=1.0, degree=2, coef0=1.0)
     Polynomial(degree=2, gamma=1.0, coef0=1.0)
     """
     if isinstance(kernel, AbstractKernel):

@@ -106,7 +106,7 @@ __all__ = [
     "exponential",
     "get_family",
     "gamma",
-    "get",
+    "get_loss",
     "glm_loss",
     "half_squared",
     "hinge",

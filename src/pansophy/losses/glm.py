@@ -48,7 +48,7 @@ class GLMFamily:
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.losses.glm_loss import get_family
+    >>> from pansophy.losses.glm import get_family
     >>> get_family("gamma").variance(np.array([2.0]))
     array([4.])
     >>> get_family("poisson").deviance(np.array([2.0, 0.0]), np.array([2.0, 1.5]))
@@ -100,7 +100,7 @@ def get_family(name: str, parameter: float | None = None) -> GLMFamily:
 
     Examples
     --------
-    >>> from pansophy.losses.glm_loss import get_family
+    >>> from pansophy.losses.glm import get_family
     >>> get_family("tweedie", 1.5)
     <family tweedie(1.5)>
     """
