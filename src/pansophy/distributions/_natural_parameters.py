@@ -1,12 +1,24 @@
 """Compiled loops of `natural_parameters.py`: features, responsibilities, sums."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from ..core._scalar import LN2_HIGH, LN2_LOW, LOG2_E, exp_series
 from ..core.compiled import FASTMATH, FASTMATH_FUSED
+
+
+class FeatureMap(NamedTuple):
+    """From rows x to features of u = (x - center) / scale, then u W if `rotate`."""
+
+    center: np.ndarray  # (d,)
+    scale: np.ndarray  # (d,)
+    rotate: bool
+    rotation: np.ndarray  # W^T (d, d)
+    kind: int  # which products of u follow: see `fill_features`
+
 
 BLOCK = 256  # columns of a feature block: the fastest GEMM shape measured, 300 kB
 
@@ -29,7 +41,7 @@ def exp_in_place(x, bits, powers):
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
-def fill_features(X, c, s, rotate, W, kind, V, F):
+def fill_features(X, feature_map, V, F):
     """Features of the rows X as columns of F; unused columns become zero.
 
     u = (x - c) / s, then u W if `rotate`; then 1, u and by kind: 0 nothing, 1 |u|^2,
@@ -38,14 +50,14 @@ def fill_features(X, c, s, rotate, W, kind, V, F):
     n, d = X.shape
     B = F.shape[1]
     for a in range(d):
-        ca, sa = c[a], 1.0 / s[a]
+        ca, sa = feature_map.center[a], 1.0 / feature_map.scale[a]
         for i in range(n):
             V[a, i] = (X[i, a] - ca) * sa
         for i in range(n, B):
             V[a, i] = 0.0
     U = F[1 : 1 + d]
-    if rotate:
-        np.dot(W, V, U)  # W holds the transposed rotation
+    if feature_map.rotate:
+        np.dot(feature_map.rotation, V, U)
     else:
         for a in range(d):
             for i in range(B):
@@ -53,6 +65,7 @@ def fill_features(X, c, s, rotate, W, kind, V, F):
     for i in range(B):
         F[0, i] = 1.0
     p = 1 + d
+    kind = feature_map.kind
     if kind == 1:
         for i in range(B):
             F[p, i] = 0.0
@@ -140,9 +153,7 @@ def fill_hard_memberships(L, w, n, weighted, codes, owner, labelled, R):
 
 
 @njit(cache=True, nogil=True)
-def expectation_pass(
-    X, w, weighted, codes, owner, labelled, hard, c, s, rotate, W, kind, coef
-):
+def expectation_pass(X, w, weighted, codes, owner, labelled, hard, feature_map, coef):
     """One pass over rows X: sums of features times responsibilities, and log p.
 
     coef (k, m) holds the natural parameters with the log weights of the components.
@@ -158,7 +169,7 @@ def expectation_pass(
     for start in range(0, n, BLOCK):
         stop = min(start + BLOCK, n)
         rows = stop - start
-        fill_features(X[start:stop], c, s, rotate, W, kind, V, F)
+        fill_features(X[start:stop], feature_map, V, F)
         np.dot(coef, F, L)
         wb = w[start:stop] if weighted else w
         cb = codes[start:stop] if labelled else codes
@@ -176,14 +187,14 @@ def expectation_pass(
 
 
 @njit(cache=True, nogil=True)
-def fill_log_densities(X, c, s, rotate, W, kind, coef, out):
+def fill_log_densities(X, feature_map, coef, out):
     """Log-densities out (n, k) of rows X under natural parameters coef (k, m)."""
     n, d = X.shape
     k, m = coef.shape
     F, V, L = np.empty((m, BLOCK)), np.empty((d, BLOCK)), np.empty((k, BLOCK))
     for start in range(0, n, BLOCK):
         rows = min(BLOCK, n - start)
-        fill_features(X[start : start + rows], c, s, rotate, W, kind, V, F)
+        fill_features(X[start : start + rows], feature_map, V, F)
         np.dot(coef, F, L)
         for i in range(rows):
             for j in range(k):
@@ -191,7 +202,7 @@ def fill_log_densities(X, c, s, rotate, W, kind, coef, out):
 
 
 @njit(cache=True, nogil=True)
-def weighted_feature_sums(X, R, c, s, rotate, W, kind, m):
+def weighted_feature_sums(X, R, feature_map, m):
     """Sums (m, k) of the features of rows X times their weights R (n, k)."""
     n, d = X.shape
     k = R.shape[1]
@@ -199,7 +210,7 @@ def weighted_feature_sums(X, R, c, s, rotate, W, kind, m):
     S, part = np.zeros((m, k)), np.empty((m, k))
     for start in range(0, n, BLOCK):
         rows = min(BLOCK, n - start)
-        fill_features(X[start : start + rows], c, s, rotate, W, kind, V, F)
+        fill_features(X[start : start + rows], feature_map, V, F)
         for i in range(rows):  # a slice from a slice takes seconds to compile
             for j in range(k):
                 P[i, j] = R[start + i, j]

@@ -73,7 +73,7 @@ def pooled_moments(rows, shape: str) -> Moments:
     )
 
 
-def frame_of(rows, shape: str, total: Moments | None = None) -> Coordinates:
+def standard_coordinates(rows, shape: str, total: Moments | None = None) -> Coordinates:
     """One pass over the rows: their mean and covariance give the coordinates."""
     total = pooled_moments(rows, shape) if total is None else total
     kind, c = KINDS[shape], total.mean
@@ -98,37 +98,40 @@ def as_double(X):
     return xp.astype(X, xp.float64) if arrays.is_float(X) else X
 
 
-def inner_factors(normal: Normal, frame: Coordinates):
-    """Means and factors Q of the precisions in the coordinates of the frame."""
-    M = (arrays.to_numpy(normal.means).astype(float) - frame.c) / frame.s
+def inner_factors(normal: Normal, coordinates: Coordinates):
+    """Means and factors Q of the precisions in these coordinates."""
+    M = (arrays.to_numpy(normal.means).astype(float) - coordinates.c) / coordinates.s
     P = arrays.to_numpy(normal.factor).astype(float)
     k, d = M.shape
-    if frame.rotated:
-        P = P if frame.kind == PRODUCTS else P[None]
-        return M @ frame.W, frame.A @ (frame.s[:, None] * P)
-    Q = np.broadcast_to(P if P.ndim == 2 else P[:, None], (k, d)) * frame.s
+    if coordinates.rotated:
+        P = P if coordinates.kind == PRODUCTS else P[None]
+        return M @ coordinates.W, coordinates.A @ (coordinates.s[:, None] * P)
+    Q = np.broadcast_to(P if P.ndim == 2 else P[:, None], (k, d)) * coordinates.s
     return M, Q
 
 
-def natural_coefficients(normal: Normal, log_weights, frame: Coordinates):
+def natural_coefficients(normal: Normal, log_weights, coordinates: Coordinates):
     """B of eq. (1), the sum of q, and a bound on the error of the densities."""
-    M, Q = inner_factors(normal, frame)
+    M, Q = inner_factors(normal, coordinates)
     d, q = M.shape[1], 0.0
     constant = arrays.to_numpy(normal.half_log_det) - 0.5 * d * LOG_2PI
     constant = constant + log_weights
-    if frame.rotated:
+    if coordinates.rotated:
         precision = Q @ np.swapaxes(Q, 1, 2)
         slope = (precision @ M[:, :, None])[:, :, 0]
         spread = np.array([np.trace(np.linalg.inv(p)) for p in precision])
         stiffness = np.trace(precision, axis1=1, axis2=2)
         a, b = np.triu_indices(d)
         second = -np.where(a == b, 0.5, 1.0) * precision[:, a, b]
-        if frame.kind == LINEAR:
-            second, q = np.empty((len(M), 0)), -0.5 * float((precision * frame.T).sum())
+        if coordinates.kind == LINEAR:
+            second, q = (
+                np.empty((len(M), 0)),
+                -0.5 * float((precision * coordinates.T).sum()),
+            )
     else:
         precision = Q * Q
         slope, second = precision * M, -0.5 * precision
-        second = second[:, :1] if frame.kind == SPHERE else second
+        second = second[:, :1] if coordinates.kind == SPHERE else second
         spread, stiffness = (1 / precision).sum(1), precision.max(1)
     size = (M * M).sum(1)
     B = np.hstack([(constant - 0.5 * (M * slope).sum(1))[:, None], slope, second])
@@ -136,20 +139,20 @@ def natural_coefficients(normal: Normal, log_weights, frame: Coordinates):
     return np.ascontiguousarray(B), q, error
 
 
-def natural_features(X, frame: Coordinates):
+def natural_features(X, coordinates: Coordinates):
     """t(X) on any backend."""
     xp = arrays.namespace(X)
     like = as_double(X)
     put = lambda a: arrays.asarray(a, like=like)
-    U = (like - put(frame.c)) / put(frame.s)
-    if frame.rotated:
-        U = xp.matmul(U, put(frame.W))
+    U = (like - put(coordinates.c)) / put(coordinates.s)
+    if coordinates.rotated:
+        U = xp.matmul(U, put(coordinates.W))
     one = xp.ones((U.shape[0], 1), dtype=U.dtype, device=arrays.device(U))
-    if frame.kind == LINEAR:
+    if coordinates.kind == LINEAR:
         return xp.concat([one, U], axis=1)
-    if frame.kind == SPHERE:
+    if coordinates.kind == SPHERE:
         return xp.concat([one, U, xp.sum(U * U, axis=1)[:, None]], axis=1)
-    if frame.kind == SQUARES:
+    if coordinates.kind == SQUARES:
         return xp.concat([one, U, U * U], axis=1)
     a, b = np.triu_indices(U.shape[1])
     index = lambda i: xp.asarray(i, device=arrays.device(U))
@@ -182,78 +185,88 @@ def weighted_responsibilities(L, w=None, y=None, owner=None, hard=False):
     return R, float(xp.sum(norm))
 
 
-def expect_block(X, w, y, frame: Coordinates, B, owner=None, hard=False):
+def feature_map(coordinates: Coordinates):
+    """The coordinates as the compiled loops take them."""
+    from . import _natural_parameters as loops
+
+    rotation = np.ascontiguousarray(coordinates.W.T)
+    c, s, rotated = coordinates.c, coordinates.s, coordinates.rotated
+    return loops.FeatureMap(c, s, rotated, rotation, coordinates.kind)
+
+
+def expect_block(X, w, y, coordinates: Coordinates, B, owner=None, hard=False):
     """S of eq. (2) under responsibilities, and the log-likelihood, of one block."""
     if arrays.is_numpy(X):
         from . import _natural_parameters as loops
 
         none = np.empty(0, np.int64)
         return loops.expectation_pass(
-            np.ascontiguousarray(X), np.empty(0) if w is None else np.asarray(w, float),
-            w is not None, none if y is None else np.asarray(y, np.int64),
-            none if owner is None else np.asarray(owner, np.int64), y is not None, hard,
-            frame.c, frame.s, frame.rotated, np.ascontiguousarray(frame.W.T),
-            frame.kind, B,
-        )  # fmt: skip
+            np.ascontiguousarray(X),
+            np.empty(0) if w is None else np.asarray(w, float),
+            w is not None,
+            none if y is None else np.asarray(y, np.int64),
+            none if owner is None else np.asarray(owner, np.int64),
+            y is not None,
+            hard,
+            feature_map(coordinates),
+            B,
+        )
     xp = arrays.namespace(X)
-    T = natural_features(X, frame)
+    T = natural_features(X, coordinates)
     L = xp.matmul(T, arrays.asarray(B, like=T).T)
     R, loglik = weighted_responsibilities(L, w, y, owner, hard)
     return arrays.to_numpy(xp.matmul(T.T, R)), loglik
 
 
-def expected_features(rows, frame: Coordinates, B, owner=None, hard=False):
+def expected_features(rows, coordinates: Coordinates, B, owner=None, hard=False):
     """Eq. (2) over rows aligned with weights and labels: S (m, k), log-likelihood."""
-    part = lambda X, w=None, y=None: expect_block(X, w, y, frame, B, owner, hard)
+    part = lambda X, w=None, y=None: expect_block(X, w, y, coordinates, B, owner, hard)
     return rows.sum(part, blas=True)
 
 
-def log_densities(X, frame: Coordinates, B):
+def log_densities(X, coordinates: Coordinates, B):
     """Eq. (1) of NumPy rows: (n, k), without q; blocks of rows on threads."""
     from . import _natural_parameters as loops
 
     out = np.empty((len(X), len(B)))
-    W = np.ascontiguousarray(frame.W.T)
-    how = (frame.c, frame.s, frame.rotated, W, frame.kind)
+    features = feature_map(coordinates)
     part = lambda X, out: loops.fill_log_densities(
-        np.ascontiguousarray(X), *how, B, out
+        np.ascontiguousarray(X), features, B, out
     )
     for _ in Rows(X, out, block=ROWS).each(part):
         pass
     return out
 
 
-def weighted_features(X, R, frame: Coordinates):
+def weighted_features(X, R, coordinates: Coordinates):
     """Eq. (2) of NumPy rows under given weights R (n, k): S (m, k)."""
     from . import _natural_parameters as loops
 
-    d = len(frame.c)
-    m = (
-        1
-        + d
-        + {LINEAR: 0, SPHERE: 1, SQUARES: d, PRODUCTS: d * (d + 1) // 2}[frame.kind]
+    d = len(coordinates.c)
+    second = {LINEAR: 0, SPHERE: 1, SQUARES: d, PRODUCTS: d * (d + 1) // 2}
+    m = 1 + d + second[coordinates.kind]
+    features = feature_map(coordinates)
+    part = lambda X, R: loops.weighted_feature_sums(
+        np.ascontiguousarray(X), R, features, m
     )
-    W = np.ascontiguousarray(frame.W.T)
-    how = (frame.c, frame.s, frame.rotated, W, frame.kind, m)
-    part = lambda X, R: loops.weighted_feature_sums(np.ascontiguousarray(X), R, *how)
     return Rows(X, R, block=ROWS).sum(part)
 
 
-def moments_from_features(S, frame: Coordinates, shape: str) -> Moments:
+def moments_from_features(S, coordinates: Coordinates, shape: str) -> Moments:
     """The `Moments` in the coordinates of X that S of eq. (2) stands for."""
-    d = len(frame.c)
+    d = len(coordinates.c)
     N, first = S[0], S[1 : 1 + d].T
     M = safe_divide(first, N[:, None] + 0 * first)
-    A = frame.A * frame.s  # x - c = u A
-    if frame.kind == LINEAR:
-        C = A.T @ (frame.T - (M.T * N) @ M) @ A
-        return Moments(N, frame.c + M @ A, 0.5 * (C + C.T), shape)
-    if frame.kind == SPHERE:
-        C = np.maximum(S[1 + d] - N * (M * M).sum(1), 0.0) * frame.s[0] ** 2
-        return Moments(N, frame.c + M * frame.s, C, shape)
-    if frame.kind == SQUARES:
-        C = np.maximum(S[1 + d :].T - N[:, None] * M * M, 0.0) * frame.s**2
-        return Moments(N, frame.c + M * frame.s, C, shape)
+    A = coordinates.A * coordinates.s  # x - c = u A
+    if coordinates.kind == LINEAR:
+        C = A.T @ (coordinates.T - (M.T * N) @ M) @ A
+        return Moments(N, coordinates.c + M @ A, 0.5 * (C + C.T), shape)
+    if coordinates.kind == SPHERE:
+        C = np.maximum(S[1 + d] - N * (M * M).sum(1), 0.0) * coordinates.s[0] ** 2
+        return Moments(N, coordinates.c + M * coordinates.s, C, shape)
+    if coordinates.kind == SQUARES:
+        C = np.maximum(S[1 + d :].T - N[:, None] * M * M, 0.0) * coordinates.s**2
+        return Moments(N, coordinates.c + M * coordinates.s, C, shape)
     a, b = np.triu_indices(d)
     C = np.zeros((len(N), d, d))
     C[:, a, b] = S[1 + d :].T
@@ -262,4 +275,4 @@ def moments_from_features(S, frame: Coordinates, shape: str) -> Moments:
     C = A.T @ C @ A
     C = 0.5 * (C + np.swapaxes(C, 1, 2))
     kept = "full" if shape == "low_rank" else shape
-    return Moments(N, frame.c + M @ A, SHAPES[kept].compress(C), kept)
+    return Moments(N, coordinates.c + M @ A, SHAPES[kept].compress(C), kept)

@@ -84,7 +84,10 @@ def table(data: Rows, shape: str, weight: float) -> Table:
     total = natural_parameters.pooled_moments(data, shape) if finite else None
     if total is not None and sound(total):
         return Table(
-            data, total, natural_parameters.frame_of(data, shape, total), weight
+            data,
+            total,
+            natural_parameters.standard_coordinates(data, shape, total),
+            weight,
         )
     large = "values of X are too large to square: scale its columns."
     if known and finite:

@@ -64,7 +64,7 @@ def table_of(X, shape: str) -> Table:
             total = natural_parameters.pooled_moments(as_rows(part), shape)
         if not np.isfinite(total.scatter).all():
             raise ValueError("values of X are too large to square: scale its columns.")
-        frame = natural_parameters.frame_of(as_rows(part), shape, total)
+        frame = natural_parameters.standard_coordinates(as_rows(part), shape, total)
         if variance is None:
             S = total.scatter / total.weight
             variance = np.diagonal(S) if S.ndim == 2 else S
