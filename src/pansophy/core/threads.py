@@ -1,10 +1,10 @@
 """Threads: how many a fit may use, and the one pool that all fits share.
 
 Compiled loops are single-threaded functions that release the GIL; `run_tasks` runs
-many of them on the pool. That keeps compile times short (a loop with `parallel=True`
-takes about three times as long to compile), works in forked and nested workers, and
-gives the same result for any number of threads, because neither the tasks nor the
-order in which their results are combined depends on it.
+many of them on the pool. That keeps compile times short (`parallel=True` lengthens
+them), works in forked and nested workers, and gives the same result for any number of
+threads, because neither the tasks nor the order in which their results are combined
+depends on it.
 """
 
 import os
