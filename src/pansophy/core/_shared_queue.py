@@ -1,7 +1,7 @@
 """Shared queue of work items for threads that are inside compiled loops.
 
-Handing an item to a thread from Python costs more than many items take. Here the threads
-are already inside compiled code. The *coordinator* publishes a number of items, takes
+Handing an item to a thread from Python costs more than many items take. Here the
+threads are already inside compiled code. The *coordinator* publishes a number of items, takes
 items itself until none is left, and waits for those that a *worker* has taken. A worker
 that starts late or never costs nothing, since nobody waits for a thread that has taken
 no item. One number, the ticket, holds the round, the number of items of the round and
