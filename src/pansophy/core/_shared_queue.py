@@ -1,11 +1,11 @@
 """Shared queue of work items for threads that are inside compiled loops.
 
 Handing an item to a thread from Python costs more than many items take. Here the
-threads are already inside compiled code. The *coordinator* publishes a number of items, takes
-items itself until none is left, and waits for those that a *worker* has taken. A worker
-that starts late or never costs nothing, since nobody waits for a thread that has taken
-no item. One number, the ticket, holds the round, the number of items of the round and
-the next item; the thread that replaces the ticket by the next one (compare and
+threads are already inside compiled code. The *coordinator* publishes a number of items,
+takes items itself until none is left, and waits for those that a *worker* has taken. A
+worker that starts late or never costs nothing, since nobody waits for a thread that has
+taken no item. One number, the ticket, holds the round, the number of items of the round
+and the next item; the thread that replaces the ticket by the next one (compare and
 exchange) owns the item, and a ticket of an earlier round cannot be replaced.
 
     coordinator:  publish_items(queue, n)      worker:  while True:
