@@ -85,14 +85,16 @@ TREES, RATE = 20, 0.1
 
 def grow_rounds(data):
     """Squared error and nothing else: bins, then trees of the engine itself."""
-    from pansophy.tree._layout import NEWTON
-    from pansophy.tree.columns import columns
+    from pansophy.tree._structures import NEWTON
     from pansophy.tree.criteria import Criterion
-    from pansophy.tree.grow import Grower, Limits
+    from pansophy.tree.grower import Grower, GrowthLimits
+    from pansophy.tree.prepared_columns import prepare_columns
 
     X, y = data
-    limits = Limits(max_leaves=31, min_leaf=20)
-    grower = Grower(columns(X, max_bins=255, wide=True), Criterion(NEWTON, 1), limits)
+    limits = GrowthLimits(max_leaves=31, min_leaf=20)
+    grower = Grower(
+        prepare_columns(X, max_bins=255, interleave=True), Criterion(NEWTON, 1), limits
+    )
     left = y - y.mean()
     for _ in range(TREES):
         tree, rows, start, stop = grower.grow(left[:, None])

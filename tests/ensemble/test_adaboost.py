@@ -16,7 +16,7 @@ from pansophy.ensemble import AdaBoostClassifier, AdaBoostRegressor, screen
 from pansophy.ensemble import _adaboost as loops
 from pansophy.ensemble.adaboost import loss_factor, vote_weight
 from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from pansophy.tree.columns import columns
+from pansophy.tree.prepared_columns import prepare_columns
 from tests.oracles import ensemble as oracle
 
 X10 = np.arange(10.0)[:, None]
@@ -312,7 +312,7 @@ def test_bounds_hold_at_every_place(seed):
     X = rng.normal(size=(n, 3)).astype(np.float32)
     y = rng.integers(0, 2, (n, 1)).astype(float)
     w = rng.exponential(size=n)
-    made = screen.Screen(columns(X))
+    made = screen.Screen(prepare_columns(X))
     kept = made.columns(y, w)
     W, S = w.sum(), w @ y[:, 0]
     best = []

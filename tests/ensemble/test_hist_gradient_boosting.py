@@ -333,11 +333,11 @@ def test_partial_dependence_display():
 
 
 def test_the_model_is_a_sum_of_trees():
-    from pansophy.tree.additive import trees_of
+    from pansophy.tree.additive_trees import as_additive_trees
 
     X, y = classes(200, 3)
     model = Classifier(max_iter=4).fit(X, y)
-    parts = trees_of(model)
+    parts = as_additive_trees(model)
     total = np.tile(parts.offset, (len(X), 1))
     for tree, value, k in zip(parts.trees, parts.values, parts.first):
         total[:, k] += value[tree.apply(parts.rows(X)), 0]

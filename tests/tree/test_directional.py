@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pansophy.tree import DirectionalTreeRegressor, export_text
-from pansophy.tree.directional import circular_mean
+from pansophy.tree.directional_tree import circular_mean
 from tests.oracles import tree as oracle
 
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from pansophy.tree import columns as columns_module
 from pansophy.tree import plan as plan_module
+from pansophy.tree import prepared_columns as columns_module
 from tests.oracles import tree as oracle
 
 
@@ -137,9 +137,9 @@ def test_bytes_equal_lists_when_values_fit(kind, random, monkeypatch):
     splitter = "random" if random else "best"
     fit = lambda **k: cls(kind, splitter=splitter, random_state=0, **k).fit(X, y, w)
     by_bytes, by_bins = fit().tree_, fit(max_bins=255).tree_
-    plain = columns_module.columns
+    plain = columns_module.prepare_columns
     monkeypatch.setattr(
-        "pansophy.tree.abstract.columns",
+        "pansophy.tree.abstract_decision_tree.columns",
         lambda *a, **k: plain(*a, **{**k, "as_bytes": False}),
     )
     by_lists = fit().tree_

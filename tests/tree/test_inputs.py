@@ -17,7 +17,7 @@ from pansophy.tree import (
     ExtraTreeClassifier,
     ExtraTreeRegressor,
 )
-from pansophy.tree.inputs import Inputs
+from pansophy.tree.input_encoding import InputEncoder
 from tests.oracles import tree as oracle
 
 
@@ -60,7 +60,7 @@ def test_all_kinds_of_tables_give_the_same_tree():
 
 def test_codes_of_levels():
     X = np.array([["b", 1], ["a", 2], [None, 1], ["b", 7]], dtype=object)
-    inputs = Inputs.learn(X, [0, 1])
+    inputs = InputEncoder.learn(X, [0, 1])
     np.testing.assert_array_equal(
         inputs.encode(X), np.array([[1, 0], [0, 1], [np.nan, 0], [1, 2]], np.float32)
     )
@@ -71,16 +71,16 @@ def test_codes_of_levels():
     )
     assert inputs.encode(X).dtype == np.float32
     mixed = np.array([[1], ["1"], ["x"]], dtype=object)
-    assert Inputs.learn(mixed, [0]).tables[0].values.tolist() == ["1", "x"]
+    assert InputEncoder.learn(mixed, [0]).tables[0].values.tolist() == ["1", "x"]
     big = np.array([[1e20], [-3.5], [1e20]])
     np.testing.assert_array_equal(
-        Inputs.learn(big, [0]).encode(big)[:, 0], [1.0, 0.0, 1.0]
+        InputEncoder.learn(big, [0]).encode(big)[:, 0], [1.0, 0.0, 1.0]
     )
 
 
 def test_plain_tables_are_not_copied():
     X = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
-    inputs = Inputs.learn(X)
+    inputs = InputEncoder.learn(X)
     assert inputs.plain
     assert inputs.encode(X) is X or np.shares_memory(inputs.encode(X), X)
 
@@ -98,7 +98,7 @@ def test_ten_thousand_levels_share_a_code():
     assert model.predict([["never"]])[0] in (0, 1, 2)
     # weights decide which levels keep a code
     w = np.where(level >= 9_900, 100.0, 1.0)
-    kept = Inputs.learn(X, [0], w=w).encode(X)[:, 0]
+    kept = InputEncoder.learn(X, [0], w=w).encode(X)[:, 0]
     assert np.all(kept[level >= 9_900] < 254)
 
 

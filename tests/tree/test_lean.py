@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from pansophy.tree import lean
-from pansophy.tree._layout import ABSOLUTE, POISSON, SQUARE, SUBSET, XLOGX
-from pansophy.tree.columns import columns
+from pansophy.tree import grower
+from pansophy.tree._structures import ABSOLUTE, POISSON, SQUARE, SUBSET, XLOGX
 from pansophy.tree.criteria import Criterion
-from pansophy.tree.grow import Grower, Limits
+from pansophy.tree.grower import Grower, GrowthLimits
+from pansophy.tree.prepared_columns import prepare_columns
 
 CASES = [
-    Limits(max_features=2),
-    Limits(),
-    Limits(max_features=3, min_leaf=3, max_depth=5),
-    Limits(max_features=2, random=True),
-    Limits(random=True, min_leaf=2),
-    Limits(max_features=1, min_weight=2.0, min_gain=0.01, min_split=6),
+    GrowthLimits(max_features=2),
+    GrowthLimits(),
+    GrowthLimits(max_features=3, min_leaf=3, max_depth=5),
+    GrowthLimits(max_features=2, random=True),
+    GrowthLimits(random=True, min_leaf=2),
+    GrowthLimits(max_features=1, min_weight=2.0, min_gain=0.01, min_split=6),
 ]
 
 
@@ -52,9 +52,9 @@ def compare(short, long, random):
 def test_same_tree_as_the_general_loop(limits, classes, weights, monkeypatch):
     X, y, w, rows = data(classes, weights)
     criterion = Criterion(SQUARE, 1, classes)
-    grower = Grower(columns(X, max_bins=255), criterion, limits, True)
+    grower = Grower(prepare_columns(X, max_bins=255), criterion, limits, True)
     short = grower.grow(y, w, seed=5, rows=rows)
-    monkeypatch.setattr(lean, "is_lean", lambda *_: False)
+    monkeypatch.setattr(grower, "suits_serial_growth", lambda *_: False)
     compare(short, grower.grow(y, w, seed=5, rows=rows), limits.random)
 
 
@@ -64,12 +64,12 @@ def test_same_tree_as_the_general_loop(limits, classes, weights, monkeypatch):
 def test_random_thresholds_need_no_order(limits, classes, weights, monkeypatch):
     X, y, w, rows = data(classes, weights)
     criterion = Criterion(SQUARE, 1, classes)
-    assert not lean.needs_order(criterion, limits, 0)
-    plain = columns(X, ordered=False)
+    assert not grower.needs_sorted_columns(criterion, limits, 0)
+    plain = prepare_columns(X, sort=False)
     assert len(plain.x) == 4 and not len(plain.order) and not len(plain.codes)
     short = Grower(plain, criterion, limits).grow(y, w, seed=5, rows=rows)
-    monkeypatch.setattr(lean, "is_lean", lambda *_: False)
-    long = Grower(columns(X), criterion, limits).grow(y, w, seed=5, rows=rows)
+    monkeypatch.setattr(grower, "suits_serial_growth", lambda *_: False)
+    long = Grower(prepare_columns(X), criterion, limits).grow(y, w, seed=5, rows=rows)
     compare(short, long, True)
 
 
@@ -96,22 +96,24 @@ def targets(criterion, y):
 def test_same_tree_with_several_sums(limits, criterion, weights, monkeypatch):
     X, y, w, rows = data((), weights)
     y = targets(criterion, y[:, 0])
-    grower = Grower(columns(X, max_bins=255), criterion, limits, True)
+    grower = Grower(prepare_columns(X, max_bins=255), criterion, limits, True)
     short = grower.grow(y, w, seed=5, rows=rows)
-    plain = Grower(columns(X, ordered=not limits.random), criterion, limits)
+    plain = Grower(prepare_columns(X, sort=not limits.random), criterion, limits)
     values = plain.grow(y, w, seed=5, rows=rows)
-    monkeypatch.setattr(lean, "is_lean", lambda *_: False)
+    monkeypatch.setattr(grower, "suits_serial_growth", lambda *_: False)
     compare(short, grower.grow(y, w, seed=5, rows=rows), True)
-    lists = Grower(columns(X), criterion, limits)
+    lists = Grower(prepare_columns(X), criterion, limits)
     compare(values, lists.grow(y, w, seed=5, rows=rows), True)
 
 
 def test_what_needs_an_order():
-    random, square = Limits(random=True), Criterion(SQUARE, 1)
-    assert not any(lean.needs_order(c, random, 0) for c in SEVERAL)
-    assert lean.needs_order(square, Limits(), 0)
-    assert lean.needs_order(Criterion(ABSOLUTE, 1), random, 0)
-    assert lean.needs_order(square, random._replace(max_leaves=4), 0)
-    assert lean.needs_order(square, random._replace(signs=np.ones(1)), 0)
-    assert lean.needs_order(square, random._replace(groups=np.ones((1, 4), bool)), 0)
-    assert lean.needs_order(square, random, np.array([0, SUBSET]))
+    random, square = GrowthLimits(random=True), Criterion(SQUARE, 1)
+    assert not any(grower.needs_sorted_columns(c, random, 0) for c in SEVERAL)
+    assert grower.needs_sorted_columns(square, GrowthLimits(), 0)
+    assert grower.needs_sorted_columns(Criterion(ABSOLUTE, 1), random, 0)
+    assert grower.needs_sorted_columns(square, random._replace(max_leaves=4), 0)
+    assert grower.needs_sorted_columns(square, random._replace(signs=np.ones(1)), 0)
+    assert grower.needs_sorted_columns(
+        square, random._replace(groups=np.ones((1, 4), bool)), 0
+    )
+    assert grower.needs_sorted_columns(square, random, np.array([0, SUBSET]))

@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 
 from pansophy.core import threads
 from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from pansophy.tree.packed import ALL, IMPURITIES, LEAVES, narrow, pack
+from pansophy.tree.packed_forest import (
+    KEEP_ALL,
+    KEEP_IMPURITIES,
+    KEEP_LEAVES,
+    pack_forest,
+    smallest_exact_dtype,
+)
 
 
 def table(n=300, d=5, seed=0, missing=True):
@@ -41,7 +47,7 @@ def probes(X, some):
 def test_same_leaves_and_sums(missing, leaves):
     X, y = table(missing=missing)
     some = trees(X, y, max_leaf_nodes=leaves)
-    forest = pack(some)
+    forest = pack_forest(some)
     Z = np.concatenate([X, probes(X, some)])
     if not missing:
         Z = np.nan_to_num(Z, nan=0.5)
@@ -64,7 +70,7 @@ def test_splits_by_set():
     y = np.isin(X[:, 0], [1, 5, 7, 30]) + 0.1 * rng.normal(size=500)
     model = DecisionTreeRegressor(categorical_features=[0, 2]).fit(X, y)
     assert model.tree_.sets is not None
-    forest = pack([model.tree_, model.tree_])
+    forest = pack_forest([model.tree_, model.tree_])
     Z = rng.integers(-1, 60, size=(300, 3)).astype(float)  # some levels are new
     codes = model.inputs_.encode(Z)
     np.testing.assert_array_equal(forest.sum(codes)[:, 0], 2 * model.predict(Z))
@@ -76,7 +82,7 @@ def test_splits_by_set():
 def test_range_of_trees_out_and_columns():
     X, y = table(200)
     some = trees(X, y, 6)
-    forest = pack(some)
+    forest = pack_forest(some)
     parts = forest.sum(X, 0, 2) + forest.sum(X, 2, 6)
     np.testing.assert_allclose(parts, forest.sum(X), rtol=1e-14)
     out = np.ones((200, 1))
@@ -90,14 +96,14 @@ def test_range_of_trees_out_and_columns():
 
 def test_float64_rows_are_rounded_like_float32():
     X, y = table(200)
-    forest = pack(trees(X, y))
+    forest = pack_forest(trees(X, y))
     Z = np.random.default_rng(3).normal(size=(100, 5))
     np.testing.assert_array_equal(forest.sum(Z), forest.sum(Z.astype(np.float32)))
 
 
 def test_same_for_any_number_of_threads():
     X, y = table(200)
-    forest = pack(trees(X, y, 20))
+    forest = pack_forest(trees(X, y, 20))
     Z = np.tile(X, (200, 1))
     with threads.limited(1):
         one = forest.sum(Z)
@@ -106,11 +112,11 @@ def test_same_for_any_number_of_threads():
 
 
 CRITERIA = [
-    (DecisionTreeRegressor, "squared_error", LEAVES),
-    (DecisionTreeRegressor, "poisson", IMPURITIES),
-    (DecisionTreeRegressor, "absolute_error", ALL),
-    (DecisionTreeClassifier, "gini", LEAVES),
-    (DecisionTreeClassifier, "entropy", IMPURITIES),
+    (DecisionTreeRegressor, "squared_error", KEEP_LEAVES),
+    (DecisionTreeRegressor, "poisson", KEEP_IMPURITIES),
+    (DecisionTreeRegressor, "absolute_error", KEEP_ALL),
+    (DecisionTreeClassifier, "gini", KEEP_LEAVES),
+    (DecisionTreeClassifier, "entropy", KEEP_IMPURITIES),
 ]
 
 
@@ -126,7 +132,7 @@ def test_trees_come_back_whole(kind, criterion, keep, outputs):
     )
     w = rng.integers(1, 4, size=150).astype(float)
     some = [fit(i).fit(X, Y, w).tree_ for i in range(3)]
-    forest = pack(some, keep)
+    forest = pack_forest(some, keep)
     for t, tree in enumerate(some):
         again = forest.tree(t)
         for name in tree._fields[:9]:
@@ -139,7 +145,7 @@ def test_trees_come_back_whole(kind, criterion, keep, outputs):
 
 def test_a_single_leaf():
     model = DecisionTreeRegressor().fit([[0.0], [1.0]], [3.0, 3.0])
-    forest = pack([model.tree_] * 3)
+    forest = pack_forest([model.tree_] * 3)
     np.testing.assert_array_equal(forest.sum(np.zeros((5, 1), np.float32)), 9.0)
     np.testing.assert_array_equal(forest.apply(np.zeros((5, 1), np.float32)), 0)
     assert forest.sum(np.zeros((0, 1), np.float32)).shape == (0, 1)
@@ -158,7 +164,7 @@ def test_any_floats(values):
     Z = np.concatenate([X, up, down, [[np.nan], [np.inf], [-np.inf]]]).astype(
         np.float32
     )
-    np.testing.assert_array_equal(pack([tree]).apply(Z)[:, 0], tree.apply(Z))
+    np.testing.assert_array_equal(pack_forest([tree]).apply(Z)[:, 0], tree.apply(Z))
 
 
 def test_narrow_loses_nothing():
@@ -169,12 +175,12 @@ def test_narrow_loses_nothing():
         (np.array([0.1]), np.float64),
         (np.array([1e300]), np.float64),
     ]:
-        small = narrow(a)
+        small = smallest_exact_dtype(a)
         assert small.dtype == kind
         np.testing.assert_array_equal(small.astype(float), a)
 
 
 def test_twelve_bytes_a_node():
     X, y = table(2000, missing=False)
-    forest = pack(trees(X, y))
+    forest = pack_forest(trees(X, y))
     assert forest.nbytes <= 12 * forest.node_count

@@ -14,10 +14,10 @@ from pansophy.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ID3Classifier,
-    held_out,
+    held_out_cost,
     prune_reduced_error,
 )
-from pansophy.tree.prune import without
+from pansophy.tree.pruning import collapse_nodes
 
 
 def test_accuracy_never_falls_and_pruning_twice_changes_nothing():
@@ -72,7 +72,7 @@ def test_no_smaller_subtree_is_as_good(seed, classes):
     for leaves in subtrees(full.tree_):
         full_copy = cls(max_depth=3).fit(X, y)
         inner = [v for v in leaves if full.tree_.children_left[v] >= 0]
-        full_copy.tree_ = without(full.tree_, inner)
+        full_copy.tree_ = collapse_nodes(full.tree_, inner)
         found.append((round(-full_copy.score(Z, z), 10), len(leaves)))
     best, size = min(found)
     assert -cut.score(Z, z) == pytest.approx(best, abs=1e-9)
@@ -91,14 +91,14 @@ def test_costs_are_scores():
         (DecisionTreeRegressor(max_depth=4), rng.normal(size=(80, 2))),
     ):
         model.fit(X[:40], y[:40])
-        alone, _, total = held_out.costs(model, X, y, w)
-        leaves = held_out.is_leaf(model.tree_)
+        alone, _, total = held_out_cost.held_out_costs(model, X, y, w)
+        leaves = held_out_cost.leaf_mask(model.tree_)
         score = 1 - alone[leaves].sum() / total
         assert score == pytest.approx(model.score(X, y, sample_weight=w))
     several = DecisionTreeClassifier(max_depth=4).fit(X[:40], Y[:40])
-    alone, _, total = held_out.costs(several, X, Y)
+    alone, _, total = held_out_cost.held_out_costs(several, X, Y)
     exact = np.mean(np.all(several.predict(X) == Y, axis=1))
-    leaves = held_out.is_leaf(several.tree_)
+    leaves = held_out_cost.leaf_mask(several.tree_)
     assert 1 - alone[leaves].sum() / total == pytest.approx(exact)
 
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pansophy.tree import job
-from pansophy.tree._layout import NEWTON, SQUARE
-from pansophy.tree.columns import columns
+from pansophy.tree import parallel_grower
+from pansophy.tree._structures import NEWTON, SQUARE
 from pansophy.tree.criteria import Criterion
-from pansophy.tree.grow import Grower, Limits
+from pansophy.tree.grower import Grower, GrowthLimits
+from pansophy.tree.prepared_columns import prepare_columns
 from tests.oracles import newton_tree
 from tests.tree.test_grow import same
 
@@ -33,9 +33,9 @@ def table(seed, n=90, d=4, missing=True):
 def newton(X, y, w, view="tiles", l2=0.0, rows=None, forms=None, **limits):
     options = VIEWS[view] if isinstance(view, str) else view
     grower = Grower(
-        columns(X, forms=forms, **options),
+        prepare_columns(X, forms=forms, **options),
         Criterion(NEWTON, 1, l2=l2),
-        Limits(**limits),
+        GrowthLimits(**limits),
     )
     return grower.grow(y[:, None], w, rows=rows)
 
@@ -82,7 +82,7 @@ def test_tiles_of_any_width_and_small_pools_give_the_same_tree(monkeypatch):
         X = np.ascontiguousarray(X[:, :d])
         limits = {"max_leaves": 40, "min_leaf": 5}
         trees = [newton(X, w * y, w, view, **limits) for view in ("bytes", "tiles")]
-        monkeypatch.setattr(job, "POOL", 0)
+        monkeypatch.setattr(parallel_grower, "POOL", 0)
         trees.append(newton(X, w * y, w, **limits))
         monkeypatch.undo()
         for other in trees[1:]:
@@ -94,8 +94,12 @@ def test_tiles_of_any_width_and_small_pools_give_the_same_tree(monkeypatch):
 def test_threads_do_not_matter(kind, monkeypatch):
     X, y, w, _ = table(8, n=40_000, d=9)
     criterion = Criterion(NEWTON, 1) if kind == "newton" else Criterion(SQUARE, 1)
-    limits = Limits() if kind == "deep" else Limits(max_leaves=60, min_leaf=10)
-    grower = Grower(columns(X, max_bins=100, wide=True), criterion, limits)
+    limits = (
+        GrowthLimits() if kind == "deep" else GrowthLimits(max_leaves=60, min_leaf=10)
+    )
+    grower = Grower(
+        prepare_columns(X, max_bins=100, interleave=True), criterion, limits
+    )
     grow = lambda: grower.grow(np.round(y, 1)[:, None], w)
     many = [grow() for _ in range(3)]
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
@@ -124,10 +128,12 @@ def test_weights_are_repetition_in_bins(seed):
     X, y, _, rng = table(seed, n=120)
     times = rng.integers(1, 5, len(X))
     copies = np.repeat(np.arange(len(X)), times)
-    limits = Limits(max_leaves=20)
+    limits = GrowthLimits(max_leaves=20)
 
     def grow(X, y, w):
-        grower = Grower(columns(X, w, 12, wide=True), Criterion(SQUARE, 1), limits)
+        grower = Grower(
+            prepare_columns(X, w, 12, interleave=True), Criterion(SQUARE, 1), limits
+        )
         return grower.grow(y[:, None], w).tree
 
     one, other = grow(X, y, times.astype(float)), grow(X[copies], y[copies], None)
@@ -171,7 +177,7 @@ def test_rows_follow_their_sets(view, form):
 def test_bins_hold_their_values(seed, most):
     X, _, w, _ = table(seed, n=400, d=3)
     for weights in (None, w):
-        c = columns(X, weights, most, wide=True)
+        c = prepare_columns(X, weights, most, interleave=True)
         for f in range(3):
             x, code, (low, high) = X[:, f], c.codes[0, :, f], c.edges[f]
             there = ~np.isnan(x)
@@ -186,7 +192,11 @@ def test_bins_hold_their_values(seed, most):
 def test_a_pure_node_is_a_leaf_whatever_the_weights():
     X, _, w, _ = table(6, n=400)
     classes = (X[:, :1] > 0.1).astype(float)
-    grower = Grower(columns(X, w, 60, wide=True), Criterion(SQUARE, 1, (2,)), Limits())
+    grower = Grower(
+        prepare_columns(X, w, 60, interleave=True),
+        Criterion(SQUARE, 1, (2,)),
+        GrowthLimits(),
+    )
     tree = grower.grow(classes, w).tree
     leaf = tree.children_left < 0
     assert np.all(tree.impurity[~leaf] > 1e-9)

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from ..tree._layout import NO_BYTE
+from ..tree._structures import NO_BYTE
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -23,8 +23,8 @@ from ..core.numerics import sigmoid, softmax
 from ..core.rows import is_dataset
 from ..losses import base as kinds
 from ..params import ParameterError, Rule
-from ..tree.abstract import rows_of
-from ..tree.additive import Additive
+from ..tree.abstract_decision_tree import validate_prediction_rows
+from ..tree.additive_trees import AdditiveTrees
 from . import targets
 from .binning import blocks
 
@@ -70,7 +70,7 @@ class AbstractBoosting(Estimator):
         """X as the trees see it, float32 (n, d)."""
         inputs = getattr(self, "inputs_", None)
         if inputs is None or inputs.plain:
-            X = rows_of(self, X)
+            X = validate_prediction_rows(self, X)
             return X.toarray() if sp.issparse(X) else X
         check_is_fitted(self)
         validate_data(self, X, reset=False, skip_check_array=True)
@@ -159,14 +159,14 @@ class AbstractBoosting(Estimator):
         ax.legend()
         return ax
 
-    def _additive(self) -> Additive:
+    def _additive(self) -> AdditiveTrees:
         """The model as a sum of trees, for explanations of its raw predictions."""
         trees, K = self.trees_.all(), self.n_trees_per_iteration_
         start = self._start(np.zeros((1, self.n_features_in_), np.float32))
         names = None
         if hasattr(self, "classes_"):
             names = list(self.classes_ if K > 1 else self.classes_[1:])
-        return Additive(
+        return AdditiveTrees(
             trees,
             [tree.value[:, :, 0] for tree in trees],
             [t % K for t in range(len(trees))],

@@ -13,12 +13,12 @@ from ..base import Estimator
 from ..core import threads
 from ..core.progress import watched
 from ..params import ParameterError
-from ..tree.abstract import (
-    check_forms,
-    in_blocks,
-    rows_of,
+from ..tree.abstract_decision_tree import (
+    check_column_forms,
+    map_dense_blocks,
+    validate_prediction_rows,
 )
-from ..tree.packed import cut, join
+from ..tree.packed_forest import join_packed_trees, packed_tree_at
 from . import forest_spread as spread
 from .forest_growth import grow_all, recipe_of
 from .members import gather
@@ -46,7 +46,7 @@ class AbstractForest(Estimator):
         rows = None if w is None or np.all(w > 0) else np.flatnonzero(w)
         cut_to = lambda a: a if rows is None or a is None else a[rows]
         scheme = self._scheme(cut_to(X), cut_to(w))
-        check_forms(self, self.inputs_.forms, False, signs)
+        check_column_forms(self, self.inputs_.forms, False, signs)
         kept = self.warm_start and hasattr(self, "forest_")
         have = len(self.forest_) if kept else 0
         if self.n_estimators < have:
@@ -62,7 +62,7 @@ class AbstractForest(Estimator):
         seeds = member_seeds(self.random_state, self.n_estimators, have)
         shown = (cut_to(X), cut_to(y), cut_to(w))  # rows of weight 0 are not there
         recipe = recipe_of(self, *shown, criterion, signs, scheme)
-        parts = [cut(self.forest_, t) for t in range(have)]
+        parts = [packed_tree_at(self.forest_, t) for t in range(have)]
         gained = [self._gained] if kept else []
         self._n_rows = X.shape[0]
         self._forget()
@@ -76,7 +76,7 @@ class AbstractForest(Estimator):
             draws = (scheme, seeds[: len(plants)], rows)
             self._draws = [*(self._draws if kept else []), draws]
             shape = (criterion.m, max(criterion.classes, default=1))
-            self.forest_ = join(parts, shape, X.shape[1])
+            self.forest_ = join_packed_trees(parts, shape, X.shape[1])
             self._gained = np.sum(gained, axis=0)
             if getattr(self, "keep_targets", False):
                 self.targets_ = spread.targets(self, X, y, w)
@@ -164,13 +164,13 @@ class AbstractForest(Estimator):
 
     def apply(self, X):
         """(n, trees) number of the leaf that each row falls into."""
-        X = rows_of(self, X)
+        X = validate_prediction_rows(self, X)
         with threads.limited(self.n_jobs):
-            return in_blocks(X, self.forest_.apply).astype(np.int64)
+            return map_dense_blocks(X, self.forest_.apply).astype(np.int64)
 
     def decision_path(self, X):
         """Nodes that rows pass: a sparse matrix over all trees, and their starts."""
-        X = rows_of(self, X)
+        X = validate_prediction_rows(self, X)
         X = X.toarray() if sp.issparse(X) else X
         paths = [model.tree_.decision_path(X) for model in self.estimators_]
         return sp.hstack(paths).tocsr(), self.forest_.start.copy()
@@ -193,9 +193,9 @@ class AbstractForest(Estimator):
 
     def _mean(self, X):
         """(n, outputs, classes) mean of the leaf values over the trees."""
-        X = rows_of(self, X)
+        X = validate_prediction_rows(self, X)
         with threads.limited(self.n_jobs):
-            total = in_blocks(X, self.forest_.sum)
+            total = map_dense_blocks(X, self.forest_.sum)
         return (total / len(self.forest_)).reshape(len(total), *self.forest_.shape)
 
     def _score_out_of_bag(self, X, y):
@@ -205,7 +205,7 @@ class AbstractForest(Estimator):
         counts = self._counts(n)
         for a in range(0, len(forest), CHUNK):
             b = min(a + CHUNK, len(forest))
-            leaf = in_blocks(X, partial(forest.leaves, start=a, stop=b))
+            leaf = map_dense_blocks(X, partial(forest.leaves, start=a, stop=b))
             for t, c in zip(range(b - a), counts):
                 rows = np.flatnonzero(c == 0)
                 total[rows] += forest.value[leaf[rows, t]]

@@ -51,8 +51,8 @@ from ..base import Classifier, Regressor
 from ..core.labels import class_codes
 from ..params import Count, Positive
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
-from ..tree.abstract import in_blocks
-from ..tree.packed import pack
+from ..tree.abstract_decision_tree import map_dense_blocks
+from ..tree.packed_forest import pack_forest
 from ..typing import Fittable, Seed
 from . import _adaboost as loops
 from .members import takes_weights
@@ -185,7 +185,7 @@ class AdaBoostClassifier(Classifier, AbstractAdaBoost):
             return float(w @ wrong / w.sum())
         grown = data.table.grow(model, w)
         if model.tree_ is not grown.tree:  # pruned: its leaves are others
-            leaf = in_blocks(data.table.X, model.tree_.apply)
+            leaf = map_dense_blocks(data.table.X, model.tree_.apply)
             wrong[:] = np.argmax(model.tree_.value[:, 0], axis=1)[leaf] != self._codes
             return float(w @ wrong / w.sum())
         leaf = np.flatnonzero(grown.tree.children_left < 0)
@@ -200,7 +200,7 @@ class AdaBoostClassifier(Classifier, AbstractAdaBoost):
         for model, a in zip(self.estimators_, self.estimator_weights_):
             vote = np.argmax(model.tree_.value[:, 0], axis=1)
             trees.append(model.tree_._replace(value=a * self._coded(vote)[:, None]))
-        return pack(trees)
+        return pack_forest(trees)
 
     def _coded(self, codes):
         """(n, K): 1 for the class, -1 / (K - 1) for the others; (n, 1) for K = 2."""
@@ -212,7 +212,7 @@ class AdaBoostClassifier(Classifier, AbstractAdaBoost):
     def _votes(self, X, start, stop):
         """(n, 1 or K) sum of the weighted votes of some members for checked rows."""
         if self._forest is not None:
-            return in_blocks(X, lambda Z: self._forest.sum(Z, start, stop))
+            return map_dense_blocks(X, lambda Z: self._forest.sum(Z, start, stop))
         out = 0.0
         for m in range(start, stop):
             _, codes = class_codes(self.estimators_[m].predict(X), None, self.classes_)
@@ -360,13 +360,13 @@ class AdaBoostRegressor(Regressor, AbstractAdaBoost):
         counts = bootstrap(np.random.default_rng(seed), len(w), p=w)
         if data.table is not None:
             data.table.grow(model, counts)
-            leaf = in_blocks(data.table.X, model.tree_.apply)
+            leaf = map_dense_blocks(data.table.X, model.tree_.apply)
             return model.tree_.value[leaf, 0, 0]
         rows = np.repeat(np.arange(len(w)), counts)
         return model.fit(data.X[rows], data.y[rows]).predict(data.X)
 
     def _pack(self):
-        return pack([m.tree_ for m in self.estimators_])
+        return pack_forest([m.tree_ for m in self.estimators_])
 
     def _predictions(self, X):
         """(n, members) predictions and the members' weights."""
@@ -375,7 +375,7 @@ class AdaBoostRegressor(Regressor, AbstractAdaBoost):
         if forest is None:
             return np.stack([m.predict(X) for m in self.estimators_], axis=1), a
         value = np.asarray(forest.value[:, 0], float)
-        return value[in_blocks(X, forest.leaves)], a
+        return value[map_dense_blocks(X, forest.leaves)], a
 
     def predict(self, X):
         """The weighted median of the members' predictions."""

@@ -44,7 +44,7 @@ from ..base import Classifier, Regressor
 from ..core.labels import class_codes
 from ..params import Count, Flag, Jobs, Verbosity
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
-from ..tree.abstract import Share
+from ..tree.abstract_decision_tree import PositiveFraction
 from ..typing import Fittable, Seed
 from .bag import AbstractBag, available_if_member_has
 from .members import goes_on, probabilities
@@ -114,8 +114,8 @@ class BaggingClassifier(Classifier, AbstractBag):
     estimator: Fittable | None = None
     n_estimators: Count = 10
     _: KW_ONLY
-    max_samples: Count | Share | None = None
-    max_features: Count | Share = 1.0
+    max_samples: Count | PositiveFraction | None = None
+    max_features: Count | PositiveFraction = 1.0
     bootstrap: Flag = True
     bootstrap_features: Flag = False
     oob_score: Flag = False
@@ -225,8 +225,8 @@ class BaggingRegressor(Regressor, AbstractBag):
     estimator: Fittable | None = None
     n_estimators: Count = 10
     _: KW_ONLY
-    max_samples: Count | Share | None = None
-    max_features: Count | Share = 1.0
+    max_samples: Count | PositiveFraction | None = None
+    max_features: Count | PositiveFraction = 1.0
     bootstrap: Flag = True
     bootstrap_features: Flag = False
     oob_score: Flag = False

@@ -16,9 +16,9 @@ import numpy as np
 
 from ..core import threads
 from ..core.rows import DatasetRows
-from ..tree._layout import BINS, FORM, MISSING, TIES
-from ..tree.columns import Columns, columns
-from ..tree.packed import float_below
+from ..tree._structures import BINS, FORM, MISSING, TIES
+from ..tree.packed_forest import round_down_float32
+from ..tree.prepared_columns import PreparedColumns, prepare_columns
 
 SAMPLE = 1 << 16  # rows that bins are made from
 ROWS = 1 << 13  # rows coded by a thread at a time
@@ -69,18 +69,20 @@ def sample(n):
     return np.sort(rng.choice(n, SAMPLE, replace=False, shuffle=False))
 
 
-def binned(X, w, max_bins, forms) -> Columns:
+def binned(X, w, max_bins, forms) -> PreparedColumns:
     """The columns of a table as bytes."""
     n = size(X)
     rows = sample(n)
     if rows is None:
         table = X if isinstance(X, np.ndarray) else np.concatenate(list(blocks(X)))
-        return columns(table, w, max_bins, forms=forms, wide=True)
+        return prepare_columns(table, w, max_bins, forms=forms, interleave=True)
     part = None if w is None else w[rows]
-    return coded(X, columns(take(X, rows), part, max_bins, forms=forms, wide=True))
+    return coded(
+        X, prepare_columns(take(X, rows), part, max_bins, forms=forms, interleave=True)
+    )
 
 
-def coded(X, bins: Columns) -> Columns:
+def coded(X, bins: PreparedColumns) -> PreparedColumns:
     """All rows of a table by bins made from some of them."""
     from . import _binning as loops
 
@@ -108,16 +110,16 @@ def coded(X, bins: Columns) -> Columns:
     meta[:, MISSING], meta[:, TIES] = np.max(gaps, axis=0), 1
     meta[:, BINS] = np.where(forms, np.max(tops, axis=0) + 1, meta[:, BINS])
     empty = np.empty((0, n))
-    return Columns(
+    return PreparedColumns(
         empty.astype(np.float32), empty.astype(np.int32), codes, bins.edges, meta
     )
 
 
-def limits(bins: Columns):
+def limits(bins: PreparedColumns):
     """(d, 256) float32: the greatest value of each bin, inf for the last."""
     low, high = (bins.edges[:, k].astype(float) for k in range(2))
     cuts = np.full((len(bins.meta), 256), np.inf, np.float32)
     for f, count in enumerate(bins.meta[:, BINS]):
         middle = high[f, : count - 1] / 2 + low[f, 1:count] / 2
-        cuts[f, : count - 1] = float_below(middle)
+        cuts[f, : count - 1] = round_down_float32(middle)
     return cuts

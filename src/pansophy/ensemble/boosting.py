@@ -45,12 +45,12 @@ from ..core import threads
 from ..core.iterate import Result, iterate
 from ..losses import base as kinds
 from ..losses.base import Loss, weighted_quantile
-from ..tree import prune
-from ..tree._layout import NEWTON, SQUARE
-from ..tree.columns import Columns
+from ..tree import pruning
+from ..tree._structures import NEWTON, SQUARE
 from ..tree.criteria import Criterion
-from ..tree.grow import Grower, Grown, Limits
-from ..tree.structure import LEAF, Tree
+from ..tree.grower import Grower, GrowthLimits, TreeWithRows
+from ..tree.prepared_columns import PreparedColumns
+from ..tree.tree import LEAF, Tree
 from . import _boosting as loops
 from . import targets
 
@@ -71,7 +71,7 @@ class Rule(NamedTuple):
 
     loss: Loss
     rate: float  # nu
-    limits: Limits
+    limits: GrowthLimits
     newton: bool = True  # eq. (2), or eq. (3)
     l2: float = 0.0
     share: float = 1.0  # of the rows, drawn anew for each round
@@ -98,7 +98,9 @@ class State(NamedTuple):
 class Booster:
     """Rounds on one table: `start` gives the first state, `step` the next."""
 
-    def __init__(self, columns: Columns, table: Table, rule: Rule, seed=0, held=None):
+    def __init__(
+        self, columns: PreparedColumns, table: Table, rule: Rule, seed=0, held=None
+    ):
         self.table, self.rule, self.seed, self.held = table, rule, seed, held
         self.K, self.n = table.f.shape
         kind = NEWTON if rule.newton else SQUARE
@@ -160,17 +162,17 @@ class Booster:
         self.add(tree, grown, state.f[k], rows)
         return tree
 
-    def pruned(self, grown: Grown) -> Grown:
+    def pruned(self, grown: TreeWithRows) -> TreeWithRows:
         """The tree after cost-complexity pruning, its rows in the new order."""
-        tree = prune.cut(grown.tree, self.rule.alpha)
+        tree = pruning.prune_cost_complexity(grown.tree, self.rule.alpha)
         leaf = tree.apply(self.table.X)[grown.rows]
         order = np.argsort(leaf, kind="stable")
         number = np.arange(tree.node_count)
         start = np.searchsorted(leaf[order], number, "left")
         stop = np.searchsorted(leaf[order], number, "right")
-        return Grown(tree, grown.rows[order], start, stop)
+        return TreeWithRows(tree, grown.rows[order], start, stop)
 
-    def leaves(self, state, grown: Grown, k) -> Tree:
+    def leaves(self, state, grown: TreeWithRows, k) -> Tree:
         """The tree with its leaves set by the loss, where the engine has not."""
         tree, loss, w = grown.tree, state.loss, self.table.w
         value = tree.value[:, 0, 0].copy()
@@ -217,7 +219,7 @@ class Booster:
             pass
         return None
 
-    def add(self, tree, grown: Grown, f, rows):
+    def add(self, tree, grown: TreeWithRows, f, rows):
         """f plus the value of each row's leaf."""
         value = np.ascontiguousarray(tree.value[:, 0, 0])
         if rows is not None:

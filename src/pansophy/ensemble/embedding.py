@@ -18,21 +18,21 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Transformer
 from ..core.random import rng_from
 from ..params import Count, Flag, Jobs, NonNegative, Verbosity
-from ..tree._layout import SQUARE
-from ..tree.abstract import (
-    CHECKS,
-    Bins,
+from ..tree._structures import SQUARE
+from ..tree.abstract_decision_tree import (
+    ARRAY_CHECKS,
+    BinCount,
     HalfAtMost,
-    OpenShare,
-    Share,
+    PositiveFraction,
+    ProperFraction,
     TwoOrMore,
-    in_blocks,
-    in_memory,
-    weights_of,
+    map_dense_blocks,
+    require_rows_in_memory,
+    validate_row_weights,
 )
 from ..tree.criteria import Criterion
 from ..tree.extra_tree import ExtraTreeRegressor
-from ..tree.inputs import Inputs, narrowing
+from ..tree.input_encoding import InputEncoder, silent_float32_overflow
 from ..typing import Seed
 from .abstract_forest import AbstractForest
 from .members import goes_on
@@ -94,8 +94,8 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
     n_estimators: Count = 100
     _: KW_ONLY
     max_depth: Count = 5
-    min_samples_split: TwoOrMore | Share = 2
-    min_samples_leaf: Count | OpenShare = 1
+    min_samples_split: TwoOrMore | PositiveFraction = 2
+    min_samples_leaf: Count | ProperFraction = 1
     min_weight_fraction_leaf: HalfAtMost = 0.0
     max_leaf_nodes: TwoOrMore | None = None
     min_impurity_decrease: NonNegative = 0.0
@@ -104,7 +104,7 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
     random_state: Seed = None
     verbose: Verbosity = 0
     warm_start: Flag = False
-    max_bins: Bins | None = 255
+    max_bins: BinCount | None = 255
 
     # What the other forests have as parameters
     @property
@@ -138,10 +138,10 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
     @goes_on("forest_")
     def fit_transform(self, X, y=None, sample_weight=None):
         """Grow the trees and code the rows they were grown on."""
-        with narrowing():
-            X, _ = self._begin(in_memory(X), **CHECKS)
-        w = weights_of(sample_weight, X.shape[0])
-        self.inputs_ = Inputs(np.zeros(X.shape[1], np.int8))
+        with silent_float32_overflow():
+            X, _ = self._begin(require_rows_in_memory(X), **ARRAY_CHECKS)
+        w = validate_row_weights(sample_weight, X.shape[0])
+        self.inputs_ = InputEncoder(np.zeros(X.shape[1], np.int8))
         self.n_outputs_ = 1
         random = rng_from(self.random_state)
         targets = random.random((X.shape[0], 1))
@@ -150,7 +150,7 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
             sparse_output=self.sparse_output, handle_unknown="ignore"
         )
         X = X.tocsr() if sp.issparse(X) else X
-        leaves = in_blocks(X, self.forest_.apply).astype(np.int64)
+        leaves = map_dense_blocks(X, self.forest_.apply).astype(np.int64)
         code = self.one_hot_encoder_.fit_transform(leaves)
         self._n_features_out = code.shape[1]
         return code

@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from ..params import Count, Flag
-from ..tree.abstract import Share
+from ..tree.abstract_decision_tree import PositiveFraction
 from .forest_roles import AbstractForestClassifier, AbstractForestRegressor
 
 
@@ -99,7 +99,7 @@ default=None
     """
 
     _: KW_ONLY
-    max_features: Count | Share | Literal["sqrt", "log2"] | None = "sqrt"
+    max_features: Count | PositiveFraction | Literal["sqrt", "log2"] | None = "sqrt"
     bootstrap: Flag = False
 
     @property

@@ -2,7 +2,7 @@
 
 The columns are sorted or binned once. Each tree has a seed of its own from which it
 draws its rows (resample.py) and, at each node, its features; a row drawn c times is a
-row of weight c, so nothing is copied. A tree goes into the packed form (tree/packed.py)
+row of weight c, so nothing is copied. A tree goes into the packed form (tree/packed_forest.py)
 as soon as it is grown. Neither threads nor the number of trees change a tree.
 """
 
@@ -12,25 +12,30 @@ import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 
 from ..core import threads
-from ..tree import prune
-from ..tree._layout import ABSOLUTE, SQUARE
-from ..tree.abstract import features_at_a_node, limits_of
-from ..tree.columns import Columns, columns
+from ..tree import pruning
+from ..tree._structures import ABSOLUTE, SQUARE
+from ..tree.abstract_decision_tree import growth_limits, resolve_max_features
 from ..tree.criteria import Criterion
-from ..tree.grow import Grower, Limits
-from ..tree.lean import needs_order
-from ..tree.packed import ALL, IMPURITIES, LEAVES, Part, part_of
+from ..tree.grower import Grower, GrowthLimits, needs_sorted_columns
+from ..tree.packed_forest import (
+    KEEP_ALL,
+    KEEP_IMPURITIES,
+    KEEP_LEAVES,
+    PackedTree,
+    pack_tree,
+)
+from ..tree.prepared_columns import PreparedColumns, prepare_columns
 from .resample import Scheme
 
 
 class Recipe(NamedTuple):
     """What every tree of a forest is grown from."""
 
-    columns: Columns
+    columns: PreparedColumns
     y: np.ndarray  # (n, m) numbers, or classes from 0
     w: np.ndarray | None  # weights of the rows, where no rows are drawn
     criterion: Criterion
-    limits: Limits
+    limits: GrowthLimits
     scheme: Scheme
     shares: tuple[float, float]  # of the total weight: least in a leaf, least gain
     alpha: float
@@ -41,27 +46,33 @@ class Recipe(NamedTuple):
 class Plant(NamedTuple):
     """One tree of a forest and what its features explain."""
 
-    part: Part
+    part: PackedTree
     importance: np.ndarray
 
 
 def recipe_of(model, X, y, w, criterion, signs, scheme) -> Recipe:
     """Prepare the columns, and the parameters as numbers."""
     n, d = X.shape
-    model.max_features_ = features_at_a_node(model.max_features, d)
+    model.max_features_ = resolve_max_features(model.max_features, d)
     absolute = criterion.kind == ABSOLUTE
     forms = model.inputs_.forms
-    limits = limits_of(model, n, 1.0, signs)
-    table = columns(
+    limits = growth_limits(model, n, 1.0, signs)
+    table = prepare_columns(
         X,
         w,
         None if absolute else model.max_bins,
         as_bytes=not absolute,
         forms=forms if forms.any() else None,
-        ordered=needs_order(criterion, limits, forms),
+        sort=needs_sorted_columns(criterion, limits, forms),
     )
     plain = criterion.kind == SQUARE and signs is None
-    keep = LEAVES if plain else ALL if absolute or signs is not None else IMPURITIES
+    keep = (
+        KEEP_LEAVES
+        if plain
+        else KEEP_ALL
+        if absolute or signs is not None
+        else KEEP_IMPURITIES
+    )
     return Recipe(
         table,
         criterion.columns(y),
@@ -104,9 +115,9 @@ def grow_one(recipe: Recipe, seed) -> Plant:
     grower = Grower(recipe.columns, recipe.criterion, limits, many=True)
     tree = grower.grow(recipe.y, w, seed=int(seed), rows=rows).tree
     if recipe.alpha > 0:
-        tree = prune.cut(tree, recipe.alpha)
+        tree = pruning.prune_cost_complexity(tree, recipe.alpha)
     importance = tree.compute_feature_importances()
-    return Plant(part_of(tree, recipe.keep), importance)
+    return Plant(pack_tree(tree, recipe.keep), importance)
 
 
 def grow_all(recipe: Recipe, seeds):

@@ -19,20 +19,24 @@ from ..params import (
     Rule,
     Verbosity,
 )
-from ..tree.abstract import (
-    Bins,
-    Columns,
+from ..tree.abstract_decision_tree import (
+    BinCount,
+    ColumnSelection,
     HalfAtMost,
-    OpenShare,
-    Share,
-    Signs,
+    MonotoneSigns,
+    PositiveFraction,
+    ProperFraction,
     TwoOrMore,
-    begin,
-    weights_of,
+    validate_row_weights,
+    validate_training_data,
 )
-from ..tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from ..tree.decision_tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    classification_target,
+    regression_target,
+)
 from ..tree.extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
-from ..tree.roles import target_of_classes, target_of_numbers
 from ..typing import Seed
 from . import forest_spread as spread
 from .abstract_forest import AbstractForest
@@ -59,10 +63,10 @@ class AbstractSupervisedForest(AbstractForest):
     _: KW_ONLY
     criterion: Any = ""
     max_depth: Count | None = None
-    min_samples_split: TwoOrMore | Share = 2
-    min_samples_leaf: Count | OpenShare = 1
+    min_samples_split: TwoOrMore | PositiveFraction = 2
+    min_samples_leaf: Count | ProperFraction = 1
     min_weight_fraction_leaf: HalfAtMost = 0.0
-    max_features: Count | Share | Literal["sqrt", "log2"] | None = 1.0
+    max_features: Count | PositiveFraction | Literal["sqrt", "log2"] | None = 1.0
     max_leaf_nodes: TwoOrMore | None = None
     min_impurity_decrease: NonNegative = 0.0
     bootstrap: Flag = True
@@ -73,9 +77,9 @@ class AbstractSupervisedForest(AbstractForest):
     warm_start: Flag = False
     ccp_alpha: NonNegative = 0.0
     max_samples: Count | Amount | None = None
-    monotonic_cst: Signs | None = None
-    max_bins: Bins | None = 255
-    categorical_features: Columns | Literal["from_dtype"] | None = None
+    monotonic_cst: MonotoneSigns | None = None
+    max_bins: BinCount | None = 255
+    categorical_features: ColumnSelection | Literal["from_dtype"] | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -90,16 +94,16 @@ class AbstractForestClassifier(Classifier, AbstractSupervisedForest):
     def fit(self, X, y, sample_weight=None):
         """Grow the forest for the classes y, one column or several."""
         weigh = lambda y: self._weigh(y, sample_weight)
-        X, y = begin(self, X, y, "labels", weigh)
+        X, y = validate_training_data(self, X, y, "labels", weigh)
         w = weigh(y)
-        target = target_of_classes(self, y, X.shape[1], self._same_targets)
+        target = classification_target(self, y, X.shape[1], self._same_targets)
         if self.n_outputs_ > 1:
             self.n_classes_: Any = list(self.n_classes_)
         return self._grow(X, target.Y, w, target.criterion, target.signs)
 
     def _weigh(self, y, sample_weight):
         """Row weights times the factors of their classes, or None."""
-        w = weights_of(sample_weight, len(y))
+        w = validate_row_weights(sample_weight, len(y))
         if self.class_weight is None or (
             self.class_weight == "balanced_subsample" and self.bootstrap
         ):
@@ -192,10 +196,10 @@ class AbstractForestRegressor(Regressor, AbstractSupervisedForest):
     @goes_on("forest_")
     def fit(self, X, y, sample_weight=None):
         """Grow the forest for the numbers y, one column or several."""
-        weigh = lambda y: weights_of(sample_weight, len(y))
-        X, y = begin(self, X, y, "numbers", weigh)
+        weigh = lambda y: validate_row_weights(sample_weight, len(y))
+        X, y = validate_training_data(self, X, y, "numbers", weigh)
         w = weigh(y)
-        target = target_of_numbers(self, y, w, X.shape[1], self._same_targets)
+        target = regression_target(self, y, w, X.shape[1], self._same_targets)
         return self._grow(X, target.Y, w, target.criterion, target.signs)
 
     def _same_targets(self, outputs):

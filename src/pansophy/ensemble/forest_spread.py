@@ -31,7 +31,7 @@ import scipy.sparse as sp
 
 from ..core import threads
 from ..params import ParameterError
-from ..tree.abstract import in_blocks, rows_of
+from ..tree.abstract_decision_tree import map_dense_blocks, validate_prediction_rows
 from . import _forest as loops
 
 DENSE = 1 << 28  # bytes up to which proximities are dense
@@ -64,12 +64,12 @@ def at(rows, values, n):
 def leaves(model, X):
     """(n, B) numbers of the leaves through all trees, of checked rows."""
     with threads.limited(model.n_jobs):
-        return in_blocks(X, model.forest_.leaves)
+        return map_dense_blocks(X, model.forest_.leaves)
 
 
 def by_block(model, X, function):
     """function(leaves of a block of rows), put together."""
-    X = rows_of(model, X)
+    X = validate_prediction_rows(model, X)
     cuts = range(0, X.shape[0], BLOCK)
     parts = [function(leaves(model, X[i : i + BLOCK])) for i in cuts]
     if isinstance(parts[0], tuple):
@@ -102,7 +102,7 @@ def distribution(model, X, within) -> Distribution:
 def targets(model, X, y, w) -> Targets:
     """The training targets of every leaf, weighted by how often they were drawn."""
     forest, n = model.forest_, X.shape[0]
-    leaf = in_blocks(X, forest.leaves)
+    leaf = map_dense_blocks(X, forest.leaves)
     order = np.argsort(y, axis=0, kind="stable")
     rank = np.empty(y.shape, np.int32)
     np.put_along_axis(rank, order, np.arange(n, dtype=np.int32)[:, None], axis=0)
@@ -207,7 +207,7 @@ def proximity(model, X, Z, dense_output):
 
 def indicator(model, X):
     """(n, leaves) CSR matrix with a one at the leaves of each row."""
-    leaf = leaves(model, rows_of(model, X))
+    leaf = leaves(model, validate_prediction_rows(model, X))
     n, B = leaf.shape
     start = np.arange(0, n * B + 1, B)
     ones = np.ones(n * B)

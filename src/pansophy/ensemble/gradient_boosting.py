@@ -31,7 +31,12 @@ from ..base import Classifier, Regressor
 from ..losses.base import weighted_quantile
 from ..params import Count, Flag, NonNegative, OpenFraction, Verbosity
 from ..params import Rule as ParameterRule
-from ..tree.abstract import HalfAtMost, OpenShare, Share, TwoOrMore
+from ..tree.abstract_decision_tree import (
+    HalfAtMost,
+    PositiveFraction,
+    ProperFraction,
+    TwoOrMore,
+)
 from ..typing import Seed
 from .abstract_boosting import (
     A_LOSS,
@@ -146,14 +151,14 @@ class GradientBoostingRegressor(Regressor, AbstractStages):
     n_estimators: Count = 100
     subsample: Part = 1.0
     criterion: Names = "deprecated"
-    min_samples_split: TwoOrMore | Share = 2
-    min_samples_leaf: Count | OpenShare = 1
+    min_samples_split: TwoOrMore | PositiveFraction = 2
+    min_samples_leaf: Count | ProperFraction = 1
     min_weight_fraction_leaf: HalfAtMost = 0.0
     max_depth: Count | None = 3
     min_impurity_decrease: NonNegative = 0.0
     init: Starter | Literal["zero"] | None = None
     random_state: Seed = None
-    max_features: Count | Share | Literal["sqrt", "log2"] | None = None
+    max_features: Count | PositiveFraction | Literal["sqrt", "log2"] | None = None
     alpha: OpenFraction = 0.9
     verbose: Verbosity = 0
     max_leaf_nodes: TwoOrMore | None = None
@@ -293,14 +298,14 @@ class GradientBoostingClassifier(Classifier, AbstractStages):
     n_estimators: Count = 100
     subsample: Part = 1.0
     criterion: Names = "deprecated"
-    min_samples_split: TwoOrMore | Share = 2
-    min_samples_leaf: Count | OpenShare = 1
+    min_samples_split: TwoOrMore | PositiveFraction = 2
+    min_samples_leaf: Count | ProperFraction = 1
     min_weight_fraction_leaf: HalfAtMost = 0.0
     max_depth: Count | None = 3
     min_impurity_decrease: NonNegative = 0.0
     init: Starter | Literal["zero"] | None = None
     random_state: Seed = None
-    max_features: Count | Share | Literal["sqrt", "log2"] | None = None
+    max_features: Count | PositiveFraction | Literal["sqrt", "log2"] | None = None
     verbose: Verbosity = 0
     max_leaf_nodes: TwoOrMore | None = None
     warm_start: Flag = False

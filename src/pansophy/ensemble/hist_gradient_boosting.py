@@ -31,7 +31,7 @@ from ..params import (
     Positive,
     Verbosity,
 )
-from ..tree.abstract import Bins, Share, TwoOrMore
+from ..tree.abstract_decision_tree import BinCount, PositiveFraction, TwoOrMore
 from ..typing import Matrix, Seed, Words
 from .abstract_boosting import (
     A_LOSS,
@@ -153,8 +153,8 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistBoosting):
     max_depth: Count | None = None
     min_samples_leaf: Count = 20
     l2_regularization: NonNegative = 0.0
-    max_features: Share = 1.0
-    max_bins: Bins = 255
+    max_features: PositiveFraction = 1.0
+    max_bins: BinCount = 255
     categorical_features: Literal["from_dtype"] | Words | Matrix | None = "from_dtype"
     monotonic_cst: dict | Words | Matrix | None = None
     interaction_cst: Literal["pairwise", "no_interactions"] | Interactions | None = None
@@ -294,8 +294,8 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
     max_depth: Count | None = None
     min_samples_leaf: Count = 20
     l2_regularization: NonNegative = 0.0
-    max_features: Share = 1.0
-    max_bins: Bins = 255
+    max_features: PositiveFraction = 1.0
+    max_bins: BinCount = 255
     categorical_features: Literal["from_dtype"] | Words | Matrix | None = "from_dtype"
     monotonic_cst: dict | Words | Matrix | None = None
     interaction_cst: Literal["pairwise", "no_interactions"] | Interactions | None = None

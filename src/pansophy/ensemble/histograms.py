@@ -14,9 +14,17 @@ from ..core.random import rng_from
 from ..core.rows import DatasetRows, is_dataset
 from ..losses import base as kinds
 from ..params import ParameterError, Rule, check_params
-from ..tree.abstract import CHECKS, check_signs, weights_of
-from ..tree.grow import DEEP, Limits
-from ..tree.inputs import Inputs, names_of, narrowing
+from ..tree.abstract_decision_tree import (
+    ARRAY_CHECKS,
+    check_monotonic_cst,
+    validate_row_weights,
+)
+from ..tree.grower import NO_DEPTH_LIMIT, GrowthLimits
+from ..tree.input_encoding import (
+    InputEncoder,
+    frame_column_names,
+    silent_float32_overflow,
+)
 from . import boosting
 from .abstract_boosting import AbstractBoosting
 from .binning import binned, blocks, size, take
@@ -24,7 +32,7 @@ from .trees import chain
 
 LEAST_CURVATURE = 1e-3  # summed over a leaf
 MANY = 10_000  # rows from which early_stopping="auto" stops early
-DENSE = {**CHECKS, "accept_sparse": False}
+DENSE = {**ARRAY_CHECKS, "accept_sparse": False}
 Splitter = Annotated[Any, Rule("a splitter", lambda v: hasattr(v, "split"))]
 Interactions = Annotated[
     Any,
@@ -54,25 +62,25 @@ class AbstractHistBoosting(AbstractBoosting):
         X = arrays.to_numpy(X) if arrays.is_foreign(X) else X
         words = self.categorical_features
         w = None
-        if words is None or (isinstance(words, str) and names_of(X) is None):
+        if words is None or (isinstance(words, str) and frame_column_names(X) is None):
             inputs = None
         elif self._goes_on():
             inputs = self.inputs_
         else:
             if sample_weight is not None:
-                w = weights_of(sample_weight, np.shape(X)[0])
-            inputs = Inputs.learn(X, words, w=w)
+                w = validate_row_weights(sample_weight, np.shape(X)[0])
+            inputs = InputEncoder.learn(X, words, w=w)
         table = X if inputs is None or inputs.plain else inputs.encode(X)
-        with narrowing():
+        with silent_float32_overflow():
             table, y, _ = self._begin(table, y, y_kind=y_kind, **DENSE)
         if table is not X and inputs is not None and not inputs.plain:
             validate_data(self, X, skip_check_array=True)  # for the names of columns
         if inputs is None:
-            inputs = Inputs(np.zeros(table.shape[1], np.int8))
+            inputs = InputEncoder(np.zeros(table.shape[1], np.int8))
         self.inputs_ = inputs
         mask = inputs.is_categorical
         self.is_categorical_ = mask if mask.any() else None
-        return table, y, weights_of(sample_weight, len(table))
+        return table, y, validate_row_weights(sample_weight, len(table))
 
     def _take_dataset(self, X, y, sample_weight, y_kind):
         if self.categorical_features not in (None, "from_dtype"):
@@ -84,7 +92,7 @@ class AbstractHistBoosting(AbstractBoosting):
         y = np.asarray(y)
         if y.ndim != 1 or len(y) != X.n:
             raise ValueError(f"X has {X.n} rows, but y has shape {y.shape}.")
-        self.inputs_, self.is_categorical_ = Inputs(np.zeros(X.d, np.int8)), None
+        self.inputs_, self.is_categorical_ = InputEncoder(np.zeros(X.d, np.int8)), None
         return X, y, w
 
     # -- validation rows -------------------------------------------------------
@@ -191,14 +199,14 @@ class AbstractHistBoosting(AbstractBoosting):
         parts = [self._climb(b, self._start(b), 0, None) for b in blocks(X)]
         return np.ascontiguousarray(np.concatenate(parts).T)
 
-    def _limits(self, forms) -> Limits:
+    def _limits(self, forms) -> GrowthLimits:
         """The parameters as limits of growth."""
         d = len(forms)
         signs = self._signs(d)
         if signs is not None and np.any(signs[forms > 0]):
             raise ValueError("categorical features cannot have monotonic constraints.")
-        return Limits(
-            max_depth=int(self.max_depth or DEEP),
+        return GrowthLimits(
+            max_depth=int(self.max_depth or NO_DEPTH_LIMIT),
             min_leaf=int(self.min_samples_leaf),
             min_split=max(2, 2 * int(self.min_samples_leaf)),
             min_weight=LEAST_CURVATURE,
@@ -222,7 +230,7 @@ class AbstractHistBoosting(AbstractBoosting):
             if unknown:
                 raise ValueError(f"monotonic_cst names {unknown[0]!r}, which X lacks.")
             signs = [signs.get(name, 0) for name in names]
-        found = check_signs(signs, d, 1, len(getattr(self, "classes_", "ab")))
+        found = check_monotonic_cst(signs, d, 1, len(getattr(self, "classes_", "ab")))
         return found if found is not None and np.any(found) else None
 
 
@@ -277,7 +285,7 @@ class Watch:
 def has_words(X, categorical):
     """Whether X is an Arrow table in memory with categorical columns."""
     table = hasattr(X, "column_names") and hasattr(X, "num_rows")
-    return table and bool(Inputs.learn(X, categorical).is_categorical.any())
+    return table and bool(InputEncoder.learn(X, categorical).is_categorical.any())
 
 
 def best_start(loss, y, w, K):

@@ -34,16 +34,27 @@ from ..base import Estimator, OneClass
 from ..core import threads
 from ..core.progress import watched
 from ..params import Count, Flag, Jobs, ParameterError, Rule, Verbosity
-from ..tree._layout import SQUARE
-from ..tree.abstract import CHECKS, Share, in_blocks, in_memory, rows_of, weights_of
-from ..tree.additive import Additive, dense_rows
-from ..tree.columns import columns
+from ..tree._structures import SQUARE
+from ..tree.abstract_decision_tree import (
+    ARRAY_CHECKS,
+    PositiveFraction,
+    map_dense_blocks,
+    require_rows_in_memory,
+    validate_prediction_rows,
+    validate_row_weights,
+)
+from ..tree.additive_trees import AdditiveTrees, dense_prediction_rows
 from ..tree.criteria import Criterion
 from ..tree.extra_tree import ExtraTreeRegressor
-from ..tree.grow import Grower, Limits
-from ..tree.inputs import Inputs, narrowing
-from ..tree.lean import needs_order
-from ..tree.packed import LEAVES, cut, join, part_of
+from ..tree.grower import Grower, GrowthLimits, needs_sorted_columns
+from ..tree.input_encoding import InputEncoder, silent_float32_overflow
+from ..tree.packed_forest import (
+    KEEP_LEAVES,
+    join_packed_trees,
+    pack_tree,
+    packed_tree_at,
+)
+from ..tree.prepared_columns import prepare_columns
 from ..typing import Seed
 from .members import gather, goes_on
 from .resample import Scheme, columns_to_draw, member_seeds
@@ -84,10 +95,10 @@ def isolate(X, seed, scheme, depth):
     Z = X[rows] if scheme.all_columns else X[rows][:, features]
     Z = Z.toarray() if sp.issparse(Z) else Z
     y = np.random.default_rng(seed).random((len(rows), 1))
-    limits = Limits(max_depth=depth, max_features=1, random=True)
+    limits = GrowthLimits(max_depth=depth, max_features=1, random=True)
     criterion = Criterion(SQUARE, 1)
-    ordered = needs_order(criterion, limits, 0)
-    table = columns(np.ascontiguousarray(Z), as_bytes=False, ordered=ordered)
+    ordered = needs_sorted_columns(criterion, limits, 0)
+    table = prepare_columns(np.ascontiguousarray(Z), as_bytes=False, sort=ordered)
     tree = Grower(table, criterion, limits).grow(y, seed=int(seed)).tree
     path = tree.places[0] + mean_path(tree.n_node_samples)
     inner = tree.children_left >= 0
@@ -149,9 +160,9 @@ class IsolationForest(OneClass, Estimator):
 
     _: KW_ONLY
     n_estimators: Count = 100
-    max_samples: Count | Share | Literal["auto"] = "auto"
+    max_samples: Count | PositiveFraction | Literal["auto"] = "auto"
     contamination: Contamination | Literal["auto"] = "auto"
-    max_features: Count | Share = 1.0
+    max_features: Count | PositiveFraction = 1.0
     bootstrap: Flag = False
     n_jobs: Jobs = None
     random_state: Seed = None
@@ -161,11 +172,11 @@ class IsolationForest(OneClass, Estimator):
     @goes_on("forest_")
     def fit(self, X, y=None, sample_weight=None):
         """Grow the trees. y is not used; rows are drawn by weight, if there is any."""
-        with narrowing():
-            X, _ = self._begin(in_memory(X), **CHECKS)
+        with silent_float32_overflow():
+            X, _ = self._begin(require_rows_in_memory(X), **ARRAY_CHECKS)
         X = X.tocsr() if sp.issparse(X) else X
-        w = weights_of(sample_weight, X.shape[0])
-        self.inputs_ = Inputs(np.zeros(X.shape[1], np.int8))
+        w = validate_row_weights(sample_weight, X.shape[0])
+        self.inputs_ = InputEncoder(np.zeros(X.shape[1], np.int8))
         kept = self.warm_start and hasattr(self, "forest_")
         have = len(self.forest_) if kept else 0
         if self.n_estimators < have:
@@ -176,16 +187,16 @@ class IsolationForest(OneClass, Estimator):
         scheme = self._scheme(X, w)
         depth = int(np.ceil(np.log2(max(scheme.rows, 2))))
         seeds = member_seeds(self.random_state, self.n_estimators, have)
-        old = [cut(self.forest_, t) for t in range(have)]
+        old = [packed_tree_at(self.forest_, t) for t in range(have)]
         self.__dict__.pop("estimators_", None)
-        grow = lambda s: part_of(isolate(X, s, scheme, depth), LEAVES)
+        grow = lambda s: pack_tree(isolate(X, s, scheme, depth), KEEP_LEAVES)
         made = lambda: threads.run((lambda s=s: grow(s)) for s in seeds)
         run = lambda task: gather(self, made(), task, have=have)
         with threads.limited(self.n_jobs):
             parts = watched(self, run, total=len(seeds), X=X, verbose=self.verbose)
         draws = (scheme, seeds[: len(parts)])
         self._draws = [*(self._draws if kept else []), draws]
-        self.forest_ = join([*old, *parts], (1, 1), X.shape[1])
+        self.forest_ = join_packed_trees([*old, *parts], (1, 1), X.shape[1])
         self.offset_ = -0.5
         if self.contamination != "auto":
             self.offset_ = float(
@@ -219,13 +230,13 @@ class IsolationForest(OneClass, Estimator):
     def _scores(self, X):
         """Eq. (2) of checked rows."""
         with threads.limited(self.n_jobs):
-            total = in_blocks(X, self.forest_.sum)[:, 0]
+            total = map_dense_blocks(X, self.forest_.sum)[:, 0]
         most = len(self.forest_) * float(mean_path(self.max_samples_))
         return -(2.0 ** -(total / most if most > 0 else np.ones(len(total))))
 
     def score_samples(self, X):
         """Scores of eq. (2): the lower, the more abnormal."""
-        return self._scores(rows_of(self, X))
+        return self._scores(validate_prediction_rows(self, X))
 
     def decision_function(self, X):
         """Scores less `offset_`: negative for outliers."""
@@ -235,17 +246,20 @@ class IsolationForest(OneClass, Estimator):
         """1, or -1 for an outlier."""
         return np.where(self.decision_function(X) < 0, -1, 1)
 
-    def _additive(self) -> Additive:
+    def _additive(self) -> AdditiveTrees:
         """Mean path lengths as a sum of trees, for explanations."""
         T = len(self.forest_)
         trees = [self.forest_.tree(t) for t in range(T)]
-        return Additive(
+        return AdditiveTrees(
             trees,
             [tree.value[:, :, 0] / T for tree in trees],
             [0] * T,
             np.zeros(1),
-            lambda X: dense_rows(self, X),
-            lambda X: in_blocks(rows_of(self, X), self.forest_.sum) / T,
+            lambda X: dense_prediction_rows(self, X),
+            lambda X: (
+                map_dense_blocks(validate_prediction_rows(self, X), self.forest_.sum)
+                / T
+            ),
             scale="mean path length",
         )
 

@@ -17,9 +17,16 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..base import check_weights
-from ..tree import abstract
-from ..tree.inputs import Inputs, marked, periods_of, shape_of
-from ..tree.reading import as_numbers, names_of, reader
+from ..tree import abstract_decision_tree
+from ..tree.input_encoding import (
+    InputEncoder,
+    categorical_mask,
+    column_as_floats,
+    column_reader,
+    directional_periods,
+    frame_column_names,
+    table_shape,
+)
 from .members import in_memory
 
 CHECKS = {
@@ -32,17 +39,17 @@ CHECKS = {
 class Coding(NamedTuple):
     """How the words of a table become numbers."""
 
-    inputs: Inputs  # the levels, by column
+    inputs: InputEncoder  # the levels, by column
     periods: dict  # of the directional columns, by number
 
     def encode(self, X):
         """X (n, d) as float64, levels as codes, what is missing or new as NaN."""
-        read, n = reader(X), shape_of(X)[0]
+        read, n = column_reader(X), table_shape(X)[0]
         out = np.empty((n, len(self.inputs.forms)))
         for f in range(out.shape[1]):
             table = self.inputs.tables[f] if self.inputs.tables else None
             known = table is not None
-            out[:, f] = table.encode(read(f)) if known else as_numbers(read(f), f)
+            out[:, f] = table.encode(read(f)) if known else column_as_floats(read(f), f)
         return out
 
     def told(self, template, columns=None) -> Any:
@@ -65,11 +72,14 @@ def coding_of(template, X, w=None) -> Coding | None:
     directional = getattr(template, "directional_features", None)
     if (categorical is None and directional is None) or sp.issparse(X):
         return None
-    d, names = shape_of(X)[1], names_of(X)
-    mask, periods = marked(categorical, X, d, names), periods_of(directional, d, names)
+    d, names = table_shape(X)[1], frame_column_names(X)
+    mask, periods = (
+        categorical_mask(categorical, X, d, names),
+        directional_periods(directional, d, names),
+    )
     if not mask.any() and not periods:
         return None
-    return Coding(Inputs.learn(X, mask, w=w), periods)
+    return Coding(InputEncoder.learn(X, mask, w=w), periods)
 
 
 def begin(model, template, X, y, y_kind, sample_weight=None):
@@ -78,9 +88,13 @@ def begin(model, template, X, y, y_kind, sample_weight=None):
     model.__dict__.pop("coding_", None)
     words = getattr(template, "categorical_features", None) is not None
     words |= getattr(template, "directional_features", None) is not None
-    X = abstract.in_memory(X, tables=True) if words else in_memory(model, X)
+    X = (
+        abstract_decision_tree.require_rows_in_memory(X, allow_arrow=True)
+        if words
+        else in_memory(model, X)
+    )
     if words and not sp.issparse(X):
-        n = shape_of(X)[0]
+        n = table_shape(X)[0]
         w = check_weights(sample_weight, np.empty((n, 0)))
         coding = coding_of(template, X, w) if kept is None else kept
         if coding is not None:
@@ -102,7 +116,7 @@ def ready(model, X):
     check_is_fitted(model)
     coding = getattr(model, "coding_", None)
     if coding is not None:
-        X = abstract.in_memory(X, tables=True)
+        X = abstract_decision_tree.require_rows_in_memory(X, allow_arrow=True)
         validate_data(model, X, reset=False, skip_check_array=True)
         return coding.encode(X)
     X = model._ready(in_memory(model, X), **CHECKS)

@@ -26,20 +26,24 @@ from ..base import InterruptedFitWarning
 from ..core import arrays
 from ..core.random import rng_from
 from ..core.rows import is_dataset
-from ..tree import DecisionTreeClassifier, DecisionTreeRegressor, prune
-from ..tree._layout import SLOT
-from ..tree.abstract import (
-    CHECKS,
-    begin,
-    features_at_a_node,
-    in_blocks,
-    limits_of,
+from ..tree import DecisionTreeClassifier, DecisionTreeRegressor, pruning
+from ..tree._structures import SLOT
+from ..tree.abstract_decision_tree import (
+    ARRAY_CHECKS,
+    growth_limits,
+    map_dense_blocks,
+    resolve_max_features,
+    validate_training_data,
 )
-from ..tree.columns import Columns, columns
-from ..tree.grow import Grower, Grown
-from ..tree.inputs import narrowing
-from ..tree.packed import Forest, pack
-from ..tree.roles import class_weights, target_of_classes, target_of_numbers
+from ..tree.decision_tree import (
+    class_weighted_rows,
+    classification_target,
+    regression_target,
+)
+from ..tree.grower import Grower, TreeWithRows
+from ..tree.input_encoding import silent_float32_overflow
+from ..tree.packed_forest import PackedForest, pack_forest
+from ..tree.prepared_columns import PreparedColumns, prepare_columns
 from .screen import Screen, screens
 
 TREES = (DecisionTreeClassifier, DecisionTreeRegressor)
@@ -74,8 +78,8 @@ def in_memory(model, X):
 
 def float_rows(model, X):
     """X checked for a prediction by trees of numbers, as float32."""
-    with narrowing():
-        X = model._ready(in_memory(model, X), **CHECKS)
+    with silent_float32_overflow():
+        X = model._ready(in_memory(model, X), **ARRAY_CHECKS)
     return X.tocsr() if sp.issparse(X) else X
 
 
@@ -161,15 +165,17 @@ class TreeTable:
         model = self.template = clone(template)
         known = set(vars(model))
         classes = isinstance(model, DecisionTreeClassifier)
-        self.X, y = begin(model, X, y, "labels" if classes else "numbers")
-        self.factor = class_weights(model, y, None) if classes else None
+        self.X, y = validate_training_data(
+            model, X, y, "labels" if classes else "numbers"
+        )
+        self.factor = class_weighted_rows(model, y, None) if classes else None
         d = self.X.shape[1]
         self.Y, self.criterion, self.signs = (
-            target_of_classes(model, y, d)
+            classification_target(model, y, d)
             if classes
-            else target_of_numbers(model, y, None, d)
+            else regression_target(model, y, None, d)
         )
-        self.columns = columns(self.X, None, model.max_bins)
+        self.columns = prepare_columns(self.X, None, model.max_bins)
         self.params = model.get_params(deep=False)
         self.screen: Any = None if in_turn else False  # made when it is first of use
         self.fitted = {k: v for k, v in vars(model).items() if k not in known}
@@ -180,7 +186,7 @@ class TreeTable:
         made.random_state = random_state(seed)
         return made
 
-    def grow(self, model, w=None, features=None) -> Grown:
+    def grow(self, model, w=None, features=None) -> TreeWithRows:
         """Fit a copy of the template to weighted rows, those of weight 0 left out."""
         w = self.weigh(w)
         rows, n, total = None, len(self.Y), float(len(self.Y))
@@ -192,8 +198,8 @@ class TreeTable:
         table = self.columns if features is None else take(self.columns, features)
         vars(model).update(self.fitted)
         d = model.n_features_in_ = len(table.meta)
-        model.max_features_ = features_at_a_node(model.max_features, d)
-        limits = limits_of(model, n, total, self.signs)
+        model.max_features_ = resolve_max_features(model.max_features, d)
+        limits = growth_limits(model, n, total, self.signs)
         draws = limits.random or 0 < limits.max_features < d
         seed = int(rng_from(model.random_state).integers(0, 2**62)) if draws else 0
         wanted = self.screened(limits, w, rows) if features is None else None
@@ -203,7 +209,7 @@ class TreeTable:
         if wanted is not None:
             grown = grown._replace(tree=moved(grown.tree, wanted, d))
         tree, alpha = grown.tree, model.ccp_alpha
-        model.tree_ = prune.cut(tree, alpha) if alpha > 0 else tree
+        model.tree_ = pruning.prune_cost_complexity(tree, alpha) if alpha > 0 else tree
         return grown
 
     def weigh(self, w):
@@ -227,7 +233,7 @@ class TreeTable:
         return len(self.columns.order) == len(self.columns.meta) and self.signs is None
 
 
-def take(columns, features) -> Columns:
+def take(columns, features) -> PreparedColumns:
     """Some of the columns of a table whose columns are all listed."""
     meta = columns.meta[features]
     meta[:, SLOT] = np.arange(len(features))
@@ -270,17 +276,17 @@ def gather(model, made, task, what="tree", have=0) -> list:
     return members
 
 
-def packed(models, columns=None, d=None) -> Forest:
+def packed(models, columns=None, d=None) -> PackedForest:
     """The trees of fitted members as one forest, in the numbers of all columns."""
     trees = [m.tree_ for m in models]
     if columns is not None:
         trees = [moved(t, c, d) for t, c in zip(trees, columns)]
-    return pack(trees)
+    return pack_forest(trees)
 
 
 def mean_of_trees(forest, X):
     """(n, outputs, values): the mean answer of packed trees to checked rows."""
-    total = in_blocks(X, forest.sum)
+    total = map_dense_blocks(X, forest.sum)
     return total.reshape(len(total), *forest.shape) / len(forest)
 
 

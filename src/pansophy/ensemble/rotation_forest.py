@@ -44,7 +44,7 @@ from ..core.labels import class_codes
 from ..core.progress import watched
 from ..params import Count, Flag, Jobs, Verbosity, number
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
-from ..tree.inputs import narrowing
+from ..tree.input_encoding import silent_float32_overflow
 from ..typing import Fittable, Seed
 from . import _rotation_forest as loops
 from .members import fit_member, gather, in_memory, probabilities
@@ -151,7 +151,7 @@ class AbstractRotationForest(Estimator):
         """What a member says of rotated rows."""
 
     def _checked(self, X, y, y_kind):
-        with narrowing():
+        with silent_float32_overflow():
             X, y, _ = self._begin(in_memory(self, X), y, y_kind=y_kind, **CHECKS)
         return X, y
 
@@ -193,7 +193,7 @@ class AbstractRotationForest(Estimator):
 
     def _mean(self, X):
         """Mean of the members' answers."""
-        with narrowing():
+        with silent_float32_overflow():
             X = self._ready(in_memory(self, X), **CHECKS)
         ask = lambda m, r: self._answer(m, r.apply(X))
         pairs = zip(self.estimators_, self.rotations_)

@@ -21,7 +21,7 @@ Shapes    codes (n, d)   H (d, 256, 2)
 
 import numpy as np
 
-from ..tree._layout import MISSING
+from ..tree._structures import MISSING
 from . import _screen as loops
 
 ENOUGH = 2048  # rows from which the screen pays

@@ -13,10 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.random import rng_from
 from ..losses import base as kinds
 from ..params import Rule
-from ..tree.abstract import begin, features_at_a_node, weights_of
-from ..tree.columns import columns
+from ..tree.abstract_decision_tree import (
+    resolve_max_features,
+    validate_row_weights,
+    validate_training_data,
+)
 from ..tree.decision_tree import DecisionTreeRegressor
-from ..tree.grow import DEEP, Limits
+from ..tree.grower import NO_DEPTH_LIMIT, GrowthLimits
+from ..tree.prepared_columns import prepare_columns
 from . import boosting
 from .abstract_boosting import AbstractBoosting
 from .trees import chain
@@ -39,8 +43,8 @@ class AbstractStages(AbstractBoosting):
 
     def _take(self, X, y, sample_weight, y_kind):
         """X as float32, y and w, all checked; rows of weight 0 are dropped."""
-        X, y = begin(self, X, y, y_kind)
-        w = weights_of(sample_weight, X.shape[0])
+        X, y = validate_training_data(self, X, y, y_kind)
+        w = validate_row_weights(sample_weight, X.shape[0])
         if w is not None and not np.all(w > 0):
             keep = np.flatnonzero(w > 0)
             X, y, w = X.tocsr()[keep] if sp.issparse(X) else X[keep], y[keep], w[keep]
@@ -62,7 +66,7 @@ class AbstractStages(AbstractBoosting):
             self._seed = int(rng_from(self.random_state).integers(0, 2**62))
         self.n_trees_per_iteration_ = K
         (X, y, labels, w), held = self._held_out(X, y, labels, w, given)
-        self.max_features_ = features_at_a_node(self.max_features, X.shape[1])
+        self.max_features_ = resolve_max_features(self.max_features, X.shape[1])
         if not begun:
             self._begin_init(X, labels, w)
             self.trees_ = chain([], X.shape[1])
@@ -72,7 +76,7 @@ class AbstractStages(AbstractBoosting):
             V = held[0].toarray() if sp.issparse(held[0]) else held[0]
             held = boosting.Table(V, held[1], held[2], self._raw_now(V))
         rule = self._rule(len(y), float(len(y) if w is None else w.sum()))
-        booster = boosting.Booster(columns(X, w), table, rule, self._seed, held)
+        booster = boosting.Booster(prepare_columns(X, w), table, rule, self._seed, held)
         self._run(booster, old, begun, X, y, monitor)
         return self
 
@@ -125,8 +129,8 @@ class AbstractStages(AbstractBoosting):
         """The parameters as a rule of boosting."""
         whole = lambda v: int(v) if isinstance(v, Integral) else math.ceil(v * n)
         least = whole(self.min_samples_leaf)
-        limits = Limits(
-            max_depth=int(DEEP if self.max_depth is None else self.max_depth),
+        limits = GrowthLimits(
+            max_depth=int(NO_DEPTH_LIMIT if self.max_depth is None else self.max_depth),
             min_split=max(whole(self.min_samples_split), 2, 2 * least),
             min_leaf=least,
             min_weight=float(self.min_weight_fraction_leaf) * total * self.subsample,

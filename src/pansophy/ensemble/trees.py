@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..tree.packed import Forest, pack
-from ..tree.structure import Tree
+from ..tree.packed_forest import PackedForest, pack_forest
+from ..tree.tree import Tree
 
 
 class Chain(NamedTuple):
@@ -61,9 +61,9 @@ class Trees(Chain):
         return [self.tree(t) for t in range(self.total)]
 
     @cached_property
-    def forest(self) -> Forest | None:
+    def forest(self) -> PackedForest | None:
         """Packed for prediction; None if there is no tree."""
-        return pack(self.all()) if self.total else None
+        return pack_forest(self.all()) if self.total else None
 
     def gains(self):
         """Fall of the impurity at the splits of each feature, over all trees."""

@@ -1,7 +1,7 @@
 """A decision tree as a figure."""
 
 from ..core.svg import LINE
-from ..tree.layout import picture
+from ..tree.tree_drawing import draw_tree
 from .axes import axes
 
 INCH = 90.0  # units of the layout per inch
@@ -45,7 +45,7 @@ def tree(
     """
     from matplotlib.patches import FancyBboxPatch
 
-    page = picture(model, feature_names, class_names, max_depth, decimals, filled)
+    page = draw_tree(model, feature_names, class_names, max_depth, decimals, filled)
     if ax is None:
         from matplotlib import pyplot as plt
 

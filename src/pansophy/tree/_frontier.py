@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from ._layout import (
+from ._structures import (
     B_CODE,
     B_GAIN,
     B_MISSING_LEFT,

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from ._layout import CODE, INNER, MISSING_LEFT, NO_BYTE, START, STOP, THRESHOLD
+from ._structures import CODE, INNER, MISSING_LEFT, NO_BYTE, START, STOP, THRESHOLD
 
 
 @njit(**INNER)

@@ -10,8 +10,9 @@ import numpy as np
 from numba import njit
 
 from ..core._random import mix
-from ._absolute import walk_absolute
-from ._layout import (
+from ._criteria import FAST, SLIVER, add, ordered, score
+from ._quantile_split import walk_absolute
+from ._structures import (
     B_CODE,
     B_FOUND,
     B_GAIN,
@@ -29,7 +30,6 @@ from ._layout import (
     UNASKED,
     WEIGHT,
 )
-from ._score import FAST, SLIVER, add, ordered, score
 
 SALT = np.uint64(0xD1B54A32D192ED03)  # keeps draws of values and features apart
 SHORT = 32  # places up to which a walk goes one by one

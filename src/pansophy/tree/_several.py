@@ -16,7 +16,21 @@ import numpy as np
 from numba import njit
 
 from ..core._memory import lowest
-from ._layout import (
+from ._criteria import FAST, SAME, SLIVER, base, class_impurity, real_impurity, score
+from ._scan import between, fits, try_bins
+from ._split_search import (
+    C_CODE,
+    C_FEATURE,
+    C_MISSING,
+    FEW,
+    FEW_BITS,
+    bin_at_most,
+    cut_drawn,
+    extremes,
+    span,
+    threshold,
+)
+from ._structures import (
     B_CODE,
     B_FOUND,
     B_GAIN,
@@ -33,28 +47,6 @@ from ._layout import (
     TOL,
     UNASKED,
     WEIGHT,
-)
-from ._places import (
-    C_CODE,
-    C_FEATURE,
-    C_MISSING,
-    FEW,
-    FEW_BITS,
-    bin_at_most,
-    cut_drawn,
-    extremes,
-    span,
-    threshold,
-)
-from ._scan import between, fits, try_bins
-from ._score import (
-    FAST,
-    SAME,
-    SLIVER,
-    base,
-    class_impurity,
-    real_impurity,
-    score,
 )
 
 MANY = 160  # rows from which a histogram is cheaper than an order

@@ -16,7 +16,7 @@ START, STOP, POINTS, FIRST, WIDTH, VALUES, DEEPEST, DISTINCT = range(8)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def lay_out(left, right, feature, order, nodes):
+def preorder_tree(left, right, feature, order, nodes):
     """One tree in preorder; its depth and the most features on one path.
 
     order[v] becomes the place of node v.
@@ -55,7 +55,7 @@ def lay_out(left, right, feature, order, nodes):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def shares(left, right, cover, order, nodes, share, reach):
+def edge_row_shares(left, right, cover, order, nodes, share, reach):
     """(z, z') of every edge: the share of rows that would keep to the path if its
     feature were unknown, by all edges of the feature so far and by all but this.
     reach is the share of rows that pass a node."""
@@ -75,7 +75,7 @@ def shares(left, right, cover, order, nodes, share, reach):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def goes_left(x, i, nodes, threshold, sets):
+def value_goes_left(x, i, nodes, threshold, sets):
     """Which way a value goes at a node."""
     if x != x:
         return nodes[i, MISSING]
@@ -86,7 +86,7 @@ def goes_left(x, i, nodes, threshold, sets):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def tabulate(nodes, share, start, stop, t, w, m, table):
+def tabulate_edge_factors(nodes, share, start, stop, t, w, m, table):
     """Factors of eq. (4) and terms of eq. (5) for each edge, by kind of edge.
 
     table[i, 0], [i, 1]: what the product is multiplied by where the row goes along
@@ -105,7 +105,7 @@ def tabulate(nodes, share, start, stop, t, w, m, table):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def step(i, d, p, m, z, side, T, table, left, on, off, P):
+def descend_edge(i, d, p, m, z, side, T, table, left, on, off, P):
     """Eq. (4) along the edge into a node at depth d, LANES rows at once.
 
     on is 1 where the row keeps to the edges of the feature, off where it has left
@@ -124,7 +124,7 @@ def step(i, d, p, m, z, side, T, table, left, on, off, P):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def climb(path, d, pops, m, T, table, on, off, G, nodes, start, at, column, phi):
+def ascend_edges(path, d, pops, m, T, table, on, off, G, nodes, start, at, column, phi):
     """Eq. (5) from a leaf at depth d up to where the next path branches off."""
     for e in range(d, d - pops, -1):
         i = path[e]
@@ -145,7 +145,9 @@ def climb(path, d, pops, m, T, table, on, off, G, nodes, start, at, column, phi)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def walk(X, at, nodes, threshold, share, sets, V, tree, o, table, work, path, phi):
+def explain_lanes(
+    X, at, nodes, threshold, share, sets, V, tree, o, table, work, path, phi
+):
     """Adds output o of one tree for LANES rows, from `at`, to phi (d, outputs, n).
 
     X is transposed, (d, n). P[d], G[d] hold the product down to depth d and the sum
@@ -164,11 +166,11 @@ def walk(X, at, nodes, threshold, share, sets, V, tree, o, table, work, path, ph
         if i:
             z = share[v, 0] / share[v, 1] if share[v, 1] > 0 else 0.0
             p, side = nodes[v, PREVIOUS], nodes[v, SIDE]
-            step(i, d, p, m, z, side, T, table, left, on, off, P)
+            descend_edge(i, d, p, m, z, side, T, table, left, on, off, P)
         f = nodes[v, TEST]
         if f >= 0:
             for r in range(LANES):
-                left[d, r] = goes_left(X[f, at + r], v, nodes, threshold, sets)
+                left[d, r] = value_goes_left(X[f, at + r], v, nodes, threshold, sets)
             for k in range(m):
                 for r in range(LANES):
                     G[d, k, r] = 0.0
@@ -177,12 +179,12 @@ def walk(X, at, nodes, threshold, share, sets, V, tree, o, table, work, path, ph
             for k in range(m):
                 for r in range(LANES):
                     G[d, k, r] = y * P[d, k, r]
-            climb(path, d, nodes[v, POPS], m, T, table, on, off, G, nodes, start, at,
+            ascend_edges(path, d, nodes[v, POPS], m, T, table, on, off, G, nodes, start, at,
                   tree[FIRST] + o, phi)  # fmt: skip
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def explain(X, nodes, threshold, share, sets, V, trees, t, w, out):
+def explain_block(X, nodes, threshold, share, sets, V, trees, t, w, out):
     """Path-dependent values of the rows of X under every tree, into out (n, d, K)."""
     n, d = X.shape
     largest = deep = points = 0
@@ -204,10 +206,12 @@ def explain(X, nodes, threshold, share, sets, V, trees, t, w, out):
         if tree[DEEPEST] == 0:
             continue
         m = tree[POINTS]
-        tabulate(nodes, share, tree[START], tree[STOP], t[m], w[m], m, table)
+        tabulate_edge_factors(
+            nodes, share, tree[START], tree[STOP], t[m], w[m], m, table
+        )
         for o in range(tree[WIDTH]):
             for at in range(0, full, LANES):
-                walk(turned, at, nodes, threshold, share, sets, V, tree, o, table, work,
+                explain_lanes(turned, at, nodes, threshold, share, sets, V, tree, o, table, work,
                      path, phi)  # fmt: skip
     for r in range(n):
         for f in range(d):
@@ -216,7 +220,7 @@ def explain(X, nodes, threshold, share, sets, V, trees, t, w, out):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def total(X, nodes, threshold, share, sets, V, trees, out):
+def predict_block(X, nodes, threshold, share, sets, V, trees, out):
     """Sum of the leaf values of every tree, by row: (rows, outputs)."""
     for j in range(trees.shape[0]):
         tree = trees[j]
@@ -224,7 +228,7 @@ def total(X, nodes, threshold, share, sets, V, trees, out):
         for r in range(X.shape[0]):
             i = start
             while nodes[i, TEST] >= 0:
-                left = goes_left(X[r, nodes[i, TEST]], i, nodes, threshold, sets)
+                left = value_goes_left(X[r, nodes[i, TEST]], i, nodes, threshold, sets)
                 d = nodes[i, DEPTH] + 1
                 i += 1
                 while not left and (nodes[i, DEPTH] != d or nodes[i, SIDE]):

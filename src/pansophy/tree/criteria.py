@@ -30,7 +30,7 @@ weighted targets, on the left u, r = s - u, and X(v) = sum v log v,
 
 (2) holds for both: Gini impurity is the variance of the one-hot coded class. Of two
 classes one sum is enough; then (2) is counted twice. Absolute error and quantiles need
-order, see `_absolute.py`. friedman_mse ranks splits as squared_error does and is
+order, see `_quantile_split.py`. friedman_mse ranks splits as squared_error does and is
 another name for it here. In (5), used by boosting, the targets are minus the first
 derivatives of a loss and the weights its second derivatives; a node's value is
 s / (W + l2) and I is not computed.
@@ -52,7 +52,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import distributions
-from ._layout import (
+from ._structures import (
     ABSOLUTE,
     DIRECTION,
     ERRORS,
@@ -165,7 +165,7 @@ class Criterion(NamedTuple):
         return np.stack([1.0 - share, share], axis=1)[:, None, :]
 
 
-def shares(counts):
+def class_fractions(counts):
     """p_c of eq. (1), of counts along the last axis."""
     counts = np.asarray(counts, float)
     total = counts.sum(axis=-1, keepdims=True)
@@ -178,7 +178,7 @@ def gini(counts):
     >>> float(gini([5, 3]))
     0.46875
     """
-    return 1.0 - np.sum(shares(counts) ** 2, axis=-1)
+    return 1.0 - np.sum(class_fractions(counts) ** 2, axis=-1)
 
 
 def entropy(counts, base=2.0):
@@ -187,7 +187,7 @@ def entropy(counts, base=2.0):
     >>> round(float(entropy([9, 5])), 6)
     0.940286
     """
-    p = shares(counts)
+    p = class_fractions(counts)
     p[..., 0] += ~p.any(axis=-1)  # nothing at all is a sure thing
     return distributions.entropy(p, base=base)
 

@@ -1,19 +1,19 @@
-"""Growing a tree in one thread by the short loop of `_lean.py`."""
+"""Growing a tree in one thread by the short loop of `_serial_grower.py`."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from . import _layout as lay
-from . import _lean as loops
+from . import _serial_grower as loops
 from . import _several as several
-from ._places import CHOICE, FEW
+from . import _structures as lay
+from ._split_search import CHOICE, FEW
 from .plan import rare_of
-from .structure import Tree, missing_sides
+from .tree import Tree, resolve_missing_sides
 
 
 class Lean(NamedTuple):
-    """Finished nodes, whole numbers and reals, see `_lean.py`."""
+    """Finished nodes, whole numbers and reals, see `_serial_grower.py`."""
 
     A: np.ndarray
     Q: np.ndarray
@@ -26,27 +26,6 @@ class Lean(NamedTuple):
     @property
     def stop(self):
         return self.A[loops.A_STOP].copy()
-
-
-def is_free(kind, limits, forms) -> bool:
-    """Whether splits are by threshold, free of constraints, and judged by sums."""
-    signs = limits.signs is not None and np.any(limits.signs)
-    free = not limits.max_leaves and limits.groups is None and not signs
-    summed = kind not in (lay.ABSOLUTE, lay.NEWTON)
-    return bool(summed and free and not np.any(forms))
-
-
-def is_lean(plan, columns, limits, many) -> bool:
-    """Whether a tree can be grown here, and other threads would be of no use to it."""
-    alone = many or plan.random or plan.max_features < plan.d
-    free = is_free(plan.kind, limits, columns.meta[:, lay.FORM])
-    unsorted = columns.codes.shape[2] == 1 and not len(columns.order)
-    return bool(alone and free and unsorted)
-
-
-def needs_order(criterion, limits, forms) -> bool:
-    """Whether columns of many values must be sorted: not for random thresholds here."""
-    return not (limits.random and is_free(criterion.kind, limits, forms))
 
 
 def grow(plan, table, fixed, M, seed) -> Lean:
@@ -89,7 +68,7 @@ def grow(plan, table, fixed, M, seed) -> Lean:
 
 
 def for_one():
-    """Small arrays for the search of `_places.py`, some of them seen in two ways."""
+    """Small arrays for the search of `_split_search.py`, some of them seen in two ways."""
     cells, room = np.zeros((256, 2), np.int64), np.zeros((4, 256))
     keys, ranks = np.empty(FEW, np.uint16), np.empty(2 * FEW, np.uint16)
     seen, bins = np.zeros(4, np.uint64), np.empty(256, np.int64)
@@ -120,7 +99,7 @@ def finish(nodes: Lean, criterion, offset, d) -> Tree:
         n_node_samples=A[loops.A_STOP] - A[loops.A_START],
         weighted_n_node_samples=weight,
         value=criterion.values(V, weight, offset),
-        missing_go_to_left=missing_sides(A[loops.A_MISSING], *children, weight),
+        missing_go_to_left=resolve_missing_sides(A[loops.A_MISSING], *children, weight),
         n_features=d,
         sets=None,
     )

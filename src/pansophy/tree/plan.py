@@ -7,9 +7,9 @@ import numpy as np
 
 from ..core import threads
 from ..core._crew import SIZE
-from . import _hist as hist
-from . import _layout as lay
-from . import _share as share
+from . import _histograms as hist
+from . import _shared_work as share
+from . import _structures as lay
 
 WIDE = 1 << 17  # values in a node from which a search is shared between threads
 FEW = 4  # rows up to which a node is sorted by itself
@@ -68,7 +68,7 @@ class Table(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """Targets and weights as whole numbers (`_hist.py`), and scratch (`_share.py`)."""
+    """Targets and weights as whole numbers (`_histograms.py`), and scratch (`_shared_work.py`)."""
 
     z: np.ndarray  # (n,) target
     h: np.ndarray  # (n,) weight and count, or none

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._layout import HALF
-from .inputs import Inputs
-from .structure import LEAF, Tree
+from ._structures import HALF
+from .input_encoding import InputEncoder
+from .tree import LEAF, Tree
 
 
 class ThresholdSplit(NamedTuple):
@@ -83,19 +83,19 @@ class DirectionalSplit(NamedTuple):
         return f"column {self.feature} {quarter} of {self.direction:.6g}"
 
 
-def bits(row):
+def unpack_code_set(row):
     """(256,) mask of the codes that go left, of a row of `Tree.sets`."""
     return np.unpackbits(row.astype("<u8").view(np.uint8), bitorder="little") > 0
 
 
-def split_of(tree: Tree, inputs: Inputs, node):
+def describe_split(tree: Tree, inputs: InputEncoder, node):
     """What a node asks, or None at a leaf."""
     if tree.children_left[node] == LEAF:
         return None
     f, missing_left = int(tree.feature[node]), bool(tree.missing_go_to_left[node])
     if inputs.plain or inputs.tables[f] is None or tree.sets is None:
         return ThresholdSplit(f, float(tree.threshold[node]), missing_left)
-    table, left = inputs.tables[f], bits(tree.sets[node])
+    table, left = inputs.tables[f], unpack_code_set(tree.sets[node])
     if inputs.forms[f] == HALF:
         k = len(table.edges) // 2
         # the first arc of the half circle is the one whose forerunner stays right
@@ -107,6 +107,6 @@ def split_of(tree: Tree, inputs: Inputs, node):
     return LevelSplit(f, names(goes), names(~goes), missing_left)
 
 
-def splits_of(tree: Tree, inputs: Inputs) -> list:
+def describe_splits(tree: Tree, inputs: InputEncoder) -> list:
     """What each node asks, None at leaves."""
-    return [split_of(tree, inputs, node) for node in range(tree.node_count)]
+    return [describe_split(tree, inputs, node) for node in range(tree.node_count)]
