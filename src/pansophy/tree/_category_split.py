@@ -1,6 +1,6 @@
 """Compiled search for the best set of codes along a categorical or circular column.
 
-`try_set` sees the histogram of a node by code (count, weight and sums) and looks for
+`best_category_split` sees the histogram of a node by code (count, weight and sums) and looks for
 the set of codes to send left; bit c of `left` is code c. Its candidates, by form:
 
 - SUBSET with one sum (numbers, two classes): heads of the codes in ascending order of
@@ -16,31 +16,26 @@ the set of codes to send left; bit c of `left` is code c. Its candidates, by for
 
 All are written down as moves first (code c joins the left side: c + 1, leaves it:
 -c - 1; a 0 asks for a look at the sums), then made one after the other. Missing values
-join either side, or are one. With `P.random` one candidate is drawn: a coin for each
+join either side, or are one. With `plan.random` one candidate is drawn: a coin for each
 code, a code, a half circle; of the last two the next one that splits.
 """
 
 import numpy as np
 from numba import njit
 
-from ._criteria import score
-from ._scan import SALT, mix
+from ._criteria import split_score
+from ._split_search import SALT, mix
 from ._structures import (
-    B_CODE,
-    B_FOUND,
-    B_GAIN,
-    B_MISSING_LEFT,
-    B_N_LEFT,
-    B_THRESHOLD,
+    BINS,
+    COUNT_BITS,
+    FORM,
     GAUSS,
     HALF,
+    INNER,
     LEVEL,
     NEWTON,
     NO_BYTE,
     SUBSET,
-    SUMS,
-    TOL,
-    WEIGHT,
 )
 
 FEW = 8  # codes present up to which all sets are tried
@@ -49,16 +44,19 @@ LOOK = 0  # the move that is none
 MOVES = 1024  # more than any column needs
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def means(P, H, wk, codes, k, M, out):
+@njit(**INNER)
+def code_positions(plan, H, wk, codes, k, M, out):
     """The codes' means, or their places along the means' first principal direction.
 
     The power method, started along the sum that varies most.
     """
-    at, extra = (M - 1 if P.is_class else 0), (P.l2 if P.kind == NEWTON else 0.0)
+    at, extra = (
+        (M - 1 if plan.is_class else 0),
+        (plan.l2 if plan.kind == NEWTON else 0.0),
+    )
     for i in range(k):
         out[i] = H[codes[i], 2 + at] / max(H[codes[i], wk] + extra, 1e-300)
-    if M == 1 or (M == 2 and (P.is_class or P.kind == GAUSS)):
+    if M == 1 or (M == 2 and (plan.is_class or plan.kind == GAUSS)):
         return
     D, v, total = np.zeros((k + 1, M)), np.zeros(M), 0.0
     for i in range(k):
@@ -90,8 +88,8 @@ def means(P, H, wk, codes, k, M, out):
             v[s] = D[k, s] / size if size > 0.0 else v[s]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def sort_by(value, codes, k):
+@njit(**INNER)
+def sort_codes(value, codes, k):
     """Codes in ascending order of their values, by insertion."""
     for i in range(1, k):
         v, c, j = value[i], codes[i], i
@@ -101,8 +99,8 @@ def sort_by(value, codes, k):
         value[j], codes[j] = v, c
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def plan_moves(form, nb, codes, k, m, every, random, key, moves):
+@njit(**INNER)
+def list_moves(form, nb, codes, k, m, every, random, key, moves):
     """Write down the moves of all candidates; returns how many."""
     t, first = 0, np.int64(key % np.uint64(max(nb // 2 if form == HALF else k, 1)))
     first = first if random else 0
@@ -155,13 +153,14 @@ def plan_moves(form, nb, codes, k, m, every, random, key, moves):
     return t
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def make_moves(P, H, wk, moves, steps, n, side, m, R, u, best, rare):
+@njit(**INNER)
+def best_look(plan, H, wk, moves, steps, n, missing_left, node, u, best, other):
     """Make the moves; the number of those up to the best look, or 0 for none."""
-    M, count, wl, chosen = R.size - SUMS, 0, 0.0, 0
+    M, W, m = node.sums.size, node.weight, int(H[NO_BYTE, 0])
+    count, wl, chosen = 0, 0.0, 0
     for s in range(M):
-        u[s] = H[NO_BYTE, 2 + s] if side else 0.0
-    if side:
+        u[s] = H[NO_BYTE, 2 + s] if missing_left else 0.0
+    if missing_left:
         count, wl = m, H[NO_BYTE, wk]
     for t in range(steps):
         move = moves[t]
@@ -172,27 +171,31 @@ def make_moves(P, H, wk, moves, steps, n, side, m, R, u, best, rare):
             for s in range(M):
                 u[s] += sign * H[c, 2 + s]
             continue
-        if count < P.min_leaf or n - count < P.min_leaf:
+        if count < plan.min_leaf or n - count < plan.min_leaf:
             continue
-        if P.bounded and min(wl, R[WEIGHT] - wl) < P.min_weight:
+        if plan.constrained and min(wl, W - wl) < plan.min_weight:
             continue
-        gain = P.scale * score(P, u, wl, R, rare)
-        if gain > best[B_GAIN] + R[TOL]:
-            best[B_GAIN], best[B_FOUND], best[B_N_LEFT] = gain, 1.0, count
-            best[B_MISSING_LEFT] = side if m else wl > R[WEIGHT] - wl
+        gain = plan.scale * split_score(plan, u, wl, node, other)
+        if gain > best.gain + node.tolerance:
+            best.gain = gain
+            best.found = 1
+            best.n_left = count
+            best.missing_left = missing_left if m else np.int64(wl > W - wl)
             chosen = t
-            if P.random:
+            if plan.random:
                 break
     return chosen
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def try_set(P, form, nb, H, n, weighted, R, key, u, best, top, left, rare):
+@njit(**INNER)
+def best_category_split(plan, meta, f, H, n, weighted, node, u, best, left, other):
     """The best set of codes to send left, into `best` and `left`."""
-    best[B_GAIN], best[B_FOUND], best[B_THRESHOLD] = top, 0.0, np.nan
-    best[B_CODE] = 0.0
+    form, nb = meta[f, FORM], meta[f, BINS]
+    best.found = 0
+    best.threshold = np.nan
+    best.code = 0
     codes, moves = np.empty(256, np.int64), np.empty(MOVES, np.int64)
-    k, m, wk, M = 0, int(H[NO_BYTE, 0]), (1 if weighted else 0), R.size - SUMS
+    k, m, wk, M = 0, int(H[NO_BYTE, 0]), (1 if weighted else 0), node.sums.size
     for c in range(nb):
         if H[c, 0] > 0.0:
             codes[k] = c
@@ -201,25 +204,48 @@ def try_set(P, form, nb, H, n, weighted, R, key, u, best, top, left, rare):
         left[s] = np.uint64(0)
     if k + (m > 0) < 2:
         return
-    key = mix(np.uint64(key) ^ SALT)
-    every = form == SUBSET and k <= FEW and M > 1 and not (P.is_class and M == 2)
-    if form == SUBSET and not every and not P.random:
+    key = mix(np.uint64(node.key ^ f) ^ SALT)
+    every = form == SUBSET and k <= FEW and M > 1 and not (plan.is_class and M == 2)
+    if form == SUBSET and not every and not plan.random:
         value = np.empty(256)
-        means(P, H, wk, codes, k, M, value)
-        sort_by(value, codes, k)
-    steps = plan_moves(form, nb, codes, k, m, every, P.random, key, moves)
+        code_positions(plan, H, wk, codes, k, M, value)
+        sort_codes(value, codes, k)
+    steps = list_moves(form, nb, codes, k, m, every, plan.random, key, moves)
     first, sides, chosen = 0, (2 if m and not every else 1), 0
-    if P.random and m:
+    if plan.random and m:
         first = int(key >> np.uint64(63)) if k > 1 else 0
         sides = first + 1
     for side in range(first, sides):
-        at = make_moves(P, H, wk, moves, steps, n, side, m, R, u, best, rare)
+        at = best_look(plan, H, wk, moves, steps, n, side, node, u, best, other)
         chosen = at if at else chosen
     for t in range(chosen):
         if moves[t] != LOOK:
             c = abs(moves[t]) - 1
             left[c >> 6] ^= np.uint64(1) << np.uint64(c & 63)
-    if form == SUBSET and chosen and best[B_MISSING_LEFT] > 0.0:
+    if form == SUBSET and chosen and best.missing_left > 0:
         for c in range(nb):  # codes that the node has not seen go with what is missing
             if H[c, 0] == 0.0:
                 left[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
+
+
+@njit(**INNER)
+def best_category_split_of_counts(plan, fixed, meta, f, H, n, node, u, best, left):
+    """The same for a histogram in fixed point; also the sums of the left side."""
+    G = np.empty((256, 3))
+    for c in range(256):
+        G[c, 0] = H[c, 1] & ((1 << COUNT_BITS) - 1)
+        weight = (H[c, 1] >> COUNT_BITS) * fixed.unit_h
+        G[c, 1] = weight if fixed.weighted else G[c, 0]
+        G[c, 2] = H[c, 0] * fixed.unit_z
+    best_category_split(plan, meta, f, G, n, fixed.weighted, node, u, best, left, None)
+    if best.found:
+        total, wl = 0.0, 0.0
+        for c in range(256):
+            inside = (left[c >> 6] >> np.uint64(c & 63)) & np.uint64(1)
+            if c == NO_BYTE:
+                inside = np.uint64(best.missing_left)
+            if inside:
+                total += G[c, 2]
+                wl += G[c, 1]
+        best.left_sum = total
+        best.left_weight = wl

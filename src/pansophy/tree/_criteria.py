@@ -1,10 +1,10 @@
 """Compiled criteria: how good a split is, from sums that add up over rows.
 
 A node holds sums s (M numbers: class weights, or weighted targets) and a weight W.
-A split sends u and w_l to the left. `score` is the fall of the summed impurity,
+A split sends u and w_l to the left. `split_score` is the fall of the summed impurity,
 up to the constant factor `scale` that the caller applies; the equations are those of
-`criteria.py`. `rare` is None for squares, Gini and Newton's steps, whose first call
-then need not wait for the code of the other criteria to be compiled.
+`criteria.py`. The argument `other` is None for squares, Gini and Newton's steps, whose
+first call then need not wait for the code of the other criteria to be compiled.
 """
 
 import math
@@ -13,19 +13,14 @@ import numpy as np
 from numba import njit
 
 from ._structures import (
-    BASE,
     DIRECTION,
     ERRORS,
     GAUSS,
-    HIGH,
     INNER,
     JOINT,
-    LOW,
     NEWTON,
     POISSON,
     RATIO,
-    SUMS,
-    WEIGHT,
     XLOGX,
 )
 
@@ -45,36 +40,49 @@ def xlogx(v):
 
 
 @njit(**INNER)
-def ordered(sign, R, a, b):
-    """Whether leaf values a, b keep the bounds of node R and the order that sign asks.
+def keeps_order(sign, node, a, b):
+    """Whether leaf values a, b keep the node's bounds and the order that `sign` asks.
 
-    Up to rounding, which the values' clipping to the bounds makes good in the end.
+    Up to rounding, which clipping the values to the bounds makes good in the end.
     """
     slack = SLIVER * max(abs(a), abs(b))
-    inside = min(a, b) >= R[LOW] - slack and max(a, b) <= R[HIGH] + slack
+    inside = min(a, b) >= node.low - slack and max(a, b) <= node.high + slack
     return inside and (a - b) * sign <= slack
 
 
+@njit(**INNER, forceinline=True)
+def split_allowed(plan, sign, node, u, wl):
+    """Whether a split keeps the least leaf weight and the monotone constraint."""
+    W = node.weight
+    if wl < plan.min_weight or W - wl < plan.min_weight:
+        return False
+    if sign == 0:
+        return True
+    k = 1 if plan.is_class and not plan.binary_gini else 0
+    left, right = u[k] / (wl + plan.l2), (node.sums[k] - u[k]) / (W - wl + plan.l2)
+    return keeps_order(sign, node, left, right)
+
+
 @njit(**INNER)
-def base(P, R, rare):
-    """The part of the score that the node R itself fixes."""
-    acc, W, kind = 0.0, R[WEIGHT], P.kind
-    if rare is None:
-        return R[SUMS] * R[SUMS] / max(W + P.l2, TINY) if kind == NEWTON else 0.0
+def score_base(plan, W, s, other):
+    """The part of the score that the node itself decides."""
+    acc, kind = 0.0, plan.kind
+    if other is None:
+        return s[0] * s[0] / max(W + plan.l2, TINY) if kind == NEWTON else 0.0
     if kind >= ERRORS and kind != RATIO:
-        return held(kind, R[SUMS:], W)
-    for k in range(SUMS, R.size):
+        return explained(kind, s, W)
+    for k in range(s.size):
         if kind in (XLOGX, RATIO):
-            acc += xlogx(R[k])
-        elif kind == POISSON and R[k] > 0.0:
-            acc += R[k] * math.log(R[k] / W)
+            acc += xlogx(s[k])
+        elif kind == POISSON and s[k] > 0.0:
+            acc += s[k] * math.log(s[k] / W)
     if kind in (XLOGX, RATIO):
-        acc -= P.m * xlogx(W)
+        acc -= plan.n_outputs * xlogx(W)
     return acc
 
 
 @njit(**INNER)
-def held(kind, s, W):
+def explained(kind, s, W):
     """What sums s of weight W explain: eqs. (6), (8), (9) and (10), less constants."""
     M, acc = s.size, 0.0
     if kind == ERRORS:
@@ -90,11 +98,11 @@ def held(kind, s, W):
         for k in range(m):
             acc += math.log(max((s[m + k] / W - (s[k] / W) ** 2) / FLOOR, 1.0))
         return -0.5 * W * acc
-    return -0.5 * W * log_det(s, W)
+    return -0.5 * W * log_det_covariance(s, W)
 
 
 @njit(**INNER)
-def log_det(s, W):
+def log_det_covariance(s, W):
     """log det S / FLOOR, S the covariance of m outputs with sums s.
 
     s has the m sums of y and then those of y_a y_b, a >= b, row by row. One Cholesky
@@ -121,65 +129,66 @@ def log_det(s, W):
 
 
 @njit(**INNER)
-def score_held(kind, u, wl, wr, R):
-    """The gain where the sides are judged by themselves; u is left as it was."""
-    M = R.size - SUMS
-    left = held(kind, u[:M], wl)
+def explained_gain(kind, u, wl, wr, node):
+    """The gain where each side is judged by itself; u is left as it was."""
+    M = node.sums.size
+    left = explained(kind, u[:M], wl)
     for k in range(M):
-        u[k] = R[SUMS + k] - u[k]
-    right = held(kind, u[:M], wr)
+        u[k] = node.sums[k] - u[k]
+    right = explained(kind, u[:M], wr)
     for k in range(M):
-        u[k] = R[SUMS + k] - u[k]
-    return left + right - R[BASE]
+        u[k] = node.sums[k] - u[k]
+    return left + right - node.base
 
 
 @njit(**INNER, fastmath=FAST)
-def score(P, u, wl, R, rare):
-    """Eqs. (2) to (5) for one split of node R, u and w_l being the left sums."""
-    W, M, acc, kind = R[WEIGHT], R.size - SUMS, 0.0, P.kind
+def split_score(plan, u, wl, node, other):
+    """Eqs. (2) to (5) for one split of a node, u and w_l being the left sums."""
+    W, s, acc = node.weight, node.sums, 0.0
     wr = max(W - wl, SLIVER * W)
-    if kind == NEWTON:
-        r, hl, hr = R[SUMS] - u[0], max(wl + P.l2, TINY), max(wr + P.l2, TINY)
-        return u[0] * u[0] / hl + r * r / hr - R[BASE]
-    if rare is None:
+    if plan.kind == NEWTON:
+        r, hl, hr = s[0] - u[0], max(wl + plan.l2, TINY), max(wr + plan.l2, TINY)
+        return u[0] * u[0] / hl + r * r / hr - node.base
+    if other is None:
         share = wl / W
-        for k in range(M):
-            t = u[k] - share * R[SUMS + k]
+        for k in range(s.size):
+            t = u[k] - share * s[k]
             acc += t * t
         return acc * W / (wl * wr)
-    return rare_score(P, u, wl, wr, R)
+    return other_score(plan, u, wl, wr, node)
 
 
 @njit(**INNER, fastmath=FAST)
-def rare_score(P, u, wl, wr, R):
+def other_score(plan, u, wl, wr, node):
     """The same for the criteria that are not made of squares."""
-    W, M, acc, kind = R[WEIGHT], R.size - SUMS, 0.0, P.kind
+    W, s, acc, kind = node.weight, node.sums, 0.0, plan.kind
     if kind in (XLOGX, RATIO):
-        for k in range(M):
-            acc += xlogx(u[k]) + xlogx(R[SUMS + k] - u[k])
-        gain = acc - P.m * (xlogx(wl) + xlogx(wr)) - R[BASE]
-        if kind == RATIO:  # eq. (7); the most it can be is -BASE, all that is unknown
-            return -R[BASE] * gain / max(xlogx(W) - xlogx(wl) - xlogx(wr), SLIVER * W)
+        for k in range(s.size):
+            acc += xlogx(u[k]) + xlogx(s[k] - u[k])
+        gain = acc - plan.n_outputs * (xlogx(wl) + xlogx(wr)) - node.base
+        if kind == RATIO:  # eq. (7); the most it can be is -base, all that is unknown
+            known = xlogx(W) - xlogx(wl) - xlogx(wr)
+            return -node.base * gain / max(known, SLIVER * W)
         return gain
     if kind >= ERRORS:
-        return score_held(kind, u, wl, wr, R)
-    for k in range(M):
-        r = R[SUMS + k] - u[k]
-        if min(u[k], r) <= SLIVER * R[SUMS + k]:
+        return explained_gain(kind, u, wl, wr, node)
+    for k in range(s.size):
+        r = s[k] - u[k]
+        if min(u[k], r) <= SLIVER * s[k]:
             return -np.inf
         acc += u[k] * math.log(u[k] / wl) + r * math.log(r / wr)
-    return acc - R[BASE]
+    return acc - node.base
 
 
 @njit(**INNER, forceinline=True)
-def add(P, y, w, r, u, k0):
+def add_row(plan, y, w, r, u, k0):
     """Add row r to the sums u[k0:]; returns its weight."""
     wr = w[r] if w.size else 1.0
-    if P.kind == NEWTON:
+    if plan.kind == NEWTON:
         u[k0] += y[r, 0]
-    elif P.one:
+    elif plan.binary_gini:
         u[k0] += wr * y[r, 0]
-    elif P.is_class:
+    elif plan.is_class:
         for o in range(y.shape[1]):
             u[k0 + int(y[r, o])] += wr
     else:
@@ -189,59 +198,59 @@ def add(P, y, w, r, u, k0):
 
 
 @njit(**INNER)
-def class_impurity(kind, one, m, R, rare):
+def class_impurity(plan, W, s, other):
     """Eq. (1) for classes."""
-    acc, W = 0.0, R[WEIGHT]
-    if one:
-        p = R[SUMS] / W
+    acc, m = 0.0, plan.n_outputs
+    if plan.binary_gini:
+        p = s[0] / W
         return 2.0 * p * (1.0 - p)
-    if rare is None:
-        for k in range(SUMS, R.size):
-            acc -= (R[k] / W) * (R[k] / W)
+    if other is None:
+        for k in range(s.size):
+            acc -= (s[k] / W) * (s[k] / W)
         return (acc + m) / m
-    for k in range(SUMS, R.size):
-        p = R[k] / W
-        if kind == ERRORS:
+    for k in range(s.size):
+        p = s[k] / W
+        if plan.kind == ERRORS:
             acc = min(acc, -p)
         elif p > 0.0:
             acc -= p * math.log(p) / math.log(2.0)
-    return 1.0 + acc if kind == ERRORS else acc / m
+    return 1.0 + acc if plan.kind == ERRORS else acc / m
 
 
 @njit(**INNER)
-def real_impurity(kind, y, w, rows, start, stop, R, rare):
+def real_impurity(plan, y, w, rows, start, stop, W, s, other):
     """Eq. (1) for numbers, about the node's own mean in a second pass.
 
     A node of equal targets has an impurity of exactly zero.
     """
-    acc, differ, W = 0.0, np.bool_(False), R[WEIGHT]
+    acc, differ = 0.0, np.bool_(False)
     for o in range(y.shape[1]):
-        mean, head = R[SUMS + o] / W, y[rows[start], o]
+        mean, head = s[o] / W, y[rows[start], o]
         for i in range(start, stop):
             v, wr = y[rows[i], o], (w[rows[i]] if w.size else 1.0)
             differ |= v != head
             acc += wr * (v - mean) * (v - mean)
-    if rare is not None:
-        return rare_impurity(kind, y, w, rows, start, stop, R, differ)
+    if other is not None:
+        return other_impurity(plan, y, w, rows, start, stop, W, s, differ)
     return acc / (W * y.shape[1]) if differ else 0.0
 
 
 @njit(**INNER)
-def rare_impurity(kind, y, w, rows, start, stop, R, differ):
+def other_impurity(plan, y, w, rows, start, stop, W, s, differ):
     """The same for the criteria that are not made of squares."""
-    acc, W = 0.0, R[WEIGHT]
+    acc, kind = 0.0, plan.kind
     for o in range(y.shape[1]):
-        if kind == POISSON and R[SUMS + o] <= 0.0:
+        if kind == POISSON and s[o] <= 0.0:
             return np.inf
     if not differ:
         return 0.0
     if kind == DIRECTION:
         m = y.shape[1] // 2
-        return max(m - held(kind, R[SUMS:], W) / W, 0.0) / m
+        return max(m - explained(kind, s, W) / W, 0.0) / m
     if kind in (GAUSS, JOINT):
-        return max(-held(kind, R[SUMS:], W) / W, 0.0)
+        return max(-explained(kind, s, W) / W, 0.0)
     for o in range(y.shape[1]):
-        mean = R[SUMS + o] / W
+        mean = s[o] / W
         for i in range(start, stop):
             v, wr = y[rows[i], o], (w[rows[i]] if w.size else 1.0)
             if v > 0.0:

@@ -1,4 +1,4 @@
-"""Compiled histograms of one sum in whole numbers, and the search over them.
+"""Compiled histograms of a node's rows by byte code: M sums, or one in fixed point.
 
 Where one sum is all a criterion needs (real targets, two classes, boosting), targets
 and weights are rounded once per tree to multiples of a power of two, small enough for
@@ -15,54 +15,55 @@ import numpy as np
 from numba import njit
 
 from ..core._memory import add_pair, touch
-from ._category_split import try_set
-from ._criteria import SLIVER, TINY, ordered
-from ._structures import (
-    B_CODE,
-    B_FOUND,
-    B_GAIN,
-    B_MISSING_LEFT,
-    B_N_LEFT,
-    B_SUM,
-    B_THRESHOLD,
-    B_WEIGHT,
-    BASE,
-    BINS,
-    COUNT_BITS,
-    FIRST,
-    FORM,
-    HIST,
-    INNER,
-    KEY,
-    LANES,
-    LEFT,
-    LOOP,
-    NEWTON,
-    NO_BYTE,
-    OPEN,
-    PARENT,
-    RIGHT,
-    SECOND,
-    SIGN,
-    START,
-    STOP,
-    SUMS,
-    TOL,
-    UNASKED,
-    WEIGHT,
-)
+from ._criteria import add_row
+from ._structures import COUNT_BITS, INNER, LANES, LOOP
 
 AHEAD = 24  # rows looked ahead
-COUNT = (1 << COUNT_BITS) - 1
-LIFT, LIFT_BITS = 1.5 * 2.0**52, 0x4338000000000000  # a float64 and its bits
+
+
+@njit(**INNER)
+def fill_histogram(plan, H, codes, column, rows, start, stop, y, w):
+    """Histogram of the rows of a node: count, weight and sums by byte code."""
+    t, j = column // codes.shape[2], column % codes.shape[2]
+    for b in range(H.shape[0]):
+        for k in range(H.shape[1]):
+            H[b, k] = 0.0
+    if plan.binary_gini and not w.size:
+        for i in range(start, stop):
+            b = codes[t, rows[i], j]
+            H[b, 0] += 1.0
+            H[b, 2] += y[rows[i], 0]
+    else:
+        for i in range(start, stop):
+            h = H[codes[t, rows[i], j]]
+            h[0] += 1.0
+            h[1] += add_row(plan, y, w, rows[i], h, np.intp(2))
+
+
+@njit(**INNER, forceinline=True)
+def fill_gathered_histogram(plan, H, codes, f, rows, start, n, line, classes):
+    """The same from targets that have been gathered, `line` ending in the weights."""
+    m, by_class = line.shape[0] - 1, plan.is_class and not plan.binary_gini
+    for b in range(H.shape[0]):
+        for k in range(H.shape[1]):
+            H[b, k] = 0.0
+    for i in range(n):
+        h, v = H[np.intp(codes[f, rows[start + i]])], line[m, i]
+        h[0] += 1.0
+        h[1] += v
+        for o in range(m):
+            if by_class:
+                h[2 + classes[o, i]] += v
+            else:
+                h[2 + o] += line[o, i]
 
 
 @njit(**LOOP)
-def to_whole(rows, y, w, newton, one, a, b, z, h):
+def to_fixed_point(rows, y, w, weighted, binary, a, b, z, h):
     """Targets times a and weights times b as whole numbers, and the sums of both.
 
-    A weighted row also counts 1. Targets are rounded before they are weighted, so that
-    weight k is k rows. Of two classes the second has the weight itself, so that a pure
+    `weighted`: the targets are weighted already. A weighted row also counts 1. Targets
+    are rounded before they are weighted, so that weight k is k rows. Of two classes the second has the weight itself, so that a pure
     node is seen to be one.
     """
     sum_z, sum_h = 0, 0
@@ -73,9 +74,9 @@ def to_whole(rows, y, w, newton, one, a, b, z, h):
             whole = max(np.int64(np.rint(w[r] * b)), 1 if w[r] > 0.0 else 0)
             count = (whole << COUNT_BITS) | 1
             h[r] = count
-            if one:
+            if binary:
                 v = y[r, 0] * whole
-            elif not newton:
+            elif not weighted:
                 v = np.rint(v * w[r])
         z[r] = np.int64(v)
         sum_z += z[r]
@@ -83,33 +84,8 @@ def to_whole(rows, y, w, newton, one, a, b, z, h):
     return sum_z, sum_h
 
 
-@njit(**LOOP)
-def sum_leaves(newton, rows, y, w, N, R, a, b):
-    """Sums of the leaves among nodes a .. b from the targets, which are not rounded."""
-    for node in range(a, b):
-        if N[node, LEFT] >= 0:
-            continue
-        u, W = 0.0, 0.0
-        for i in range(np.uint64(N[node, START]), np.uint64(N[node, STOP])):
-            r = np.uint64(rows[i])
-            v = w[r] if w.size else 1.0
-            u += y[r, 0] if newton else v * y[r, 0]
-            W += v
-        R[node, SUMS], R[node, WEIGHT] = u, W
-
-
-@njit(**LOOP)
-def sum_upwards(N, R):
-    """Sums of the other nodes from those of their children."""
-    for node in range(N.shape[0] - 1, -1, -1):
-        left, right = N[node, LEFT], N[node, RIGHT]
-        if left >= 0:
-            R[node, SUMS] = R[left, SUMS] + R[right, SUMS]
-            R[node, WEIGHT] = R[left, WEIGHT] + R[right, WEIGHT]
-
-
 @njit(**INNER)
-def gather(rows, start, stop, z, h, line):
+def gather_targets(rows, start, stop, z, h, line):
     """Bring the numbers of a node's rows next to each other."""
     a, b = np.uint64(start), np.uint64(stop)
     to_z, to_h = line[0], line[1]
@@ -159,8 +135,8 @@ def count_tile(H, codes, lanes, rows, start, stop, root, all_z, all_h, line):
         return
     words, ahead = codes.reshape(-1).view(np.uint64), np.uint64(AHEAD)
     middle = b - min(ahead, b - a)
-    for turn in range(2):  # the last rows have none to look ahead to
-        if turn == 1:
+    for half in range(2):  # the last rows have none to look ahead to
+        if half == 1:
             a, middle, ahead = middle, b, np.uint64(0)
         if lanes == LANES:
             count_lanes(G, words, rows, z, h, a, middle, ahead, 0, LANES)
@@ -172,7 +148,7 @@ def count_tile(H, codes, lanes, rows, start, stop, root, all_z, all_h, line):
 
 
 @njit(**INNER)
-def add_up(H, parts, k):
+def sum_histograms(H, parts, k):
     """H = the sum of the first k parts."""
     H = H.reshape(-1)
     for i in range(k):
@@ -182,185 +158,35 @@ def add_up(H, parts, k):
 
 
 @njit(**INNER)
-def less(H, G):
+def subtract_histogram(H, G):
     """H -= G."""
     H, G = H.reshape(-1), G.reshape(-1)
     for k in range(H.size):
         H[k] -= G[k]
 
 
-@njit(**INNER)
-def run_up(H, nb, u, h, shift, T):
-    """Sums, counts and weights left of the places after nb bins, into T[1:].
-
-    u and h are what is on the left already. A whole number v below 2^51 becomes the
-    float64 v + LIFT by an addition to its bits, which is quick on any processor.
-    """
-    line = T.view(np.int64)
-    for c in range(nb):
-        u += H[c, 0]
-        h += H[c, 1]
-        line[1, c] = u + LIFT_BITS
-        line[2, c] = (h & COUNT) + LIFT_BITS
-        line[3, c] = (h >> shift) + LIFT_BITS
-
-
-@njit(**INNER)
-def greatest(S, n):
-    """The greatest of the first n numbers, four at a time; -1 if all are less."""
-    a = b = c = d = -1.0
-    for i in range(n, 4 * ((n + 3) // 4)):
-        S[i] = -1.0
-    for i in range(0, n, 4):
-        a = S[i] if S[i] > a else a
-        b = S[i + 1] if S[i + 1] > b else b
-        c = S[i + 2] if S[i + 2] > c else c
-        d = S[i + 3] if S[i + 3] > d else d
-    return max(max(a, b), max(c, d))
-
-
-@njit(**INNER, fastmath={"contract", "arcp", "nsz", "nnan"})
-def scores(P, F, nb, n, R, T):
-    """Scores of the places that `run_up` prepared, into T[0]; the greatest one.
-
-    A place that leaves too little on a side scores -1.
-    """
-    S, A, B, D, W, s = T[0], T[1], T[2], T[3], R[WEIGHT], R[SUMS]
-    unit = F.unit_h if F.weighted else 1.0
-    least, rest, mass = np.float64(P.min_leaf), np.float64(n - P.min_leaf), P.min_weight
-    if P.kind == NEWTON:
-        l2, base = P.l2, R[BASE]
-        for c in range(nb):
-            u, k, wl = (A[c] - LIFT) * F.unit_z, B[c] - LIFT, (D[c] - LIFT) * unit
-            wr = W - wl
-            ok = (k >= least) & (k <= rest) & (wl >= mass) & (wr >= mass)
-            hl, hr, v = max(wl + l2, TINY), max(wr + l2, TINY), s - u
-            v = (u * u * hr + v * v * hl) / (hl * hr) - base
-            S[c] = v if ok else -1.0
-    else:
-        mean, floor, scale = s / W, SLIVER * W, W * P.scale
-        for c in range(nb):
-            u, k, wl = (A[c] - LIFT) * F.unit_z, B[c] - LIFT, (D[c] - LIFT) * unit
-            wr = W - wl
-            ok = (k >= least) & (k <= rest) & (wl >= mass) & (wr >= mass)
-            v = u - mean * wl
-            v = scale * (v * v) / (max(wl, floor) * max(wr, floor))
-            S[c] = v if ok else -1.0
-    return greatest(S, nb)
-
-
-@njit(**INNER)
-def try_counts(P, F, meta, edges, H, n, R, best, top, T):
-    """The best split by threshold of one column of whole-number bins, into `best`."""
-    nb, sign, tol = meta[BINS], meta[SIGN], R[TOL]
-    m = np.int64(H[NO_BYTE, 1] & COUNT)
-    shift, unit = (COUNT_BITS, F.unit_h) if F.weighted else (0, 1.0)
-    best[B_GAIN], best[B_FOUND] = top, 0.0
-    for side in range(2 if m else 1):
-        u = H[NO_BYTE, 0] if side else 0
-        h = H[NO_BYTE, 1] if side else 0
-        bar, at = best[B_GAIN] + tol, -1
-        run_up(H, nb, u, h, shift, T)
-        most = scores(P, F, nb, n, R, T)
-        if not most > bar:
+@njit(**LOOP)
+def sum_leaves(newton, rows, y, w, nodes, sums, a, b):
+    """Sums of the leaves among nodes a .. b from the targets, which are not rounded."""
+    for v in range(a, b):
+        node = nodes[v]
+        if node.left >= 0:
             continue
-        if not sign:  # the first of those that equal the best
-            at, bar = 0, max(bar, most - tol)
-            while not T[0, at] > bar and T[0, at] < most:
-                at += 1
-        for c in range(nb if sign else 0):
-            if T[0, c] > bar:
-                ul, wl = (T[1, c] - LIFT) * F.unit_z, (T[3, c] - LIFT) * unit
-                right = (R[SUMS] - ul) / (R[WEIGHT] - wl + P.l2)
-                if ordered(sign, R, ul / (wl + P.l2), right):
-                    at, bar = c, T[0, c] + tol
-        if at < 0:
-            continue
-        left, nxt = np.int64(T[2, at] - LIFT), at + 1
-        while nxt < nb and H[nxt, 1] & COUNT == 0:
-            nxt += 1
-        best[B_GAIN], best[B_FOUND], best[B_CODE] = T[0, at], 1.0, at
-        best[B_N_LEFT], best[B_SUM] = left, (T[1, at] - LIFT) * F.unit_z
-        best[B_WEIGHT] = (T[3, at] - LIFT) * unit
-        best[B_MISSING_LEFT] = side if m else UNASKED
-        best[B_THRESHOLD] = np.inf
-        if nxt < nb:
-            best[B_THRESHOLD] = edges[1, at] / 2.0 + edges[0, nxt] / 2.0
+        u, W = 0.0, 0.0
+        for i in range(np.uint64(node.start), np.uint64(node.stop)):
+            r = np.uint64(rows[i])
+            wr = w[r] if w.size else 1.0
+            u += y[r, 0] if newton else wr * y[r, 0]
+            W += wr
+        sums[v, 0] = u
+        node.weight = W
 
 
-@njit(**INNER)
-def try_codes(P, F, meta, H, n, R, key, best, top, left, T):
-    """The best split by set of one column of whole-number bins."""
-    G = np.empty((256, 3))
-    for c in range(256):
-        G[c, 0] = H[c, 1] & COUNT
-        G[c, 1] = (H[c, 1] >> COUNT_BITS) * F.unit_h if F.weighted else G[c, 0]
-        G[c, 2] = H[c, 0] * F.unit_z
-    try_set(P, meta[FORM], meta[BINS], G, n, F.weighted, R, key, T[0], best, top, left,
-            None)  # fmt: skip
-    if best[B_FOUND] > 0.0:
-        u, wl = 0.0, 0.0
-        for c in range(256):
-            inside = (left[c >> 6] >> np.uint64(c & 63)) & np.uint64(1)
-            if c == NO_BYTE:
-                inside = np.uint64(best[B_MISSING_LEFT])
-            if inside:
-                u += G[c, 2]
-                wl += G[c, 1]
-        best[B_SUM], best[B_WEIGHT] = u, wl
-
-
-@njit(**INNER)
-def search_tile(P, F, T, N, R, C, pool, draw, best, sets, t, room, H0):
-    """Tile t: histograms of the pending nodes and their best splits.
-
-    The smaller child is counted; the larger one's histograms are its parent's less
-    the smaller one's where the parent's were kept. head[3]: the smaller one has been
-    counted, in that many parts.
-    """
-    p, a, b, small, counted = C[PARENT], C[FIRST], C[SECOND], 0, F.head[3]
-    if b >= 0 and N[a, STOP] - N[a, START] > N[b, STOP] - N[b, START]:
-        small = 1
-    f0, width = t * T.codes.shape[2], T.codes.shape[2]
-    lanes = min(width, P.d - f0)
-    handed = p >= 0 and N[p, HIST] >= 0 and N[a + 1 - small, OPEN]
-    tried = False
-    for j in range(lanes):
-        tried |= draw[0, 1, f0 + j] > 0 or draw[1, 1, f0 + j] > 0
-    if not tried:
-        return
-    G = H0[0]
-    for turn in range(2):
-        c = small if turn == 0 else 1 - small
-        if c == 1 and b < 0:
-            continue
-        node = a + c
-        start, stop = N[node, START], N[node, STOP]
-        for j in range(lanes):
-            best[c, f0 + j, B_FOUND] = 0.0
-        if not N[node, OPEN] and not handed:
-            continue
-        H = pool[N[node, HIST], t] if N[node, HIST] >= 0 else H0[turn]
-        if turn == 1 and handed:
-            less(H, G)
-        elif counted:
-            add_up(H, F.parts[t], counted)
-            G = H
-        else:
-            count_tile(H, T.codes[t], lanes, T.lists[0], start, stop, p < 0, F.z, F.h,
-                       F.line)  # fmt: skip
-            G = H
-        if not N[node, OPEN]:
-            continue
-        top = 0.0 if P.kind == NEWTON else -2.0 * R[node, TOL]
-        for j in range(lanes):
-            f = f0 + j
-            if not draw[c, 1, f]:
-                continue
-            if T.meta[f, FORM] == 0:
-                try_counts(P, F, T.meta[f], T.edges[f], H[j], stop - start,
-                           R[node], best[c, f], top, room)  # fmt: skip
-            elif sets is not None:
-                try_codes(P, F, T.meta[f], H[j], stop - start, R[node],
-                          N[node, KEY] ^ f, best[c, f], top, sets[c, f],
-                          room)  # fmt: skip
+@njit(**LOOP)
+def sum_upwards(nodes, sums):
+    """Sums of the other nodes from those of their children."""
+    for v in range(nodes.size - 1, -1, -1):
+        left, right = nodes[v].left, nodes[v].right
+        if left >= 0:
+            sums[v, 0] = sums[left, 0] + sums[right, 0]
+            nodes[v].weight = nodes[left].weight + nodes[right].weight

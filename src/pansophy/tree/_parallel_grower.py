@@ -1,368 +1,557 @@
-"""Compiled growth of one tree: open nodes, split them, search their children.
+"""Compiled growth of one tree that several threads may share.
 
-The rows of a node are one slice of every list in `T.lists`: the rows in their own
+The rows of a node are one slice of every list in `data.lists`: the rows in their own
 order, the rows sorted by each listed feature and, for absolute error, by each target.
-Splitting a node parts its slice of each list in two, keeping the order, so nothing is
-sorted again but very small nodes, which are cheaper to sort than to part. Features
-held as bytes need no list: they are summed into histograms, and the larger child's is
-its parent's less its sibling's.
+Splitting a node partitions its slice of each list in two, keeping the order, so nothing
+is sorted again but very small nodes, which are cheaper to sort than to partition.
+Features held as bytes need no list: they are summed into histograms, and the larger
+child's is its parent's less its sibling's.
 
-`grow` works through a frontier of nodes whose best split is known. It returns early
-with FULL (the node arrays are used up) or WIDE (the search of the pending children is
-large enough for several threads); the caller sees to it and calls again. The arrays
-are described in `_structures.py`: N and R are nodes, C counters, queue is the frontier,
-the nodes left for later and the free histograms, draw the features to try. `medians`
-is scratch for absolute error and None otherwise, so that other criteria need not wait
-for its code to be compiled. In the same way `rare` is None for criteria of squares; F,
-the whole numbers of `_histograms.py`, and `spare`, scratch of the other view, are each None
-where the other is used; `sets` is None if no column is split by set, and `pool` if none
-is held as bytes.
+`grow_parallel` works through a frontier of nodes whose best split is known: it splits
+one, opens its two children (the pending nodes) and searches them. It returns early with
+FULL (the node arrays are used up) or SHARE_SEARCH (the search of the pending children is
+large enough for several threads); the caller sees to it and calls again.
+
+Arguments that are None leave their code out of what is compiled: `fixed`, the
+fixed-point targets, where sums are float64, and `spare`, scratch rows, where they are
+fixed-point; `pool` if no column is held as bytes, `sets` if none is split by set;
+`medians`, scratch of absolute error; `other`, the kind of a criterion that is not made
+of squares.
 """
 
 import numpy as np
 from numba import njit
 
-from ._category_split import try_set
-from ._criteria import SAME, add, base, class_impurity, real_impurity
-from ._frontier import pop, settle
-from ._histograms import less, search_tile
-from ._part import mark, part
-from ._quantile_split import middle
-from ._scan import draw_one, fill, mix, sort_few, try_bins, try_list
-from ._shared_work import TILE, WHAT, move_rows, next_piece, plan_search, share_parting
+from ..core._random import mix
+from ._category_split import best_category_split, best_category_split_of_counts
+from ._criteria import SAME, add_row, class_impurity, real_impurity, score_base
+from ._histograms import (
+    count_tile,
+    fill_histogram,
+    subtract_histogram,
+    sum_histograms,
+)
+from ._quantile_split import quantile_and_error
+from ._shared_work import (
+    TILE,
+    mark_sides,
+    next_piece,
+    partition_list,
+    partition_shared,
+    plan_search,
+    prepare_rows,
+)
+from ._split_search import (
+    best_split_of_counts,
+    best_split_of_histogram,
+    best_split_of_list,
+    draw_feature,
+    sort_few_rows,
+)
 from ._structures import (
-    B_FOUND,
-    B_GAIN,
-    BASE,
     BINS,
-    DEPTH,
-    FEATURE,
-    FIRST,
     FORM,
-    FREE,
-    FRONT,
-    GROUPS,
-    HIGH,
-    HIST,
-    IMPURITY,
     INNER,
-    KEY,
-    LATER,
-    LEAVES,
-    LEFT,
-    LEFT_SUM,
-    LEFT_WEIGHT,
     LOOP,
-    LOW,
-    N_LEFT,
     NEWTON,
-    NODES,
-    OPEN,
-    PARENT,
-    RIGHT,
-    SECOND,
+    SET_WORDS,
     SIGN,
     SLOT,
-    START,
-    STOP,
-    SUMS,
-    TOL,
-    TRIED,
-    WEIGHT,
+    NodeStats,
 )
 
-DONE, FULL, WIDE = 0, 1, 2
-LEAD, BACK, HAND = 0, 1, 2  # who calls: anew, or when a WIDE search is done; to help
+DONE, FULL, SHARE_SEARCH = 0, 1, 2  # why `grow_parallel` returns
+LEADER, RESUMED, HELPER = 0, 1, 2  # who calls: anew, after SHARE_SEARCH, to help
+
+
+# ---- the frontier
 
 
 @njit(**INNER)
-def open_node(P, lists, t0, y, w, node, N, R, spare, medians, rare):
+def splits_before(nodes, a, b):
+    """Whether node a is split before node b: more gain, then lower number."""
+    gain, least = nodes.node[a].gain, nodes.node[b].gain
+    return gain > least or (gain == least and a < b)
+
+
+@njit(**INNER)
+def push_frontier(best_first, nodes, progress, heap, v):
+    """Add a node to the frontier: a stack, or a heap by gain."""
+    i = progress.frontier
+    progress.frontier += 1
+    heap[i] = v
+    while best_first and i > 0 and splits_before(nodes, heap[i], heap[(i - 1) // 2]):
+        heap[i], heap[(i - 1) // 2] = heap[(i - 1) // 2], heap[i]
+        i = (i - 1) // 2
+
+
+@njit(**INNER)
+def pop_frontier(best_first, nodes, progress, heap):
+    """Take the next node from the frontier."""
+    progress.frontier -= 1
+    m = progress.frontier
+    if not best_first:
+        return heap[m]
+    top, i = heap[0], 0
+    heap[0] = heap[m]
+    while True:
+        j = 2 * i + 1
+        if j + 1 < m and splits_before(nodes, heap[j + 1], heap[j]):
+            j += 1
+        if j >= m or not splits_before(nodes, heap[j], heap[i]):
+            return top
+        heap[i], heap[j] = heap[j], heap[i]
+        i = j
+
+
+@njit(**INNER)
+def store_splits(plan, meta, nodes, front, sets):
+    """Write the splits found into the pending nodes and put these on the frontier."""
+    progress, queue = front.progress[0], front.queue
+    for c in range(1, -1, -1):  # the left child is taken from the stack first
+        v = progress.second if c else progress.first
+        if v < 0:
+            continue
+        node = nodes.node[v]
+        f = node.feature
+        if f < 0 or front.best[c, f].gain < plan.min_gain:
+            node.is_open = 0
+            node.feature = -1
+        else:
+            split = front.best[c, f]
+            node.threshold = split.threshold
+            node.gain = split.gain
+            node.n_left = split.n_left
+            node.code = split.code
+            node.missing_left = split.missing_left
+            node.left_sum = split.left_sum
+            node.left_weight = split.left_weight
+            if sets is not None:
+                for k in range(SET_WORDS):
+                    bits = sets[c, f, k] if meta[f, FORM] else np.uint64(0)
+                    nodes.left_set[v, k] = bits
+            push_frontier(plan.best_first, nodes, progress, queue[0], v)
+        kept = node.is_open and node.stop - node.start >= plan.histogram_rows
+        if node.histogram >= 0 and not kept:
+            queue[2, progress.free_histograms] = node.histogram
+            progress.free_histograms += 1
+            node.histogram = -1
+
+
+# ---- opening and splitting nodes
+
+
+@njit(**INNER)
+def open_node(plan, data, nodes, v, spare, medians, other):
     """Sums (unless known) and impurity of a node, and whether it may be split."""
-    start, stop, W, r = N[node, START], N[node, STOP], 0.0, R[node]
+    node, s = nodes.node[v], nodes.sums[v]
+    start, stop, W, y, w = node.start, node.stop, 0.0, data.y, data.w
     if medians is not None:
-        acc = 0.0
-        for o in range(P.m):
-            ranked, rank = lists[t0 + o], lists[t0 + P.m + o]
+        acc, m, t0 = 0.0, plan.n_outputs, data.first_target_list
+        for o in range(m):
+            ranked, rank = data.lists[t0 + o], data.lists[t0 + m + o]
             for i in range(start, stop):
                 rank[ranked[i]] = i - start
-            r[SUMS + o], error, W = middle(P, ranked, start, stop, y, o, w)
+            s[o], error, W = quantile_and_error(plan, ranked, start, stop, y, o, w)
             acc += error
-        r[IMPURITY], r[BASE], r[WEIGHT] = acc / (W * P.m), acc, W
+        node.impurity = acc / (W * m)
+        node.base = acc
+        node.weight = W
     else:
-        rows, W = lists[0], r[WEIGHT]
+        rows, W = data.lists[0], node.weight
         if spare is not None:  # the sums are not known
             W = 0.0
-            for k in range(SUMS, r.size):
-                r[k] = 0.0
-            if P.one:  # sums in registers: a call per row would cost ten times that
+            for k in range(s.size):
+                s[k] = 0.0
+            if (
+                plan.binary_gini
+            ):  # in registers: a call per row would cost ten times that
                 acc = 0.0
                 for i in range(start, stop):
                     q = rows[i]
                     wq = w[q] if w.size else 1.0
                     W += wq
                     acc += wq * y[q, 0]
-                r[SUMS] = acc
+                s[0] = acc
             else:
                 for i in range(start, stop):
-                    W += add(P, y, w, rows[i], r, np.intp(SUMS))
-            r[WEIGHT] = W
-        r[IMPURITY] = 0.0  # that of Newton's steps, where y may be None
-        if y is not None and P.kind != NEWTON:
-            if P.is_class:
-                r[IMPURITY] = class_impurity(P.kind, P.one, P.m, r, rare)
-            else:
-                r[IMPURITY] = real_impurity(P.kind, y, w, rows, start, stop, r, rare)
-        r[BASE] = base(P, r, rare)
-    r[TOL] = SAME * (P.unit * (W + P.l2) if P.kind == NEWTON else W * r[IMPURITY])
-    N[node, LEFT] = N[node, RIGHT] = N[node, FEATURE] = N[node, HIST] = -1
+                    W += add_row(plan, y, w, rows[i], s, np.intp(0))
+            node.weight = W
+        node.impurity = node_impurity(plan, y, w, rows, start, stop, W, s, other)
+        node.base = score_base(plan, W, s, other)
+    node.tolerance = SAME * (W * node.impurity)
+    if plan.kind == NEWTON:
+        node.tolerance = SAME * (plan.gain_unit * (W + plan.l2))
+    node.left = node.right = node.feature = node.histogram = -1
     n = stop - start
-    ready = n >= P.min_split and n >= 2 * P.min_leaf and 2 * P.min_weight <= W
-    ready = ready and N[node, DEPTH] < P.max_depth
-    ready = ready and (P.kind == NEWTON or r[IMPURITY] > 0.0)
-    N[node, OPEN] = 1 if ready else 0
+    ready = n >= plan.min_split and n >= 2 * plan.min_leaf and 2 * plan.min_weight <= W
+    ready = ready and node.depth < plan.max_depth
+    ready = ready and (plan.kind == NEWTON or node.impurity > 0.0)
+    node.is_open = 1 if ready else 0
 
 
 @njit(**INNER)
-def split(P, T, F, N, R, S, C, spare, p, medians, rare):
-    """Part the rows of node p and open its two children."""
-    lists, start, stop, f = T.lists, N[p, START], N[p, STOP], N[p, FEATURE]
-    a, cut = C[NODES], start + N[p, N_LEFT]
+def node_impurity(plan, y, w, rows, start, stop, W, s, other):
+    """Impurity of a node; zero for Newton's steps, where y may be None."""
+    if y is not None:
+        if plan.kind != NEWTON:
+            if plan.is_class:
+                return class_impurity(plan, W, s, other)
+            return real_impurity(plan, y, w, rows, start, stop, W, s, other)
+    return 0.0
+
+
+@njit(**INNER)
+def split_node(plan, data, nodes, progress, p, fixed, spare, medians, other):
+    """Partition the rows of node p and open its two children."""
+    parent, lists = nodes.node[p], data.lists
+    start, stop, f = parent.start, parent.stop, parent.feature
+    a, cut = progress.nodes, start + parent.n_left
     if spare is not None:
-        mark(T.x, T.codes, lists[0], T.side, T.meta[f, SLOT], p, N, R, S)
-        for t in range(1 if medians is None else P.m + 1):
-            part(lists[0 if t == 0 else T.t0 + t - 1], start, stop, T.side, spare)
-    N[p, LEFT], N[p, RIGHT] = a, a + 1
-    C[PARENT], C[FIRST], C[SECOND] = p, a, a + 1
-    C[NODES] += 2
-    C[LEAVES] += 1
+        mark_sides(data, parent, nodes.left_set[p])
+        for t in range(1 if medians is None else plan.n_outputs + 1):
+            rows = lists[0 if t == 0 else data.first_target_list + t - 1]
+            partition_list(rows, start, stop, data.goes_left, spare)
+    parent.left = a
+    parent.right = a + 1
+    progress.parent = p
+    progress.first = a
+    progress.second = a + 1
+    progress.nodes += 2
+    progress.leaves += 1
     for c in range(2):
-        node = a + c
-        N[node, START], N[node, STOP] = (start, cut) if c == 0 else (cut, stop)
-        N[node, DEPTH] = N[p, DEPTH] + 1
-        N[node, KEY] = np.int64(mix(np.uint64(N[p, KEY] + c)))
-        R[node, LOW], R[node, HIGH] = R[p, LOW], R[p, HIGH]
-        for k in range(T.member.shape[1]):
-            S[node, GROUPS + k] = S[p, GROUPS + k] & T.member[f, k]
-        if F is not None:
-            u, v = R[p, LEFT_SUM], R[p, LEFT_WEIGHT]
-            R[node, SUMS] = R[p, SUMS] - u if c else u
-            R[node, WEIGHT] = R[p, WEIGHT] - v if c else v
-        open_node(P, lists, T.t0, T.y, T.w, node, N, R, spare, medians, rare)
-        if C[LEAVES] >= P.max_leaves:
-            N[node, OPEN] = 0
-    sign = T.meta[f, SIGN]
+        child = nodes.node[a + c]
+        child.start = cut if c else start
+        child.stop = stop if c else cut
+        child.depth = parent.depth + 1
+        child.key = np.int64(mix(np.uint64(parent.key + c)))
+        child.low = parent.low
+        child.high = parent.high
+        for k in range(data.groups.shape[1]):
+            nodes.groups[a + c, k] = nodes.groups[p, k] & data.groups[f, k]
+        if fixed is not None:
+            u, v = parent.left_sum, parent.left_weight
+            nodes.sums[a + c, 0] = nodes.sums[p, 0] - u if c else u
+            child.weight = parent.weight - v if c else v
+        open_node(plan, data, nodes, a + c, spare, medians, other)
+        if progress.leaves >= plan.max_leaves:
+            child.is_open = 0
+    sign = data.meta[f, SIGN]
     if sign != 0:
-        k = SUMS + 1 if P.is_class and not P.one else SUMS
-        u, v = R[a, k], R[a + 1, k]
+        k = 1 if plan.is_class and not plan.binary_gini else 0
+        left, right = nodes.node[a], nodes.node[a + 1]
+        u, v = nodes.sums[a, k], nodes.sums[a + 1, k]
         if medians is None:
-            u, v = u / (R[a, WEIGHT] + P.l2), v / (R[a + 1, WEIGHT] + P.l2)
-        lower = a if sign > 0 else a + 1
-        R[lower, HIGH] = R[2 * a + 1 - lower, LOW] = 0.5 * (u + v)
+            u, v = u / (left.weight + plan.l2), v / (right.weight + plan.l2)
+        middle = 0.5 * (u + v)
+        if sign > 0:
+            left.high = middle
+            right.low = middle
+        else:
+            right.high = middle
+            left.low = middle
 
 
 @njit(**INNER)
-def allowed(S, member, node, f):
-    """Whether feature f shares an open group with the features above the node."""
-    for k in range(member.shape[1]):
-        if S[node, GROUPS + k] & member[f, k]:
+def shares_open_group(open_groups, groups, f):
+    """Whether feature f is in a group that is still open at a node."""
+    for k in range(groups.shape[1]):
+        if open_groups[k] & groups[f, k]:
             return True
-    return member.shape[1] == 0
+    return groups.shape[1] == 0
 
 
 @njit(**INNER)
-def prepare(P, N, S, member, C, free, draw):
+def smaller_child(nodes, progress):
+    """Which of the pending nodes has fewer rows: 0, the first, or 1, the second."""
+    if progress.second < 0:
+        return 0
+    a, b = nodes.node[progress.first], nodes.node[progress.second]
+    return 1 if a.stop - a.start > b.stop - b.start else 0
+
+
+@njit(**INNER)
+def prepare_search(plan, data, nodes, front):
     """Histograms to keep and features to try for the pending nodes; their rows.
 
     The larger child takes over its parent's histograms; the smaller one gets some of
     its own if it is large enough to be split much further.
     """
-    p, a, rows, small = C[PARENT], C[FIRST], 0, C[FIRST]
-    if p >= 0 and N[a, STOP] - N[a, START] > N[a + 1, STOP] - N[a + 1, START]:
-        small = a + 1
-    if p < 0 or N[p, HIST] >= 0:
-        large = N[small, STOP] - N[small, START] >= P.keep
-        if N[small, OPEN] and large and C[FREE] > 0:
-            C[FREE] -= 1
-            N[small, HIST] = free[C[FREE]]
+    progress, p = front.progress[0], front.progress[0].parent
+    rows, small = 0, smaller_child(nodes, progress)
+    if p < 0 or nodes.node[p].histogram >= 0:
+        node = nodes.node[progress.first + small]
+        large = node.stop - node.start >= plan.histogram_rows
+        if node.is_open and large and progress.free_histograms > 0:
+            progress.free_histograms -= 1
+            node.histogram = front.queue[2, progress.free_histograms]
         if p >= 0:
-            N[2 * a + 1 - small, HIST] = N[p, HIST]
-    C[TRIED] = P.max_features
+            nodes.node[progress.first + 1 - small].histogram = nodes.node[p].histogram
+    progress.tried = plan.max_features
     for c in range(2):
-        node = C[FIRST + c]
-        if node < 0 or not N[node, OPEN]:
+        v = progress.second if c else progress.first
+        if v < 0 or not nodes.node[v].is_open:
             continue
-        rows += N[node, STOP] - N[node, START]
-        if P.max_features < P.d or member.shape[1]:
-            key, perm, use = np.uint64(N[node, KEY]), draw[c, 0], draw[c, 1]
-            m = np.intp(0)
-            for f in range(P.d):
-                perm[f], use[f] = -1, 0
-                if allowed(S, member, node, f):
-                    perm[m] = f
+        rows += nodes.node[v].stop - nodes.node[v].start
+        if plan.max_features < plan.n_features or data.groups.shape[1]:
+            key, m = np.uint64(nodes.node[v].key), np.intp(0)
+            order, use = front.drawn[c, 0], front.drawn[c, 1]
+            for f in range(plan.n_features):
+                order[f], use[f] = -1, 0
+                if shares_open_group(nodes.groups[v], data.groups, f):
+                    order[m] = f
                     m += 1
-            for f in range(min(m, P.max_features)):
-                draw_one(key, perm, f, m)
-                use[perm[f]] = 1
+            for f in range(min(m, plan.max_features)):
+                draw_feature(key, order, f, m)
+                use[order[f]] = 1
     return rows
 
 
+# ---- the search of the pending nodes
+
+
+@njit(**INNER, forceinline=True)
+def node_stats(nodes, v):
+    """The statistics by which the splits of a node are judged."""
+    node = nodes.node[v]
+    return NodeStats(node.weight, node.impurity, node.base, node.tolerance, node.low,
+                     node.high, node.key, nodes.sums[v])  # fmt: skip
+
+
 @njit(**LOOP)
-def search(P, T, N, R, C, pool, draw, best, sets, f0, f1, carry, spare, room, H0,
-           medians, rare):  # fmt: skip
-    """Features f0 .. f1: part their lists, then try them on the pending nodes.
+def search_features(plan, data, nodes, front, pool, sets, features, carry, spare, scratch,
+                    medians, other):  # fmt: skip
+    """A range of features: partition their lists, then try them on the pending nodes.
 
     `carry`: a feature need only be looked at for what beats the features before it.
     """
-    p, a, b, fresh = C[PARENT], C[FIRST], C[SECOND], C[TRIED] == P.max_features
-    small = 0
-    if b >= 0 and N[a, STOP] - N[a, START] > N[b, STOP] - N[b, START]:
-        small = 1
-    full0, full1 = not N[a, OPEN], b < 0 or not N[b, OPEN]  # nothing left to gain
-    handed = p >= 0 and fresh and N[p, HIST] >= 0 and N[a + 1 - small, OPEN]
-    few, listed = np.empty(P.few, np.int32), False  # whether lists must be parted
-    least = 0.0 if P.kind == NEWTON else -2.0  # boosting splits for a gain only
-    top0, top1 = least * R[a, TOL], least * R[max(b, 0), TOL]
+    progress, best, meta = front.progress[0], front.best, data.meta
+    p, a, b = progress.parent, progress.first, progress.second
+    fresh, small = progress.tried == plan.max_features, smaller_child(nodes, progress)
+    first, second = nodes.node[a], nodes.node[max(b, 0)]
+    full0, full1 = not first.is_open, b < 0 or not second.is_open  # nothing to gain
+    handed = p >= 0 and fresh and nodes.node[p].histogram >= 0
+    handed = handed and nodes.node[a + 1 - small].is_open
+    few, listed = np.empty(plan.resort_rows, np.int32), False  # lists to partition
+    least = 0.0 if plan.kind == NEWTON else -2.0  # boosting splits for a gain only
+    top0, top1 = least * first.tolerance, least * second.tolerance
     for c in range(2):
-        if p >= 0 and fresh and N[a + c, OPEN]:
-            listed |= N[a + c, STOP] - N[a + c, START] > P.few
-    for f in range(f0, f1):
-        slot = T.meta[f, SLOT]
+        if p >= 0 and fresh and nodes.node[a + c].is_open:
+            child = nodes.node[a + c]
+            listed |= child.stop - child.start > plan.resort_rows
+    for f in range(features[0], features[1]):
+        slot = meta[f, SLOT]
         if full0 and full1:
-            best[0, f, B_FOUND] = best[1, f, B_FOUND] = 0.0
+            best[0, f].found = 0
+            best[1, f].found = 0
             continue
         if slot >= 0 and listed:
-            part(T.lists[slot + 1], N[p, START], N[p, STOP], T.side, spare)
-        for turn in range(2):
-            c = small if turn == 0 else 1 - small
-            node = a + c
+            parent = nodes.node[p]
+            partition_list(data.lists[slot + 1], parent.start, parent.stop,
+                           data.goes_left, spare)  # fmt: skip
+        for step in range(2):
+            c = small if step == 0 else 1 - small
             if c == 1 and b < 0:
                 continue
-            start, stop, wanted = N[node, START], N[node, STOP], N[node, OPEN]
-            best[c, f, B_FOUND] = 0.0
-            wanted = wanted and draw[c, 1, f] and not (full1 if c else full0)
+            v = a + c
+            node, split = nodes.node[v], best[c, f]
+            start, stop, wanted = node.start, node.stop, node.is_open
+            split.found = 0
+            split.gain = top1 if c else top0
+            wanted = wanted and front.drawn[c, 1, f] and not (full1 if c else full0)
             if slot >= 0:
                 if wanted:
-                    x, rows, u, v = T.x[slot], T.lists[slot + 1], start, stop
-                    if stop - start <= P.few:
-                        sort_few(x, T.lists[0], start, stop, few)
-                        rows, u, v = few, 0, stop - start
-                    try_list(P, T.meta[f], x, T.lists, T.t0, start, rows, u, v, T.y,
-                             T.z, T.bits, T.sums, T.w, R[node], N[node, KEY] ^ f,
-                             spare, room, best[c, f], top1 if c else top0, medians,
-                             rare)  # fmt: skip
+                    rows, i, j = data.lists[slot + 1], start, stop
+                    if stop - start <= plan.resort_rows:
+                        sort_few_rows(data.x[slot], data.lists[0], start, stop, few)
+                        rows, i, j = few, 0, stop - start
+                    best_split_of_list(plan, data, f, (start, i, j), rows,
+                                       node_stats(nodes, v), (spare, scratch.scores),
+                                       split, data.weighted_y, data.binary_y, medians,
+                                       other)  # fmt: skip
             elif pool is not None and (wanted or handed):
-                j, own = -slot - 1, N[node, HIST] >= 0 and fresh
-                H = pool[N[node, HIST], j] if own else H0
-                if handed and turn == 1:
-                    kept = N[a + small, HIST]
-                    less(H, pool[kept, j] if kept >= 0 else H0)
+                j, own = -slot - 1, node.histogram >= 0 and fresh
+                H = pool[node.histogram, j] if own else scratch.histogram
+                if handed and step == 1:
+                    kept = nodes.node[a + small].histogram
+                    subtract_histogram(H, pool[kept, j] if kept >= 0
+                                       else scratch.histogram)  # fmt: skip
                 else:
-                    fill(P, H, T.codes, j, T.lists[0], start, stop, T.y, T.w)
-                if wanted and T.meta[f, FORM] == 0:
-                    try_bins(P, T.meta[f], T.meta[f, BINS], T.edges[j], H, stop - start,
-                             T.w.size > 0, R[node], N[node, KEY] ^ f, room[2],
-                             best[c, f], top1 if c else top0, rare)  # fmt: skip
+                    fill_histogram(plan, H, data.codes, j, data.lists[0], start, stop,
+                                   data.y, data.w)  # fmt: skip
+                if wanted and meta[f, FORM] == 0:
+                    best_split_of_histogram(plan, meta, f, data.edges[j], H,
+                                            stop - start, data.w.size > 0,
+                                            node_stats(nodes, v), scratch.scores[2],
+                                            split, other)  # fmt: skip
                 elif wanted and sets is not None:
-                    try_set(P, T.meta[f, FORM], T.meta[f, BINS], H, stop - start,
-                            T.w.size > 0, R[node], N[node, KEY] ^ f, room[2],
-                            best[c, f], top1 if c else top0, sets[c, f],
-                            rare)  # fmt: skip
-            if wanted and best[c, f, B_FOUND] > 0:
-                gain, tol = best[c, f, B_GAIN], R[node, TOL]
-                most = R[node, WEIGHT] * R[node, IMPURITY]
-                if P.kind != NEWTON and gain + tol >= most:
+                    best_category_split(plan, meta, f, H, stop - start, data.w.size > 0,
+                                        node_stats(nodes, v), scratch.scores[2], split,
+                                        sets[c, f], other)  # fmt: skip
+            if wanted and split.found:
+                most = node.weight * node.impurity
+                if plan.kind != NEWTON and split.gain + node.tolerance >= most:
                     # pure children: no later feature does better, and the lists of
                     # this node are not needed again
                     full0, full1 = full0 or c == 0, full1 or c == 1
                 if carry and c == 0:
-                    top0 = gain
+                    top0 = split.gain
                 elif carry:
-                    top1 = gain
+                    top1 = split.gain
 
 
 @njit(**INNER)
-def choose(P, N, R, C, draw, best):
-    """Best feature of each pending node, the lowest one among equals, into FEATURE.
+def search_tile(plan, fixed, data, nodes, front, pool, sets, t, scratch):
+    """Tile t: fixed-point histograms of the pending nodes and their best splits.
+
+    The smaller child is counted (or has been, in work.parts parts); the larger one's
+    histograms are its parent's less the smaller one's where the parent's were kept.
+    """
+    progress, drawn, best = front.progress[0], front.drawn, front.best
+    p, a, b = progress.parent, progress.first, progress.second
+    small, counted = smaller_child(nodes, progress), fixed.work[0].parts
+    f0, width = t * data.codes.shape[2], data.codes.shape[2]
+    lanes = min(width, plan.n_features - f0)
+    handed = p >= 0 and nodes.node[p].histogram >= 0
+    handed = handed and nodes.node[a + 1 - small].is_open
+    tried = False
+    for j in range(lanes):
+        tried |= drawn[0, 1, f0 + j] > 0 or drawn[1, 1, f0 + j] > 0
+    if not tried:
+        return
+    G = scratch.histogram[0]
+    for step in range(2):
+        c = small if step == 0 else 1 - small
+        if c == 1 and b < 0:
+            continue
+        node = nodes.node[a + c]
+        start, stop = node.start, node.stop
+        for j in range(lanes):
+            best[c, f0 + j].found = 0
+        if not node.is_open and not handed:
+            continue
+        H = pool[node.histogram, t] if node.histogram >= 0 else scratch.histogram[step]
+        if step == 1 and handed:
+            subtract_histogram(H, G)
+        elif counted:
+            sum_histograms(H, fixed.partial[t], counted)
+            G = H
+        else:
+            count_tile(H, data.codes[t], lanes, data.lists[0], start, stop, p < 0,
+                       fixed.z, fixed.h, fixed.gathered)  # fmt: skip
+            G = H
+        if not node.is_open:
+            continue
+        stats = node_stats(nodes, a + c)
+        for j in range(lanes):
+            f = f0 + j
+            if not drawn[c, 1, f]:
+                continue
+            split = best[c, f]
+            split.gain = 0.0 if plan.kind == NEWTON else -2.0 * node.tolerance
+            if data.meta[f, FORM] == 0:
+                best_split_of_counts(plan, fixed, data.meta[f], data.edges[f], H[j],
+                                     stop - start, stats, split,
+                                     scratch.scores)  # fmt: skip
+            elif sets is not None:
+                best_category_split_of_counts(plan, fixed, data.meta, f, H[j],
+                                              stop - start, stats, scratch.scores[0],
+                                              split, sets[c, f])  # fmt: skip
+
+
+@njit(**INNER)
+def choose_features(plan, nodes, front):
+    """Best feature of each pending node, the lowest one among equals.
 
     Returns whether a node has none while features are left: these are drawn next.
     """
-    again = False
+    again, progress, d = False, front.progress[0], plan.n_features
     for c in range(2):
-        node = C[FIRST + c]
-        if node < 0 or not N[node, OPEN] or N[node, FEATURE] >= 0:
+        v = progress.second if c else progress.first
+        if v < 0 or not nodes.node[v].is_open or nodes.node[v].feature >= 0:
             continue
-        tol, use, f = R[node, TOL], draw[c, 1], -1
-        top = 0.0 if P.kind == NEWTON else -2.0 * tol
-        for g in range(P.d):
-            if use[g] and best[c, g, B_FOUND] > 0 and best[c, g, B_GAIN] > top + tol:
-                f, top = g, best[c, g, B_GAIN]
+        node, order, use = nodes.node[v], front.drawn[c, 0], front.drawn[c, 1]
+        tol, f = node.tolerance, -1
+        top = 0.0 if plan.kind == NEWTON else -2.0 * tol
+        for g in range(d):
+            split = front.best[c, g]
+            if use[g] and split.found and split.gain > top + tol:
+                f, top = g, split.gain
         if f >= 0:
-            N[node, FEATURE] = f
-        for g in range(P.d):
-            if P.max_features < P.d:
+            node.feature = f
+        for g in range(d):
+            if plan.max_features < d:
                 use[g] = 0
-        if f < 0 and C[TRIED] < P.d and draw[c, 0, C[TRIED]] >= 0:
-            perm, m = draw[c, 0], P.d
-            while perm[m - 1] < 0:  # features that may not be tried here
+        if f < 0 and progress.tried < d and order[progress.tried] >= 0:
+            m = d
+            while order[m - 1] < 0:  # features that may not be tried here
                 m -= 1
-            draw_one(np.uint64(N[node, KEY]), perm, C[TRIED], m)
-            use[perm[C[TRIED]]] = 1
+            draw_feature(np.uint64(node.key), order, progress.tried, m)
+            use[order[progress.tried]] = 1
             again = True
-    C[TRIED] += 1
+    progress.tried += 1
     return again
 
 
 @njit(**LOOP)
-def grow(P, T, F, N, R, S, C, pool, queue, draw, best, sets, spare, room, H0, medians,
-         rare, role):  # fmt: skip
+def grow_parallel(plan, data, fixed, nodes, front, pool, sets, spare, scratch, medians,
+                  other, role):  # fmt: skip
     """Split nodes until none is left, or help the thread that does.
 
     One function for both, and large ones called in one place, are compiled once.
     """
-    back, hand = role == BACK, role == HAND
+    progress = front.progress[0]
+    resumed, helper = role == RESUMED, role == HELPER
     while True:
         rows = 0
-        if role == LEAD:
-            if C[NODES] == 0:
-                C[NODES] = C[LEAVES] = 1  # the root, whose slice the caller has set
-                C[PARENT], C[FIRST], C[SECOND] = -1, 0, -1
-                open_node(P, T.lists, T.t0, T.y, T.w, C[FIRST], N, R, spare, medians,
-                          rare)  # fmt: skip
+        if role == LEADER:
+            if progress.nodes == 0:
+                progress.nodes = progress.leaves = (
+                    1  # the root: the caller set its rows
+                )
+                progress.parent = -1
+                progress.first = 0
+                progress.second = -1
+                open_node(plan, data, nodes, progress.first, spare, medians, other)
             else:
-                if C[FRONT] == 0 or C[LEAVES] >= P.max_leaves:
+                if progress.frontier == 0 or progress.leaves >= plan.max_leaves:
                     return DONE
-                if C[NODES] + 2 > N.shape[0]:
+                if progress.nodes + 2 > nodes.node.size:
                     return FULL
-                p = pop(P.best_first, R, C, queue[0])
-                if P.defer and (N[p, STOP] - N[p, START]) * P.d < P.wide:
-                    queue[1, C[LATER]] = p
-                    C[LATER] += 1
+                p = pop_frontier(plan.best_first, nodes, progress, front.queue[0])
+                size = nodes.node[p].stop - nodes.node[p].start
+                if plan.defer and size * plan.n_features < plan.shared_values:
+                    front.queue[1, progress.deferred] = p
+                    progress.deferred += 1
                     continue
-                if F is not None:
-                    share_parting(F, T, N, S, p)
-                split(P, T, F, N, R, S, C, spare, p, medians, rare)
-            rows = prepare(P, N, S, T.member, C, queue[2], draw)
-            if F is None and rows and rows * P.d >= P.wide:
-                return WIDE
-        again = rows > 0 or role != LEAD
+                if fixed is not None:
+                    partition_shared(fixed, data, nodes, p)
+                split_node(plan, data, nodes, progress, p, fixed, spare, medians, other)
+            rows = prepare_search(plan, data, nodes, front)
+            if fixed is None:
+                if rows and rows * plan.n_features >= plan.shared_values:
+                    return SHARE_SEARCH
+        again = rows > 0 or role != LEADER
         while again:
-            if spare is not None and not back:
-                search(P, T, N, R, C, pool, draw, best, sets, np.intp(0), P.d,
-                       np.bool_(True), spare, room, H0, medians, rare)  # fmt: skip
-            if F is not None:
-                if not hand:
-                    plan_search(F, N, C, P.d, T.codes.shape[0])
-                k = next_piece(F.head, F.board, np.intp(-1), hand)
+            if spare is not None and not resumed:
+                search_features(plan, data, nodes, front, pool, sets,
+                                (np.intp(0), plan.n_features), np.bool_(True), spare,
+                                scratch, medians, other)  # fmt: skip
+            if fixed is not None:
+                work, d = fixed.work[0], plan.n_features
+                if not helper:
+                    plan_search(fixed, nodes, progress, d, data.codes.shape[0])
+                k = next_piece(work, fixed.board, np.intp(-1), helper)
                 while k >= 0:
-                    if F.head[WHAT] == TILE:
-                        search_tile(P, F, T, N, R, C, pool, draw, best, sets, k, room,
-                                    H0)  # fmt: skip
+                    if work.kind == TILE:
+                        search_tile(plan, fixed, data, nodes, front, pool, sets, k,
+                                    scratch)  # fmt: skip
                     else:
-                        move_rows(F, T, N, C, P.d, k)
-                    k = next_piece(F.head, F.board, k, hand)
-            if hand:
+                        prepare_rows(fixed, data, nodes, progress.parent < 0, d, k)
+                    k = next_piece(work, fixed.board, k, helper)
+            if helper:
                 return DONE
-            back = False
-            again = choose(P, N, R, C, draw, best)
-        role = LEAD
-        settle(P, T.meta, N, R, S, C, queue, best, sets)
+            resumed = False
+            again = choose_features(plan, nodes, front)
+        role = LEADER
+        store_splits(plan, data.meta, nodes, front, sets)

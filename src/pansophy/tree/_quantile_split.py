@@ -1,12 +1,12 @@
 """Compiled search for the split with the least absolute error or quantile loss.
 
 The best constant for absolute error is the weighted median, which has no sums to
-subtract; if a unit above it costs `up` and one below costs `down`, the best constant is
-the quantile at up / (up + down). Rows join one at a time at their rank among the
-targets of the node; a Fenwick tree over ranks holds weights and weighted targets, so
-that the quantile m of the rows so far and their error
+subtract; if a unit above it costs a and one below costs b, the best constant is the
+quantile at a / (a + b). Rows join one at a time at their rank among the targets of the
+node; a Fenwick tree over ranks holds weights and weighted targets, so that the quantile
+m of the rows so far and their error
 
-    E = up sum_{y >= m} w (y - m) + down sum_{y < m} w (m - y)                  (1)
+    E = a sum_{y >= m} w (y - m) + b sum_{y < m} w (m - y)                      (1)
 
 follow in O(log n). One pass from the left and one from the right give the errors of
 both sides at every place.
@@ -14,23 +14,28 @@ both sides at every place.
 
 from numba import njit
 
-from ._criteria import ordered
-from ._structures import BASE, INNER, TOL, WEIGHT
+from ._criteria import keeps_order
+from ._structures import INNER
 
 
 @njit(**INNER)
-def errors(P, line, back, n, y, o, w, rank, ranked, head, tree, error, median):
-    """Eq. (1), quantiles of the first 1, 2, ... n rows of `line`, or the last if back.
+def running_errors(plan, data, o, scan, line, n, back, room):
+    """Eq. (1) and quantiles of the first 1, 2, ... n rows of `line`, or the last ones.
 
-    The quantile is where the weight from below reaches its share; midway to the next
-    target if it is exactly so there. The error is the same all the way between the two.
+    They go into room[back] and room[2 + back]; room[4:] is the Fenwick tree. The
+    quantile is where the weight from below reaches its share, or midway to the next
+    target if it does so exactly there. The error is the same all the way between them.
     """
-    share = P.up / (P.up + P.down)
+    y, w, head = data.y, data.w, scan.first_of_node
+    ranked = data.lists[data.first_target_list + o]
+    rank = data.lists[data.first_target_list + plan.n_outputs + o]
+    fenwick, error, median = room[4:], room[back], room[2 + back]
+    share = plan.cost_above / (plan.cost_above + plan.cost_below)
     size = 1
     while size * 2 <= n:
         size *= 2
     for k in range(n + 1):
-        tree[0, k] = tree[1, k] = 0.0
+        fenwick[0, k] = fenwick[1, k] = 0.0
     weight, moment = 0.0, 0.0
     for j in range(n):
         r = line[n - 1 - j] if back else line[j]
@@ -39,30 +44,30 @@ def errors(P, line, back, n, y, o, w, rank, ranked, head, tree, error, median):
         moment += wr * v
         k = rank[r] + 1
         while k <= n:
-            tree[0, k] += wr
-            tree[1, k] += wr * v
+            fenwick[0, k] += wr
+            fenwick[1, k] += wr * v
             k += k & -k
         at, below, sums, jump, half = 0, 0.0, 0.0, size, share * weight
         nxt, seen = 0, 0.0
         while jump:
-            if at + jump <= n and below + tree[0, at + jump] < half:
+            if at + jump <= n and below + fenwick[0, at + jump] < half:
                 at += jump
-                below += tree[0, at]
-                sums += tree[1, at]
-            if nxt + jump <= n and seen + tree[0, nxt + jump] <= half:
+                below += fenwick[0, at]
+                sums += fenwick[1, at]
+            if nxt + jump <= n and seen + fenwick[0, nxt + jump] <= half:
                 nxt += jump
-                seen += tree[0, nxt]
+                seen += fenwick[0, nxt]
             jump //= 2
         m = y[ranked[head + at], o]
         above = moment - sums - m * (weight - below)
-        error[j] += P.up * above + P.down * (m * below - sums)
+        error[j] += plan.cost_above * above + plan.cost_below * (m * below - sums)
         median[j] = 0.5 * (m + y[ranked[head + nxt], o]) if nxt > at else m
 
 
 @njit(**INNER)
-def middle(P, ranked, start, stop, y, o, w):
+def quantile_and_error(plan, ranked, start, stop, y, o, w):
     """The quantile of rows in ascending order of y, their error and their weight."""
-    total, share = 0.0, P.up / (P.up + P.down)
+    total, share = 0.0, plan.cost_above / (plan.cost_above + plan.cost_below)
     for i in range(start, stop):
         total += w[ranked[i]] if w.size else 1.0
     seen, m = 0.0, 0.0
@@ -76,45 +81,45 @@ def middle(P, ranked, start, stop, y, o, w):
     error = 0.0
     for i in range(start, stop):
         v, wr = y[ranked[i], o] - m, (w[ranked[i]] if w.size else 1.0)
-        error += wr * (P.up * v if v > 0.0 else -P.down * v)
+        error += wr * (plan.cost_above * v if v > 0.0 else -plan.cost_below * v)
     return m, error, total
 
 
 @njit(**INNER)
-def walk_absolute(P, lists, t0, head, rows, start, end, stop, first, last, x, ties, y,
-                  w, R, sign, side, line, room, bar):  # fmt: skip
-    """The place with the least error, eq. (1) left and right. Returns place, gain.
+def scan_quantiles(plan, data, scan, rows, x, node, line, room, bar):
+    """The place with the least error, eq. (1) left and right. Returns place and gain.
 
-    lists[t0:] are the rows by target, from `head` on those of the node, and then
-    their ranks; `line` and `room` are scratch.
+    `line` and `room` are scratch.
     """
-    n, m = stop - start, (stop - end if side else 0)
-    left, right, a, b, tree = room[0], room[1], room[2], room[3], room[4:]
+    start, w = scan.start, data.w
+    n, m = scan.stop - start, (scan.stop - scan.end if scan.missing_left else 0)
+    left, right, a, b = room[0], room[1], room[2], room[3]
     for i in range(m):
-        line[i] = rows[end + i]
+        line[i] = rows[scan.end + i]
     for i in range(n - m):
         line[m + i] = rows[start + i]
     for i in range(n):
         left[i] = right[i] = 0.0
-    for o in range(P.m):
-        ranked, rank = lists[t0 + o], lists[t0 + P.m + o]
+    for o in range(plan.n_outputs):
         for back in range(2):
-            errors(P, line, back, n, y, o, w, rank, ranked, head, tree, room[back],
-                   room[2 + back])  # fmt: skip
+            running_errors(plan, data, o, scan, line, n, back, room)
     at, top, wl = -1, 0.0, 0.0
     for i in range(m):
         wl += w[line[i]] if w.size else 1.0
-    for i in range(start, last + 1):
+    for i in range(start, scan.last + 1):
         r = rows[i]
         wl += w[r] if w.size else 1.0
-        if i < first or (ties and i + 1 < end and x[r] == x[rows[i + 1]]):
+        equal = scan.ties and i + 1 < scan.end and x[r] == x[rows[i + 1]]
+        if i < scan.first or equal:
             continue
         j = m + i - start
-        if P.bounded:
-            heavy = min(wl, R[WEIGHT] - wl) >= P.min_weight
-            if not heavy or (sign and not ordered(sign, R, a[j], b[n - j - 2])):
+        if plan.constrained:
+            heavy = min(wl, node.weight - wl) >= plan.min_weight
+            if not heavy:
                 continue
-        gain = P.scale * (R[BASE] - left[j] - right[n - j - 2])
+            if scan.sign and not keeps_order(scan.sign, node, a[j], b[n - j - 2]):
+                continue
+        gain = plan.scale * (node.base - left[j] - right[n - j - 2])
         if gain > bar:
-            at, top, bar = i, gain, gain + R[TOL]
+            at, top, bar = i, gain, gain + node.tolerance
     return at, top

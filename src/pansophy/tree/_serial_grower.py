@@ -3,59 +3,40 @@
 They are grown fully, so most nodes hold a handful of rows, and often only a few
 features of a node are looked at. Nothing is kept between nodes but a stack, and nodes
 are numbered as they are taken from it (root, left branch, right branch). Where one sum
-is enough it is kept in the whole numbers of `_histograms.py`, and a node is searched along a
-feature by `_split_search.py`; several sums are made anew at each node, from rows lined up,
-and searched by `_several.py`. The tree is the one that `_parallel_grower.py` grows.
+is enough it is kept in fixed point (`_histograms.py`); several sums are made anew at
+each node, from targets gathered side by side. `_split_search.py` searches a node along
+a feature. The tree is the one that the parallel grower grows.
 """
 
 import numpy as np
 from numba import njit
 
 from ..core._memory import lowest
-from . import _several as lined
-from ._criteria import SAME, SLIVER
-from ._scan import draw_one, mix
+from ..core._random import mix
+from ._criteria import SAME, SLIVER, class_impurity, real_impurity, score_base
 from ._split_search import (
-    C_CODE,
-    C_FEATURE,
-    C_H,
-    C_MISSING,
-    C_Z,
-    FEW,
-    MANY,
-    Node,
-    mark_some,
-    rank_few,
-    try_many,
-    try_places,
-    try_random,
-    try_two,
-    try_value,
-    weigh,
+    draw_feature,
+    fixed_weight,
+    search_several_sums,
+    search_single_sum,
 )
-from ._structures import IMPURITY, INNER, LOOP, MISSING, NO_BYTE, SUMS, TOL, WEIGHT
-
-# finished nodes: whole numbers A[..., node] and reals Q[..., node]
-A_LEFT, A_RIGHT, A_FEATURE, A_START, A_STOP, A_MISSING, WHOLES = range(7)
-Q_THRESHOLD, Q_IMPURITY, Q_WEIGHT, Q_SUM, REALS = range(5)
-
-# waiting nodes: stack[..., :]; PARENT is 2 parent + (1 if it is the right child)
-S_START, S_STOP, S_DEPTH, S_KEY, S_Z, S_H, S_PARENT, ENTRY = range(8)
+from ._structures import INNER, LOOP, NO_BYTE, NodeStats, SerialNode
 
 
 @njit(**INNER, forceinline=True)
-def gather(P, y, w, F, rows, start, stop, line, mean):
-    """Whole numbers of a node's rows side by side; the summed squares about the mean.
+def gather_fixed_point(plan, data, fixed, start, stop, mean):
+    """Fixed-point targets of a node's rows side by side; their squares about the mean.
 
-    These are exactly zero if all targets are equal; not needed for two classes.
+    The summed squares are exactly zero if all targets are equal; two classes need none.
     """
-    acc, differ, head, z, h = 0.0, False, y[rows[start], 0], F.z, F.h
+    rows, y, w, z, h, line = data.rows, data.y, data.w, fixed.z, fixed.h, fixed.gathered
+    acc, differ, head = 0.0, False, y[rows[start], 0]
     for i in range(start, stop):
         r = rows[i]
         line[0, i] = z[r]
         if h.size:
             line[1, i] = h[r]
-        if not P.one:
+        if not plan.binary_gini:
             v = y[r, 0]
             differ |= v != head
             acc += (w[r] if w.size else 1.0) * (v - mean) * (v - mean)
@@ -63,8 +44,54 @@ def gather(P, y, w, F, rows, start, stop, line, mean):
 
 
 @njit(**INNER, forceinline=True)
-def part_rows(codes, x, f, code, v, missing_left, rows, start, stop, spare):
-    """Rows of up to a byte, or a value v, to the left, in order on both sides."""
+def gather_several(plan, data, start, n, line, classes):
+    """Targets of a node's rows side by side, weighted, or classes; then the weights."""
+    rows, y, w = data.rows, data.y, data.w
+    m, by_class = y.shape[1], plan.is_class and not plan.binary_gini
+    for i in range(n):
+        r = rows[start + i]
+        v = w[r] if w.size else 1.0
+        line[m, i] = v
+        for o in range(m):
+            if by_class:
+                classes[o, i] = np.int64(y[r, o])
+            else:
+                line[o, i] = v * y[r, o]
+
+
+@njit(**INNER, forceinline=True)
+def node_of_several(plan, data, start, n, key, sums, own, other):
+    """Gather the rows of a node of M sums; its statistics."""
+    line, classes = own.gathered, own.classes
+    gather_several(plan, data, start, n, line, classes)
+    m, W = line.shape[0] - 1, 0.0
+    for k in range(sums.size):
+        sums[k] = 0.0
+    for i in range(n):
+        W += line[m, i]
+        for o in range(m):
+            if plan.is_class and not plan.binary_gini:
+                sums[classes[o, i]] += line[m, i]
+            else:
+                sums[o] += line[o, i]
+    if plan.is_class:
+        impurity = class_impurity(plan, W, sums, other)
+    else:
+        impurity = real_impurity(plan, data.y, data.w, data.rows, start, start + n, W,
+                                 sums, other)  # fmt: skip
+    base = score_base(plan, W, sums, other)
+    return NodeStats(W, impurity, base, SAME * (W * impurity), 0.0, 0.0, key, sums)
+
+
+@njit(**INNER, forceinline=True)
+def partition_rows(codes, x, split, rows, start, stop, spare):
+    """Rows that a split sends left come first, in order on both sides; where they end."""
+    f, code, v, missing_left = (
+        split.feature,
+        split.code,
+        split.threshold,
+        split.missing_left,
+    )
     i, j, left = start, 0, 0
     for k in range(start, stop):
         r = rows[k]
@@ -83,163 +110,144 @@ def part_rows(codes, x, f, code, v, missing_left, rows, start, stop, spare):
 
 
 @njit(**INNER, forceinline=True)
-def search(P, F, u, v, W, tol, key, codes, x, edges, meta, rows, start, n, line, fs, m,
-           top, full, tools, near, best, choice, cut):  # fmt: skip
-    """Try the m features fs on a node with whole sums u, v; the best gain so far."""
-    cells, flat, seen, keys, ranks, bins, room, lines, r = tools
-    s = u * F.unit_z
-    G = Node(n, W, s, s / W, tol, W * P.scale, SLIVER * W, P.min_leaf, P.min_weight,
-             F.weighted, F.unit_z, F.unit_h)  # fmt: skip
-    for i in range(m):
-        f = fs[i]
-        if top >= full:  # nothing left to gain
-            break
-        if x is not None:
-            top = try_value(G, x, f, meta[f, MISSING], rows, start, line, key ^ f,
-                            near, top, choice, cut)  # fmt: skip
-        if codes is None:
-            continue
-        if near is not None:
-            top = try_random(G, edges, codes, f, rows, start, line, key ^ f, near, top,
-                             choice, cut)  # fmt: skip
-            continue
-        if G.n == 2 and not meta[f, MISSING]:
-            top = try_two(G, edges, codes, f, rows, start, line, top, choice, cut)
-            continue
-        if G.n >= MANY:
-            top = try_many(P, F, G, meta, edges, codes, f, rows, start, start + G.n,
-                           line, cells, flat, top, choice, cut, r, best,
-                           room)  # fmt: skip
-            continue
-        if G.n <= FEW:
-            K = rank_few(G, codes, f, rows, start, line, keys, ranks, bins, lines)
-        else:
-            K = mark_some(G, codes, f, rows, start, line, flat, seen, bins, lines)
-        top = try_places(G, edges, f, K, u, v, bins, room, lines, top, choice, cut)
-    return top
-
-
-@njit(**INNER, forceinline=True)
-def draw_some(key, perm, moved, marks, fs, tried, count, d):
-    """Draw `count` more features; these in ascending order into fs."""
+def draw_features(key, drawn, marks, tried, count, d):
+    """Draw `count` more features; these in ascending order into drawn[2]."""
+    order, moved, features = drawn[0], drawn[1], drawn[2]
     for i in range(tried, tried + count):
-        moved[i] = draw_one(key, perm, i, d)
-        f = perm[i]
+        moved[i] = draw_feature(key, order, i, d)
+        f = order[i]
         marks[f >> 6] |= np.uint64(1) << np.uint64(f & 63)
     m = 0
     for k in range(marks.size):
         word = marks[k]
         marks[k] = 0
         while word:
-            fs[m] = 64 * k + lowest(word)
+            features[m] = 64 * k + lowest(word)
             word &= word - np.uint64(1)
             m += 1
 
 
 @njit(**INNER, forceinline=True)
-def put_back(perm, moved, tried):
-    """Undo the draws, so that the next node draws from features in their order."""
+def undo_draws(drawn, tried):
+    """So that the next node draws from features in their order."""
+    order, moved = drawn[0], drawn[1]
     for i in range(tried - 1, -1, -1):
-        perm[i], perm[moved[i]] = perm[moved[i]], perm[i]
+        order[i], order[moved[i]] = order[moved[i]], order[i]
 
 
 @njit(**INNER, forceinline=True)
-def push(stack, at, start, stop, depth, key, u, v, parent):
-    """Put a node on the stack."""
-    stack[at, S_START], stack[at, S_STOP], stack[at, S_DEPTH] = start, stop, depth
-    stack[at, S_KEY], stack[at, S_Z], stack[at, S_H] = key, u, v
-    stack[at, S_PARENT] = parent
+def push_node(pending, start, stop, depth, key, z, h, parent):
+    """Fill an entry of the stack."""
+    pending.start = start
+    pending.stop = stop
+    pending.depth = depth
+    pending.key = key
+    pending.z = z
+    pending.h = h
+    pending.parent = parent
 
 
 @njit(**LOOP)
-def grow_lean(P, F, rows, codes, x, edges, meta, y, w, first, stack, marks, spare, near,
-              goes, place, line, code, draws, choice, cut, best, R, tools, more, rare,
-              A, Q, V):  # fmt: skip
-    """The nodes of a tree into A and Q; returns how many there are.
+def grow_serial(plan, data, codes, x, fixed, work, own, random, place, nodes, sums,
+                other):  # fmt: skip
+    """The nodes of a tree into `nodes` (and `sums`); returns how many there are.
 
-    `first` are the key and, where one sum is enough, the whole sums of the root. Of
-    bytes and values one is None; F, whole numbers, is None where there are M sums,
-    which go into V; near, goes and place, scratch of random and of best thresholds, are
-    None where they are not needed: so each way of searching is compiled alone. All
-    scratch is made by `lean.py`, as every kind of array made here costs compile time.
+    Arguments that are not needed are None, so that each way of searching is compiled
+    alone: of codes and x one; `fixed` where there are M sums, `sums` (nodes, M) where
+    there is one; `random` and `place`, scratch of random and of best thresholds. All
+    scratch is made by the caller, as every kind of array made here costs compile time.
     """
-    d, m, waiting, perm, moved, fs = P.d, 0, 1, draws[0], draws[1], draws[2]
+    d, m, waiting, split = plan.n_features, 0, 1, work.split[0]
+    rows, stack = data.rows, work.stack
     zero = np.intp(0)  # a number written in a call would be a type of its own
-    push(stack, zero, zero, rows.size, zero, first[0], first[1], first[2], zero - 1)
+    push_node(stack[0], zero, rows.size, zero, data.root_key, data.root_z, data.root_h,
+              zero - 1)  # fmt: skip
     while waiting:
         waiting -= 1
-        start, stop = stack[waiting, S_START], stack[waiting, S_STOP]
-        depth, key = stack[waiting, S_DEPTH], stack[waiting, S_KEY]
-        u, v, up = stack[waiting, S_Z], stack[waiting, S_H], stack[waiting, S_PARENT]
-        n, node, W, impurity, tol = stop - start, m, 0.0, 0.0, 0.0
+        top = stack[waiting]
+        start, stop, depth, key = top.start, top.stop, top.depth, top.key
+        z, h, up = top.z, top.h, top.parent
+        n, v, W, impurity, tol = stop - start, m, 0.0, 0.0, 0.0
         m += 1
-        if up >= 0:
-            A[A_LEFT + (up & 1), up >> 1] = node
-        A[A_LEFT, node] = A[A_RIGHT, node] = -1
-        A[A_FEATURE, node], A[A_MISSING, node], Q[Q_THRESHOLD, node] = -2, 0, -2.0
-        A[A_START, node], A[A_STOP, node] = start, stop
-        if F is not None:
-            W = weigh(v, F.weighted, F.unit_h)
-            p = u * F.unit_z / W
-            if P.one:
+        if up >= 0 and up & 1:
+            nodes.right[up >> 1] = v
+        elif up >= 0:
+            nodes.left[up >> 1] = v
+        nodes.left[v] = nodes.right[v] = -1
+        nodes.feature[v] = -2
+        nodes.missing_left[v] = 0
+        nodes.threshold[v] = -2.0
+        nodes.start[v] = start
+        nodes.stop[v] = stop
+        if fixed is not None:
+            W = fixed_weight(h, fixed.weighted, fixed.unit_h)
+            p = z * fixed.unit_z / W
+            if plan.binary_gini:
                 impurity = 2.0 * p * (1.0 - p)
             elif n > 1:
-                impurity = gather(P, y, w, F, rows, start, stop, line, p) / W
+                impurity = gather_fixed_point(plan, data, fixed, start, stop, p) / W
             tol = SAME * (W * impurity)
-        if V is not None:
-            lined.line_up(P, y, w, rows, start, n, line, code)
-            lined.open_lined(P, y, w, rows, start, n, line, code, R, rare)
-            W, impurity, tol = R[WEIGHT], R[IMPURITY], R[TOL]
-            Q[Q_WEIGHT, node] = W
-            for k in range(V.shape[1]):
-                V[node, k] = R[SUMS + k]
-        Q[Q_IMPURITY, node] = impurity
-        ready = n >= P.min_split and n >= 2 * P.min_leaf and 2 * P.min_weight <= W
-        if not ready or depth >= P.max_depth or not impurity > 0.0:
+        if sums is not None:
+            stats = node_of_several(plan, data, start, n, key, work.sums, own, other)
+            W, impurity, tol = stats.weight, stats.impurity, stats.tolerance
+            nodes.weight[v] = W
+            for k in range(sums.shape[1]):
+                sums[v, k] = stats.sums[k]
+        nodes.impurity[v] = impurity
+        ready = n >= plan.min_split and n >= 2 * plan.min_leaf
+        ready = ready and 2 * plan.min_weight <= W and depth < plan.max_depth
+        if not ready or not impurity > 0.0:
             continue
-        choice[C_FEATURE], top, tried, full = -1, -2.0 * tol, zero, W * impurity - tol
-        if F is not None and P.one:
-            gather(P, y, w, F, rows, start, stop, line, 0.0)
-        while choice[C_FEATURE] < 0 and tried < d:
-            count = 1 if tried else P.max_features
-            draw_some(np.uint64(key), perm, moved, marks, fs, tried, count, d)
+        if fixed is not None:  # noqa: SIM102  None alone leaves code out
+            if plan.binary_gini:
+                gather_fixed_point(plan, data, fixed, start, stop, 0.0)
+        split.feature = -1
+        split.gain = -2.0 * tol
+        tried = zero
+        while split.feature < 0 and tried < d:
+            count = 1 if tried else plan.max_features
+            draw_features(np.uint64(key), work.drawn, work.marks, tried, count, d)
             tried += count
-            if F is not None:
-                top = search(P, F, u, v, W, tol, key, codes, x, edges, meta, rows,
-                             start, n, line, fs, count, top, full, tools, near, best,
-                             choice, cut)  # fmt: skip
-            if V is not None:
-                top = lined.search(P, codes, x, edges, meta, w, rows, start, n, key, fs,
-                                   count, line, code, near, goes, place, more, R, best,
-                                   top, choice, cut, rare)  # fmt: skip
-        put_back(perm, moved, tried)
-        f = choice[C_FEATURE]
-        if f < 0 or top < P.min_gain:
+            if fixed is not None:
+                total = z * fixed.unit_z
+                node = SerialNode(n, start, key, z, h, W, total, total / W, tol,
+                                  W * plan.scale, SLIVER * W, W * impurity - tol,
+                                  plan.min_leaf, plan.min_weight, fixed.weighted,
+                                  fixed.unit_z, fixed.unit_h)  # fmt: skip
+                search_single_sum(plan, fixed, node, data, codes, x, random,
+                                  work.drawn[2], count, own, split)  # fmt: skip
+            if sums is not None:
+                search_several_sums(plan, data, codes, x, random, place, (start, n),
+                                    stats, (work.drawn[2], count), own, split,
+                                    other)  # fmt: skip
+        undo_draws(work.drawn, tried)
+        if split.feature < 0 or split.gain < plan.min_gain:
             continue
-        at = part_rows(codes, x, f, choice[C_CODE], cut[0], choice[C_MISSING], rows,
-                       start, stop, spare)  # fmt: skip
-        A[A_FEATURE, node], A[A_MISSING, node] = f, choice[C_MISSING]
-        Q[Q_THRESHOLD, node] = cut[0]
-        a, b, k0, k1 = choice[C_Z], choice[C_H], mix(key), mix(key + 1)
-        push(stack, waiting, at, stop, depth + 1, np.int64(k1), u - a, v - b,
-             2 * node + 1)  # fmt: skip
-        push(stack, waiting + 1, start, at, depth + 1, np.int64(k0), a, b, 2 * node)
+        at = partition_rows(codes, x, split, rows, start, stop, work.spare_rows)
+        nodes.feature[v] = split.feature
+        nodes.missing_left[v] = split.missing_left
+        nodes.threshold[v] = split.threshold
+        a, b, k0, k1 = split.left_z, split.left_h, mix(key), mix(key + 1)
+        push_node(stack[waiting], at, stop, depth + 1, np.int64(k1), z - a, h - b,
+                  2 * v + 1)  # fmt: skip
+        push_node(stack[waiting + 1], start, at, depth + 1, np.int64(k0), a, b, 2 * v)
         waiting += 2  # the left child is taken first
     return m
 
 
 @njit(**LOOP)
-def sum_leaves(rows, y, w, A, Q):
-    """Sums of all nodes from the targets themselves, which are not rounded."""
-    for node in range(A.shape[1] - 1, -1, -1):
-        left, u, W = A[A_LEFT, node], 0.0, 0.0
+def sum_serial_nodes(rows, y, w, m, nodes):
+    """Sums of m nodes from the targets themselves, which are not rounded."""
+    for v in range(m - 1, -1, -1):
+        left, u, W = nodes.left[v], 0.0, 0.0
         if left >= 0:
-            right = A[A_RIGHT, node]
-            Q[Q_SUM, node] = Q[Q_SUM, left] + Q[Q_SUM, right]
-            Q[Q_WEIGHT, node] = Q[Q_WEIGHT, left] + Q[Q_WEIGHT, right]
+            right = nodes.right[v]
+            nodes.total[v] = nodes.total[left] + nodes.total[right]
+            nodes.weight[v] = nodes.weight[left] + nodes.weight[right]
             continue
-        for i in range(A[A_START, node], A[A_STOP, node]):
-            v = w[rows[i]] if w.size else 1.0
-            u += v * y[rows[i], 0]
-            W += v
-        Q[Q_SUM, node], Q[Q_WEIGHT, node] = u, W
+        for i in range(nodes.start[v], nodes.stop[v]):
+            wr = w[rows[i]] if w.size else 1.0
+            u += wr * y[rows[i], 0]
+            W += wr
+        nodes.total[v] = u
+        nodes.weight[v] = W

@@ -1,9 +1,9 @@
-"""Compiled sharing of one node's work between threads: its rows, then its tiles.
+"""Compiled partition of a node's rows, and the sharing of a node's work among threads.
 
-The pieces are blocks of rows (parting, gathering), parts of the rows of a tile (the
-histograms of a large node) and tiles of columns (those of others, and the search).
-What they write never overlaps and their sums are whole numbers, so the
-result does not depend on who does what. See `core/_crew.py` for how they are taken.
+The pieces are blocks of rows (partition, gathering), parts of the rows of a tile (the
+histograms of a large node) and tiles of columns (those of others, and the search). What
+they write never overlaps and their sums are whole numbers, so the result does not
+depend on who does what. See `core/_crew.py` for how pieces are taken.
 """
 
 import numpy as np
@@ -11,36 +11,68 @@ from numba import njit
 
 from ..core._crew import done, publish, settle, take, wait
 from ..core._memory import touch
-from ._histograms import count_tile, gather
-from ._part import goes_left
-from ._structures import (
-    FEATURE,
-    FIRST,
-    HIST,
-    INNER,
-    N_LEFT,
-    OPEN,
-    PARENT,
-    SECOND,
-    START,
-    STOP,
-)
+from ._histograms import count_tile, gather_targets
+from ._structures import INNER, NO_BYTE, SLOT
 
-PART, MOVE, GATHER, COUNT, TILE = 0, 1, 2, 3, 4
-# the head: what is done; a node, or rows from .. to, and parts of them; pieces of each
-WHAT, PIECES, ALONE, HEAD = 0, 2, 7, 8
+PARTITION, MOVE, GATHER, COUNT, TILE = 0, 1, 2, 3, 4  # kinds of work
 BLOCK = 1 << 13  # rows of a piece
 LEAST = 1 << 14  # values in a node from which its work is shared
 AHEAD = 32  # rows looked ahead
 
 
 @njit(**INNER)
-def blocks(n):
+def partition_list(rows, start, stop, goes_left, spare):
+    """Partition a slice by side (1: left), keeping the order on both sides."""
+    i, j = start, 0
+    for k in range(start, stop):
+        r = rows[k]
+        left = np.intp(goes_left[r])
+        rows[i] = r
+        spare[j] = r
+        i += left
+        j += 1 - left
+    for k in range(j):
+        rows[i + k] = spare[k]
+
+
+@njit(**INNER)
+def bytes_going_left(node, left_set, table):
+    """By byte: whether rows with it go left at a node."""
+    by_set, code = left_set[0] | left_set[1] | left_set[2] | left_set[3], node.code
+    for b in range(NO_BYTE):
+        table[b] = b <= code
+    if by_set:
+        for b in range(NO_BYTE):
+            bit = left_set[b >> 6] >> np.uint64(b & 63)
+            table[b] = np.uint8(bit & np.uint64(1))
+    table[NO_BYTE] = node.missing_left
+
+
+@njit(**INNER)
+def mark_sides(data, node, left_set):
+    """Write into data.goes_left which rows of a node go left."""
+    slot, rows, side = data.meta[node.feature, SLOT], data.lists[0], data.goes_left
+    if slot >= 0:
+        missing, v, x = np.uint8(node.missing_left), node.threshold, data.x
+        for i in range(node.start, node.stop):
+            u = x[slot, rows[i]]
+            side[rows[i]] = missing if np.isnan(u) else np.uint8(u <= v)
+    else:
+        codes, table = data.codes, np.empty(256, np.uint8)
+        t, j = (-slot - 1) // codes.shape[2], (-slot - 1) % codes.shape[2]
+        bytes_going_left(node, left_set, table)
+        for i in range(node.start, node.stop):
+            side[rows[i]] = table[codes[t, rows[i], j]]
+
+
+@njit(**INNER)
+def count_blocks(n):
+    """How many blocks n rows are."""
     return (n + BLOCK - 1) // BLOCK
 
 
 @njit(**INNER)
-def part_bytes(codes, j, table, rows, start, stop, left, right):
+def partition_bytes(codes, j, table, rows, start, stop, left, right):
     """Rows that go left and rows that go right by byte, in order; how many go left.
 
     Every row is written on both sides, and the place on one of them moves on. Unsigned
@@ -49,8 +81,8 @@ def part_bytes(codes, j, table, rows, start, stop, left, right):
     flat, width, place = codes.reshape(-1), np.uint64(codes.shape[1]), np.uint64(j)
     first, stop, ahead = np.uint64(start), np.uint64(stop), np.uint64(AHEAD)
     middle, a, b = stop - min(ahead, stop - first), np.uint64(0), np.uint64(0)
-    for turn in range(2):  # the last rows have none to look ahead to
-        if turn == 1:
+    for half in range(2):  # the last rows have none to look ahead to
+        if half == 1:
             first, middle, ahead = middle, stop, np.uint64(0)
         for i in range(first, middle):
             touch(flat, np.intp(width * np.uint64(rows[i + ahead]) + place))
@@ -64,87 +96,92 @@ def part_bytes(codes, j, table, rows, start, stop, left, right):
 
 
 @njit(**INNER)
-def part_block(F, T, N, p, k):
-    """Block k of node p: its rows parted, left ones first, in the second line."""
-    rows, width, f = T.lists[0], T.codes.shape[2], N[p, FEATURE]
-    start = N[p, START] + k * BLOCK
-    stop = min(start + BLOCK, N[p, STOP])
-    left, right = F.spare[0, start:stop], F.spare[1, start:stop]
-    F.cuts[k] = part_bytes(T.codes[f // width], f % width, F.goes, rows, start, stop,
-                           left, right)  # fmt: skip
+def partition_block(fixed, data, node, k):
+    """Block k of a node: its left rows and its right rows into the spare rows."""
+    rows, width, f = data.lists[0], data.codes.shape[2], node.feature
+    start = node.start + k * BLOCK
+    stop = min(start + BLOCK, node.stop)
+    left, right = fixed.spare_rows[0, start:stop], fixed.spare_rows[1, start:stop]
+    fixed.left_counts[k] = partition_bytes(data.codes[f // width], f % width,
+                                           fixed.byte_goes_left, rows, start, stop,
+                                           left, right)  # fmt: skip
 
 
 @njit(**INNER)
-def move_block(F, T, N, p, k):
-    """Block k of node p: its parted rows to where they belong."""
-    rows, begin = T.lists[0], N[p, START]
+def move_block(fixed, data, node, k):
+    """Block k of a node: its partitioned rows to where they belong."""
+    rows, begin, counts = data.lists[0], node.start, fixed.left_counts
     start = begin + k * BLOCK
-    stop = min(start + BLOCK, N[p, STOP])
+    stop = min(start + BLOCK, node.stop)
     a = begin
     for i in range(k):
-        a += F.cuts[i]
-    b = start + N[p, N_LEFT] - (a - begin)  # rights of earlier blocks, after all lefts
-    for i in range(F.cuts[k]):
-        rows[a + i] = F.spare[0, start + i]
-    for i in range(stop - start - F.cuts[k]):
-        rows[b + i] = F.spare[1, start + i]
+        a += counts[i]
+    b = start + node.n_left - (a - begin)  # rights of earlier blocks, after all lefts
+    for i in range(counts[k]):
+        rows[a + i] = fixed.spare_rows[0, start + i]
+    for i in range(stop - start - counts[k]):
+        rows[b + i] = fixed.spare_rows[1, start + i]
 
 
 @njit(**INNER)
-def share_parting(F, T, N, S, p):
-    """Part the rows of node p by the bytes of its feature."""
-    n = N[p, STOP] - N[p, START]
-    m = blocks(n)
-    goes_left(p, N, S, F.goes)
-    if m > 1 and F.hands:
-        F.head[1] = p
-        for what in range(PART, MOVE + 1):
-            F.head[WHAT] = what
-            publish(F.board, m)
-            k = take(F.board)
+def partition_shared(fixed, data, nodes, p):
+    """Partition the rows of node p by the bytes of its feature, on all threads."""
+    node, work = nodes.node[p], fixed.work[0]
+    n = node.stop - node.start
+    m = count_blocks(n)
+    bytes_going_left(node, nodes.left_set[p], fixed.byte_goes_left)
+    if m > 1 and fixed.helpers:
+        work.node = p
+        for kind in range(PARTITION, MOVE + 1):
+            work.kind = kind
+            publish(fixed.board, m)
+            k = take(fixed.board)
             while k >= 0:
-                if what == PART:
-                    part_block(F, T, N, p, k)
+                if kind == PARTITION:
+                    partition_block(fixed, data, node, k)
                 else:
-                    move_block(F, T, N, p, k)
-                done(F.board)
-                k = take(F.board)
-            settle(F.board)
+                    move_block(fixed, data, node, k)
+                done(fixed.board)
+                k = take(fixed.board)
+            settle(fixed.board)
         return
-    rows, width, f = T.lists[0], T.codes.shape[2], N[p, FEATURE]
-    start, stop = N[p, START], N[p, STOP]
-    left, right = rows[start:stop], F.spare[1, start:stop]
-    cut = part_bytes(T.codes[f // width], f % width, F.goes, rows, start, stop, left,
-                     right)  # fmt: skip
+    rows, width, f = data.lists[0], data.codes.shape[2], node.feature
+    start, stop = node.start, node.stop
+    left, right = rows[start:stop], fixed.spare_rows[1, start:stop]
+    cut = partition_bytes(data.codes[f // width], f % width, fixed.byte_goes_left, rows,
+                          start, stop, left, right)  # fmt: skip
     for i in range(n - cut):
         rows[start + cut + i] = right[i]
 
 
 @njit(**INNER)
-def count_part(F, T, C, d, k):
-    """Piece k of the histograms of rows head[1] .. head[2]: a tile, a part of them."""
-    m, n, width = F.head[3], F.head[2] - F.head[1], T.codes.shape[2]
+def count_part(fixed, data, at_root, d, k):
+    """Piece k of the histograms of the rows work.start .. stop: a tile, a part."""
+    work, width = fixed.work[0], data.codes.shape[2]
+    m, n = work.parts, work.stop - work.start
     t, i = k // m, k % m
-    start, stop = F.head[1] + n * i // m, F.head[1] + n * (i + 1) // m
+    start, stop = work.start + n * i // m, work.start + n * (i + 1) // m
     lanes = min(width, d - t * width)
-    count_tile(F.parts[t, i], T.codes[t], lanes, T.lists[0], start, stop,
-               C[PARENT] < 0, F.z, F.h, F.line)  # fmt: skip
+    count_tile(fixed.partial[t, i], data.codes[t], lanes, data.lists[0], start, stop,
+               at_root, fixed.z, fixed.h, fixed.gathered)  # fmt: skip
 
 
 @njit(**INNER)
-def to_gather(N, C):
+def rows_to_gather(nodes, progress):
     """The rows that the search of the pending nodes will count."""
-    p, a, b = C[PARENT], C[FIRST], C[SECOND]
-    if b < 0:
-        return N[a, START], N[a, STOP]
-    small = a if N[a, STOP] - N[a, START] <= N[b, STOP] - N[b, START] else b
-    if p >= 0 and N[p, HIST] >= 0:
-        return N[small, START], N[small, STOP]
-    return (N[a if N[a, OPEN] else b, START], N[b if N[b, OPEN] else a, STOP])
+    a, b = nodes.node[progress.first], nodes.node[progress.second]
+    if progress.second < 0:
+        return a.start, a.stop
+    if progress.parent >= 0 and nodes.node[progress.parent].histogram >= 0:
+        if a.stop - a.start <= b.stop - b.start:
+            return a.start, a.stop
+        return b.start, b.stop
+    start, stop = a.start if a.is_open else b.start, b.stop if b.is_open else a.stop
+    return start, stop
 
 
 @njit(**INNER)
-def following(board, k, m, alone):
+def following_piece(board, k, m, alone):
     """The piece after k (-1 at first) to work on, or -1 when all m are finished."""
     if alone:
         return k + 1 if k + 1 < m else -1
@@ -159,47 +196,56 @@ def following(board, k, m, alone):
 
 
 @njit(**INNER)
-def plan_search(F, N, C, d, tiles):
+def plan_search(fixed, nodes, progress, d, tiles):
     """Write down the pieces that the search of the pending nodes is made of."""
-    start, stop = to_gather(N, C)
-    alone = (stop - start + 256) * d < LEAST or not F.hands
-    ready = C[PARENT] < 0 and F.z.size <= F.line.shape[1]  # rows are in order
-    one = C[SECOND] < 0 or N[C[PARENT], HIST] >= 0  # one node is counted
-    parts = min(F.parts.shape[1], (stop - start) // BLOCK) if one and not alone else 0
-    parts, head = parts if parts > 1 else 0, F.head
-    head[1], head[2], head[3], head[ALONE] = start, stop, parts, alone
-    head[WHAT], head[PIECES + GATHER] = GATHER, 0 if ready else blocks(stop - start)
-    head[PIECES + COUNT], head[PIECES + TILE] = tiles * parts, tiles
+    start, stop = rows_to_gather(nodes, progress)
+    alone = (stop - start + 256) * d < LEAST or not fixed.helpers
+    at_root = progress.parent < 0
+    ready = at_root and fixed.z.size <= fixed.gathered.shape[1]  # rows are in order
+    one = progress.second < 0 or nodes.node[progress.parent].histogram >= 0
+    parts = min(fixed.partial.shape[1], (stop - start) // BLOCK)
+    parts = parts if one and not alone and parts > 1 else 0
+    work = fixed.work[0]
+    work.start = start
+    work.stop = stop
+    work.parts = parts
+    work.alone = alone
+    work.gather_pieces = 0 if ready else count_blocks(stop - start)
+    work.count_pieces = tiles * parts
+    work.tile_pieces = tiles
+    work.kind = GATHER
 
 
 @njit(**INNER)
-def next_piece(head, board, k, hand):
+def next_piece(work, board, k, helper):
     """The piece to work on when k (-1 at first) is finished, or -1 when all are.
 
-    What it is a piece of is in head[WHAT].
+    What it is a piece of is in work.kind.
     """
-    if hand:
+    if helper:
         if k >= 0:
             done(board)
         return wait(board)
     while True:
-        m = head[PIECES + head[WHAT]]
-        k = following(board, k, m, head[ALONE] or m < 2)
-        if k >= 0 or head[WHAT] == TILE:
+        m = work.gather_pieces if work.kind == GATHER else work.tile_pieces
+        m = work.count_pieces if work.kind == COUNT else m
+        k = following_piece(board, k, m, work.alone or m < 2)
+        if k >= 0 or work.kind == TILE:
             return k
-        head[WHAT] += 1
+        work.kind += 1
 
 
 @njit(**INNER)
-def move_rows(F, T, N, C, d, k):
+def prepare_rows(fixed, data, nodes, at_root, d, k):
     """Piece k of what is done to rows before the search."""
-    what = F.head[WHAT]
-    if what == PART:
-        part_block(F, T, N, F.head[1], k)
-    elif what == MOVE:
-        move_block(F, T, N, F.head[1], k)
-    elif what == GATHER:
-        i = F.head[1] + k * BLOCK
-        gather(T.lists[0], i, min(i + BLOCK, F.head[2]), F.z, F.h, F.line)
+    work = fixed.work[0]
+    if work.kind == PARTITION:
+        partition_block(fixed, data, nodes.node[work.node], k)
+    elif work.kind == MOVE:
+        move_block(fixed, data, nodes.node[work.node], k)
+    elif work.kind == GATHER:
+        i = work.start + k * BLOCK
+        gather_targets(data.lists[0], i, min(i + BLOCK, work.stop), fixed.z, fixed.h,
+                       fixed.gathered)  # fmt: skip
     else:
-        count_part(F, T, C, d, k)
+        count_part(fixed, data, at_root, d, k)

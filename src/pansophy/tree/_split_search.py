@@ -1,215 +1,643 @@
-"""Compiled search of one node along one feature, where one sum is enough.
+"""Compiled search for the best split of one node along one feature.
 
-Whole numbers as in `_histograms.py`. A node of many rows is searched bin by bin
-(`try_counts`). In a smaller one only the bins that rows fall into are visited, in
-order: they are ranked, or marked in four words of 64 bits and cleared again. A random
-threshold needs no bins at all. Each function returns the best gain so far, and what is
-known of that split is a handful of numbers in `choice` and `cut`.
+Every function here sees the rows of a node in the order of one column and looks at the
+places between different values, left to right, with missing values on the right and
+then on the left. A place must beat the best so far by the node's tolerance to be taken,
+so that rounding never decides between equal splits. They differ in how the order is
+made, which is what the search of a node costs:
+
+- `best_split_of_list`: the rows are kept sorted by the column (the parallel grower);
+- `best_split_of_histogram`, `best_split_of_counts`: sums by byte code, in float64 for M
+  sums and in fixed point for one (nodes of many rows);
+- `best_split_of_few`, `best_split_of_ordered`: the bytes of a small node are ranked, or
+  counted, for one sum and for M (the serial grower);
+- `random_split`, `random_split_of_sums`: a threshold drawn between the extremes needs
+  no order at all.
+
+`search_single_sum` and `search_several_sums` try some features on a node of the serial
+grower. With several sums the gain of classes is, by eq. (2) of `criteria.py`,
+
+    |u|^2 / W_l + |s - u|^2 / W_r - |s|^2 / W,    |s - u|^2 = |s|^2 - 2 s.u + |u|^2,
+
+and |u|^2 and s.u follow a row that joins the left side in a few operations, however
+many classes there are.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from ..core._memory import add_pair, lowest
-from ._histograms import COUNT, try_counts
-from ._scan import between
+from ..core._random import mix
+from ._criteria import (
+    FAST,
+    SLIVER,
+    TINY,
+    add_row,
+    keeps_order,
+    split_allowed,
+    split_score,
+)
+from ._histograms import fill_gathered_histogram
+from ._quantile_split import scan_quantiles
 from ._structures import (
-    B_CODE,
-    B_FOUND,
-    B_GAIN,
-    B_MISSING_LEFT,
-    B_N_LEFT,
-    B_SUM,
-    B_THRESHOLD,
-    B_WEIGHT,
+    BINS,
+    CHUNK,
     COUNT_BITS,
     INNER,
+    MISSING,
+    NEWTON,
     NO_BYTE,
-    SUMS,
-    TOL,
+    SIGN,
+    SLOT,
+    SQUARE,
+    TIES,
     UNASKED,
-    WEIGHT,
+    NodeStats,
+    Scan,
 )
 
-MANY = 128  # rows from which all bins are looked at
-FEW, FEW_BITS = 16, 4  # rows up to which bytes are ranked
+SALT = np.uint64(0xD1B54A32D192ED03)  # keeps draws of values and features apart
+SHORT = 32  # places up to which a scan goes one by one
+COUNT = (1 << COUNT_BITS) - 1
+LIFT, LIFT_BITS = 1.5 * 2.0**52, 0x4338000000000000  # a float64 and its bits
+FEW, FEW_BITS = 16, 4  # rows up to which bytes are ranked by comparing them all
+MANY_SINGLE = 128  # rows from which all bins are looked at, where one sum is kept
+MANY_SUMS = 160  # rows from which a histogram of M sums is cheaper than an order
+SOME_CLASSES = 8  # classes up to which each is counted by itself
 
-# the best split so far
-C_FEATURE, C_CODE, C_MISSING, C_Z, C_H, CHOICE = range(6)
+
+# ---- random draws
 
 
-class Node(NamedTuple):
-    """Numbers by which the places of a node are judged."""
-
-    n: int
-    W: float
-    s: float
-    mean: float
-    tol: float
-    factor: float  # of the score
-    floor: float
-    min_leaf: int
-    min_weight: float
-    weighted: bool
-    unit_z: float
-    unit_h: float
+@njit(**INNER)
+def uniform_between(key, a, b):
+    """A random number from a to below b, and the key of further draws."""
+    key = mix(np.uint64(key) ^ SALT)
+    v = a + float(key >> np.uint64(11)) / 9007199254740992.0 * (b - a)
+    return (v if v < b else a), mix(key)
 
 
 @njit(**INNER, forceinline=True)
-def weigh(h, weighted, unit_h):
-    """The weight that a whole number stands for."""
-    return (h >> COUNT_BITS) * unit_h if weighted else np.float64(h & COUNT)
+def draw_feature(key, order, f, m):
+    """Put one of order[f], ..., order[m - 1] at place f, all alike; from which place."""
+    z = mix(key + np.uint64(f)) >> np.uint64(32)
+    j = f + np.int64((z * np.uint64(m - f)) >> np.uint64(32))
+    order[f], order[j] = order[j], order[f]
+    return j
+
+
+# ---- rows kept in a sorted list
+
+
+@njit(**INNER, fastmath=FAST | {"nnan"})
+def scan_single_sum(scan, rows, x, z, w, node, u, wl, bar, tol, room):
+    """The best place where one sum is all the criterion needs, eq. (2).
+
+    In chunks: running sums first, then all scores of the chunk at once (which the
+    compiler does several at a time), then a look only if the chunk has a better one;
+    whether two values differ is asked last. z are whole numbers if weights are all 1
+    and targets 0 or 1. A short scan goes place by place. Returns the place (-1 for
+    none) and its score without W.
+    """
+    W, start, stop, first, last = (
+        node.weight,
+        scan.start,
+        scan.end,
+        scan.first,
+        scan.last,
+    )
+    mean, floor, at, top, i = node.sums[0] / W, SLIVER * W, -1, 0.0, start
+    ties, T, Q = scan.ties, room[0], room[1]
+    if last - start < SHORT and not w.size:
+        for i in range(start, last + 1):
+            u += z[rows[i]]
+            wl += 1.0
+            t = u - mean * wl
+            t = t * t / (wl * (W - wl))
+            if t <= bar or i < first:
+                continue
+            if not ties or i + 1 >= stop or x[rows[i]] != x[rows[i + 1]]:
+                at, top, bar = i, t, t + tol
+        return at, top
+    while i <= last:
+        m = min(CHUNK, last + 1 - i)
+        if w.size:
+            for j in range(m):
+                r = rows[i + j]
+                u += z[r]
+                wl += w[r]
+                T[j] = u - mean * wl
+                Q[j] = wl * max(W - wl, floor)
+        else:
+            for j in range(m):
+                u += z[rows[i + j]]
+                T[j] = u
+            for j in range(m):
+                v = wl + (j + 1)
+                T[j] -= mean * v
+                Q[j] = v * (W - v)
+            wl += m
+        most = -1.0
+        lead = max(first - i, 0)
+        for j in range(lead, m):
+            T[j] = T[j] * T[j] / Q[j]
+            most = max(most, T[j])
+        if most > bar:
+            for j in range(lead, m):
+                if T[j] > bar:
+                    k = i + j
+                    if not ties or k + 1 >= stop or x[rows[k]] != x[rows[k + 1]]:
+                        at, top, bar = k, T[j], T[j] + tol
+        i += m
+    return at, top
+
+
+@njit(**INNER, fastmath=FAST)
+def scan_sums(plan, scan, rows, x, y, w, node, u, wl, bar, other):
+    """The best place for any criterion made of sums. Returns place and gain."""
+    at, top = -1, 0.0
+    for i in range(scan.start, scan.last + 1):
+        r = rows[i]
+        wl += add_row(plan, y, w, r, u, np.intp(0))
+        equal = scan.ties and i + 1 < scan.end and x[r] == x[rows[i + 1]]
+        if i < scan.first or equal:
+            continue
+        if plan.constrained and not split_allowed(plan, scan.sign, node, u, wl):
+            continue
+        gain = plan.scale * split_score(plan, u, wl, node, other)
+        if gain > bar:
+            at, top, bar = i, gain, gain + node.tolerance
+    return at, top
 
 
 @njit(**INNER, forceinline=True)
-def gain_at(G, u, h):
-    """Gain of a place with whole sums u, h on the left; -1 if it is forbidden."""
-    left = h & COUNT
-    if left < G.min_leaf or G.n - left < G.min_leaf:
-        return -1.0
-    wl = weigh(h, G.weighted, G.unit_h)
-    wr = G.W - wl
-    if wl < G.min_weight or wr < G.min_weight:
-        return -1.0
-    v = u * G.unit_z - G.mean * wl
-    return G.factor * (v * v) / (max(wl, G.floor) * max(wr, G.floor))
+def last_at_most(x, rows, start, stop, v):
+    """The last place whose value is at most v; missing values come last."""
+    low, high = start, stop
+    while low < high:
+        mid = (low + high) // 2
+        if x[rows[mid]] <= v:
+            low = mid + 1
+        else:
+            high = mid
+    return low - 1
+
+
+@njit(**INNER)
+def sort_few_rows(x, rows, start, stop, few):
+    """The rows of a small node sorted by x into `few`, missing values last."""
+    for i in range(stop - start):
+        r = rows[start + i]
+        v, j = x[r], i
+        while j > 0 and not (x[few[j - 1]] <= v) and not np.isnan(v):
+            few[j] = few[j - 1]
+            j -= 1
+        few[j] = r
 
 
 @njit(**INNER, forceinline=True)
-def take(choice, f, code, missing_left, u, h):
-    """Remember a split."""
-    choice[C_FEATURE], choice[C_CODE], choice[C_MISSING] = f, code, missing_left
-    choice[C_Z], choice[C_H] = u, h
+def best_split_of_list(plan, data, f, span, rows, node, scratch, best, weighted_y,
+                       binary_y, medians, other):  # fmt: skip
+    """The best split along a feature whose rows are listed in order, into `best`.
+
+    Only one that gains more than best.gain by the tolerance counts. `span` is where the
+    node begins in the lists by target, and where its rows start and stop in `rows`.
+    One of weighted_y, binary_y and `medians`, or none (then the targets), says how rows
+    are added up; the others are None.
+    """
+    line, room = scratch
+    head, start, stop = span
+    x, y, w, tol = data.x[data.meta[f, SLOT]], data.y, data.w, node.tolerance
+    n, end = stop - start, stop
+    best.found = 0
+    if data.meta[f, MISSING]:
+        end = last_at_most(x, rows, start, stop, np.inf) + 1
+    m = stop - end  # missing values
+    if m == n:
+        return
+    sign, ties, v, pick = data.meta[f, SIGN], data.meta[f, TIES] > 0, 0.0, -1
+    side0, sides = 0, (2 if m else 1)
+    if plan.random:
+        a, b = np.float64(x[rows[start]]), np.float64(x[rows[end - 1]])
+        v, key = uniform_between(node.key ^ f, a, b)
+        pick = last_at_most(x, rows, start, end, v)
+        if m:
+            side0 = int(key & np.uint64(1))
+            sides = side0 + 1
+    u = room[2]
+    for side in range(side0, sides):
+        n0 = m if side else 0  # missing rows that start on the left
+        first = start + max(plan.min_leaf - n0 - 1, 0)
+        last = start + n - plan.min_leaf - n0 - 1
+        last = min(last, end - 1 if m and not side else end - 2)
+        if plan.random:
+            first, last = max(first, pick), min(last, pick)
+        if first > last:
+            continue
+        bar, wl, at, gain = best.gain + tol, 0.0, -1, 0.0
+        c = plan.scale * node.weight  # of scores along one sum
+        scan = Scan(head, start, end, stop, first, last, ties, sign, side)
+        for k in range(node.sums.size):
+            u[k] = 0.0
+        for i in range(end, stop if side else end):
+            wl += add_row(plan, y, w, rows[i], u, np.intp(0))
+        if medians is not None:
+            at, gain = scan_quantiles(plan, data, scan, rows, x, node, line, medians,
+                                      bar)  # fmt: skip
+        if binary_y is not None:
+            at, gain = scan_single_sum(scan, rows, x, binary_y, w, node,
+                                       np.int64(u[0]), wl, bar / c, tol / c,
+                                       room)  # fmt: skip
+            gain *= c
+        if weighted_y is not None:
+            at, gain = scan_single_sum(scan, rows, x, weighted_y, w, node, u[0], wl,
+                                       bar / c, tol / c, room)  # fmt: skip
+            gain *= c
+        if medians is None:
+            if binary_y is None:
+                if weighted_y is None:
+                    at, gain = scan_sums(plan, scan, rows, x, y, w, node, u, wl, bar,
+                                         other)  # fmt: skip
+        if at < 0:
+            continue
+        best.gain = gain
+        best.found = 1
+        best.n_left = at - start + 1 + n0
+        best.missing_left = side if m else UNASKED
+        if plan.random:
+            best.threshold = v
+        elif at == end - 1:
+            best.threshold = np.inf
+        else:
+            best.threshold = x[rows[at]] / 2.0 + x[rows[at + 1]] / 2.0
+
+
+# ---- histograms of M sums
+
+
+@njit(**INNER)
+def best_split_of_histogram(plan, meta, f, edges, H, n, weighted, node, u, best, other):
+    """The best split along a feature whose histogram is given, into `best`."""
+    low, high, wk, nb = edges[0], edges[1], (1 if weighted else 0), meta[f, BINS]
+    best.found = 0
+    a, b, m = 0, nb - 1, int(H[NO_BYTE, 0])
+    while a < nb and H[a, 0] == 0.0:
+        a += 1
+    while b > a and H[b, 0] == 0.0:
+        b -= 1
+    if a == nb or (m == 0 and a == b):
+        return
+    side0, sides, v, M = 0, (2 if m else 1), 0.0, node.sums.size
+    if plan.random:
+        v, key = uniform_between(node.key ^ f, np.float64(low[a]), np.float64(high[b]))
+        if m:
+            side0 = int(key & np.uint64(1))
+            sides = side0 + 1
+    for side in range(side0, sides):
+        left, wl = 0, 0.0
+        for k in range(M):
+            u[k] = H[NO_BYTE, 2 + k] if side else 0.0
+        if side:
+            left, wl = m, H[NO_BYTE, wk]
+        at, bar = a, best.gain + node.tolerance
+        for c in range(a + 1, b + 2):  # the place between bin `at` and bin c
+            if c <= b and H[c, 0] == 0.0:
+                continue
+            left += int(H[at, 0])
+            wl += H[at, wk]
+            for k in range(M):
+                u[k] += H[at, 2 + k]
+            if c > b and (side or not m or (plan.random and a < b)):
+                break
+            ok = left >= plan.min_leaf and n - left >= plan.min_leaf
+            if plan.random:
+                ok = ok and low[at] <= v and (c >= b or low[c] > v)
+            if ok and (
+                not plan.constrained or split_allowed(plan, meta[f, SIGN], node, u, wl)
+            ):
+                gain = plan.scale * split_score(plan, u, wl, node, other)
+                if gain > bar:
+                    bar = gain + node.tolerance
+                    best.gain = gain
+                    best.found = 1
+                    best.code = at
+                    best.n_left = left
+                    best.missing_left = side if m else UNASKED
+                    if plan.random and high[at] <= v and (c > b or v < low[c]):
+                        best.threshold = v
+                    elif c > b:
+                        best.threshold = np.inf
+                    else:
+                        best.threshold = high[at] / 2.0 + low[c] / 2.0
+            at = c
+
+
+# ---- histograms of one sum in fixed point
+
+
+@njit(**INNER)
+def running_counts(H, nb, u, h, shift, T):
+    """Sums, counts and weights left of the places after nb bins, into T[1:].
+
+    u and h are what is on the left already. A whole number v below 2^51 becomes the
+    float64 v + LIFT by an addition to its bits, which is quick on any processor.
+    """
+    line = T.view(np.int64)
+    for c in range(nb):
+        u += H[c, 0]
+        h += H[c, 1]
+        line[1, c] = u + LIFT_BITS
+        line[2, c] = (h & COUNT) + LIFT_BITS
+        line[3, c] = (h >> shift) + LIFT_BITS
+
+
+@njit(**INNER)
+def greatest(S, n):
+    """The greatest of the first n numbers, four at a time; -1 if all are less."""
+    a = b = c = d = -1.0
+    for i in range(n, 4 * ((n + 3) // 4)):
+        S[i] = -1.0
+    for i in range(0, n, 4):
+        a = S[i] if S[i] > a else a
+        b = S[i + 1] if S[i + 1] > b else b
+        c = S[i + 2] if S[i + 2] > c else c
+        d = S[i + 3] if S[i + 3] > d else d
+    return max(max(a, b), max(c, d))
+
+
+@njit(**INNER, fastmath={"contract", "arcp", "nsz", "nnan"})
+def score_bins(plan, fixed, nb, n, node, T):
+    """Scores of the places that `running_counts` prepared into T[0]; the greatest one.
+
+    A place that leaves too little on a side scores -1.
+    """
+    S, A, B, D, W, s = T[0], T[1], T[2], T[3], node.weight, node.sums[0]
+    unit_z, unit = fixed.unit_z, fixed.unit_h if fixed.weighted else 1.0
+    least, rest = np.float64(plan.min_leaf), np.float64(n - plan.min_leaf)
+    mass = plan.min_weight
+    if plan.kind == NEWTON:
+        l2, base = plan.l2, node.base
+        for c in range(nb):
+            u, k, wl = (A[c] - LIFT) * unit_z, B[c] - LIFT, (D[c] - LIFT) * unit
+            wr = W - wl
+            ok = (k >= least) & (k <= rest) & (wl >= mass) & (wr >= mass)
+            hl, hr, v = max(wl + l2, TINY), max(wr + l2, TINY), s - u
+            v = (u * u * hr + v * v * hl) / (hl * hr) - base
+            S[c] = v if ok else -1.0
+    else:
+        mean, floor, scale = s / W, SLIVER * W, W * plan.scale
+        for c in range(nb):
+            u, k, wl = (A[c] - LIFT) * unit_z, B[c] - LIFT, (D[c] - LIFT) * unit
+            wr = W - wl
+            ok = (k >= least) & (k <= rest) & (wl >= mass) & (wr >= mass)
+            v = u - mean * wl
+            v = scale * (v * v) / (max(wl, floor) * max(wr, floor))
+            S[c] = v if ok else -1.0
+    return greatest(S, nb)
+
+
+@njit(**INNER)
+def best_split_of_counts(plan, fixed, meta, edges, H, n, node, best, T):
+    """The best split by threshold of one column of fixed-point bins, into `best`.
+
+    `meta` and `edges` are those of the column.
+    """
+    nb, sign, tol = meta[BINS], meta[SIGN], node.tolerance
+    m = np.int64(H[NO_BYTE, 1] & COUNT)
+    shift, unit = (COUNT_BITS, fixed.unit_h) if fixed.weighted else (0, 1.0)
+    best.found = 0
+    for side in range(2 if m else 1):
+        u = H[NO_BYTE, 0] if side else 0
+        h = H[NO_BYTE, 1] if side else 0
+        bar, at = best.gain + tol, -1
+        running_counts(H, nb, u, h, shift, T)
+        most = score_bins(plan, fixed, nb, n, node, T)
+        if not most > bar:
+            continue
+        if not sign:  # the first of those that equal the best
+            at, bar = 0, max(bar, most - tol)
+            while not T[0, at] > bar and T[0, at] < most:
+                at += 1
+        for c in range(nb if sign else 0):
+            if T[0, c] > bar:
+                ul, wl = (T[1, c] - LIFT) * fixed.unit_z, (T[3, c] - LIFT) * unit
+                right = (node.sums[0] - ul) / (node.weight - wl + plan.l2)
+                if keeps_order(sign, node, ul / (wl + plan.l2), right):
+                    at, bar = c, T[0, c] + tol
+        if at < 0:
+            continue
+        after = at + 1
+        while after < nb and H[after, 1] & COUNT == 0:
+            after += 1
+        best.gain = T[0, at]
+        best.found = 1
+        best.code = at
+        best.n_left = np.int64(T[2, at] - LIFT)
+        best.left_sum = (T[1, at] - LIFT) * fixed.unit_z
+        best.left_weight = (T[3, at] - LIFT) * unit
+        best.missing_left = side if m else UNASKED
+        best.threshold = np.inf
+        if after < nb:
+            best.threshold = edges[1, at] / 2.0 + edges[0, after] / 2.0
+
+
+# ---- the bytes of a small node in order
 
 
 @njit(**INNER, forceinline=True)
-def threshold(edges, f, at, after):
-    """Half way between two bins; after < 0: missing values alone."""
+def rank_few(codes, f, rows, start, n, keys, ranks, order):
+    """Up to FEW rows of a node in the order of their bytes; the last ones are missing.
+
+    The place of a row is the number of smaller keys, byte and number of the row; all
+    are compared at once. keys[order[k]] >> FEW_BITS is the byte at place k.
+    """
+    for i in range(FEW):
+        keys[i] = 0xFFFF
+        ranks[i] = 0
+    for i in range(n):
+        keys[i] = (np.int64(codes[f, rows[start + i]]) << FEW_BITS) | i
+    for j in range(n):
+        key = keys[j]
+        for i in range(FEW):
+            ranks[i] += np.uint16(keys[i] > key)
+    for i in range(n):
+        order[np.int64(ranks[i])] = i
+
+
+@njit(**INNER, forceinline=True)
+def middle_of_bins(edges, f, at, after):
+    """The threshold between two bins; after < 0: missing values alone."""
     if after < 0:
         return np.inf
     return edges[f, 1, at] / 2.0 + edges[f, 0, after] / 2.0
 
 
+# ---- one sum, in fixed point
+
+
 @njit(**INNER, forceinline=True)
-def try_two(G, edges, codes, f, rows, start, line, top, choice, cut):
-    """A node of two rows, neither missing; returns the best gain so far."""
+def fixed_weight(h, weighted, unit_h):
+    """The weight that a fixed-point word stands for."""
+    return (h >> COUNT_BITS) * unit_h if weighted else np.float64(h & COUNT)
+
+
+@njit(**INNER, forceinline=True)
+def gain_at(node, z, h):
+    """Gain of a place with fixed-point sums z, h on the left; -1 if it is forbidden."""
+    left = h & COUNT
+    if left < node.min_leaf or node.n - left < node.min_leaf:
+        return -1.0
+    wl = fixed_weight(h, node.weighted, node.unit_h)
+    wr = node.weight - wl
+    if wl < node.min_weight or wr < node.min_weight:
+        return -1.0
+    v = z * node.unit_z - node.mean * wl
+    return node.factor * (v * v) / (max(wl, node.floor) * max(wr, node.floor))
+
+
+@njit(**INNER, forceinline=True)
+def record_split(split, gain, f, code, missing_left, z, h, threshold):
+    """Remember the best split so far."""
+    split.gain = gain
+    split.feature = f
+    split.code = code
+    split.missing_left = missing_left
+    split.left_z = z
+    split.left_h = h
+    split.threshold = threshold
+
+
+@njit(**INNER, forceinline=True)
+def best_split_of_two(node, data, codes, f, line, split):
+    """A node of two rows, neither missing."""
+    rows, start = data.rows, node.start
     a, b = np.int64(codes[f, rows[start]]), np.int64(codes[f, rows[start + 1]])
     if a == b:
-        return top
+        return
     i = start if a < b else start + 1
-    u, h = line[0, i], line[1, i]
-    gain = gain_at(G, u, h)
-    if gain > top + G.tol:
-        take(choice, f, min(a, b), np.intp(UNASKED), u, h)
-        cut[0] = threshold(edges, f, min(a, b), max(a, b))
-        return gain
-    return top
+    z, h = line[0, i], line[1, i]
+    gain = gain_at(node, z, h)
+    if gain > split.gain + node.tolerance:
+        cut = middle_of_bins(data.edges, f, min(a, b), max(a, b))
+        record_split(split, gain, f, min(a, b), np.intp(UNASKED), z, h, cut)
 
 
 @njit(**INNER, forceinline=True)
-def rank_few(G, codes, f, rows, start, line, keys, ranks, bins, lines):
-    """Bins of up to FEW rows in order, and the whole sums up to each.
+def sum_few(node, codes, f, rows, line, own):
+    """Bins of up to FEW rows in order, and the fixed-point sums up to each.
 
-    The place of a row is the number of smaller keys, byte and number of the row; all
-    are compared at once. Returns how many bins there are without missing values.
+    Returns how many bins there are without missing values.
     """
-    m = 0
-    for i in range(FEW):
-        keys[i] = 0xFFFF
-        ranks[i] = 0
-    for i in range(G.n):
-        b = np.int64(codes[f, rows[start + i]])
-        m += b == NO_BYTE
-        keys[i] = (b << FEW_BITS) | i
-    for j in range(G.n):
-        key = keys[j]
-        for i in range(FEW):
-            ranks[i] += np.uint16(keys[i] > key)
-    for i in range(G.n):
-        ranks[FEW + np.int64(ranks[i])] = i
-    K, last, u, h = -1, -1, 0, 0
-    for k in range(G.n - m):
-        i = np.int64(ranks[FEW + k])
+    keys, order, bins, sums = own.keys, own.order, own.bins, own.sums
+    rank_few(codes, f, rows, node.start, node.n, keys, own.ranks, order)
+    K, last, z, h = -1, -1, 0, 0
+    for k in range(node.n):
+        i = np.int64(order[k])
         b = np.int64(keys[i]) >> FEW_BITS
+        if b == NO_BYTE:
+            break
         K += b != last
         last = b
-        u += line[0, start + i]
-        h += line[1, start + i]
-        bins[K], lines[1, K], lines[2, K] = b, u, h
+        z += line[0, node.start + i]
+        h += line[1, node.start + i]
+        bins[K], sums[1, K], sums[2, K] = b, z, h
     return K + 1
 
 
 @njit(**INNER, forceinline=True)
-def mark_some(G, codes, f, rows, start, line, flat, seen, bins, lines):
+def sum_some(node, codes, f, rows, line, own):
     """The same for more rows: sums by byte, then the bytes that there are, in order."""
-    for i in range(start, start + G.n):
+    flat, seen, bins, sums = own.flat, own.seen, own.bins, own.sums
+    for i in range(node.start, node.start + node.n):
         b = np.intp(codes[f, rows[i]])
         add_pair(flat, 2 * b, line[0, i], line[1, i])
         seen[b >> 6] |= np.uint64(1) << np.uint64(b & 63)
     flat[2 * NO_BYTE] = flat[2 * NO_BYTE + 1] = 0
     seen[3] &= ~(np.uint64(1) << np.uint64(63))
-    K, u, h = 0, 0, 0
+    K, z, h = 0, 0, 0
     for k in range(4):
         word = seen[k]
         seen[k] = 0
         while word:
             b = 64 * k + lowest(word)
             word &= word - np.uint64(1)
-            u += flat[2 * b]
+            z += flat[2 * b]
             h += flat[2 * b + 1]
             flat[2 * b] = flat[2 * b + 1] = 0
-            bins[K], lines[1, K], lines[2, K] = b, u, h
+            bins[K], sums[1, K], sums[2, K] = b, z, h
             K += 1
     return K
 
 
 @njit(**INNER, forceinline=True)
-def judge(G, K, u0, h0, room, lines):
-    """Gains of K places into room[0], -1 where one is forbidden; the greatest one."""
-    most, least, rest = -1.0, G.min_leaf, G.n - G.min_leaf
+def score_few(node, K, z0, h0, scores, sums):
+    """Gains of K places into scores[0], -1 where one is forbidden; the greatest one."""
+    most, least, rest = -1.0, node.min_leaf, node.n - node.min_leaf
     for k in range(K):
-        h = lines[2, k] + h0
-        left, wl = h & COUNT, weigh(h, G.weighted, G.unit_h)
-        v, wr = (lines[1, k] + u0) * G.unit_z - G.mean * wl, G.W - wl
+        h = sums[2, k] + h0
+        left, wl = h & COUNT, fixed_weight(h, node.weighted, node.unit_h)
+        v, wr = (sums[1, k] + z0) * node.unit_z - node.mean * wl, node.weight - wl
         ok = (left >= least) & (left <= rest)
-        ok &= (wl >= G.min_weight) & (wr >= G.min_weight)
-        v = G.factor * (v * v) / (max(wl, G.floor) * max(wr, G.floor))
-        room[0, k] = v if ok else -1.0
+        ok &= (wl >= node.min_weight) & (wr >= node.min_weight)
+        v = node.factor * (v * v) / (max(wl, node.floor) * max(wr, node.floor))
+        scores[0, k] = v if ok else -1.0
     for k in range(K):
-        most = room[0, k] if room[0, k] > most else most
+        most = scores[0, k] if scores[0, k] > most else most
     return most
 
 
 @njit(**INNER, forceinline=True)
-def try_places(G, edges, f, K, u, h, bins, room, lines, top, choice, cut):
-    """The best place between K bins, missing values on either side.
-
-    u and h are the sums of the node. Returns the best gain so far.
-    """
+def best_split_of_few(node, data, codes, f, line, own, split):
+    """The best place between the bins of a small node, missing values on either side."""
+    if node.n <= FEW:
+        K = sum_few(node, codes, f, data.rows, line, own)
+    else:
+        K = sum_some(node, codes, f, data.rows, line, own)
     if K == 0:
-        return top
-    lost, lost_h = u - lines[1, K - 1], h - lines[2, K - 1]
-    m = lost_h & COUNT
+        return
+    bins, scores, sums, tol = own.bins, own.scores, own.sums, node.tolerance
+    missing_z, missing_h = node.z - sums[1, K - 1], node.h - sums[2, K - 1]
+    m = missing_h & COUNT
     for side in range(2 if m else 1):
-        u0, h0 = (lost, lost_h) if side else (0, 0)
-        most = judge(G, K if m and not side else K - 1, u0, h0, room, lines)
-        if not most > top + G.tol:
+        z0, h0 = (missing_z, missing_h) if side else (0, 0)
+        most = score_few(node, K if m and not side else K - 1, z0, h0, scores, sums)
+        if not most > split.gain + tol:
             continue
-        k, bar = 0, max(top + G.tol, most - G.tol)
-        while not room[0, k] > bar and room[0, k] < most:
+        k, bar = 0, max(split.gain + tol, most - tol)
+        while not scores[0, k] > bar and scores[0, k] < most:
             k += 1
-        top = room[0, k]
-        at, after = bins[k], (bins[k + 1] if k + 1 < K else -1)
-        missing_left = side if m else UNASKED
-        take(choice, f, at, missing_left, lines[1, k] + u0, lines[2, k] + h0)
-        cut[0] = threshold(edges, f, at, after)
-    return top
+        after = bins[k + 1] if k + 1 < K else -1
+        record_split(split, scores[0, k], f, bins[k], side if m else UNASKED,
+                     sums[1, k] + z0, sums[2, k] + h0,
+                     middle_of_bins(data.edges, f, bins[k], after))  # fmt: skip
 
 
 @njit(**INNER, forceinline=True)
-def extremes(codes, f, rows, start, n, near):
+def best_split_of_many(plan, fixed, node, data, codes, f, own, split):
+    """All bins of a column of a node of many rows."""
+    line, flat, own_sums = fixed.gathered, own.flat, own.stats
+    for i in range(node.start, node.start + node.n):
+        add_pair(flat, 2 * np.intp(codes[f, data.rows[i]]), line[0, i], line[1, i])
+    own_sums[0] = node.total
+    stats = NodeStats(node.weight, 0.0, 0.0, node.tolerance, 0.0, 0.0, node.key,
+                      own_sums)  # fmt: skip
+    best_split_of_counts(plan, fixed, data.meta[f], data.edges[f], own.cells, node.n,
+                         stats, split, own.scores)  # fmt: skip
+    for k in range(flat.size):
+        flat[k] = 0
+    if split.found:
+        split.feature = f
+        split.left_h = split.n_left
+        if node.weighted:
+            split.left_h |= np.int64(split.left_weight / node.unit_h) << COUNT_BITS
+        split.left_z = np.int64(split.left_sum / node.unit_z)
+
+
+# ---- random thresholds
+
+
+@njit(**INNER, forceinline=True)
+def byte_extremes(codes, f, rows, start, n, near):
     """Bytes of a column side by side, the least and the greatest, and those missing."""
     low, high, m = np.uint8(255), np.uint8(0), 0
     for i in range(n):
@@ -228,57 +656,7 @@ def extremes(codes, f, rows, start, n, near):
 
 
 @njit(**INNER, forceinline=True)
-def bin_at_most(edges, f, low, high, v):
-    """The last bin from `low` to below `high` that begins at most at v."""
-    most, above = low, max(high, low + 1)
-    while above - most > 1:
-        mid = (most + above) // 2
-        if edges[f, 0, mid] <= v:
-            most = mid
-        else:
-            above = mid
-    return most
-
-
-@njit(**INNER, forceinline=True)
-def cut_drawn(edges, f, near, n, low, high, most, v):
-    """The last bin of the left side that has rows, and the threshold after it."""
-    at, after = low, 256
-    for i in range(n):
-        b = np.int64(near[i])
-        at, after = max(at, b if b <= most else low), min(after, b if b > most else 256)
-    after = -1 if low == high else after
-    if edges[f, 1, at] <= v and (after < 0 or v < edges[f, 0, after]):
-        return at, v
-    return at, threshold(edges, f, at, after)
-
-
-@njit(**INNER, forceinline=True)
-def try_random(G, edges, codes, f, rows, start, line, key, near, top, choice, cut):
-    """A threshold drawn evenly between the extremes; the best gain so far."""
-    low, high, m = extremes(codes, f, rows, start, G.n, near)
-    if high < 0 or (low == high and m == 0):
-        return top
-    v, key = between(key, np.float64(edges[f, 0, low]), np.float64(edges[f, 1, high]))
-    side = np.int64(key & np.uint64(1)) if m else 0
-    if low == high and side:
-        return top  # everything would go left
-    most = bin_at_most(edges, f, low, high, v)
-    u, h, limit, lost = 0, 0, np.uint8(most), np.uint8(NO_BYTE if side else most)
-    for i in range(G.n):
-        goes = (near[i] <= limit) | (near[i] == lost)
-        u += line[0, start + i] if goes else 0
-        h += line[1, start + i] if goes else 0
-    gain = gain_at(G, u, h)
-    if not gain > top + G.tol:
-        return top
-    at, cut[0] = cut_drawn(edges, f, near, G.n, low, high, most, v)
-    take(choice, f, at, side if m else UNASKED, u, h)
-    return gain
-
-
-@njit(**INNER, forceinline=True)
-def span(x, f, missing, rows, start, n, near):
+def value_extremes(x, f, missing, rows, start, n, near):
     """Values of a column side by side, the least and the greatest, and those missing.
 
     Four at a time: one after the other each comparison would wait for the one before.
@@ -305,46 +683,376 @@ def span(x, f, missing, rows, start, n, near):
 
 
 @njit(**INNER, forceinline=True)
-def try_value(G, x, f, missing, rows, start, line, key, near, top, choice, cut):
-    """The same of values as they are; the best gain so far."""
-    low, high, m = span(x, f, missing, rows, start, G.n, near)
-    if m == G.n or (low == high and m == 0):
-        return top
-    v, key = between(key, np.float64(low), np.float64(high))
-    side, u, h = np.int64(key & np.uint64(1)) if m else 0, 0, 0
-    for i in range(G.n):
-        goes = near[i] <= v
-        u += line[0, start + i] if goes else 0
-        h += line[1, start + i] if goes else 0
-    if side:
-        for i in range(G.n):
-            goes = near[i] != near[i]
-            u += line[0, start + i] if goes else 0
-            h += line[1, start + i] if goes else 0
-    gain = gain_at(G, u, h)
-    if not gain > top + G.tol:
-        return top
-    take(choice, f, np.intp(0), side if m else UNASKED, u, h)
-    cut[0] = v
-    return gain
+def bin_at_most(edges, f, low, high, v):
+    """The last bin from `low` to below `high` that begins at most at v."""
+    most, above = low, max(high, low + 1)
+    while above - most > 1:
+        mid = (most + above) // 2
+        if edges[f, 0, mid] <= v:
+            most = mid
+        else:
+            above = mid
+    return most
 
 
 @njit(**INNER, forceinline=True)
-def try_many(P, F, G, meta, edges, codes, f, rows, start, stop, line, cells, flat, top,
-             choice, cut, r, best, room):  # fmt: skip
-    """All bins of a column of a node of many rows; the best gain so far."""
-    for i in range(start, stop):
-        add_pair(flat, 2 * np.intp(codes[f, rows[i]]), line[0, i], line[1, i])
-    r[SUMS], r[WEIGHT], r[TOL] = G.s, G.W, G.tol
-    try_counts(P, F, meta[f], edges[f], cells, G.n, r, best, top, room)
-    for k in range(flat.size):
-        flat[k] = 0
-    if best[B_FOUND] <= 0.0:
-        return top
-    h = np.int64(best[B_N_LEFT])
-    if G.weighted:
-        h |= np.int64(best[B_WEIGHT] / G.unit_h) << COUNT_BITS
-    u = np.int64(best[B_SUM] / G.unit_z)
-    take(choice, f, np.int64(best[B_CODE]), np.int64(best[B_MISSING_LEFT]), u, h)
-    cut[0] = best[B_THRESHOLD]
-    return best[B_GAIN]
+def drawn_threshold(edges, f, near, n, low, high, most, v):
+    """The last bin of the left side that has rows, and the threshold after it."""
+    at, after = low, 256
+    for i in range(n):
+        b = np.int64(near[i])
+        at, after = max(at, b if b <= most else low), min(after, b if b > most else 256)
+    after = -1 if low == high else after
+    if edges[f, 1, at] <= v and (after < 0 or v < edges[f, 0, after]):
+        return at, v
+    return at, middle_of_bins(edges, f, at, after)
+
+
+@njit(**INNER, forceinline=True)
+def random_split_of_bytes(node, data, codes, f, line, near, split):
+    """A threshold drawn evenly between the extremes of the bins."""
+    rows, start, edges = data.rows, node.start, data.edges
+    low, high, m = byte_extremes(codes, f, rows, start, node.n, near)
+    if high < 0 or (low == high and m == 0):
+        return
+    a, b = np.float64(edges[f, 0, low]), np.float64(edges[f, 1, high])
+    v, key = uniform_between(node.key ^ f, a, b)
+    side = np.int64(key & np.uint64(1)) if m else 0
+    if low == high and side:
+        return  # everything would go left
+    most = bin_at_most(edges, f, low, high, v)
+    z, h, limit, lost = 0, 0, np.uint8(most), np.uint8(NO_BYTE if side else most)
+    for i in range(node.n):
+        goes = (near[i] <= limit) | (near[i] == lost)
+        z += line[0, start + i] if goes else 0
+        h += line[1, start + i] if goes else 0
+    gain = gain_at(node, z, h)
+    if not gain > split.gain + node.tolerance:
+        return
+    at, cut = drawn_threshold(edges, f, near, node.n, low, high, most, v)
+    record_split(split, gain, f, at, side if m else UNASKED, z, h, cut)
+
+
+@njit(**INNER, forceinline=True)
+def random_split_of_values(node, data, x, f, line, near, split):
+    """A threshold drawn evenly between the extremes of the values."""
+    rows, start = data.rows, node.start
+    missing = data.meta[f, MISSING]
+    low, high, m = value_extremes(x, f, missing, rows, start, node.n, near)
+    if m == node.n or (low == high and m == 0):
+        return
+    v, key = uniform_between(node.key ^ f, np.float64(low), np.float64(high))
+    side, z, h = np.int64(key & np.uint64(1)) if m else 0, 0, 0
+    for i in range(node.n):
+        goes = near[i] <= v
+        z += line[0, start + i] if goes else 0
+        h += line[1, start + i] if goes else 0
+    if side:
+        for i in range(node.n):
+            goes = near[i] != near[i]
+            z += line[0, start + i] if goes else 0
+            h += line[1, start + i] if goes else 0
+    gain = gain_at(node, z, h)
+    if not gain > split.gain + node.tolerance:
+        return
+    record_split(split, gain, f, np.intp(0), side if m else UNASKED, z, h, v)
+
+
+@njit(**INNER, forceinline=True)
+def search_single_sum(plan, fixed, node, data, codes, x, near, features, count, own,
+                      split):  # fmt: skip
+    """Try the features on a node of one sum; the best split goes into `split`.
+
+    Of codes and x one is None. `near` is scratch of random thresholds, None for the
+    best ones.
+    """
+    line = fixed.gathered
+    for i in range(count):
+        f = features[i]
+        if split.gain >= node.most:  # nothing left to gain
+            break
+        if x is not None:
+            random_split_of_values(node, data, x, f, line, near, split)
+        if codes is None:
+            continue
+        if near is not None:
+            random_split_of_bytes(node, data, codes, f, line, near, split)
+            continue
+        if node.n == 2 and not data.meta[f, MISSING]:
+            best_split_of_two(node, data, codes, f, line, split)
+        elif node.n >= MANY_SINGLE:
+            best_split_of_many(plan, fixed, node, data, codes, f, own, split)
+        else:
+            best_split_of_few(node, data, codes, f, line, own, split)
+
+
+# ---- several sums
+
+
+@njit(**INNER, forceinline=True)
+def add_gathered(plan, m, line, classes, i, u):
+    """Add gathered row i to the sums u; returns its weight."""
+    v = line[m, i]
+    for o in range(m):
+        if plan.is_class and not plan.binary_gini:
+            u[classes[o, i]] += v
+        else:
+            u[o] += line[o, i]
+    return v
+
+
+@njit(**INNER, forceinline=True, fastmath=FAST)
+def sum_left(plan, line, classes, goes, n, u, M):
+    """Sums u of the rows that go left; returns how many they are and their weight.
+
+    Of few classes one after the other: a row then waits for no other of its class.
+    """
+    m, by_class = line.shape[0] - 1, plan.is_class and not plan.binary_gini
+    left, wl = 0, 0.0
+    for i in range(n):
+        left += np.int64(goes[i])
+        wl += line[m, i] if goes[i] else 0.0
+    if by_class and m == 1 and M <= SOME_CLASSES:
+        for c in range(M):
+            acc = 0.0
+            for i in range(n):
+                acc += line[1, i] if goes[i] & (classes[0, i] == c) else 0.0
+            u[c] = acc
+        return left, wl
+    for k in range(M):
+        u[k] = 0.0
+    for o in range(m):
+        if by_class:
+            for i in range(n):
+                u[classes[o, i]] += line[m, i] if goes[i] else 0.0
+        else:
+            acc = 0.0
+            for i in range(n):
+                acc += line[o, i] if goes[i] else 0.0
+            u[o] = acc
+    return left, wl
+
+
+@njit(**INNER, forceinline=True)
+def random_split_of_sums(plan, data, codes, x, f, span, node, goes, own, split, other):
+    """A threshold drawn evenly between the extremes, rows in any order, into `split`."""
+    start, n = span
+    rows, edges, least = data.rows, data.edges, max(plan.min_leaf, 1)
+    near, u, a, b, most = own.near, own.left_sums, 0, 0, 0
+    low, high, gone, v, side = 0.0, 0.0, 0, 0.0, False
+    if x is not None:
+        p, q, gone = value_extremes(x, f, data.meta[f, MISSING], rows, start, n, near)
+        if gone == n or (gone == 0 and p == q):
+            return
+        low, high = np.float64(p), np.float64(q)
+    if codes is not None:
+        a, b, gone = byte_extremes(codes, f, rows, start, n, near)
+        if b < 0 or (gone == 0 and a == b):
+            return
+        low, high = np.float64(edges[f, 0, a]), np.float64(edges[f, 1, b])
+    v, key = uniform_between(node.key ^ f, low, high)
+    side = gone > 0 and (key & np.uint64(1)) == np.uint64(1)
+    if x is not None:
+        for i in range(n):
+            goes[i] = near[i] <= v
+        if side:
+            for i in range(n):
+                goes[i] |= near[i] != near[i]
+    if codes is not None:
+        most = bin_at_most(edges, f, a, b, v)
+        limit, lost = np.uint8(most), np.uint8(NO_BYTE if side else most)
+        for i in range(n):
+            goes[i] = (near[i] <= limit) | (near[i] == lost)
+    line, classes = own.gathered, own.classes
+    left, wl = sum_left(plan, line, classes, goes, n, u, node.sums.size)
+    if left < least or n - left < least:
+        return
+    if plan.constrained and not split_allowed(plan, np.intp(0), node, u, wl):
+        return
+    gain = plan.scale * split_score(plan, u, wl, node, other)
+    if gain > split.gain + node.tolerance:
+        split.gain = gain
+        split.found = 1
+        split.threshold = v
+        split.missing_left = np.int64(side) if gone else UNASKED
+        if codes is not None:
+            at, cut = drawn_threshold(edges, f, near, n, a, b, most, v)
+            split.code = at
+            split.threshold = cut
+
+
+@njit(**INNER, forceinline=True)
+def order_few(codes, f, rows, start, n, place, own):
+    """Rows of a small node by byte into `place`; the bins that there are and their ends.
+
+    Returns the number of bins.
+    """
+    keys, bins, ends = own.keys, own.bins, own.ends
+    rank_few(codes, f, rows, start, n, keys, own.ranks, place)
+    K, last = -1, -1
+    for k in range(n):
+        b = np.int64(keys[place[k]]) >> FEW_BITS
+        K += b != last
+        last = b
+        bins[K], ends[K] = b, k + 1
+    return K + 1
+
+
+@njit(**INNER, forceinline=True)
+def order_some(codes, f, rows, start, n, place, own):
+    """The same for more rows, by counting."""
+    counts, seen, bins, ends = own.counts, own.seen, own.bins, own.ends
+    near = own.near
+    for i in range(n):
+        b = np.intp(codes[f, rows[start + i]])
+        near[i] = b
+        counts[b] += 1
+        seen[b >> 6] |= np.uint64(1) << np.uint64(b & 63)
+    K, total = 0, 0
+    for k in range(4):
+        word = seen[k]
+        seen[k] = 0
+        while word:
+            b = 64 * k + lowest(word)
+            word &= word - np.uint64(1)
+            bins[K], counts[b], total = b, total, total + counts[b]
+            ends[K] = total
+            K += 1
+    for i in range(n):
+        b = np.intp(near[i])
+        place[counts[b]] = i
+        counts[b] += 1
+    for k in range(K):
+        counts[bins[k]] = 0
+    return K
+
+
+@njit(**INNER, forceinline=True)
+def scan_classes(m, line, classes, place, begin, n, K, ends, s, u, scores):
+    """Left weights, |u|^2 and s.u after each of K bins into `scores`.
+
+    The rows from `begin` on, which miss the value, join before all others.
+    """
+    wl, Q, D, at, stop = 0.0, 0.0, 0.0, begin, n
+    for k in range(-1, K):
+        for i in range(at, stop):
+            v = line[m, place[i]]
+            wl += v
+            for o in range(m):
+                c = classes[o, place[i]]
+                Q += v * (2.0 * u[c] + v)
+                D += v * s[c]
+                u[c] += v
+        if k >= 0:
+            scores[0, k], scores[1, k], scores[2, k] = wl, Q, D
+        at = 0 if k < 0 else stop
+        stop = ends[k + 1]
+
+
+@njit(**INNER, forceinline=True, fastmath=FAST)
+def score_classes(plan, n, n0, K, ends, W, S2, scores):
+    """Gains of K places into scores[3], -1 where one is forbidden; the greatest one."""
+    least, floor, most = plan.min_leaf - n0, SLIVER * W, -1.0
+    rest = n - plan.min_leaf - n0
+    for k in range(K):
+        wl, Q = scores[0, k], scores[1, k]
+        gain = Q / wl + (S2 - 2.0 * scores[2, k] + Q) / max(W - wl, floor) - S2 / W
+        ok = (ends[k] >= least) & (ends[k] <= rest)
+        scores[3, k] = plan.scale * gain if ok else -1.0
+    for k in range(K):
+        most = scores[3, k] if scores[3, k] > most else most
+    return most
+
+
+@njit(**INNER, forceinline=True)
+def scan_ordered(plan, place, begin, n, K, node, own, other):
+    """The same as both, for any criterion made of sums and any constraint."""
+    line, classes = own.gathered, own.classes
+    ends, u, scores, m = own.ends, own.left_sums, own.scores, line.shape[0] - 1
+    wl, at, stop, n0, most = 0.0, begin, n, n - begin, -1.0
+    for k in range(-1, K):
+        for i in range(at, stop):
+            wl += add_gathered(plan, m, line, classes, place[i], u)
+        at, left = (0, 0) if k < 0 else (stop, stop + n0)
+        if k >= 0:
+            ok = left >= plan.min_leaf and n - left >= plan.min_leaf
+            if ok and plan.constrained:
+                ok = split_allowed(plan, np.intp(0), node, u, wl)
+            gain = plan.scale * split_score(plan, u, wl, node, other) if ok else -1.0
+            scores[3, k] = gain
+            most = max(most, gain)
+        stop = ends[k + 1]
+    return most
+
+
+@njit(**INNER, forceinline=True)
+def best_split_of_ordered(plan, data, codes, f, span, node, place, own, split, other):
+    """The best place between the bins of a node, missing values on either side."""
+    start, n = span
+    line, classes = own.gathered, own.classes
+    bins, ends, scores, u = own.bins, own.ends, own.scores, own.left_sums
+    if n <= FEW:
+        K = order_few(codes, f, data.rows, start, n, place, own)
+    else:
+        K = order_some(codes, f, data.rows, start, n, place, own)
+    tol, s, M, m, S2 = node.tolerance, node.sums, node.sums.size, line.shape[0] - 1, 0.0
+    by_class = plan.is_class and not plan.binary_gini
+    quick = plan.kind == SQUARE and by_class and not plan.constrained
+    lost = n - (ends[K - 2] if K > 1 else 0) if bins[K - 1] == NO_BYTE else 0
+    K -= 1 if lost else 0
+    for k in range(M):
+        S2 += s[k] * s[k]
+    for side in range(2 if lost else 1):
+        n0, places = lost if side else 0, K if lost and not side else K - 1
+        for k in range(M):
+            u[k] = 0.0
+        if quick:
+            scan_classes(m, line, classes, place, n - n0, n, places, ends, s, u, scores)
+            most = score_classes(plan, n, n0, places, ends, node.weight, S2, scores)
+        else:
+            most = scan_ordered(plan, place, n - n0, n, places, node, own, other)
+        bar, at = split.gain + tol, -1
+        if not most > bar:
+            continue
+        for k in range(places):
+            if scores[3, k] > bar:
+                at, bar = k, scores[3, k] + tol
+        after = bins[at + 1] if at + 1 < K else -1
+        split.gain = scores[3, at]
+        split.found = 1
+        split.code = bins[at]
+        split.missing_left = side if lost else UNASKED
+        split.threshold = middle_of_bins(data.edges, f, bins[at], after)
+
+
+@njit(**INNER, forceinline=True)
+def search_several_sums(plan, data, codes, x, goes, place, span, node, drawn, own, split,
+                        other):  # fmt: skip
+    """Try the features drawn on a node of M sums; the best split goes into `split`.
+
+    Of codes and x one is None; `goes` is None unless thresholds are random, and else
+    `place` is.
+    """
+    features, count = drawn
+    start, n = span
+    most, u = node.weight * node.impurity - node.tolerance, own.left_sums
+    for i in range(count):
+        f = features[i]
+        if split.gain >= most:  # nothing left to gain
+            break
+        split.found = 0
+        if goes is not None:
+            random_split_of_sums(plan, data, codes, x, f, span, node, goes, own, split,
+                                 other)  # fmt: skip
+        if place is not None:
+            if n >= MANY_SUMS:
+                H, weighted = own.histogram, data.w.size > 0
+                fill_gathered_histogram(plan, H, codes, f, data.rows, start, n,
+                                        own.gathered, own.classes)  # fmt: skip
+                best_split_of_histogram(plan, data.meta, f, data.edges[f], H, n,
+                                        weighted, node, u, split, other)  # fmt: skip
+            else:
+                best_split_of_ordered(plan, data, codes, f, span, node, place, own,
+                                      split, other)  # fmt: skip
+        if split.found:
+            split.feature = f

@@ -116,3 +116,21 @@ def node_depths(left, right, depth, parent):
                 depth[c], parent[c] = depth[node] + 1, node
                 stack[top] = c
                 top += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def preorder(left, right, order):
+    """Old numbers of the nodes in the order root, left branch, right branch."""
+    stack = np.empty(left.size + 1, np.int64)
+    top, m = 1, 0
+    stack[0] = 0
+    while top:
+        top -= 1
+        node = stack[top]
+        order[m] = node
+        m += 1
+        if left[node] >= 0:
+            stack[top] = right[node]
+            stack[top + 1] = left[node]
+            top += 2
+    return m

@@ -58,7 +58,7 @@ def prune_cost_complexity(tree: Tree, alpha) -> Tree:
 
 def collapse_nodes(tree: Tree, nodes) -> Tree:
     """The tree with some nodes turned into leaves."""
-    from ._frontier import preorder
+    from ._tree import preorder
 
     leaf = tree.children_left == LEAF
     leaf[nodes] = True
