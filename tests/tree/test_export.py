@@ -1,4 +1,4 @@
-"""Trees in words, as graphs and as pictures."""
+"""Trees exported as text, Graphviz and SVG."""
 
 import io
 import xml.etree.ElementTree as ET

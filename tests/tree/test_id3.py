@@ -1,4 +1,4 @@
-"""ID3 and C4.5: the classic tree, the slow twin, all kinds of levels."""
+"""ID3 and C4.5: the textbook tree, a slow reference, levels of every kind."""
 
 import numpy as np
 import pytest

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from ..tree._structures import NO_BYTE
+from ..tree._structures import MISSING_CODE
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -19,7 +19,7 @@ def encode(X, cuts, forms, codes, at, top, missing):
     width = codes.shape[2]
     for i in range(n):
         for f in range(d):
-            x, c = np.float32(X[i, f]), np.uint8(NO_BYTE)
+            x, c = np.float32(X[i, f]), np.uint8(MISSING_CODE)
             if x != x:
                 missing[f] = 1
             elif forms[f]:

@@ -75,7 +75,7 @@ class AbstractForest(Estimator):
             gained += [plant.importance for plant in plants]
             draws = (scheme, seeds[: len(plants)], rows)
             self._draws = [*(self._draws if kept else []), draws]
-            shape = (criterion.m, max(criterion.classes, default=1))
+            shape = (criterion.n_outputs, max(criterion.classes, default=1))
             self.forest_ = join_packed_trees(parts, shape, X.shape[1])
             self._gained = np.sum(gained, axis=0)
             if getattr(self, "keep_targets", False):

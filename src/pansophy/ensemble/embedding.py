@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Transformer
 from ..core.random import rng_from
-from ..params import Count, Flag, Jobs, NonNegative, Verbosity
+from ..core.weighted import check_sample_weight
+from ..params import Count, Flag, Jobs, NonNegative, TwoOrMore, Verbosity
 from ..tree._structures import SQUARE
 from ..tree.abstract_decision_tree import (
     ARRAY_CHECKS,
@@ -25,10 +26,8 @@ from ..tree.abstract_decision_tree import (
     HalfAtMost,
     PositiveFraction,
     ProperFraction,
-    TwoOrMore,
     map_dense_blocks,
     require_rows_in_memory,
-    validate_row_weights,
 )
 from ..tree.criteria import Criterion
 from ..tree.extra_tree import ExtraTreeRegressor
@@ -140,7 +139,7 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
         """Grow the trees and code the rows they were grown on."""
         with silent_float32_overflow():
             X, _ = self._begin(require_rows_in_memory(X), **ARRAY_CHECKS)
-        w = validate_row_weights(sample_weight, X.shape[0])
+        w = check_sample_weight(sample_weight, X.shape[0])
         self.inputs_ = InputEncoder(np.zeros(X.shape[1], np.int8))
         self.n_outputs_ = 1
         random = rng_from(self.random_state)

@@ -10,6 +10,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Classifier, Regressor
+from ..core.weighted import check_sample_weight
 from ..params import (
     Count,
     Flag,
@@ -17,6 +18,7 @@ from ..params import (
     NonNegative,
     ParameterError,
     Rule,
+    TwoOrMore,
     Verbosity,
 )
 from ..tree.abstract_decision_tree import (
@@ -26,8 +28,6 @@ from ..tree.abstract_decision_tree import (
     MonotoneSigns,
     PositiveFraction,
     ProperFraction,
-    TwoOrMore,
-    validate_row_weights,
     validate_training_data,
 )
 from ..tree.decision_tree import (
@@ -103,7 +103,7 @@ class AbstractForestClassifier(Classifier, AbstractSupervisedForest):
 
     def _weigh(self, y, sample_weight):
         """Row weights times the factors of their classes, or None."""
-        w = validate_row_weights(sample_weight, len(y))
+        w = check_sample_weight(sample_weight, len(y))
         if self.class_weight is None or (
             self.class_weight == "balanced_subsample" and self.bootstrap
         ):
@@ -196,7 +196,7 @@ class AbstractForestRegressor(Regressor, AbstractSupervisedForest):
     @goes_on("forest_")
     def fit(self, X, y, sample_weight=None):
         """Grow the forest for the numbers y, one column or several."""
-        weigh = lambda y: validate_row_weights(sample_weight, len(y))
+        weigh = lambda y: check_sample_weight(sample_weight, len(y))
         X, y = validate_training_data(self, X, y, "numbers", weigh)
         w = weigh(y)
         target = regression_target(self, y, w, X.shape[1], self._same_targets)

@@ -29,14 +29,9 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from ..base import Classifier, Regressor
 from ..losses.base import weighted_quantile
-from ..params import Count, Flag, NonNegative, OpenFraction, Verbosity
+from ..params import Count, Flag, NonNegative, OpenFraction, TwoOrMore, Verbosity
 from ..params import Rule as ParameterRule
-from ..tree.abstract_decision_tree import (
-    HalfAtMost,
-    PositiveFraction,
-    ProperFraction,
-    TwoOrMore,
-)
+from ..tree.abstract_decision_tree import HalfAtMost, PositiveFraction, ProperFraction
 from ..typing import Seed
 from .abstract_boosting import (
     A_LOSS,

@@ -29,9 +29,10 @@ from ..params import (
     NonNegative,
     OpenFraction,
     Positive,
+    TwoOrMore,
     Verbosity,
 )
-from ..tree.abstract_decision_tree import BinCount, PositiveFraction, TwoOrMore
+from ..tree.abstract_decision_tree import BinCount, PositiveFraction
 from ..typing import Matrix, Seed, Words
 from .abstract_boosting import (
     A_LOSS,

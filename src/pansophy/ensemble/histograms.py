@@ -10,21 +10,15 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import validate_data
 
 from ..core import arrays
+from ..core.frames import column_names
 from ..core.random import rng_from
 from ..core.rows import DatasetRows, is_dataset
+from ..core.weighted import check_sample_weight
 from ..losses import base as kinds
 from ..params import ParameterError, Rule, check_params
-from ..tree.abstract_decision_tree import (
-    ARRAY_CHECKS,
-    check_monotonic_cst,
-    validate_row_weights,
-)
+from ..tree.abstract_decision_tree import ARRAY_CHECKS, check_monotonic_cst
 from ..tree.grower import NO_DEPTH_LIMIT, GrowthLimits
-from ..tree.input_encoding import (
-    InputEncoder,
-    frame_column_names,
-    silent_float32_overflow,
-)
+from ..tree.input_encoding import InputEncoder, silent_float32_overflow
 from . import boosting
 from .abstract_boosting import AbstractBoosting
 from .binning import binned, blocks, size, take
@@ -62,13 +56,13 @@ class AbstractHistBoosting(AbstractBoosting):
         X = arrays.to_numpy(X) if arrays.is_foreign(X) else X
         words = self.categorical_features
         w = None
-        if words is None or (isinstance(words, str) and frame_column_names(X) is None):
+        if words is None or (isinstance(words, str) and column_names(X) is None):
             inputs = None
         elif self._goes_on():
             inputs = self.inputs_
         else:
             if sample_weight is not None:
-                w = validate_row_weights(sample_weight, np.shape(X)[0])
+                w = check_sample_weight(sample_weight, np.shape(X)[0])
             inputs = InputEncoder.learn(X, words, w=w)
         table = X if inputs is None or inputs.plain else inputs.encode(X)
         with silent_float32_overflow():
@@ -80,7 +74,7 @@ class AbstractHistBoosting(AbstractBoosting):
         self.inputs_ = inputs
         mask = inputs.is_categorical
         self.is_categorical_ = mask if mask.any() else None
-        return table, y, validate_row_weights(sample_weight, len(table))
+        return table, y, check_sample_weight(sample_weight, len(table))
 
     def _take_dataset(self, X, y, sample_weight, y_kind):
         if self.categorical_features not in (None, "from_dtype"):

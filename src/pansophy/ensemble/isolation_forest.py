@@ -33,6 +33,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Estimator, OneClass
 from ..core import threads
 from ..core.progress import watched
+from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, Jobs, ParameterError, Rule, Verbosity
 from ..tree._structures import SQUARE
 from ..tree.abstract_decision_tree import (
@@ -41,7 +42,6 @@ from ..tree.abstract_decision_tree import (
     map_dense_blocks,
     require_rows_in_memory,
     validate_prediction_rows,
-    validate_row_weights,
 )
 from ..tree.additive_trees import AdditiveTrees, dense_prediction_rows
 from ..tree.criteria import Criterion
@@ -175,7 +175,7 @@ class IsolationForest(OneClass, Estimator):
         with silent_float32_overflow():
             X, _ = self._begin(require_rows_in_memory(X), **ARRAY_CHECKS)
         X = X.tocsr() if sp.issparse(X) else X
-        w = validate_row_weights(sample_weight, X.shape[0])
+        w = check_sample_weight(sample_weight, X.shape[0])
         self.inputs_ = InputEncoder(np.zeros(X.shape[1], np.int8))
         kept = self.warm_start and hasattr(self, "forest_")
         have = len(self.forest_) if kept else 0

@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..base import check_weights
+from ..core.frames import column_names
 from ..tree import abstract_decision_tree
 from ..tree.input_encoding import (
     InputEncoder,
@@ -24,7 +25,6 @@ from ..tree.input_encoding import (
     column_as_floats,
     column_reader,
     directional_periods,
-    frame_column_names,
     table_shape,
 )
 from .members import in_memory
@@ -72,7 +72,7 @@ def coding_of(template, X, w=None) -> Coding | None:
     directional = getattr(template, "directional_features", None)
     if (categorical is None and directional is None) or sp.issparse(X):
         return None
-    d, names = table_shape(X)[1], frame_column_names(X)
+    d, names = table_shape(X)[1], column_names(X)
     mask, periods = (
         categorical_mask(categorical, X, d, names),
         directional_periods(directional, d, names),

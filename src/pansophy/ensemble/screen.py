@@ -54,4 +54,4 @@ def screens(columns, criterion, limits, n) -> bool:
     free = limits.min_leaf == 1 and limits.min_weight == 0 and limits.signs is None
     every = not limits.random and limits.max_features in (0, d)
     stump = limits.max_depth == 1 and limits.max_leaves in (0, 2)
-    return n >= ENOUGH and criterion.one and whole and free and every and stump
+    return n >= ENOUGH and criterion.binary_gini and whole and free and every and stump

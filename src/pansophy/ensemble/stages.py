@@ -11,13 +11,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.random import rng_from
+from ..core.weighted import check_sample_weight
 from ..losses import base as kinds
 from ..params import Rule
-from ..tree.abstract_decision_tree import (
-    resolve_max_features,
-    validate_row_weights,
-    validate_training_data,
-)
+from ..tree.abstract_decision_tree import resolve_max_features, validate_training_data
 from ..tree.decision_tree import DecisionTreeRegressor
 from ..tree.grower import NO_DEPTH_LIMIT, GrowthLimits
 from ..tree.prepared_columns import prepare_columns
@@ -44,7 +41,7 @@ class AbstractStages(AbstractBoosting):
     def _take(self, X, y, sample_weight, y_kind):
         """X as float32, y and w, all checked; rows of weight 0 are dropped."""
         X, y = validate_training_data(self, X, y, y_kind)
-        w = validate_row_weights(sample_weight, X.shape[0])
+        w = check_sample_weight(sample_weight, X.shape[0])
         if w is not None and not np.all(w > 0):
             keep = np.flatnonzero(w > 0)
             X, y, w = X.tocsr()[keep] if sp.issparse(X) else X[keep], y[keep], w[keep]

@@ -1,7 +1,8 @@
 """Compiled search for the best set of codes along a categorical or circular column.
 
-`best_category_split` sees the histogram of a node by code (count, weight and sums) and looks for
-the set of codes to send left; bit c of `left` is code c. Its candidates, by form:
+`best_category_split` sees the histogram of a node by code (count, weight and sums) and
+looks for the set of codes to send left; bit c of `left` is code c. Its candidates, by
+form:
 
 - SUBSET with one sum (numbers, two classes): heads of the codes in ascending order of
   their means, among which is the best of all sets. For if a best left side had a mean
@@ -23,6 +24,7 @@ code, a code, a half circle; of the last two the next one that splits.
 import numpy as np
 from numba import njit
 
+from ..core.compiled import INNER_LOOP
 from ._criteria import split_score
 from ._split_search import SALT, mix
 from ._structures import (
@@ -31,10 +33,9 @@ from ._structures import (
     FORM,
     GAUSS,
     HALF,
-    INNER,
     LEVEL,
+    MISSING_CODE,
     NEWTON,
-    NO_BYTE,
     SUBSET,
 )
 
@@ -44,7 +45,7 @@ LOOK = 0  # the move that is none
 MOVES = 1024  # more than any column needs
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def code_positions(plan, H, wk, codes, k, M, out):
     """The codes' means, or their places along the means' first principal direction.
 
@@ -88,7 +89,7 @@ def code_positions(plan, H, wk, codes, k, M, out):
             v[s] = D[k, s] / size if size > 0.0 else v[s]
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def sort_codes(value, codes, k):
     """Codes in ascending order of their values, by insertion."""
     for i in range(1, k):
@@ -99,7 +100,7 @@ def sort_codes(value, codes, k):
         value[j], codes[j] = v, c
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def list_moves(form, nb, codes, k, m, every, random, key, moves):
     """Write down the moves of all candidates; returns how many."""
     t, first = 0, np.int64(key % np.uint64(max(nb // 2 if form == HALF else k, 1)))
@@ -153,15 +154,15 @@ def list_moves(form, nb, codes, k, m, every, random, key, moves):
     return t
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def best_look(plan, H, wk, moves, steps, n, missing_left, node, u, best, other):
     """Make the moves; the number of those up to the best look, or 0 for none."""
-    M, W, m = node.sums.size, node.weight, int(H[NO_BYTE, 0])
+    M, W, m = node.sums.size, node.weight, int(H[MISSING_CODE, 0])
     count, wl, chosen = 0, 0.0, 0
     for s in range(M):
-        u[s] = H[NO_BYTE, 2 + s] if missing_left else 0.0
+        u[s] = H[MISSING_CODE, 2 + s] if missing_left else 0.0
     if missing_left:
-        count, wl = m, H[NO_BYTE, wk]
+        count, wl = m, H[MISSING_CODE, wk]
     for t in range(steps):
         move = moves[t]
         if move != LOOK:
@@ -187,7 +188,7 @@ def best_look(plan, H, wk, moves, steps, n, missing_left, node, u, best, other):
     return chosen
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def best_category_split(plan, meta, f, H, n, weighted, node, u, best, left, other):
     """The best set of codes to send left, into `best` and `left`."""
     form, nb = meta[f, FORM], meta[f, BINS]
@@ -195,7 +196,7 @@ def best_category_split(plan, meta, f, H, n, weighted, node, u, best, left, othe
     best.threshold = np.nan
     best.code = 0
     codes, moves = np.empty(256, np.int64), np.empty(MOVES, np.int64)
-    k, m, wk, M = 0, int(H[NO_BYTE, 0]), (1 if weighted else 0), node.sums.size
+    k, m, wk, M = 0, int(H[MISSING_CODE, 0]), (1 if weighted else 0), node.sums.size
     for c in range(nb):
         if H[c, 0] > 0.0:
             codes[k] = c
@@ -228,7 +229,7 @@ def best_category_split(plan, meta, f, H, n, weighted, node, u, best, left, othe
                 left[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def best_category_split_of_counts(plan, fixed, meta, f, H, n, node, u, best, left):
     """The same for a histogram in fixed point; also the sums of the left side."""
     G = np.empty((256, 3))
@@ -242,7 +243,7 @@ def best_category_split_of_counts(plan, fixed, meta, f, H, n, node, u, best, lef
         total, wl = 0.0, 0.0
         for c in range(256):
             inside = (left[c >> 6] >> np.uint64(c & 63)) & np.uint64(1)
-            if c == NO_BYTE:
+            if c == MISSING_CODE:
                 inside = np.uint64(best.missing_left)
             if inside:
                 total += G[c, 2]

@@ -12,19 +12,9 @@ import math
 import numpy as np
 from numba import njit
 
-from ._structures import (
-    DIRECTION,
-    ERRORS,
-    GAUSS,
-    INNER,
-    JOINT,
-    NEWTON,
-    POISSON,
-    RATIO,
-    XLOGX,
-)
+from ..core.compiled import FASTMATH, INNER_LOOP
+from ._structures import DIRECTION, ERRORS, GAUSS, JOINT, NEWTON, POISSON, RATIO, XLOGX
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
 SAME = 1e-10  # gains closer than this share of the most that can be gained are equal
 SLIVER = 1e-12  # least share of the weight that a denominator may hold, and least
 # share of the target that a side may have for a Poisson mean above zero
@@ -33,13 +23,13 @@ TINY = 1e-300  # least curvature a leaf is divided by
 FLOOR = 1e-8  # least variance, in units of the variance of all targets
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def xlogx(v):
     """v log v; that of 1, which most small nodes are made of, needs no logarithm."""
     return v * math.log(v) if v > 0.0 and v != 1.0 else 0.0
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def keeps_order(sign, node, a, b):
     """Whether leaf values a, b keep the node's bounds and the order that `sign` asks.
 
@@ -50,7 +40,7 @@ def keeps_order(sign, node, a, b):
     return inside and (a - b) * sign <= slack
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def split_allowed(plan, sign, node, u, wl):
     """Whether a split keeps the least leaf weight and the monotone constraint."""
     W = node.weight
@@ -63,7 +53,7 @@ def split_allowed(plan, sign, node, u, wl):
     return keeps_order(sign, node, left, right)
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def score_base(plan, W, s, other):
     """The part of the score that the node itself decides."""
     acc, kind = 0.0, plan.kind
@@ -81,7 +71,7 @@ def score_base(plan, W, s, other):
     return acc
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def explained(kind, s, W):
     """What sums s of weight W explain: eqs. (6), (8), (9) and (10), less constants."""
     M, acc = s.size, 0.0
@@ -101,7 +91,7 @@ def explained(kind, s, W):
     return -0.5 * W * log_det_covariance(s, W)
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def log_det_covariance(s, W):
     """log det S / FLOOR, S the covariance of m outputs with sums s.
 
@@ -128,7 +118,7 @@ def log_det_covariance(s, W):
     return acc
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def explained_gain(kind, u, wl, wr, node):
     """The gain where each side is judged by itself; u is left as it was."""
     M = node.sums.size
@@ -141,7 +131,7 @@ def explained_gain(kind, u, wl, wr, node):
     return left + right - node.base
 
 
-@njit(**INNER, fastmath=FAST)
+@njit(**INNER_LOOP, fastmath=FASTMATH)
 def split_score(plan, u, wl, node, other):
     """Eqs. (2) to (5) for one split of a node, u and w_l being the left sums."""
     W, s, acc = node.weight, node.sums, 0.0
@@ -158,7 +148,7 @@ def split_score(plan, u, wl, node, other):
     return other_score(plan, u, wl, wr, node)
 
 
-@njit(**INNER, fastmath=FAST)
+@njit(**INNER_LOOP, fastmath=FASTMATH)
 def other_score(plan, u, wl, wr, node):
     """The same for the criteria that are not made of squares."""
     W, s, acc, kind = node.weight, node.sums, 0.0, plan.kind
@@ -180,7 +170,7 @@ def other_score(plan, u, wl, wr, node):
     return acc - node.base
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def add_row(plan, y, w, r, u, k0):
     """Add row r to the sums u[k0:]; returns its weight."""
     wr = w[r] if w.size else 1.0
@@ -197,7 +187,7 @@ def add_row(plan, y, w, r, u, k0):
     return wr
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def class_impurity(plan, W, s, other):
     """Eq. (1) for classes."""
     acc, m = 0.0, plan.n_outputs
@@ -217,7 +207,7 @@ def class_impurity(plan, W, s, other):
     return 1.0 + acc if plan.kind == ERRORS else acc / m
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def real_impurity(plan, y, w, rows, start, stop, W, s, other):
     """Eq. (1) for numbers, about the node's own mean in a second pass.
 
@@ -235,7 +225,7 @@ def real_impurity(plan, y, w, rows, start, stop, W, s, other):
     return acc / (W * y.shape[1]) if differ else 0.0
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def other_impurity(plan, y, w, rows, start, stop, W, s, differ):
     """The same for the criteria that are not made of squares."""
     acc, kind = 0.0, plan.kind

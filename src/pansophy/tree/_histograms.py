@@ -14,14 +14,15 @@ next to the processor; a tile is the piece of work that threads share.
 import numpy as np
 from numba import njit
 
-from ..core._memory import add_pair, touch
+from ..core._intrinsics import add_pair, prefetch
+from ..core.compiled import INNER_LOOP, LOOP
 from ._criteria import add_row
-from ._structures import COUNT_BITS, INNER, LANES, LOOP
+from ._structures import COUNT_BITS, LANES
 
 AHEAD = 24  # rows looked ahead
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def fill_histogram(plan, H, codes, column, rows, start, stop, y, w):
     """Histogram of the rows of a node: count, weight and sums by byte code."""
     t, j = column // codes.shape[2], column % codes.shape[2]
@@ -40,7 +41,7 @@ def fill_histogram(plan, H, codes, column, rows, start, stop, y, w):
             h[1] += add_row(plan, y, w, rows[i], h, np.intp(2))
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def fill_gathered_histogram(plan, H, codes, f, rows, start, n, line, classes):
     """The same from targets that have been gathered, `line` ending in the weights."""
     m, by_class = line.shape[0] - 1, plan.is_class and not plan.binary_gini
@@ -63,8 +64,8 @@ def to_fixed_point(rows, y, w, weighted, binary, a, b, z, h):
     """Targets times a and weights times b as whole numbers, and the sums of both.
 
     `weighted`: the targets are weighted already. A weighted row also counts 1. Targets
-    are rounded before they are weighted, so that weight k is k rows. Of two classes the second has the weight itself, so that a pure
-    node is seen to be one.
+    are rounded before they are weighted, so that weight k is k rows. Of two classes the
+    second has the weight itself, so that a pure node is seen to be one.
     """
     sum_z, sum_h = 0, 0
     for i in range(rows.size):
@@ -84,7 +85,7 @@ def to_fixed_point(rows, y, w, weighted, binary, a, b, z, h):
     return sum_z, sum_h
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def gather_targets(rows, start, stop, z, h, line):
     """Bring the numbers of a node's rows next to each other."""
     a, b = np.uint64(start), np.uint64(stop)
@@ -96,7 +97,7 @@ def gather_targets(rows, start, stop, z, h, line):
             to_h[i] = h[np.uint64(rows[i])]
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def count_lanes(G, words, rows, z, h, a, b, ahead, first, lanes):
     """Rows a .. b of a tile of 8 columns: `lanes` of them, from the `first` one on.
 
@@ -105,7 +106,7 @@ def count_lanes(G, words, rows, z, h, a, b, ahead, first, lanes):
     whether they count from the end.
     """
     for i in range(a, b):
-        touch(words, np.intp(rows[i + ahead]))
+        prefetch(words, np.intp(rows[i + ahead]))
         word = words[np.uint64(rows[i])] >> np.uint64(8 * first)
         for j in range(lanes):
             at = np.intp(word & np.uint64(255)) + 256 * (first + j)
@@ -113,7 +114,7 @@ def count_lanes(G, words, rows, z, h, a, b, ahead, first, lanes):
             word >>= np.uint64(8)
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def count_tile(H, codes, lanes, rows, start, stop, root, all_z, all_h, line):
     """Histograms of the columns of a tile over the rows of a node.
 
@@ -147,7 +148,7 @@ def count_tile(H, codes, lanes, rows, start, stop, root, all_z, all_h, line):
             count_lanes(G, words, rows, z, h, a, middle, ahead, lanes & 4, lanes & 3)
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def sum_histograms(H, parts, k):
     """H = the sum of the first k parts."""
     H = H.reshape(-1)
@@ -157,7 +158,7 @@ def sum_histograms(H, parts, k):
             H[c] = G[c] if i == 0 else H[c] + G[c]
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def subtract_histogram(H, G):
     """H -= G."""
     H, G = H.reshape(-1), G.reshape(-1)

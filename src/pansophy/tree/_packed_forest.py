@@ -17,14 +17,14 @@ are laid side by side first, feature by feature, where a lane has a fixed place.
 import numpy as np
 from numba import njit
 
-from ._structures import INNER, LOOP
+from ..core.compiled import INNER_LOOP, LOOP
 
 LANES = 8
 WORDS = 4
 SHALLOW = 12  # depth up to which asking whether all rows have arrived does not pay
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def node_positions(feature, size, child, place, stack):
     """Where the nodes of one tree go: pairs of siblings, the larger branch first.
 
@@ -54,8 +54,21 @@ def node_positions(feature, size, child, place, stack):
 
 
 @njit(**LOOP)
-def fill_node_table(feature, threshold, missing, pick, start, table, real, depth, size, child,
-           place, stack, level):  # fmt: skip
+def fill_node_table(
+    feature,
+    threshold,
+    missing,
+    pick,
+    start,
+    table,
+    real,
+    depth,
+    size,
+    child,
+    place,
+    stack,
+    level,
+):
     """Fill the table from trees whose nodes come level by level.
 
     depth[t] receives the depth of the tree and how many steps all rows take together:
@@ -87,7 +100,7 @@ def fill_node_table(feature, threshold, missing, pick, start, table, real, depth
             depth[t, 1] = total // ((n + 1) // 2)
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def interleave_rows(X, a, b, x):
     """Rows a .. b of X side by side in groups of LANES; whether a value is missing."""
     d, odd = X.shape[1], False
@@ -100,14 +113,14 @@ def interleave_rows(X, a, b, x):
     return odd
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def child_of_lane(W, V, x, k, n):
     """The place of the child that lane k goes to; a leaf's is its own."""
     more = x[np.uint64(W[n]) + k] > V[n + np.uint64(1)]
     return np.uint64(W[n + np.uint64(2)] + np.uint32(WORDS if more else 0))
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def leaves_of_lanes(W, V, x, depth, to):
     """Leaves of one group of rows in one tree, into `to`: their numbers."""
     k0, k1, k2, k3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
@@ -132,7 +145,7 @@ def leaves_of_lanes(W, V, x, depth, to):
     to[4], to[5], to[6], to[7] = W[e + k3], W[f + k3], W[g + k3], W[h + k3]
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def leaves_of_lanes_general(W, V, sets, x, to):
     """The same where values may be missing or splits go by sets, one row at a time."""
     for k in range(to.size):
@@ -156,8 +169,9 @@ def leaves_of_lanes_general(W, V, sets, x, to):
 
 
 @njit(**LOOP)
-def traverse_forest(X, i0, i1, block, W, V, sets, start, depth, t0, t1, column, value, out, leaf,
-         x, to):  # fmt: skip
+def traverse_forest(
+    X, i0, i1, block, W, V, sets, start, depth, t0, t1, column, value, out, leaf, x, to
+):
     """Rows i0 .. i1 through trees t0 .. t1, a block of rows at a time.
 
     Adds the leaves' values to `out` (n, K): all of them, or, where `column` is given,

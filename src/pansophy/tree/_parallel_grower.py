@@ -9,8 +9,8 @@ child's is its parent's less its sibling's.
 
 `grow_parallel` works through a frontier of nodes whose best split is known: it splits
 one, opens its two children (the pending nodes) and searches them. It returns early with
-FULL (the node arrays are used up) or SHARE_SEARCH (the search of the pending children is
-large enough for several threads); the caller sees to it and calls again.
+FULL (the node arrays are used up) or SHARE_SEARCH (the search of the pending children
+is large enough for several threads); the caller sees to it and calls again.
 
 Arguments that are None leave their code out of what is compiled: `fixed`, the
 fixed-point targets, where sums are float64, and `spare`, scratch rows, where they are
@@ -23,6 +23,7 @@ import numpy as np
 from numba import njit
 
 from ..core._random import mix
+from ..core.compiled import INNER_LOOP, LOOP
 from ._category_split import best_category_split, best_category_split_of_counts
 from ._criteria import SAME, add_row, class_impurity, real_impurity, score_base
 from ._histograms import (
@@ -48,17 +49,7 @@ from ._split_search import (
     draw_feature,
     sort_few_rows,
 )
-from ._structures import (
-    BINS,
-    FORM,
-    INNER,
-    LOOP,
-    NEWTON,
-    SET_WORDS,
-    SIGN,
-    SLOT,
-    NodeStats,
-)
+from ._structures import FORM, NEWTON, SET_WORDS, SIGN, SLOT, NodeStats
 
 DONE, FULL, SHARE_SEARCH = 0, 1, 2  # why `grow_parallel` returns
 LEADER, RESUMED, HELPER = 0, 1, 2  # who calls: anew, after SHARE_SEARCH, to help
@@ -67,14 +58,14 @@ LEADER, RESUMED, HELPER = 0, 1, 2  # who calls: anew, after SHARE_SEARCH, to hel
 # ---- the frontier
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def splits_before(nodes, a, b):
     """Whether node a is split before node b: more gain, then lower number."""
     gain, least = nodes.node[a].gain, nodes.node[b].gain
     return gain > least or (gain == least and a < b)
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def push_frontier(best_first, nodes, progress, heap, v):
     """Add a node to the frontier: a stack, or a heap by gain."""
     i = progress.frontier
@@ -85,7 +76,7 @@ def push_frontier(best_first, nodes, progress, heap, v):
         i = (i - 1) // 2
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def pop_frontier(best_first, nodes, progress, heap):
     """Take the next node from the frontier."""
     progress.frontier -= 1
@@ -104,7 +95,7 @@ def pop_frontier(best_first, nodes, progress, heap):
         i = j
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def store_splits(plan, meta, nodes, front, sets):
     """Write the splits found into the pending nodes and put these on the frontier."""
     progress, queue = front.progress[0], front.queue
@@ -141,7 +132,7 @@ def store_splits(plan, meta, nodes, front, sets):
 # ---- opening and splitting nodes
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def open_node(plan, data, nodes, v, spare, medians, other):
     """Sums (unless known) and impurity of a node, and whether it may be split."""
     node, s = nodes.node[v], nodes.sums[v]
@@ -190,10 +181,10 @@ def open_node(plan, data, nodes, v, spare, medians, other):
     node.is_open = 1 if ready else 0
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def node_impurity(plan, y, w, rows, start, stop, W, s, other):
     """Impurity of a node; zero for Newton's steps, where y may be None."""
-    if y is not None:
+    if y is not None:  # noqa: SIM102  None alone leaves code out
         if plan.kind != NEWTON:
             if plan.is_class:
                 return class_impurity(plan, W, s, other)
@@ -201,7 +192,7 @@ def node_impurity(plan, y, w, rows, start, stop, W, s, other):
     return 0.0
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def split_node(plan, data, nodes, progress, p, fixed, spare, medians, other):
     """Partition the rows of node p and open its two children."""
     parent, lists = nodes.node[p], data.lists
@@ -252,7 +243,7 @@ def split_node(plan, data, nodes, progress, p, fixed, spare, medians, other):
             left.low = middle
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def shares_open_group(open_groups, groups, f):
     """Whether feature f is in a group that is still open at a node."""
     for k in range(groups.shape[1]):
@@ -261,7 +252,7 @@ def shares_open_group(open_groups, groups, f):
     return groups.shape[1] == 0
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def smaller_child(nodes, progress):
     """Which of the pending nodes has fewer rows: 0, the first, or 1, the second."""
     if progress.second < 0:
@@ -270,7 +261,7 @@ def smaller_child(nodes, progress):
     return 1 if a.stop - a.start > b.stop - b.start else 0
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def prepare_search(plan, data, nodes, front):
     """Histograms to keep and features to try for the pending nodes; their rows.
 
@@ -310,17 +301,37 @@ def prepare_search(plan, data, nodes, front):
 # ---- the search of the pending nodes
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def node_stats(nodes, v):
     """The statistics by which the splits of a node are judged."""
     node = nodes.node[v]
-    return NodeStats(node.weight, node.impurity, node.base, node.tolerance, node.low,
-                     node.high, node.key, nodes.sums[v])  # fmt: skip
+    return NodeStats(
+        node.weight,
+        node.impurity,
+        node.base,
+        node.tolerance,
+        node.low,
+        node.high,
+        node.key,
+        nodes.sums[v],
+    )
 
 
 @njit(**LOOP)
-def search_features(plan, data, nodes, front, pool, sets, features, carry, spare, scratch,
-                    medians, other):  # fmt: skip
+def search_features(
+    plan,
+    data,
+    nodes,
+    front,
+    pool,
+    sets,
+    features,
+    carry,
+    spare,
+    scratch,
+    medians,
+    other,
+):
     """A range of features: partition their lists, then try them on the pending nodes.
 
     `carry`: a feature need only be looked at for what beats the features before it.
@@ -347,8 +358,9 @@ def search_features(plan, data, nodes, front, pool, sets, features, carry, spare
             continue
         if slot >= 0 and listed:
             parent = nodes.node[p]
-            partition_list(data.lists[slot + 1], parent.start, parent.stop,
-                           data.goes_left, spare)  # fmt: skip
+            partition_list(
+                data.lists[slot + 1], parent.start, parent.stop, data.goes_left, spare
+            )
         for step in range(2):
             c = small if step == 0 else 1 - small
             if c == 1 and b < 0:
@@ -365,29 +377,68 @@ def search_features(plan, data, nodes, front, pool, sets, features, carry, spare
                     if stop - start <= plan.resort_rows:
                         sort_few_rows(data.x[slot], data.lists[0], start, stop, few)
                         rows, i, j = few, 0, stop - start
-                    best_split_of_list(plan, data, f, (start, i, j), rows,
-                                       node_stats(nodes, v), (spare, scratch.scores),
-                                       split, data.weighted_y, data.binary_y, medians,
-                                       other)  # fmt: skip
+                    best_split_of_list(
+                        plan,
+                        data,
+                        f,
+                        (start, i, j),
+                        rows,
+                        node_stats(nodes, v),
+                        (spare, scratch.scores),
+                        split,
+                        data.weighted_y,
+                        data.binary_y,
+                        medians,
+                        other,
+                    )
             elif pool is not None and (wanted or handed):
                 j, own = -slot - 1, node.histogram >= 0 and fresh
                 H = pool[node.histogram, j] if own else scratch.histogram
                 if handed and step == 1:
                     kept = nodes.node[a + small].histogram
-                    subtract_histogram(H, pool[kept, j] if kept >= 0
-                                       else scratch.histogram)  # fmt: skip
+                    subtract_histogram(
+                        H, pool[kept, j] if kept >= 0 else scratch.histogram
+                    )
                 else:
-                    fill_histogram(plan, H, data.codes, j, data.lists[0], start, stop,
-                                   data.y, data.w)  # fmt: skip
+                    fill_histogram(
+                        plan,
+                        H,
+                        data.codes,
+                        j,
+                        data.lists[0],
+                        start,
+                        stop,
+                        data.y,
+                        data.w,
+                    )
                 if wanted and meta[f, FORM] == 0:
-                    best_split_of_histogram(plan, meta, f, data.edges[j], H,
-                                            stop - start, data.w.size > 0,
-                                            node_stats(nodes, v), scratch.scores[2],
-                                            split, other)  # fmt: skip
+                    best_split_of_histogram(
+                        plan,
+                        meta,
+                        f,
+                        data.edges[j],
+                        H,
+                        stop - start,
+                        data.w.size > 0,
+                        node_stats(nodes, v),
+                        scratch.scores[2],
+                        split,
+                        other,
+                    )
                 elif wanted and sets is not None:
-                    best_category_split(plan, meta, f, H, stop - start, data.w.size > 0,
-                                        node_stats(nodes, v), scratch.scores[2], split,
-                                        sets[c, f], other)  # fmt: skip
+                    best_category_split(
+                        plan,
+                        meta,
+                        f,
+                        H,
+                        stop - start,
+                        data.w.size > 0,
+                        node_stats(nodes, v),
+                        scratch.scores[2],
+                        split,
+                        sets[c, f],
+                        other,
+                    )
             if wanted and split.found:
                 most = node.weight * node.impurity
                 if plan.kind != NEWTON and split.gain + node.tolerance >= most:
@@ -400,7 +451,7 @@ def search_features(plan, data, nodes, front, pool, sets, features, carry, spare
                     top1 = split.gain
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def search_tile(plan, fixed, data, nodes, front, pool, sets, t, scratch):
     """Tile t: fixed-point histograms of the pending nodes and their best splits.
 
@@ -437,8 +488,18 @@ def search_tile(plan, fixed, data, nodes, front, pool, sets, t, scratch):
             sum_histograms(H, fixed.partial[t], counted)
             G = H
         else:
-            count_tile(H, data.codes[t], lanes, data.lists[0], start, stop, p < 0,
-                       fixed.z, fixed.h, fixed.gathered)  # fmt: skip
+            count_tile(
+                H,
+                data.codes[t],
+                lanes,
+                data.lists[0],
+                start,
+                stop,
+                p < 0,
+                fixed.z,
+                fixed.h,
+                fixed.gathered,
+            )
             G = H
         if not node.is_open:
             continue
@@ -450,16 +511,33 @@ def search_tile(plan, fixed, data, nodes, front, pool, sets, t, scratch):
             split = best[c, f]
             split.gain = 0.0 if plan.kind == NEWTON else -2.0 * node.tolerance
             if data.meta[f, FORM] == 0:
-                best_split_of_counts(plan, fixed, data.meta[f], data.edges[f], H[j],
-                                     stop - start, stats, split,
-                                     scratch.scores)  # fmt: skip
+                best_split_of_counts(
+                    plan,
+                    fixed,
+                    data.meta[f],
+                    data.edges[f],
+                    H[j],
+                    stop - start,
+                    stats,
+                    split,
+                    scratch.scores,
+                )
             elif sets is not None:
-                best_category_split_of_counts(plan, fixed, data.meta, f, H[j],
-                                              stop - start, stats, scratch.scores[0],
-                                              split, sets[c, f])  # fmt: skip
+                best_category_split_of_counts(
+                    plan,
+                    fixed,
+                    data.meta,
+                    f,
+                    H[j],
+                    stop - start,
+                    stats,
+                    scratch.scores[0],
+                    split,
+                    sets[c, f],
+                )
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def choose_features(plan, nodes, front):
     """Best feature of each pending node, the lowest one among equals.
 
@@ -494,8 +572,9 @@ def choose_features(plan, nodes, front):
 
 
 @njit(**LOOP)
-def grow_parallel(plan, data, fixed, nodes, front, pool, sets, spare, scratch, medians,
-                  other, role):  # fmt: skip
+def grow_parallel(
+    plan, data, fixed, nodes, front, pool, sets, spare, scratch, medians, other, role
+):
     """Split nodes until none is left, or help the thread that does.
 
     One function for both, and large ones called in one place, are compiled once.
@@ -528,15 +607,26 @@ def grow_parallel(plan, data, fixed, nodes, front, pool, sets, spare, scratch, m
                     partition_shared(fixed, data, nodes, p)
                 split_node(plan, data, nodes, progress, p, fixed, spare, medians, other)
             rows = prepare_search(plan, data, nodes, front)
-            if fixed is None:
+            if fixed is None:  # noqa: SIM102  None alone leaves code out
                 if rows and rows * plan.n_features >= plan.shared_values:
                     return SHARE_SEARCH
         again = rows > 0 or role != LEADER
         while again:
             if spare is not None and not resumed:
-                search_features(plan, data, nodes, front, pool, sets,
-                                (np.intp(0), plan.n_features), np.bool_(True), spare,
-                                scratch, medians, other)  # fmt: skip
+                search_features(
+                    plan,
+                    data,
+                    nodes,
+                    front,
+                    pool,
+                    sets,
+                    (np.intp(0), plan.n_features),
+                    np.bool_(True),
+                    spare,
+                    scratch,
+                    medians,
+                    other,
+                )
             if fixed is not None:
                 work, d = fixed.work[0], plan.n_features
                 if not helper:
@@ -544,8 +634,9 @@ def grow_parallel(plan, data, fixed, nodes, front, pool, sets, spare, scratch, m
                 k = next_piece(work, fixed.board, np.intp(-1), helper)
                 while k >= 0:
                     if work.kind == TILE:
-                        search_tile(plan, fixed, data, nodes, front, pool, sets, k,
-                                    scratch)  # fmt: skip
+                        search_tile(
+                            plan, fixed, data, nodes, front, pool, sets, k, scratch
+                        )
                     else:
                         prepare_rows(fixed, data, nodes, progress.parent < 0, d, k)
                     k = next_piece(work, fixed.board, k, helper)

@@ -6,7 +6,8 @@ Each column is sorted by a radix sort on the bits of its float32 values (NaN las
 import numpy as np
 from numba import njit
 
-from ._structures import INNER, LOOP, NO_BYTE
+from ..core.compiled import INNER_LOOP, LOOP
+from ._structures import MISSING_CODE
 
 DIGIT = 11
 
@@ -19,7 +20,7 @@ def transpose_columns(X, x):
             x[f, i] = X[i, f] + np.float32(0.0)  # -0.0 becomes 0.0
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def sortable_keys(bits, keys):
     """Unsigned keys in the order of the floats that have these bits, NaN highest."""
     for i in range(bits.size):
@@ -114,7 +115,7 @@ def bin_codes(x, low, bins, codes):
         k += 4 * (begins[k + 3] <= v)
         k += 2 * (begins[k + 1] <= v)
         k += begins[k] <= v
-        codes[i] = min(k, bins - 1) if v == v else NO_BYTE
+        codes[i] = min(k, bins - 1) if v == v else MISSING_CODE
 
 
 @njit(**LOOP)
@@ -123,7 +124,7 @@ def category_codes(x, codes):
     most, missing = -1, False
     for i in range(x.size):
         if np.isnan(x[i]):
-            codes[i], missing = NO_BYTE, True
+            codes[i], missing = MISSING_CODE, True
         else:
             codes[i] = np.uint8(x[i])
             most = max(most, int(x[i]))

@@ -3,8 +3,10 @@
 import numpy as np
 from numba import njit
 
+from ..core.compiled import LOOP
 
-@njit(cache=True, nogil=True, error_model="numpy")
+
+@njit(**LOOP)
 def set_tournament_value(least, size, node, value):
     """Set the value of a node in the tournament of least values."""
     k = size + node
@@ -14,7 +16,7 @@ def set_tournament_value(least, size, node, value):
         least[k] = min(least[2 * k], least[2 * k + 1])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def cut_weakest_links(left, right, parent, by_depth, risk, alpha):
     """Cut nodes in ascending order of g, eq. (1), up to alpha."""
     n = left.size
@@ -45,8 +47,14 @@ def cut_weakest_links(left, right, parent, by_depth, risk, alpha):
             leaves[up] -= fewer
             below[up] += more
             if up != node:
-                set_tournament_value(least, size, up, (risk[up] - below[up]) / (leaves[up] - 1.0)
-                    if leaves[up] > 1.0 else np.inf)  # fmt: skip
+                set_tournament_value(
+                    least,
+                    size,
+                    up,
+                    (risk[up] - below[up]) / (leaves[up] - 1.0)
+                    if leaves[up] > 1.0
+                    else np.inf,
+                )
             up = parent[up]
         remove_subtree(left, right, least, size, node)
         total[m] = below[0]
@@ -54,7 +62,7 @@ def cut_weakest_links(left, right, parent, by_depth, risk, alpha):
     return cuts[:m], g[:m], total[:m], start
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def remove_subtree(left, right, least, size, node):
     """Take the nodes below a cut out of the tournament."""
     stack = [node]

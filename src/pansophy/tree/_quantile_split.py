@@ -14,11 +14,12 @@ both sides at every place.
 
 from numba import njit
 
+from ..core._weighted import quantile_in_order, tie_tolerance, total_weight
+from ..core.compiled import INNER_LOOP
 from ._criteria import keeps_order
-from ._structures import INNER
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def running_errors(plan, data, o, scan, line, n, back, room):
     """Eq. (1) and quantiles of the first 1, 2, ... n rows of `line`, or the last ones.
 
@@ -47,14 +48,15 @@ def running_errors(plan, data, o, scan, line, n, back, room):
             fenwick[0, k] += wr
             fenwick[1, k] += wr * v
             k += k & -k
-        at, below, sums, jump, half = 0, 0.0, 0.0, size, share * weight
+        at, below, sums, jump = 0, 0.0, 0.0, size
         nxt, seen = 0, 0.0
+        goal, tolerance = share * weight, tie_tolerance(weight, j + 1)
         while jump:
-            if at + jump <= n and below + fenwick[0, at + jump] < half:
+            if at + jump <= n and below + fenwick[0, at + jump] < goal - tolerance:
                 at += jump
                 below += fenwick[0, at]
                 sums += fenwick[1, at]
-            if nxt + jump <= n and seen + fenwick[0, nxt + jump] <= half:
+            if nxt + jump <= n and seen + fenwick[0, nxt + jump] <= goal + tolerance:
                 nxt += jump
                 seen += fenwick[0, nxt]
             jump //= 2
@@ -64,20 +66,12 @@ def running_errors(plan, data, o, scan, line, n, back, room):
         median[j] = 0.5 * (m + y[ranked[head + nxt], o]) if nxt > at else m
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def quantile_and_error(plan, ranked, start, stop, y, o, w):
     """The quantile of rows in ascending order of y, their error and their weight."""
-    total, share = 0.0, plan.cost_above / (plan.cost_above + plan.cost_below)
-    for i in range(start, stop):
-        total += w[ranked[i]] if w.size else 1.0
-    seen, m = 0.0, 0.0
-    for i in range(start, stop):
-        seen += w[ranked[i]] if w.size else 1.0
-        m = y[ranked[i], o]
-        if seen >= share * total:
-            if seen == share * total and i + 1 < stop:
-                m = 0.5 * (m + y[ranked[i + 1], o])
-            break
+    share = plan.cost_above / (plan.cost_above + plan.cost_below)
+    order = ranked[start:stop]
+    total, m = total_weight(w, order), quantile_in_order(y[:, o], w, order, share)
     error = 0.0
     for i in range(start, stop):
         v, wr = y[ranked[i], o] - m, (w[ranked[i]] if w.size else 1.0)
@@ -85,7 +79,7 @@ def quantile_and_error(plan, ranked, start, stop, y, o, w):
     return m, error, total
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def scan_quantiles(plan, data, scan, rows, x, node, line, room, bar):
     """The place with the least error, eq. (1) left and right. Returns place and gain.
 

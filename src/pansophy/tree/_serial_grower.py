@@ -11,8 +11,9 @@ a feature. The tree is the one that the parallel grower grows.
 import numpy as np
 from numba import njit
 
-from ..core._memory import lowest
+from ..core._intrinsics import trailing_zeros
 from ..core._random import mix
+from ..core.compiled import INNER_LOOP, LOOP
 from ._criteria import SAME, SLIVER, class_impurity, real_impurity, score_base
 from ._split_search import (
     draw_feature,
@@ -20,10 +21,10 @@ from ._split_search import (
     search_several_sums,
     search_single_sum,
 )
-from ._structures import INNER, LOOP, NO_BYTE, NodeStats, SerialNode
+from ._structures import MISSING_CODE, NodeStats, SerialNode
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def gather_fixed_point(plan, data, fixed, start, stop, mean):
     """Fixed-point targets of a node's rows side by side; their squares about the mean.
 
@@ -43,7 +44,7 @@ def gather_fixed_point(plan, data, fixed, start, stop, mean):
     return acc if differ else 0.0
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def gather_several(plan, data, start, n, line, classes):
     """Targets of a node's rows side by side, weighted, or classes; then the weights."""
     rows, y, w = data.rows, data.y, data.w
@@ -59,7 +60,7 @@ def gather_several(plan, data, start, n, line, classes):
                 line[o, i] = v * y[r, o]
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def node_of_several(plan, data, start, n, key, sums, own, other):
     """Gather the rows of a node of M sums; its statistics."""
     line, classes = own.gathered, own.classes
@@ -77,15 +78,16 @@ def node_of_several(plan, data, start, n, key, sums, own, other):
     if plan.is_class:
         impurity = class_impurity(plan, W, sums, other)
     else:
-        impurity = real_impurity(plan, data.y, data.w, data.rows, start, start + n, W,
-                                 sums, other)  # fmt: skip
+        impurity = real_impurity(
+            plan, data.y, data.w, data.rows, start, start + n, W, sums, other
+        )
     base = score_base(plan, W, sums, other)
     return NodeStats(W, impurity, base, SAME * (W * impurity), 0.0, 0.0, key, sums)
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def partition_rows(codes, x, split, rows, start, stop, spare):
-    """Rows that a split sends left come first, in order on both sides; where they end."""
+    """Rows that go left come first, in order on both sides; where they end."""
     f, code, v, missing_left = (
         split.feature,
         split.code,
@@ -99,7 +101,7 @@ def partition_rows(codes, x, split, rows, start, stop, spare):
             left = np.int64(x[f, r] <= v) if x[f, r] == x[f, r] else missing_left
         if codes is not None:
             b = np.int64(codes[f, r])
-            left = np.int64(b <= code) if b != NO_BYTE else missing_left
+            left = np.int64(b <= code) if b != MISSING_CODE else missing_left
         rows[i] = r
         spare[j] = r
         i += left
@@ -109,7 +111,7 @@ def partition_rows(codes, x, split, rows, start, stop, spare):
     return i
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def draw_features(key, drawn, marks, tried, count, d):
     """Draw `count` more features; these in ascending order into drawn[2]."""
     order, moved, features = drawn[0], drawn[1], drawn[2]
@@ -122,12 +124,12 @@ def draw_features(key, drawn, marks, tried, count, d):
         word = marks[k]
         marks[k] = 0
         while word:
-            features[m] = 64 * k + lowest(word)
+            features[m] = 64 * k + trailing_zeros(word)
             word &= word - np.uint64(1)
             m += 1
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def undo_draws(drawn, tried):
     """So that the next node draws from features in their order."""
     order, moved = drawn[0], drawn[1]
@@ -135,7 +137,7 @@ def undo_draws(drawn, tried):
         order[i], order[moved[i]] = order[moved[i]], order[i]
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def push_node(pending, start, stop, depth, key, z, h, parent):
     """Fill an entry of the stack."""
     pending.start = start
@@ -148,8 +150,9 @@ def push_node(pending, start, stop, depth, key, z, h, parent):
 
 
 @njit(**LOOP)
-def grow_serial(plan, data, codes, x, fixed, work, own, random, place, nodes, sums,
-                other):  # fmt: skip
+def grow_serial(
+    plan, data, codes, x, fixed, work, own, random, place, nodes, sums, other
+):
     """The nodes of a tree into `nodes` (and `sums`); returns how many there are.
 
     Arguments that are not needed are None, so that each way of searching is compiled
@@ -160,8 +163,16 @@ def grow_serial(plan, data, codes, x, fixed, work, own, random, place, nodes, su
     d, m, waiting, split = plan.n_features, 0, 1, work.split[0]
     rows, stack = data.rows, work.stack
     zero = np.intp(0)  # a number written in a call would be a type of its own
-    push_node(stack[0], zero, rows.size, zero, data.root_key, data.root_z, data.root_h,
-              zero - 1)  # fmt: skip
+    push_node(
+        stack[0],
+        zero,
+        rows.size,
+        zero,
+        data.root_key,
+        data.root_z,
+        data.root_h,
+        zero - 1,
+    )
     while waiting:
         waiting -= 1
         top = stack[waiting]
@@ -210,16 +221,53 @@ def grow_serial(plan, data, codes, x, fixed, work, own, random, place, nodes, su
             tried += count
             if fixed is not None:
                 total = z * fixed.unit_z
-                node = SerialNode(n, start, key, z, h, W, total, total / W, tol,
-                                  W * plan.scale, SLIVER * W, W * impurity - tol,
-                                  plan.min_leaf, plan.min_weight, fixed.weighted,
-                                  fixed.unit_z, fixed.unit_h)  # fmt: skip
-                search_single_sum(plan, fixed, node, data, codes, x, random,
-                                  work.drawn[2], count, own, split)  # fmt: skip
+                node = SerialNode(
+                    n,
+                    start,
+                    key,
+                    z,
+                    h,
+                    W,
+                    total,
+                    total / W,
+                    tol,
+                    W * plan.scale,
+                    SLIVER * W,
+                    W * impurity - tol,
+                    plan.min_leaf,
+                    plan.min_weight,
+                    fixed.weighted,
+                    fixed.unit_z,
+                    fixed.unit_h,
+                )
+                search_single_sum(
+                    plan,
+                    fixed,
+                    node,
+                    data,
+                    codes,
+                    x,
+                    random,
+                    work.drawn[2],
+                    count,
+                    own,
+                    split,
+                )
             if sums is not None:
-                search_several_sums(plan, data, codes, x, random, place, (start, n),
-                                    stats, (work.drawn[2], count), own, split,
-                                    other)  # fmt: skip
+                search_several_sums(
+                    plan,
+                    data,
+                    codes,
+                    x,
+                    random,
+                    place,
+                    (start, n),
+                    stats,
+                    (work.drawn[2], count),
+                    own,
+                    split,
+                    other,
+                )
         undo_draws(work.drawn, tried)
         if split.feature < 0 or split.gain < plan.min_gain:
             continue
@@ -228,8 +276,9 @@ def grow_serial(plan, data, codes, x, fixed, work, own, random, place, nodes, su
         nodes.missing_left[v] = split.missing_left
         nodes.threshold[v] = split.threshold
         a, b, k0, k1 = split.left_z, split.left_h, mix(key), mix(key + 1)
-        push_node(stack[waiting], at, stop, depth + 1, np.int64(k1), z - a, h - b,
-                  2 * v + 1)  # fmt: skip
+        push_node(
+            stack[waiting], at, stop, depth + 1, np.int64(k1), z - a, h - b, 2 * v + 1
+        )
         push_node(stack[waiting + 1], start, at, depth + 1, np.int64(k0), a, b, 2 * v)
         waiting += 2  # the left child is taken first
     return m

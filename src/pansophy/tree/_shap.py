@@ -8,14 +8,15 @@ node belongs to the feature that its parent tests. Columns of the node table:
 import numpy as np
 from numba import njit
 
+from ..core.compiled import FASTMATH, LOOP
+
 DEPTH, SIDE, EDGE, PREVIOUS, TEST, BY_SET, MISSING, POPS = range(8)
 LANES = 16  # rows that are handled together
-FAST = {"contract", "reassoc", "nsz", "arcp"}
 COLUMNS = 8  # PREVIOUS: depth of the last edge of the same feature, 0 if none
 START, STOP, POINTS, FIRST, WIDTH, VALUES, DEEPEST, DISTINCT = range(8)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def preorder_tree(left, right, feature, order, nodes):
     """One tree in preorder; its depth and the most features on one path.
 
@@ -54,7 +55,7 @@ def preorder_tree(left, right, feature, order, nodes):
     return deepest, widest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def edge_row_shares(left, right, cover, order, nodes, share, reach):
     """(z, z') of every edge: the share of rows that would keep to the path if its
     feature were unknown, by all edges of the feature so far and by all but this.
@@ -74,7 +75,7 @@ def edge_row_shares(left, right, cover, order, nodes, share, reach):
         share[i, 0] = share[i, 1] * part[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def value_goes_left(x, i, nodes, threshold, sets):
     """Which way a value goes at a node."""
     if x != x:
@@ -85,7 +86,7 @@ def value_goes_left(x, i, nodes, threshold, sets):
     return np.int32(x <= threshold[i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def tabulate_edge_factors(nodes, share, start, stop, t, w, m, table):
     """Factors of eq. (4) and terms of eq. (5) for each edge, by kind of edge.
 
@@ -104,7 +105,7 @@ def tabulate_edge_factors(nodes, share, start, stop, t, w, m, table):
             row[3, k] = -w[k] / s - c
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@njit(**LOOP, fastmath=FASTMATH)
 def descend_edge(i, d, p, m, z, side, T, table, left, on, off, P):
     """Eq. (4) along the edge into a node at depth d, LANES rows at once.
 
@@ -123,7 +124,7 @@ def descend_edge(i, d, p, m, z, side, T, table, left, on, off, P):
             P[d, k, r] = T[r]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@njit(**LOOP, fastmath=FASTMATH)
 def ascend_edges(path, d, pops, m, T, table, on, off, G, nodes, start, at, column, phi):
     """Eq. (5) from a leaf at depth d up to where the next path branches off."""
     for e in range(d, d - pops, -1):
@@ -144,7 +145,7 @@ def ascend_edges(path, d, pops, m, T, table, on, off, G, nodes, start, at, colum
                 G[e - 1, k, r] = T[r]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@njit(**LOOP, fastmath=FASTMATH)
 def explain_lanes(
     X, at, nodes, threshold, share, sets, V, tree, o, table, work, path, phi
 ):
@@ -179,11 +180,25 @@ def explain_lanes(
             for k in range(m):
                 for r in range(LANES):
                     G[d, k, r] = y * P[d, k, r]
-            ascend_edges(path, d, nodes[v, POPS], m, T, table, on, off, G, nodes, start, at,
-                  tree[FIRST] + o, phi)  # fmt: skip
+            ascend_edges(
+                path,
+                d,
+                nodes[v, POPS],
+                m,
+                T,
+                table,
+                on,
+                off,
+                G,
+                nodes,
+                start,
+                at,
+                tree[FIRST] + o,
+                phi,
+            )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def explain_block(X, nodes, threshold, share, sets, V, trees, t, w, out):
     """Path-dependent values of the rows of X under every tree, into out (n, d, K)."""
     n, d = X.shape
@@ -211,15 +226,28 @@ def explain_block(X, nodes, threshold, share, sets, V, trees, t, w, out):
         )
         for o in range(tree[WIDTH]):
             for at in range(0, full, LANES):
-                explain_lanes(turned, at, nodes, threshold, share, sets, V, tree, o, table, work,
-                     path, phi)  # fmt: skip
+                explain_lanes(
+                    turned,
+                    at,
+                    nodes,
+                    threshold,
+                    share,
+                    sets,
+                    V,
+                    tree,
+                    o,
+                    table,
+                    work,
+                    path,
+                    phi,
+                )
     for r in range(n):
         for f in range(d):
             for k in range(out.shape[2]):
                 out[r, f, k] = phi[f, k, r]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def predict_block(X, nodes, threshold, share, sets, V, trees, out):
     """Sum of the leaf values of every tree, by row: (rows, outputs)."""
     for j in range(trees.shape[0]):

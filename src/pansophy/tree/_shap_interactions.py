@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from ..core.compiled import LOOP
 from ._shap import (
     DEEPEST,
     DEPTH,
@@ -22,7 +23,7 @@ from ._shap import (
 WORD = 64  # bits of a pattern
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def interaction_block(X, nodes, threshold, share, sets, V, trees, t, w, phi):
     """Eq. (6) for the rows of X and all trees, added to phi (rows, outputs, d, d).
 
@@ -63,7 +64,7 @@ def interaction_block(X, nodes, threshold, share, sets, V, trees, t, w, phi):
                 add_leaf_pairs(P, U, A, path, live, d, w[m], m, v, tree, nodes, phi[r])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def descend_pair_edge(P, U, d, z, before_z, before, on, t, m):
     """P of eq. (4) and the ratio of eq. (5) at one edge."""
     for k in range(m):
@@ -74,7 +75,7 @@ def descend_pair_edge(P, U, d, z, before_z, before, on, t, m):
         U[d, k] = (1.0 - z) / now if on else -1.0 / s
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def add_leaf_pairs(P, U, A, path, live, d, w, m, v, tree, nodes, phi):
     """One leaf's part of eq. (6), for every pair of features on its path."""
     for a in range(1, d + 1):
@@ -94,7 +95,7 @@ def add_leaf_pairs(P, U, A, path, live, d, w, m, v, tree, nodes, phi):
                 phi[tree[FIRST] + o, g, f] += v[o] * total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def path_patterns(X, i, up, nodes, threshold, sets, bit, fresh, before, after):
     """Patterns of the rows after the edge into node i, whose parent is `up`."""
     f, side = nodes[up, TEST], nodes[i, SIDE]
@@ -107,7 +108,7 @@ def path_patterns(X, i, up, nodes, threshold, sets, bit, fresh, before, after):
             after[r] = before[r] if kept else before[r] & ~one
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def distinct_patterns(patterns, slots, keys, counts, member):
     """Different patterns into keys, how often each; member[r] is that of row r."""
     size, used = slots.size, 0
@@ -125,7 +126,7 @@ def distinct_patterns(patterns, slots, keys, counts, member):
     return used
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def popcount(p):
     """How many bits are set."""
     n = 0
@@ -135,7 +136,7 @@ def popcount(p):
     return n
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def add_pattern_values(full, keys, used, other, seen, many, weight, acc):
     """Eq. (7) of each pattern of X, summed over those of the background."""
     touched = False
@@ -160,7 +161,7 @@ def add_pattern_values(full, keys, used, other, seen, many, weight, acc):
     return touched
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def explain_against_background(X, Z, nodes, threshold, sets, V, trees, weight, phi):
     """Interventional values of the rows of X, summed over Z, added to phi."""
     deep, n, m = 0, X.shape[0], Z.shape[0]

@@ -10,9 +10,10 @@ import numpy as np
 from numba import njit
 
 from ..core._crew import done, publish, settle, take, wait
-from ..core._memory import touch
+from ..core._intrinsics import prefetch
+from ..core.compiled import INNER_LOOP
 from ._histograms import count_tile, gather_targets
-from ._structures import INNER, NO_BYTE, SLOT
+from ._structures import MISSING_CODE, SLOT
 
 PARTITION, MOVE, GATHER, COUNT, TILE = 0, 1, 2, 3, 4  # kinds of work
 BLOCK = 1 << 13  # rows of a piece
@@ -20,7 +21,7 @@ LEAST = 1 << 14  # values in a node from which its work is shared
 AHEAD = 32  # rows looked ahead
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def partition_list(rows, start, stop, goes_left, spare):
     """Partition a slice by side (1: left), keeping the order on both sides."""
     i, j = start, 0
@@ -35,20 +36,20 @@ def partition_list(rows, start, stop, goes_left, spare):
         rows[i + k] = spare[k]
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def bytes_going_left(node, left_set, table):
     """By byte: whether rows with it go left at a node."""
     by_set, code = left_set[0] | left_set[1] | left_set[2] | left_set[3], node.code
-    for b in range(NO_BYTE):
+    for b in range(MISSING_CODE):
         table[b] = b <= code
     if by_set:
-        for b in range(NO_BYTE):
+        for b in range(MISSING_CODE):
             bit = left_set[b >> 6] >> np.uint64(b & 63)
             table[b] = np.uint8(bit & np.uint64(1))
-    table[NO_BYTE] = node.missing_left
+    table[MISSING_CODE] = node.missing_left
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def mark_sides(data, node, left_set):
     """Write into data.goes_left which rows of a node go left."""
     slot, rows, side = data.meta[node.feature, SLOT], data.lists[0], data.goes_left
@@ -65,13 +66,13 @@ def mark_sides(data, node, left_set):
             side[rows[i]] = table[codes[t, rows[i], j]]
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def count_blocks(n):
     """How many blocks n rows are."""
     return (n + BLOCK - 1) // BLOCK
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def partition_bytes(codes, j, table, rows, start, stop, left, right):
     """Rows that go left and rows that go right by byte, in order; how many go left.
 
@@ -85,7 +86,7 @@ def partition_bytes(codes, j, table, rows, start, stop, left, right):
         if half == 1:
             first, middle, ahead = middle, stop, np.uint64(0)
         for i in range(first, middle):
-            touch(flat, np.intp(width * np.uint64(rows[i + ahead]) + place))
+            prefetch(flat, np.intp(width * np.uint64(rows[i + ahead]) + place))
             r = rows[i]
             goes = np.uint64(table[flat[width * np.uint64(r) + place]])
             left[a] = r
@@ -95,19 +96,26 @@ def partition_bytes(codes, j, table, rows, start, stop, left, right):
     return np.intp(a)
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def partition_block(fixed, data, node, k):
     """Block k of a node: its left rows and its right rows into the spare rows."""
     rows, width, f = data.lists[0], data.codes.shape[2], node.feature
     start = node.start + k * BLOCK
     stop = min(start + BLOCK, node.stop)
     left, right = fixed.spare_rows[0, start:stop], fixed.spare_rows[1, start:stop]
-    fixed.left_counts[k] = partition_bytes(data.codes[f // width], f % width,
-                                           fixed.byte_goes_left, rows, start, stop,
-                                           left, right)  # fmt: skip
+    fixed.left_counts[k] = partition_bytes(
+        data.codes[f // width],
+        f % width,
+        fixed.byte_goes_left,
+        rows,
+        start,
+        stop,
+        left,
+        right,
+    )
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def move_block(fixed, data, node, k):
     """Block k of a node: its partitioned rows to where they belong."""
     rows, begin, counts = data.lists[0], node.start, fixed.left_counts
@@ -123,7 +131,7 @@ def move_block(fixed, data, node, k):
         rows[b + i] = fixed.spare_rows[1, start + i]
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def partition_shared(fixed, data, nodes, p):
     """Partition the rows of node p by the bytes of its feature, on all threads."""
     node, work = nodes.node[p], fixed.work[0]
@@ -148,13 +156,21 @@ def partition_shared(fixed, data, nodes, p):
     rows, width, f = data.lists[0], data.codes.shape[2], node.feature
     start, stop = node.start, node.stop
     left, right = rows[start:stop], fixed.spare_rows[1, start:stop]
-    cut = partition_bytes(data.codes[f // width], f % width, fixed.byte_goes_left, rows,
-                          start, stop, left, right)  # fmt: skip
+    cut = partition_bytes(
+        data.codes[f // width],
+        f % width,
+        fixed.byte_goes_left,
+        rows,
+        start,
+        stop,
+        left,
+        right,
+    )
     for i in range(n - cut):
         rows[start + cut + i] = right[i]
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def count_part(fixed, data, at_root, d, k):
     """Piece k of the histograms of the rows work.start .. stop: a tile, a part."""
     work, width = fixed.work[0], data.codes.shape[2]
@@ -162,11 +178,21 @@ def count_part(fixed, data, at_root, d, k):
     t, i = k // m, k % m
     start, stop = work.start + n * i // m, work.start + n * (i + 1) // m
     lanes = min(width, d - t * width)
-    count_tile(fixed.partial[t, i], data.codes[t], lanes, data.lists[0], start, stop,
-               at_root, fixed.z, fixed.h, fixed.gathered)  # fmt: skip
+    count_tile(
+        fixed.partial[t, i],
+        data.codes[t],
+        lanes,
+        data.lists[0],
+        start,
+        stop,
+        at_root,
+        fixed.z,
+        fixed.h,
+        fixed.gathered,
+    )
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def rows_to_gather(nodes, progress):
     """The rows that the search of the pending nodes will count."""
     a, b = nodes.node[progress.first], nodes.node[progress.second]
@@ -180,7 +206,7 @@ def rows_to_gather(nodes, progress):
     return start, stop
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def following_piece(board, k, m, alone):
     """The piece after k (-1 at first) to work on, or -1 when all m are finished."""
     if alone:
@@ -195,7 +221,7 @@ def following_piece(board, k, m, alone):
     return k
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def plan_search(fixed, nodes, progress, d, tiles):
     """Write down the pieces that the search of the pending nodes is made of."""
     start, stop = rows_to_gather(nodes, progress)
@@ -216,7 +242,7 @@ def plan_search(fixed, nodes, progress, d, tiles):
     work.kind = GATHER
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def next_piece(work, board, k, helper):
     """The piece to work on when k (-1 at first) is finished, or -1 when all are.
 
@@ -235,7 +261,7 @@ def next_piece(work, board, k, helper):
         work.kind += 1
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def prepare_rows(fixed, data, nodes, at_root, d, k):
     """Piece k of what is done to rows before the search."""
     work = fixed.work[0]
@@ -245,7 +271,13 @@ def prepare_rows(fixed, data, nodes, at_root, d, k):
         move_block(fixed, data, nodes.node[work.node], k)
     elif work.kind == GATHER:
         i = work.start + k * BLOCK
-        gather_targets(data.lists[0], i, min(i + BLOCK, work.stop), fixed.z, fixed.h,
-                       fixed.gathered)  # fmt: skip
+        gather_targets(
+            data.lists[0],
+            i,
+            min(i + BLOCK, work.stop),
+            fixed.z,
+            fixed.h,
+            fixed.gathered,
+        )
     else:
         count_part(fixed, data, at_root, d, k)

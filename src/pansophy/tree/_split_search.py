@@ -26,27 +26,24 @@ many classes there are.
 import numpy as np
 from numba import njit
 
-from ..core._memory import add_pair, lowest
+from ..core._intrinsics import add_pair, trailing_zeros
 from ..core._random import mix
-from ._criteria import (
-    FAST,
-    SLIVER,
-    TINY,
-    add_row,
-    keeps_order,
-    split_allowed,
-    split_score,
+from ..core.compiled import (
+    FASTMATH,
+    FASTMATH_NO_NAN,
+    FASTMATH_ORDERED_NO_NAN,
+    INNER_LOOP,
 )
+from ._criteria import SLIVER, TINY, add_row, keeps_order, split_allowed, split_score
 from ._histograms import fill_gathered_histogram
 from ._quantile_split import scan_quantiles
 from ._structures import (
     BINS,
     CHUNK,
     COUNT_BITS,
-    INNER,
     MISSING,
+    MISSING_CODE,
     NEWTON,
-    NO_BYTE,
     SIGN,
     SLOT,
     SQUARE,
@@ -69,7 +66,7 @@ SOME_CLASSES = 8  # classes up to which each is counted by itself
 # ---- random draws
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def uniform_between(key, a, b):
     """A random number from a to below b, and the key of further draws."""
     key = mix(np.uint64(key) ^ SALT)
@@ -77,9 +74,9 @@ def uniform_between(key, a, b):
     return (v if v < b else a), mix(key)
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def draw_feature(key, order, f, m):
-    """Put one of order[f], ..., order[m - 1] at place f, all alike; from which place."""
+    """Swap one of order[f], ..., order[m - 1], all alike, to place f; its old place."""
     z = mix(key + np.uint64(f)) >> np.uint64(32)
     j = f + np.int64((z * np.uint64(m - f)) >> np.uint64(32))
     order[f], order[j] = order[j], order[f]
@@ -89,7 +86,7 @@ def draw_feature(key, order, f, m):
 # ---- rows kept in a sorted list
 
 
-@njit(**INNER, fastmath=FAST | {"nnan"})
+@njit(**INNER_LOOP, fastmath=FASTMATH_NO_NAN)
 def scan_single_sum(scan, rows, x, z, w, node, u, wl, bar, tol, room):
     """The best place where one sum is all the criterion needs, eq. (2).
 
@@ -152,7 +149,7 @@ def scan_single_sum(scan, rows, x, z, w, node, u, wl, bar, tol, room):
     return at, top
 
 
-@njit(**INNER, fastmath=FAST)
+@njit(**INNER_LOOP, fastmath=FASTMATH)
 def scan_sums(plan, scan, rows, x, y, w, node, u, wl, bar, other):
     """The best place for any criterion made of sums. Returns place and gain."""
     at, top = -1, 0.0
@@ -170,7 +167,7 @@ def scan_sums(plan, scan, rows, x, y, w, node, u, wl, bar, other):
     return at, top
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def last_at_most(x, rows, start, stop, v):
     """The last place whose value is at most v; missing values come last."""
     low, high = start, stop
@@ -183,7 +180,7 @@ def last_at_most(x, rows, start, stop, v):
     return low - 1
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def sort_few_rows(x, rows, start, stop, few):
     """The rows of a small node sorted by x into `few`, missing values last."""
     for i in range(stop - start):
@@ -195,9 +192,10 @@ def sort_few_rows(x, rows, start, stop, few):
         few[j] = r
 
 
-@njit(**INNER, forceinline=True)
-def best_split_of_list(plan, data, f, span, rows, node, scratch, best, weighted_y,
-                       binary_y, medians, other):  # fmt: skip
+@njit(**INNER_LOOP, forceinline=True)
+def best_split_of_list(
+    plan, data, f, span, rows, node, scratch, best, weighted_y, binary_y, medians, other
+):
     """The best split along a feature whose rows are listed in order, into `best`.
 
     Only one that gains more than best.gain by the tolerance counts. `span` is where the
@@ -242,22 +240,35 @@ def best_split_of_list(plan, data, f, span, rows, node, scratch, best, weighted_
         for i in range(end, stop if side else end):
             wl += add_row(plan, y, w, rows[i], u, np.intp(0))
         if medians is not None:
-            at, gain = scan_quantiles(plan, data, scan, rows, x, node, line, medians,
-                                      bar)  # fmt: skip
+            at, gain = scan_quantiles(
+                plan, data, scan, rows, x, node, line, medians, bar
+            )
         if binary_y is not None:
-            at, gain = scan_single_sum(scan, rows, x, binary_y, w, node,
-                                       np.int64(u[0]), wl, bar / c, tol / c,
-                                       room)  # fmt: skip
+            at, gain = scan_single_sum(
+                scan,
+                rows,
+                x,
+                binary_y,
+                w,
+                node,
+                np.int64(u[0]),
+                wl,
+                bar / c,
+                tol / c,
+                room,
+            )
             gain *= c
         if weighted_y is not None:
-            at, gain = scan_single_sum(scan, rows, x, weighted_y, w, node, u[0], wl,
-                                       bar / c, tol / c, room)  # fmt: skip
+            at, gain = scan_single_sum(
+                scan, rows, x, weighted_y, w, node, u[0], wl, bar / c, tol / c, room
+            )
             gain *= c
-        if medians is None:
-            if binary_y is None:
+        if medians is None:  # noqa: SIM102  None alone leaves code out
+            if binary_y is None:  # noqa: SIM102
                 if weighted_y is None:
-                    at, gain = scan_sums(plan, scan, rows, x, y, w, node, u, wl, bar,
-                                         other)  # fmt: skip
+                    at, gain = scan_sums(
+                        plan, scan, rows, x, y, w, node, u, wl, bar, other
+                    )
         if at < 0:
             continue
         best.gain = gain
@@ -275,12 +286,12 @@ def best_split_of_list(plan, data, f, span, rows, node, scratch, best, weighted_
 # ---- histograms of M sums
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def best_split_of_histogram(plan, meta, f, edges, H, n, weighted, node, u, best, other):
     """The best split along a feature whose histogram is given, into `best`."""
     low, high, wk, nb = edges[0], edges[1], (1 if weighted else 0), meta[f, BINS]
     best.found = 0
-    a, b, m = 0, nb - 1, int(H[NO_BYTE, 0])
+    a, b, m = 0, nb - 1, int(H[MISSING_CODE, 0])
     while a < nb and H[a, 0] == 0.0:
         a += 1
     while b > a and H[b, 0] == 0.0:
@@ -296,9 +307,9 @@ def best_split_of_histogram(plan, meta, f, edges, H, n, weighted, node, u, best,
     for side in range(side0, sides):
         left, wl = 0, 0.0
         for k in range(M):
-            u[k] = H[NO_BYTE, 2 + k] if side else 0.0
+            u[k] = H[MISSING_CODE, 2 + k] if side else 0.0
         if side:
-            left, wl = m, H[NO_BYTE, wk]
+            left, wl = m, H[MISSING_CODE, wk]
         at, bar = a, best.gain + node.tolerance
         for c in range(a + 1, b + 2):  # the place between bin `at` and bin c
             if c <= b and H[c, 0] == 0.0:
@@ -335,7 +346,7 @@ def best_split_of_histogram(plan, meta, f, edges, H, n, weighted, node, u, best,
 # ---- histograms of one sum in fixed point
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def running_counts(H, nb, u, h, shift, T):
     """Sums, counts and weights left of the places after nb bins, into T[1:].
 
@@ -351,7 +362,7 @@ def running_counts(H, nb, u, h, shift, T):
         line[3, c] = (h >> shift) + LIFT_BITS
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def greatest(S, n):
     """The greatest of the first n numbers, four at a time; -1 if all are less."""
     a = b = c = d = -1.0
@@ -365,7 +376,7 @@ def greatest(S, n):
     return max(max(a, b), max(c, d))
 
 
-@njit(**INNER, fastmath={"contract", "arcp", "nsz", "nnan"})
+@njit(**INNER_LOOP, fastmath=FASTMATH_ORDERED_NO_NAN)
 def score_bins(plan, fixed, nb, n, node, T):
     """Scores of the places that `running_counts` prepared into T[0]; the greatest one.
 
@@ -396,19 +407,19 @@ def score_bins(plan, fixed, nb, n, node, T):
     return greatest(S, nb)
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def best_split_of_counts(plan, fixed, meta, edges, H, n, node, best, T):
     """The best split by threshold of one column of fixed-point bins, into `best`.
 
     `meta` and `edges` are those of the column.
     """
     nb, sign, tol = meta[BINS], meta[SIGN], node.tolerance
-    m = np.int64(H[NO_BYTE, 1] & COUNT)
+    m = np.int64(H[MISSING_CODE, 1] & COUNT)
     shift, unit = (COUNT_BITS, fixed.unit_h) if fixed.weighted else (0, 1.0)
     best.found = 0
     for side in range(2 if m else 1):
-        u = H[NO_BYTE, 0] if side else 0
-        h = H[NO_BYTE, 1] if side else 0
+        u = H[MISSING_CODE, 0] if side else 0
+        h = H[MISSING_CODE, 1] if side else 0
         bar, at = best.gain + tol, -1
         running_counts(H, nb, u, h, shift, T)
         most = score_bins(plan, fixed, nb, n, node, T)
@@ -444,7 +455,7 @@ def best_split_of_counts(plan, fixed, meta, edges, H, n, node, best, T):
 # ---- the bytes of a small node in order
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def rank_few(codes, f, rows, start, n, keys, ranks, order):
     """Up to FEW rows of a node in the order of their bytes; the last ones are missing.
 
@@ -464,7 +475,7 @@ def rank_few(codes, f, rows, start, n, keys, ranks, order):
         order[np.int64(ranks[i])] = i
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def middle_of_bins(edges, f, at, after):
     """The threshold between two bins; after < 0: missing values alone."""
     if after < 0:
@@ -475,13 +486,13 @@ def middle_of_bins(edges, f, at, after):
 # ---- one sum, in fixed point
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def fixed_weight(h, weighted, unit_h):
     """The weight that a fixed-point word stands for."""
     return (h >> COUNT_BITS) * unit_h if weighted else np.float64(h & COUNT)
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def gain_at(node, z, h):
     """Gain of a place with fixed-point sums z, h on the left; -1 if it is forbidden."""
     left = h & COUNT
@@ -495,7 +506,7 @@ def gain_at(node, z, h):
     return node.factor * (v * v) / (max(wl, node.floor) * max(wr, node.floor))
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def record_split(split, gain, f, code, missing_left, z, h, threshold):
     """Remember the best split so far."""
     split.gain = gain
@@ -507,7 +518,7 @@ def record_split(split, gain, f, code, missing_left, z, h, threshold):
     split.threshold = threshold
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def best_split_of_two(node, data, codes, f, line, split):
     """A node of two rows, neither missing."""
     rows, start = data.rows, node.start
@@ -522,7 +533,7 @@ def best_split_of_two(node, data, codes, f, line, split):
         record_split(split, gain, f, min(a, b), np.intp(UNASKED), z, h, cut)
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def sum_few(node, codes, f, rows, line, own):
     """Bins of up to FEW rows in order, and the fixed-point sums up to each.
 
@@ -534,7 +545,7 @@ def sum_few(node, codes, f, rows, line, own):
     for k in range(node.n):
         i = np.int64(order[k])
         b = np.int64(keys[i]) >> FEW_BITS
-        if b == NO_BYTE:
+        if b == MISSING_CODE:
             break
         K += b != last
         last = b
@@ -544,7 +555,7 @@ def sum_few(node, codes, f, rows, line, own):
     return K + 1
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def sum_some(node, codes, f, rows, line, own):
     """The same for more rows: sums by byte, then the bytes that there are, in order."""
     flat, seen, bins, sums = own.flat, own.seen, own.bins, own.sums
@@ -552,14 +563,14 @@ def sum_some(node, codes, f, rows, line, own):
         b = np.intp(codes[f, rows[i]])
         add_pair(flat, 2 * b, line[0, i], line[1, i])
         seen[b >> 6] |= np.uint64(1) << np.uint64(b & 63)
-    flat[2 * NO_BYTE] = flat[2 * NO_BYTE + 1] = 0
+    flat[2 * MISSING_CODE] = flat[2 * MISSING_CODE + 1] = 0
     seen[3] &= ~(np.uint64(1) << np.uint64(63))
     K, z, h = 0, 0, 0
     for k in range(4):
         word = seen[k]
         seen[k] = 0
         while word:
-            b = 64 * k + lowest(word)
+            b = 64 * k + trailing_zeros(word)
             word &= word - np.uint64(1)
             z += flat[2 * b]
             h += flat[2 * b + 1]
@@ -569,7 +580,7 @@ def sum_some(node, codes, f, rows, line, own):
     return K
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def score_few(node, K, z0, h0, scores, sums):
     """Gains of K places into scores[0], -1 where one is forbidden; the greatest one."""
     most, least, rest = -1.0, node.min_leaf, node.n - node.min_leaf
@@ -586,9 +597,9 @@ def score_few(node, K, z0, h0, scores, sums):
     return most
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def best_split_of_few(node, data, codes, f, line, own, split):
-    """The best place between the bins of a small node, missing values on either side."""
+    """The best place between the bins of a small node, missing values on both sides."""
     if node.n <= FEW:
         K = sum_few(node, codes, f, data.rows, line, own)
     else:
@@ -607,22 +618,39 @@ def best_split_of_few(node, data, codes, f, line, own, split):
         while not scores[0, k] > bar and scores[0, k] < most:
             k += 1
         after = bins[k + 1] if k + 1 < K else -1
-        record_split(split, scores[0, k], f, bins[k], side if m else UNASKED,
-                     sums[1, k] + z0, sums[2, k] + h0,
-                     middle_of_bins(data.edges, f, bins[k], after))  # fmt: skip
+        record_split(
+            split,
+            scores[0, k],
+            f,
+            bins[k],
+            side if m else UNASKED,
+            sums[1, k] + z0,
+            sums[2, k] + h0,
+            middle_of_bins(data.edges, f, bins[k], after),
+        )
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def best_split_of_many(plan, fixed, node, data, codes, f, own, split):
     """All bins of a column of a node of many rows."""
     line, flat, own_sums = fixed.gathered, own.flat, own.stats
     for i in range(node.start, node.start + node.n):
         add_pair(flat, 2 * np.intp(codes[f, data.rows[i]]), line[0, i], line[1, i])
     own_sums[0] = node.total
-    stats = NodeStats(node.weight, 0.0, 0.0, node.tolerance, 0.0, 0.0, node.key,
-                      own_sums)  # fmt: skip
-    best_split_of_counts(plan, fixed, data.meta[f], data.edges[f], own.cells, node.n,
-                         stats, split, own.scores)  # fmt: skip
+    stats = NodeStats(
+        node.weight, 0.0, 0.0, node.tolerance, 0.0, 0.0, node.key, own_sums
+    )
+    best_split_of_counts(
+        plan,
+        fixed,
+        data.meta[f],
+        data.edges[f],
+        own.cells,
+        node.n,
+        stats,
+        split,
+        own.scores,
+    )
     for k in range(flat.size):
         flat[k] = 0
     if split.found:
@@ -636,7 +664,7 @@ def best_split_of_many(plan, fixed, node, data, codes, f, own, split):
 # ---- random thresholds
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def byte_extremes(codes, f, rows, start, n, near):
     """Bytes of a column side by side, the least and the greatest, and those missing."""
     low, high, m = np.uint8(255), np.uint8(0), 0
@@ -645,17 +673,17 @@ def byte_extremes(codes, f, rows, start, n, near):
     for i in range(n):
         low = min(low, near[i])
         high = max(high, near[i])
-    if high < NO_BYTE:
+    if high < MISSING_CODE:
         return np.int64(low), np.int64(high), 0
     top = -1
     for i in range(n):
-        gone = near[i] == NO_BYTE
+        gone = near[i] == MISSING_CODE
         m += gone
         top = max(top, -1 if gone else np.int64(near[i]))
     return np.int64(low), top, m
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def value_extremes(x, f, missing, rows, start, n, near):
     """Values of a column side by side, the least and the greatest, and those missing.
 
@@ -682,7 +710,7 @@ def value_extremes(x, f, missing, rows, start, n, near):
     return min(min(a, b), min(c, d)), max(max(s, t), max(u, v)), 0
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def bin_at_most(edges, f, low, high, v):
     """The last bin from `low` to below `high` that begins at most at v."""
     most, above = low, max(high, low + 1)
@@ -695,7 +723,7 @@ def bin_at_most(edges, f, low, high, v):
     return most
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def drawn_threshold(edges, f, near, n, low, high, most, v):
     """The last bin of the left side that has rows, and the threshold after it."""
     at, after = low, 256
@@ -708,7 +736,7 @@ def drawn_threshold(edges, f, near, n, low, high, most, v):
     return at, middle_of_bins(edges, f, at, after)
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def random_split_of_bytes(node, data, codes, f, line, near, split):
     """A threshold drawn evenly between the extremes of the bins."""
     rows, start, edges = data.rows, node.start, data.edges
@@ -721,7 +749,7 @@ def random_split_of_bytes(node, data, codes, f, line, near, split):
     if low == high and side:
         return  # everything would go left
     most = bin_at_most(edges, f, low, high, v)
-    z, h, limit, lost = 0, 0, np.uint8(most), np.uint8(NO_BYTE if side else most)
+    z, h, limit, lost = 0, 0, np.uint8(most), np.uint8(MISSING_CODE if side else most)
     for i in range(node.n):
         goes = (near[i] <= limit) | (near[i] == lost)
         z += line[0, start + i] if goes else 0
@@ -733,7 +761,7 @@ def random_split_of_bytes(node, data, codes, f, line, near, split):
     record_split(split, gain, f, at, side if m else UNASKED, z, h, cut)
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def random_split_of_values(node, data, x, f, line, near, split):
     """A threshold drawn evenly between the extremes of the values."""
     rows, start = data.rows, node.start
@@ -758,9 +786,10 @@ def random_split_of_values(node, data, x, f, line, near, split):
     record_split(split, gain, f, np.intp(0), side if m else UNASKED, z, h, v)
 
 
-@njit(**INNER, forceinline=True)
-def search_single_sum(plan, fixed, node, data, codes, x, near, features, count, own,
-                      split):  # fmt: skip
+@njit(**INNER_LOOP, forceinline=True)
+def search_single_sum(
+    plan, fixed, node, data, codes, x, near, features, count, own, split
+):
     """Try the features on a node of one sum; the best split goes into `split`.
 
     Of codes and x one is None. `near` is scratch of random thresholds, None for the
@@ -789,7 +818,7 @@ def search_single_sum(plan, fixed, node, data, codes, x, near, features, count, 
 # ---- several sums
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def add_gathered(plan, m, line, classes, i, u):
     """Add gathered row i to the sums u; returns its weight."""
     v = line[m, i]
@@ -801,7 +830,7 @@ def add_gathered(plan, m, line, classes, i, u):
     return v
 
 
-@njit(**INNER, forceinline=True, fastmath=FAST)
+@njit(**INNER_LOOP, forceinline=True, fastmath=FASTMATH)
 def sum_left(plan, line, classes, goes, n, u, M):
     """Sums u of the rows that go left; returns how many they are and their weight.
 
@@ -833,9 +862,9 @@ def sum_left(plan, line, classes, goes, n, u, M):
     return left, wl
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def random_split_of_sums(plan, data, codes, x, f, span, node, goes, own, split, other):
-    """A threshold drawn evenly between the extremes, rows in any order, into `split`."""
+    """A threshold drawn evenly between the extremes, rows in any order."""
     start, n = span
     rows, edges, least = data.rows, data.edges, max(plan.min_leaf, 1)
     near, u, a, b, most = own.near, own.left_sums, 0, 0, 0
@@ -860,7 +889,7 @@ def random_split_of_sums(plan, data, codes, x, f, span, node, goes, own, split, 
                 goes[i] |= near[i] != near[i]
     if codes is not None:
         most = bin_at_most(edges, f, a, b, v)
-        limit, lost = np.uint8(most), np.uint8(NO_BYTE if side else most)
+        limit, lost = np.uint8(most), np.uint8(MISSING_CODE if side else most)
         for i in range(n):
             goes[i] = (near[i] <= limit) | (near[i] == lost)
     line, classes = own.gathered, own.classes
@@ -881,9 +910,9 @@ def random_split_of_sums(plan, data, codes, x, f, span, node, goes, own, split, 
             split.threshold = cut
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def order_few(codes, f, rows, start, n, place, own):
-    """Rows of a small node by byte into `place`; the bins that there are and their ends.
+    """Rows of a small node by byte into `place`; the bins that occur and their ends.
 
     Returns the number of bins.
     """
@@ -898,7 +927,7 @@ def order_few(codes, f, rows, start, n, place, own):
     return K + 1
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def order_some(codes, f, rows, start, n, place, own):
     """The same for more rows, by counting."""
     counts, seen, bins, ends = own.counts, own.seen, own.bins, own.ends
@@ -913,7 +942,7 @@ def order_some(codes, f, rows, start, n, place, own):
         word = seen[k]
         seen[k] = 0
         while word:
-            b = 64 * k + lowest(word)
+            b = 64 * k + trailing_zeros(word)
             word &= word - np.uint64(1)
             bins[K], counts[b], total = b, total, total + counts[b]
             ends[K] = total
@@ -927,7 +956,7 @@ def order_some(codes, f, rows, start, n, place, own):
     return K
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def scan_classes(m, line, classes, place, begin, n, K, ends, s, u, scores):
     """Left weights, |u|^2 and s.u after each of K bins into `scores`.
 
@@ -949,7 +978,7 @@ def scan_classes(m, line, classes, place, begin, n, K, ends, s, u, scores):
         stop = ends[k + 1]
 
 
-@njit(**INNER, forceinline=True, fastmath=FAST)
+@njit(**INNER_LOOP, forceinline=True, fastmath=FASTMATH)
 def score_classes(plan, n, n0, K, ends, W, S2, scores):
     """Gains of K places into scores[3], -1 where one is forbidden; the greatest one."""
     least, floor, most = plan.min_leaf - n0, SLIVER * W, -1.0
@@ -964,7 +993,7 @@ def score_classes(plan, n, n0, K, ends, W, S2, scores):
     return most
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def scan_ordered(plan, place, begin, n, K, node, own, other):
     """The same as both, for any criterion made of sums and any constraint."""
     line, classes = own.gathered, own.classes
@@ -985,7 +1014,7 @@ def scan_ordered(plan, place, begin, n, K, node, own, other):
     return most
 
 
-@njit(**INNER, forceinline=True)
+@njit(**INNER_LOOP, forceinline=True)
 def best_split_of_ordered(plan, data, codes, f, span, node, place, own, split, other):
     """The best place between the bins of a node, missing values on either side."""
     start, n = span
@@ -998,7 +1027,7 @@ def best_split_of_ordered(plan, data, codes, f, span, node, place, own, split, o
     tol, s, M, m, S2 = node.tolerance, node.sums, node.sums.size, line.shape[0] - 1, 0.0
     by_class = plan.is_class and not plan.binary_gini
     quick = plan.kind == SQUARE and by_class and not plan.constrained
-    lost = n - (ends[K - 2] if K > 1 else 0) if bins[K - 1] == NO_BYTE else 0
+    lost = n - (ends[K - 2] if K > 1 else 0) if bins[K - 1] == MISSING_CODE else 0
     K -= 1 if lost else 0
     for k in range(M):
         S2 += s[k] * s[k]
@@ -1025,9 +1054,10 @@ def best_split_of_ordered(plan, data, codes, f, span, node, place, own, split, o
         split.threshold = middle_of_bins(data.edges, f, bins[at], after)
 
 
-@njit(**INNER, forceinline=True)
-def search_several_sums(plan, data, codes, x, goes, place, span, node, drawn, own, split,
-                        other):  # fmt: skip
+@njit(**INNER_LOOP, forceinline=True)
+def search_several_sums(
+    plan, data, codes, x, goes, place, span, node, drawn, own, split, other
+):
     """Try the features drawn on a node of M sums; the best split goes into `split`.
 
     Of codes and x one is None; `goes` is None unless thresholds are random, and else
@@ -1042,17 +1072,31 @@ def search_several_sums(plan, data, codes, x, goes, place, span, node, drawn, ow
             break
         split.found = 0
         if goes is not None:
-            random_split_of_sums(plan, data, codes, x, f, span, node, goes, own, split,
-                                 other)  # fmt: skip
+            random_split_of_sums(
+                plan, data, codes, x, f, span, node, goes, own, split, other
+            )
         if place is not None:
             if n >= MANY_SUMS:
                 H, weighted = own.histogram, data.w.size > 0
-                fill_gathered_histogram(plan, H, codes, f, data.rows, start, n,
-                                        own.gathered, own.classes)  # fmt: skip
-                best_split_of_histogram(plan, data.meta, f, data.edges[f], H, n,
-                                        weighted, node, u, split, other)  # fmt: skip
+                fill_gathered_histogram(
+                    plan, H, codes, f, data.rows, start, n, own.gathered, own.classes
+                )
+                best_split_of_histogram(
+                    plan,
+                    data.meta,
+                    f,
+                    data.edges[f],
+                    H,
+                    n,
+                    weighted,
+                    node,
+                    u,
+                    split,
+                    other,
+                )
             else:
-                best_split_of_ordered(plan, data, codes, f, span, node, place, own,
-                                      split, other)  # fmt: skip
+                best_split_of_ordered(
+                    plan, data, codes, f, span, node, place, own, split, other
+                )
         if split.found:
             split.feature = f

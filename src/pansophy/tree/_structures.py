@@ -10,12 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core import _pause  # noqa: F401  while these loops are compiled
+from ..core._intrinsics import pause_garbage_collection
 
-# How loops are compiled. Those that only other loops call become part of them: they
-# need neither an entry point from Python nor a place of their own in the cache.
-LOOP = {"cache": True, "nogil": True, "error_model": "numpy"}
-INNER = LOOP | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "cache": False}
+pause_garbage_collection()  # while these loops are compiled
 
 # kinds of criteria, see `criteria.py`
 SQUARE, XLOGX, POISSON, ABSOLUTE, NEWTON = 0, 1, 2, 3, 4
@@ -28,7 +25,7 @@ SLOT, MISSING, TIES, SIGN, BINS, FORM, META = range(7)
 ORDERED, SUBSET, LEVEL, HALF = 0, 1, 2, 3
 
 UNASKED = 2  # side of missing values where a node has none: `resolve_missing_sides`
-NO_BYTE = 255  # the byte of a missing value
+MISSING_CODE = 255  # the byte of a missing value
 LANES = 8  # columns of a tile
 COUNT_BITS = 24  # of a fixed-point weight word, below the weight
 CHUNK = 512  # split places scored at a time
@@ -59,7 +56,8 @@ SPLIT = record(
 )
 
 # Counters of the parallel grower: nodes so far, nodes on the frontier, leaves, the node
-# split last and its children (-1: none), free histograms, nodes deferred, features tried
+# split last and its children (-1: none), free histograms, nodes deferred, features
+# tried
 PROGRESS = record(
     int64="nodes frontier leaves parent first second free_histograms deferred tried"
 )

@@ -7,8 +7,10 @@ double precision for every float32 x. A leaf is its own child.
 import numpy as np
 from numba import njit
 
+from ..core.compiled import LOOP
 
-@njit(cache=True, nogil=True, error_model="numpy")
+
+@njit(**LOOP)
 def child_of_row(X, i, node, feature, threshold, child, missing):
     """The child of a node that row i goes to; a leaf's is itself."""
     x = X[i, feature[node]]
@@ -16,7 +18,7 @@ def child_of_row(X, i, node, feature, threshold, child, missing):
     return child[node, left]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def leaf_of_rows(X, feature, threshold, child, missing, start, stop, out):
     """Leaf of each row start .. stop. child[node] is (right, left).
 
@@ -36,7 +38,7 @@ def leaf_of_rows(X, feature, threshold, child, missing, start, stop, out):
         out[i], out[j], out[k], out[m] = a, b, c, d
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def goes_left_by_set(x, node, threshold, missing, sets):
     """Whether x goes left: 0, 1; by set where the node has one."""
     if x != x:
@@ -49,7 +51,7 @@ def goes_left_by_set(x, node, threshold, missing, sets):
     return np.uint32(x <= threshold[node])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def leaf_of_rows_by_set(X, feature, threshold, child, missing, sets, start, stop, out):
     """The same where some nodes split by set."""
     for i in range(start, stop):
@@ -60,7 +62,7 @@ def leaf_of_rows_by_set(X, feature, threshold, child, missing, sets, start, stop
         out[i] = node
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def add_split_rows(
     X, feature, threshold, child, missing, sets, weight, value, depth, out
 ):
@@ -90,7 +92,7 @@ def add_split_rows(
             top += 2
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def node_paths(leaf, parent, depth, indptr, indices):
     """Nodes from the root to each leaf, as the columns of a CSR matrix."""
     for i in range(leaf.size):
@@ -101,7 +103,7 @@ def node_paths(leaf, parent, depth, indptr, indices):
             node = parent[node]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def node_depths(left, right, depth, parent):
     """Depth and parent of every node; children may have any numbers above 0."""
     stack = np.empty(left.size + 1, np.int64)
@@ -118,7 +120,7 @@ def node_depths(left, right, depth, parent):
                 top += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(**LOOP)
 def preorder(left, right, order):
     """Old numbers of the nodes in the order root, left branch, right branch."""
     stack = np.empty(left.size + 1, np.int64)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..base import Estimator, check_weights
+from ..base import Estimator
 from ..core import arrays
 from ..core.random import rng_from
 from ..core.rows import is_dataset
@@ -40,7 +40,6 @@ def is_column_selection(value):
     return isinstance(value, (list, tuple, np.ndarray)) or hasattr(value, "dtype")
 
 
-TwoOrMore = Annotated[int, number("a whole number of at least 2", 2, whole=True)]
 PositiveFraction = Annotated[
     float, Rule("a fraction above 0, up to 1.0", is_positive_fraction)
 ]
@@ -205,11 +204,6 @@ def validate_training_data(model, X, y, y_kind, weigh_rows=None):
     return model.inputs_.encode(X), y
 
 
-def validate_row_weights(sample_weight, n):
-    """Weights in double precision, or None."""
-    return check_weights(sample_weight, np.empty((n, 0)))
-
-
 def fit_tree(model, X, y, w, criterion: Criterion, signs=None) -> Tree:
     """Grow and prune the tree of a model on checked data; sets `max_features_`."""
     if w is not None and not np.all(w > 0):
@@ -222,7 +216,7 @@ def fit_tree(model, X, y, w, criterion: Criterion, signs=None) -> Tree:
     check_column_forms(model, forms, ordered, signs)
     total = float(n if w is None else w.sum())
     limits = growth_limits(model, n, total, signs)
-    whole = model.max_features_ >= d and criterion.sums == 1 and not limits.random
+    whole = model.max_features_ >= d and criterion.n_sums == 1 and not limits.random
     table = prepare_columns(
         X,
         w,

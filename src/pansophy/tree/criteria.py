@@ -86,41 +86,41 @@ class Criterion(NamedTuple):
     """A criterion and the outputs it is for, as data."""
 
     kind: int
-    m: int  # outputs
+    n_outputs: int  # outputs
     classes: tuple[int, ...] = ()  # how many classes each output has, if classes
     l2: float = 0.0  # of eq. (5)
-    up: float = 1.0  # price of a unit above the value, for absolute errors
-    down: float = 1.0  # and below; a and 1 - a for the quantile at a
+    cost_above: float = 1.0  # price of a unit above the value, for absolute errors
+    cost_below: float = 1.0  # and below; a and 1 - a for the quantile at a
 
     @property
     def is_class(self) -> bool:
         return bool(self.classes)
 
     @property
-    def one(self) -> bool:
+    def binary_gini(self) -> bool:
         """Two classes under Gini: the weight of the second one is enough."""
         return self.kind == SQUARE and self.classes == (2,)
 
     @property
-    def sums(self) -> int:
+    def n_sums(self) -> int:
         """M, the number of sums kept by node."""
-        if self.one:
+        if self.binary_gini:
             return 1
         if self.kind == JOINT:
-            return self.m + self.m * (self.m + 1) // 2
+            return self.n_outputs + self.n_outputs * (self.n_outputs + 1) // 2
         if self.kind in (GAUSS, DIRECTION):
-            return 2 * self.m
-        return sum(self.classes) if self.is_class else self.m
+            return 2 * self.n_outputs
+        return sum(self.classes) if self.is_class else self.n_outputs
 
     @property
     def scale(self) -> float:
         """From (2) to (10) to W I - W_l I_l - W_r I_r."""
-        if self.one:
+        if self.binary_gini:
             return 2.0
         if self.kind in (GAUSS, JOINT):
             return 1.0
         logs = self.kind in (XLOGX, RATIO)
-        return 1.0 / (self.m * (np.log(2.0) if logs else 1.0))
+        return 1.0 / (self.n_outputs * (np.log(2.0) if logs else 1.0))
 
     def columns(self, y):
         """The targets (n, m) as the columns that the sums of the criterion are of."""
@@ -130,7 +130,7 @@ class Criterion(NamedTuple):
         if self.kind == GAUSS:
             return np.concatenate([y, y * y], axis=1)
         if self.kind == JOINT:
-            a, b = np.tril_indices(self.m)
+            a, b = np.tril_indices(self.n_outputs)
             return np.concatenate([y, y[:, a] * y[:, b]], axis=1)
         return y
 
@@ -145,10 +145,10 @@ class Criterion(NamedTuple):
             return np.arctan2(stat[:, 1::2], stat[:, ::2])[:, :, None]
         share = stat / weight[:, None]
         if not self.is_class:
-            return (share + offset)[:, : self.m, None]
-        if self.one:
+            return (share + offset)[:, : self.n_outputs, None]
+        if self.binary_gini:
             return np.stack([1.0 - share, share], axis=2)
-        value = np.zeros((len(stat), self.m, max(self.classes)))
+        value = np.zeros((len(stat), self.n_outputs, max(self.classes)))
         start = 0
         for o, k in enumerate(self.classes):
             value[:, o, :k] = share[:, start : start + k]

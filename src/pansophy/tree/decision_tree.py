@@ -45,11 +45,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Classifier, Regressor
-from ..params import Count, NonNegative, OpenFraction, ParameterError
+from ..core.class_weight import apply_class_weight
+from ..core.weighted import check_sample_weight
+from ..params import Count, NonNegative, OpenFraction, ParameterError, TwoOrMore
 from ..typing import Seed
 from ._structures import GAUSS, JOINT
 from .abstract_decision_tree import (
@@ -62,11 +63,9 @@ from .abstract_decision_tree import (
     MonotoneSigns,
     PositiveFraction,
     ProperFraction,
-    TwoOrMore,
     check_monotonic_cst,
     fit_tree,
     leaf_values_of_rows,
-    validate_row_weights,
     validate_training_data,
 )
 from .criteria import KINDS, Criterion
@@ -172,17 +171,16 @@ def regression_target(model, y, w, d, accept=lambda outputs: None) -> TreeTarget
     signs = check_monotonic_cst(model.monotonic_cst, d, model.n_outputs_)
     criterion = Criterion(KINDS[model.criterion], model.n_outputs_)
     if model.criterion == "quantile":
-        criterion = criterion._replace(up=model.quantile, down=1 - model.quantile)
+        criterion = criterion._replace(
+            cost_above=model.quantile, cost_below=1 - model.quantile
+        )
     return TreeTarget(Y, criterion, signs)
 
 
 def class_weighted_rows(model, y, sample_weight):
     """Row weights times the factors of their classes, or None."""
-    w = validate_row_weights(sample_weight, len(y))
-    if model.class_weight is None:
-        return w
-    factor = compute_sample_weight(model.class_weight, y[:, None] if y.ndim == 1 else y)
-    return factor if w is None else w * factor
+    w = check_sample_weight(sample_weight, len(y))
+    return apply_class_weight(model.class_weight, y, w)
 
 
 def smoothed_probabilities(model, tree):
@@ -200,7 +198,7 @@ class AbstractTreeRegressor(Regressor, AbstractDecisionTree):
 
     def fit(self, X, y, sample_weight=None):
         """Grow the tree for the numbers y, one column or several."""
-        weigh = lambda y: validate_row_weights(sample_weight, len(y))
+        weigh = lambda y: check_sample_weight(sample_weight, len(y))
         X, y = validate_training_data(self, X, y, "numbers", weigh)
         w = weigh(y)
         Y, criterion, signs = regression_target(self, y, w, X.shape[1])

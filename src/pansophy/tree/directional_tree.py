@@ -25,7 +25,8 @@ from typing import Literal
 import numpy as np
 
 from ..base import Regressor
-from ..params import Count, NonNegative, Positive
+from ..core.weighted import check_sample_weight
+from ..params import Count, NonNegative, Positive, TwoOrMore
 from ..typing import Seed
 from ._structures import DIRECTION
 from .abstract_decision_tree import (
@@ -36,11 +37,9 @@ from .abstract_decision_tree import (
     HalfAtMost,
     PositiveFraction,
     ProperFraction,
-    TwoOrMore,
     fit_tree,
     leaf_values_of_rows,
     map_dense_blocks,
-    validate_row_weights,
     validate_training_data,
 )
 from .criteria import Criterion
@@ -123,7 +122,7 @@ class DirectionalTreeRegressor(Regressor, AbstractDecisionTree):
 
     def fit(self, X, y, sample_weight=None):
         """Grow the tree for the angles y."""
-        weigh = lambda y: validate_row_weights(sample_weight, len(y))
+        weigh = lambda y: check_sample_weight(sample_weight, len(y))
         X, y = validate_training_data(self, X, y, "numbers", weigh)
         t, w = to_radians(y, self.period).reshape(len(y), -1), weigh(y)
         self.n_outputs_ = m = t.shape[1]
@@ -166,7 +165,7 @@ class DirectionalTreeRegressor(Regressor, AbstractDecisionTree):
         of that over the angles if there are several.
         """
         t = to_radians(np.asarray(y, float), self.period)
-        w, answers = validate_row_weights(sample_weight, len(t)), self.predict(X)
+        w, answers = check_sample_weight(sample_weight, len(t)), self.predict(X)
         if t.shape != answers.shape:
             t = t.reshape(answers.shape)
         off = 1.0 - np.cos(t - to_radians(answers, self.period))

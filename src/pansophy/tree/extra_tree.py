@@ -14,7 +14,7 @@ Refs      [Geurts2006]
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
-from ..params import Count, NonNegative, OpenFraction
+from ..params import Count, NonNegative, OpenFraction, TwoOrMore
 from ..typing import Seed
 from .abstract_decision_tree import (
     AngleSelection,
@@ -25,7 +25,6 @@ from .abstract_decision_tree import (
     MonotoneSigns,
     PositiveFraction,
     ProperFraction,
-    TwoOrMore,
 )
 from .decision_tree import AbstractTreeClassifier, AbstractTreeRegressor
 

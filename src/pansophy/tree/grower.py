@@ -95,7 +95,7 @@ def is_unconstrained(kind, limits, forms) -> bool:
 
 
 def suits_serial_growth(plan, columns, limits, many) -> bool:
-    """Whether the serial grower can grow a tree, and threads would be of no use to it."""
+    """Whether the serial grower can grow a tree, and threads would not help it."""
     alone = many or plan.random or plan.max_features < plan.n_features
     free = is_unconstrained(plan.kind, limits, columns.meta[:, lay.FORM])
     unsorted = columns.codes.shape[2] == 1 and not len(columns.order)
@@ -154,11 +154,11 @@ class Grower:
         plan = plan._replace(gain_unit=mean**2)
         in_one_thread = suits_serial_growth(plan, columns, limits, self.many)
         fixed = None
-        if uses_fixed_point(columns, criterion, n):
-            if in_one_thread or not plan.random:
-                fixed = fixed_point(table, plan, size, mass, self.buffers)
+        histograms_suit = in_one_thread or not plan.random
+        if histograms_suit and uses_fixed_point(columns, criterion, n):
+            fixed = fixed_point(table, plan, size, mass, self.buffers)
         if in_one_thread:
-            nodes, sums = grow_serial_nodes(plan, table, fixed, criterion.sums, seed)
+            nodes, sums = grow_serial_nodes(plan, table, fixed, criterion.n_sums, seed)
             tree = finish_serial_tree(nodes, sums, criterion, offset, d)
             return TreeWithRows(tree, table.lists[0, :n], nodes.start, nodes.stop)
         read = table
@@ -168,7 +168,7 @@ class Grower:
             )
             read = read._replace(y=None) if plan.kind == lay.NEWTON else read
         growth = ParallelGrowth(
-            plan, read, fixed, n, criterion.sums, seed, self.buffers
+            plan, read, fixed, n, criterion.n_sums, seed, self.buffers
         )
         nodes = growth.run()
         if not plan.best_first:
@@ -325,12 +325,12 @@ def growth_plan(criterion, limits, n, d, n_bytes) -> Plan:
     return Plan(
         kind=criterion.kind,
         is_class=criterion.is_class,
-        binary_gini=criterion.one,
-        n_outputs=criterion.m,
+        binary_gini=criterion.binary_gini,
+        n_outputs=criterion.n_outputs,
         scale=criterion.scale,
         l2=float(criterion.l2),
-        cost_above=float(criterion.up),
-        cost_below=float(criterion.down),
+        cost_above=float(criterion.cost_above),
+        cost_below=float(criterion.cost_below),
         gain_unit=0.0,
         n_features=d,
         max_depth=limits.max_depth,
@@ -363,7 +363,7 @@ def centred_targets(y, w, criterion, rows=None):
     """
     y = np.require(y, np.float64, ["C", "W"])  # a copy only where it must be
     w = None if w is None else np.require(w, np.float64, ["C", "W"])
-    if criterion.is_class and criterion.m > 1:
+    if criterion.is_class and criterion.n_outputs > 1:
         return y + np.concatenate(([0], np.cumsum(criterion.classes)[:-1])), w, 0.0
     if criterion.is_class or criterion.kind != lay.SQUARE:
         return y, w, 0.0
@@ -376,7 +376,7 @@ def centred_targets(y, w, criterion, rows=None):
 
 def training_table(columns, y, w, criterion, limits, plan, rows) -> TrainingTable:
     """The arrays that the loops read, and those they work on."""
-    n, k, m = len(y), len(columns.order), criterion.m
+    n, k, m = len(y), len(columns.order), criterion.n_outputs
     absolute = criterion.kind == lay.ABSOLUTE
     orders = [np.arange(n, dtype=np.int32)[None], columns.order]
     if absolute:
@@ -414,10 +414,10 @@ def single_sum_targets(y, w, criterion, plan):
 
     The other one is None, or both are, so that only one scan is compiled.
     """
-    several = criterion.kind != lay.SQUARE or criterion.sums > 1
+    several = criterion.kind != lay.SQUARE or criterion.n_sums > 1
     if several or plan.constrained:
         return None, None
-    if criterion.one and not len(w):
+    if criterion.binary_gini and not len(w):
         return None, y[:, 0].astype(np.uint8)
     return y[:, 0] * w if len(w) else np.ascontiguousarray(y[:, 0]), None
 
@@ -448,7 +448,7 @@ def group_bits(groups, d):
 
 def one_sum_is_enough(criterion, n) -> bool:
     """Whether one sum, in fixed point, is all that growth over n rows needs."""
-    one = criterion.sums == 1 and criterion.classes != (1,) and n < MANY
+    one = criterion.n_sums == 1 and criterion.classes != (1,) and n < MANY
     return one and criterion.kind in (lay.SQUARE, lay.NEWTON)
 
 

@@ -12,7 +12,7 @@ rows and O(nodes) for the rest.
 
 import numpy as np
 
-from ..base import check_weights
+from ..core.weighted import check_sample_weight
 from .multiway_tree import MultiwayTree
 from .tree import LEAF
 from .tree_view import fitted_tree, node_parents, rows_as_codes
@@ -54,7 +54,7 @@ def held_out_costs(model, X, y, sample_weight=None):
     Y = y[:, None] if y.ndim == 1 else y
     if len(Y) != len(codes):
         raise ValueError(f"X has {len(codes)} rows, but y has {len(Y)} entries.")
-    w = check_weights(sample_weight, np.empty((len(Y), 0)))
+    w = check_sample_weight(sample_weight, len(Y))
     w = np.ones(len(Y)) if w is None else w
     if getattr(model, "missing", "default") == "both" and np.isnan(codes).any():
         raise TypeError(

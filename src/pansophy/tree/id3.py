@@ -24,15 +24,15 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..base import Classifier, Estimator, check_weights
+from ..base import Classifier, Estimator
 from ..core import arrays
 from ..core.rows import is_dataset
-from ..params import Count, NonNegative, Rule, number
+from ..core.weighted import check_sample_weight
+from ..params import Count, NonNegative, Rule, TwoOrMore, number
 from . import multiway_tree
 from .additive_trees import additive_multiway_tree, refuse_missing_values
 from .input_encoding import InputEncoder
 
-TwoOrMore = Annotated[int, number("a whole number of at least 2", 2, whole=True)]
 PositiveUpToHalf = Annotated[
     float, number("a number above 0, up to 0.5", 0, 0.5, open_low=True)
 ]
@@ -84,7 +84,7 @@ def validate_multiway_data(model, X, y, sample_weight):
         rows = np.zeros((np.shape(X)[0], 1))
         _, y, _ = model._begin(rows, y, y_kind="class")
         validate_data(model, X, skip_check_array=True)
-    w = check_weights(sample_weight, np.empty((len(y), 0)))
+    w = check_sample_weight(sample_weight, len(y))
     if w is not None and not np.all(w > 0):
         keep = np.flatnonzero(w > 0)
         y, w = y[keep], w[keep]

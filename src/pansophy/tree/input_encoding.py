@@ -33,7 +33,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from ..core import arrays
+from ..core.codes import encode_values, is_missing
+from ..core.frames import column_names, column_reader
 from ._structures import HALF, LEVEL, ORDERED, SUBSET
 
 MAX_CODES = 255  # codes that a column may have
@@ -113,7 +114,7 @@ class InputEncoder(NamedTuple):
             Whether levels are split into any two sets or one against the rest.
         w : array of shape (n,) or None
         """
-        d, names = table_shape(X)[1], frame_column_names(X)
+        d, names = table_shape(X)[1], column_names(X)
         kinds = categorical_mask(categorical, X, d, names)
         periods = directional_periods(directional, d, names)
         both = [f for f in periods if kinds[f]]
@@ -282,28 +283,6 @@ def directional_periods(directional, d, names) -> dict[int, float]:
     return dict(zip(column_indices(list(directional), d, names, what), periods))
 
 
-def frame_column_names(X):
-    """The column names of a data frame, or None."""
-    names = getattr(X, "column_names", getattr(X, "columns", None))
-    return None if names is None else list(names)
-
-
-def column_reader(X):
-    """A function from a column's number to the column."""
-    if frame_column_names(X) is not None:
-        import narwhals as nw
-
-        frame = nw.from_native(X, eager_only=True)
-        return lambda f: frame[:, f]
-    if arrays.is_foreign(X):
-        X = arrays.to_numpy(X)
-    elif not hasattr(X, "dtype"):  # lists: text and numbers keep their kinds
-        X = np.array(X, dtype=object)
-    if X.ndim != 2:
-        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead.")
-    return lambda f: X[:, f]
-
-
 def distinct_with_index(column) -> tuple[Any, np.ndarray]:
     """Distinct values of a column and their numbers by row, -1 where missing."""
     import pyarrow as pa
@@ -316,7 +295,7 @@ def distinct_with_index(column) -> tuple[Any, np.ndarray]:
         else:
             column = column.to_arrow()
     except pa.ArrowException:
-        text = [None if is_missing_value(v) else str(v) for v in column]
+        text = [None if is_missing(v) else str(v) for v in column]
         column = pa.array(text, pa.string())
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -333,26 +312,9 @@ def distinct_with_index(column) -> tuple[Any, np.ndarray]:
 
 
 def distinct_numbers_with_index(x):
-    """The same for numbers; small whole ones are counted, not sorted."""
-    gone = np.isnan(x) if x.dtype.kind == "f" else np.zeros(len(x), bool)
-    present = x[~gone] if gone.any() else x
-    index = np.full(len(x), -1, np.int64)
-    small = len(present) and present.min() >= 0 and present.max() < 1 << 16
-    codes = present.astype(np.int64) if small else None
-    if codes is not None and np.array_equal(codes, present):
-        used = np.bincount(codes) > 0
-        index[~gone] = (np.cumsum(used) - 1)[codes]
-        return np.flatnonzero(used).astype(float), index
-    values, index[~gone] = np.unique(present, return_inverse=True)
-    return values.astype(float), index
-
-
-def is_missing_value(v) -> bool:
-    """Whether a value is None, NaN or one of pandas' words for missing."""
-    try:
-        return v is None or bool(v != v)
-    except TypeError:
-        return True
+    """The same for numbers."""
+    codes, values = encode_values(x)
+    return values.astype(float), codes
 
 
 def all_numbers(values) -> bool:
@@ -388,7 +350,7 @@ def column_as_floats(column, f=None):
     if column.dtype.kind in "biuf":
         return column.astype(float)
     try:
-        return np.array([np.nan if is_missing_value(v) else v for v in column], float)
+        return np.array([np.nan if is_missing(v) else v for v in column], float)
     except (TypeError, ValueError) as error:
         place = "a directional column" if f is None else f"column {f}"
         raise ValueError(

@@ -194,9 +194,18 @@ def as_binary_tree(tree: MultiwayTree) -> Tree:
         if levels:
             weight[at] = 0.0
     return Tree(
-        left, right, feature, threshold, tree.impurity[source], np.rint(weight),
-        weight, tree.value[source], np.zeros(m, np.uint8), tree.n_features, sets,
-    )  # fmt: skip
+        left,
+        right,
+        feature,
+        threshold,
+        tree.impurity[source],
+        np.rint(weight),
+        weight,
+        tree.value[source],
+        np.zeros(m, np.uint8),
+        tree.n_features,
+        sets,
+    )
 
 
 def collapse_multiway_nodes(tree: MultiwayTree, cut) -> MultiwayTree:

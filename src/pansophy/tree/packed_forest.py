@@ -182,7 +182,7 @@ def round_down_float32(v):
 
 
 class PackedTree(NamedTuple):
-    """One tree on its way into a forest: the fields of `ForestArrays` that go by node."""
+    """One tree on its way into a forest: the fields of `ForestArrays` by node."""
 
     feature: np.ndarray
     threshold: np.ndarray

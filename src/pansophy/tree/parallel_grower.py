@@ -149,9 +149,17 @@ class ParallelGrowth:
         def grow(fixed, own, role):
             spare, arrays, medians = own
             return loops.grow_parallel(
-                plan, table, fixed, nodes, *front, spare, arrays, medians, self.other,
+                plan,
+                table,
+                fixed,
+                nodes,
+                *front,
+                spare,
+                arrays,
+                medians,
+                self.other,
                 role,
-            )  # fmt: skip
+            )
 
         if fixed is None or len(scratch) == 1:
             return grow(fixed, scratch[0], role)
@@ -170,9 +178,17 @@ class ParallelGrowth:
         def search(a, b, own):
             spare, arrays, medians = own
             loops.search_features(
-                plan, self.table, nodes, *front, (a, b), False, spare, arrays, medians,
+                plan,
+                self.table,
+                nodes,
+                *front,
+                (a, b),
+                False,
+                spare,
+                arrays,
+                medians,
                 self.other,
-            )  # fmt: skip
+            )
 
         tasks = [
             lambda a=a, b=b, own=own: search(a, b, own)

@@ -42,11 +42,11 @@ def prepare_columns(
     """Sort every column once and choose its view.
 
     X is float32 with NaN for missing values, dense or sparse (spread out by blocks of
-    columns). `w` are the weights that bins divide evenly. `forms` says by column how
-    it is split (see `_structures.py`); one that is not ORDERED holds codes from 0 to 254,
-    which are its bytes. `wide` puts the bytes of 8 columns side by side, for trees
-    that look at all features of a node. Random thresholds need no order: without
-    `ordered` a column that is not cut into bins is kept as it is.
+    columns). `w` are the weights that bins divide evenly. `forms` says by column how it
+    is split (see `_structures.py`); one that is not ORDERED holds codes from 0 to 254,
+    which are its bytes. `wide` puts the bytes of 8 columns side by side, for trees that
+    look at all features of a node. Random thresholds need no order: without `ordered` a
+    column that is not cut into bins is kept as it is.
     """
     n, d = X.shape
     forms = np.zeros(d, np.int64) if forms is None else forms

@@ -10,8 +10,8 @@ so the subtrees that are best for some alpha are found by turning the node of le
 g into a leaf, again and again. Each such step changes only the ancestors' sums; a
 tournament over the nodes finds the least g in O(depth log nodes) a step.
 
-*Reduced error.* On held-out rows every node has a cost c(t) as a leaf (`held_out_cost.py`).
-The subtree of least cost below t costs
+*Reduced error.* On held-out rows every node has a cost c(t) as a leaf
+(`held_out_cost.py`). The subtree of least cost below t costs
 
     C(t) = min(c(t), sum of C over the children of t)                           (2)
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base import check_weights
+from ..core.weighted import check_sample_weight
 from .export import leaf_writer
 from .tree_view import class_names_of, fitted_tree, rows_as_codes, view_tree
 
@@ -286,7 +286,7 @@ def prune_rules(
     if classes is None or isinstance(classes, list):
         raise TypeError("prune_rules takes a classification tree with one output.")
     codes, y = rows_as_codes(model, X_val), np.asarray(y_val)
-    w = check_weights(sample_weight, np.empty((len(codes), 0)))
+    w = check_sample_weight(sample_weight, len(codes))
     w = np.ones(len(codes)) if w is None else w
     codes, y, w = codes[w > 0], y[w > 0], w[w > 0]
     short = {}

@@ -118,9 +118,14 @@ class ShapLayout(NamedTuple):
 
 
 def shap_values(
-    model, X, *, background=None, groups=None, check_additivity=True,
+    model,
+    X,
+    *,
+    background=None,
+    groups=None,
+    check_additivity=True,
     interactions=False,
-) -> Explanation:  # fmt: skip
+) -> Explanation:
     """Exact SHAP values of a tree, a forest or a booster.
 
     They share out the probability of each class for classifying trees and forests, the

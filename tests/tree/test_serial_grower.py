@@ -1,9 +1,9 @@
-"""The short loop of forests grows the trees of the general one."""
+"""The serial grower grows the same trees as the parallel one."""
 
 import numpy as np
 import pytest
 
-from pansophy.tree import grower
+from pansophy.tree import grower as grower_module
 from pansophy.tree._structures import ABSOLUTE, POISSON, SQUARE, SUBSET, XLOGX
 from pansophy.tree.criteria import Criterion
 from pansophy.tree.grower import Grower, GrowthLimits
@@ -54,7 +54,7 @@ def test_same_tree_as_the_general_loop(limits, classes, weights, monkeypatch):
     criterion = Criterion(SQUARE, 1, classes)
     grower = Grower(prepare_columns(X, max_bins=255), criterion, limits, True)
     short = grower.grow(y, w, seed=5, rows=rows)
-    monkeypatch.setattr(grower, "suits_serial_growth", lambda *_: False)
+    monkeypatch.setattr(grower_module, "suits_serial_growth", lambda *_: False)
     compare(short, grower.grow(y, w, seed=5, rows=rows), limits.random)
 
 
@@ -64,11 +64,11 @@ def test_same_tree_as_the_general_loop(limits, classes, weights, monkeypatch):
 def test_random_thresholds_need_no_order(limits, classes, weights, monkeypatch):
     X, y, w, rows = data(classes, weights)
     criterion = Criterion(SQUARE, 1, classes)
-    assert not grower.needs_sorted_columns(criterion, limits, 0)
+    assert not grower_module.needs_sorted_columns(criterion, limits, 0)
     plain = prepare_columns(X, sort=False)
     assert len(plain.x) == 4 and not len(plain.order) and not len(plain.codes)
     short = Grower(plain, criterion, limits).grow(y, w, seed=5, rows=rows)
-    monkeypatch.setattr(grower, "suits_serial_growth", lambda *_: False)
+    monkeypatch.setattr(grower_module, "suits_serial_growth", lambda *_: False)
     long = Grower(prepare_columns(X), criterion, limits).grow(y, w, seed=5, rows=rows)
     compare(short, long, True)
 
@@ -86,8 +86,8 @@ def targets(criterion, y):
     """Targets that suit a criterion, from real ones."""
     if criterion.is_class:
         both = np.c_[np.digitize(y, [-1, 0, 1]), y > 0.3].astype(float)
-        return both[:, : criterion.m]
-    return np.c_[abs(y), y**2][:, : criterion.m]
+        return both[:, : criterion.n_outputs]
+    return np.c_[abs(y), y**2][:, : criterion.n_outputs]
 
 
 @pytest.mark.parametrize("limits", [CASES[0], CASES[2], CASES[4], CASES[5]])
@@ -100,7 +100,7 @@ def test_same_tree_with_several_sums(limits, criterion, weights, monkeypatch):
     short = grower.grow(y, w, seed=5, rows=rows)
     plain = Grower(prepare_columns(X, sort=not limits.random), criterion, limits)
     values = plain.grow(y, w, seed=5, rows=rows)
-    monkeypatch.setattr(grower, "suits_serial_growth", lambda *_: False)
+    monkeypatch.setattr(grower_module, "suits_serial_growth", lambda *_: False)
     compare(short, grower.grow(y, w, seed=5, rows=rows), True)
     lists = Grower(prepare_columns(X), criterion, limits)
     compare(values, lists.grow(y, w, seed=5, rows=rows), True)
@@ -108,12 +108,14 @@ def test_same_tree_with_several_sums(limits, criterion, weights, monkeypatch):
 
 def test_what_needs_an_order():
     random, square = GrowthLimits(random=True), Criterion(SQUARE, 1)
-    assert not any(grower.needs_sorted_columns(c, random, 0) for c in SEVERAL)
-    assert grower.needs_sorted_columns(square, GrowthLimits(), 0)
-    assert grower.needs_sorted_columns(Criterion(ABSOLUTE, 1), random, 0)
-    assert grower.needs_sorted_columns(square, random._replace(max_leaves=4), 0)
-    assert grower.needs_sorted_columns(square, random._replace(signs=np.ones(1)), 0)
-    assert grower.needs_sorted_columns(
+    assert not any(grower_module.needs_sorted_columns(c, random, 0) for c in SEVERAL)
+    assert grower_module.needs_sorted_columns(square, GrowthLimits(), 0)
+    assert grower_module.needs_sorted_columns(Criterion(ABSOLUTE, 1), random, 0)
+    assert grower_module.needs_sorted_columns(square, random._replace(max_leaves=4), 0)
+    assert grower_module.needs_sorted_columns(
+        square, random._replace(signs=np.ones(1)), 0
+    )
+    assert grower_module.needs_sorted_columns(
         square, random._replace(groups=np.ones((1, 4), bool)), 0
     )
-    assert grower.needs_sorted_columns(square, random, np.array([0, SUBSET]))
+    assert grower_module.needs_sorted_columns(square, random, np.array([0, SUBSET]))

@@ -1,4 +1,4 @@
-"""Trees for angles."""
+"""DirectionalTreeRegressor: regression trees for angles."""
 
 import numpy as np
 import pytest

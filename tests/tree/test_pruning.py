@@ -1,4 +1,4 @@
-"""Reduced-error pruning, and its brute-force twin."""
+"""Reduced-error pruning equals the best of all subtrees."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Criteria for every kind of target, node by node against the slow tree."""
+"""Criteria for every kind of target equal a slow reference tree, node by node."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pansophy.params import ParameterError
 from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests.oracles import tree as oracle
-from tests.tree.test_grow import compare, table
+from tests.tree.test_grower import compare, table
 
 
 def standard(y, w=None):

@@ -1,4 +1,4 @@
-"""Growth in whole numbers: boosting trees, tiles of columns, threads, rows and sets."""
+"""The parallel grower: Newton trees, tiles of columns, threads, row subsets and sets."""
 
 import numpy as np
 import pytest
@@ -11,12 +11,12 @@ from pansophy.tree.criteria import Criterion
 from pansophy.tree.grower import Grower, GrowthLimits
 from pansophy.tree.prepared_columns import prepare_columns
 from tests.oracles import newton_tree
-from tests.tree.test_grow import same
+from tests.tree.test_grower import same
 
 VIEWS = {
     "lists": {"as_bytes": False},
     "bytes": {"max_bins": 255},
-    "tiles": {"max_bins": 255, "wide": True},
+    "tiles": {"max_bins": 255, "interleave": True},
 }
 
 

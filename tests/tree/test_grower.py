@@ -1,4 +1,4 @@
-"""The engine against a slow tree, its two views of a column, and its invariances."""
+"""Grown trees equal a slow reference tree; sorted lists equal bytes; invariances."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from pansophy.tree import plan as plan_module
+from pansophy.tree import grower as grower_module
 from pansophy.tree import prepared_columns as columns_module
 from tests.oracles import tree as oracle
 
@@ -159,8 +159,8 @@ def test_trees_do_not_depend_on_threads_or_on_how_work_is_cut(monkeypatch):
         return [DecisionTreeClassifier(**o).fit(X, y).tree_ for o in options]
 
     whole = all_trees()
-    monkeypatch.setattr(plan_module, "WIDE", 1 << 12)
-    monkeypatch.setattr(plan_module, "KEEP", 64)
+    monkeypatch.setattr(grower_module, "SHARED_VALUES", 1 << 12)
+    monkeypatch.setattr(grower_module, "HISTOGRAM_ROWS", 64)
     many = all_trees()
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     single = all_trees()
