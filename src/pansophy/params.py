@@ -1,14 +1,14 @@
-"""Parameter rules as types: the annotation of a field says which values it may have.
+"""Parameter rules as types: what a field may hold is read off its annotation.
 
 An estimator is a dataclass whose fields are its parameters::
 
     n_clusters: Count = 8
     init: Literal["k-means++", "random"] | Array = "k-means++"
 
-`check_params` compares every field with its annotation, once, at the start of `fit`. A
-rule is an ordinary type: a `Literal` lists the allowed values, `None` and unions have
-their usual meaning, a class means `isinstance`, and a number with limits is an
-`Annotated` type made by `number_rule`. Nothing else is needed to add a rule.
+`check_params` compares every field with its annotation, once, at the start of
+`fit`. A rule is an ordinary type: a `Literal` lists the allowed words, `None` and
+unions mean what they say, a class means `isinstance`, and a number with limits is an
+`Annotated` type made by `number`. Nothing else is needed to add a rule.
 """
 
 import math
@@ -26,16 +26,14 @@ class ParameterError(ValueError, TypeError):
     """A parameter has a value that its rule does not allow."""
 
 
-class ParameterRule(NamedTuple):
-    """A description of the allowed values, and the test of a value."""
+class Rule(NamedTuple):
+    """What a value must be, in words and as a test."""
 
-    description: str
-    accepts: Callable[[Any], bool]
+    says: str
+    holds: Callable[[Any], bool]
 
 
-def number_rule(
-    description, low=-math.inf, high=math.inf, *, open_low=False, whole=False
-):
+def number(says, low=-math.inf, high=math.inf, *, open_low=False, whole=False):
     """A rule for a finite real (or whole) number between two limits.
 
     A field that means something for infinity adds `Infinite` to its annotation.
@@ -50,12 +48,12 @@ def number_rule(
             return False
         return (low < number if open_low else low <= number) and number <= high
 
-    return ParameterRule(description, holds)
+    return Rule(says, holds)
 
 
 def count_rule(minimum):
     """A rule for a whole number of at least `minimum`."""
-    return number_rule(f"a whole number of at least {minimum}", minimum, whole=True)
+    return number(f"a whole number of at least {minimum}", minimum, whole=True)
 
 
 def check_count(name, value, minimum=1) -> int:
@@ -73,30 +71,26 @@ def check_count(name, value, minimum=1) -> int:
     pansophy.params.ParameterError: n must be a whole number of at least 2, got 1.5.
     """
     rule = count_rule(minimum)
-    if not rule.accepts(value):
-        raise ParameterError(
-            f"{name} must be {rule.description}, got {short_repr(value)}."
-        )
+    if not rule.holds(value):
+        raise ParameterError(f"{name} must be {rule.says}, got {brief(value)}.")
     return int(value)
 
 
 Count = Annotated[int, count_rule(1)]
 TwoOrMore = Annotated[int, count_rule(2)]
 Natural = Annotated[int, count_rule(0)]
-Whole = Annotated[int, number_rule("a whole number", whole=True)]
-Number = Annotated[float, number_rule("a real number")]
-Positive = Annotated[float, number_rule("a number above 0", 0, open_low=True)]
-NonNegative = Annotated[float, number_rule("a number of at least 0", 0)]
-AtLeastOne = Annotated[float, number_rule("a number of at least 1", 1)]
-Fraction = Annotated[float, number_rule("a number from 0 to 1", 0, 1)]
-Infinite = Annotated[float, ParameterRule("inf", lambda v: v == math.inf)]
+Whole = Annotated[int, number("a whole number", whole=True)]
+Number = Annotated[float, number("a real number")]
+Positive = Annotated[float, number("a number above 0", 0, open_low=True)]
+NonNegative = Annotated[float, number("a number of at least 0", 0)]
+AtLeastOne = Annotated[float, number("a number of at least 1", 1)]
+Fraction = Annotated[float, number("a number from 0 to 1", 0, 1)]
+Infinite = Annotated[float, Rule("inf", lambda v: v == math.inf)]
 OpenFraction = Annotated[
-    float, ParameterRule("a number strictly between 0 and 1", lambda v: 0 < v < 1)
+    float, Rule("a number strictly between 0 and 1", lambda v: 0 < v < 1)
 ]
-Flag = Annotated[
-    bool, ParameterRule("True or False", lambda v: isinstance(v, (bool, np.bool_)))
-]
-Verbosity = Annotated[int, number_rule("0 (quiet) or more", 0, whole=True)] | bool
+Flag = Annotated[bool, Rule("True or False", lambda v: isinstance(v, (bool, np.bool_)))]
+Verbosity = Annotated[int, number("0 (quiet) or more", 0, whole=True)] | bool
 
 
 def is_jobs(value):
@@ -104,62 +98,61 @@ def is_jobs(value):
     return whole and value != 0
 
 
-Jobs = Annotated[int, ParameterRule("a whole number other than 0", is_jobs)] | None
+Jobs = Annotated[int, Rule("a whole number other than 0", is_jobs)] | None
 
 
-def rule_of(hint) -> ParameterRule:
+def rule_of(hint) -> Rule:
     """Read one annotation as a rule."""
     origin, args = get_origin(hint), get_args(hint)
     if hint is Any:
-        return ParameterRule("anything", lambda v: True)
+        return Rule("anything", lambda v: True)
     if hint is None or hint is type(None):
-        return ParameterRule("None", lambda v: v is None)
+        return Rule("None", lambda v: v is None)
     if origin is Annotated:
         for extra in args[1:]:
-            if isinstance(extra, ParameterRule):
-                return without_type_errors(extra)
+            if isinstance(extra, Rule):
+                return guarded(extra)
         return rule_of(args[0])
     if origin is Literal:
-        return literal_rule(args)
+        return one_of(args)
     if origin in (Union, types.UnionType):
         rules = [rule_of(a) for a in args]
-        return ParameterRule(
-            " or ".join(dict.fromkeys(r.description for r in rules)),
-            lambda v: any(r.accepts(v) for r in rules),
+        return Rule(
+            " or ".join(dict.fromkeys(r.says for r in rules)),
+            lambda v: any(r.holds(v) for r in rules),
         )
     if origin is Callable or hint is Callable:
-        return ParameterRule("a function", callable)
+        return Rule("a function", callable)
     cls = origin or hint
     if isinstance(cls, type):
-        return ParameterRule(f"of type {cls.__name__}", lambda v: isinstance(v, cls))
+        return Rule(f"of type {cls.__name__}", lambda v: isinstance(v, cls))
     raise TypeError(f"no rule can be read from the annotation {hint!r}")
 
 
-def without_type_errors(rule):
+def guarded(rule):
     """A rule whose test may meet values of the wrong type altogether."""
 
     def holds(value: Any):
         try:
-            return bool(rule.accepts(value))
+            return bool(rule.holds(value))
         except (TypeError, ValueError):
             return False
 
-    return ParameterRule(rule.description, holds)
+    return Rule(rule.says, holds)
 
 
-def literal_rule(words):
-    """A rule for one of several literal values."""
+def one_of(words):
     listed = ", ".join(repr(w) for w in words)
     says = f"one of {listed}" if len(words) > 1 else listed
     same = lambda v, w: v == w and isinstance(v, bool) == isinstance(w, bool)
-    return ParameterRule(
+    return Rule(
         says,
         lambda v: isinstance(v, (str, bool, int)) and any(same(v, w) for w in words),
     )
 
 
 @cache
-def rules_of(cls) -> dict[str, ParameterRule]:
+def rules_of(cls) -> dict[str, Rule]:
     """The rule of every parameter of an estimator class, by name."""
     hints = type_hints(cls, include_extras=True)
     return {name: rule_of(hints[name]) for name in cls._get_param_names()}
@@ -170,14 +163,13 @@ def check_params(estimator) -> None:
     cls = type(estimator)
     for name, rule in rules_of(cls).items():
         value = getattr(estimator, name)
-        if not rule.accepts(value):
-            given = short_repr(value)
+        if not rule.holds(value):
             raise ParameterError(
-                f"{name} of {cls.__name__} must be {rule.description}, got {given}."
+                f"{name} of {cls.__name__} must be {rule.says}, got {brief(value)}."
             )
 
 
-def short_repr(value, limit=80):
+def brief(value, limit=80):
     """A short repr for error messages."""
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -17,7 +17,7 @@ from pansophy.params import (
     rule_of,
     rules_of,
 )
-from pansophy.typing import ListLike, Matrix, NumberList, Seed
+from pansophy.typing import Matrix, Numbers, Seed, Words
 
 NAN, INF = math.nan, math.inf
 
@@ -53,11 +53,11 @@ CASES = {
     ),
     "Matrix": (Matrix, [np.ones(3), np.float64(1)], [[1.0], "abc", 3]),
     "Numbers": (
-        NumberList,
+        Numbers,
         [[1, 2.5], (0,), np.ones((2, 2))],
         [[], ["a"], [NAN], 3, "12", None],
     ),
-    "Words": (ListLike, [["a"], ("b",), np.array(["c"])], ["abc", {"a"}, None]),
+    "Words": (Words, [["a"], ("b",), np.array(["c"])], ["abc", {"a"}, None]),
     "Literal": (Literal["a", "b"], ["a", np.str_("b")], ["c", None, 1, ["a"]]),
     "one word": (Literal["auto"], ["auto"], ["other"]),
     "Literal of bools": (
@@ -80,11 +80,11 @@ CASES = {
 def test_rule(name):
     hint, good, bad = CASES[name]
     rule = rule_of(hint)
-    assert rule.description
+    assert rule.says
     for value in good:
-        assert rule.accepts(value), value
+        assert rule.holds(value), value
     for value in bad:
-        assert not rule.accepts(value), value
+        assert not rule.holds(value), value
 
 
 def test_annotation_without_a_rule():
@@ -132,10 +132,10 @@ def test_rules_are_read_once_per_class():
 
 
 def test_long_values_are_cut():
-    text = params.short_repr(np.arange(1000).tolist())
+    text = params.brief(np.arange(1000).tolist())
     assert len(text) == 80
     assert text.endswith("...")
-    assert params.short_repr("x") == "'x'"
+    assert params.brief("x") == "'x'"
 
 
 @pytest.mark.parametrize("value", [0, 1.0, True, "3", None, np.nan])

@@ -1,4 +1,4 @@
-"""The parallel grower: Newton trees, tiles of columns, threads, row subsets and sets."""
+"""The parallel grower: Newton trees, tiles of columns, threads, row subsets, sets."""
 
 import numpy as np
 import pytest

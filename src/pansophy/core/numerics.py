@@ -1,4 +1,4 @@
-"""Numerically stable formulas (logsumexp, softmax, ...) for any array library."""
+"""Small formulas that lose digits when written naively, once for every backend."""
 
 import math
 

@@ -48,7 +48,7 @@ def ledoit_wolf_shrinkage(S, mean_fourth_power, n) -> float:
     >>> X = np.array([[1.0, 2.0], [-1.0, 0.0], [0.0, -2.0]])
     >>> fourth = np.mean((X**2).sum(axis=1) ** 2)
     >>> round(ledoit_wolf_shrinkage(X.T @ X / 3, fourth, 3), 4)
-    0.641
+    0.5179
     """
     d = len(S)
     if d == 1:

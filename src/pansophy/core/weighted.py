@@ -100,7 +100,7 @@ def _converted(w, X, n) -> tuple:
     if w.shape[0] != n:
         return f"sample_weight.shape == {tuple(w.shape)}, expected {(n,)}!", None
     xp = arrays.namespace(w)
-    if not arrays.all_finite(w):
+    if not arrays.finite(w):
         return "Input sample_weight contains NaN or infinity.", None
     if bool(xp.any(w < 0)):
         return "Negative values in data passed to `sample_weight`.", None

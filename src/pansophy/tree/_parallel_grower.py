@@ -369,8 +369,9 @@ def search_features(
             node, split = nodes.node[v], best[c, f]
             start, stop, wanted = node.start, node.stop, node.is_open
             split.found = 0
-            split.gain = top1 if c else top0
             wanted = wanted and front.drawn[c, 1, f] and not (full1 if c else full0)
+            if wanted:  # else the gain of an earlier search is kept
+                split.gain = top1 if c else top0
             if slot >= 0:
                 if wanted:
                     rows, i, j = data.lists[slot + 1], start, stop
