@@ -60,7 +60,7 @@ def score_base(plan, W, s, other):
     if other is None:
         return s[0] * s[0] / max(W + plan.l2, TINY) if kind == NEWTON else 0.0
     if kind >= ERRORS and kind != RATIO:
-        return explained(kind, s, W)
+        return explained_by_sums(kind, s, W)
     for k in range(s.size):
         if kind in (XLOGX, RATIO):
             acc += xlogx(s[k])
@@ -72,7 +72,7 @@ def score_base(plan, W, s, other):
 
 
 @njit(**INNER_LOOP)
-def explained(kind, s, W):
+def explained_by_sums(kind, s, W):
     """What sums s of weight W explain: eqs. (6), (8), (9) and (10), less constants."""
     M, acc = s.size, 0.0
     if kind == ERRORS:
@@ -122,10 +122,10 @@ def log_det_covariance(s, W):
 def explained_gain(kind, u, wl, wr, node):
     """The gain where each side is judged by itself; u is left as it was."""
     M = node.sums.size
-    left = explained(kind, u[:M], wl)
+    left = explained_by_sums(kind, u[:M], wl)
     for k in range(M):
         u[k] = node.sums[k] - u[k]
-    right = explained(kind, u[:M], wr)
+    right = explained_by_sums(kind, u[:M], wr)
     for k in range(M):
         u[k] = node.sums[k] - u[k]
     return left + right - node.base
@@ -236,9 +236,9 @@ def other_impurity(plan, y, w, rows, start, stop, W, s, differ):
         return 0.0
     if kind == DIRECTION:
         m = y.shape[1] // 2
-        return max(m - explained(kind, s, W) / W, 0.0) / m
+        return max(m - explained_by_sums(kind, s, W) / W, 0.0) / m
     if kind in (GAUSS, JOINT):
-        return max(-explained(kind, s, W) / W, 0.0)
+        return max(-explained_by_sums(kind, s, W) / W, 0.0)
     for o in range(y.shape[1]):
         mean = s[o] / W
         for i in range(start, stop):

@@ -128,10 +128,9 @@ def average_gain(gains, k, many):
 
 
 @njit(**LOOP)
-def choose_multiway_split(
-    X, k, y, w, rows, share, free, W, many, least, ratio, eager, H
-):
+def choose_multiway_split(X, k, y, w, rows, share, free, W, limits, H):
     """The best feature and its threshold (NaN: by level); -1 if none is worth it."""
+    many, least, ratio, eager = limits
     d = X.shape[0]
     gains, infos, cuts = np.full(d, -1.0), np.ones(d), np.full(d, np.nan)
     for f in range(d):
@@ -278,7 +277,7 @@ def grow_multiway_nodes(X, k, y, w, K, max_depth, min_split, least, ratio, eager
         if v == 0:
             many = MANY * W
         f, t = choose_multiway_split(
-            X, k, y, w, mine, mass, free, W, many, least, ratio, eager, H
+            X, k, y, w, mine, mass, free, W, (many, least, ratio, eager), H
         )
         if f < 0:
             continue

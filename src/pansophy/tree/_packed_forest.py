@@ -1,4 +1,4 @@
-"""Compiled walk of blocks of rows down many trees.
+"""Compiled prediction of many trees for blocks of rows.
 
 A node is four words of 4 bytes in one table, read as whole numbers (W) or reals (V):
 
@@ -55,26 +55,16 @@ def node_positions(feature, size, child, place, stack):
 
 @njit(**LOOP)
 def fill_node_table(
-    feature,
-    threshold,
-    missing,
-    pick,
-    start,
-    table,
-    real,
-    depth,
-    size,
-    child,
-    place,
-    stack,
-    level,
+    feature, threshold, missing, pick, start, table, real, depth, scratch
 ):
     """Fill the table from trees whose nodes come level by level.
 
     depth[t] receives the depth of the tree and how many steps all rows take together:
-    the depth of a shallow tree, the mean depth of a leaf in a deep one. The rest is
-    scratch, one place longer than the largest tree.
+    the depth of a shallow tree, the mean depth of a leaf in a deep one. `scratch`
+    has five rows, one place longer than the largest tree.
     """
+    size, child, place = scratch[0], scratch[1], scratch[2]
+    stack, level = scratch[3], scratch[4]
     inner = leaf = 0
     for t in range(start.size - 1):
         a, n, total = start[t], start[t + 1] - start[t], 0
@@ -169,29 +159,29 @@ def leaves_of_lanes_general(W, V, sets, x, to):
 
 
 @njit(**LOOP)
-def traverse_forest(
-    X, i0, i1, block, W, V, sets, start, depth, t0, t1, column, value, out, leaf, x, to
-):
-    """Rows i0 .. i1 through trees t0 .. t1, a block of rows at a time.
+def traverse_forest(X, rows, block, table, trees, column, value, out, leaf, x, to):
+    """Finds the leaves of rows (i0, i1) in trees (t0, t1), a block of rows at a time.
 
     Adds the leaves' values to `out` (n, K): all of them, or, where `column` is given,
     the only one into the tree's own column. Where `leaf` (n, trees) is given, the
     leaves' numbers are written there; of the two the other is None. x and `to` are
     scratch: a block of rows, whose number LANES divides, and where LANES rows are.
     """
+    W, V, sets, start, depth = table
+    t0, t1 = trees
     d, K = X.shape[1], value.shape[1]
-    for a in range(i0, i1, block):
-        b = min(a + block, i1)
+    for a in range(rows[0], rows[1], block):
+        b = min(a + block, rows[1])
         odd = interleave_rows(X, a, b, x) or sets.shape[0] > 0
         for t in range(t0, t1):
             w = W[start[t] * WORDS : start[t + 1] * WORDS]
             v = V[start[t] * WORDS : start[t + 1] * WORDS]
             for g in range(a, b, LANES):
-                rows = x[(g - a) * d : (g - a + LANES) * d]
+                lanes = x[(g - a) * d : (g - a + LANES) * d]
                 if odd:
-                    leaves_of_lanes_general(w, v, sets, rows, to)
+                    leaves_of_lanes_general(w, v, sets, lanes, to)
                 else:
-                    leaves_of_lanes(w, v, rows, depth[t], to)
+                    leaves_of_lanes(w, v, lanes, depth[t], to)
                 m = min(LANES, b - g)
                 if leaf is not None:
                     for k in range(m):

@@ -1,4 +1,4 @@
-"""Compiled preparation of columns: sort once, then bytes where the values fit.
+"""Compiled preparation of columns: radix sort, bin edges and byte codes.
 
 Each column is sorted by a radix sort on the bits of its float32 values (NaN last).
 """

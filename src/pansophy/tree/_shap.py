@@ -1,4 +1,4 @@
-"""Compiled walks that share out a prediction among features; see `shap.py`.
+"""Compiled path-dependent SHAP values; the equations are those of `shap.py`.
 
 A tree is laid out in preorder, so that one pass over its nodes goes down every path
 and a stack by depth holds what the path to the present node needs. The edge into a
@@ -125,8 +125,9 @@ def descend_edge(i, d, p, m, z, side, T, table, left, on, off, P):
 
 
 @njit(**LOOP, fastmath=FASTMATH)
-def ascend_edges(path, d, pops, m, T, table, on, off, G, nodes, start, at, column, phi):
+def ascend_edges(d, pops, m, work, table, nodes, start, at, column, phi):
     """Eq. (5) from a leaf at depth d up to where the next path branches off."""
+    T, _, on, off, _, G, path = work
     for e in range(d, d - pops, -1):
         i = path[e]
         f = nodes[i + start, EDGE]
@@ -146,15 +147,13 @@ def ascend_edges(path, d, pops, m, T, table, on, off, G, nodes, start, at, colum
 
 
 @njit(**LOOP, fastmath=FASTMATH)
-def explain_lanes(
-    X, at, nodes, threshold, share, sets, V, tree, o, table, work, path, phi
-):
+def explain_lanes(X, at, nodes, threshold, share, sets, V, tree, o, table, work, phi):
     """Adds output o of one tree for LANES rows, from `at`, to phi (d, outputs, n).
 
     X is transposed, (d, n). P[d], G[d] hold the product down to depth d and the sum
     below it, at the points of the integral.
     """
-    T, left, on, off, P, G = work
+    T, left, on, off, P, G, path = work
     start, m, width = tree[START], tree[POINTS], tree[WIDTH]
     for r in range(LANES):
         on[0, r] = 1.0
@@ -180,22 +179,8 @@ def explain_lanes(
             for k in range(m):
                 for r in range(LANES):
                     G[d, k, r] = y * P[d, k, r]
-            ascend_edges(
-                path,
-                d,
-                nodes[v, POPS],
-                m,
-                T,
-                table,
-                on,
-                off,
-                G,
-                nodes,
-                start,
-                at,
-                tree[FIRST] + o,
-                phi,
-            )
+            column, pops = tree[FIRST] + o, nodes[v, POPS]
+            ascend_edges(d, pops, m, work, table, nodes, start, at, column, phi)
 
 
 @njit(**LOOP)
@@ -210,7 +195,7 @@ def explain_block(X, nodes, threshold, share, sets, V, trees, t, w, out):
     left, on = np.zeros((deep, LANES)), np.zeros((deep, LANES))
     off = np.zeros((deep, LANES))
     P, G = np.ones((deep, points, LANES)), np.ones((deep, points, LANES))
-    work = (np.zeros(LANES), left, on, off, P, G)
+    work = (np.zeros(LANES), left, on, off, P, G, path)
     full = -(-n // LANES) * LANES
     turned, phi = np.zeros((d, full), X.dtype), np.zeros((d, out.shape[2], full))
     for r in range(n):
@@ -238,7 +223,6 @@ def explain_block(X, nodes, threshold, share, sets, V, trees, t, w, out):
                     o,
                     table,
                     work,
-                    path,
                     phi,
                 )
     for r in range(n):

@@ -1,4 +1,4 @@
-"""Compiled loops over pairs: of features (interactions), of rows (background sets)."""
+"""Compiled SHAP interactions of features, and SHAP values against background rows."""
 
 import numpy as np
 from numba import njit

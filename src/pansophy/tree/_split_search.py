@@ -363,7 +363,7 @@ def running_counts(H, nb, u, h, shift, T):
 
 
 @njit(**INNER_LOOP)
-def greatest(S, n):
+def greatest_score(S, n):
     """The greatest of the first n numbers, four at a time; -1 if all are less."""
     a = b = c = d = -1.0
     for i in range(n, 4 * ((n + 3) // 4)):
@@ -404,7 +404,7 @@ def score_bins(plan, fixed, nb, n, node, T):
             v = u - mean * wl
             v = scale * (v * v) / (max(wl, floor) * max(wr, floor))
             S[c] = v if ok else -1.0
-    return greatest(S, nb)
+    return greatest_score(S, nb)
 
 
 @njit(**INNER_LOOP)

@@ -32,7 +32,7 @@ CHUNK = 512  # split places scored at a time
 SET_WORDS = 4  # words of 64 bits in a set of codes
 
 
-def record(**types) -> np.dtype:
+def record_dtype(**types) -> np.dtype:
     """A structured type from names by type."""
     fields = [(name, kind) for kind, names in types.items() for name in names.split()]
     return np.dtype(fields)
@@ -41,7 +41,7 @@ def record(**types) -> np.dtype:
 # A node of the parallel grower. `key` names its random stream, `histogram` its slot in
 # the pool; `base` is the part of the score that the node alone decides, gains that
 # differ by less than `tolerance` are equal, `low` and `high` bound the leaf value.
-NODE = record(
+NODE = record_dtype(
     int64="left right feature start stop depth n_left code histogram is_open "
     "missing_left key",
     float64="threshold impurity weight gain low high base tolerance left_sum "
@@ -50,7 +50,7 @@ NODE = record(
 
 # The best split of a node, along one feature or all. Where one sum is kept, `left_sum`
 # and `left_weight` are those of the left child, `left_z` and `left_h` in fixed point.
-SPLIT = record(
+SPLIT = record_dtype(
     float64="gain threshold left_sum left_weight",
     int64="found feature code missing_left n_left left_z left_h",
 )
@@ -58,22 +58,22 @@ SPLIT = record(
 # Counters of the parallel grower: nodes so far, nodes on the frontier, leaves, the node
 # split last and its children (-1: none), free histograms, nodes deferred, features
 # tried
-PROGRESS = record(
+PROGRESS = record_dtype(
     int64="nodes frontier leaves parent first second free_histograms deferred tried"
 )
 
 # What threads share at the moment: the kind of work, a node or rows start .. stop in so
 # many parts, how many pieces each kind has, and whether one thread does it all
-WORK = record(
+WORK = record_dtype(
     int64="kind node start stop parts alone gather_pieces count_pieces tile_pieces"
 )
 
 # A node that waits on the stack of the serial grower; z and h are its fixed-point sums,
 # `parent` is 2 parent + (1 if it is the right child).
-PENDING = record(int64="start stop depth key z h parent")
+PENDING = record_dtype(int64="start stop depth key z h parent")
 
 
-class Plan(NamedTuple):
+class GrowthPlan(NamedTuple):
     """The criterion and the limits of growth, as numbers."""
 
     kind: int

@@ -1,4 +1,4 @@
-"""Compiled walk from the root to a leaf.
+"""Compiled prediction of one tree: the leaf of each row, paths and depths.
 
 Thresholds are float32 rounded down, so that x <= threshold has the same answer as in
 double precision for every float32 x. A leaf is its own child.
@@ -121,7 +121,7 @@ def node_depths(left, right, depth, parent):
 
 
 @njit(**LOOP)
-def preorder(left, right, order):
+def preorder_nodes(left, right, order):
     """Old numbers of the nodes in the order root, left branch, right branch."""
     stack = np.empty(left.size + 1, np.int64)
     top, m = 1, 0

@@ -1,4 +1,4 @@
-"""What both decision trees share: their parameters' meaning, and reading the tree."""
+"""Base class of decision trees: parameters, validation of data, growth of one tree."""
 
 import math
 from abc import abstractmethod
@@ -69,7 +69,7 @@ ClassWeightOption = Annotated[
 
 
 class AbstractDecisionTree(Estimator):
-    """A tree in `tree_` and the ways to read it."""
+    """Base of estimators that hold one grown tree in `tree_`."""
 
     @abstractmethod
     def fit(self, X, y, sample_weight=None) -> Any: ...

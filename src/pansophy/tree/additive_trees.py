@@ -1,9 +1,9 @@
-"""Models that are sums of trees, seen as such.
+"""Tree models as sums of trees, the form that SHAP values are computed from.
 
     f(x) = offset + sum_t values_t[leaf of x in tree t]
 
-A tree is one of them, a forest an average, a booster a sum of scores; some trees add
-to one output only, as those of a booster for several classes do.
+A single tree is such a sum, a forest an average and a booster a sum of scores. A tree
+may add to one output only, as those of a booster for several classes do.
 """
 
 from collections.abc import Callable
@@ -91,7 +91,7 @@ def dense_prediction_rows(model, X):
 
 
 def refuse_missing_values(X):
-    """X, refused if rows would be shared out between leaves."""
+    """X itself; raises if a value is missing: its row would be split among leaves."""
     if np.isnan(X).any():
         raise ValueError(
             "missing values that go down all branches (as with missing='both') are "

@@ -1,4 +1,4 @@
-"""Criteria: what a node still has to explain, and what a split explains of it.
+"""Split criteria: the impurity of a node, and the gain of a split.
 
 A node with weights w_i and targets y_i, of total weight W, has the impurity I (1):
 
@@ -37,7 +37,7 @@ s / (W + l2) and I is not computed.
 
 (7) is the entropy's gain over the entropy of the split itself, times W I: the most it
 can be. It is taken of every split (C4.5 takes it only of those that gain no less than
-the average), so small sides are liked; keep leaves above a few rows.
+the average), which favours small sides; use leaves of more than a few rows.
 
 (8) and (9) are the falls of the entropy of a normal distribution with the node's
 moments. That of a single value would be minus infinity: a variance (in (9) what the

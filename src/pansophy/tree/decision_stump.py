@@ -1,7 +1,7 @@
-"""Decision stump: the best single question.
+"""Decision stump: a classifier with a single split.
 
-A stump asks of one column whether a number is above a threshold, or whether a level is
-the one it looks for, and answers with the majority class of either side:
+A stump tests whether one column is above a threshold, or equal to one level, and
+predicts the majority class of either side:
 
     theta = (feature, threshold)   left if x_f <= threshold                     (1)
     theta = (feature, level)       left if x_f = level                          (2)

@@ -1,8 +1,8 @@
 """Decision trees: CART for classes and for numbers.
 
-A tree asks at each node whether one column is at most a threshold, whether a level is
-in a set or whether an angle is in a half circle, and answers at a leaf with the
-weighted class shares, mean or quantile of the training rows there. It is grown from the
+A tree tests at each node whether one column is at most a threshold, whether a level is
+in a set or whether an angle is in a half circle, and predicts at a leaf the weighted
+class shares, mean or quantile of the training rows there. It is grown from the
 root by the split that lowers the summed impurity most,
 
     gain = W I - W_l I_l - W_r I_r                                              (1)

@@ -1,4 +1,4 @@
-"""A regression tree for angles.
+"""Directional regression tree: the targets are angles.
 
 The mean of 350 and 10 degrees is 0, not 180: angles y_i are averaged as unit vectors,
 

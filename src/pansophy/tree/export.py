@@ -1,4 +1,4 @@
-"""A tree in words and as a graph: an indented listing, and DOT for Graphviz."""
+"""Export of trees: indented text, and DOT for Graphviz."""
 
 import html
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Extremely randomised trees: one random split per feature, the best of them taken.
+"""Extremely randomised trees: the best of one random split per feature.
 
 At a node each of `max_features` features drawn gets one split at random (a threshold
 evenly between its extremes, a coin for each level, one of the half circles) and the

@@ -44,8 +44,8 @@ from . import _serial_grower as serial
 from . import _shared_work as shared
 from . import _structures as lay
 from ._split_search import FEW, MANY_SUMS
-from ._structures import FixedPoint, Plan, TrainingTable
-from ._tree import preorder
+from ._structures import FixedPoint, GrowthPlan, TrainingTable
+from ._tree import preorder_nodes
 from .criteria import Criterion
 from .parallel_grower import ParallelGrowth, renumber_nodes
 from .prepared_columns import PreparedColumns
@@ -139,7 +139,7 @@ class Grower:
         minus the first derivative and w the second, both weighted already.
         """
         columns, criterion, limits = self.columns, self.criterion, self.limits
-        y, w, offset = centred_targets(y, w, criterion, rows)
+        y, w, offset = targets_for_growth(y, w, criterion, rows)
         n, d = len(y) if rows is None else len(rows), len(columns.meta)
         plan = growth_plan(criterion, limits, n, d, len(columns.codes))
         table = training_table(columns, y, w, criterion, limits, plan, rows)
@@ -174,7 +174,7 @@ class Grower:
         if not plan.best_first:
             order = np.empty(len(nodes.node), np.int64)
             left, right = nodes.node["left"].copy(), nodes.node["right"].copy()
-            preorder(left, right, order)
+            preorder_nodes(left, right, order)
             nodes = renumber_nodes(nodes, order)
         if fixed is not None:
             sum_exact_targets(plan, table, nodes)
@@ -317,12 +317,12 @@ def finish_serial_tree(nodes, sums, criterion, offset, d) -> Tree:
 # ---- what the loops read
 
 
-def growth_plan(criterion, limits, n, d, n_bytes) -> Plan:
+def growth_plan(criterion, limits, n, d, n_bytes) -> GrowthPlan:
     """The criterion and the limits as the numbers that the loops need."""
     all_features = not limits.max_features or limits.max_features >= d
     monotone = limits.signs is not None and bool(np.any(limits.signs))
     best_first = limits.max_leaves > 0
-    return Plan(
+    return GrowthPlan(
         kind=criterion.kind,
         is_class=criterion.is_class,
         binary_gini=criterion.binary_gini,
@@ -355,7 +355,7 @@ def other_criterion(kind):
     return None if kind in (lay.SQUARE, lay.NEWTON, lay.ABSOLUTE) else kind
 
 
-def centred_targets(y, w, criterion, rows=None):
+def targets_for_growth(y, w, criterion, rows=None):
     """Targets and weights as the loops want them, and what to add to a node's mean.
 
     Classes are numbered through all outputs. Real targets are centred for squared

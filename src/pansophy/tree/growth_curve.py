@@ -1,4 +1,4 @@
-"""Growth curve: how accuracy changes while a tree grows, split by split.
+"""Growth curve: training and held-out score of a tree at every size of its growth.
 
 A tree grown best first always splits the leaf whose split gains most. Splits do not
 depend on the order in which they are made, so one fully grown tree holds all the

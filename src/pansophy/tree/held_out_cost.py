@@ -1,4 +1,4 @@
-"""What a tree costs on given rows, node by node: the sums behind pruning and curves.
+"""Held-out cost of every node of a tree, for reduced-error pruning and growth curves.
 
 If a node were a leaf it would answer its value to all rows that pass it. Its cost is
 then the weight of the rows it gets wrong, the sum of their squared errors, or for

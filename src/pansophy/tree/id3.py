@@ -1,4 +1,4 @@
-"""ID3 and C4.5: trees with one branch per level, for columns of words.
+"""ID3 and C4.5: multiway trees for categorical columns.
 
 At each node the column that tells most about the class is asked, by information gain
 or gain ratio (`multiway_tree.py` has the mathematics), and each of its levels gets a

@@ -1,4 +1,4 @@
-"""What every tree does with its table before the engine sees it: codes for words.
+"""Encoding of inputs: categories and angles become codes before a tree is grown.
 
 A column is *ordered* (numbers, compared with a threshold), *categorical* (levels, split
 into two sets) or *directional* (angles, split into two half circles). The engine reads
@@ -10,7 +10,7 @@ never saw is NaN: it goes where missing values go. Levels are numbers or texts; 
 that mixes the two is read as text.
 
 Angles. With the period T an angle x is the place x / T mod 1 on a circle of one turn,
-told apart to a millionth of a turn (2^-20), so that adding T changes nothing. A half
+resolved to a millionth of a turn (2^-20), so that adding T changes nothing. A half
 circle has two ends half a turn apart; folding the circle to half a turn makes them one.
 Between two neighbouring folded angles all cuts part the data alike, so K different
 folded angles have K half circles,
@@ -43,7 +43,7 @@ FLOAT32 = {"dtype": np.float32, "ensure_all_finite": "allow-nan"}
 
 
 def silent_float32_overflow():
-    """No warnings as X becomes float32: the check after it names what is too large."""
+    """No overflow warnings while X becomes float32: later checks report infinities."""
     return np.errstate(over="ignore", invalid="ignore")
 
 
@@ -173,7 +173,7 @@ def table_shape(X):
 def fit_category_codes(column, w) -> CategoryCodes:
     """Codes for the levels of a column, the rarest sharing one if there are many."""
     values, index = distinct_with_index(column)
-    text = not all_numbers(values)
+    text = not levels_are_numbers(values)
     there = index >= 0
     weight = np.bincount(
         index[there], None if w is None else np.asarray(w)[there], len(values)
@@ -317,7 +317,7 @@ def distinct_numbers_with_index(x):
     return values.astype(float), codes
 
 
-def all_numbers(values) -> bool:
+def levels_are_numbers(values) -> bool:
     """Whether levels are numbers (a column without any is)."""
     values = np.asarray(values)
     if values.dtype.kind in "biuf":

@@ -1,4 +1,4 @@
-"""Many trees in few bytes, and the way of many rows through all of them.
+"""Packed forest: many trees in compact arrays, and fast prediction with all of them.
 
 The nodes of a tree are kept level by level with siblings side by side, so which nodes
 are leaves says the whole shape: the children of the j-th inner node (from 0) are nodes
@@ -87,8 +87,8 @@ class PackedForest(ForestArrays):
         by_set = np.isnan(self.threshold)
         pick = np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int64)
         scratch = np.empty((5, int(np.diff(self.start).max(initial=0)) + 1), np.int64)
-        given = self.feature, self.threshold, missing, pick, self.start
-        loops.fill_node_table(*given, W, V, depth, *scratch)
+        nodes = self.feature, self.threshold, missing, pick, self.start
+        loops.fill_node_table(*nodes, W, V, depth, scratch)
         sets = np.empty((0, 4), np.uint64) if self.sets is None else self.sets
         return NodeTable(W.ravel(), V.ravel(), sets, self.start, depth)
 
@@ -138,7 +138,7 @@ class PackedForest(ForestArrays):
         return self.leaf_number[leaf] if leaf.size else leaf
 
     def walk(self, X, start, stop, column, out, leaf):
-        """Send all rows through trees start .. stop, on threads if it pays."""
+        """Find the leaves of all rows in trees start .. stop, on threads if faster."""
         stop = len(self) if stop is None else stop
         n = len(X)
         if n == 0 or start >= stop:
@@ -150,12 +150,14 @@ class PackedForest(ForestArrays):
         block = max(64, min(8192, (NEAR if near else FAR) // width)) // 8 * 8
         steps = max(1.0, float(table.depth[start:stop, 1].sum()))
         task = max(block, int(TASK / steps) // block * block)
-        some = (*table, start, stop, column, value, out, leaf)
 
         def call(i):
             x = np.empty(block * X.shape[1], np.float32)
             to = np.empty(loops.LANES, np.uint32)
-            loops.traverse_forest(X, i, min(i + task, n), block, *some, x, to)
+            rows, trees = (i, min(i + task, n)), (start, stop)
+            loops.traverse_forest(
+                X, rows, block, table, trees, column, value, out, leaf, x, to
+            )
 
         for _ in threads.run((lambda i=i: call(i)) for i in range(0, n, task)):
             pass

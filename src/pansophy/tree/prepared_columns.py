@@ -1,4 +1,4 @@
-"""Columns of a table as trees see them: lists sorted once, or bytes.
+"""Columns prepared for tree growth: sorted once, or binned into bytes.
 
 A column with up to 255 distinct values becomes bytes, one bin per value; so does any
 column if `max_bins` is given, with bins of about equal weight whose limits fall
@@ -39,7 +39,7 @@ def prepare_columns(
     interleave=False,
     sort=True,
 ) -> PreparedColumns:
-    """Sort every column once and choose its view.
+    """Prepare a table: sort every column once and choose its form.
 
     X is float32 with NaN for missing values, dense or sparse (spread out by blocks of
     columns). `w` are the weights that bins divide evenly. `forms` says by column how it

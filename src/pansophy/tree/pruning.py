@@ -1,4 +1,4 @@
-"""Pruning: the best subtree for each price of a leaf, or on held-out rows.
+"""Pruning: cost-complexity pruning, and reduced-error pruning on held-out rows.
 
 *Cost-complexity.* For a price alpha the cost of a subtree is R(T) + alpha
 |leaves(T)|, R being the leaves' impurity weighted by their share of the rows. Turning
@@ -58,7 +58,7 @@ def prune_cost_complexity(tree: Tree, alpha) -> Tree:
 
 def collapse_nodes(tree: Tree, nodes) -> Tree:
     """The tree with some nodes turned into leaves."""
-    from ._tree import preorder
+    from ._tree import preorder_nodes
 
     leaf = tree.children_left == LEAF
     leaf[nodes] = True
@@ -66,7 +66,7 @@ def collapse_nodes(tree: Tree, nodes) -> Tree:
     left, right = (
         np.where(leaf, LEAF, c) for c in (tree.children_left, tree.children_right)
     )
-    order = order[: preorder(left, right, order)]
+    order = order[: preorder_nodes(left, right, order)]
     new = np.full(tree.node_count + 1, LEAF)
     new[order] = np.arange(len(order))
     fields = tree._asdict().items()

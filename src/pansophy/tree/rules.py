@@ -1,4 +1,4 @@
-"""A tree as rules: one per leaf, to be read, tabulated, pruned and used.
+"""Rules of a tree: one conjunction of conditions per leaf, and their pruning.
 
 The way from the root to a leaf is a conjunction of tests; the tree is the disjunction
 of its ways. Several tests of one column are drawn together to the tightest, so the

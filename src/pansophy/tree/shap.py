@@ -1,4 +1,4 @@
-"""SHAP values of trees, forests and boosters: a prediction shared out exactly.
+"""SHAP values of trees, forests and boosters: exact Shapley values of a prediction.
 
 Let f_S(x) be what a tree predicts when only the features S of x are known. The value
 of feature j is its Shapley value in the game S -> f_S(x),

@@ -1,7 +1,7 @@
-"""What a node asks, in words: thresholds, sets of levels and half circles.
+"""Descriptions of splits: thresholds, sets of levels and half circles.
 
-A tree holds its splits as numbers and bits; with the tables of its inputs each can be
-read, written as text and put to a value by hand.
+A tree holds its splits as numbers and bits. With the tables of its inputs each split
+can be read, written as text, and tested on values.
 """
 
 from typing import NamedTuple
@@ -89,7 +89,7 @@ def unpack_code_set(row):
 
 
 def describe_split(tree: Tree, inputs: InputEncoder, node):
-    """What a node asks, or None at a leaf."""
+    """The split of a node, or None at a leaf."""
     if tree.children_left[node] == LEAF:
         return None
     f, missing_left = int(tree.feature[node]), bool(tree.missing_go_to_left[node])
@@ -108,5 +108,5 @@ def describe_split(tree: Tree, inputs: InputEncoder, node):
 
 
 def describe_splits(tree: Tree, inputs: InputEncoder) -> list:
-    """What each node asks, None at leaves."""
+    """The split of each node, None at leaves."""
     return [describe_split(tree, inputs, node) for node in range(tree.node_count)]

@@ -1,4 +1,4 @@
-"""A grown tree: arrays with one entry per node, and what can be read off them.
+"""A grown binary tree: arrays with one entry per node, prediction and importances.
 
 Node 0 is the root. An inner node sends a row left if x[feature] <= threshold, right
 otherwise; a missing value goes left if `missing_go_to_left`. Leaves have children -1.
@@ -119,7 +119,7 @@ class Tree(TreeArrays):
         return out
 
     def spread(self, X, value):
-        """Rows of `value` (nodes, ...) by row of X, missing values down both sides."""
+        """Rows of `value` (nodes, ...) by row of X; missing values go both ways."""
         from . import _tree as loops
 
         out = value[self.apply(X)]

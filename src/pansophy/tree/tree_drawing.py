@@ -1,4 +1,4 @@
-"""Where the nodes of a tree go on a page, and what stands in their boxes.
+"""Drawing of trees: node positions, captions, colours and SVG output.
 
 Tidy drawing: a parent stands midway between its first and last child, subtrees are as
 close as their outlines allow and look the same wherever they are. Each subtree keeps

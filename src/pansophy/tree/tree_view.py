@@ -1,4 +1,4 @@
-"""What the readers of trees share: tests on columns, and one view of any kind of tree.
+"""One view of binary and multiway trees: children of nodes and conditions of edges.
 
 A `Condition` is a test of one column, as it stands on the edge from a node to a child:
 x <= v, x > v, or x among some codes (levels, or arcs of a circle). It knows whether a
