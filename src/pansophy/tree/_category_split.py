@@ -59,7 +59,9 @@ def code_positions(plan, H, wk, codes, k, M, out):
         out[i] = H[codes[i], 2 + at] / max(H[codes[i], wk] + extra, 1e-300)
     if M == 1 or (M == 2 and (plan.is_class or plan.kind == GAUSS)):
         return
-    D, v, total = np.zeros((k + 1, M)), np.zeros(M), 0.0
+    D = np.zeros((k + 1, M))
+    v = np.zeros(M)
+    total = 0.0
     for i in range(k):
         w = max(H[codes[i], wk], 1e-300)
         total += w
@@ -93,7 +95,9 @@ def code_positions(plan, H, wk, codes, k, M, out):
 def sort_codes(value, codes, k):
     """Codes in ascending order of their values, by insertion."""
     for i in range(1, k):
-        v, c, j = value[i], codes[i], i
+        v = value[i]
+        c = codes[i]
+        j = i
         while j > 0 and value[j - 1] > v:
             value[j], codes[j] = value[j - 1], codes[j - 1]
             j -= 1
@@ -157,8 +161,12 @@ def list_moves(form, nb, codes, k, m, every, random, key, moves):
 @njit(**INNER_LOOP)
 def best_look(plan, H, wk, moves, steps, n, missing_left, node, u, best, other):
     """Make the moves; the number of those up to the best look, or 0 for none."""
-    M, W, m = node.sums.size, node.weight, int(H[MISSING_CODE, 0])
-    count, wl, chosen = 0, 0.0, 0
+    M = node.sums.size
+    W = node.weight
+    m = int(H[MISSING_CODE, 0])
+    count = 0
+    wl = 0.0
+    chosen = 0
     for s in range(M):
         u[s] = H[MISSING_CODE, 2 + s] if missing_left else 0.0
     if missing_left:
@@ -196,7 +204,10 @@ def best_category_split(plan, meta, f, H, n, weighted, node, u, best, left, othe
     best.threshold = np.nan
     best.code = 0
     codes, moves = np.empty(256, np.int64), np.empty(MOVES, np.int64)
-    k, m, wk, M = 0, int(H[MISSING_CODE, 0]), (1 if weighted else 0), node.sums.size
+    k = 0
+    m = int(H[MISSING_CODE, 0])
+    wk = 1 if weighted else 0
+    M = node.sums.size
     for c in range(nb):
         if H[c, 0] > 0.0:
             codes[k] = c
@@ -212,7 +223,9 @@ def best_category_split(plan, meta, f, H, n, weighted, node, u, best, left, othe
         code_positions(plan, H, wk, codes, k, M, value)
         sort_codes(value, codes, k)
     steps = list_moves(form, nb, codes, k, m, every, plan.random, key, moves)
-    first, sides, chosen = 0, (2 if m and not every else 1), 0
+    first = 0
+    sides = 2 if m and not every else 1
+    chosen = 0
     if plan.random and m:
         first = int(key >> np.uint64(63)) if k > 1 else 0
         sides = first + 1

@@ -134,10 +134,14 @@ def explained_gain(kind, u, wl, wr, node):
 @njit(**INNER_LOOP, fastmath=FASTMATH)
 def split_score(plan, u, wl, node, other):
     """Eqs. (2) to (5) for one split of a node, u and w_l being the left sums."""
-    W, s, acc = node.weight, node.sums, 0.0
+    W = node.weight
+    s = node.sums
+    acc = 0.0
     wr = max(W - wl, SLIVER * W)
     if plan.kind == NEWTON:
-        r, hl, hr = s[0] - u[0], max(wl + plan.l2, TINY), max(wr + plan.l2, TINY)
+        r = s[0] - u[0]
+        hl = max(wl + plan.l2, TINY)
+        hr = max(wr + plan.l2, TINY)
         return u[0] * u[0] / hl + r * r / hr - node.base
     if other is None:
         share = wl / W
@@ -151,7 +155,10 @@ def split_score(plan, u, wl, node, other):
 @njit(**INNER_LOOP, fastmath=FASTMATH)
 def other_score(plan, u, wl, wr, node):
     """The same for the criteria that are not made of squares."""
-    W, s, acc, kind = node.weight, node.sums, 0.0, plan.kind
+    W = node.weight
+    s = node.sums
+    acc = 0.0
+    kind = plan.kind
     if kind in (XLOGX, RATIO):
         for k in range(s.size):
             acc += xlogx(u[k]) + xlogx(s[k] - u[k])

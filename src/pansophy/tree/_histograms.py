@@ -121,7 +121,9 @@ def count_tile(H, codes, lanes, rows, start, stop, root, all_z, all_h, line):
     `line` holds the numbers of rows[start], rows[start + 1] ... side by side. At the
     root, if all rows are in use, they are so from the start.
     """
-    G, a, b = H.reshape(-1), np.uint64(start), np.uint64(stop)
+    G = H.reshape(-1)
+    a = np.uint64(start)
+    b = np.uint64(stop)
     z, h = line[0], line[1]
     if root and all_z.size == z.size:
         z, h = all_z, all_h if all_h.size else h

@@ -72,7 +72,10 @@ def best_numeric_threshold(x, y, w, rows, share, least, H):
     K = H.shape[1]
     H[:] = 0.0
     at, values = np.empty(rows.size, np.int64), np.empty(rows.size, x.dtype)
-    m, known, missing, v = 0, 0.0, 0.0, x[0]
+    m = 0
+    known = 0.0
+    missing = 0.0
+    v = x[0]
     for i in range(rows.size):
         r = rows[i]
         t = w[r] * share[i]
@@ -86,7 +89,11 @@ def best_numeric_threshold(x, y, w, rows, share, least, H):
             known += t
     order = np.argsort(values[:m])
     least = min(max(least, 0.1 * known / K), max(MOST, least))
-    left, best, cut, tries, threshold = 0.0, -np.inf, 0, 0, np.nan
+    left = 0.0
+    best = -np.inf
+    cut = 0
+    tries = 0
+    threshold = np.nan
     inner = 0.0  # sum of xlogx over both sides and all classes
     for c in range(K):
         inner += xlogx(H[1, c])
@@ -132,7 +139,9 @@ def choose_multiway_split(X, k, y, w, rows, share, free, W, limits, H):
     """The best feature and its threshold (NaN: by level); -1 if none is worth it."""
     many, least, ratio, eager = limits
     d = X.shape[0]
-    gains, infos, cuts = np.full(d, -1.0), np.ones(d), np.full(d, np.nan)
+    gains = np.full(d, -1.0)
+    infos = np.ones(d)
+    cuts = np.full(d, np.nan)
     for f in range(d):
         if k[f] > 0:
             if not free[f]:
@@ -182,7 +191,9 @@ def partition_by_branch(x, w, threshold, rows, share, k):
             slot[b], levels[m] = m, b
             known += weight[b]
             m += 1
-    p, ends, at = np.empty(m), np.zeros(m + 1, np.int64), np.zeros(m, np.int64)
+    p = np.empty(m)
+    ends = np.zeros(m + 1, np.int64)
+    at = np.zeros(m, np.int64)
     for b in range(m):
         p[b] = weight[levels[b]] / known
     for i in range(rows.size):
@@ -263,7 +274,10 @@ def grow_multiway_nodes(X, k, y, w, K, max_depth, min_split, least, ratio, eager
     for i in range(n):
         rows[i] = i
     N[0, PARENT] = -1
-    used, top, end, many = 1, 1, n, 0.0
+    used = 1
+    top = 1
+    end = n
+    many = 0.0
     while top:
         top -= 1
         v, a = stack[top, 0], stack[top, 1]
@@ -345,7 +359,9 @@ def add_fractional_rows(X, N, T, W, P, out):
         nodes[0], mass[0], top = 0, 1.0, 1
         while top:
             top -= 1
-            v, s, c = nodes[top], mass[top], -1
+            v = nodes[top]
+            s = mass[top]
+            c = -1
             if N[v, COUNT] > 0:
                 c = child_of_value(N, T, v, X[i, N[v, FEATURE]])
             if c >= 0:

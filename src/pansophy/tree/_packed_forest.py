@@ -67,7 +67,9 @@ def fill_node_table(
     stack, level = scratch[3], scratch[4]
     inner = leaf = 0
     for t in range(start.size - 1):
-        a, n, total = start[t], start[t + 1] - start[t], 0
+        a = start[t]
+        n = start[t + 1] - start[t]
+        total = 0
         node_positions(feature[a : a + n], size, child, place, stack)
         level[0] = 0
         for v in range(n):
@@ -113,8 +115,14 @@ def child_of_lane(W, V, x, k, n):
 @njit(**INNER_LOOP)
 def leaves_of_lanes(W, V, x, depth, to):
     """Leaves of one group of rows in one tree, into `to`: their numbers."""
-    k0, k1, k2, k3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
-    k4, k5, k6, k7 = np.uint64(4), np.uint64(5), np.uint64(6), np.uint64(7)
+    k0 = np.uint64(0)
+    k1 = np.uint64(1)
+    k2 = np.uint64(2)
+    k3 = np.uint64(3)
+    k4 = np.uint64(4)
+    k5 = np.uint64(5)
+    k6 = np.uint64(6)
+    k7 = np.uint64(7)
     a = b = c = d = e = f = g = h = np.uint64(0)
     for _ in range(depth[1]):
         a, b = child_of_lane(W, V, x, k0, a), child_of_lane(W, V, x, k1, b)
@@ -122,8 +130,14 @@ def leaves_of_lanes(W, V, x, depth, to):
         e, f = child_of_lane(W, V, x, k4, e), child_of_lane(W, V, x, k5, f)
         g, h = child_of_lane(W, V, x, k6, g), child_of_lane(W, V, x, k7, h)
     for _ in range(depth[0] - depth[1]):
-        p, q, r, s = a, b, c, d
-        t, u, v, w = e, f, g, h
+        p = a
+        q = b
+        r = c
+        s = d
+        t = e
+        u = f
+        v = g
+        w = h
         a, b = child_of_lane(W, V, x, k0, a), child_of_lane(W, V, x, k1, b)
         c, d = child_of_lane(W, V, x, k2, c), child_of_lane(W, V, x, k3, d)
         e, f = child_of_lane(W, V, x, k4, e), child_of_lane(W, V, x, k5, f)

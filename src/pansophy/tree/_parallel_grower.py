@@ -51,8 +51,12 @@ from ._split_search import (
 )
 from ._structures import FORM, NEWTON, SET_WORDS, SIGN, SLOT, NodeStats
 
-DONE, FULL, SHARE_SEARCH = 0, 1, 2  # why `grow_parallel` returns
-LEADER, RESUMED, HELPER = 0, 1, 2  # who calls: anew, after SHARE_SEARCH, to help
+DONE = 0
+FULL = 1
+SHARE_SEARCH = 2  # why `grow_parallel` returns
+LEADER = 0
+RESUMED = 1
+HELPER = 2  # who calls: anew, after SHARE_SEARCH, to help
 
 
 # ---- the frontier
@@ -136,9 +140,15 @@ def store_splits(plan, meta, nodes, front, sets):
 def open_node(plan, data, nodes, v, spare, medians, other):
     """Sums (unless known) and impurity of a node, and whether it may be split."""
     node, s = nodes.node[v], nodes.sums[v]
-    start, stop, W, y, w = node.start, node.stop, 0.0, data.y, data.w
+    start = node.start
+    stop = node.stop
+    W = 0.0
+    y = data.y
+    w = data.w
     if medians is not None:
-        acc, m, t0 = 0.0, plan.n_outputs, data.first_target_list
+        acc = 0.0
+        m = plan.n_outputs
+        t0 = data.first_target_list
         for o in range(m):
             ranked, rank = data.lists[t0 + o], data.lists[t0 + m + o]
             for i in range(start, stop):
@@ -336,7 +346,9 @@ def search_features(
 
     `carry`: a feature need only be looked at for what beats the features before it.
     """
-    progress, best, meta = front.progress[0], front.best, data.meta
+    progress = front.progress[0]
+    best = front.best
+    meta = data.meta
     p, a, b = progress.parent, progress.first, progress.second
     fresh, small = progress.tried == plan.max_features, smaller_child(nodes, progress)
     first, second = nodes.node[a], nodes.node[max(b, 0)]
@@ -374,10 +386,14 @@ def search_features(
                 split.gain = top1 if c else top0
             if slot >= 0:
                 if wanted:
-                    rows, i, j = data.lists[slot + 1], start, stop
+                    rows = data.lists[slot + 1]
+                    i = start
+                    j = stop
                     if stop - start <= plan.resort_rows:
                         sort_few_rows(data.x[slot], data.lists[0], start, stop, few)
-                        rows, i, j = few, 0, stop - start
+                        rows = few
+                        i = 0
+                        j = stop - start
                     best_split_of_list(
                         plan,
                         data,
@@ -544,12 +560,16 @@ def choose_features(plan, nodes, front):
 
     Returns whether a node has none while features are left: these are drawn next.
     """
-    again, progress, d = False, front.progress[0], plan.n_features
+    again = False
+    progress = front.progress[0]
+    d = plan.n_features
     for c in range(2):
         v = progress.second if c else progress.first
         if v < 0 or not nodes.node[v].is_open or nodes.node[v].feature >= 0:
             continue
-        node, order, use = nodes.node[v], front.drawn[c, 0], front.drawn[c, 1]
+        node = nodes.node[v]
+        order = front.drawn[c, 0]
+        use = front.drawn[c, 1]
         tol, f = node.tolerance, -1
         top = 0.0 if plan.kind == NEWTON else -2.0 * tol
         for g in range(d):

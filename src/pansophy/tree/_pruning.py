@@ -32,7 +32,9 @@ def cut_weakest_links(left, right, parent, by_depth, risk, alpha):
             least[size + node] = (risk[node] - below[node]) / (leaves[node] - 1.0)
     for k in range(size - 1, 0, -1):
         least[k] = min(least[2 * k], least[2 * k + 1])
-    cuts, g, total = np.empty(n, np.int64), np.empty(n), np.empty(n)
+    cuts = np.empty(n, np.int64)
+    g = np.empty(n)
+    total = np.empty(n)
     start, m = below[0], 0
     while least[1] < np.inf and least[1] <= alpha:
         k = 1

@@ -27,7 +27,9 @@ def running_errors(plan, data, o, scan, line, n, back, room):
     quantile is where the weight from below reaches its share, or midway to the next
     target if it does so exactly there. The error is the same all the way between them.
     """
-    y, w, head = data.y, data.w, scan.first_of_node
+    y = data.y
+    w = data.w
+    head = scan.first_of_node
     ranked = data.lists[data.first_target_list + o]
     rank = data.lists[data.first_target_list + plan.n_outputs + o]
     fenwick, error, median = room[4:], room[back], room[2 + back]
@@ -48,7 +50,10 @@ def running_errors(plan, data, o, scan, line, n, back, room):
             fenwick[0, k] += wr
             fenwick[1, k] += wr * v
             k += k & -k
-        at, below, sums, jump = 0, 0.0, 0.0, size
+        at = 0
+        below = 0.0
+        sums = 0.0
+        jump = size
         nxt, seen = 0, 0.0
         goal, tolerance = share * weight, tie_tolerance(weight, j + 1)
         while jump:
@@ -87,7 +92,10 @@ def scan_quantiles(plan, data, scan, rows, x, node, line, room, bar):
     """
     start, w = scan.start, data.w
     n, m = scan.stop - start, (scan.stop - scan.end if scan.missing_left else 0)
-    left, right, a, b = room[0], room[1], room[2], room[3]
+    left = room[0]
+    right = room[1]
+    a = room[2]
+    b = room[3]
     for i in range(m):
         line[i] = rows[scan.end + i]
     for i in range(n - m):
@@ -97,7 +105,9 @@ def scan_quantiles(plan, data, scan, rows, x, node, line, room, bar):
     for o in range(plan.n_outputs):
         for back in range(2):
             running_errors(plan, data, o, scan, line, n, back, room)
-    at, top, wl = -1, 0.0, 0.0
+    at = -1
+    top = 0.0
+    wl = 0.0
     for i in range(m):
         wl += w[line[i]] if w.size else 1.0
     for i in range(start, scan.last + 1):
@@ -115,5 +125,7 @@ def scan_quantiles(plan, data, scan, rows, x, node, line, room, bar):
                 continue
         gain = plan.scale * (node.base - left[j] - right[n - j - 2])
         if gain > bar:
-            at, top, bar = i, gain, gain + node.tolerance
+            at = i
+            top = gain
+            bar = gain + node.tolerance
     return at, top

@@ -30,8 +30,15 @@ def gather_fixed_point(plan, data, fixed, start, stop, mean):
 
     The summed squares are exactly zero if all targets are equal; two classes need none.
     """
-    rows, y, w, z, h, line = data.rows, data.y, data.w, fixed.z, fixed.h, fixed.gathered
-    acc, differ, head = 0.0, False, y[rows[start], 0]
+    rows = data.rows
+    y = data.y
+    w = data.w
+    z = fixed.z
+    h = fixed.h
+    line = fixed.gathered
+    acc = 0.0
+    differ = False
+    head = y[rows[start], 0]
     for i in range(start, stop):
         r = rows[i]
         line[0, i] = z[r]
@@ -88,13 +95,13 @@ def node_of_several(plan, data, start, n, key, sums, own, other):
 @njit(**INNER_LOOP, forceinline=True)
 def partition_rows(codes, x, split, rows, start, stop, spare):
     """Rows that go left come first, in order on both sides; where they end."""
-    f, code, v, missing_left = (
-        split.feature,
-        split.code,
-        split.threshold,
-        split.missing_left,
-    )
-    i, j, left = start, 0, 0
+    f = split.feature
+    code = split.code
+    v = split.threshold
+    missing_left = split.missing_left
+    i = start
+    j = 0
+    left = 0
     for k in range(start, stop):
         r = rows[k]
         if x is not None:
@@ -160,7 +167,10 @@ def grow_serial(
     there is one; `random` and `place`, scratch of random and of best thresholds. All
     scratch is made by the caller, as every kind of array made here costs compile time.
     """
-    d, m, waiting, split = plan.n_features, 0, 1, work.split[0]
+    d = plan.n_features
+    m = 0
+    waiting = 1
+    split = work.split[0]
     rows, stack = data.rows, work.stack
     zero = np.intp(0)  # a number written in a call would be a type of its own
     push_node(
@@ -176,9 +186,16 @@ def grow_serial(
     while waiting:
         waiting -= 1
         top = stack[waiting]
-        start, stop, depth, key = top.start, top.stop, top.depth, top.key
+        start = top.start
+        stop = top.stop
+        depth = top.depth
+        key = top.key
         z, h, up = top.z, top.h, top.parent
-        n, v, W, impurity, tol = stop - start, m, 0.0, 0.0, 0.0
+        n = stop - start
+        v = m
+        W = 0.0
+        impurity = 0.0
+        tol = 0.0
         m += 1
         if up >= 0 and up & 1:
             nodes.right[up >> 1] = v
@@ -275,7 +292,10 @@ def grow_serial(
         nodes.feature[v] = split.feature
         nodes.missing_left[v] = split.missing_left
         nodes.threshold[v] = split.threshold
-        a, b, k0, k1 = split.left_z, split.left_h, mix(key), mix(key + 1)
+        a = split.left_z
+        b = split.left_h
+        k0 = mix(key)
+        k1 = mix(key + 1)
         push_node(
             stack[waiting], at, stop, depth + 1, np.int64(k1), z - a, h - b, 2 * v + 1
         )
@@ -288,7 +308,9 @@ def grow_serial(
 def sum_serial_nodes(rows, y, w, m, nodes):
     """Sums of m nodes from the targets themselves, which are not rounded."""
     for v in range(m - 1, -1, -1):
-        left, u, W = nodes.left[v], 0.0, 0.0
+        left = nodes.left[v]
+        u = 0.0
+        W = 0.0
         if left >= 0:
             right = nodes.right[v]
             nodes.total[v] = nodes.total[left] + nodes.total[right]

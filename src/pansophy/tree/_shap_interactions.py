@@ -33,7 +33,9 @@ def interaction_block(X, nodes, threshold, share, sets, V, trees, t, w, phi):
     deep = points = 0
     for tree in trees:
         deep, points = max(deep, tree[DEEPEST] + 1), max(points, tree[POINTS])
-    P, U, A = np.ones((deep, points)), np.empty((deep, points)), np.empty(points)
+    P = np.ones((deep, points))
+    U = np.empty((deep, points))
+    A = np.empty(points)
     state = np.zeros((deep, 2), np.int64)
     path, live = np.zeros(deep, np.int64), np.zeros(deep, np.uint8)
     for j in range(trees.shape[0]):
@@ -164,21 +166,19 @@ def add_pattern_values(full, keys, used, other, seen, many, weight, acc):
 @njit(**LOOP)
 def explain_against_background(X, Z, nodes, threshold, sets, V, trees, weight, phi):
     """Interventional values of the rows of X, summed over Z, added to phi."""
-    deep, n, m = 0, X.shape[0], Z.shape[0]
+    deep = 0
+    n = X.shape[0]
+    m = Z.shape[0]
     for tree in trees:
         deep = max(deep, tree[DEEPEST] + 1)
     mx, mz = np.zeros((deep, n), np.uint64), np.zeros((deep, m), np.uint64)
     slots = np.empty(4 * max(n, m) + 1, np.int64)
-    keys, counts, member = (
-        np.empty(n, np.uint64),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-    )
-    other, many, ignored = (
-        np.empty(m, np.uint64),
-        np.empty(m, np.int64),
-        np.empty(m, np.int64),
-    )
+    keys = np.empty(n, np.uint64)
+    counts = np.empty(n, np.int64)
+    member = np.empty(n, np.int64)
+    other = np.empty(m, np.uint64)
+    many = np.empty(m, np.int64)
+    ignored = np.empty(m, np.int64)
     bit, path = np.zeros(deep, np.int64), np.zeros(deep, np.int64)
     features, acc = np.zeros(WORD, np.int64), np.zeros((n, WORD))
     for j in range(trees.shape[0]):

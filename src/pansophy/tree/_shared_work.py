@@ -15,7 +15,11 @@ from ..core.compiled import INNER_LOOP
 from ._histograms import count_tile, gather_targets
 from ._structures import MISSING_CODE, SLOT
 
-PARTITION, MOVE, GATHER, COUNT, TILE = 0, 1, 2, 3, 4  # kinds of work
+PARTITION = 0
+MOVE = 1
+GATHER = 2
+COUNT = 3
+TILE = 4  # kinds of work
 BLOCK = 1 << 13  # rows of a piece
 LEAST = 1 << 14  # values in a node from which its work is shared
 AHEAD = 32  # rows looked ahead
@@ -54,7 +58,9 @@ def mark_sides(data, node, left_set):
     """Write into data.goes_left which rows of a node go left."""
     slot, rows, side = data.meta[node.feature, SLOT], data.lists[0], data.goes_left
     if slot >= 0:
-        missing, v, x = np.uint8(node.missing_left), node.threshold, data.x
+        missing = np.uint8(node.missing_left)
+        v = node.threshold
+        x = data.x
         for i in range(node.start, node.stop):
             u = x[slot, rows[i]]
             side[rows[i]] = missing if np.isnan(u) else np.uint8(u <= v)
@@ -79,9 +85,13 @@ def partition_bytes(codes, j, table, rows, start, stop, left, right):
     Every row is written on both sides, and the place on one of them moves on. Unsigned
     places save the test whether they count from the end.
     """
-    flat, width, place = codes.reshape(-1), np.uint64(codes.shape[1]), np.uint64(j)
+    flat = codes.reshape(-1)
+    width = np.uint64(codes.shape[1])
+    place = np.uint64(j)
     first, stop, ahead = np.uint64(start), np.uint64(stop), np.uint64(AHEAD)
-    middle, a, b = stop - min(ahead, stop - first), np.uint64(0), np.uint64(0)
+    middle = stop - min(ahead, stop - first)
+    a = np.uint64(0)
+    b = np.uint64(0)
     for half in range(2):  # the last rows have none to look ahead to
         if half == 1:
             first, middle, ahead = middle, stop, np.uint64(0)
@@ -99,7 +109,9 @@ def partition_bytes(codes, j, table, rows, start, stop, left, right):
 @njit(**INNER_LOOP)
 def partition_block(fixed, data, node, k):
     """Block k of a node: its left rows and its right rows into the spare rows."""
-    rows, width, f = data.lists[0], data.codes.shape[2], node.feature
+    rows = data.lists[0]
+    width = data.codes.shape[2]
+    f = node.feature
     start = node.start + k * BLOCK
     stop = min(start + BLOCK, node.stop)
     left, right = fixed.spare_rows[0, start:stop], fixed.spare_rows[1, start:stop]
@@ -118,7 +130,9 @@ def partition_block(fixed, data, node, k):
 @njit(**INNER_LOOP)
 def move_block(fixed, data, node, k):
     """Block k of a node: its partitioned rows to where they belong."""
-    rows, begin, counts = data.lists[0], node.start, fixed.left_counts
+    rows = data.lists[0]
+    begin = node.start
+    counts = fixed.left_counts
     start = begin + k * BLOCK
     stop = min(start + BLOCK, node.stop)
     a = begin
@@ -153,7 +167,9 @@ def partition_shared(fixed, data, nodes, p):
                 k = take(fixed.board)
             settle(fixed.board)
         return
-    rows, width, f = data.lists[0], data.codes.shape[2], node.feature
+    rows = data.lists[0]
+    width = data.codes.shape[2]
+    f = node.feature
     start, stop = node.start, node.stop
     left, right = rows[start:stop], fixed.spare_rows[1, start:stop]
     cut = partition_bytes(

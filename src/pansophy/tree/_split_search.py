@@ -96,15 +96,19 @@ def scan_single_sum(scan, rows, x, z, w, node, u, wl, bar, tol, room):
     and targets 0 or 1. A short scan goes place by place. Returns the place (-1 for
     none) and its score without W.
     """
-    W, start, stop, first, last = (
-        node.weight,
-        scan.start,
-        scan.end,
-        scan.first,
-        scan.last,
-    )
-    mean, floor, at, top, i = node.sums[0] / W, SLIVER * W, -1, 0.0, start
-    ties, T, Q = scan.ties, room[0], room[1]
+    W = node.weight
+    start = scan.start
+    stop = scan.end
+    first = scan.first
+    last = scan.last
+    mean = node.sums[0] / W
+    floor = SLIVER * W
+    at = -1
+    top = 0.0
+    i = start
+    ties = scan.ties
+    T = room[0]
+    Q = room[1]
     if last - start < SHORT and not w.size:
         for i in range(start, last + 1):
             u += z[rows[i]]
@@ -114,7 +118,9 @@ def scan_single_sum(scan, rows, x, z, w, node, u, wl, bar, tol, room):
             if t <= bar or i < first:
                 continue
             if not ties or i + 1 >= stop or x[rows[i]] != x[rows[i + 1]]:
-                at, top, bar = i, t, t + tol
+                at = i
+                top = t
+                bar = t + tol
         return at, top
     while i <= last:
         m = min(CHUNK, last + 1 - i)
@@ -144,7 +150,9 @@ def scan_single_sum(scan, rows, x, z, w, node, u, wl, bar, tol, room):
                 if T[j] > bar:
                     k = i + j
                     if not ties or k + 1 >= stop or x[rows[k]] != x[rows[k + 1]]:
-                        at, top, bar = k, T[j], T[j] + tol
+                        at = k
+                        top = T[j]
+                        bar = T[j] + tol
         i += m
     return at, top
 
@@ -163,7 +171,9 @@ def scan_sums(plan, scan, rows, x, y, w, node, u, wl, bar, other):
             continue
         gain = plan.scale * split_score(plan, u, wl, node, other)
         if gain > bar:
-            at, top, bar = i, gain, gain + node.tolerance
+            at = i
+            top = gain
+            bar = gain + node.tolerance
     return at, top
 
 
@@ -205,7 +215,10 @@ def best_split_of_list(
     """
     line, room = scratch
     head, start, stop = span
-    x, y, w, tol = data.x[data.meta[f, SLOT]], data.y, data.w, node.tolerance
+    x = data.x[data.meta[f, SLOT]]
+    y = data.y
+    w = data.w
+    tol = node.tolerance
     n, end = stop - start, stop
     best.found = 0
     if data.meta[f, MISSING]:
@@ -213,7 +226,10 @@ def best_split_of_list(
     m = stop - end  # missing values
     if m == n:
         return
-    sign, ties, v, pick = data.meta[f, SIGN], data.meta[f, TIES] > 0, 0.0, -1
+    sign = data.meta[f, SIGN]
+    ties = data.meta[f, TIES] > 0
+    v = 0.0
+    pick = -1
     side0, sides = 0, (2 if m else 1)
     if plan.random:
         a, b = np.float64(x[rows[start]]), np.float64(x[rows[end - 1]])
@@ -232,7 +248,10 @@ def best_split_of_list(
             first, last = max(first, pick), min(last, pick)
         if first > last:
             continue
-        bar, wl, at, gain = best.gain + tol, 0.0, -1, 0.0
+        bar = best.gain + tol
+        wl = 0.0
+        at = -1
+        gain = 0.0
         c = plan.scale * node.weight  # of scores along one sum
         scan = Scan(head, start, end, stop, first, last, ties, sign, side)
         for k in range(node.sums.size):
@@ -289,16 +308,24 @@ def best_split_of_list(
 @njit(**INNER_LOOP)
 def best_split_of_histogram(plan, meta, f, edges, H, n, weighted, node, u, best, other):
     """The best split along a feature whose histogram is given, into `best`."""
-    low, high, wk, nb = edges[0], edges[1], (1 if weighted else 0), meta[f, BINS]
+    low = edges[0]
+    high = edges[1]
+    wk = 1 if weighted else 0
+    nb = meta[f, BINS]
     best.found = 0
-    a, b, m = 0, nb - 1, int(H[MISSING_CODE, 0])
+    a = 0
+    b = nb - 1
+    m = int(H[MISSING_CODE, 0])
     while a < nb and H[a, 0] == 0.0:
         a += 1
     while b > a and H[b, 0] == 0.0:
         b -= 1
     if a == nb or (m == 0 and a == b):
         return
-    side0, sides, v, M = 0, (2 if m else 1), 0.0, node.sums.size
+    side0 = 0
+    sides = 2 if m else 1
+    v = 0.0
+    M = node.sums.size
     if plan.random:
         v, key = uniform_between(node.key ^ f, np.float64(low[a]), np.float64(high[b]))
         if m:
@@ -382,23 +409,36 @@ def score_bins(plan, fixed, nb, n, node, T):
 
     A place that leaves too little on a side scores -1.
     """
-    S, A, B, D, W, s = T[0], T[1], T[2], T[3], node.weight, node.sums[0]
+    S = T[0]
+    A = T[1]
+    B = T[2]
+    D = T[3]
+    W = node.weight
+    s = node.sums[0]
     unit_z, unit = fixed.unit_z, fixed.unit_h if fixed.weighted else 1.0
     least, rest = np.float64(plan.min_leaf), np.float64(n - plan.min_leaf)
     mass = plan.min_weight
     if plan.kind == NEWTON:
         l2, base = plan.l2, node.base
         for c in range(nb):
-            u, k, wl = (A[c] - LIFT) * unit_z, B[c] - LIFT, (D[c] - LIFT) * unit
+            u = (A[c] - LIFT) * unit_z
+            k = B[c] - LIFT
+            wl = (D[c] - LIFT) * unit
             wr = W - wl
             ok = (k >= least) & (k <= rest) & (wl >= mass) & (wr >= mass)
-            hl, hr, v = max(wl + l2, TINY), max(wr + l2, TINY), s - u
+            hl = max(wl + l2, TINY)
+            hr = max(wr + l2, TINY)
+            v = s - u
             v = (u * u * hr + v * v * hl) / (hl * hr) - base
             S[c] = v if ok else -1.0
     else:
-        mean, floor, scale = s / W, SLIVER * W, W * plan.scale
+        mean = s / W
+        floor = SLIVER * W
+        scale = W * plan.scale
         for c in range(nb):
-            u, k, wl = (A[c] - LIFT) * unit_z, B[c] - LIFT, (D[c] - LIFT) * unit
+            u = (A[c] - LIFT) * unit_z
+            k = B[c] - LIFT
+            wl = (D[c] - LIFT) * unit
             wr = W - wl
             ok = (k >= least) & (k <= rest) & (wl >= mass) & (wr >= mass)
             v = u - mean * wl
@@ -413,7 +453,9 @@ def best_split_of_counts(plan, fixed, meta, edges, H, n, node, best, T):
 
     `meta` and `edges` are those of the column.
     """
-    nb, sign, tol = meta[BINS], meta[SIGN], node.tolerance
+    nb = meta[BINS]
+    sign = meta[SIGN]
+    tol = node.tolerance
     m = np.int64(H[MISSING_CODE, 1] & COUNT)
     shift, unit = (COUNT_BITS, fixed.unit_h) if fixed.weighted else (0, 1.0)
     best.found = 0
@@ -539,9 +581,15 @@ def sum_few(node, codes, f, rows, line, own):
 
     Returns how many bins there are without missing values.
     """
-    keys, order, bins, sums = own.keys, own.order, own.bins, own.sums
+    keys = own.keys
+    order = own.order
+    bins = own.bins
+    sums = own.sums
     rank_few(codes, f, rows, node.start, node.n, keys, own.ranks, order)
-    K, last, z, h = -1, -1, 0, 0
+    K = -1
+    last = -1
+    z = 0
+    h = 0
     for k in range(node.n):
         i = np.int64(order[k])
         b = np.int64(keys[i]) >> FEW_BITS
@@ -558,14 +606,19 @@ def sum_few(node, codes, f, rows, line, own):
 @njit(**INNER_LOOP, forceinline=True)
 def sum_some(node, codes, f, rows, line, own):
     """The same for more rows: sums by byte, then the bytes that there are, in order."""
-    flat, seen, bins, sums = own.flat, own.seen, own.bins, own.sums
+    flat = own.flat
+    seen = own.seen
+    bins = own.bins
+    sums = own.sums
     for i in range(node.start, node.start + node.n):
         b = np.intp(codes[f, rows[i]])
         add_pair(flat, 2 * b, line[0, i], line[1, i])
         seen[b >> 6] |= np.uint64(1) << np.uint64(b & 63)
     flat[2 * MISSING_CODE] = flat[2 * MISSING_CODE + 1] = 0
     seen[3] &= ~(np.uint64(1) << np.uint64(63))
-    K, z, h = 0, 0, 0
+    K = 0
+    z = 0
+    h = 0
     for k in range(4):
         word = seen[k]
         seen[k] = 0
@@ -583,7 +636,9 @@ def sum_some(node, codes, f, rows, line, own):
 @njit(**INNER_LOOP, forceinline=True)
 def score_few(node, K, z0, h0, scores, sums):
     """Gains of K places into scores[0], -1 where one is forbidden; the greatest one."""
-    most, least, rest = -1.0, node.min_leaf, node.n - node.min_leaf
+    most = -1.0
+    least = node.min_leaf
+    rest = node.n - node.min_leaf
     for k in range(K):
         h = sums[2, k] + h0
         left, wl = h & COUNT, fixed_weight(h, node.weighted, node.unit_h)
@@ -606,7 +661,10 @@ def best_split_of_few(node, data, codes, f, line, own, split):
         K = sum_some(node, codes, f, data.rows, line, own)
     if K == 0:
         return
-    bins, scores, sums, tol = own.bins, own.scores, own.sums, node.tolerance
+    bins = own.bins
+    scores = own.scores
+    sums = own.sums
+    tol = node.tolerance
     missing_z, missing_h = node.z - sums[1, K - 1], node.h - sums[2, K - 1]
     m = missing_h & COUNT
     for side in range(2 if m else 1):
@@ -633,7 +691,9 @@ def best_split_of_few(node, data, codes, f, line, own, split):
 @njit(**INNER_LOOP, forceinline=True)
 def best_split_of_many(plan, fixed, node, data, codes, f, own, split):
     """All bins of a column of a node of many rows."""
-    line, flat, own_sums = fixed.gathered, own.flat, own.stats
+    line = fixed.gathered
+    flat = own.flat
+    own_sums = own.stats
     for i in range(node.start, node.start + node.n):
         add_pair(flat, 2 * np.intp(codes[f, data.rows[i]]), line[0, i], line[1, i])
     own_sums[0] = node.total
@@ -667,7 +727,9 @@ def best_split_of_many(plan, fixed, node, data, codes, f, own, split):
 @njit(**INNER_LOOP, forceinline=True)
 def byte_extremes(codes, f, rows, start, n, near):
     """Bytes of a column side by side, the least and the greatest, and those missing."""
-    low, high, m = np.uint8(255), np.uint8(0), 0
+    low = np.uint8(255)
+    high = np.uint8(0)
+    m = 0
     for i in range(n):
         near[i] = codes[f, rows[start + i]]
     for i in range(n):
@@ -739,7 +801,9 @@ def drawn_threshold(edges, f, near, n, low, high, most, v):
 @njit(**INNER_LOOP, forceinline=True)
 def random_split_of_bytes(node, data, codes, f, line, near, split):
     """A threshold drawn evenly between the extremes of the bins."""
-    rows, start, edges = data.rows, node.start, data.edges
+    rows = data.rows
+    start = node.start
+    edges = data.edges
     low, high, m = byte_extremes(codes, f, rows, start, node.n, near)
     if high < 0 or (low == high and m == 0):
         return
@@ -749,7 +813,10 @@ def random_split_of_bytes(node, data, codes, f, line, near, split):
     if low == high and side:
         return  # everything would go left
     most = bin_at_most(edges, f, low, high, v)
-    z, h, limit, lost = 0, 0, np.uint8(most), np.uint8(MISSING_CODE if side else most)
+    z = 0
+    h = 0
+    limit = np.uint8(most)
+    lost = np.uint8(MISSING_CODE if side else most)
     for i in range(node.n):
         goes = (near[i] <= limit) | (near[i] == lost)
         z += line[0, start + i] if goes else 0
@@ -770,7 +837,9 @@ def random_split_of_values(node, data, x, f, line, near, split):
     if m == node.n or (low == high and m == 0):
         return
     v, key = uniform_between(node.key ^ f, np.float64(low), np.float64(high))
-    side, z, h = np.int64(key & np.uint64(1)) if m else 0, 0, 0
+    side = np.int64(key & np.uint64(1)) if m else 0
+    z = 0
+    h = 0
     for i in range(node.n):
         goes = near[i] <= v
         z += line[0, start + i] if goes else 0
@@ -866,9 +935,19 @@ def sum_left(plan, line, classes, goes, n, u, M):
 def random_split_of_sums(plan, data, codes, x, f, span, node, goes, own, split, other):
     """A threshold drawn evenly between the extremes, rows in any order."""
     start, n = span
-    rows, edges, least = data.rows, data.edges, max(plan.min_leaf, 1)
-    near, u, a, b, most = own.near, own.left_sums, 0, 0, 0
-    low, high, gone, v, side = 0.0, 0.0, 0, 0.0, False
+    rows = data.rows
+    edges = data.edges
+    least = max(plan.min_leaf, 1)
+    near = own.near
+    u = own.left_sums
+    a = 0
+    b = 0
+    most = 0
+    low = 0.0
+    high = 0.0
+    gone = 0
+    v = 0.0
+    side = False
     if x is not None:
         p, q, gone = value_extremes(x, f, data.meta[f, MISSING], rows, start, n, near)
         if gone == n or (gone == 0 and p == q):
@@ -930,7 +1009,10 @@ def order_few(codes, f, rows, start, n, place, own):
 @njit(**INNER_LOOP, forceinline=True)
 def order_some(codes, f, rows, start, n, place, own):
     """The same for more rows, by counting."""
-    counts, seen, bins, ends = own.counts, own.seen, own.bins, own.ends
+    counts = own.counts
+    seen = own.seen
+    bins = own.bins
+    ends = own.ends
     near = own.near
     for i in range(n):
         b = np.intp(codes[f, rows[start + i]])
@@ -962,7 +1044,11 @@ def scan_classes(m, line, classes, place, begin, n, K, ends, s, u, scores):
 
     The rows from `begin` on, which miss the value, join before all others.
     """
-    wl, Q, D, at, stop = 0.0, 0.0, 0.0, begin, n
+    wl = 0.0
+    Q = 0.0
+    D = 0.0
+    at = begin
+    stop = n
     for k in range(-1, K):
         for i in range(at, stop):
             v = line[m, place[i]]
@@ -981,7 +1067,9 @@ def scan_classes(m, line, classes, place, begin, n, K, ends, s, u, scores):
 @njit(**INNER_LOOP, forceinline=True, fastmath=FASTMATH)
 def score_classes(plan, n, n0, K, ends, W, S2, scores):
     """Gains of K places into scores[3], -1 where one is forbidden; the greatest one."""
-    least, floor, most = plan.min_leaf - n0, SLIVER * W, -1.0
+    least = plan.min_leaf - n0
+    floor = SLIVER * W
+    most = -1.0
     rest = n - plan.min_leaf - n0
     for k in range(K):
         wl, Q = scores[0, k], scores[1, k]
@@ -997,8 +1085,15 @@ def score_classes(plan, n, n0, K, ends, W, S2, scores):
 def scan_ordered(plan, place, begin, n, K, node, own, other):
     """The same as both, for any criterion made of sums and any constraint."""
     line, classes = own.gathered, own.classes
-    ends, u, scores, m = own.ends, own.left_sums, own.scores, line.shape[0] - 1
-    wl, at, stop, n0, most = 0.0, begin, n, n - begin, -1.0
+    ends = own.ends
+    u = own.left_sums
+    scores = own.scores
+    m = line.shape[0] - 1
+    wl = 0.0
+    at = begin
+    stop = n
+    n0 = n - begin
+    most = -1.0
     for k in range(-1, K):
         for i in range(at, stop):
             wl += add_gathered(plan, m, line, classes, place[i], u)
@@ -1019,12 +1114,19 @@ def best_split_of_ordered(plan, data, codes, f, span, node, place, own, split, o
     """The best place between the bins of a node, missing values on either side."""
     start, n = span
     line, classes = own.gathered, own.classes
-    bins, ends, scores, u = own.bins, own.ends, own.scores, own.left_sums
+    bins = own.bins
+    ends = own.ends
+    scores = own.scores
+    u = own.left_sums
     if n <= FEW:
         K = order_few(codes, f, data.rows, start, n, place, own)
     else:
         K = order_some(codes, f, data.rows, start, n, place, own)
-    tol, s, M, m, S2 = node.tolerance, node.sums, node.sums.size, line.shape[0] - 1, 0.0
+    tol = node.tolerance
+    s = node.sums
+    M = node.sums.size
+    m = line.shape[0] - 1
+    S2 = 0.0
     by_class = plan.is_class and not plan.binary_gini
     quick = plan.kind == SQUARE and by_class and not plan.constrained
     lost = n - (ends[K - 2] if K > 1 else 0) if bins[K - 1] == MISSING_CODE else 0

@@ -15,14 +15,25 @@ from ..core._intrinsics import pause_garbage_collection
 pause_garbage_collection()  # while these loops are compiled
 
 # kinds of criteria, see `criteria.py`
-SQUARE, XLOGX, POISSON, ABSOLUTE, NEWTON = 0, 1, 2, 3, 4
-ERRORS, RATIO, GAUSS, JOINT, DIRECTION = 5, 6, 7, 8, 9
+SQUARE = 0
+XLOGX = 1
+POISSON = 2
+ABSOLUTE = 3
+NEWTON = 4
+ERRORS = 5
+RATIO = 6
+GAUSS = 7
+JOINT = 8
+DIRECTION = 9
 
 # properties of columns: meta[feature, ...]; SLOT is a row of x, or -1 - byte column
 SLOT, MISSING, TIES, SIGN, BINS, FORM, META = range(7)
 
 # forms of columns: by threshold; by set of codes: any, one level, half a circle
-ORDERED, SUBSET, LEVEL, HALF = 0, 1, 2, 3
+ORDERED = 0
+SUBSET = 1
+LEVEL = 2
+HALF = 3
 
 UNASKED = 2  # side of missing values where a node has none: `resolve_missing_sides`
 MISSING_CODE = 255  # the byte of a missing value

@@ -25,7 +25,9 @@ def leaf_of_rows(X, feature, threshold, child, missing, start, stop, out):
     Four rows go down together: while one waits for memory the others move.
     """
     for i in range(start, stop, 4):
-        j, k, m = min(i + 1, stop - 1), min(i + 2, stop - 1), min(i + 3, stop - 1)
+        j = min(i + 1, stop - 1)
+        k = min(i + 2, stop - 1)
+        m = min(i + 3, stop - 1)
         a = b = c = d = np.uint32(0)
         while True:
             e = child_of_row(X, i, a, feature, threshold, child, missing)
@@ -34,7 +36,10 @@ def leaf_of_rows(X, feature, threshold, child, missing, start, stop, out):
             h = child_of_row(X, m, d, feature, threshold, child, missing)
             if a == e and b == f and c == g and d == h:
                 break
-            a, b, c, d = e, f, g, h
+            a = e
+            b = f
+            c = g
+            d = h
         out[i], out[j], out[k], out[m] = a, b, c, d
 
 

@@ -250,7 +250,9 @@ def split_curve(x, y, criterion="gini", sample_weight=None):
         impurity = {"gini": gini, "entropy": entropy}[criterion]
         weight = lambda s: s.sum(axis=1)
     cut = np.flatnonzero(np.diff(x))
-    left, right, whole = sums[cut], sums[-1] - sums[cut], sums[-1:]
+    left = sums[cut]
+    right = sums[-1] - sums[cut]
+    whole = sums[-1:]
     after = weight(left) * impurity(left) + weight(right) * impurity(right)
     gains = impurity(whole) - after / weight(whole)
     return x[cut] / 2 + x[cut + 1] / 2, gains

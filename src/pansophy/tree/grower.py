@@ -376,7 +376,9 @@ def targets_for_growth(y, w, criterion, rows=None):
 
 def training_table(columns, y, w, criterion, limits, plan, rows) -> TrainingTable:
     """The arrays that the loops read, and those they work on."""
-    n, k, m = len(y), len(columns.order), criterion.n_outputs
+    n = len(y)
+    k = len(columns.order)
+    m = criterion.n_outputs
     absolute = criterion.kind == lay.ABSOLUTE
     orders = [np.arange(n, dtype=np.int32)[None], columns.order]
     if absolute:
@@ -511,7 +513,9 @@ def fixed_point(table, plan, size, mass, buffers) -> FixedPoint:
 
     The arrays of the tree before, in `buffers`, are used again if they are as long.
     """
-    n, m, weighted = len(table.y), len(table.lists[0]), len(table.w) > 0
+    n = len(table.y)
+    m = len(table.lists[0])
+    weighted = len(table.w) > 0
     a, b = power_of_two(51, size), power_of_two(63 - lay.COUNT_BITS - 1, mass)
     tiles, _, width = table.codes.shape
     if buffers.get("sizes") != (n, m, weighted):

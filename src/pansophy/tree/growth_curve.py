@@ -106,7 +106,9 @@ def best_first_order(tree):
     total = tree.weighted_n_node_samples * tree.impurity
     below = np.bincount(parent[1:], total[1:], len(total)) if len(total) > 1 else total
     gain, leaf = (total - below).tolist(), held_out_cost.leaf_mask(tree).tolist()
-    children, order, fewer = children_function(tree), [], []
+    children = children_function(tree)
+    order = []
+    fewer = []
     heap = [] if leaf[0] else [(-gain[0], 0)]
     while heap:
         v = heapq.heappop(heap)[1]

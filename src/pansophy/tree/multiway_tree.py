@@ -171,10 +171,14 @@ def as_binary_tree(tree: MultiwayTree) -> Tree:
     inner = np.flatnonzero(~tree.is_leaf)
     by_level = np.isnan(tree.threshold[inner])
     m = 1 + 2 * int(np.where(by_level, tree.nodes[inner, 5], 1).sum())
-    left, right, feature = np.full(m, LEAF), np.full(m, LEAF), np.full(m, -2)
+    left = np.full(m, LEAF)
+    right = np.full(m, LEAF)
+    feature = np.full(m, -2)
     threshold, sets = np.full(m, -2.0), np.zeros((m, 4), np.uint64)
     source, weight = np.zeros(m, np.int64), np.zeros(m)
-    W, place, used = tree.weighted_n_node_samples, {0: 0}, 1
+    W = tree.weighted_n_node_samples
+    place = {0: 0}
+    used = 1
     weight[0] = W[0]
     for v, levels in zip(inner.tolist(), by_level):
         kids, at = tree.children(v).tolist(), place[v]

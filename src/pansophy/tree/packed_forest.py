@@ -26,7 +26,9 @@ from ..core import threads
 from . import _packed_forest as loops
 from .tree import LEAF, Tree
 
-SMALL, NEAR, FAR = 1 << 12, 1 << 14, 1 << 21  # bytes: small tree; near and far cache
+SMALL = 1 << 12
+NEAR = 1 << 14
+FAR = 1 << 21  # bytes: small tree; near and far cache
 TASK = 1 << 21  # node visits, about, worth a thread
 
 

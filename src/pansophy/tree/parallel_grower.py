@@ -207,7 +207,9 @@ class ParallelGrowth:
     def grow_below(self, nodes, group, pool) -> Nodes:
         """Grow everything below the nodes of a group."""
         rows = nodes.node["stop"][group] - nodes.node["start"][group]
-        k, most, total = len(group), int(rows.max()), int(rows.sum())
+        k = len(group)
+        most = int(rows.max())
+        total = int(rows.sum())
         part = empty_nodes(2 * total + 2, self.M, self.words)
         front, own_pool, sets = self.frontier(total, k)
         progress = front.progress

@@ -52,7 +52,9 @@ def tidy_positions(children, widths, gap=GAP):
     for v in order:
         order.extend(children[v])
     for v in reversed(order):
-        low, high, at = [], [], []
+        low = []
+        high = []
+        at = []
         for c in children[v]:
             left, right = outline[c]
             push = max((h - a for h, a in zip(high, left)), default=-gap - left[0])
