@@ -34,7 +34,7 @@ class PredictionArrays(NamedTuple):
     sets: np.ndarray | None  # (nodes, 4) uint64, of trees with splits by set
 
 
-class TreeArrays(NamedTuple):
+class BinaryTreeArrays(NamedTuple):
     """The arrays of a tree."""
 
     children_left: np.ndarray
@@ -56,7 +56,7 @@ def resolve_missing_sides(asked, left, right, weight):
     return (left != LEAF) & np.where(asked == UNASKED, heavier, asked == 1)
 
 
-class Tree(TreeArrays):
+class Tree(BinaryTreeArrays):
     """A grown tree."""
 
     @property
