@@ -67,7 +67,7 @@ def gather_several(plan, data, start, n, line, classes):
                 line[o, i] = v * y[r, o]
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@njit(**INNER_LOOP)
 def node_of_several(plan, data, start, n, key, sums, own, other):
     """Gather the rows of a node of M sums; its statistics."""
     line, classes = own.gathered, own.classes
@@ -279,7 +279,7 @@ def grow_serial(
                     random,
                     place,
                     (start, n),
-                    stats,
+                    stats,  # pyrefly: ignore[unbound-name]
                     (work.drawn[2], count),
                     own,
                     split,

@@ -9,10 +9,10 @@ made, which is what the search of a node costs:
 - `best_split_of_list`: the rows are kept sorted by the column (the parallel grower);
 - `best_split_of_histogram`, `best_split_of_counts`: sums by byte code, in float64 for M
   sums and in fixed point for one (nodes of many rows);
-- `best_split_of_few`, `best_split_of_ordered`: the bytes of a small node are ranked, or
+- `best_split_of_few`, `best_place_of_ordered`: the bytes of a small node are ranked, or
   counted, for one sum and for M (the serial grower);
-- `random_split`, `random_split_of_sums`: a threshold drawn between the extremes needs
-  no order at all.
+- `random_split_of_bytes`, `random_split_of_values`, `random_split_of_sums`: a threshold
+  drawn between the extremes needs no order at all.
 
 `search_single_sum` and `search_several_sums` try some features on a node of the serial
 grower. With several sums the gain of classes is, by eq. (2) of `criteria.py`,
@@ -499,22 +499,26 @@ def best_split_of_counts(plan, fixed, meta, edges, H, n, node, best, T):
 
 @njit(**INNER_LOOP, forceinline=True)
 def rank_few(codes, f, rows, start, n, keys, ranks, order):
-    """Up to FEW rows of a node in the order of their bytes; the last ones are missing.
+    """Up to FEW rows of a node in the order of their bytes; how many are missing.
 
     The place of a row is the number of smaller keys, byte and number of the row; all
     are compared at once. keys[order[k]] >> FEW_BITS is the byte at place k.
     """
+    missing = 0
     for i in range(FEW):
         keys[i] = 0xFFFF
         ranks[i] = 0
     for i in range(n):
-        keys[i] = (np.int64(codes[f, rows[start + i]]) << FEW_BITS) | i
+        b = np.int64(codes[f, rows[start + i]])
+        missing += b == MISSING_CODE
+        keys[i] = (b << FEW_BITS) | i
     for j in range(n):
         key = keys[j]
         for i in range(FEW):
             ranks[i] += np.uint16(keys[i] > key)
     for i in range(n):
         order[np.int64(ranks[i])] = i
+    return missing
 
 
 @njit(**INNER_LOOP, forceinline=True)
@@ -561,9 +565,9 @@ def record_split(split, gain, f, code, missing_left, z, h, threshold):
 
 
 @njit(**INNER_LOOP, forceinline=True)
-def best_split_of_two(node, data, codes, f, line, split):
+def best_split_of_two(node, edges, codes, f, rows, line, split):
     """A node of two rows, neither missing."""
-    rows, start = data.rows, node.start
+    start = node.start
     a, b = np.int64(codes[f, rows[start]]), np.int64(codes[f, rows[start + 1]])
     if a == b:
         return
@@ -571,30 +575,24 @@ def best_split_of_two(node, data, codes, f, line, split):
     z, h = line[0, i], line[1, i]
     gain = gain_at(node, z, h)
     if gain > split.gain + node.tolerance:
-        cut = middle_of_bins(data.edges, f, min(a, b), max(a, b))
+        cut = middle_of_bins(edges, f, min(a, b), max(a, b))
         record_split(split, gain, f, min(a, b), np.intp(UNASKED), z, h, cut)
 
 
 @njit(**INNER_LOOP, forceinline=True)
-def sum_few(node, codes, f, rows, line, own):
+def sum_few(node, codes, f, rows, line, keys, ranks, order, bins, sums):
     """Bins of up to FEW rows in order, and the fixed-point sums up to each.
 
     Returns how many bins there are without missing values.
     """
-    keys = own.keys
-    order = own.order
-    bins = own.bins
-    sums = own.sums
-    rank_few(codes, f, rows, node.start, node.n, keys, own.ranks, order)
+    missing = rank_few(codes, f, rows, node.start, node.n, keys, ranks, order)
     K = -1
     last = -1
     z = 0
     h = 0
-    for k in range(node.n):
+    for k in range(node.n - missing):
         i = np.int64(order[k])
         b = np.int64(keys[i]) >> FEW_BITS
-        if b == MISSING_CODE:
-            break
         K += b != last
         last = b
         z += line[0, node.start + i]
@@ -604,12 +602,8 @@ def sum_few(node, codes, f, rows, line, own):
 
 
 @njit(**INNER_LOOP, forceinline=True)
-def sum_some(node, codes, f, rows, line, own):
+def sum_some(node, codes, f, rows, line, flat, seen, bins, sums):
     """The same for more rows: sums by byte, then the bytes that there are, in order."""
-    flat = own.flat
-    seen = own.seen
-    bins = own.bins
-    sums = own.sums
     for i in range(node.start, node.start + node.n):
         b = np.intp(codes[f, rows[i]])
         add_pair(flat, 2 * b, line[0, i], line[1, i])
@@ -653,17 +647,10 @@ def score_few(node, K, z0, h0, scores, sums):
 
 
 @njit(**INNER_LOOP, forceinline=True)
-def best_split_of_few(node, data, codes, f, line, own, split):
-    """The best place between the bins of a small node, missing values on both sides."""
-    if node.n <= FEW:
-        K = sum_few(node, codes, f, data.rows, line, own)
-    else:
-        K = sum_some(node, codes, f, data.rows, line, own)
+def best_split_of_few(node, edges, f, K, bins, scores, sums, split):
+    """The best place between K bins of a small node, missing values on both sides."""
     if K == 0:
         return
-    bins = own.bins
-    scores = own.scores
-    sums = own.sums
     tol = node.tolerance
     missing_z, missing_h = node.z - sums[1, K - 1], node.h - sums[2, K - 1]
     m = missing_h & COUNT
@@ -684,7 +671,7 @@ def best_split_of_few(node, data, codes, f, line, own, split):
             side if m else UNASKED,
             sums[1, k] + z0,
             sums[2, k] + h0,
-            middle_of_bins(data.edges, f, bins[k], after),
+            middle_of_bins(edges, f, bins[k], after),
         )
 
 
@@ -829,10 +816,9 @@ def random_split_of_bytes(node, data, codes, f, line, near, split):
 
 
 @njit(**INNER_LOOP, forceinline=True)
-def random_split_of_values(node, data, x, f, line, near, split):
+def random_split_of_values(node, x, f, missing, rows, line, near, split):
     """A threshold drawn evenly between the extremes of the values."""
-    rows, start = data.rows, node.start
-    missing = data.meta[f, MISSING]
+    start = node.start
     low, high, m = value_extremes(x, f, missing, rows, start, node.n, near)
     if m == node.n or (low == high and m == 0):
         return
@@ -864,24 +850,32 @@ def search_single_sum(
     Of codes and x one is None. `near` is scratch of random thresholds, None for the
     best ones.
     """
-    line = fixed.gathered
+    line, rows, edges = fixed.gathered, data.rows, data.edges
+    keys, ranks, order, bins = own.keys, own.ranks, own.order, own.bins
+    flat, seen, scores, sums = own.flat, own.seen, own.scores, own.sums
     for i in range(count):
         f = features[i]
         if split.gain >= node.most:  # nothing left to gain
             break
         if x is not None:
-            random_split_of_values(node, data, x, f, line, near, split)
+            missing = data.meta[f, MISSING]
+            random_split_of_values(node, x, f, missing, rows, line, near, split)
         if codes is None:
             continue
         if near is not None:
-            random_split_of_bytes(node, data, codes, f, line, near, split)
+            random_split_of_bytes(node, edges, codes, f, rows, line, near, split)
             continue
         if node.n == 2 and not data.meta[f, MISSING]:
-            best_split_of_two(node, data, codes, f, line, split)
-        elif node.n >= MANY_SINGLE:
+            best_split_of_two(node, edges, codes, f, rows, line, split)
+            continue
+        if node.n >= MANY_SINGLE:
             best_split_of_many(plan, fixed, node, data, codes, f, own, split)
+            continue
+        if node.n <= FEW:
+            K = sum_few(node, codes, f, rows, line, keys, ranks, order, bins, sums)
         else:
-            best_split_of_few(node, data, codes, f, line, own, split)
+            K = sum_some(node, codes, f, rows, line, flat, seen, bins, sums)
+        best_split_of_few(node, edges, f, K, bins, scores, sums, split)
 
 
 # ---- several sums
@@ -990,13 +984,12 @@ def random_split_of_sums(plan, data, codes, x, f, span, node, goes, own, split, 
 
 
 @njit(**INNER_LOOP, forceinline=True)
-def order_few(codes, f, rows, start, n, place, own):
+def order_few(codes, f, rows, start, n, place, keys, ranks, bins, ends):
     """Rows of a small node by byte into `place`; the bins that occur and their ends.
 
     Returns the number of bins.
     """
-    keys, bins, ends = own.keys, own.bins, own.ends
-    rank_few(codes, f, rows, start, n, keys, own.ranks, place)
+    rank_few(codes, f, rows, start, n, keys, ranks, place)
     K, last = -1, -1
     for k in range(n):
         b = np.int64(keys[place[k]]) >> FEW_BITS
@@ -1007,13 +1000,8 @@ def order_few(codes, f, rows, start, n, place, own):
 
 
 @njit(**INNER_LOOP, forceinline=True)
-def order_some(codes, f, rows, start, n, place, own):
+def order_some(codes, f, rows, start, n, place, near, counts, seen, bins, ends):
     """The same for more rows, by counting."""
-    counts = own.counts
-    seen = own.seen
-    bins = own.bins
-    ends = own.ends
-    near = own.near
     for i in range(n):
         b = np.intp(codes[f, rows[start + i]])
         near[i] = b
@@ -1082,12 +1070,9 @@ def score_classes(plan, n, n0, K, ends, W, S2, scores):
 
 
 @njit(**INNER_LOOP, forceinline=True)
-def scan_ordered(plan, place, begin, n, K, node, own, other):
+def scan_ordered(plan, span, node, place, line, classes, ends, scores, u, other):
     """The same as both, for any criterion made of sums and any constraint."""
-    line, classes = own.gathered, own.classes
-    ends = own.ends
-    u = own.left_sums
-    scores = own.scores
+    begin, n, K = span
     m = line.shape[0] - 1
     wl = 0.0
     at = begin
@@ -1110,50 +1095,47 @@ def scan_ordered(plan, place, begin, n, K, node, own, other):
 
 
 @njit(**INNER_LOOP, forceinline=True)
-def best_split_of_ordered(plan, data, codes, f, span, node, place, own, split, other):
-    """The best place between the bins of a node, missing values on either side."""
-    start, n = span
-    line, classes = own.gathered, own.classes
-    bins = own.bins
-    ends = own.ends
-    scores = own.scores
-    u = own.left_sums
-    if n <= FEW:
-        K = order_few(codes, f, data.rows, start, n, place, own)
-    else:
-        K = order_some(codes, f, data.rows, start, n, place, own)
+def best_place_of_ordered(
+    plan, counts, node, place, line, classes, ends, scores, u, split, other
+):
+    """The best place between ordered bins, missing values on both sides; -1 for none.
+
+    `counts` are the rows, the bins without missing values, and the missing rows, which
+    come last in `place`.
+    """
+    n, K, missing = counts
     tol = node.tolerance
     s = node.sums
-    M = node.sums.size
     m = line.shape[0] - 1
-    S2 = 0.0
     by_class = plan.is_class and not plan.binary_gini
     quick = plan.kind == SQUARE and by_class and not plan.constrained
-    lost = n - (ends[K - 2] if K > 1 else 0) if bins[K - 1] == MISSING_CODE else 0
-    K -= 1 if lost else 0
-    for k in range(M):
+    best = -1
+    S2 = 0.0
+    for k in range(s.size):
         S2 += s[k] * s[k]
-    for side in range(2 if lost else 1):
-        n0, places = lost if side else 0, K if lost and not side else K - 1
-        for k in range(M):
+    for side in range(2 if missing else 1):
+        n0, places = missing if side else 0, K if missing and not side else K - 1
+        for k in range(s.size):
             u[k] = 0.0
         if quick:
             scan_classes(m, line, classes, place, n - n0, n, places, ends, s, u, scores)
             most = score_classes(plan, n, n0, places, ends, node.weight, S2, scores)
         else:
-            most = scan_ordered(plan, place, n - n0, n, places, node, own, other)
+            span = (n - n0, n, places)
+            most = scan_ordered(
+                plan, span, node, place, line, classes, ends, scores, u, other
+            )
         bar, at = split.gain + tol, -1
         if not most > bar:
             continue
         for k in range(places):
             if scores[3, k] > bar:
                 at, bar = k, scores[3, k] + tol
-        after = bins[at + 1] if at + 1 < K else -1
+        best = at
         split.gain = scores[3, at]
         split.found = 1
-        split.code = bins[at]
-        split.missing_left = side if lost else UNASKED
-        split.threshold = middle_of_bins(data.edges, f, bins[at], after)
+        split.missing_left = side if missing else UNASKED
+    return best
 
 
 @njit(**INNER_LOOP, forceinline=True)
@@ -1168,6 +1150,10 @@ def search_several_sums(
     features, count = drawn
     start, n = span
     most, u = node.weight * node.impurity - node.tolerance, own.left_sums
+    rows, edges, near = data.rows, data.edges, own.near
+    keys, ranks, counts, seen = own.keys, own.ranks, own.counts, own.seen
+    line, classes = own.gathered, own.classes
+    bins, ends, scores = own.bins, own.ends, own.scores
     for i in range(count):
         f = features[i]
         if split.gain >= most:  # nothing left to gain
@@ -1197,8 +1183,34 @@ def search_several_sums(
                     other,
                 )
             else:
-                best_split_of_ordered(
-                    plan, data, codes, f, span, node, place, own, split, other
+                if n <= FEW:
+                    K = order_few(
+                        codes, f, rows, start, n, place, keys, ranks, bins, ends
+                    )
+                else:
+                    K = order_some(
+                        codes, f, rows, start, n, place, near, counts, seen, bins, ends
+                    )
+                missing = 0
+                if bins[K - 1] == MISSING_CODE:
+                    missing = n - (ends[K - 2] if K > 1 else 0)
+                    K -= 1
+                at = best_place_of_ordered(
+                    plan,
+                    (n, K, missing),
+                    node,
+                    place,
+                    line,
+                    classes,
+                    ends,
+                    scores,
+                    u,
+                    split,
+                    other,
                 )
+                if at >= 0:
+                    after = bins[at + 1] if at + 1 < K else -1
+                    split.code = bins[at]
+                    split.threshold = middle_of_bins(edges, f, bins[at], after)
         if split.found:
             split.feature = f
