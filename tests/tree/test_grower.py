@@ -139,7 +139,7 @@ def test_bytes_equal_lists_when_values_fit(kind, random, monkeypatch):
     by_bytes, by_bins = fit().tree_, fit(max_bins=255).tree_
     plain = columns_module.prepare_columns
     monkeypatch.setattr(
-        "pansophy.tree.abstract_decision_tree.columns",
+        "pansophy.tree.abstract_decision_tree.prepare_columns",
         lambda *a, **k: plain(*a, **{**k, "as_bytes": False}),
     )
     by_lists = fit().tree_

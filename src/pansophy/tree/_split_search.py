@@ -786,11 +786,9 @@ def drawn_threshold(edges, f, near, n, low, high, most, v):
 
 
 @njit(**INNER_LOOP, forceinline=True)
-def random_split_of_bytes(node, data, codes, f, line, near, split):
+def random_split_of_bytes(node, edges, codes, f, rows, line, near, split):
     """A threshold drawn evenly between the extremes of the bins."""
-    rows = data.rows
     start = node.start
-    edges = data.edges
     low, high, m = byte_extremes(codes, f, rows, start, node.n, near)
     if high < 0 or (low == high and m == 0):
         return
