@@ -232,7 +232,7 @@ def collapse_multiway_nodes(tree: MultiwayTree, cut) -> MultiwayTree:
 def pessimistic_errors(errors, rows, confidence):
     """Upper limit of the errors among `rows`, eq. (4).
 
-    >>> pessimistic([0, 1], [6, 16], 0.25).round(3)
+    >>> pessimistic_errors([0, 1], [6, 16], 0.25).round(3)
     array([1.238, 2.554])
     """
     E, N = np.asarray(errors, float), np.asarray(rows, float)
