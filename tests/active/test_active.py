@@ -13,7 +13,7 @@ from pansophy.active import (
     QueryByCommittee,
     RandomSampler,
     UncertaintySampler,
-    learn,
+    run_active_learning,
 )
 from pansophy.linear_model import LogisticRegression
 from pansophy.naive_bayes import GaussianNB
@@ -44,12 +44,12 @@ def fitted(X, y, known):
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
 def test_no_row_is_asked_for_twice(sampler):
     X, y, _ = pool(30)
-    report = learn(GaussianNB(), X, y, budget=25, sampler=sampler, batch=4,
+    report = run_active_learning(GaussianNB(), X, y, budget=25, sampler=sampler, batch=4,
                    random_state=0)  # fmt: skip
     assert len(set(report.asked.tolist())) == len(report.asked) == 25
     np.testing.assert_array_equal(report.labels, y[report.asked])
     assert report.reason == "budget"
-    again = learn(GaussianNB(), X, y, budget=25, sampler=sampler, batch=4,
+    again = run_active_learning(GaussianNB(), X, y, budget=25, sampler=sampler, batch=4,
                   random_state=0)  # fmt: skip
     np.testing.assert_array_equal(report.asked, again.asked)
 
@@ -98,7 +98,7 @@ def test_measures_by_hand():
 
 def test_crowded_rows_are_worth_more():
     X = np.vstack((np.random.default_rng(0).normal(size=(30, 2)), [[50.0, 50.0]]))
-    density = active.crowding(X)
+    density = active.information_density(X)
     assert density.argmin() == 30
     model = LogisticRegression().fit([[0.0, 0.0], [1.0, 1.0]], [0, 1])
     known = np.zeros(31, bool)
@@ -119,7 +119,7 @@ def test_choosing_beats_chance():
             ("chance", RandomSampler()),
         ):
             model = LogisticRegression(C=100.0)
-            report = learn(model, X, y, budget=30, sampler=sampler, test=(X, y),
+            report = run_active_learning(model, X, y, budget=30, sampler=sampler, test=(X, y),
                            random_state=seed)  # fmt: skip
             score[name].append(report.scores[-1])
     assert np.mean(score["chosen"]) > np.mean(score["chance"]) + 0.005
@@ -128,17 +128,17 @@ def test_choosing_beats_chance():
 def test_the_start_looks_far_and_wide():
     X = np.array([[0.0], [0.1], [0.2], [9.0], [5.0]])
     y = np.array([0, 0, 0, 1, 0])
-    report = learn(LogisticRegression(), X, y, budget=3)
+    report = run_active_learning(LogisticRegression(), X, y, budget=3)
     # nearest to the mean (2.86), then the farthest, until two classes are known
     assert report.asked[:2].tolist() == [4, 0] or report.asked[1] == 0
     assert set(report.labels) == {0, 1}
-    assert active.farthest(X, [0], 2).tolist() == [3, 4]
+    assert active.farthest_first(X, [0], 2).tolist() == [3, 4]
 
 
 def test_one_class_only_is_said():
     X = np.arange(5.0)[:, None]
     with pytest.raises(ValueError, match="larger budget"):
-        learn(LogisticRegression(), X, np.zeros(5, int), budget=3)
+        run_active_learning(LogisticRegression(), X, np.zeros(5, int), budget=3)
 
 
 def test_an_oracle_that_is_asked():
@@ -149,7 +149,9 @@ def test_an_oracle_that_is_asked():
         seen.extend(rows.tolist())
         return y[rows]
 
-    report = learn(LogisticRegression(), X, oracle, budget=12, start=[0, 1, 2, 3])
+    report = run_active_learning(
+        LogisticRegression(), X, oracle, budget=12, start=[0, 1, 2, 3]
+    )
     assert seen == report.asked.tolist()
     assert seen[:4] == [0, 1, 2, 3]
     assert np.isnan(report.scores).all()
@@ -158,7 +160,7 @@ def test_an_oracle_that_is_asked():
 
 def test_the_pool_can_run_out():
     X, y, _ = pool(10)
-    report = learn(LogisticRegression(), X, y, budget=50)
+    report = run_active_learning(LogisticRegression(), X, y, budget=50)
     assert report.reason == "pool"
     assert sorted(report.asked.tolist()) == list(range(10))
 
@@ -166,13 +168,15 @@ def test_the_pool_can_run_out():
 def test_bad_input():
     X, y, _ = pool(10)
     with pytest.raises(ValueError, match="labels for 10 rows"):
-        learn(LogisticRegression(), X, y[:3])
+        run_active_learning(LogisticRegression(), X, y[:3])
     with pytest.raises(ValueError, match="budget"):
-        learn(LogisticRegression(), X, y, budget=1)
+        run_active_learning(LogisticRegression(), X, y, budget=1)
     with pytest.raises(ValueError, match="row numbers"):
-        learn(LogisticRegression(), X, y, start=[0, 0])
+        run_active_learning(LogisticRegression(), X, y, start=[0, 0])
     with pytest.raises(ParameterError, match="measure"):
-        learn(LogisticRegression(), X, y, sampler=UncertaintySampler("loudness"))
+        run_active_learning(
+            LogisticRegression(), X, y, sampler=UncertaintySampler("loudness")
+        )
 
 
 def test_the_curve_is_drawn():
@@ -180,7 +184,9 @@ def test_the_curve_is_drawn():
 
     X, y, _ = pool(30)
     reports = {
-        name: learn(LogisticRegression(), X, y, budget=10, sampler=s, test=(X, y))
+        name: run_active_learning(
+            LogisticRegression(), X, y, budget=10, sampler=s, test=(X, y)
+        )
         for name, s in (("unsure", UncertaintySampler()), ("chance", RandomSampler()))
     }
     ax = plot.label_curve(reports)
@@ -195,7 +201,9 @@ def test_a_committee_may_be_of_ensembles():
     X, y, _ = pool()
     committee = QueryByCommittee(2, estimator=RandomForestClassifier(3, random_state=0))
     model = LogisticRegression()
-    report = learn(model, X, y, budget=6, sampler=committee, random_state=0)
+    report = run_active_learning(
+        model, X, y, budget=6, sampler=committee, random_state=0
+    )
     assert len(set(report.asked.tolist())) == 6
 
 
@@ -204,10 +212,12 @@ def test_frames_are_scored_without_complaint_and_an_empty_start_is_refused():
 
     X, y, _ = pool()
     table = pd.DataFrame(X, columns=["a", "b"])
-    report = learn(LogisticRegression(), table, y, budget=6, test=(table, y))
+    report = run_active_learning(
+        LogisticRegression(), table, y, budget=6, test=(table, y)
+    )
     assert np.isfinite(report.scores).all()
     with pytest.raises(ValueError, match="start must hold"):
-        learn(LogisticRegression(), X, y, start=[])
+        run_active_learning(LogisticRegression(), X, y, start=[])
 
 
 def test_a_wide_start_finds_the_third_class():
@@ -215,16 +225,16 @@ def test_a_wide_start_finds_the_third_class():
 
     X, y = load_iris(return_X_y=True)
     model = LogisticRegression()
-    report = learn(model, X, y, budget=12, start=6, test=(X, y))
-    np.testing.assert_array_equal(report.asked[:6], active.farthest(X, [], 6))
+    report = run_active_learning(model, X, y, budget=12, start=6, test=(X, y))
+    np.testing.assert_array_equal(report.asked[:6], active.farthest_first(X, [], 6))
     assert report.scores[-1] > 0.9
     with pytest.raises(ValueError, match="start must be from 1 to 12"):
-        learn(model, X, y, budget=12, start=13)
+        run_active_learning(model, X, y, budget=12, start=13)
 
 
 def test_equals_are_drawn_not_taken_in_order():
     @dataclass
-    class Indifferent(active.Sampler):
+    class Indifferent(active.QueryStrategy):
         def score(self, model, X, known, y, rng):
             return np.where(np.arange(len(known)) == 7, 1.0, 0.0)
 
@@ -241,8 +251,10 @@ def test_a_sparse_pool_is_asked_like_a_dense_one():
     X[:, 1] *= np.abs(X[:, 1]) > 0.5
     how = {"budget": 12, "start": 3, "sampler": UncertaintySampler(beta=1.0)}
     thin = sp.coo_matrix(X)
-    a = learn(LogisticRegression(), X, y, test=(X, y), **how)
-    b = learn(LogisticRegression(), thin, y, test=(thin.tocsr(), y), **how)
+    a = run_active_learning(LogisticRegression(), X, y, test=(X, y), **how)
+    b = run_active_learning(
+        LogisticRegression(), thin, y, test=(thin.tocsr(), y), **how
+    )
     np.testing.assert_array_equal(a.asked, b.asked)
     np.testing.assert_allclose(a.scores, b.scores)
 
@@ -250,10 +262,10 @@ def test_a_sparse_pool_is_asked_like_a_dense_one():
 def test_an_oracle_that_answers_badly_is_told():
     X, y, _ = pool(20)
     with pytest.raises(ValueError, match="one label for each of the 1 rows"):
-        learn(LogisticRegression(), X, lambda rows: None)
+        run_active_learning(LogisticRegression(), X, lambda rows: None)
     with pytest.raises(ValueError, match=r"got shape \(0,\)"):
-        learn(LogisticRegression(), X, lambda rows: y[:0])
+        run_active_learning(LogisticRegression(), X, lambda rows: y[:0])
     X[3, 0] = np.nan
     with pytest.raises(ValueError, match="NaN or infinity"):
-        learn(LogisticRegression(), X, y)
-    assert "nan" not in str(learn(GaussianNB(), X[4:], y[4:], budget=3))
+        run_active_learning(LogisticRegression(), X, y)
+    assert "nan" not in str(run_active_learning(GaussianNB(), X[4:], y[4:], budget=3))

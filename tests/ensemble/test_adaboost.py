@@ -82,7 +82,7 @@ def test_ten_points_against_the_literal_version():
 def test_weights_after_a_round():
     w, wrong = np.full(10, 0.1), np.zeros(10, np.uint8)
     wrong[6:9] = 1
-    assert loops.reweigh(w, wrong, np.exp(vote_weight(0.3, 2)), 0.0)
+    assert loops.reweight_rows(w, wrong, np.exp(vote_weight(0.3, 2)), 0.0)
     np.testing.assert_allclose(w[wrong == 0], 0.071429, atol=1e-6)
     np.testing.assert_allclose(w[wrong == 1], 0.166667, atol=1e-6)
     assert w[wrong == 1].sum() == pytest.approx(0.5)  # the learner's error now
@@ -98,7 +98,7 @@ def test_the_learner_has_error_one_half_after_reweighting(share, raw):
     wrong[: max(1, int(share * len(w)))] = 1
     w /= w.sum()
     e = float(w[wrong == 1].sum())
-    loops.reweigh(w, wrong, np.exp(vote_weight(e, 2)), 0.0)
+    loops.reweight_rows(w, wrong, np.exp(vote_weight(e, 2)), 0.0)
     assert w[wrong == 1].sum() == pytest.approx(0.5)
     assert loss_factor(e, vote_weight(e, 2), 2) == pytest.approx(
         2 * np.sqrt(e * (1 - e))
@@ -298,7 +298,7 @@ def test_the_screen_changes_nothing(places, monkeypatch):
     )
     X = X if places is None else X.round(places)  # ties, yet more than 255 values
     fast = AdaBoostClassifier(n_estimators=30).fit(X, y)
-    monkeypatch.setattr(screen, "ENOUGH", 10**9)
+    monkeypatch.setattr(screen, "MIN_SCREENED_ROWS", 10**9)
     slow = AdaBoostClassifier(n_estimators=30).fit(X, y)
     for a, b in zip(fast, slow):
         for p, q in zip(a.tree_, b.tree_):
@@ -312,7 +312,7 @@ def test_bounds_hold_at_every_place(seed):
     X = rng.normal(size=(n, 3)).astype(np.float32)
     y = rng.integers(0, 2, (n, 1)).astype(float)
     w = rng.exponential(size=n)
-    made = screen.Screen(columns(X))
+    made = screen.StumpScreen(columns(X))
     kept = made.columns(y, w)
     W, S = w.sum(), w @ y[:, 0]
     best = []

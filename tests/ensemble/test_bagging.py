@@ -13,15 +13,15 @@ from sklearn.svm import LinearSVC
 
 from pansophy.core import threads
 from pansophy.ensemble import BaggingClassifier, BaggingRegressor
-from pansophy.ensemble.members import fit_member, member
+from pansophy.ensemble.members import clone_with_seed, fit_member
 from pansophy.ensemble.resample import (
-    Scheme,
-    bootstrap,
-    columns_to_draw,
-    distinct_share,
-    draw_columns,
+    ResamplingPlan,
+    bootstrap_counts,
+    draw_feature_subset,
     member_seeds,
-    rows_to_draw,
+    number_of_columns_to_draw,
+    number_of_rows_to_draw,
+    share_of_distinct_rows,
 )
 from pansophy.params import ParameterError
 from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -50,21 +50,21 @@ def same_tree(a, b):
 
 def test_distinct_share_tends_to_one_less_one_over_e():
     rng = np.random.default_rng(0)
-    shares = [distinct_share(bootstrap(rng, 20_000)) for _ in range(5)]
+    shares = [share_of_distinct_rows(bootstrap_counts(rng, 20_000)) for _ in range(5)]
     np.testing.assert_allclose(shares, 1 - np.exp(-1), atol=0.01)
 
 
 @pytest.mark.parametrize("f", [10, 100, 1000])
 def test_exact_distinct_share(f):
     rng = np.random.default_rng(1)
-    shares = [distinct_share(bootstrap(rng, f)) for _ in range(4000)]
+    shares = [share_of_distinct_rows(bootstrap_counts(rng, f)) for _ in range(4000)]
     exact = 1 - (1 - 1 / f) ** f
     assert np.mean(shares) == pytest.approx(exact, abs=0.012 / np.sqrt(f / 10))
 
 
 def test_counts_follow_the_weights():
     p = np.array([0.0, 0.1, 0.2, 0.7, 0.0])
-    counts = bootstrap(np.random.default_rng(0), 5, 20_000, p)
+    counts = bootstrap_counts(np.random.default_rng(0), 5, 20_000, p)
     assert counts.sum() == 20_000
     assert counts[0] == counts[4] == 0
     np.testing.assert_allclose(counts / 20_000, p, atol=0.02)
@@ -77,24 +77,24 @@ def test_seeds_do_not_depend_on_how_many_are_asked_for():
 
 
 def test_a_scheme_draws_the_same_again():
-    scheme = Scheme(50, 9, 30, 4, False, False)
+    scheme = ResamplingPlan(50, 9, 30, 4, False, False)
     columns, counts = scheme.draw(3)
     assert len(np.unique(columns)) == 4
     assert counts.sum() == 30
     assert counts.max() == 1
     for a, b in zip(scheme.draw(3), (columns, counts)):
         np.testing.assert_array_equal(a, b)
-    assert len(draw_columns(np.random.default_rng(0), 5, 9, True)) == 9
+    assert len(draw_feature_subset(np.random.default_rng(0), 5, 9, True)) == 9
 
 
 def test_sizes():
-    assert rows_to_draw(None, 10) == 10
-    assert rows_to_draw(7, 10) == 7
-    assert rows_to_draw(0.5, 10) == 5
-    assert rows_to_draw(0.5, 10, np.full(10, 3.0)) == 15
-    assert rows_to_draw(0.001, 10) == 1
-    assert columns_to_draw(0.01, 10) == 1
-    assert columns_to_draw(3, 10) == 3
+    assert number_of_rows_to_draw(None, 10) == 10
+    assert number_of_rows_to_draw(7, 10) == 7
+    assert number_of_rows_to_draw(0.5, 10) == 5
+    assert number_of_rows_to_draw(0.5, 10, np.full(10, 3.0)) == 15
+    assert number_of_rows_to_draw(0.001, 10) == 1
+    assert number_of_columns_to_draw(0.01, 10) == 1
+    assert number_of_columns_to_draw(3, 10) == 3
 
 
 # --- the bag and its base
@@ -138,7 +138,7 @@ def test_members_on_one_table_are_those_fitted_by_themselves(base, classes):
     [(scheme, seeds)] = bag._draws
     for seed, model in zip(seeds, bag):
         _, counts = scheme.draw(seed)
-        alone = member(base, seed).fit(X, y, sample_weight=counts)
+        alone = clone_with_seed(base, seed).fit(X, y, sample_weight=counts)
         same_tree(alone.tree_, model.tree_)
         assert alone.get_params() == model.get_params()
         np.testing.assert_array_equal(alone.predict(X), model.predict(X))

@@ -12,7 +12,7 @@ from pansophy.ensemble import (
     VotingClassifier,
     VotingRegressor,
 )
-from pansophy.ensemble.gating import Table, gate_step, log_gate
+from pansophy.ensemble.gating import ExpertRows, gate_newton_step, log_gate_weights
 from pansophy.linear_model import LinearRegression, LogisticRegression
 from pansophy.params import ParameterError
 from pansophy.tree import DecisionTreeRegressor
@@ -111,12 +111,14 @@ def test_gate_steps_end_at_logistic_regression():
     X = rng.normal(size=(150, 2))
     z = (X[:, 0] + 0.5 * rng.normal(size=150) > 0).astype(int)
     Z = np.hstack([np.ones((150, 1)), X])
-    table = Table(X, z, np.ones(150), Z, 2)
+    table = ExpertRows(X, z, np.ones(150), Z, 2)
     A = np.zeros((3, 2))
     for _ in range(12):
-        A = gate_step(A, np.eye(2)[z], table, 0.0)
+        A = gate_newton_step(A, np.eye(2)[z], table, 0.0)
     peer = PeerLogistic(C=np.inf, tol=1e-10).fit(X, z)
-    np.testing.assert_allclose(np.exp(log_gate(Z, A)), peer.predict_proba(X), atol=1e-5)
+    np.testing.assert_allclose(
+        np.exp(log_gate_weights(Z, A)), peer.predict_proba(X), atol=1e-5
+    )
 
 
 def test_different_experts_and_seeds():

@@ -20,7 +20,7 @@ from pansophy.ensemble import (
     RandomForestRegressor,
     abstract_forest,
 )
-from pansophy.ensemble.resample import distinct_share, draw_columns
+from pansophy.ensemble.resample import draw_feature_subset, share_of_distinct_rows
 from pansophy.params import ParameterError
 from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests.oracles import forest as oracle
@@ -69,7 +69,9 @@ def test_features_drawn_with_replacement(f):
     rng = np.random.default_rng(0)
     exact = {10: 0.6513, 100: 0.6340, 1000: 0.6323}[f]
     assert round(1 - (1 - 1 / f) ** f, 4) == exact
-    kept = [len(np.unique(draw_columns(rng, f, f, True))) / f for _ in range(3000)]
+    kept = [
+        len(np.unique(draw_feature_subset(rng, f, f, True))) / f for _ in range(3000)
+    ]
     assert abs(np.mean(kept) - exact) < 4 * np.std(kept) / np.sqrt(3000)
 
 
@@ -79,7 +81,7 @@ def test_a_row_is_out_of_the_bag_of_one_tree_in_e(numbers):
     seen = [np.bincount(s, minlength=200) for s in model.estimators_samples_]
     out = np.mean(np.array(seen) == 0)
     assert abs(out - np.exp(-1)) < 0.005
-    assert abs(distinct_share(seen[0]) - (1 - np.exp(-1))) < 0.1
+    assert abs(share_of_distinct_rows(seen[0]) - (1 - np.exp(-1))) < 0.1
 
 
 def test_out_of_bag_equals_a_slow_one(classes, numbers):
@@ -397,7 +399,7 @@ def test_iris_as_good_as_known():
 def test_an_interrupted_forest_keeps_its_trees(monkeypatch):
     X, y = np.arange(60.0)[:, None], np.arange(60.0)
     whole = RandomForestRegressor(7, random_state=0).fit(X, y)
-    grow_all = abstract_forest.grow_all
+    grow_all = abstract_forest.grow_forest_trees
 
     def interrupted(recipe, seeds):
         for k, plant in enumerate(grow_all(recipe, seeds)):
@@ -405,7 +407,7 @@ def test_an_interrupted_forest_keeps_its_trees(monkeypatch):
                 raise KeyboardInterrupt
             yield plant
 
-    monkeypatch.setattr(abstract_forest, "grow_all", interrupted)
+    monkeypatch.setattr(abstract_forest, "grow_forest_trees", interrupted)
     model = RandomForestRegressor(7, random_state=0, warm_start=True)
     with pytest.warns(InterruptedFitWarning, match="after 3 trees"):
         model.fit(X, y)

@@ -390,7 +390,7 @@ def test_a_file_gives_the_trees_of_the_same_rows_in_memory(
 ):
     from pansophy.ensemble import binning
 
-    monkeypatch.setattr(binning, "SAMPLE", sample)
+    monkeypatch.setattr(binning, "SAMPLE_ROWS", sample)
     X, y = classes(1500, 3)
     X[::7, 2] = np.nan
     path = parquet(X, tmp_path / "t.parquet")

@@ -13,7 +13,7 @@ from pansophy.ensemble import (
     BaggingRegressor,
     HistGradientBoostingRegressor,
 )
-from pansophy.ensemble.levels import coding_of
+from pansophy.ensemble.level_coding import learn_level_coding
 from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
@@ -60,7 +60,7 @@ def test_members_that_draw_columns_know_where_words_are(frame):
         np.testing.assert_array_equal(model.inputs_.is_categorical, expected)
     assert bag.score(X, y) > 0.9
     angles = clone(tree).set_params(directional_features={"wind": 360.0})
-    told = coding_of(angles, X).told(angles, np.array([2, 3]))
+    told = learn_level_coding(angles, X).told(angles, np.array([2, 3]))
     assert told.directional_features == {0: 360.0}
     assert told.categorical_features.tolist() == [False, True]
 

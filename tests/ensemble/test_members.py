@@ -98,7 +98,7 @@ def test_a_fit_cut_short_leaves_no_model(model, data, monkeypatch):
 @pytest.mark.filterwarnings("ignore:.*out of the bag")
 def test_an_interrupted_fit_keeps_its_members(model, data, monkeypatch):
     X, y = data
-    whole, gather = clone(model).fit(X, y), members.gather
+    whole, gather = clone(model).fit(X, y), members.collect_members
 
     def cut(made, after):
         for k, member in enumerate(made):

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from pansophy import persist
 from pansophy.ensemble import VotingClassifier, VotingRegressor
-from pansophy.ensemble.voting import vote_shares, weighted_mean, weighted_median
+from pansophy.ensemble.voting import mean_of_members, vote_shares, weighted_median
 from pansophy.params import ParameterError
 
 
@@ -107,7 +107,7 @@ def test_median_ignores_a_bad_member(data):
 )
 def test_weights_are_repeated_members(outputs, w):
     many = np.repeat(outputs, w, axis=1)
-    mean, median = weighted_mean(outputs, w), weighted_median(outputs, w)
+    mean, median = mean_of_members(outputs, w), weighted_median(outputs, w)
     np.testing.assert_allclose(mean, many.mean(axis=1), atol=1e-9)
     np.testing.assert_allclose(median, np.median(many, axis=1))
     assert np.all(mean <= outputs.max(axis=1) + 1e-9)

@@ -11,9 +11,9 @@ from pansophy.distributions._grouped import diagonal_moments
 from pansophy.distributions.grouped import class_moments, class_sums
 from pansophy.distributions.missing import incomplete_moments, observed_log_prob
 from pansophy.distributions.normal import moments
-from pansophy.naive_bayes import _naive_bayes as loops
-from pansophy.naive_bayes.families import linear_scorer, sparse_sums
-from pansophy.naive_bayes.tables import categorical_sums
+from pansophy.naive_bayes import _column_families as loops
+from pansophy.naive_bayes.column_families import linear_scorer, sparse_class_totals
+from pansophy.naive_bayes.tables import categorical_statistics
 from tests.oracles import generative as slow
 
 
@@ -70,8 +70,8 @@ def test_class_sums(rng):
     np.testing.assert_allclose(class_sums(X, codes, 3, w)[1], expected)
     S = sp.csr_array(np.where(X > 10, X, 0))
     expected = slow.class_sums(S.toarray(), codes, 3, w)
-    np.testing.assert_allclose(sparse_sums(S, codes, 3, w), expected)
-    np.testing.assert_allclose(sparse_sums(S.astype(int), codes, 3, None)[0], (
+    np.testing.assert_allclose(sparse_class_totals(S, codes, 3, w), expected)
+    np.testing.assert_allclose(sparse_class_totals(S.astype(int), codes, 3, None)[0], (
         slow.class_sums(S.astype(int).toarray(), codes, 3)[0]
     ))  # fmt: skip
 
@@ -82,7 +82,7 @@ def test_normal_scores(rng):
     P = 1 / np.sqrt(V)
     log_P = np.log(P) - 0.5 * np.log(2 * np.pi)
     out = np.empty((len(X), 3))
-    loops.normal_scores(X, M, P, log_P, log_P.sum(axis=1), out)
+    loops.diagonal_normal_scores(X, M, P, log_P, log_P.sum(axis=1), out)
     np.testing.assert_allclose(out, slow.normal_scores(X, M, V), rtol=1e-12, atol=1e-12)
 
 
@@ -90,27 +90,30 @@ def test_tables(rng):
     X = rng.integers(0, 5, (200, 3)).astype(float)
     X[rng.random(X.shape) < 0.1] = np.nan
     codes, w = rng.integers(0, 2, 200), rng.random(200)
-    t = categorical_sums(X, codes, 2, w)
+    t = categorical_statistics(X, codes, 2, w)
     for table, counts in zip(
         slow.table_counts(X, codes, 2, w), t.tables(), strict=True
     ):
         for (c, v), weight in table.items():
             assert abs(counts[c, v] - weight) < 1e-10
-    part = categorical_sums(X[:50], codes[:50], 2, w[:50]) + categorical_sums(
-        X[50:], codes[50:], 2, w[50:]
-    )
+    part = categorical_statistics(
+        X[:50], codes[:50], 2, w[:50]
+    ) + categorical_statistics(X[50:], codes[50:], 2, w[50:])
     np.testing.assert_allclose(part.counts, t.counts)
     T = np.log(t.counts + 1).T.copy()
     out = np.empty((200, 2))
-    assert loops.table_scores(X, t.start, T, out) == -1
+    assert loops.category_scores(X, t.start, T, out) == -1
     expected = [
         sum(T[t.start[j] + int(v)] for j, v in enumerate(x) if not np.isnan(v))
         for x in X
     ]
     np.testing.assert_allclose(out, np.array(expected) + np.zeros((200, 2)))
     top = np.full(3, -1)
-    assert loops.widest(np.array([[0.0, 1.0, 2.0], [0.0, -1.0, 0.0]]), top) == 1
-    assert loops.widest(np.array([[0.0, 1.0, 2.5]]), top) == 2
+    assert (
+        loops.largest_categories(np.array([[0.0, 1.0, 2.0], [0.0, -1.0, 0.0]]), top)
+        == 1
+    )
+    assert loops.largest_categories(np.array([[0.0, 1.0, 2.5]]), top) == 2
 
 
 def test_linear_scores_with_impossible_events():

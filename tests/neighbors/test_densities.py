@@ -9,7 +9,7 @@ from scipy.stats import kstest
 from sklearn.neighbors import KernelDensity as Peer
 
 from pansophy.neighbors import HistogramDensity, KernelDensity
-from pansophy.neighbors.kernel_density import SHAPES, log_norm
+from pansophy.neighbors.kernel_density import KERNEL_SHAPES, log_kernel_mass
 from pansophy.params import ParameterError
 from tests.oracles import neighbors as oracle
 
@@ -18,7 +18,7 @@ def rows(n, d, seed=0):
     return np.random.default_rng(seed).normal(size=(n, d))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", KERNEL_SHAPES)
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev", "minkowski"])
 def test_kernel_sums(shape, metric):
     for d in (1, 2, 5):
@@ -28,11 +28,11 @@ def test_kernel_sums(shape, metric):
         got = np.exp(model.fit(X, sample_weight=w).score_samples(Q))
         D = oracle.distances(Q, X, metric, 3)
         want = oracle.kernel_sums(D, 0.9, shape, w)
-        want /= w.sum() * np.exp(log_norm(shape, d)) * 0.9**d
+        want /= w.sum() * np.exp(log_kernel_mass(shape, d)) * 0.9**d
         np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-300)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", KERNEL_SHAPES)
 def test_mass_is_one(shape):
     X = rows(20, 1)
     model = KernelDensity(bandwidth=0.5, kernel=shape).fit(X)
@@ -47,7 +47,7 @@ def test_mass_is_one(shape):
     assert np.trapezoid(2 * np.pi * r * p, r) == pytest.approx(1, abs=1e-3)
 
 
-@pytest.mark.parametrize("shape", [s for s in SHAPES if s != "cosine"])
+@pytest.mark.parametrize("shape", [s for s in KERNEL_SHAPES if s != "cosine"])
 def test_scikit_learn(shape):
     X, Q = rows(300, 3), rows(30, 3, 1)
     for h in (0.8, "scott", "silverman"):
@@ -63,14 +63,14 @@ def test_far_rows_keep_their_logarithm():
     D = oracle.distances(Q, X)
     got = KernelDensity(bandwidth=0.5).fit(X).score_samples(Q)
     want = logsumexp(-((D / 0.5) ** 2) / 2, axis=1) - np.log(200)
-    want -= log_norm("gaussian", 3) + 3 * np.log(0.5)
+    want -= log_kernel_mass("gaussian", 3) + 3 * np.log(0.5)
     np.testing.assert_allclose(got, want, rtol=1e-12)
     got = KernelDensity(kernel="exponential").fit(X).score_samples(Q)
-    want = logsumexp(-D, axis=1) - np.log(200) - log_norm("exponential", 3)
+    want = logsumexp(-D, axis=1) - np.log(200) - log_kernel_mass("exponential", 3)
     np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", KERNEL_SHAPES)
 def test_tolerances(shape):
     X, Q = rows(2000, 2), rows(100, 2, 1)
     exact = np.exp(KernelDensity(bandwidth=0.3, kernel=shape).fit(X).score_samples(Q))
@@ -81,7 +81,7 @@ def test_tolerances(shape):
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.integers(0, 99), st.sampled_from(SHAPES))
+@given(st.integers(0, 99), st.sampled_from(KERNEL_SHAPES))
 def test_weights_are_copies(seed, shape):
     rng = np.random.default_rng(seed)
     X, w = rng.normal(size=(40, 2)), rng.integers(0, 4, 40)
@@ -93,7 +93,7 @@ def test_weights_are_copies(seed, shape):
     np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", KERNEL_SHAPES)
 def test_draws(shape):
     model = KernelDensity(bandwidth=0.5, kernel=shape).fit([[0.0], [3.0]])
     draws = model.sample(4000, random_state=0)

@@ -17,7 +17,7 @@ from pansophy.semi_supervised import (
     MultipleInstance,
     TransductiveSVM,
 )
-from pansophy.semi_supervised.transductive_svm import risk
+from pansophy.semi_supervised.transductive_svm import transductive_risk
 from pansophy.svm import LinearSVC
 
 
@@ -53,7 +53,7 @@ def test_no_unlabelled_weight_is_the_supervised_machine():
 def test_the_gradient_of_the_risk(rng):
     X, Z = rng.normal(size=(8, 3)), rng.normal(size=(9, 3))
     y, c, e = np.sign(rng.normal(size=8)), rng.random(8), rng.random(9)
-    f = lambda w: risk(w, 0.2, X, y, c, Z, e, 0.7, 0.9)
+    f = lambda w: transductive_risk(w, 0.2, X, y, c, Z, e, 0.7, 0.9)
     assert check_gradient(f, rng.normal(size=3)) < 1e-6
 
 

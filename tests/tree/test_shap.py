@@ -8,7 +8,7 @@ from sklearn.inspection import PartialDependenceDisplay, permutation_importance
 
 from pansophy import ensemble
 from pansophy.core import threads
-from pansophy.ensemble.isolation_forest import mean_path
+from pansophy.ensemble.isolation_forest import mean_path_length
 from pansophy.tree import (
     C45Classifier,
     DecisionTreeClassifier,
@@ -360,7 +360,7 @@ def test_isolation_forests_share_out_path_lengths(data):
     far = np.vstack([X[:6], X[0]])
     far[6, 2] = 50.0
     found = shap_values(forest, far)
-    c = mean_path(forest.max_samples_)
+    c = mean_path_length(forest.max_samples_)
     score = -(2.0 ** -(found.predictions / c))
     np.testing.assert_allclose(score, forest.score_samples(far), rtol=1e-12)
     assert found.values[6].argmin() == 2 and found.values[6, 2] < 0.0

@@ -1,14 +1,14 @@
 """Active learning: which row is worth a label next."""
 
-from .loop import Report, farthest, learn
-from .samplers import (
+from .active_learning import ActiveLearningReport, farthest_first, run_active_learning
+from .query_strategies import (
     ExpectedEntropyReduction,
     QueryByCommittee,
+    QueryStrategy,
     RandomSampler,
-    Sampler,
     UncertaintySampler,
-    crowding,
     entropy,
+    information_density,
     least_confidence,
     margin,
 )
@@ -17,13 +17,13 @@ __all__ = [
     "ExpectedEntropyReduction",
     "QueryByCommittee",
     "RandomSampler",
-    "Report",
-    "Sampler",
+    "ActiveLearningReport",
+    "QueryStrategy",
     "UncertaintySampler",
-    "crowding",
+    "information_density",
     "entropy",
-    "farthest",
-    "learn",
+    "farthest_first",
+    "run_active_learning",
     "least_confidence",
     "margin",
 ]

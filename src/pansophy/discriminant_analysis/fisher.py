@@ -20,13 +20,15 @@ from ..core.numerics import safe_log
 from ..core.rows import Rows, rows
 from ..distributions import Moments
 from ..distributions.grouped import class_moments, double
-from .covariances import on_host
+from .class_covariances import moments_as_numpy
 
-SMALL = 1e-4  # eigenvalues of a correlation below this are found from the rows
+SMALL_EIGENVALUE = (
+    1e-4  # eigenvalues of a correlation below this are found from the rows
+)
 BLOCK_ROWS = 4096  # a block is read twice: in cache for widths that matter
 
 
-class Solution(NamedTuple):
+class DiscriminantSolution(NamedTuple):
     """Scores of all classes, and the directions if the solver gives any."""
 
     coef: Any  # (k, d)
@@ -35,17 +37,17 @@ class Solution(NamedTuple):
     ratio: Any = None  # explained variance of each
 
 
-def blocks(X, codes, w) -> Rows:
+def blocks_with_classes(X, codes, w) -> Rows:
     return rows(X, codes, w, block=None if arrays.is_foreign(X) else BLOCK_ROWS)
 
 
-def moments_of(X, codes, w, k, shape) -> Moments:
+def finite_class_moments(X, codes, w, k, shape) -> Moments:
     """Moments of the classes as NumPy doubles; refuses what is not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
-        total = blocks(X, codes, w).sum(
+        total = blocks_with_classes(X, codes, w).sum(
             lambda x, c, v: class_moments(x, c, k, v, shape)
         )
-    m = on_host(total)
+    m = moments_as_numpy(total)
     if not (np.isfinite(m.mean).all() and np.isfinite(m.scatter).all()):
         raise ValueError(
             "X contains NaN or infinity, or values whose squares overflow."
@@ -53,7 +55,7 @@ def moments_of(X, codes, w, k, shape) -> Moments:
     return m
 
 
-def row_triangle(X, codes, w, means, scale):
+def within_class_triangle(X, codes, w, means, scale):
     """The triangle of the rows less their class means, columns divided by scale."""
 
     def stats(x, c, v):
@@ -63,14 +65,14 @@ def row_triangle(X, codes, w, means, scale):
         return fold(D if v is None else D * xp.sqrt(put(v))[:, None])
 
     R = np.zeros((0, len(scale)))
-    for part in blocks(X, codes, w).each(stats):
+    for part in blocks_with_classes(X, codes, w).each(stats):
         R = fold(np.concatenate([R, part]))
     return R
 
 
-def whitening(m: Moments, retriangle, tol):
+def within_class_whitening(m: Moments, retriangle, tol):
     """A (d, r) with A' S A = I on the directions in which classes vary."""
-    W = class_weight(m).sum()
+    W = weight_by_class(m).sum()
     wide = m.shape == "diag"
     variance = m.scatter.sum(axis=0) if wide else np.diagonal(m.scatter)
     scale = np.where(variance > 0, np.sqrt(variance / W), 1.0)
@@ -78,7 +80,7 @@ def whitening(m: Moments, retriangle, tol):
     if not wide:
         values, V = np.linalg.eigh(m.scatter / W / np.outer(scale, scale))
         values, V = np.sqrt(np.maximum(values[::-1], 0)), V[:, ::-1]
-    if values[-1] ** 2 < SMALL:
+    if values[-1] ** 2 < SMALL_EIGENVALUE:
         R = retriangle(scale * np.sqrt(W))
         _, values, Vt = np.linalg.svd(R, full_matrices=False)
         V = Vt.T
@@ -91,52 +93,54 @@ def whitening(m: Moments, retriangle, tol):
     return V[:, :rank] / scale[:, None] / values[:rank]
 
 
-def class_weight(m: Moments):
+def weight_by_class(m: Moments):
     """Weight of each class, (k,)."""
     return m.weight if m.weight.ndim == 1 else m.weight.max(axis=1)
 
 
-def signed(A):
+def positive_largest_entries(A):
     """Columns of A with their largest entry positive, so that signs are settled."""
     top = A[np.argmax(np.abs(A), axis=0), np.arange(A.shape[1])]
     return A * np.where(top < 0, -1.0, 1.0)
 
 
-def solve_svd(m: Moments, priors, retriangle, tol) -> Solution:
+def solve_svd(m: Moments, priors, retriangle, tol) -> DiscriminantSolution:
     """Eq. (2) and (3) in the whitened space."""
-    A = whitening(m, retriangle, tol)
+    A = within_class_whitening(m, retriangle, tol)
     centre = priors @ m.mean
     D = m.mean - centre
     k = len(priors)
-    W = class_weight(m).sum()
+    W = weight_by_class(m).sum()
     spread = np.sqrt(W * priors / max(k - 1, 1))[:, None] * D
     _, s, Vt = np.linalg.svd(spread @ A, full_matrices=False)
     rank = int(np.sum(s > tol * s[0]))
-    L = signed(A @ Vt[:rank].T)
+    L = positive_largest_entries(A @ Vt[:rank].T)
     ratio = s**2 / max(np.sum(s**2), np.finfo(float).tiny)
     C = D @ L
     coef = C @ L.T
     intercept = -0.5 * np.sum(C * C, axis=1) + safe_log(priors) - coef @ centre
-    return Solution(coef, intercept, L, ratio)
+    return DiscriminantSolution(coef, intercept, L, ratio)
 
 
-def solve_lsqr(S, means, priors) -> Solution:
+def solve_lsqr(S, means, priors) -> DiscriminantSolution:
     """Eq. (2) with a given covariance."""
     coef = scipy.linalg.lstsq(S, means.T)[0].T
-    return Solution(coef, -0.5 * np.sum(means * coef, axis=1) + safe_log(priors))
+    return DiscriminantSolution(
+        coef, -0.5 * np.sum(means * coef, axis=1) + safe_log(priors)
+    )
 
 
-def solve_eigen(S, total, means, priors) -> Solution:
+def solve_eigen(S, total, means, priors) -> DiscriminantSolution:
     """Eq. (3) by generalised eigenvectors, eq. (2) through them."""
     values, V = scipy.linalg.eigh(total - S, S)
-    values, V = values[::-1], signed(V[:, ::-1])
+    values, V = values[::-1], positive_largest_entries(V[:, ::-1])
     coef = means @ V @ V.T
     intercept = -0.5 * np.sum(means * coef, axis=1) + safe_log(priors)
     ratio = np.sort(values / np.sum(values))[::-1]
-    return Solution(coef, intercept, V, ratio)
+    return DiscriminantSolution(coef, intercept, V, ratio)
 
 
-class Fisher(NamedTuple):
+class FisherDirection(NamedTuple):
     """Fisher's direction, its criterion and where to cut the projection."""
 
     direction: Any  # (d,), of length 1, from the first class to the second
@@ -144,7 +148,7 @@ class Fisher(NamedTuple):
     threshold: float  # middle of the projected means
 
 
-def fisher_direction(X, y, sample_weight=None, *, whiten=True) -> Fisher:
+def fisher_direction(X, y, sample_weight=None, *, whiten=True) -> FisherDirection:
     """The direction of highest J, eq. (3), for two classes.
 
     With whiten=False the direction from mean to mean, which the nearest mean rule
@@ -163,9 +167,9 @@ def fisher_direction(X, y, sample_weight=None, *, whiten=True) -> Fisher:
     classes, codes = class_codes(np.asarray(y))
     if len(classes) != 2:
         raise ValueError(f"fisher_direction takes two classes, got {len(classes)}.")
-    m = moments_of(X, codes, w, 2, "tied")
+    m = finite_class_moments(X, codes, w, 2, "tied")
     gap = m.mean[1] - m.mean[0]
     v = scipy.linalg.lstsq(m.scatter, gap)[0] if whiten else gap
     v = v / np.linalg.norm(v)
     J = float((v @ gap) ** 2 / (v @ m.scatter @ v))
-    return Fisher(v, J, float(v @ m.mean.mean(axis=0)))
+    return FisherDirection(v, J, float(v @ m.mean.mean(axis=0)))

@@ -39,15 +39,19 @@ from ..distributions import Moments
 from ..linear_model.scores import AbstractLinearClassifier
 from ..params import Count, Flag, Fraction, NonNegative, ParameterError, Rule
 from ..typing import Matrix, Numbers
-from .covariances import covariances, estimated, total_moments
+from .class_covariances import (
+    class_covariances,
+    covariances_by_estimator,
+    moments_of_all_classes,
+)
 from .fisher import (
-    blocks,
-    class_weight,
-    moments_of,
-    row_triangle,
+    blocks_with_classes,
+    finite_class_moments,
     solve_eigen,
     solve_lsqr,
     solve_svd,
+    weight_by_class,
+    within_class_triangle,
 )
 
 CovarianceEstimator = Annotated[
@@ -131,9 +135,9 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
         )
         wide = self.solver == "svd" and X.shape[1] > X.shape[0]
         shape = "diag" if wide else "full" if own else "tied"
-        m = moments_of(X, codes, w, k, shape)
-        refuse_few(class_weight(m), int(X.shape[0]))
-        priors = self._class_priors(class_weight(m))
+        m = finite_class_moments(X, codes, w, k, shape)
+        check_number_of_classes(weight_by_class(m), int(X.shape[0]))
+        priors = self._class_priors(weight_by_class(m))
         width = self._width(k)
         found, S = self._solve(X, codes, w, m, priors)
         self.classes_, self._n_features_out = classes, width
@@ -186,38 +190,40 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
 
     def _solve(self, X, codes, w, m, priors):
         """The solution and the covariance within classes."""
-        tied, W = m.shape == "tied", class_weight(m).sum()
+        tied, W = m.shape == "tied", weight_by_class(m).sum()
         S = m.scatter / W if tied else None
         if self.solver == "svd":
-            again = lambda scale: row_triangle(X, codes, w, m.mean, scale)
+            again = lambda scale: within_class_triangle(X, codes, w, m.mean, scale)
             if S is None and self.store_covariance:
                 R = again(np.full(self.n_features_in_, np.sqrt(W)))
                 S = R.T @ R
             return solve_svd(m, priors, again, self.tol), S
         if self.covariance_estimator is not None:
-            x, c = in_memory(X, w), arrays.to_numpy(codes)
-            C = estimated(self.covariance_estimator, x, c, len(priors))
+            x, c = dense_unweighted_rows(X, w), arrays.to_numpy(codes)
+            C = covariances_by_estimator(self.covariance_estimator, x, c, len(priors))
             S = np.tensordot(priors, C, axes=1)
-            C = estimated(self.covariance_estimator, x, 0 * c, 1)
+            C = covariances_by_estimator(self.covariance_estimator, x, 0 * c, 1)
             total = C[0]
         else:
-            every = blocks(X, codes, w)
+            every = blocks_with_classes(X, codes, w)
             alone = Moments(m.weight.sum()[None], m.mean[:1], m.scatter[None, ...])
             if tied:
-                S = covariances(alone, every, self.shrinkage)[0]
+                S = class_covariances(alone, every, self.shrinkage)[0]
             else:
-                C = covariances(m, every, self.shrinkage)
+                C = class_covariances(m, every, self.shrinkage)
                 S = np.tensordot(priors, C, axes=1)
             if self.solver == "lsqr":
                 return solve_lsqr(S, m.mean, priors), S
-            one = blocks(X, 0 * codes, w)
-            total = covariances(total_moments(m), one, self.shrinkage)[0]
+            one = blocks_with_classes(X, 0 * codes, w)
+            total = class_covariances(moments_of_all_classes(m), one, self.shrinkage)[0]
         if self.solver == "lsqr":
             return solve_lsqr(S, m.mean, priors), S
         return solve_eigen(S, total, m.mean, priors), S
 
     def _store(self, X, found, S, means, priors, width):
-        like = arrays.as_float(X) if arrays.is_foreign(X) else np.empty(0, floats(X))
+        like = (
+            arrays.as_float(X) if arrays.is_foreign(X) else np.empty(0, result_dtype(X))
+        )
         put = lambda a: arrays.asarray(np.ascontiguousarray(a), like=like)
         coef, intercept = found.coef, found.intercept
         if len(coef) == 2:
@@ -259,12 +265,12 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
         return X.map(project) if isinstance(X, DatasetRows) else project(X)
 
 
-def floats(X):
+def result_dtype(X):
     """float32 stays, all else becomes float64."""
     return np.float32 if X.dtype == np.float32 else np.float64
 
 
-def in_memory(X, w):
+def dense_unweighted_rows(X, w):
     """X for an estimator of scikit-learn's, which takes neither files nor weights."""
     if isinstance(X, DatasetRows) or arrays.is_foreign(X) or not hasattr(X, "dtype"):
         raise ValueError("covariance_estimator needs X as a NumPy array.")
@@ -273,7 +279,7 @@ def in_memory(X, w):
     return X.toarray() if hasattr(X, "toarray") else X
 
 
-def refuse_few(weight, n):
+def check_number_of_classes(weight, n):
     """Two classes and more rows than classes, as scikit-learn asks."""
     k = int(np.sum(weight > 0))
     if k < 2:

@@ -28,18 +28,23 @@ from ..core import arrays
 from ..core.labels import class_codes
 from ..core.numerics import LOG_2PI
 from ..distributions import Moments, Normal
-from ..naive_bayes.bayes import (
+from ..naive_bayes.abstract_bayes import (
     AbstractBayes,
-    by_dense_rows,
-    given_prior,
-    log_prior_of,
+    apply_to_dense_rows,
+    check_class_prior,
+    class_log_prior,
 )
-from ..naive_bayes.densities import spherical
+from ..naive_bayes.densities import spherical_moments
 from ..params import Flag, Fraction, NonNegative, ParameterError, Rule
 from ..typing import Matrix, Numbers
-from .covariances import covariances, estimated
-from .fisher import BLOCK_ROWS, blocks, class_weight, moments_of
-from .linear import floats, in_memory
+from .class_covariances import class_covariances, covariances_by_estimator
+from .fisher import (
+    BLOCK_ROWS,
+    blocks_with_classes,
+    finite_class_moments,
+    weight_by_class,
+)
+from .linear import dense_unweighted_rows, result_dtype
 
 CovarianceEstimator = Annotated[
     Any, Rule("an estimator with a fit method", lambda v: hasattr(v, "fit"))
@@ -48,7 +53,7 @@ CovarianceEstimator = Annotated[
 
 def constant_columns(m: Moments):
     """Columns with the same value in every row, up to the rounding of their mean."""
-    N = class_weight(m)
+    N = weight_by_class(m)
     centre = N @ m.mean / N.sum()
     flat = {
         "full": lambda S: np.diagonal(S.sum(axis=0)),
@@ -61,7 +66,7 @@ def constant_columns(m: Moments):
     return np.flatnonzero(within + between <= noise)
 
 
-def axes(S):
+def principal_axes(S):
     """Eigenvalues, largest first, and eigenvectors of a covariance."""
     values, V = np.linalg.eigh(S)
     return values[::-1], V[:, ::-1]
@@ -136,9 +141,11 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
         classes, codes = class_codes(y, X)
         k = int(classes.shape[0])
         flat = self.covariance_type in ("diag", "spherical")
-        m = moments_of(X, codes, w, k, "diag" if flat else self.covariance_type)
-        prior = given_prior(self, "priors", k)
-        self._refuse(class_weight(m), codes, classes)
+        m = finite_class_moments(
+            X, codes, w, k, "diag" if flat else self.covariance_type
+        )
+        prior = check_class_prior(self, "priors", k)
+        self._refuse(weight_by_class(m), codes, classes)
         C = self._covariances(m, X, codes, w)
         self._store(X, classes, m, C, prior)
         return self
@@ -182,12 +189,12 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
         """Covariances in the storage of the shape, eq. (2)."""
         d, kind = m.mean.shape[1], self.covariance_type
         if self.covariance_estimator is not None:
-            x, c = in_memory(X, w), arrays.to_numpy(codes)
-            C = estimated(self.covariance_estimator, x, c, len(m.mean))
+            x, c = dense_unweighted_rows(X, w), arrays.to_numpy(codes)
+            C = covariances_by_estimator(self.covariance_estimator, x, c, len(m.mean))
         elif kind == "full":
-            C = covariances(m, blocks(X, codes, w), self.shrinkage)
+            C = class_covariances(m, blocks_with_classes(X, codes, w), self.shrinkage)
         else:
-            m = spherical(m) if kind == "spherical" else m
+            m = spherical_moments(m) if kind == "spherical" else m
             C = Normal.from_stats(m).cov
         r = self.reg_param
         C = (1 - r) * C + r * (np.eye(d) if kind in ("full", "tied") else 1.0)
@@ -200,14 +207,14 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
     def _store(self, X, classes, m, C, prior):
         like = arrays.as_float(X) if arrays.is_foreign(X) else np.empty(0)
         put = lambda a: arrays.asarray(np.ascontiguousarray(a), like=like)
-        small = np.empty(0, floats(X)) if not arrays.is_foreign(X) else like
+        small = np.empty(0, result_dtype(X)) if not arrays.is_foreign(X) else like
         keep = lambda a: arrays.asarray(np.ascontiguousarray(a), like=small)
         kind, k = self.covariance_type, len(m.mean)
         S = Normal(m.mean, C, kind).dense if kind != "full" else C
-        pairs = [axes(s) for s in (S[:1] if kind == "tied" else S)]
+        pairs = [principal_axes(s) for s in (S[:1] if kind == "tied" else S)]
         pairs = pairs * k if kind == "tied" else pairs
         names = arrays.to_numpy(classes)
-        for (values, _), name, n in zip(pairs, names, class_weight(m), strict=True):
+        for (values, _), name, n in zip(pairs, names, weight_by_class(m), strict=True):
             if values[-1] <= self.tol:
                 self._deficient(name, n)
         self.classes_ = classes
@@ -215,7 +222,7 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
         self.scalings_ = [keep(v) for v, _ in pairs]
         self.rotations_ = [keep(V) for _, V in pairs]
         self.means_ = keep(m.mean)
-        self.class_log_prior_ = log_prior_of(prior, put(class_weight(m)))
+        self.class_log_prior_ = class_log_prior(prior, put(weight_by_class(m)))
         self.priors_ = arrays.namespace(like).exp(self.class_log_prior_)
         if self.store_covariance:
             self.covariance_ = [keep(s) for s in S]
@@ -233,7 +240,7 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
         )
 
     def _scorer(self):
-        return by_dense_rows(self.distribution_.log_prob)
+        return apply_to_dense_rows(self.distribution_.log_prob)
 
     def _draw(self, z, rng):
         return self.distribution_.draw(z, rng)

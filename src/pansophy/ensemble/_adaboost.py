@@ -5,7 +5,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def mark_wrong(rows, start, stop, leaf, label, y, w, wrong):
+def mark_misclassified(rows, start, stop, leaf, label, y, w, wrong):
     """Mark the rows that leaves label wrongly; their weight and that of all rows.
 
     Leaf number l holds rows[start[l] : stop[l]] and says label[l].
@@ -24,7 +24,7 @@ def mark_wrong(rows, start, stop, leaf, label, y, w, wrong):
 
 
 @njit(cache=True, nogil=True)
-def reweigh(w, wrong, factor, least):
+def reweight_rows(w, wrong, factor, least):
     """Multiply the weights of wrong rows, then scale all to sum 1; False if too large.
 
     Positive weights are kept from vanishing: they stay at least `least`.
@@ -44,7 +44,7 @@ def reweigh(w, wrong, factor, least):
 
 
 @njit(cache=True, nogil=True)
-def medians(P, a, stop, order, out):
+def staged_lower_medians(P, a, stop, order, out):
     """Weighted medians of the first `stop` members for every row of P (n, members).
 
     `order` (n, members) holds the members of each row sorted by prediction; the last
@@ -70,7 +70,7 @@ def medians(P, a, stop, order, out):
 
 
 @njit(cache=True, nogil=True)
-def final_medians(P, a, out):
+def weighted_lower_medians(P, a, out):
     """Weighted medians of all members for every row of P (n, members)."""
     half = 0.5 * a.sum()
     for i in range(P.shape[0]):

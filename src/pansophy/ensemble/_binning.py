@@ -7,7 +7,7 @@ from ..tree._layout import NO_BYTE
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def encode(X, cuts, forms, codes, at, top, missing):
+def encode_block(X, cuts, forms, codes, at, top, missing):
     """Codes of the rows of X, written from row `at` on.
 
     cuts (d, 256) float32 are the greatest values of the bins, inf from the last one

@@ -9,7 +9,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add(rows, start, stop, left, value, a, b, f):
+def add_leaf_values(rows, start, stop, left, value, a, b, f):
     """f of every row of the leaves a .. b, plus the value of its leaf."""
     for v in range(a, b):
         if left[v] < 0:
@@ -19,7 +19,7 @@ def add(rows, start, stop, left, value, a, b, f):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def newton(rows, start, stop, left, inner, G, H, w, factor, a, b, value):
+def newton_leaf_values(rows, start, stop, left, inner, G, H, w, factor, a, b, value):
     """factor sum w G / sum w H by node, or 0 where the curvature is."""
     for v in range(a, b):
         if left[v] >= 0 and not inner:
@@ -34,7 +34,7 @@ def newton(rows, start, stop, left, inner, G, H, w, factor, a, b, value):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def quantile(r, w, level):
+def leaf_quantile(r, w, level):
     """Where the sorted weights reach `level` of their sum; midway if exactly there."""
     m = r.size
     if w.size == 0:
@@ -62,7 +62,9 @@ def quantile(r, w, level):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def residuals(rows, start, stop, left, inner, y, f, w, level, delta, a, b, value):
+def quantile_leaf_values(
+    rows, start, stop, left, inner, y, f, w, level, delta, a, b, value
+):
     """Quantile of y - f by node; with delta > 0 the one step of Huber's loss.
 
     That step is the median plus the mean of what is left, clipped at delta.
@@ -77,7 +79,7 @@ def residuals(rows, start, stop, left, inner, y, f, w, level, delta, a, b, value
             r[i] = y[row] - f[row]
             if w.size:
                 u[i] = w[row]
-        middle = quantile(r, u, level)
+        middle = leaf_quantile(r, u, level)
         if delta > 0:
             rest = total = 0.0
             for i in range(m):
@@ -89,7 +91,7 @@ def residuals(rows, start, stop, left, inner, y, f, w, level, delta, a, b, value
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def bound(left, right, feature, signs, value):
+def bound_leaf_values(left, right, feature, signs, value):
     """Values of leaves within what monotone splits above them allow.
 
     A split on a feature of sign s parts its children at the mean of their values;

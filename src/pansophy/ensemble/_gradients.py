@@ -2,7 +2,7 @@
 
 Rows go by blocks that stay in the first-level cache, so that each step is a simple
 loop that the compiler turns into vector instructions. Losses that need exponentials
-take them from `exponentials`. A logarithm is taken of the product of a block, not of
+take them from `exp_block`. A logarithm is taken of the product of a block, not of
 every row: log a + log b = log a b.
 """
 
@@ -18,11 +18,11 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}
 LOG2E = 1.4426950408889634
 LN2_HIGH = 6.93145751953125e-1  # few bits: a multiple by a small whole number is exact
 LN2_LOW = 1.42860682030941723212e-6
-LARGE = 1e200  # a product is logged before it overflows
+LARGEST_PRODUCT = 1e200  # a product is logged before it overflows
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=False)
-def exponentials(x, bits, e, m):
+def exp_block(x, bits, e, m):
     """e = exp(x) of the first m entries, to rounding, for x from -708 to 709.
 
     x = k log 2 + r with whole k; exp r is its Taylor series to r^13 by Horner's rule,
@@ -54,7 +54,7 @@ def exponentials(x, bits, e, m):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def logistic(y, f, w, weigh, start, stop, G, H):
+def logistic_gradients(y, f, w, weigh, start, stop, G, H):
     """Of log(1 + exp f) - y f: G = y - p, H = p (1 - p), times w if `weigh`."""
     x, e = np.empty(BLOCK), np.empty(BLOCK)
     bits, total = np.empty(BLOCK, np.int64), 0.0
@@ -62,7 +62,7 @@ def logistic(y, f, w, weigh, start, stop, G, H):
         m = min(BLOCK, stop - a)
         for i in range(m):
             x[i] = -abs(f[a + i])
-        exponentials(x, bits, e, m)
+        exp_block(x, bits, e, m)
         straight, product = 0.0, 1.0
         for i in range(m):
             v, t = f[a + i], y[a + i]
@@ -85,7 +85,7 @@ def logistic(y, f, w, weigh, start, stop, G, H):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def softmax(y, f, w, weigh, start, stop, G, H):
+def softmax_gradients(y, f, w, weigh, start, stop, G, H):
     """Of log sum exp f_k - f_y: G_k = [y = k] - p_k, H_k = p_k (1 - p_k)."""
     K = f.shape[0]
     x, top, s = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
@@ -100,7 +100,7 @@ def softmax(y, f, w, weigh, start, stop, G, H):
         for k in range(K):
             for i in range(m):
                 x[i] = f[k, a + i] - top[i]
-            exponentials(x, bits, E[k], m)
+            exp_block(x, bits, E[k], m)
             for i in range(m):
                 s[i] += E[k, i]
         product = 1.0
@@ -111,7 +111,7 @@ def softmax(y, f, w, weigh, start, stop, G, H):
             else:
                 total += loss
                 product *= s[i]
-                if product > LARGE:
+                if product > LARGEST_PRODUCT:
                     total += math.log(product)
                     product = 1.0
             s[i] = 1.0 / s[i]
@@ -130,7 +130,7 @@ def softmax(y, f, w, weigh, start, stop, G, H):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def half_squared(y, f, w, weigh, start, stop, G):
+def half_squared_gradients(y, f, w, weigh, start, stop, G):
     """Of (f - y)^2 / 2, whose curvature is 1."""
     total = 0.0
     for i in range(start, stop):
@@ -142,7 +142,7 @@ def half_squared(y, f, w, weigh, start, stop, G):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def pointwise(kind, a, y, f, w, weigh, start, stop, G, H):
+def pointwise_gradients(kind, a, y, f, w, weigh, start, stop, G, H):
     """Of any loss with one column. H is left alone if it is empty."""
     total = 0.0
     for i in range(start, stop):

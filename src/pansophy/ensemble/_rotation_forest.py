@@ -4,7 +4,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def rotate(X, mean, order, blocks, start, stop, out):
+def rotate_rows(X, mean, order, blocks, start, stop, out):
     """out[i, group] = (x[i, group] - mean[group]) B for rows start .. stop.
 
     `order` (groups, M) holds the columns of each group, -1 where a group has fewer;

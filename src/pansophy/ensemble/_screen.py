@@ -6,7 +6,7 @@ BINS = 256
 
 
 @njit(cache=True, nogil=True)
-def coarse(x, order, f, codes):
+def coarse_bin_codes(x, order, f, codes):
     """Write into codes[:, f] the bin of each row: equal counts, no value in two."""
     n, b = order.shape[0], 0
     for i in range(n):
@@ -16,7 +16,7 @@ def coarse(x, order, f, codes):
 
 
 @njit(cache=True, nogil=True)
-def sums(codes, w, y, H):
+def class_weight_by_bin(codes, w, y, H):
     """H[f, bin] = weight, weight of the second class."""
     n, d = codes.shape
     H[:] = 0.0
@@ -30,7 +30,7 @@ def sums(codes, w, y, H):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def gain(u, v, S, W):
+def relative_gain(u, v, S, W):
     """Gain of a split, up to a factor common to all: u of S and v of W on the left."""
     if v <= 0.0 or v >= W:
         return 0.0
@@ -39,7 +39,7 @@ def gain(u, v, S, W):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def bounds(H, S, W, found, most):
+def column_gain_bounds(H, S, W, found, most):
     """By column: the best gain at a limit of bins, and a bound on that at any place."""
     for f in range(H.shape[0]):
         u = v = 0.0
@@ -49,10 +49,10 @@ def bounds(H, S, W, found, most):
             if dv <= 0.0:
                 continue
             # within the bin: first one class, then the other, in either order
-            high = max(high, gain(u + du, v + du, S, W))
-            high = max(high, gain(u, v + (dv - du), S, W))
+            high = max(high, relative_gain(u + du, v + du, S, W))
+            high = max(high, relative_gain(u, v + (dv - du), S, W))
             u += du
             v += dv
-            top = max(top, gain(u, v, S, W) if v < W * (1.0 - 1e-12) else 0.0)
+            top = max(top, relative_gain(u, v, S, W) if v < W * (1.0 - 1e-12) else 0.0)
         found[f] = top
         most[f] = max(high, top)

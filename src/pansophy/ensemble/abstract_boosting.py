@@ -26,10 +26,10 @@ from ..params import ParameterError, Rule
 from ..tree.abstract import rows_of
 from ..tree.additive import Additive
 from . import targets
-from .binning import blocks
+from .binning import float32_blocks
 
-A_LOSS = Annotated[Any, Rule("a Loss", lambda v: isinstance(v, losses.Loss))]
-NAMES = {
+LossObject = Annotated[Any, Rule("a Loss", lambda v: isinstance(v, losses.Loss))]
+LOSS_ALIASES = {
     "squared_error": "half_squared",
     "absolute_error": "absolute",
     "pinball": "quantile",
@@ -89,10 +89,10 @@ class AbstractBoosting(Estimator):
         if y.shape != (len(X),):
             raise ValueError(f"X_val has {len(X)} rows, but y_val has shape {y.shape}.")
         if hasattr(self, "classes_"):
-            y = class_targets(loss, class_codes(y, classes=self.classes_)[1])
+            y = targets_from_codes(loss, class_codes(y, classes=self.classes_)[1])
         else:
             y = y.astype(float)
-            targets.check_domain(loss, y, type(self).__name__)
+            targets.check_target_domain(loss, y, type(self).__name__)
         return X, y, check_weights(w_val, np.empty((len(X), 0)))
 
     def _raw(self, X, rounds=None):
@@ -103,7 +103,7 @@ class AbstractBoosting(Estimator):
         check_is_fitted(self)
         inputs = getattr(self, "inputs_", None)
         if is_dataset(X) and (inputs is None or inputs.plain):
-            parts = blocks(self._ready(X))
+            parts = float32_blocks(self._ready(X))
             climb = lambda b: self._climb(b, self._start(b), 0, rounds)
             return np.concatenate([climb(b) for b in parts])
         X = self._rows(X)
@@ -206,10 +206,13 @@ class AbstractBoosting(Estimator):
 # -- losses by name --------------------------------------------------------------
 
 
-def numeric_loss(loss, level, name) -> losses.Loss:
+def regression_loss(loss, level, name) -> losses.Loss:
     """The loss of a regressor; `level` is for "quantile"."""
     if not isinstance(loss, str):
-        if loss.domain not in targets.ALLOWED or loss.kind in targets.SEVERAL:
+        if (
+            loss.domain not in targets.TARGET_DOMAINS
+            or loss.kind in targets.MULTICLASS_KINDS
+        ):
             raise ParameterError(
                 f"loss of {name} must be a loss of numbers, got {loss!r}."
             )
@@ -222,10 +225,10 @@ def numeric_loss(loss, level, name) -> losses.Loss:
             )
         edge = min(max(float(level), 1e-12), 1 - 1e-12)  # 0 and 1: the extremes
         return losses.quantile(edge)
-    return losses.get(NAMES.get(loss, loss))
+    return losses.get(LOSS_ALIASES.get(loss, loss))
 
 
-def class_loss(loss, n_classes, name) -> losses.Loss:
+def classification_loss(loss, n_classes, name) -> losses.Loss:
     """The loss of a classifier."""
     if loss == "log_loss":
         return losses.logistic if n_classes == 2 else losses.softmax
@@ -241,14 +244,14 @@ def class_loss(loss, n_classes, name) -> losses.Loss:
     return loss
 
 
-def class_targets(loss, codes):
+def targets_from_codes(loss, codes):
     """Codes 0 .. K-1 as the loss wants its targets."""
     if loss.domain == "label":
         return codes.astype(np.int32)
     return np.where(codes == 1, 1.0, -1.0 if loss.domain == "sign" else 0.0)
 
 
-def probabilities(loss, raw):
+def probabilities_from_raw(loss, raw):
     """Class probabilities (n, K) of raw predictions."""
     if loss.kind == kinds.SOFTMAX:
         return softmax(raw)
@@ -262,7 +265,7 @@ def probabilities(loss, raw):
     return np.stack([1 - p, p], axis=1)
 
 
-def encode_classes(model, y):
+def set_classes(model, y):
     """Sets `classes_` and gives the codes of y; one class is refused."""
     model.classes_, codes = np.unique(y, return_inverse=True)
     if len(model.classes_) < 2:
@@ -281,7 +284,7 @@ def class_weights(class_weight, y, w):
     return factor if w is None else w * factor
 
 
-def decide(model, raw):
+def classes_from_raw(model, raw):
     """The class with the highest raw prediction."""
     if raw.shape[1] == 1:
         return model.classes_[(raw[:, 0] > 0).astype(int)]

@@ -19,12 +19,12 @@ from ..tree.abstract import (
     rows_of,
 )
 from ..tree.packed import cut, join
-from . import forest_spread as spread
-from .forest_growth import grow_all, recipe_of
-from .members import gather
-from .resample import Scheme, member_seeds, rows_to_draw
+from . import forest_uncertainty as spread
+from .forest_growth import grow_forest_trees, plan_forest
+from .members import collect_members
+from .resample import ResamplingPlan, member_seeds, number_of_rows_to_draw
 
-CHUNK = 16  # trees whose leaves are held for all rows at a time
+TREES_PER_CHUNK = 16  # trees whose leaves are held for all rows at a time
 
 
 class AbstractForest(Estimator):
@@ -61,13 +61,15 @@ class AbstractForest(Estimator):
             return self
         seeds = member_seeds(self.random_state, self.n_estimators, have)
         shown = (cut_to(X), cut_to(y), cut_to(w))  # rows of weight 0 are not there
-        recipe = recipe_of(self, *shown, criterion, signs, scheme)
+        recipe = plan_forest(self, *shown, criterion, signs, scheme)
         parts = [cut(self.forest_, t) for t in range(have)]
         gained = [self._gained] if kept else []
         self._n_rows = X.shape[0]
         self._forget()
 
-        run = lambda task: gather(self, grow_all(recipe, seeds), task, have=have)
+        run = lambda task: collect_members(
+            self, grow_forest_trees(recipe, seeds), task, have=have
+        )
         with threads.limited(self.n_jobs):
             verbose = self.verbose
             plants = watched(self, run, total=len(seeds), X=X, y=y, verbose=verbose)
@@ -79,12 +81,12 @@ class AbstractForest(Estimator):
             self.forest_ = join(parts, shape, X.shape[1])
             self._gained = np.sum(gained, axis=0)
             if getattr(self, "keep_targets", False):
-                self.targets_ = spread.targets(self, X, y, w)
+                self.targets_ = spread.collect_leaf_targets(self, X, y, w)
             if self.oob_score:
                 self._score_out_of_bag(X, y)
         return self
 
-    def _scheme(self, X, w) -> Scheme:
+    def _scheme(self, X, w) -> ResamplingPlan:
         """How each tree draws its rows."""
         n, d = X.shape
         if not self.bootstrap and self.max_samples is not None:
@@ -96,9 +98,9 @@ class AbstractForest(Estimator):
             raise ParameterError(
                 "oob_score needs bootstrap=True: without it every tree has all rows."
             )
-        rows = rows_to_draw(self.max_samples, n, w)
+        rows = number_of_rows_to_draw(self.max_samples, n, w)
         p = w / w.sum() if w is not None and self.bootstrap else None
-        return Scheme(n, d, rows, d, bool(self.bootstrap), False, p)
+        return ResamplingPlan(n, d, rows, d, bool(self.bootstrap), False, p)
 
     def _forget(self):
         """Drop what was read off an earlier forest."""
@@ -152,7 +154,7 @@ class AbstractForest(Estimator):
         for scheme, seeds, rows in self._draws:
             for seed in seeds[:left]:
                 counts = scheme.draw(seed)[1]
-                yield counts if rows is None else spread.at(rows, counts, n)
+                yield counts if rows is None else spread.scatter_counts(rows, counts, n)
             left -= min(left, len(seeds))
 
     @property
@@ -189,7 +191,7 @@ class AbstractForest(Estimator):
         -------
         array or CSR matrix of shape (n, m)
         """
-        return spread.proximity(self, X, Z, dense_output)
+        return spread.forest_proximity(self, X, Z, dense_output)
 
     def _mean(self, X):
         """(n, outputs, classes) mean of the leaf values over the trees."""
@@ -203,8 +205,8 @@ class AbstractForest(Estimator):
         forest, n = self.forest_, X.shape[0]
         total, times = np.zeros((n, forest.value.shape[1])), np.zeros(n, np.int64)
         counts = self._counts(n)
-        for a in range(0, len(forest), CHUNK):
-            b = min(a + CHUNK, len(forest))
+        for a in range(0, len(forest), TREES_PER_CHUNK):
+            b = min(a + TREES_PER_CHUNK, len(forest))
             leaf = in_blocks(X, partial(forest.leaves, start=a, stop=b))
             for t, c in zip(range(b - a), counts):
                 rows = np.flatnonzero(c == 0)

@@ -55,9 +55,9 @@ from ..tree.abstract import in_blocks
 from ..tree.packed import pack
 from ..typing import Fittable, Seed
 from . import _adaboost as loops
-from .members import takes_weights
-from .resample import bootstrap
-from .rounds import LEAST, AbstractAdaBoost
+from .members import takes_sample_weight
+from .resample import bootstrap_counts
+from .rounds import MIN_WEIGHT, AbstractAdaBoost
 
 
 def vote_weight(e, K, v=1.0) -> float:
@@ -140,7 +140,7 @@ class AdaBoostClassifier(Classifier, AbstractAdaBoost):
         self.classes_, self._codes = class_codes(y)
         self.n_classes_ = len(self.classes_)
         template = self._template()
-        if not takes_weights(template):
+        if not takes_sample_weight(template):
             raise ValueError(
                 f"{type(template).__name__} doesn't support sample_weight."
             )
@@ -169,7 +169,7 @@ class AdaBoostClassifier(Classifier, AbstractAdaBoost):
         with np.errstate(over="ignore"):  # a huge learning rate; told below
             factor = loss_factor(e, a, K) if K > 1 else 0.0
             loss = min(state.objective * factor, np.finfo(float).max)
-            sound = loops.reweigh(w, wrong, np.exp(a), LEAST)
+            sound = loops.reweight_rows(w, wrong, np.exp(a), MIN_WEIGHT)
         if not sound:
             warnings.warn(
                 "sample weights have reached infinite values; lower learning_rate.",
@@ -191,7 +191,9 @@ class AdaBoostClassifier(Classifier, AbstractAdaBoost):
         leaf = np.flatnonzero(grown.tree.children_left < 0)
         label = np.argmax(grown.tree.value[leaf, 0], axis=1)
         spans = grown.rows, grown.start, grown.stop
-        bad, total = loops.mark_wrong(*spans, leaf, label, self._codes, w, wrong)
+        bad, total = loops.mark_misclassified(
+            *spans, leaf, label, self._codes, w, wrong
+        )
         return bad / total
 
     def _pack(self):
@@ -268,7 +270,7 @@ class AdaBoostClassifier(Classifier, AbstractAdaBoost):
         return np.log(self.predict_proba(X))
 
 
-LOSSES = {
+REGRESSION_LOSSES = {
     "linear": lambda L: L,
     "square": np.square,
     "exponential": lambda L: -np.expm1(-L),
@@ -339,7 +341,7 @@ class AdaBoostRegressor(Regressor, AbstractAdaBoost):
         w, model = state.w, data.member(seed)
         there = w > 0
         L = np.abs(self._drawn(model, data, w, seed) - data.y)[there]
-        L = LOSSES[self.loss](L / L.max() if L.max() > 0 else L)
+        L = REGRESSION_LOSSES[self.loss](L / L.max() if L.max() > 0 else L)
         e = float(w[there] @ L)
         if e <= 0:
             return state.add(model, 1.0, 0.0, 0.0, done=True)
@@ -351,13 +353,13 @@ class AdaBoostRegressor(Regressor, AbstractAdaBoost):
         w = w.copy()
         w[there] *= b ** (self.learning_rate * (1.0 - L))
         w /= w.sum()
-        w[there] = np.maximum(w[there], LEAST)
+        w[there] = np.maximum(w[there], MIN_WEIGHT)
         state = state._replace(w=w)
         return state.add(model, float(-self.learning_rate * np.log(b)), e, e)
 
     def _drawn(self, model, data, w, seed):
         """Predictions of a member fitted to rows drawn by weight."""
-        counts = bootstrap(np.random.default_rng(seed), len(w), p=w)
+        counts = bootstrap_counts(np.random.default_rng(seed), len(w), p=w)
         if data.table is not None:
             data.table.grow(model, counts)
             leaf = in_blocks(data.table.X, model.tree_.apply)
@@ -381,7 +383,7 @@ class AdaBoostRegressor(Regressor, AbstractAdaBoost):
         """The weighted median of the members' predictions."""
         P, a = self._predictions(X)
         out = np.empty(len(P))
-        loops.final_medians(P, a, out)
+        loops.weighted_lower_medians(P, a, out)
         return out
 
     def staged_predict(self, X):
@@ -390,5 +392,5 @@ class AdaBoostRegressor(Regressor, AbstractAdaBoost):
         order = np.zeros(P.shape, np.int32)
         for stop in range(1, len(self) + 1):
             out = np.empty(len(P))
-            loops.medians(P, a, stop, order, out)
+            loops.staged_lower_medians(P, a, stop, order, out)
             yield out

@@ -16,20 +16,25 @@ from ..base import Estimator, check_weights
 from ..core import threads
 from ..core.progress import watched
 from ..params import ParameterError
-from . import levels
+from . import level_coding
 from .members import (
     TreeTable,
+    can_share_table,
+    check_float32_rows,
+    collect_members,
     fit_member,
-    float_rows,
-    gather,
-    is_plain,
-    is_tree,
-    mean_of_trees,
-    packed,
-    shares_table,
-    takes_weights,
+    has_threshold_tree,
+    is_own_tree,
+    mean_of_packed_trees,
+    pack_member_trees,
+    takes_sample_weight,
 )
-from .resample import Scheme, columns_to_draw, member_seeds, rows_to_draw
+from .resample import (
+    ResamplingPlan,
+    member_seeds,
+    number_of_columns_to_draw,
+    number_of_rows_to_draw,
+)
 
 
 def available_if_member_has(method):
@@ -42,13 +47,13 @@ def available_if_member_has(method):
     return available_if(has)
 
 
-def part(X, columns):
+def columns_of_member(X, columns):
     """The columns of a member; no copy if these are all."""
     whole = len(columns) == X.shape[1] and bool(np.all(np.diff(columns) == 1))
     return X if whole else X[:, columns]
 
 
-def fit_drawn(seed, template, scheme, X, y, w, table=None, coding=None):
+def fit_bagged_member(seed, template, scheme, X, y, w, table=None, coding=None):
     """The member of a seed, fitted to what it draws, and its columns."""
     columns, counts = scheme.draw(seed)
     counts = None if scheme.all_rows else counts
@@ -63,7 +68,7 @@ def fit_drawn(seed, template, scheme, X, y, w, table=None, coding=None):
     return model, columns
 
 
-class AbstractBag(Estimator):
+class AbstractBagging(Estimator):
     """Members in `estimators_`, each with its seed and its columns."""
 
     @abstractmethod
@@ -85,7 +90,7 @@ class AbstractBag(Estimator):
         return self._default() if self.estimator is None else self.estimator
 
     def _checked(self, X, y, y_kind, w):
-        return levels.begin(self, self._template(), X, y, y_kind, w)
+        return level_coding.check_fit_table(self, self._template(), X, y, y_kind, w)
 
     def _fit(self, X, y, sample_weight):
         """Members not yet there, and what lies out of their bags."""
@@ -111,7 +116,7 @@ class AbstractBag(Estimator):
         self.estimator_ = clone(self._template())
         seeds = member_seeds(self.random_state, self.n_estimators, have)
         made = lambda: self._fitted(scheme, seeds, X, y, w)
-        run = lambda task: gather(self, made(), task, "member", have)
+        run = lambda task: collect_members(self, made(), task, "member", have)
         with threads.limited(self.n_jobs):
             verbose = self.verbose
             pairs = watched(self, run, total=len(seeds), X=X, y=y, verbose=verbose)
@@ -125,8 +130,10 @@ class AbstractBag(Estimator):
         """How rows and columns are drawn; weights that members get, or None."""
         n, d = X.shape
         w = check_weights(sample_weight, np.empty((n, 0)))
-        rows = rows_to_draw(self.max_samples, n, w if self.bootstrap else None)
-        columns = columns_to_draw(self.max_features, d)
+        rows = number_of_rows_to_draw(
+            self.max_samples, n, w if self.bootstrap else None
+        )
+        columns = number_of_columns_to_draw(self.max_features, d)
         if not self.bootstrap and rows > n:
             raise ParameterError(
                 f"max_samples={self.max_samples} rows cannot be drawn from {n} without "
@@ -134,13 +141,19 @@ class AbstractBag(Estimator):
             )
         if columns > d and not self.bootstrap_features:
             raise ParameterError(f"max_features={columns} is more than the {d} of X.")
-        if w is not None and not self.bootstrap and not takes_weights(self._template()):
+        if (
+            w is not None
+            and not self.bootstrap
+            and not takes_sample_weight(self._template())
+        ):
             raise ValueError(
                 f"{type(self._template()).__name__} takes no sample_weight; use "
                 "bootstrap=True to draw rows by weight."
             )
         p = w / w.sum() if w is not None and self.bootstrap else None
-        scheme = Scheme(n, d, rows, columns, self.bootstrap, self.bootstrap_features, p)
+        scheme = ResamplingPlan(
+            n, d, rows, columns, self.bootstrap, self.bootstrap_features, p
+        )
         return scheme, None if self.bootstrap else w
 
     def _store(self, pairs, draws, kept):
@@ -155,39 +168,41 @@ class AbstractBag(Estimator):
     def _fitted(self, scheme, seeds, X, y, w):
         """(member, columns) one after the other, computed a few at a time."""
         template = self.estimator_
-        table = TreeTable(template, X, y) if shares_table(template) else None
+        table = TreeTable(template, X, y) if can_share_table(template) else None
         if table is not None and not scheme.all_columns and not table.takes_features:
             table = None
         job = (template, scheme, X, y, w, table, getattr(self, "coding_", None))
-        if is_tree(template):
-            return threads.run((lambda s=s: fit_drawn(s, *job)) for s in seeds)
+        if is_own_tree(template):
+            return threads.run((lambda s=s: fit_bagged_member(s, *job)) for s in seeds)
         pool = Parallel(n_jobs=self.n_jobs, return_as="generator")
-        return pool(delayed(fit_drawn)(s, *job) for s in seeds)
+        return pool(delayed(fit_bagged_member)(s, *job) for s in seeds)
 
     @cached_property
     def _forest(self):
         """All members in one packed forest where they are trees of numbers."""
-        if not all(is_plain(m) for m in self.estimators_):
+        if not all(has_threshold_tree(m) for m in self.estimators_):
             return None
         whole = all(s.all_columns for s, _ in self._draws)
         columns = None if whole else self.estimators_features_
-        return packed(self.estimators_, columns, self.n_features_in_)
+        return pack_member_trees(self.estimators_, columns, self.n_features_in_)
 
     def _mean(self, X, method):
         """Mean of the members' answers, eq. (1)."""
         check_is_fitted(self)
         if self._forest is not None:
             with threads.limited(self.n_jobs):
-                mean = mean_of_trees(self._forest, float_rows(self, X))
+                mean = mean_of_packed_trees(self._forest, check_float32_rows(self, X))
             if method == "predict_proba":
                 return mean[:, 0]
             return mean[:, 0, 0] if mean.shape[1] == 1 else mean[:, :, 0]
-        X = levels.ready(self, X)
+        X = level_coding.check_prediction_table(self, X)
         with threads.limited(self.n_jobs):
             pairs = zip(self.estimators_, self.estimators_features_)
             pool = Parallel(n_jobs=self.n_jobs, return_as="generator")
             ask = delayed(self._answer)
-            return sum(pool(ask(m, part(X, c), method) for m, c in pairs)) / len(self)
+            return sum(
+                pool(ask(m, columns_of_member(X, c), method) for m, c in pairs)
+            ) / len(self)
 
     def _score_out_of_bag(self, X, y):
         """Predictions of each row by the members that have not drawn it."""
@@ -198,7 +213,9 @@ class AbstractBag(Estimator):
             rows = np.flatnonzero(drawn == 0)
             if not len(rows):
                 return rows, None
-            return rows, self._answer(model, part(X[rows], columns), method)
+            return rows, self._answer(
+                model, columns_of_member(X[rows], columns), method
+            )
 
         triples = zip(self.estimators_, self.estimators_features_, counts)
         total, times = None, np.zeros(len(y), np.int64)

@@ -46,12 +46,12 @@ from ..params import Count, Flag, Jobs, Verbosity
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ..tree.abstract import Share
 from ..typing import Fittable, Seed
-from .bag import AbstractBag, available_if_member_has
-from .members import goes_on, probabilities
+from .bag import AbstractBagging, available_if_member_has
+from .members import checks_warm_start, probabilities_or_votes
 
 
 @dataclass(eq=False, repr=False)
-class BaggingClassifier(Classifier, AbstractBag):
+class BaggingClassifier(Classifier, AbstractBagging):
     """A bag of classifiers.
 
     Parameters
@@ -124,7 +124,7 @@ class BaggingClassifier(Classifier, AbstractBag):
     random_state: Seed = None
     verbose: Verbosity = 0
 
-    @goes_on("estimators_")
+    @checks_warm_start("estimators_")
     def fit(self, X, y, sample_weight=None):
         """Fit the members to draws of the rows of X and their classes y."""
         X, y = self._checked(X, y, "class", sample_weight)
@@ -156,7 +156,7 @@ class BaggingClassifier(Classifier, AbstractBag):
 
     def _answer(self, model, X, method):
         if method == "predict_proba":
-            return probabilities(model, X, self.n_classes_)
+            return probabilities_or_votes(model, X, self.n_classes_)
         return getattr(model, method)(X)
 
     def _set_oob(self, mean, y, covered):
@@ -166,7 +166,7 @@ class BaggingClassifier(Classifier, AbstractBag):
 
 
 @dataclass(eq=False, repr=False)
-class BaggingRegressor(Regressor, AbstractBag):
+class BaggingRegressor(Regressor, AbstractBagging):
     """A bag of regressors.
 
     Parameters
@@ -235,7 +235,7 @@ class BaggingRegressor(Regressor, AbstractBag):
     random_state: Seed = None
     verbose: Verbosity = 0
 
-    @goes_on("estimators_")
+    @checks_warm_start("estimators_")
     def fit(self, X, y, sample_weight=None):
         """Fit the members to draws of the rows of X and the numbers y."""
         X, y = self._checked(X, y, "numbers", sample_weight)

@@ -54,10 +54,10 @@ from ..tree.structure import LEAF, Tree
 from . import _boosting as loops
 from . import targets
 
-SPREAD = 1 << 16  # rows from which the leaves of one tree are shared by threads
+PARALLEL_ROWS = 1 << 16  # rows from which the leaves of one tree are shared by threads
 
 
-class Table(NamedTuple):
+class BoostingRows(NamedTuple):
     """Rows with targets and weights, and where their predictions start."""
 
     X: Any  # float32 (n, d), or None where nothing walks
@@ -66,7 +66,7 @@ class Table(NamedTuple):
     f: np.ndarray  # (K, n)
 
 
-class Rule(NamedTuple):
+class BoostingOptions(NamedTuple):
     """How to boost."""
 
     loss: Loss
@@ -79,7 +79,7 @@ class Rule(NamedTuple):
     alpha: float = 0.0  # price of a leaf, pruned away after growth
 
 
-class State(NamedTuple):
+class BoostingState(NamedTuple):
     """What one round hands to the next."""
 
     objective: float  # J over the sum of weights
@@ -98,7 +98,14 @@ class State(NamedTuple):
 class Booster:
     """Rounds on one table: `start` gives the first state, `step` the next."""
 
-    def __init__(self, columns: Columns, table: Table, rule: Rule, seed=0, held=None):
+    def __init__(
+        self,
+        columns: Columns,
+        table: BoostingRows,
+        rule: BoostingOptions,
+        seed=0,
+        held=None,
+    ):
         self.table, self.rule, self.seed, self.held = table, rule, seed, held
         self.K, self.n = table.f.shape
         kind = NEWTON if rule.newton else SQUARE
@@ -110,15 +117,15 @@ class Booster:
             self.growers.put(Grower(columns, criterion, rule.limits))
         self.total = float(self.n if table.w is None else table.w.sum())
 
-    def start(self, trees=()) -> State:
+    def start(self, trees=()) -> BoostingState:
         """The state before the first round, or after the rounds of `trees`."""
-        G, H = targets.room(self.rule.loss, self.K, self.n)
+        G, H = targets.allocate_gradients(self.rule.loss, self.K, self.n)
         held = None if self.held is None else self.held.f
-        state = State(np.nan, self.table.f, G, H, self.rule.loss, tuple(trees))
+        state = BoostingState(np.nan, self.table.f, G, H, self.rule.loss, tuple(trees))
         state = self.measure(state._replace(held=held))
         return self.look(state, None)
 
-    def step(self, state: State) -> State:
+    def step(self, state: BoostingState) -> BoostingState:
         """One round: K trees, side by side."""
         # a generator per round: rounds after a pause are what they would have been
         rng = np.random.default_rng((self.seed, len(state.trees)))
@@ -156,7 +163,7 @@ class Booster:
             self.growers.put(grower)
         if self.rule.alpha > 0:
             grown = self.pruned(grown)
-        tree = scaled(self.leaves(state, grown, k), self.rule)
+        tree = scale_tree_values(self.leaves(state, grown, k), self.rule)
         self.add(tree, grown, state.f[k], rows)
         return tree
 
@@ -176,26 +183,28 @@ class Booster:
         value = tree.value[:, 0, 0].copy()
         signs, left = self.rule.limits.signs, tree.children_left
         inner = signs is not None
-        v, place = targets.NONE if w is None else w, (*grown[1:], left, inner)
-        if loss.kind in targets.BY_QUANTILE:
-            level, delta = targets.level_of(loss)
-            work = lambda a, b: loops.residuals(
+        v, place = targets.EMPTY if w is None else w, (*grown[1:], left, inner)
+        if loss.kind in targets.QUANTILE_KINDS:
+            level, delta = targets.quantile_level_and_delta(loss)
+            work = lambda a, b: loops.quantile_leaf_values(
                 *place, self.table.y, state.f[k], v, level, delta, a, b, value
             )
-        elif loss.kind in targets.BY_CONSTANT:
+        elif loss.kind in targets.CONSTANT_KINDS:
             work = lambda a, b: self.constants(state, grown, inner, a, b, value)
         elif not self.rule.newton and loss.kind != kinds.HALF_SQUARED:
-            several = loss.kind in targets.SEVERAL
+            several = loss.kind in targets.MULTICLASS_KINDS
             factor = (self.K - 1) / self.K if several else 1.0
-            H = targets.NONE if state.H is None else state.H[k]
-            work = lambda a, b: loops.newton(
+            H = targets.EMPTY if state.H is None else state.H[k]
+            work = lambda a, b: loops.newton_leaf_values(
                 *place, state.G[k], H, v, factor, a, b, value
             )
         else:
             return tree
         self.spread(work, tree.node_count)
         if inner:
-            loops.bound(left, tree.children_right, tree.feature, signs, value)
+            loops.bound_leaf_values(
+                left, tree.children_right, tree.feature, signs, value
+            )
         return tree._replace(value=value[:, None, None])
 
     def constants(self, state, grown, inner, a, b, value):
@@ -209,7 +218,7 @@ class Booster:
 
     def spread(self, work, nodes):
         """work(a, b) over all nodes, in pieces for threads if there are many rows."""
-        if self.n < SPREAD or self.K > 1:
+        if self.n < PARALLEL_ROWS or self.K > 1:
             return work(0, nodes)
         cuts = np.linspace(0, nodes, min(nodes, 16) + 1).astype(int)
         tasks = (lambda a=a, b=b: work(a, b) for a, b in pairwise(cuts))
@@ -224,11 +233,13 @@ class Booster:
             f += value[tree.apply(self.table.X)]
             return
         place = (*grown[1:], tree.children_left, value)
-        self.spread(lambda a, b: loops.add(*place, a, b, f), tree.node_count)
+        self.spread(
+            lambda a, b: loops.add_leaf_values(*place, a, b, f), tree.node_count
+        )
 
     # -- after the trees -------------------------------------------------------
 
-    def look(self, state: State, rows) -> State:
+    def look(self, state: BoostingState, rows) -> BoostingState:
         """J of the new predictions, and G and H for the next round."""
         y, w, rule = self.table.y, self.table.w, self.rule
         objective = None
@@ -238,18 +249,18 @@ class Booster:
             objective = inside
         if rule.level is not None:
             state = self.measure(state)
-        total = targets.gradients(
+        total = targets.compute_gradients(
             state.loss, y, state.f, w, rule.newton, state.G, state.H
         )
         if objective is None:
             objective = total / self.total
         if self.held is not None:
             held = self.held
-            late = targets.mean_loss(state.loss, held.y, state.held, held.w)
+            late = targets.weighted_mean_loss(state.loss, held.y, state.held, held.w)
             state = state._replace(validation=late)
         return state._replace(objective=objective)
 
-    def measure(self, state: State) -> State:
+    def measure(self, state: BoostingState) -> BoostingState:
         """Huber's delta for the next round, as a quantile of the residuals."""
         if self.rule.level is None:
             return state
@@ -263,9 +274,9 @@ class Booster:
         """J of the rows drawn and of the others."""
         y, w, f = self.table.y, self.table.w, state.f
         if rows is None:
-            return targets.mean_loss(state.loss, y, f, w), np.nan
+            return targets.weighted_mean_loss(state.loss, y, f, w), np.nan
         others = np.delete(np.arange(self.n), rows)
-        cut = lambda r: targets.mean_loss(
+        cut = lambda r: targets.weighted_mean_loss(
             state.loss, y[r], f[:, r], None if w is None else w[r]
         )
         return cut(rows), cut(others) if len(others) else np.nan
@@ -284,7 +295,7 @@ class Booster:
         return result._replace(reason="rounds") if done else result
 
 
-def scaled(tree: Tree, rule: Rule) -> Tree:
+def scale_tree_values(tree: Tree, rule: BoostingOptions) -> Tree:
     """The tree with values times nu; its impurities tell the gains of eq. (2)."""
     if rule.newton:
         v, H = tree.value[:, 0, 0], tree.weighted_n_node_samples

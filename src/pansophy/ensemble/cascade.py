@@ -27,11 +27,17 @@ import numpy as np
 from ..base import Classifier
 from ..params import Jobs, NonNegative, ParameterError
 from ..typing import Numbers, Splits
-from .committee import AbstractCommittee, Members, class_shares, fit_one, take
-from .stacking import out_of_fold
+from .committee import (
+    AbstractCommittee,
+    NamedEstimators,
+    class_probabilities,
+    fit_clone,
+    take_rows,
+)
+from .stacking import cross_val_predictions
 
 
-class Report(NamedTuple):
+class CascadeReport(NamedTuple):
     """Who answered, and at what cost; prints as a table."""
 
     names: list[str]
@@ -95,7 +101,7 @@ class CascadeClassifier(Classifier, AbstractCommittee):
     mean cost 1
     """
 
-    estimators: Members | None = None
+    estimators: NamedEstimators | None = None
     _: KW_ONLY
     threshold: NonNegative | Numbers = 0.9
     learn_from: Literal["all", "reached"] = "all"
@@ -118,8 +124,8 @@ class CascadeClassifier(Classifier, AbstractCommittee):
         for m, (name, estimator) in enumerate(members):
             if not hasattr(estimator, "predict_proba"):
                 raise ParameterError(f"stage {name!r} has no predict_proba.")
-            part = (take(X, kept), y[kept], None if w is None else w[kept])
-            fitted.append(fit_one(estimator, *part, name))
+            part = (take_rows(X, kept), y[kept], None if w is None else w[kept])
+            fitted.append(fit_clone(estimator, *part, name))
             learned.append(len(kept))
             if self.learn_from == "reached" and m + 1 < len(members):
                 kept = self._reaching(estimator, part, kept, thresholds[m])
@@ -140,7 +146,9 @@ class CascadeClassifier(Classifier, AbstractCommittee):
         if counts[counts > 0].min() < cv.get_n_splits(X, y):
             return kept
         splits = list(cv.split(X, y))
-        p = out_of_fold(estimator, X, y, w, splits, "predict_proba", self.n_jobs)
+        p = cross_val_predictions(
+            estimator, X, y, w, splits, "predict_proba", self.n_jobs
+        )
         unsure = p.max(axis=1) < threshold
         whole = len(np.unique(y[unsure])) == len(np.unique(y))
         return kept[unsure] if whole else kept
@@ -168,14 +176,17 @@ class CascadeClassifier(Classifier, AbstractCommittee):
         """Probabilities (n, K) and stages (n,), each row as far as it goes."""
         X, K = self._asked(X), len(self.classes_)
         thresholds = self._thresholds(len(self.estimators_))
-        first = class_shares(self.estimators_[0], X, K)
+        first = class_probabilities(self.estimators_[0], X, K)
         p, stage = first, np.zeros(len(first), int)
         left = np.arange(len(p))
         for m, estimator in enumerate(self.estimators_[1:], start=1):
             left = left[p[left].max(axis=1) < thresholds[m - 1]]
             if len(left) == 0:
                 break
-            p[left], stage[left] = class_shares(estimator, take(X, left), K), m
+            p[left], stage[left] = (
+                class_probabilities(estimator, take_rows(X, left), K),
+                m,
+            )
         return p, stage
 
     def predict(self, X):
@@ -191,11 +202,11 @@ class CascadeClassifier(Classifier, AbstractCommittee):
         """Eq. (1): the stage that answers each row, from 0."""
         return self._walk(X)[1]
 
-    def report(self, X) -> Report:
+    def report(self, X) -> CascadeReport:
         """Shares of rows and costs by stage."""
         stage, M = self.stage(X), len(self.estimators_)
         answered = np.bincount(stage, minlength=M) / len(stage)
         reached = answered[::-1].cumsum()[::-1]
         cost = self._costs(M)
         names = [n for n, _ in self._members()]
-        return Report(names, answered, reached, cost, float(cost @ reached))
+        return CascadeReport(names, answered, reached, cost, float(cost @ reached))

@@ -26,7 +26,7 @@ from ..core.rows import is_dataset
 from ..params import ParameterError, Rule, check_params
 
 
-def are_members(value):
+def is_named_estimator_list(value):
     pair = lambda p: (
         isinstance(p, (tuple, list))
         and len(p) == 2
@@ -36,7 +36,9 @@ def are_members(value):
     return isinstance(value, (list, tuple)) and len(value) > 0 and all(map(pair, value))
 
 
-Members = Annotated[Any, Rule("a list of (name, estimator) pairs", are_members)]
+NamedEstimators = Annotated[
+    Any, Rule("a list of (name, estimator) pairs", is_named_estimator_list)
+]
 
 
 class AbstractCommittee(Estimator):
@@ -47,7 +49,7 @@ class AbstractCommittee(Estimator):
     def get_params(self, deep=True):
         """Parameters, and with `deep` those of the members as name__parameter."""
         out = super().get_params(deep=deep)
-        if deep and are_members(self.estimators):
+        if deep and is_named_estimator_list(self.estimators):
             for name, estimator in self.estimators:
                 out[name] = estimator
                 if hasattr(estimator, "get_params"):
@@ -59,7 +61,7 @@ class AbstractCommittee(Estimator):
         """Set parameters; a member's name sets that member ("drop" leaves it out)."""
         if "estimators" in params:
             self.estimators = params.pop("estimators")
-        if are_members(self.estimators):
+        if is_named_estimator_list(self.estimators):
             known = [name for name, _ in self.estimators]
             new = {name: params.pop(name) for name in known if name in params}
             if new:
@@ -128,7 +130,7 @@ class AbstractCommittee(Estimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        X, y = in_memory(X), in_memory(y)
+        X, y = array_as_numpy(X), array_as_numpy(y)
         check_consistent_length(X, y)
         y, classes = column_or_1d(y, warn=True), None
         if len(y) == 0:
@@ -159,7 +161,7 @@ class AbstractCommittee(Estimator):
     def _asked(self, X):
         """X for a prediction."""
         check_is_fitted(self)
-        return in_memory(X)
+        return array_as_numpy(X)
 
     @property
     def le_(self):
@@ -182,11 +184,11 @@ class AbstractCommittee(Estimator):
         return tags
 
 
-def in_memory(X):
+def array_as_numpy(X):
     return arrays.to_numpy(X) if arrays.is_foreign(X) else X
 
 
-def take(X, rows):
+def take_rows(X, rows):
     """Some rows of an array, a sparse matrix, a data frame or a list."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
@@ -197,7 +199,7 @@ def take(X, rows):
     return np.asarray(X)[rows]
 
 
-def fit_one(estimator, X, y, w=None, name=""):
+def fit_clone(estimator, X, y, w=None, name=""):
     """A fitted copy."""
     if w is None:
         return clone(estimator).fit(X, y)
@@ -209,14 +211,14 @@ def fit_one(estimator, X, y, w=None, name=""):
     return clone(estimator).fit(X, y, sample_weight=w)
 
 
-def fit_all(members, X, y, w=None, n_jobs=None) -> list:
+def fit_clones(members, X, y, w=None, n_jobs=None) -> list:
     """Fitted copies of the members, each on all rows."""
     return Parallel(n_jobs=n_jobs)(
-        delayed(fit_one)(estimator, X, y, w, name) for name, estimator in members
+        delayed(fit_clone)(estimator, X, y, w, name) for name, estimator in members
     )
 
 
-def class_shares(estimator, X, K):
+def class_probabilities(estimator, X, K):
     """predict_proba of a member whose classes are codes below K: (n, K)."""
     p = np.asarray(estimator.predict_proba(X), float)
     held = np.asarray(estimator.classes_, int)

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .voting import vote_shares, weighted_mean
+from .voting import mean_of_members, vote_shares
 
 
 class Diversity(NamedTuple):
@@ -43,14 +43,14 @@ class Diversity(NamedTuple):
     @property
     def mean_disagreement(self) -> float:
         """Mean over pairs of members."""
-        return off_diagonal(self.disagreement)
+        return mean_off_diagonal(self.disagreement)
 
     def __str__(self):
         lines = [f"{self.members} members, {self.kind}"]
         what = "share of rows" if self.kind == "classes" else "mean squared difference"
         lines.append(f"pairwise disagreement {self.mean_disagreement:.4g} ({what})")
         if self.kind == "classes":
-            q, k = off_diagonal(self.q_statistic), off_diagonal(self.kappa)
+            q, k = mean_off_diagonal(self.q_statistic), mean_off_diagonal(self.kappa)
             lines.append(f"kappa {k:.4g}, Q {q:.4g}, entropy {self.entropy:.4g}")
         if not np.isnan(self.ensemble_error):
             lines.append(
@@ -62,7 +62,7 @@ class Diversity(NamedTuple):
         return "\n".join(lines)
 
 
-def off_diagonal(A) -> float:
+def mean_off_diagonal(A) -> float:
     """Mean of the entries of pairs of different members; 0 for one member."""
     M = len(A)
     if M < 2:
@@ -70,7 +70,7 @@ def off_diagonal(A) -> float:
     return float(A[~np.eye(M, dtype=bool)].mean())
 
 
-def ambiguity(pairs, w) -> float:
+def mean_ambiguity(pairs, w) -> float:
     """Last term of eq. (1), mean over rows, from mean squared differences (M, M).
 
     sum_m w_m (f_m - f)^2 is 1/2 sum_ml w_m w_l (f_m - f_l)^2: exactly 0 where all
@@ -79,7 +79,7 @@ def ambiguity(pairs, w) -> float:
     return float(0.5 * w @ pairs @ w)
 
 
-def q_statistic(right, rows):
+def pairwise_q_statistic(right, rows):
     """Eq. (3) of pairs of columns of right (n, M); 0 where it is not defined."""
     R = right.astype(float)
     both, neither = R.T @ (rows[:, None] * R), (1 - R).T @ (rows[:, None] * (1 - R))
@@ -88,7 +88,7 @@ def q_statistic(right, rows):
     return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
 
 
-def kappas(agreement, shares):
+def pairwise_kappa(agreement, shares):
     """Eq. (4) from the shares of rows (M, M) and of classes (M, K)."""
     chance = shares @ shares.T
     same = chance >= 1 - 1e-12  # both name one class throughout: they agree
@@ -142,16 +142,16 @@ def diversity(
     kind = kind or ("numbers" if F.dtype.kind == "f" else "classes")
     if kind not in ("numbers", "classes"):
         raise ValueError(f"kind must be 'numbers', 'classes' or None, got {kind!r}.")
-    w = normed(weights, M, "weights")
-    rows = normed(sample_weight, n, "sample_weight")
+    w = normalized_weights(weights, M, "weights")
+    rows = normalized_weights(sample_weight, n, "sample_weight")
     truth = None if y is None else np.asarray(y).ravel()
     if truth is not None and len(truth) != n:
         raise ValueError(f"outputs has {n} rows, but y has {len(truth)} entries.")
-    found = of_numbers if kind == "numbers" else of_classes
+    found = diversity_of_numbers if kind == "numbers" else diversity_of_classes
     return found(F, truth, w, rows)
 
 
-def normed(values, size, name):
+def normalized_weights(values, size, name):
     """Weights that sum to 1."""
     v = np.ones(size) if values is None else np.asarray(values, float).ravel()
     if len(v) != size or not np.all(v >= 0) or not v.sum() > 0:
@@ -161,20 +161,20 @@ def normed(values, size, name):
     return v / v.sum()
 
 
-def of_numbers(F, y, w, rows) -> Diversity:
+def diversity_of_numbers(F, y, w, rows) -> Diversity:
     """Eq. (1)."""
     F = F.astype(float)
     M, none = F.shape[1], np.full((F.shape[1],) * 2, np.nan)
     pairs = np.stack([rows @ (F - F[:, [m]]) ** 2 for m in range(M)])
     whole = mean = np.nan
     if y is not None:
-        whole = float(rows @ (weighted_mean(F, w) - y) ** 2)
-        mean = float(rows @ (weighted_mean((F - y[:, None]) ** 2, w)))
-    spread = ambiguity(pairs, w)
+        whole = float(rows @ (mean_of_members(F, w) - y) ** 2)
+        mean = float(rows @ (mean_of_members((F - y[:, None]) ** 2, w)))
+    spread = mean_ambiguity(pairs, w)
     return Diversity(M, "numbers", pairs, spread, whole, mean, none, none, np.nan)
 
 
-def of_classes(F, y, w, rows) -> Diversity:
+def diversity_of_classes(F, y, w, rows) -> Diversity:
     """Eqs. (2) to (5); ambiguity is the share of votes against the majority."""
     n, M = F.shape
     classes, codes = np.unique(F, return_inverse=True)
@@ -188,8 +188,8 @@ def of_classes(F, y, w, rows) -> Diversity:
     if y is not None:
         right = y[:, None] == F
         whole = float(rows @ (classes[best] != y))
-        mean = float(rows @ weighted_mean(~right, w))
-        q = q_statistic(right, rows)
+        mean = float(rows @ mean_of_members(~right, w))
+        q = pairwise_q_statistic(right, rows)
     equal = vote_shares(codes, np.ones(M), len(classes))
     return Diversity(
         M,
@@ -199,6 +199,6 @@ def of_classes(F, y, w, rows) -> Diversity:
         whole,
         mean,
         q,
-        kappas(1.0 - apart, named),
+        pairwise_kappa(1.0 - apart, named),
         float(rows @ vote_entropy(equal, M)),
     )

@@ -11,7 +11,7 @@ trees may be grown fully.
 
 A row is left out by a tree with probability (1 - 1/n)^n -> 1/e, so a good third of the
 trees can be tested on it: the out-of-bag error (`oob_score`), nearly that of held-out
-data, for nothing. The same draws give the variance of f(x) itself (forest_spread.py).
+data, for nothing. The same draws give the variance of f(x) itself (forest_uncertainty.py).
 
 Columns with more than `max_bins` different values are cut into that many bins of about
 equal weight, once for all trees; columns with fewer are exact. None is exact for all.

@@ -20,10 +20,10 @@ from ..tree.criteria import Criterion
 from ..tree.grow import Grower, Limits
 from ..tree.lean import needs_order
 from ..tree.packed import ALL, IMPURITIES, LEAVES, Part, part_of
-from .resample import Scheme
+from .resample import ResamplingPlan
 
 
-class Recipe(NamedTuple):
+class ForestPlan(NamedTuple):
     """What every tree of a forest is grown from."""
 
     columns: Columns
@@ -31,21 +31,21 @@ class Recipe(NamedTuple):
     w: np.ndarray | None  # weights of the rows, where no rows are drawn
     criterion: Criterion
     limits: Limits
-    scheme: Scheme
+    scheme: ResamplingPlan
     shares: tuple[float, float]  # of the total weight: least in a leaf, least gain
     alpha: float
     balanced: bool  # weigh the classes of the rows drawn evenly
     keep: int
 
 
-class Plant(NamedTuple):
+class GrownTree(NamedTuple):
     """One tree of a forest and what its features explain."""
 
     part: Part
     importance: np.ndarray
 
 
-def recipe_of(model, X, y, w, criterion, signs, scheme) -> Recipe:
+def plan_forest(model, X, y, w, criterion, signs, scheme) -> ForestPlan:
     """Prepare the columns, and the parameters as numbers."""
     n, d = X.shape
     model.max_features_ = features_at_a_node(model.max_features, d)
@@ -62,7 +62,7 @@ def recipe_of(model, X, y, w, criterion, signs, scheme) -> Recipe:
     )
     plain = criterion.kind == SQUARE and signs is None
     keep = LEAVES if plain else ALL if absolute or signs is not None else IMPURITIES
-    return Recipe(
+    return ForestPlan(
         table,
         criterion.columns(y),
         None if scheme.bootstrap else w,
@@ -76,7 +76,7 @@ def recipe_of(model, X, y, w, criterion, signs, scheme) -> Recipe:
     )
 
 
-def drawn(recipe: Recipe, seed):
+def rows_and_weights_of_tree(recipe: ForestPlan, seed):
     """Rows and weights (by row of the table) of the tree of a seed; None: all, 1."""
     scheme, y = recipe.scheme, recipe.y
     rows, w = None, recipe.w
@@ -92,9 +92,9 @@ def drawn(recipe: Recipe, seed):
     return rows, w
 
 
-def grow_one(recipe: Recipe, seed) -> Plant:
+def grow_forest_tree(recipe: ForestPlan, seed) -> GrownTree:
     """The tree of a seed."""
-    rows, w = drawn(recipe, seed)
+    rows, w = rows_and_weights_of_tree(recipe, seed)
     if w is None:
         total = float(len(recipe.y))
     else:
@@ -106,9 +106,9 @@ def grow_one(recipe: Recipe, seed) -> Plant:
     if recipe.alpha > 0:
         tree = prune.cut(tree, recipe.alpha)
     importance = tree.compute_feature_importances()
-    return Plant(part_of(tree, recipe.keep), importance)
+    return GrownTree(part_of(tree, recipe.keep), importance)
 
 
-def grow_all(recipe: Recipe, seeds):
+def grow_forest_trees(recipe: ForestPlan, seeds):
     """Trees in the order of their seeds, a few at a time."""
-    return threads.run((lambda s=s: grow_one(recipe, s)) for s in seeds)
+    return threads.run((lambda s=s: grow_forest_tree(recipe, s)) for s in seeds)

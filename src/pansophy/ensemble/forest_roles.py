@@ -34,21 +34,24 @@ from ..tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ..tree.extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
 from ..tree.roles import target_of_classes, target_of_numbers
 from ..typing import Seed
-from . import forest_spread as spread
+from . import forest_uncertainty as spread
 from .abstract_forest import AbstractForest
-from .members import goes_on
+from .members import checks_warm_start
 
-WORDS = ("balanced", "balanced_subsample")
-ClassWeights = Annotated[
+CLASS_WEIGHT_NAMES = ("balanced", "balanced_subsample")
+ForestClassWeight = Annotated[
     Any,
     Rule(
         "'balanced', 'balanced_subsample', a dict by class or a list of dicts",
-        lambda v: isinstance(v, (dict, list)) or (isinstance(v, str) and v in WORDS),
+        lambda v: (
+            isinstance(v, (dict, list))
+            or (isinstance(v, str) and v in CLASS_WEIGHT_NAMES)
+        ),
     ),
 ]
 
 
-Amount = Annotated[float, Rule("a fraction above 0", lambda v: 0 < v < np.inf)]
+PositiveFactor = Annotated[float, Rule("a fraction above 0", lambda v: 0 < v < np.inf)]
 
 
 @dataclass(eq=False, repr=False)
@@ -72,7 +75,7 @@ class AbstractSupervisedForest(AbstractForest):
     verbose: Verbosity = 0
     warm_start: Flag = False
     ccp_alpha: NonNegative = 0.0
-    max_samples: Count | Amount | None = None
+    max_samples: Count | PositiveFactor | None = None
     monotonic_cst: Signs | None = None
     max_bins: Bins | None = 255
     categorical_features: Columns | Literal["from_dtype"] | None = None
@@ -84,9 +87,9 @@ class AbstractForestClassifier(Classifier, AbstractSupervisedForest):
 
     _: KW_ONLY
     criterion: Literal["gini", "entropy", "log_loss"] = "gini"
-    class_weight: ClassWeights | None = None
+    class_weight: ForestClassWeight | None = None
 
-    @goes_on("forest_")
+    @checks_warm_start("forest_")
     def fit(self, X, y, sample_weight=None):
         """Grow the forest for the classes y, one column or several."""
         weigh = lambda y: self._weigh(y, sample_weight)
@@ -189,7 +192,7 @@ class AbstractForestRegressor(Regressor, AbstractSupervisedForest):
     )
     keep_targets: Flag = False
 
-    @goes_on("forest_")
+    @checks_warm_start("forest_")
     def fit(self, X, y, sample_weight=None):
         """Grow the forest for the numbers y, one column or several."""
         weigh = lambda y: weights_of(sample_weight, len(y))
@@ -230,7 +233,7 @@ class AbstractForestRegressor(Regressor, AbstractSupervisedForest):
             f = self.forest_
             kept = f.impurity is not None and len(f.impurity) == len(f.value)
             within = self.n_outputs_ == 1 and kept
-        return spread.distribution(self, X, within)
+        return spread.predictive_normal(self, X, within)
 
     def predict_quantiles(self, X, q=(0.05, 0.5, 0.95)):
         """Quantiles of y given X: training targets weighted by shared leaves.
@@ -238,7 +241,7 @@ class AbstractForestRegressor(Regressor, AbstractSupervisedForest):
         One level gives (n,), several (n, levels). Needs `keep_targets=True`.
         """
         check_is_fitted(self, "forest_")
-        return spread.quantiles(self, X, q)
+        return spread.predictive_quantiles(self, X, q)
 
     def predict_variance(self, X, *, method="infinitesimal"):
         """How much the mean would vary with the training data, by jackknife.
@@ -255,7 +258,7 @@ class AbstractForestRegressor(Regressor, AbstractSupervisedForest):
                 f"method must be 'infinitesimal' or 'bootstrap', got {method!r}."
             )
         check_is_fitted(self, "forest_")
-        return spread.jackknife(self, X, method)
+        return spread.jackknife_variance(self, X, method)
 
     def _member(self):
         options, drawn = self._tree_options(), self.splitter == "random"

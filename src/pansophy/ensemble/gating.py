@@ -1,4 +1,4 @@
-"""The mathematics of a mixture of experts: E-step, gate and experts of `experts.py`.
+"""The mathematics of a mixture of experts: E-step, gate and experts of `mixture_of_experts.py`.
 
 Letters and equation numbers are those of that file.
 """
@@ -12,13 +12,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from ..core.numerics import LOG_2PI, log_softmax, logsumexp
-from .committee import class_shares
+from .committee import class_probabilities
 
-FLOOR = 1e-6  # least noise, as a share of the variance of y
-TINY = 1e-12  # least probability of a class
+NOISE_FLOOR = 1e-6  # least noise, as a share of the variance of y
+MIN_PROBABILITY = 1e-12  # least probability of a class
 
 
-class Params(NamedTuple):
+class ExpertParams(NamedTuple):
     """What EM estimates."""
 
     A: np.ndarray  # gate
@@ -26,7 +26,7 @@ class Params(NamedTuple):
     noise: np.ndarray  # s_k^2; of classifiers 1
 
 
-class Table(NamedTuple):
+class ExpertRows(NamedTuple):
     """The rows, prepared."""
 
     X: np.ndarray
@@ -36,29 +36,31 @@ class Table(NamedTuple):
     K: int  # classes, 0 for numbers
 
 
-def log_gate(Z, A):
+def log_gate_weights(Z, A):
     """log g of eq. (1)."""
     return log_softmax(Z @ A, axis=1)
 
 
-def log_expert(expert, s2, t: Table):
+def expert_log_likelihood(expert, s2, t: ExpertRows):
     """log p_k(y_i | x_i) for each row."""
     if t.K:
-        p = class_shares(expert, t.X, t.K)[np.arange(len(t.y)), t.y]
-        return np.log(np.maximum(p, TINY))
+        p = class_probabilities(expert, t.X, t.K)[np.arange(len(t.y)), t.y]
+        return np.log(np.maximum(p, MIN_PROBABILITY))
     error = t.y - np.asarray(expert.predict(t.X), float)
     return -0.5 * (error**2 / s2 + np.log(s2) + LOG_2PI)
 
 
-def expect(p: Params, t: Table):
+def expert_responsibilities(p: ExpertParams, t: ExpertRows):
     """Eq. (2): (log g, log p_k, r, params) and the log-likelihood."""
-    G = log_gate(t.Z, p.A)
-    L = np.stack([log_expert(e, s, t) for e, s in zip(p.experts, p.noise)], axis=1)
+    G = log_gate_weights(t.Z, p.A)
+    L = np.stack(
+        [expert_log_likelihood(e, s, t) for e, s in zip(p.experts, p.noise)], axis=1
+    )
     norm = logsumexp(G + L, axis=1)
     return (G, L, np.exp(G + L - norm[:, None]), p), float(t.w @ norm)
 
 
-def gate_step(A, R, t: Table, alpha, *, constant=False):
+def gate_newton_step(A, R, t: ExpertRows, alpha, *, constant=False):
     """Eq. (3): a Newton step, halved until the unpenalised sum does not fall."""
     if constant:
         share = t.w @ R / t.w.sum()
@@ -66,8 +68,11 @@ def gate_step(A, R, t: Table, alpha, *, constant=False):
         A = np.zeros_like(A)
         A[0] = logs - logs[-1]
         return A
-    k, value = A.shape[1], lambda B: float(t.w @ (R * log_gate(t.Z, B)).sum(axis=1))
-    G = np.exp(log_gate(t.Z, A))
+    k, value = (
+        A.shape[1],
+        lambda B: float(t.w @ (R * log_gate_weights(t.Z, B)).sum(axis=1)),
+    )
+    G = np.exp(log_gate_weights(t.Z, A))
     W = t.w[:, None]
     grad = t.Z.T @ (W * (R - G))[:, :-1] - alpha * A[:, :-1]
     m = t.Z.shape[1]
@@ -87,7 +92,7 @@ def gate_step(A, R, t: Table, alpha, *, constant=False):
     return A
 
 
-def refit(template, R, k, stats, t: Table):
+def refit_expert(template, R, k, stats, t: ExpertRows):
     """Expert k fitted to its share of the rows, or the old one if that is better."""
     _, L, _, p = stats
     r = t.w * R[:, k]
@@ -96,13 +101,16 @@ def refit(template, R, k, stats, t: Table):
         return old, s2
     new = fit_expert(template, t, r, old)
     if t.K:
-        better = r @ log_expert(new, 1.0, t) >= r @ L[:, k]
+        better = r @ expert_log_likelihood(new, 1.0, t) >= r @ L[:, k]
         return (new if better else old), 1.0
-    pairs = [(new, noise_of(new, r, t)), (old, noise_of(old, r, t))]
+    pairs = [
+        (new, expert_noise_variance(new, r, t)),
+        (old, expert_noise_variance(old, r, t)),
+    ]
     return min(pairs, key=lambda pair: pair[1])
 
 
-def fit_expert(template, t: Table, r, old=None):
+def fit_expert(template, t: ExpertRows, r, old=None):
     """A copy fitted with weights r, from where the old one was under warm_start."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -112,15 +120,15 @@ def fit_expert(template, t: Table, r, old=None):
         return new.fit(t.X, t.y, sample_weight=np.maximum(r, 1e-10 * t.w))
 
 
-def noise_of(expert, r, t: Table):
+def expert_noise_variance(expert, r, t: ExpertRows):
     """s^2 of eq. (3)."""
     error = t.y - np.asarray(expert.predict(t.X), float)
     mean = t.w @ t.y / t.w.sum()
-    floor = FLOOR * (t.w @ (t.y - mean) ** 2) / t.w.sum()
+    floor = NOISE_FLOOR * (t.w @ (t.y - mean) ** 2) / t.w.sum()
     return max(r @ error**2 / r.sum(), floor, 1e-300)
 
 
-def slabs(t: Table, k, rng):
+def slab_responsibilities(t: ExpertRows, k, rng):
     """r of a start: rows cut into k slabs of equal weight along a random direction."""
     direction = rng.standard_normal(t.Z.shape[1])
     values, group = np.unique(

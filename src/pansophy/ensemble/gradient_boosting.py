@@ -34,26 +34,31 @@ from ..params import Rule as ParameterRule
 from ..tree.abstract import HalfAtMost, OpenShare, Share, TwoOrMore
 from ..typing import Seed
 from .abstract_boosting import (
-    A_LOSS,
-    class_loss,
-    class_targets,
-    decide,
-    encode_classes,
-    numeric_loss,
-    probabilities,
+    LossObject,
+    classes_from_raw,
+    classification_loss,
+    probabilities_from_raw,
+    regression_loss,
+    set_classes,
+    targets_from_codes,
 )
-from .members import goes_on
-from .stages import AbstractStages, Starter
-from .targets import BY_QUANTILE, SEVERAL, check_domain, level_of
+from .members import checks_warm_start
+from .stages import AbstractGradientBoosting, InitEstimator
+from .targets import (
+    MULTICLASS_KINDS,
+    QUANTILE_KINDS,
+    check_target_domain,
+    quantile_level_and_delta,
+)
 
-Part = Annotated[
+SubsampleFraction = Annotated[
     float, ParameterRule("a number above 0, up to 1", lambda v: 0 < v <= 1)
 ]
-Names = Literal["friedman_mse", "squared_error", "deprecated"]
+CriterionName = Literal["friedman_mse", "squared_error", "deprecated"]
 
 
 @dataclass(eq=False, repr=False)
-class GradientBoostingRegressor(Regressor, AbstractStages):
+class GradientBoostingRegressor(Regressor, AbstractGradientBoosting):
     """Gradient boosting of numbers with exact trees.
 
     Parameters
@@ -140,18 +145,18 @@ class GradientBoostingRegressor(Regressor, AbstractStages):
             "gamma",
             "tweedie",
         ]
-        | A_LOSS
+        | LossObject
     ) = "squared_error"
     learning_rate: NonNegative = 0.1
     n_estimators: Count = 100
-    subsample: Part = 1.0
-    criterion: Names = "deprecated"
+    subsample: SubsampleFraction = 1.0
+    criterion: CriterionName = "deprecated"
     min_samples_split: TwoOrMore | Share = 2
     min_samples_leaf: Count | OpenShare = 1
     min_weight_fraction_leaf: HalfAtMost = 0.0
     max_depth: Count | None = 3
     min_impurity_decrease: NonNegative = 0.0
-    init: Starter | Literal["zero"] | None = None
+    init: InitEstimator | Literal["zero"] | None = None
     random_state: Seed = None
     max_features: Count | Share | Literal["sqrt", "log2"] | None = None
     alpha: OpenFraction = 0.9
@@ -163,7 +168,7 @@ class GradientBoostingRegressor(Regressor, AbstractStages):
     tol: NonNegative = 1e-4
     ccp_alpha: NonNegative = 0.0
 
-    @goes_on("trees_")
+    @checks_warm_start("trees_")
     def fit(
         self,
         X,
@@ -181,7 +186,7 @@ class GradientBoostingRegressor(Regressor, AbstractStages):
         """
         X, y, w = self._take(X, y, sample_weight, "number")
         y = np.asarray(y, float)
-        check_domain(self._loss_of(), y, type(self).__name__)
+        check_target_domain(self._loss_of(), y, type(self).__name__)
         held = self._given_rows(X_val, y_val, sample_weight_val)
         return self._boost(X, y, y, w, 1, monitor, held)
 
@@ -199,21 +204,25 @@ class GradientBoostingRegressor(Regressor, AbstractStages):
         return super().apply(X)[:, :, 0]
 
     def _loss_of(self):
-        return numeric_loss(self.loss, self.alpha, type(self).__name__)
+        return regression_loss(self.loss, self.alpha, type(self).__name__)
 
     def _plain(self, y, w):
         """The constant that boosting starts from by itself."""
         loss = self._loss_of()
-        if loss.kind not in BY_QUANTILE:
+        if loss.kind not in QUANTILE_KINDS:
             return DummyRegressor(strategy="mean")
         # the quantile of the leaves: unlike an interpolated one it minimises the loss,
         # and a weight of k moves it as k rows do
-        best = float(weighted_quantile(np.asarray(y, float), w, level_of(loss)[0]))
+        best = float(
+            weighted_quantile(
+                np.asarray(y, float), w, quantile_level_and_delta(loss)[0]
+            )
+        )
         return DummyRegressor(strategy="constant", constant=best)
 
 
 @dataclass(eq=False, repr=False)
-class GradientBoostingClassifier(Classifier, AbstractStages):
+class GradientBoostingClassifier(Classifier, AbstractGradientBoosting):
     """Gradient boosting of classes with exact trees.
 
     Parameters
@@ -288,17 +297,17 @@ class GradientBoostingClassifier(Classifier, AbstractStages):
     """
 
     _: KW_ONLY
-    loss: Literal["log_loss", "exponential"] | A_LOSS = "log_loss"
+    loss: Literal["log_loss", "exponential"] | LossObject = "log_loss"
     learning_rate: NonNegative = 0.1
     n_estimators: Count = 100
-    subsample: Part = 1.0
-    criterion: Names = "deprecated"
+    subsample: SubsampleFraction = 1.0
+    criterion: CriterionName = "deprecated"
     min_samples_split: TwoOrMore | Share = 2
     min_samples_leaf: Count | OpenShare = 1
     min_weight_fraction_leaf: HalfAtMost = 0.0
     max_depth: Count | None = 3
     min_impurity_decrease: NonNegative = 0.0
-    init: Starter | Literal["zero"] | None = None
+    init: InitEstimator | Literal["zero"] | None = None
     random_state: Seed = None
     max_features: Count | Share | Literal["sqrt", "log2"] | None = None
     verbose: Verbosity = 0
@@ -309,7 +318,7 @@ class GradientBoostingClassifier(Classifier, AbstractStages):
     tol: NonNegative = 1e-4
     ccp_alpha: NonNegative = 0.0
 
-    @goes_on("trees_")
+    @checks_warm_start("trees_")
     def fit(
         self,
         X,
@@ -326,21 +335,21 @@ class GradientBoostingClassifier(Classifier, AbstractStages):
         `monitor(round, model, locals)` may end it by True.
         """
         X, y, w = self._take(X, y, sample_weight, "class")
-        codes = encode_classes(self, y)
+        codes = set_classes(self, y)
         self.n_classes_ = len(self.classes_)
         loss = self._loss_of()
-        K = self.n_classes_ if loss.kind in SEVERAL else 1
+        K = self.n_classes_ if loss.kind in MULTICLASS_KINDS else 1
         held = self._given_rows(X_val, y_val, sample_weight_val)
-        return self._boost(X, class_targets(loss, codes), y, w, K, monitor, held)
+        return self._boost(X, targets_from_codes(loss, codes), y, w, K, monitor, held)
 
     def predict(self, X):
         """The class of highest raw prediction."""
-        return decide(self, self._raw(X))
+        return classes_from_raw(self, self._raw(X))
 
     def predict_proba(self, X):
         """Class probabilities (n, classes)."""
         raw = self._raw(X)
-        return probabilities(self._loss_of(), raw)
+        return probabilities_from_raw(self._loss_of(), raw)
 
     def predict_log_proba(self, X):
         """Logarithms of `predict_proba`."""
@@ -355,12 +364,12 @@ class GradientBoostingClassifier(Classifier, AbstractStages):
     def staged_predict(self, X):
         """Classes after each round."""
         for raw in self._staged_raw(X):
-            yield decide(self, raw)
+            yield classes_from_raw(self, raw)
 
     def staged_predict_proba(self, X):
         """Class probabilities after each round."""
         for raw in self._staged_raw(X):
-            yield probabilities(self._loss_of(), raw)
+            yield probabilities_from_raw(self._loss_of(), raw)
 
     def staged_decision_function(self, X):
         """Raw predictions after each round."""
@@ -368,7 +377,7 @@ class GradientBoostingClassifier(Classifier, AbstractStages):
             yield raw[:, 0] if raw.shape[1] == 1 else raw
 
     def _loss_of(self):
-        return class_loss(self.loss, len(self.classes_), type(self).__name__)
+        return classification_loss(self.loss, len(self.classes_), type(self).__name__)
 
     def _plain(self, y, w):
         """The constant that boosting starts from by itself."""

@@ -34,22 +34,27 @@ from ..params import (
 from ..tree.abstract import Bins, Share, TwoOrMore
 from ..typing import Matrix, Seed, Words
 from .abstract_boosting import (
-    A_LOSS,
-    class_loss,
-    class_targets,
+    LossObject,
     class_weights,
-    decide,
-    encode_classes,
-    numeric_loss,
-    probabilities,
+    classes_from_raw,
+    classification_loss,
+    probabilities_from_raw,
+    regression_loss,
+    set_classes,
+    targets_from_codes,
 )
-from .histograms import AbstractHistBoosting, Interactions, Splitter, seed_of
-from .members import goes_on
-from .targets import SEVERAL, check_domain
+from .histograms import (
+    AbstractHistGradientBoosting,
+    Interactions,
+    Splitter,
+    seed_of_fit,
+)
+from .members import checks_warm_start
+from .targets import MULTICLASS_KINDS, check_target_domain
 
 
 @dataclass(eq=False, repr=False)
-class HistGradientBoostingRegressor(Regressor, AbstractHistBoosting):
+class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
     """Gradient boosting of numbers on binned columns.
 
     Parameters
@@ -143,7 +148,7 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistBoosting):
             "tweedie",
             "pinball",
         ]
-        | A_LOSS
+        | LossObject
     ) = "squared_error"
     _: KW_ONLY
     quantile: Fraction | None = None
@@ -167,7 +172,7 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistBoosting):
     verbose: Verbosity = 0
     random_state: Seed = None
 
-    @goes_on("trees_")
+    @checks_warm_start("trees_")
     def fit(
         self,
         X,
@@ -182,8 +187,8 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistBoosting):
         X, y, w = self._take(X, y, sample_weight, "number")
         y = np.asarray(y, float)
         used = y if w is None else y[w > 0]
-        check_domain(self._loss_of(), used, type(self).__name__)
-        self._seed = seed_of(self)
+        check_target_domain(self._loss_of(), used, type(self).__name__)
+        self._seed = seed_of_fit(self)
         held = self._given_rows(X_val, y_val, sample_weight_val)
         (X, y, w), held = self._held_out(X, y, w, held, False)
         return self._boost(X, y, w, held, 1)
@@ -198,11 +203,11 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistBoosting):
             yield self._loss_of().link.inverse(raw[:, 0])
 
     def _loss_of(self):
-        return numeric_loss(self.loss, self.quantile, type(self).__name__)
+        return regression_loss(self.loss, self.quantile, type(self).__name__)
 
 
 @dataclass(eq=False, repr=False)
-class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
+class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
     """Gradient boosting of classes on binned columns.
 
     Parameters
@@ -286,7 +291,7 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
     array(['low', 'high'], dtype='<U4')
     """
 
-    loss: Literal["log_loss", "exponential"] | A_LOSS = "log_loss"
+    loss: Literal["log_loss", "exponential"] | LossObject = "log_loss"
     _: KW_ONLY
     learning_rate: Positive = 0.1
     max_iter: Count = 100
@@ -309,7 +314,7 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
     random_state: Seed = None
     class_weight: dict | Literal["balanced"] | None = None
 
-    @goes_on("trees_")
+    @checks_warm_start("trees_")
     def fit(
         self,
         X,
@@ -323,23 +328,23 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
         """Boost on X, y; stop by X_val, y_val where they are given."""
         X, y, w = self._take(X, y, sample_weight, "class")
         w = class_weights(self.class_weight, y, w)
-        codes = encode_classes(self, y)
+        codes = set_classes(self, y)
         loss = self._loss_of()
-        y = class_targets(loss, codes)
-        self._seed = seed_of(self)
+        y = targets_from_codes(loss, codes)
+        self._seed = seed_of_fit(self)
         held = self._given_rows(X_val, y_val, sample_weight_val)
         (X, y, w), held = self._held_out(X, y, w, held, True)
-        K = len(self.classes_) if loss.kind in SEVERAL else 1
+        K = len(self.classes_) if loss.kind in MULTICLASS_KINDS else 1
         return self._boost(X, y, w, held, K)
 
     def predict(self, X):
         """The class of highest raw prediction."""
-        return decide(self, self._raw(X))
+        return classes_from_raw(self, self._raw(X))
 
     def predict_proba(self, X):
         """Class probabilities (n, classes)."""
         raw = self._raw(X)
-        return probabilities(self._loss_of(), raw)
+        return probabilities_from_raw(self._loss_of(), raw)
 
     def decision_function(self, X):
         """Raw predictions: (n,) for two classes, else (n, classes)."""
@@ -349,12 +354,12 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
     def staged_predict(self, X):
         """Classes after each round."""
         for raw in self._staged_raw(X):
-            yield decide(self, raw)
+            yield classes_from_raw(self, raw)
 
     def staged_predict_proba(self, X):
         """Class probabilities after each round."""
         for raw in self._staged_raw(X):
-            yield probabilities(self._loss_of(), raw)
+            yield probabilities_from_raw(self._loss_of(), raw)
 
     def staged_decision_function(self, X):
         """Raw predictions after each round."""
@@ -362,4 +367,4 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
             yield raw[:, 0] if raw.shape[1] == 1 else raw
 
     def _loss_of(self):
-        return class_loss(self.loss, len(self.classes_), type(self).__name__)
+        return classification_loss(self.loss, len(self.classes_), type(self).__name__)

@@ -19,12 +19,12 @@ from ..tree.grow import DEEP, Limits
 from ..tree.inputs import Inputs, names_of, narrowing
 from . import boosting
 from .abstract_boosting import AbstractBoosting
-from .binning import binned, blocks, size, take
-from .trees import chain
+from .binning import bin_columns, float32_blocks, number_of_rows, take_float32_rows
+from .trees import concatenate_trees
 
-LEAST_CURVATURE = 1e-3  # summed over a leaf
-MANY = 10_000  # rows from which early_stopping="auto" stops early
-DENSE = {**CHECKS, "accept_sparse": False}
+MIN_LEAF_CURVATURE = 1e-3  # summed over a leaf
+EARLY_STOPPING_ROWS = 10_000  # rows from which early_stopping="auto" stops early
+DENSE_CHECKS = {**CHECKS, "accept_sparse": False}
 Splitter = Annotated[Any, Rule("a splitter", lambda v: hasattr(v, "split"))]
 Interactions = Annotated[
     Any,
@@ -37,7 +37,7 @@ Interactions = Annotated[
 ]
 
 
-class AbstractHistBoosting(AbstractBoosting):
+class AbstractHistGradientBoosting(AbstractBoosting):
     """Boosting on binned columns by eq. (2) of `boosting.py`."""
 
     def _start(self, X):
@@ -49,7 +49,7 @@ class AbstractHistBoosting(AbstractBoosting):
         Sets `inputs_` and `is_categorical_`; a warm start keeps the old ones.
         """
         check_params(self)
-        if is_dataset(X) and not has_words(X, self.categorical_features):
+        if is_dataset(X) and not has_categorical_columns(X, self.categorical_features):
             return self._take_dataset(X, y, sample_weight, y_kind)
         X = arrays.to_numpy(X) if arrays.is_foreign(X) else X
         words = self.categorical_features
@@ -64,7 +64,7 @@ class AbstractHistBoosting(AbstractBoosting):
             inputs = Inputs.learn(X, words, w=w)
         table = X if inputs is None or inputs.plain else inputs.encode(X)
         with narrowing():
-            table, y, _ = self._begin(table, y, y_kind=y_kind, **DENSE)
+            table, y, _ = self._begin(table, y, y_kind=y_kind, **DENSE_CHECKS)
         if table is not X and inputs is not None and not inputs.plain:
             validate_data(self, X, skip_check_array=True)  # for the names of columns
         if inputs is None:
@@ -96,7 +96,9 @@ class AbstractHistBoosting(AbstractBoosting):
         """
         n = X.shape[0]
         early = self.early_stopping
-        self.do_early_stopping_ = n > MANY if early == "auto" else bool(early)
+        self.do_early_stopping_ = (
+            n > EARLY_STOPPING_ROWS if early == "auto" else bool(early)
+        )
         if given is not None:
             if early is False:
                 raise ValueError(
@@ -118,7 +120,7 @@ class AbstractHistBoosting(AbstractBoosting):
                 random_state=self._seed % 2**32,
             )
         part = lambda T, r: (T, y[r], None if w is None else w[r])
-        held = part(take(X, test), test)
+        held = part(take_float32_rows(X, test), test)
         train = np.sort(train)
         rows = (X, train) if isinstance(X, DatasetRows) else X[train]
         return part(rows, train), held
@@ -136,21 +138,21 @@ class AbstractHistBoosting(AbstractBoosting):
                 f"max_iter={self.max_iter} must be at least the {done} rounds that a "
                 "warm start goes on from."
             )
-        X, y, w = without_zeros(X, y, w)
+        X, y, w = drop_zero_weight_rows(X, y, w)
         forms = self.inputs_.forms
         limits = self._limits(forms)
-        table = binned(X, w, self.max_bins, forms)
+        table = bin_columns(X, w, self.max_bins, forms)
         self.n_trees_per_iteration_ = K
         if not begun:
-            self.baseline_ = best_start(loss, y, w, K)
-            self.trees_ = chain([], len(forms))
+            self.baseline_ = initial_raw_prediction(loss, y, w, K)
+            self.trees_ = concatenate_trees([], len(forms))
         first = self._raw_of(X, begun)
         held_table = None
         if held is not None:
             start = self._raw_of(held[0], begun)
-            held_table = boosting.Table(held[0], held[1], held[2], start)
-        rows = boosting.Table(None, y, w, first)
-        rule = boosting.Rule(
+            held_table = boosting.BoostingRows(held[0], held[1], held[2], start)
+        rows = boosting.BoostingRows(None, y, w, first)
+        rule = boosting.BoostingOptions(
             loss, self.learning_rate, limits, l2=float(self.l2_regularization)
         )
         booster = boosting.Booster(table, rows, rule, self._seed, held_table)
@@ -159,7 +161,7 @@ class AbstractHistBoosting(AbstractBoosting):
         return self
 
     def _run(self, booster, state, begun, X, y):
-        watch = Watch(self, booster)
+        watch = BoostingEarlyStopping(self, booster)
         if begun:
             watch.train, watch.late = (
                 list(self.train_score_),
@@ -169,7 +171,7 @@ class AbstractHistBoosting(AbstractBoosting):
             watch.note(state)
         before = getattr(self, "history_", {}) if begun else {}
         left = self.max_iter - len(state.trees) // booster.K
-        shot = lambda s: {"trees_": chain(s.trees, self.n_features_in_)}
+        shot = lambda s: {"trees_": concatenate_trees(s.trees, self.n_features_in_)}
         result = self._drive(
             lambda task: booster.run(state, left, watch.stop, task, watch.note),
             total=left,
@@ -177,7 +179,7 @@ class AbstractHistBoosting(AbstractBoosting):
             y=y,
             snapshot=shot,
         )
-        self.trees_ = chain(result.state.trees, self.n_features_in_)
+        self.trees_ = concatenate_trees(result.state.trees, self.n_features_in_)
         self.n_iter_ = self.trees_.total // booster.K
         for name, values in before.items():
             self.history_[name] = np.concatenate((values, self.history_.get(name, [])))
@@ -187,8 +189,8 @@ class AbstractHistBoosting(AbstractBoosting):
     def _raw_of(self, X, begun):
         """(K, n) raw predictions that the first round starts from."""
         if not begun:
-            return np.repeat(self.baseline_[:, None], size(X), axis=1)
-        parts = [self._climb(b, self._start(b), 0, None) for b in blocks(X)]
+            return np.repeat(self.baseline_[:, None], number_of_rows(X), axis=1)
+        parts = [self._climb(b, self._start(b), 0, None) for b in float32_blocks(X)]
         return np.ascontiguousarray(np.concatenate(parts).T)
 
     def _limits(self, forms) -> Limits:
@@ -201,12 +203,12 @@ class AbstractHistBoosting(AbstractBoosting):
             max_depth=int(self.max_depth or DEEP),
             min_leaf=int(self.min_samples_leaf),
             min_split=max(2, 2 * int(self.min_samples_leaf)),
-            min_weight=LEAST_CURVATURE,
+            min_weight=MIN_LEAF_CURVATURE,
             min_gain=np.finfo(float).tiny,
             max_leaves=int(self.max_leaf_nodes or 0),
             max_features=max(1, math.ceil(self.max_features * d)),
             signs=signs,
-            groups=groups_of(self.interaction_cst, d),
+            groups=interaction_groups(self.interaction_cst, d),
         )
 
     def _signs(self, d):
@@ -226,7 +228,7 @@ class AbstractHistBoosting(AbstractBoosting):
         return found if found is not None and np.any(found) else None
 
 
-class Watch:
+class BoostingEarlyStopping:
     """Scores after each round, and whether to stop."""
 
     def __init__(self, model, booster):
@@ -274,13 +276,13 @@ class Watch:
         return not any(s > scores[-back] + self.model.tol for s in scores[-back + 1 :])
 
 
-def has_words(X, categorical):
+def has_categorical_columns(X, categorical):
     """Whether X is an Arrow table in memory with categorical columns."""
     table = hasattr(X, "column_names") and hasattr(X, "num_rows")
     return table and bool(Inputs.learn(X, categorical).is_categorical.any())
 
 
-def best_start(loss, y, w, K):
+def initial_raw_prediction(loss, y, w, K):
     """(K,) the loss's best constant; a class in no training row starts far below."""
     if loss.kind == kinds.SOFTMAX:
         share = np.bincount(y, w, K) / (len(y) if w is None else np.sum(w))
@@ -292,7 +294,7 @@ def best_start(loss, y, w, K):
     return np.where(np.isinf(start), np.copysign(700.0, start), start)
 
 
-def without_zeros(X, y, w):
+def drop_zero_weight_rows(X, y, w):
     """The rows of positive weight."""
     if w is None or np.all(w > 0):
         return X, y, w
@@ -304,7 +306,7 @@ def without_zeros(X, y, w):
     return X[keep], y[keep], w[keep]
 
 
-def groups_of(interaction, d):
+def interaction_groups(interaction, d):
     """(k, d) mask of the groups of features that may meet, or None for all."""
     if interaction is None:
         return None
@@ -327,7 +329,7 @@ def groups_of(interaction, d):
     return np.vstack((groups, rest)) if rest.any() else groups
 
 
-def seed_of(model):
+def seed_of_fit(model):
     """A whole number that names the draws of a fit; a warm start keeps it."""
     if model._goes_on() and hasattr(model, "_seed"):
         return model._seed

@@ -45,16 +45,16 @@ from ..tree.inputs import Inputs, narrowing
 from ..tree.lean import needs_order
 from ..tree.packed import LEAVES, cut, join, part_of
 from ..typing import Seed
-from .members import gather, goes_on
-from .resample import Scheme, columns_to_draw, member_seeds
+from .members import checks_warm_start, collect_members
+from .resample import ResamplingPlan, member_seeds, number_of_columns_to_draw
 
-OFTEN = 256  # rows of a tree unless told
+DEFAULT_MAX_SAMPLES = 256  # rows of a tree unless told
 Contamination = Annotated[
     float, Rule("a share above 0, at most 0.5", lambda v: 0 < v <= 0.5)
 ]
 
 
-def mean_path(m):
+def mean_path_length(m):
     """c(m) of eq. (1).
 
     >>> mean_path(np.array([1, 2, 256])).round(4)
@@ -66,7 +66,7 @@ def mean_path(m):
     return np.where(m > 2, c, np.where(m == 2, 1.0, 0.0))
 
 
-def draw(scheme, seed):
+def draw_isolation_sample(scheme, seed):
     """Columns and counts of rows of the tree of a seed; by weight, if there is any."""
     features, counts = scheme.draw(seed)
     if scheme.p is not None and not scheme.bootstrap:
@@ -77,9 +77,9 @@ def draw(scheme, seed):
     return features, counts
 
 
-def isolate(X, seed, scheme, depth):
+def grow_isolation_tree(X, seed, scheme, depth):
     """The isolation tree of a seed, its leaves' values being h of eq. (2)."""
-    features, counts = draw(scheme, seed)
+    features, counts = draw_isolation_sample(scheme, seed)
     rows = np.flatnonzero(counts)
     Z = X[rows] if scheme.all_columns else X[rows][:, features]
     Z = Z.toarray() if sp.issparse(Z) else Z
@@ -89,7 +89,7 @@ def isolate(X, seed, scheme, depth):
     ordered = needs_order(criterion, limits, 0)
     table = columns(np.ascontiguousarray(Z), as_bytes=False, ordered=ordered)
     tree = Grower(table, criterion, limits).grow(y, seed=int(seed)).tree
-    path = tree.places[0] + mean_path(tree.n_node_samples)
+    path = tree.places[0] + mean_path_length(tree.n_node_samples)
     inner = tree.children_left >= 0
     return tree._replace(
         value=path[:, None, None],
@@ -158,7 +158,7 @@ class IsolationForest(OneClass, Estimator):
     verbose: Verbosity = 0
     warm_start: Flag = False
 
-    @goes_on("forest_")
+    @checks_warm_start("forest_")
     def fit(self, X, y=None, sample_weight=None):
         """Grow the trees. y is not used; rows are drawn by weight, if there is any."""
         with narrowing():
@@ -178,9 +178,9 @@ class IsolationForest(OneClass, Estimator):
         seeds = member_seeds(self.random_state, self.n_estimators, have)
         old = [cut(self.forest_, t) for t in range(have)]
         self.__dict__.pop("estimators_", None)
-        grow = lambda s: part_of(isolate(X, s, scheme, depth), LEAVES)
+        grow = lambda s: part_of(grow_isolation_tree(X, s, scheme, depth), LEAVES)
         made = lambda: threads.run((lambda s=s: grow(s)) for s in seeds)
-        run = lambda task: gather(self, made(), task, have=have)
+        run = lambda task: collect_members(self, made(), task, have=have)
         with threads.limited(self.n_jobs):
             parts = watched(self, run, total=len(seeds), X=X, verbose=self.verbose)
         draws = (scheme, seeds[: len(parts)])
@@ -199,7 +199,7 @@ class IsolationForest(OneClass, Estimator):
         there = n if w is None else int(np.count_nonzero(w))
         rows = self.max_samples
         if rows == "auto":
-            rows = min(OFTEN, there)
+            rows = min(DEFAULT_MAX_SAMPLES, there)
         elif not isinstance(rows, Integral):
             rows = max(1, int(rows * there))
         if rows > there:
@@ -210,17 +210,17 @@ class IsolationForest(OneClass, Estimator):
             )
             rows = there
         self.max_samples_ = rows = int(rows)
-        features = columns_to_draw(self.max_features, d)
+        features = number_of_columns_to_draw(self.max_features, d)
         if features > d:
             raise ParameterError(f"max_features={features} is more than the {d} of X.")
         p = None if w is None else w / w.sum()
-        return Scheme(n, d, rows, features, bool(self.bootstrap), False, p)
+        return ResamplingPlan(n, d, rows, features, bool(self.bootstrap), False, p)
 
     def _scores(self, X):
         """Eq. (2) of checked rows."""
         with threads.limited(self.n_jobs):
             total = in_blocks(X, self.forest_.sum)[:, 0]
-        most = len(self.forest_) * float(mean_path(self.max_samples_))
+        most = len(self.forest_) * float(mean_path_length(self.max_samples_))
         return -(2.0 ** -(total / most if most > 0 else np.ones(len(total))))
 
     def score_samples(self, X):
@@ -271,13 +271,21 @@ class IsolationForest(OneClass, Estimator):
     def estimators_features_(self):
         """Columns that each tree drew; drawn again when asked."""
         check_is_fitted(self, "forest_")
-        return [draw(s, seed)[0] for s, seeds in self._draws for seed in seeds]
+        return [
+            draw_isolation_sample(s, seed)[0]
+            for s, seeds in self._draws
+            for seed in seeds
+        ]
 
     @property
     def estimators_samples_(self):
         """Rows that each tree drew, in ascending order; drawn again when asked."""
         check_is_fitted(self, "forest_")
-        seen = [draw(s, seed)[1] for s, seeds in self._draws for seed in seeds]
+        seen = [
+            draw_isolation_sample(s, seed)[1]
+            for s, seeds in self._draws
+            for seed in seeds
+        ]
         return [np.repeat(np.arange(len(c)), c) for c in seen]
 
     def __sklearn_is_fitted__(self):

@@ -40,11 +40,13 @@ from ..tree.grow import Grower, Grown
 from ..tree.inputs import narrowing
 from ..tree.packed import Forest, pack
 from ..tree.roles import class_weights, target_of_classes, target_of_numbers
-from .screen import Screen, screens
+from .screen import StumpScreen, can_screen_stumps
 
-TREES = (DecisionTreeClassifier, DecisionTreeRegressor)
-CRITERIA = frozenset(["gini", "entropy", "log_loss", "squared_error", "friedman_mse"])
-USUAL = frozenset(
+OWN_TREES = (DecisionTreeClassifier, DecisionTreeRegressor)
+SHARED_CRITERIA = frozenset(
+    ["gini", "entropy", "log_loss", "squared_error", "friedman_mse"]
+)
+USUAL_PARAMETERS = frozenset(
     [
         "criterion",
         "splitter",
@@ -64,7 +66,7 @@ USUAL = frozenset(
 )
 
 
-def in_memory(model, X):
+def require_in_memory(model, X):
     """X as NumPy, SciPy or a data frame has it."""
     if is_dataset(X):
         name = type(model).__name__
@@ -72,39 +74,41 @@ def in_memory(model, X):
     return arrays.to_numpy(X) if arrays.is_foreign(X) else X
 
 
-def float_rows(model, X):
+def check_float32_rows(model, X):
     """X checked for a prediction by trees of numbers, as float32."""
     with narrowing():
-        X = model._ready(in_memory(model, X), **CHECKS)
+        X = model._ready(require_in_memory(model, X), **CHECKS)
     return X.tocsr() if sp.issparse(X) else X
 
 
-def takes_weights(estimator) -> bool:
+def takes_sample_weight(estimator) -> bool:
     return has_fit_parameter(estimator, "sample_weight")
 
 
-def member(template, seed) -> Any:
+def clone_with_seed(template, seed) -> Any:
     """An unfitted copy; every random_state inside it is drawn from the seed."""
     made = clone(template)
     names = sorted(k for k in made.get_params() if k.split("__")[-1] == "random_state")
     if names:
-        made.set_params(**{k: random_state(seed, i) for i, k in enumerate(names)})
+        made.set_params(
+            **{k: member_random_state(seed, i) for i, k in enumerate(names)}
+        )
     return made
 
 
-def random_state(seed, i=0) -> int:
+def member_random_state(seed, i=0) -> int:
     """Number i of the random states of a member."""
     return (int(seed) + 0x9E3779B1 * (i + 1)) % (2**31 - 1)
 
 
 def fit_member(template, seed, X, y, columns=None, counts=None, w=None) -> Any:
     """A member fitted to some columns and to rows by count, weight or both."""
-    model = member(template, seed)
+    model = clone_with_seed(template, seed)
     if columns is not None:
         X = X[:, columns]
     if counts is None and w is None:
         return model.fit(X, y)
-    if takes_weights(model):
+    if takes_sample_weight(model):
         weight = counts if w is None else w if counts is None else counts * w
         return model.fit(X, y, sample_weight=weight)
     if counts is None:
@@ -116,7 +120,7 @@ def fit_member(template, seed, X, y, columns=None, counts=None, w=None) -> Any:
     return model.fit(X[rows], y[rows])
 
 
-def probabilities(model, X, n_classes):
+def probabilities_or_votes(model, X, n_classes):
     """(n, K) probabilities by a member whose classes are numbers below K, or votes."""
     if not hasattr(model, "predict_proba"):
         return np.eye(n_classes)[np.asarray(model.predict(X), np.int64)]
@@ -128,27 +132,31 @@ def probabilities(model, X, n_classes):
     return out
 
 
-def is_tree(model) -> bool:
+def is_own_tree(model) -> bool:
     """Whether the model is a decision tree of ours."""
-    return type(model) in TREES
+    return type(model) in OWN_TREES
 
 
-def special(model) -> set[str]:
+def special_parameters(model) -> set[str]:
     """Parameters of a tree, beyond scikit-learn's and `max_bins`, that are set."""
-    more = [f for f in fields(model) if f.name not in USUAL]
+    more = [f for f in fields(model) if f.name not in USUAL_PARAMETERS]
     plain = (str, int, float, type(None))
     same = lambda a, b: isinstance(a, plain) and a == b
     return {f.name for f in more if not same(getattr(model, f.name), f.default)}
 
 
-def shares_table(model) -> bool:
+def can_share_table(model) -> bool:
     """Whether members like this one can grow on one `TreeTable`."""
-    return is_tree(model) and model.criterion in CRITERIA and not special(model)
+    return (
+        is_own_tree(model)
+        and model.criterion in SHARED_CRITERIA
+        and not special_parameters(model)
+    )
 
 
-def is_plain(model) -> bool:
+def has_threshold_tree(model) -> bool:
     """Whether a fitted member answers with the values of leaves behind thresholds."""
-    return is_tree(model) and not special(model)
+    return is_own_tree(model) and not special_parameters(model)
 
 
 class TreeTable:
@@ -175,9 +183,9 @@ class TreeTable:
         self.fitted = {k: v for k, v in vars(model).items() if k not in known}
 
     def copy(self, seed):
-        """A member as `member` makes it, in less time: nothing is nested in a tree."""
+        """A member as `clone_with_seed` makes it, in less time: nothing is nested in a tree."""
         made = type(self.template)(**self.params)
-        made.random_state = random_state(seed)
+        made.random_state = member_random_state(seed)
         return made
 
     def grow(self, model, w=None, features=None) -> Grown:
@@ -189,7 +197,9 @@ class TreeTable:
             if not w.min() > 0:
                 rows = np.flatnonzero(w > 0).astype(np.int32)
                 n = len(rows)
-        table = self.columns if features is None else take(self.columns, features)
+        table = (
+            self.columns if features is None else select_columns(self.columns, features)
+        )
         vars(model).update(self.fitted)
         d = model.n_features_in_ = len(table.meta)
         model.max_features_ = features_at_a_node(model.max_features, d)
@@ -197,11 +207,11 @@ class TreeTable:
         draws = limits.random or 0 < limits.max_features < d
         seed = int(rng_from(model.random_state).integers(0, 2**62)) if draws else 0
         wanted = self.screened(limits, w, rows) if features is None else None
-        table = table if wanted is None else take(table, wanted)
+        table = table if wanted is None else select_columns(table, wanted)
         grower = Grower(table, self.criterion, limits)
         grown = grower.grow(self.Y, w, seed=seed, rows=rows)
         if wanted is not None:
-            grown = grown._replace(tree=moved(grown.tree, wanted, d))
+            grown = grown._replace(tree=renumber_features(grown.tree, wanted, d))
         tree, alpha = grown.tree, model.ccp_alpha
         model.tree_ = prune.cut(tree, alpha) if alpha > 0 else tree
         return grown
@@ -217,8 +227,8 @@ class TreeTable:
         if w is None or rows is not None:
             return None
         if self.screen is None:
-            ok = screens(self.columns, self.criterion, limits, len(self.Y))
-            self.screen = Screen(self.columns) if ok else False
+            ok = can_screen_stumps(self.columns, self.criterion, limits, len(self.Y))
+            self.screen = StumpScreen(self.columns) if ok else False
         return self.screen.columns(self.Y, w) if self.screen else None
 
     @property
@@ -227,7 +237,7 @@ class TreeTable:
         return len(self.columns.order) == len(self.columns.meta) and self.signs is None
 
 
-def take(columns, features) -> Columns:
+def select_columns(columns, features) -> Columns:
     """Some of the columns of a table whose columns are all listed."""
     meta = columns.meta[features]
     meta[:, SLOT] = np.arange(len(features))
@@ -237,14 +247,14 @@ def take(columns, features) -> Columns:
     return columns._replace(x=x, order=order, meta=meta)
 
 
-def moved(tree, features, d):
+def renumber_features(tree, features, d):
     """A tree grown on some columns, told in the numbers of all d."""
     inner = tree.feature >= 0
     place = np.where(inner, features[np.where(inner, tree.feature, 0)], tree.feature)
     return tree._replace(feature=place, n_features=d)
 
 
-def gather(model, made, task, what="tree", have=0) -> list:
+def collect_members(model, made, task, what="tree", have=0) -> list:
     """The members that `made` yields, until it ends or a callback stops it.
 
     Ctrl-C keeps those there are, after `have` of an earlier fit, with a warning; it
@@ -270,21 +280,21 @@ def gather(model, made, task, what="tree", have=0) -> list:
     return members
 
 
-def packed(models, columns=None, d=None) -> Forest:
+def pack_member_trees(models, columns=None, d=None) -> Forest:
     """The trees of fitted members as one forest, in the numbers of all columns."""
     trees = [m.tree_ for m in models]
     if columns is not None:
-        trees = [moved(t, c, d) for t, c in zip(trees, columns)]
+        trees = [renumber_features(t, c, d) for t, c in zip(trees, columns)]
     return pack(trees)
 
 
-def mean_of_trees(forest, X):
+def mean_of_packed_trees(forest, X):
     """(n, outputs, values): the mean answer of packed trees to checked rows."""
     total = in_blocks(X, forest.sum)
     return total.reshape(len(total), *forest.shape) / len(forest)
 
 
-def goes_on(what):
+def checks_warm_start(what):
     """A decorator of `fit`: under warm_start, columns and classes stay as they were.
 
     `what` names the attribute that holds the members of the fit before.
@@ -294,7 +304,7 @@ def goes_on(what):
         @wraps(fit)
         def run(self, X, y=None, *args, **options):
             if self.warm_start and hasattr(self, what):
-                check_same(self, X, y)
+                check_same_columns_and_classes(self, X, y)
             return fit(self, X, y, *args, **options)
 
         return run
@@ -302,7 +312,7 @@ def goes_on(what):
     return decorate
 
 
-def check_same(model, X, y):
+def check_same_columns_and_classes(model, X, y):
     """Refuse other columns or classes than those of the fit that went before."""
     shape = np.shape(X)
     if len(shape) == 2 and shape[1] != model.n_features_in_:

@@ -22,7 +22,7 @@ import numpy as np
 from ..core.random import rng_from
 
 
-class Scheme(NamedTuple):
+class ResamplingPlan(NamedTuple):
     """How a member draws: enough to draw the same again from its seed."""
 
     n: int  # rows
@@ -46,10 +46,12 @@ class Scheme(NamedTuple):
         rng = np.random.default_rng(seed)
         columns = np.arange(self.d)
         if not self.all_columns:
-            columns = draw_columns(rng, self.d, self.columns, self.bootstrap_columns)
+            columns = draw_feature_subset(
+                rng, self.d, self.columns, self.bootstrap_columns
+            )
         if self.bootstrap:
-            return columns, bootstrap(rng, self.n, self.rows, self.p)
-        return columns, subset(rng, self.n, self.rows)
+            return columns, bootstrap_counts(rng, self.n, self.rows, self.p)
+        return columns, subset_counts(rng, self.n, self.rows)
 
 
 def member_seeds(random_state, n, skip=0) -> np.ndarray:
@@ -57,7 +59,7 @@ def member_seeds(random_state, n, skip=0) -> np.ndarray:
     return rng_from(random_state).integers(0, 2**31 - 1, size=n)[skip:]
 
 
-def bootstrap(rng, n, size=None, p=None) -> np.ndarray:
+def bootstrap_counts(rng, n, size=None, p=None) -> np.ndarray:
     """Counts (n,) of `size` rows drawn with replacement, all alike or by p.
 
     >>> bootstrap(np.random.default_rng(0), 6)
@@ -72,7 +74,7 @@ def bootstrap(rng, n, size=None, p=None) -> np.ndarray:
     return np.bincount(np.minimum(drawn, last), minlength=n)
 
 
-def subset(rng, n, size) -> np.ndarray:
+def subset_counts(rng, n, size) -> np.ndarray:
     """Counts (n,), 0 or 1, of `size` different rows."""
     counts = np.ones(n, np.int64)
     if size < n:
@@ -81,14 +83,14 @@ def subset(rng, n, size) -> np.ndarray:
     return counts
 
 
-def draw_columns(rng, d, size, replace=False) -> np.ndarray:
+def draw_feature_subset(rng, d, size, replace=False) -> np.ndarray:
     """`size` columns in ascending order, with or without repetition."""
     if replace:
         return np.sort(rng.integers(0, d, size=size))
     return np.sort(rng.choice(d, size, replace=False, shuffle=False))
 
 
-def rows_to_draw(max_samples, n, w=None) -> int:
+def number_of_rows_to_draw(max_samples, n, w=None) -> int:
     """None: n; a whole number: itself; a fraction: of n, or of the total weight."""
     if max_samples is None:
         return n
@@ -97,14 +99,14 @@ def rows_to_draw(max_samples, n, w=None) -> int:
     return max(1, int(max_samples * (n if w is None else float(np.sum(w)))))
 
 
-def columns_to_draw(max_features, d) -> int:
+def number_of_columns_to_draw(max_features, d) -> int:
     """A whole number: itself; a fraction: of d, at least one."""
     if isinstance(max_features, Integral):
         return int(max_features)
     return max(1, int(max_features * d))
 
 
-def distinct_share(counts) -> float:
+def share_of_distinct_rows(counts) -> float:
     """Share of the rows that were drawn at least once, see eq. (1).
 
     >>> distinct_share(np.array([2, 0, 1, 1]))

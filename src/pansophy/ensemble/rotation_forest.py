@@ -47,12 +47,19 @@ from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ..tree.inputs import narrowing
 from ..typing import Fittable, Seed
 from . import _rotation_forest as loops
-from .members import fit_member, gather, in_memory, probabilities
-from .resample import Scheme, bootstrap, member_seeds
+from .members import (
+    collect_members,
+    fit_member,
+    probabilities_or_votes,
+    require_in_memory,
+)
+from .resample import ResamplingPlan, bootstrap_counts, member_seeds
 
-AboveZero = Annotated[float, number("a fraction above 0, up to 1", 0, 1, open_low=True)]
+PositiveFraction = Annotated[
+    float, number("a fraction above 0, up to 1", 0, 1, open_low=True)
+]
 BLOCK = 1 << 13  # rows rotated at a time
-CHECKS = {"dtype": np.float32, "order": "C"}
+FLOAT32_CHECKS = {"dtype": np.float32, "order": "C"}
 
 
 class Rotation(NamedTuple):
@@ -74,47 +81,49 @@ class Rotation(NamedTuple):
     def apply(self, X):
         """(X - mean) R as float32."""
         out, n = np.empty(X.shape, np.float32), len(X)
-        cut = lambda i: loops.rotate(X, *self, i, min(i + BLOCK, n), out)
+        cut = lambda i: loops.rotate_rows(X, *self, i, min(i + BLOCK, n), out)
         for _ in threads.run((lambda i=i: cut(i)) for i in range(0, n, BLOCK)):
             pass
         return out
 
 
-def groups_of(rng, d, M):
+def random_column_groups(rng, d, M):
     """(groups, M) random groups of columns, -1 where the last has fewer."""
     order = np.full(-(-d // M) * M, -1)
     order[:d] = rng.permutation(d)
     return order.reshape(-1, M)
 
 
-def some_classes(rng, K):
+def random_class_mask(rng, K):
     """A random choice of at least one of K classes, as a mask."""
     keep = rng.random(K) < 0.5
     keep[rng.integers(K)] = True
     return keep
 
 
-def rows_for_group(rng, codes, K, share, w):
+def draw_rows_of_group(rng, codes, K, share, w):
     """Rows drawn with replacement for one group, as (rows, counts)."""
-    rows = np.flatnonzero(some_classes(rng, K)[codes]) if K else np.arange(len(codes))
+    rows = (
+        np.flatnonzero(random_class_mask(rng, K)[codes]) if K else np.arange(len(codes))
+    )
     p = None if w is None else w[rows]
     if len(rows) == 0 or (p is not None and not p.any()):
         rows, p = np.arange(len(codes)), w
     p = None if p is None else p / p.sum()
     size = max(2, int(share * len(rows)))
-    counts = bootstrap(rng, len(rows), size, p)
+    counts = bootstrap_counts(rng, len(rows), size, p)
     there = counts > 0
     return rows[there], counts[there]
 
 
-def covariance(Z, c):
+def covariance_of_counts(Z, c):
     """Eq. (1) of rows Z (k, M) with counts c."""
     total = c.sum()
     Z = Z - c @ Z / total
     return (Z.T * c) @ Z / total
 
 
-def components(C):
+def principal_components(C):
     """Eigenvectors of covariances (G, M, M), the largest first, signs fixed."""
     B = np.linalg.eigh(C)[1][..., ::-1]
     at = np.argmax(np.abs(B), axis=-2, keepdims=True)
@@ -124,16 +133,16 @@ def components(C):
 
 def draw_rotation(rng, X, mean, codes, K, w, M, share) -> Rotation:
     """A rotation of eq. (2); K is the number of classes, 0 for numbers."""
-    order = groups_of(rng, X.shape[1], M)
+    order = random_column_groups(rng, X.shape[1], M)
     C = np.zeros((*order.shape, M))
     for g, group in enumerate(order):
         there = group[group >= 0]
-        rows, c = rows_for_group(rng, codes, K, share, w)
+        rows, c = draw_rows_of_group(rng, codes, K, share, w)
         Z = X[np.ix_(rows, there)].astype(float)
-        C[g, : len(there), : len(there)] = covariance(Z, c)
+        C[g, : len(there), : len(there)] = covariance_of_counts(Z, c)
         # columns that are not there come last: below every other variance
         C[g, range(len(there), M), range(len(there), M)] = -1.0
-    return Rotation(mean, order, components(C))
+    return Rotation(mean, order, principal_components(C))
 
 
 class AbstractRotationForest(Estimator):
@@ -152,7 +161,9 @@ class AbstractRotationForest(Estimator):
 
     def _checked(self, X, y, y_kind):
         with narrowing():
-            X, y, _ = self._begin(in_memory(self, X), y, y_kind=y_kind, **CHECKS)
+            X, y, _ = self._begin(
+                require_in_memory(self, X), y, y_kind=y_kind, **FLOAT32_CHECKS
+            )
         return X, y
 
     def _fit(self, X, y, sample_weight, K):
@@ -161,7 +172,7 @@ class AbstractRotationForest(Estimator):
         w = check_weights(sample_weight, np.empty((n, 0)))
         template = clone(self._default() if self.estimator is None else self.estimator)
         p = w / w.sum() if w is not None and self.bootstrap else None
-        scheme = Scheme(n, d, n, d, self.bootstrap, False, p)
+        scheme = ResamplingPlan(n, d, n, d, self.bootstrap, False, p)
         mean = np.average(X, axis=0, weights=w).astype(float)
 
         def fit(seed):
@@ -173,7 +184,7 @@ class AbstractRotationForest(Estimator):
 
         seeds = member_seeds(self.random_state, self.n_estimators)
         made = lambda: threads.run((lambda s=s: fit(s)) for s in seeds)
-        run = lambda task: gather(self, made(), task)
+        run = lambda task: collect_members(self, made(), task)
         with threads.limited(self.n_jobs):
             verbose = self.verbose
             pairs = watched(self, run, total=len(seeds), X=X, y=y, verbose=verbose)
@@ -194,7 +205,7 @@ class AbstractRotationForest(Estimator):
     def _mean(self, X):
         """Mean of the members' answers."""
         with narrowing():
-            X = self._ready(in_memory(self, X), **CHECKS)
+            X = self._ready(require_in_memory(self, X), **FLOAT32_CHECKS)
         ask = lambda m, r: self._answer(m, r.apply(X))
         pairs = zip(self.estimators_, self.rotations_)
         with threads.limited(self.n_jobs):
@@ -264,7 +275,7 @@ class RotationForestClassifier(Classifier, AbstractRotationForest):
     n_estimators: Count = 10
     _: KW_ONLY
     n_features_in_group: Count = 3
-    sample_share: AboveZero = 0.75
+    sample_share: PositiveFraction = 0.75
     bootstrap: Flag = False
     rotation: Literal["pca", "identity"] = "pca"
     n_jobs: Jobs = None
@@ -296,7 +307,7 @@ class RotationForestClassifier(Classifier, AbstractRotationForest):
         return DecisionTreeClassifier()
 
     def _answer(self, model, X):
-        return probabilities(model, X, self.n_classes_)
+        return probabilities_or_votes(model, X, self.n_classes_)
 
 
 @dataclass(eq=False, repr=False)
@@ -347,7 +358,7 @@ class RotationForestRegressor(Regressor, AbstractRotationForest):
     n_estimators: Count = 10
     _: KW_ONLY
     n_features_in_group: Count = 3
-    sample_share: AboveZero = 0.75
+    sample_share: PositiveFraction = 0.75
     bootstrap: Flag = False
     rotation: Literal["pca", "identity"] = "pca"
     n_jobs: Jobs = None

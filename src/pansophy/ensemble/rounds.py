@@ -20,21 +20,23 @@ from ..base import Estimator, InterruptedFitWarning, check_weights
 from ..core import threads
 from ..core.iterate import iterate
 from ..core.progress import watched
-from . import levels
+from . import level_coding
 from .members import (
     TreeTable,
-    float_rows,
-    is_plain,
-    member,
-    shares_table,
+    can_share_table,
+    check_float32_rows,
+    clone_with_seed,
+    has_threshold_tree,
 )
 from .resample import member_seeds
 
-LEAST = np.finfo(float).eps  # below this a positive weight is not let fall
-LONG = 1 << 21  # values of the table from which a round is shared between threads
+MIN_WEIGHT = np.finfo(float).eps  # below this a positive weight is not let fall
+PARALLEL_VALUES = (
+    1 << 21
+)  # values of the table from which a round is shared between threads
 
 
-class Boost(NamedTuple):
+class AdaBoostState(NamedTuple):
     """What a round hands to the next."""
 
     w: np.ndarray  # (n,) weights, sum 1
@@ -55,12 +57,12 @@ class Boost(NamedTuple):
         )
 
 
-def until_done(old, new) -> float:
+def change_until_done(old, new) -> float:
     """A change for `iterate`: none once a round says that it was the last."""
     return 0.0 if new.done else np.inf
 
 
-class Data(NamedTuple):
+class AdaBoostData(NamedTuple):
     """What the rounds look at."""
 
     X: Any
@@ -72,7 +74,7 @@ class Data(NamedTuple):
         """An unfitted member."""
         if self.table is not None:
             return self.table.copy(seed)
-        return member(self.template, seed)
+        return clone_with_seed(self.template, seed)
 
 
 class AbstractAdaBoost(Estimator):
@@ -89,14 +91,14 @@ class AbstractAdaBoost(Estimator):
         """The estimator that None stands for."""
 
     @abstractmethod
-    def _round(self, state, data, seed) -> Boost:
+    def _round(self, state, data, seed) -> AdaBoostState:
         """One member more, and the weights after it."""
 
     def _template(self):
         return self._default() if self.estimator is None else self.estimator
 
     def _checked(self, X, y, y_kind, w):
-        return levels.begin(self, self._template(), X, y, y_kind, w)
+        return level_coding.check_fit_table(self, self._template(), X, y, y_kind, w)
 
     def _fit(self, X, y, sample_weight):
         """Rounds until there are enough members, or none is of use."""
@@ -105,22 +107,22 @@ class AbstractAdaBoost(Estimator):
         w = np.full(n, 1.0 / n) if w is None else w / w.sum()
         self.__dict__.pop("_forest", None)
         self.estimator_ = template = clone(self._template())
-        table = TreeTable(template, X, y, True) if shares_table(template) else None
+        table = TreeTable(template, X, y, True) if can_share_table(template) else None
         coding = getattr(self, "coding_", None)
         template = template if coding is None else coding.told(template)
-        data = Data(X, y, template, table)
+        data = AdaBoostData(X, y, template, table)
         seeds = iter(member_seeds(self.random_state, self.n_estimators))
         step = lambda state: self._round(state, data, next(seeds))
         run = lambda task: iterate(
             step,
-            Boost(w),
+            AdaBoostState(w),
             max_iter=self.n_estimators,
             tol=0.0,
-            change=until_done,
+            change=change_until_done,
             task=task,
         )
         # rounds follow each other: threads pay only where one round is long
-        jobs = 1 if table is not None and n * X.shape[1] < LONG else None
+        jobs = 1 if table is not None and n * X.shape[1] < PARALLEL_VALUES else None
         with threads.limited(jobs):
             result = watched(self, run, total=self.n_estimators, X=X, y=y)
         self._store(result)
@@ -149,7 +151,7 @@ class AbstractAdaBoost(Estimator):
     @cached_property
     def _forest(self):
         """All members in one packed forest where they are trees of numbers."""
-        if not all(is_plain(m) for m in self.estimators_):
+        if not all(has_threshold_tree(m) for m in self.estimators_):
             return None
         return self._pack()
 
@@ -160,8 +162,8 @@ class AbstractAdaBoost(Estimator):
         """X checked for a prediction: float32 for the forest, else as it is."""
         check_is_fitted(self)
         if self._forest is not None:
-            return float_rows(self, X)
-        return levels.ready(self, X)
+            return check_float32_rows(self, X)
+        return level_coding.check_prediction_table(self, X)
 
     @property
     def feature_importances_(self):

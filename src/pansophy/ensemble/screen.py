@@ -24,11 +24,11 @@ import numpy as np
 from ..tree._layout import MISSING
 from . import _screen as loops
 
-ENOUGH = 2048  # rows from which the screen pays
-SLACK = 1e-9  # share by which rounding may mislead
+MIN_SCREENED_ROWS = 2048  # rows from which the screen pays
+ROUNDING_SLACK = 1e-9  # share by which rounding may mislead
 
 
-class Screen:
+class StumpScreen:
     """Coarse bins of a table, made once, and the columns worth a search."""
 
     def __init__(self, columns):
@@ -37,21 +37,23 @@ class Screen:
         self.H = np.empty((d, loops.BINS, 2))
         self.found, self.most = np.empty((2, d))
         for f in range(d):
-            loops.coarse(columns.x[f], columns.order[f], f, self.codes)
+            loops.coarse_bin_codes(columns.x[f], columns.order[f], f, self.codes)
 
     def columns(self, y, w):
         """Numbers of the columns that may hold the best split, ascending."""
-        loops.sums(self.codes, w, y, self.H)
+        loops.class_weight_by_bin(self.codes, w, y, self.H)
         W, S = self.H[0].sum(axis=0)
-        loops.bounds(self.H, float(S), float(W), self.found, self.most)
-        return np.flatnonzero(self.most >= self.found.max() * (1.0 - SLACK))
+        loops.column_gain_bounds(self.H, float(S), float(W), self.found, self.most)
+        return np.flatnonzero(self.most >= self.found.max() * (1.0 - ROUNDING_SLACK))
 
 
-def screens(columns, criterion, limits, n) -> bool:
+def can_screen_stumps(columns, criterion, limits, n) -> bool:
     """Whether the stumps of these settings can be screened."""
     d = len(columns.meta)
     whole = len(columns.order) == d > 1 and not np.any(columns.meta[:, MISSING])
     free = limits.min_leaf == 1 and limits.min_weight == 0 and limits.signs is None
     every = not limits.random and limits.max_features in (0, d)
     stump = limits.max_depth == 1 and limits.max_leaves in (0, 2)
-    return n >= ENOUGH and criterion.one and whole and free and every and stump
+    return (
+        n >= MIN_SCREENED_ROWS and criterion.one and whole and free and every and stump
+    )

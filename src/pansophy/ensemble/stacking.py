@@ -26,15 +26,20 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from ..base import Classifier, Regressor, Transformer
 from ..params import Flag, Jobs, ParameterError, Rule, Verbosity
 from ..typing import Fittable, Splits
-from .committee import AbstractCommittee, Members, class_shares, fit_all
+from .committee import (
+    AbstractCommittee,
+    NamedEstimators,
+    class_probabilities,
+    fit_clones,
+)
 
-METHODS = ("predict_proba", "decision_function", "predict")
+PREDICTION_METHODS = ("predict_proba", "decision_function", "predict")
 Prefit = Annotated[
     Any, Rule("'prefit'", lambda v: isinstance(v, str) and v == "prefit")
 ]
 
 
-def out_of_fold(estimator, X, y, w, splits, method, n_jobs=None):
+def cross_val_predictions(estimator, X, y, w, splits, method, n_jobs=None):
     """Eq. (1) for one member."""
     from sklearn.model_selection import cross_val_predict
 
@@ -44,9 +49,9 @@ def out_of_fold(estimator, X, y, w, splits, method, n_jobs=None):
     )
 
 
-def method_of(estimator, wanted, name):
+def choose_stack_method(estimator, wanted, name):
     """The method that a member is asked by."""
-    options = METHODS if wanted == "auto" else (wanted,)
+    options = PREDICTION_METHODS if wanted == "auto" else (wanted,)
     for option in options:
         if hasattr(estimator, option):
             return option
@@ -55,7 +60,7 @@ def method_of(estimator, wanted, name):
     )
 
 
-def columns_of(answer):
+def prediction_columns(answer):
     """An answer as columns, without the first of two probabilities."""
     Z = np.asarray(answer, float)
     if Z.ndim == 1:
@@ -63,7 +68,7 @@ def columns_of(answer):
     return Z[:, 1:] if Z.shape[1] == 2 else Z
 
 
-def final_has(name):
+def final_estimator_has(name):
     """Whether the final estimator, fitted or not, has a method."""
 
     def has(self):
@@ -95,7 +100,7 @@ class AbstractStacking(Transformer, AbstractCommittee):
     def _fit(self, X, y, w, classes, groups):
         members = self._members()
         wanted = getattr(self, "stack_method", self._wanted())
-        methods = [method_of(e, wanted, n) for n, e in members]
+        methods = [choose_stack_method(e, wanted, n) for n, e in members]
         prefit = isinstance(self.cv, str)
         if prefit and self.cv != "prefit":
             raise ParameterError(
@@ -109,12 +114,12 @@ class AbstractStacking(Transformer, AbstractCommittee):
             answers = [getattr(e, m)(X) for e, m in zip(fitted, methods)]
         else:
             splits = self._splits(X, y, groups)
-            fitted = fit_all(members, X, y, w, self.n_jobs)
+            fitted = fit_clones(members, X, y, w, self.n_jobs)
             answers = [
-                out_of_fold(e, X, y, w, splits, m, self.n_jobs)
+                cross_val_predictions(e, X, y, w, splits, m, self.n_jobs)
                 for (_, e), m in zip(members, methods)
             ]
-        Z = self._joined([columns_of(a) for a in answers], X)
+        Z = self._joined([prediction_columns(a) for a in answers], X)
         final = clone(self._final())
         if w is not None and has_fit_parameter(final, "sample_weight"):
             final.fit(Z, y, sample_weight=w)
@@ -122,7 +127,7 @@ class AbstractStacking(Transformer, AbstractCommittee):
             final.fit(Z, y)
         self._keep(fitted, members, classes)
         self.stack_method_, self.final_estimator_ = methods, final
-        self._widths = [columns_of(a).shape[1] for a in answers]
+        self._widths = [prediction_columns(a).shape[1] for a in answers]
         if self.verbose:
             print(f"[Stacking] {len(members)} members, {Z.shape[1]} columns")
         return self
@@ -147,11 +152,11 @@ class AbstractStacking(Transformer, AbstractCommittee):
         answers = [
             self._answer(e, m, X) for e, m in zip(self.estimators_, self.stack_method_)
         ]
-        return self._joined([columns_of(a) for a in answers], X)
+        return self._joined([prediction_columns(a) for a in answers], X)
 
     def _answer(self, estimator, method, X):
         if method == "predict_proba" and not isinstance(self.cv, str):
-            return class_shares(estimator, X, len(self.classes_))
+            return class_probabilities(estimator, X, len(self.classes_))
         return getattr(estimator, method)(X)
 
     def __sklearn_tags__(self):
@@ -219,7 +224,7 @@ default="auto"
     array([False,  True])
     """
 
-    estimators: Members | None = None
+    estimators: NamedEstimators | None = None
     final_estimator: Fittable | None = None
     _: KW_ONLY
     cv: Splits | Prefit = None
@@ -239,13 +244,13 @@ default="auto"
         Z = self.transform(X)
         return self.classes_[np.asarray(self.final_estimator_.predict(Z), int)]
 
-    @available_if(final_has("predict_proba"))
+    @available_if(final_estimator_has("predict_proba"))
     def predict_proba(self, X):
         """Probabilities of the final classifier: (n, K)."""
         Z = self.transform(X)
-        return class_shares(self.final_estimator_, Z, len(self.classes_))
+        return class_probabilities(self.final_estimator_, Z, len(self.classes_))
 
-    @available_if(final_has("decision_function"))
+    @available_if(final_estimator_has("decision_function"))
     def decision_function(self, X):
         """Scores of the final classifier."""
         Z = self.transform(X)
@@ -292,7 +297,7 @@ class StackingRegressor(Regressor, AbstractStacking):
     array([10.])
     """
 
-    estimators: Members | None = None
+    estimators: NamedEstimators | None = None
     final_estimator: Fittable | None = None
     _: KW_ONLY
     cv: Splits | Prefit = None

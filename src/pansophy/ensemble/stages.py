@@ -19,23 +19,23 @@ from ..tree.decision_tree import DecisionTreeRegressor
 from ..tree.grow import DEEP, Limits
 from . import boosting
 from .abstract_boosting import AbstractBoosting
-from .trees import chain
+from .trees import concatenate_trees
 
 EPS = np.finfo(float).eps
-DOUBLED = (kinds.HALF_SQUARED, kinds.LOGISTIC)  # scores are deviances of these
-Starter = Annotated[
+DEVIANCE_KINDS = (kinds.HALF_SQUARED, kinds.LOGISTIC)  # scores are deviances of these
+InitEstimator = Annotated[
     Any, Rule("an estimator", lambda v: hasattr(v, "fit") and hasattr(v, "predict"))
 ]
 
 
-class AbstractStages(AbstractBoosting):
+class AbstractGradientBoosting(AbstractBoosting):
     """Boosting with exact trees by eq. (3) of `boosting.py`."""
 
     def _start(self, X):
         K = self.n_trees_per_iteration_
         if isinstance(self.init_, str):
             return np.zeros((len(X), K))
-        return raw_from(self, X)
+        return raw_prediction_of_init(self, X)
 
     def _take(self, X, y, sample_weight, y_kind):
         """X as float32, y and w, all checked; rows of weight 0 are dropped."""
@@ -65,12 +65,12 @@ class AbstractStages(AbstractBoosting):
         self.max_features_ = features_at_a_node(self.max_features, X.shape[1])
         if not begun:
             self._begin_init(X, labels, w)
-            self.trees_ = chain([], X.shape[1])
+            self.trees_ = concatenate_trees([], X.shape[1])
         X = X.toarray() if sp.issparse(X) else X
-        table = boosting.Table(X, y, w, self._raw_now(X))
+        table = boosting.BoostingRows(X, y, w, self._raw_now(X))
         if held is not None:
             V = held[0].toarray() if sp.issparse(held[0]) else held[0]
-            held = boosting.Table(V, held[1], held[2], self._raw_now(V))
+            held = boosting.BoostingRows(V, held[1], held[2], self._raw_now(V))
         rule = self._rule(len(y), float(len(y) if w is None else w.sum()))
         booster = boosting.Booster(columns(X, w), table, rule, self._seed, held)
         self._run(booster, old, begun, X, y, monitor)
@@ -121,7 +121,7 @@ class AbstractStages(AbstractBoosting):
                 "sample weights."
             ) from error
 
-    def _rule(self, n, total) -> boosting.Rule:
+    def _rule(self, n, total) -> boosting.BoostingOptions:
         """The parameters as a rule of boosting."""
         whole = lambda v: int(v) if isinstance(v, Integral) else math.ceil(v * n)
         least = whole(self.min_samples_leaf)
@@ -136,7 +136,7 @@ class AbstractStages(AbstractBoosting):
         )
         loss = self._loss_of()
         adapts = loss.kind == kinds.HUBER and isinstance(self.loss, str)
-        return boosting.Rule(
+        return boosting.BoostingOptions(
             loss,
             float(self.learning_rate),
             limits,
@@ -148,12 +148,12 @@ class AbstractStages(AbstractBoosting):
 
     def _run(self, booster, old, begun, X, y, monitor):
         """The rounds with their scores, the stopping rule and the monitor."""
-        self._factor = 2.0 if self._loss_of().kind in DOUBLED else 1.0
-        log = Log(self, booster, begun, monitor)
+        self._factor = 2.0 if self._loss_of().kind in DEVIANCE_KINDS else 1.0
+        log = RoundScores(self, booster, begun, monitor)
         state = booster.start(old)
         before = getattr(self, "history_", {}) if begun else {}
         left = self.n_estimators - len(old) // booster.K
-        shot = lambda s: {"trees_": chain(s.trees, self.n_features_in_)}
+        shot = lambda s: {"trees_": concatenate_trees(s.trees, self.n_features_in_)}
         result = self._drive(
             lambda task: booster.run(state, left, log.stop, task, log.note),
             total=left,
@@ -188,7 +188,7 @@ class AbstractStages(AbstractBoosting):
         return tags
 
 
-class Log:
+class RoundScores:
     """Scores of the rounds, kept on the model, and whether to stop."""
 
     def __init__(self, model, booster, begun, monitor):
@@ -224,7 +224,7 @@ class Log:
     def store(self, state):
         """What is known so far, as fitted attributes."""
         model = self.model
-        model.trees_ = chain(state.trees, model.n_features_in_)
+        model.trees_ = concatenate_trees(state.trees, model.n_features_in_)
         model.n_estimators_ = model.trees_.total // model.n_trees_per_iteration_
         model.n_iter_ = model.n_estimators_
         model.train_score_ = np.array(self.train)
@@ -234,7 +234,7 @@ class Log:
             model.oob_score_ = float(self.oob[-1])
 
 
-def raw_from(model, X):
+def raw_prediction_of_init(model, X):
     """(n, K) raw predictions of the estimator that boosting starts from."""
     loss, first = model._loss_of(), model.init_
     if not hasattr(model, "classes_"):

@@ -13,7 +13,7 @@ from ..tree.packed import Forest, pack
 from ..tree.structure import Tree
 
 
-class Chain(NamedTuple):
+class TreeArrays(NamedTuple):
     """The arrays of trees, one tree after the other."""
 
     start: np.ndarray  # (T + 1,) first node of each tree
@@ -30,7 +30,7 @@ class Chain(NamedTuple):
     sets: np.ndarray | None = None  # (nodes, 4)
 
 
-class Trees(Chain):
+class BoostedTrees(TreeArrays):
     """Trees end to end."""
 
     @property
@@ -41,7 +41,7 @@ class Trees(Chain):
     def tree(self, t) -> Tree:
         """Tree t by itself."""
         cut = slice(self.start[t], self.start[t + 1])
-        part = lambda a: a[cut].astype(wide_of(a))
+        part = lambda a: a[cut].astype(tree_dtype(a))
         return Tree(
             part(self.children_left),
             part(self.children_right),
@@ -71,12 +71,12 @@ class Trees(Chain):
         return np.sum(parts, axis=0) if parts else np.zeros(self.n_features)
 
 
-def wide_of(a):
+def tree_dtype(a):
     """The type that `Tree` has for an array of this kind."""
     return {"i": np.int64, "f": np.float64}.get(a.dtype.kind, a.dtype)
 
 
-def chain(trees, n_features) -> Trees:
+def concatenate_trees(trees, n_features) -> BoostedTrees:
     """Trees put end to end."""
     trees = list(trees)
     start = np.concatenate(([0], np.cumsum([t.node_count for t in trees], dtype=int)))
@@ -89,7 +89,7 @@ def chain(trees, n_features) -> Trees:
     if any(t.sets is not None for t in trees):
         blank = lambda t: np.zeros((t.node_count, 4), np.uint64)
         sets = np.concatenate([blank(t) if t.sets is None else t.sets for t in trees])
-    return Trees(
+    return BoostedTrees(
         start,
         joined("children_left", np.int32),
         joined("children_right", np.int32),

@@ -26,7 +26,12 @@ import numpy as np
 from ..base import Classifier, Regressor, Transformer
 from ..params import Flag, Jobs, ParameterError, Verbosity
 from ..typing import Numbers
-from .committee import AbstractCommittee, Members, class_shares, fit_all
+from .committee import (
+    AbstractCommittee,
+    NamedEstimators,
+    class_probabilities,
+    fit_clones,
+)
 
 
 def vote_shares(labels, w, K):
@@ -42,7 +47,7 @@ def vote_shares(labels, w, K):
     return out / w.sum()
 
 
-def weighted_mean(outputs, w):
+def mean_of_members(outputs, w):
     """Eq. (1): outputs (n, M).
 
     >>> weighted_mean(np.array([[1.0, 2.0, 4.0]]), [0.5, 0.3, 0.2])
@@ -77,7 +82,7 @@ class AbstractVoting(Transformer, AbstractCommittee):
     def _fit(self, X, y, w, classes):
         members = self._members()
         self._vote_weights(members)
-        fitted = fit_all(members, X, y, w, self.n_jobs)
+        fitted = fit_clones(members, X, y, w, self.n_jobs)
         self._keep(fitted, members, classes)
         if self.verbose:
             for name, _ in members:
@@ -154,7 +159,7 @@ class VotingClassifier(Classifier, AbstractVoting):
     array(['no', 'yes'], dtype='<U3')
     """
 
-    estimators: Members | None = None
+    estimators: NamedEstimators | None = None
     _: KW_ONLY
     voting: Literal["hard", "soft"] = "hard"
     weights: Numbers | None = None
@@ -205,7 +210,7 @@ class VotingClassifier(Classifier, AbstractVoting):
 
     def _shares(self, X):
         K = len(self.classes_)
-        return np.stack([class_shares(e, X, K) for e in self.estimators_])
+        return np.stack([class_probabilities(e, X, K) for e in self.estimators_])
 
 
 @dataclass(eq=False, repr=False)
@@ -244,7 +249,7 @@ class VotingRegressor(Regressor, AbstractVoting):
     (array([1.5]), array([0.5]))
     """
 
-    estimators: Members | None = None
+    estimators: NamedEstimators | None = None
     _: KW_ONLY
     weights: Numbers | None = None
     n_jobs: Jobs = None
@@ -258,11 +263,11 @@ class VotingRegressor(Regressor, AbstractVoting):
     def predict(self, X, return_std=False):
         """Eq. (1); with `return_std` also the spread of the members about it."""
         outputs, w = self.transform(X), self._vote_weights()
-        combined = weighted_mean if self.combine == "mean" else weighted_median
+        combined = mean_of_members if self.combine == "mean" else weighted_median
         y = combined(outputs, w)
         if not return_std:
             return y
-        return y, np.sqrt(weighted_mean((outputs - y[:, None]) ** 2, w))
+        return y, np.sqrt(mean_of_members((outputs - y[:, None]) ** 2, w))
 
     def transform(self, X):
         """The members' answers: (n, M)."""

@@ -25,9 +25,13 @@ from ..core.labels import class_codes
 from ..core.numerics import safe_log
 from ..distributions.categorical import frequencies, pick_rows
 from ..graphs.directed import children_of, topological_order
-from ..naive_bayes.bayes import AbstractBayes, given_prior, log_prior_of
-from ..naive_bayes.joint_table import check_symbols
-from ..naive_bayes.tables import refuse_column
+from ..naive_bayes.abstract_bayes import (
+    AbstractBayes,
+    check_class_prior,
+    class_log_prior,
+)
+from ..naive_bayes.joint_table import check_categories
+from ..naive_bayes.tables import raise_bad_category
 from ..params import Count, Flag, Natural, NonNegative, ParameterError
 from ..typing import Matrix, Numbers
 from .bayesian_network import BayesianNetwork
@@ -40,7 +44,7 @@ def coded_columns(X) -> np.ndarray:
     """Whole numbers (n, d) of a table of symbols, -1 for NaN."""
     gone = np.isnan(X) if X.dtype.kind == "f" else np.zeros(X.shape, dtype=bool)
     filled = np.where(gone, 0, X)
-    check_symbols(filled)
+    check_categories(filled)
     return np.where(gone, -1, filled.astype(np.int64))
 
 
@@ -141,7 +145,7 @@ class TreeAugmentedNB(AbstractBayes):
         own, k, d = arrays.to_numpy(own), int(classes.shape[0]), X.shape[1]
         if self.root >= d:
             raise ParameterError(f"root must be a column, 0 to {d - 1}: {self.root}.")
-        prior = given_prior(self, "class_prior", k)
+        prior = check_class_prior(self, "class_prior", k)
         codes = coded_columns(X)
         v = None if w is None else arrays.to_numpy(w).astype(np.float64)
         if v is not None:  # rows of weight 0 make no room in the tables
@@ -155,7 +159,7 @@ class TreeAugmentedNB(AbstractBayes):
         ]
         self.n_categories_, self.classes_ = sizes, classes
         self.class_count_ = counts.table((d,))
-        self.class_log_prior_ = log_prior_of(
+        self.class_log_prior_ = class_log_prior(
             prior, self.class_count_, fit_prior=self.fit_prior
         )
         return self
@@ -172,7 +176,7 @@ class TreeAugmentedNB(AbstractBayes):
             codes = coded_columns(arrays.to_numpy(given))
             over = (codes >= self.n_categories_).any(axis=0)
             bad = int(np.argmax(over)) if over.any() else -1
-            refuse_column(bad, self.n_categories_)
+            raise_bad_category(bad, self.n_categories_)
             gone = (codes < 0).any(axis=1)
             out = np.empty((len(codes), len(self.class_count_)))
             out[~gone] = row_scores(codes[~gone], self.parents_, log_tables)

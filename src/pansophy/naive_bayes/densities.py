@@ -3,8 +3,8 @@ an exponential family.
 
     log p(x | c) = T(x) . eta_c + b_c + log h(x)                                 (1)
 
-`learn` turns labelled rows into a batch of k distributions, `observed` scores rows of
-which only some values are known, by the marginal of those, and `natural` gives T, eta
+`fit_class_densities` turns labelled rows into a batch of k distributions, `marginal_log_prob` scores rows of
+which only some values are known, by the marginal of those, and `natural_form` gives T, eta
 and b of (1): what makes the posterior a softmax of scores linear in T(x), since h is
 the same for all classes and cancels.
 
@@ -47,7 +47,7 @@ from ..distributions.grouped import class_moments, hot
 from ..distributions.missing import incomplete_moments, observed_log_prob, patterns
 from ..distributions.priors import log_beta
 
-FAMILIES = {
+DENSITY_FAMILIES = {
     "normal": Normal,
     "bernoulli": Bernoulli,
     "poisson": Poisson,
@@ -62,11 +62,11 @@ FAMILIES = {
 INDEPENDENT = (Bernoulli, Poisson, Gamma, Beta)  # coordinates one by one
 
 
-def template(name, rows, like):
+def family_template(name, rows, like):
     """A distribution of the family that knows the width of the data."""
     d = rows.d
     even = arrays.asarray(np.full(d, 1 / d), like=like)
-    family: Any = FAMILIES[name]
+    family: Any = DENSITY_FAMILIES[name]
     if name in ("bernoulli", "poisson"):
         return family(even)
     if name == "categorical":
@@ -90,11 +90,11 @@ def normal_moments(rows, k, shape) -> Moments:
     )
     xp = arrays.namespace(found.mean)
     if not flat and not bool(xp.all(xp.isfinite(found.mean))):
-        found = moments_with_gaps(rows, k, shape)
-    return spherical(found) if shape == "spherical" else found
+        found = moments_of_incomplete_rows(rows, k, shape)
+    return spherical_moments(found) if shape == "spherical" else found
 
 
-def spherical(m: Moments) -> Moments:
+def spherical_moments(m: Moments) -> Moments:
     """Diagonal moments pressed into one variance for each class."""
     xp, d = arrays.namespace(m.mean), m.mean.shape[1]
     N = xp.max(m.weight, axis=1)
@@ -104,7 +104,7 @@ def spherical(m: Moments) -> Moments:
     return Moments(N, m.mean, S, "spherical")
 
 
-def moments_with_gaps(rows, k, shape) -> Moments:
+def moments_of_incomplete_rows(rows, k, shape) -> Moments:
     """Likeliest moments of each class from incomplete rows in memory."""
     X, codes, w = rows.X, *rows.aligned
     parts = []
@@ -116,19 +116,21 @@ def moments_with_gaps(rows, k, shape) -> Moments:
     return Moments(N, M, S.sum(axis=0) if shape == "tied" else S, shape)
 
 
-def learn(name, rows, k, *, shape="full", prior=None, floor=0.0, like=None):
+def fit_class_densities(
+    name, rows, k, *, shape="full", prior=None, floor=0.0, like=None
+):
     """A batch of k distributions from rows aligned with codes and weights."""
     if isinstance(name, str) and name == "normal":
         m = normal_moments(rows, k, shape)
         return Normal.from_stats(m, prior, floor * largest_variance(m))
-    start = template(name, rows, like) if isinstance(name, str) else name
+    start = family_template(name, rows, like) if isinstance(name, str) else name
 
     def stats(x, c, w):
         x = x.toarray() if sp.issparse(x) else x
         x = x if arrays.is_foreign(x) else x.astype(np.float64, copy=False)
         R = hot(c, k, w, arrays.as_float(x))
         if isinstance(start, INDEPENDENT):
-            return column_stats(start, x, R)
+            return statistics_by_column(start, x, R)
         if not arrays.is_foreign(x) and np.isnan(np.min(x)):
             raise ValueError(f"{type(start).__name__} takes no NaN in fit.")
         return start.stats(x, R)
@@ -136,7 +138,7 @@ def learn(name, rows, k, *, shape="full", prior=None, floor=0.0, like=None):
     return type(start).from_stats(rows.sum(stats), prior)
 
 
-def column_stats(start, x, R) -> Sums:
+def statistics_by_column(start, x, R) -> Sums:
     """Sums of independent columns, each over the rows that have it."""
     if arrays.is_foreign(x) or not np.isnan(np.min(x)):
         s = start.stats(x, R)
@@ -144,7 +146,7 @@ def column_stats(start, x, R) -> Sums:
     parts = []
     for j in range(x.shape[1]):
         some = ~np.isnan(x[:, j])
-        s = restricted(start, [j], x.shape[1]).stats(x[some][:, [j]], R[some])
+        s = marginal_of_columns(start, [j], x.shape[1]).stats(x[some][:, [j]], R[some])
         parts.append((s.weight[:, None], *s.total))
     N, *total = (np.hstack(p) for p in zip(*parts, strict=True))
     return Sums(N, tuple(total))
@@ -160,7 +162,7 @@ def largest_variance(m: Moments):
     return top if top > 0 else 1.0
 
 
-def observed(p):
+def marginal_log_prob(p):
     """x -> log p(x | c) by the marginal of the values that are not NaN: (n, k)."""
 
     def score(x):
@@ -172,14 +174,14 @@ def observed(p):
         out = np.zeros((len(x), k))
         for b, at in patterns(x):
             if len(b):
-                q = p if len(b) == d else restricted(p, b, d)
+                q = p if len(b) == d else marginal_of_columns(p, b, d)
                 out[at] = q.log_prob(x[np.ix_(at, b)])
         return out
 
     return score
 
 
-def restricted(p, b, d):
+def marginal_of_columns(p, b, d):
     """The distribution of the coordinates b of independent ones."""
     if isinstance(p, (Dirichlet, Categorical)):
         raise ValueError(f"{type(p).__name__} has no density of a part: X has NaN.")
@@ -190,18 +192,18 @@ def restricted(p, b, d):
     return replace(p, **cut)
 
 
-def natural(p):
+def natural_form(p):
     """T (a function), eta and b of eq. (1)."""
     xp = arrays.namespace(getattr(p, fields(p)[-1].name))
     if isinstance(p, Normal):
-        return natural_normal(p)
+        return natural_form_of_normal(p)
     if isinstance(p, Poisson):
-        return whole, safe_log(p.rate), -xp.sum(p.rate, axis=1)
+        return rows_as_float, safe_log(p.rate), -xp.sum(p.rate, axis=1)
     if isinstance(p, Bernoulli):
         no = safe_log(1 - p.prob)
-        return whole, safe_log(p.prob) - no, xp.sum(no, axis=1)
+        return rows_as_float, safe_log(p.prob) - no, xp.sum(no, axis=1)
     if isinstance(p, Multinomial):
-        return whole, safe_log(p.prob), 0 * p.prob[:, 0]
+        return rows_as_float, safe_log(p.prob), 0 * p.prob[:, 0]
     if isinstance(p, Categorical):
         m = p.prob.shape[1]
         T = lambda x: hot(p.symbols(x), m, None, arrays.as_float(x))
@@ -219,17 +221,17 @@ def natural(p):
     raise ValueError(f"{type(p).__name__} has no natural parameters here.")
 
 
-def whole(x):
+def rows_as_float(x):
     return arrays.as_float(x)
 
 
-def natural_normal(p: Normal):
+def natural_form_of_normal(p: Normal):
     """Eq. (1) of Normals: linear in x if they share a covariance, else quadratic."""
     xp, M, d = arrays.namespace(p.means), p.means, p.d
     P = p.factor
     if p.shape == "tied":
         eta = (M @ P) @ P.T
-        return whole, eta, -0.5 * xp.sum(M * eta, axis=1)
+        return rows_as_float, eta, -0.5 * xp.sum(M * eta, axis=1)
     P = P if p.shape == "full" else SHAPES[p.shape].dense(P, p.k, d)
     L = xp.matmul(P, xp.matrix_transpose(P))
     first = xp.matmul(L, M[:, :, None])[:, :, 0]
@@ -237,7 +239,7 @@ def natural_normal(p: Normal):
     b = p.half_log_det - 0.5 * xp.sum(M * first, axis=1)
 
     def T(x):
-        x = whole(x)
+        x = rows_as_float(x)
         pairs = xp.reshape(x[:, :, None] * x[:, None, :], (x.shape[0], d * d))
         return xp.concat([x, pairs], axis=1)
 

@@ -25,9 +25,14 @@ from ..core.rows import rows
 from ..distributions import Beta, Dirichlet, Gamma, NormalInverseWishart
 from ..params import NonNegative
 from ..typing import Distribution, Matrix, Numbers
-from .bayes import AbstractBayes, by_dense_rows, given_prior, log_prior_of
-from .densities import learn, natural, observed
-from .naive_bayes import class_weights
+from .abstract_bayes import (
+    AbstractBayes,
+    apply_to_dense_rows,
+    check_class_prior,
+    class_log_prior,
+)
+from .densities import fit_class_densities, marginal_log_prob, natural_form
+from .naive_bayes import weight_of_each_class
 
 FamilyName = Literal[
     "normal",
@@ -51,10 +56,10 @@ class AbstractGenerative(AbstractBayes):
         X, y, w = self._begin(X, y, sample_weight, y_kind="class", **self._checks(X))
         classes, codes = class_codes(y, X)
         k = int(classes.shape[0])
-        prior = given_prior(self, "priors", k)
-        N = class_weights(codes, k, w, X)
+        prior = check_class_prior(self, "priors", k)
+        N = weight_of_each_class(codes, k, w, X)
         with np.errstate(over="ignore", invalid="ignore"):
-            p = learn(
+            p = fit_class_densities(
                 self.distribution,
                 rows(X, codes, w),
                 k,
@@ -65,7 +70,7 @@ class AbstractGenerative(AbstractBayes):
             )
         self.classes_, self.distribution_ = classes, p
         self.class_count_ = N
-        self.class_log_prior_ = log_prior_of(prior, N)
+        self.class_log_prior_ = class_log_prior(prior, N)
         self._finish()
         return self
 
@@ -78,7 +83,7 @@ class AbstractGenerative(AbstractBayes):
         return arrays.namespace(self.class_log_prior_).exp(self.class_log_prior_)
 
     def _scorer(self):
-        return by_dense_rows(observed(self.distribution_))
+        return apply_to_dense_rows(marginal_log_prob(self.distribution_))
 
     def _draw(self, z, rng):
         p = self.distribution_
@@ -196,7 +201,7 @@ class ExponentialFamilyClassifier(AbstractGenerative):
     _sparse = False
 
     def _finish(self):
-        _, self.coef_, bias = natural(self.distribution_)
+        _, self.coef_, bias = natural_form(self.distribution_)
         self.intercept_ = bias + arrays.asarray(
             arrays.to_numpy(self.class_log_prior_), like=bias
         )
@@ -204,7 +209,7 @@ class ExponentialFamilyClassifier(AbstractGenerative):
     def statistics(self, X):
         """T(x) of each row: (n, m)."""
         X = self._ready(X, **self._checks(X))
-        return rows(X).map(natural(self.distribution_)[0])
+        return rows(X).map(natural_form(self.distribution_)[0])
 
     def decision_function(self, X) -> Any:
         """T(x) . coef + intercept: (n, k), or the difference (n,) of two classes."""

@@ -22,11 +22,11 @@ from ..core.labels import class_codes
 from ..core.numerics import safe_log
 from ..params import Count, Flag, NonNegative
 from ..typing import Matrix, Numbers
-from .bayes import AbstractBayes, given_prior, log_prior_of
-from .tables import refuse_column
+from .abstract_bayes import AbstractBayes, check_class_prior, class_log_prior
+from .tables import raise_bad_category
 
 
-def merge(cells, counts):
+def merge_equal_cells(cells, counts):
     """Equal rows of cells made one, their counts added."""
     unique, which = np.unique(cells, axis=0, return_inverse=True)
     total = np.zeros((len(unique), counts.shape[1]))
@@ -34,7 +34,7 @@ def merge(cells, counts):
     return unique, total
 
 
-def look_up(cells, counts, X):
+def counts_of_cells(cells, counts, X):
     """The counts of the rows of X, 0 for rows that are no cell."""
     both = np.concatenate([cells, X])
     _, which = np.unique(both, axis=0, return_inverse=True)
@@ -45,10 +45,10 @@ def look_up(cells, counts, X):
     return np.where(at[:, None] >= 0, counts[at], 0.0)
 
 
-def check_symbols(X):
+def check_categories(X):
     """Refuse the first column that holds anything but 0, 1, 2, ..."""
     bad = np.any((X < 0) | (np.floor(X) != X), axis=0)
-    refuse_column(int(np.argmax(bad)) if bad.any() else -1)
+    raise_bad_category(int(np.argmax(bad)) if bad.any() else -1)
 
 
 @dataclass(eq=False, repr=False)
@@ -105,17 +105,17 @@ class JointTableClassifier(AbstractBayes):
         X = X.take(np.arange(X.n)) if hasattr(X, "columns") else arrays.to_numpy(X)
         codes, k = arrays.to_numpy(codes), int(classes.shape[0])
         whole = ~np.isnan(X).any(axis=1)
-        check_symbols(X[whole])
+        check_categories(X[whole])
         if not whole.any():
             raise ValueError("every row of X misses a value: no samples to count.")
         v = np.ones(len(X)) if w is None else arrays.to_numpy(w)
-        prior = given_prior(self, "class_prior", k)
+        prior = check_class_prior(self, "class_prior", k)
         hot = v[whole, None] * (codes[whole, None] == np.arange(k))
-        self.cells_, self.counts_ = merge(X[whole].astype(np.int64), hot)
+        self.cells_, self.counts_ = merge_equal_cells(X[whole].astype(np.int64), hot)
         self.n_categories_ = self.cells_.max(axis=0) + 1
         self.classes_ = classes
         self.class_count_ = np.bincount(codes, v, minlength=k)
-        self.class_log_prior_ = log_prior_of(
+        self.class_log_prior_ = class_log_prior(
             prior, self.class_count_, fit_prior=self.fit_prior
         )
         self._measure(k)
@@ -141,7 +141,7 @@ class JointTableClassifier(AbstractBayes):
 
         def score(given):
             x = arrays.to_numpy(given)
-            check_symbols(np.where(np.isnan(x), 0, x))
+            check_categories(np.where(np.isnan(x), 0, x))
             out = np.zeros((len(x), len(N)))
             seen, which = np.unique(~np.isnan(x), axis=0, return_inverse=True)
             for g, kind in enumerate(seen):
@@ -149,8 +149,8 @@ class JointTableClassifier(AbstractBayes):
                 if not kind.any():
                     continue
                 part = x[np.ix_(rows, kind)].astype(np.int64)
-                cells, counts = merge(self.cells_[:, kind], self.counts_)
-                found = safe_log(look_up(cells, counts, part))
+                cells, counts = merge_equal_cells(self.cells_[:, kind], self.counts_)
+                found = safe_log(counts_of_cells(cells, counts, part))
                 extra = safe_log(np.float64(a)) + log_m[~kind].sum()
                 out[rows] = np.logaddexp(found, extra) - below
             foreign = arrays.is_foreign(given)

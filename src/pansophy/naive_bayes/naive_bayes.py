@@ -26,20 +26,25 @@ from ..core.rows import add, default_block
 from ..distributions.grouped import hot
 from ..params import Flag, NonNegative
 from ..typing import Matrix, Numbers
-from .bayes import AbstractBayes, given_prior, log_prior_of, row_blocks
-from .families import FAMILIES, gaussian_fit, variance_floor
+from .abstract_bayes import (
+    AbstractBayes,
+    check_class_prior,
+    class_log_prior,
+    row_blocks,
+)
+from .column_families import COLUMN_FAMILIES, gaussian_fit, variance_floor
 
 BLOCK_BYTES = 1 << 24  # loops here tile by themselves: large blocks, few merges
 
 
-class ClassSums(NamedTuple):
+class ClassStatistics(NamedTuple):
     """Weight of each class, and the statistics of each group of columns."""
 
     weight: Any  # (k,)
     parts: tuple
 
 
-def fit_block(X, groups):
+def rows_per_fit_block(X, groups):
     """Rows per task; a sparse X whole where sums of it are taken class by class."""
     n, d = X.shape
     if arrays.is_foreign(X):
@@ -49,7 +54,7 @@ def fit_block(X, groups):
     return max(default_block(d), BLOCK_BYTES // (8 * d))
 
 
-def class_weights(codes, k, w, X):
+def weight_of_each_class(codes, k, w, X):
     """Weight of each class, in the library of X."""
     if arrays.is_foreign(X):
         return arrays.namespace(X).sum(hot(codes, k, w, X), axis=0)
@@ -57,7 +62,7 @@ def class_weights(codes, k, w, X):
     return np.bincount(arrays.to_numpy(codes), v, minlength=k).astype(np.float64)
 
 
-def columns_of(x, columns):
+def take_columns(x, columns):
     """Some columns of a block."""
     if columns is None:
         return x
@@ -113,16 +118,16 @@ class AbstractNaiveBayes(AbstractBayes):
 
         def stats(x, c, v):
             x = self._prepare(x)
-            some = (columns_of(x, columns) for _, columns in groups)
+            some = (take_columns(x, columns) for _, columns in groups)
             pairs = zip(groups, some, strict=True)
             return tuple(
-                FAMILIES[name].sums(part, c, k, v) for (name, _), part in pairs
+                COLUMN_FAMILIES[name].sums(part, c, k, v) for (name, _), part in pairs
             )
 
-        found = row_blocks(X, codes, w, block=fit_block(X, groups)).sum(
+        found = row_blocks(X, codes, w, block=rows_per_fit_block(X, groups)).sum(
             stats, blas=False
         )
-        sums = ClassSums(class_weights(codes, k, w, X), found)
+        sums = ClassStatistics(weight_of_each_class(codes, k, w, X), found)
         sums = sums if before is None else add(before, sums)
         self._estimate(sums, groups, X)
         self.classes_, self.sums_, self.groups_ = classes, sums, groups
@@ -136,11 +141,11 @@ class AbstractNaiveBayes(AbstractBayes):
 
     def _scorer(self):
         pairs = zip(self.groups_, self.distribution_, strict=True)
-        scores = [(FAMILIES[name].scorer(p), cols) for (name, cols), p in pairs]
+        scores = [(COLUMN_FAMILIES[name].scorer(p), cols) for (name, cols), p in pairs]
 
         def score(x):
             x = self._prepare(x)
-            parts = [one(columns_of(x, columns)) for one, columns in scores]
+            parts = [one(take_columns(x, columns)) for one, columns in scores]
             return sum(parts[1:], parts[0])
 
         return score
@@ -149,7 +154,7 @@ class AbstractNaiveBayes(AbstractBayes):
         X = np.zeros((len(z), self.n_features_in_))
         for (name, columns), p in zip(self.groups_, self.distribution_, strict=True):
             at = slice(None) if columns is None else columns
-            X[:, at] = arrays.to_numpy(FAMILIES[name].draw(p, z, rng))
+            X[:, at] = arrays.to_numpy(COLUMN_FAMILIES[name].draw(p, z, rng))
         return X
 
 
@@ -200,7 +205,7 @@ class GaussianNB(AbstractNaiveBayes):
 
     def _estimate(self, sums, groups, X):
         m = sums.parts[0]
-        prior = given_prior(self, "priors", m.mean.shape[0])
+        prior = check_class_prior(self, "priors", m.mean.shape[0])
         p = gaussian_fit(
             m, sums.weight, self.var_smoothing, shared=self.shared_variance
         )
@@ -210,5 +215,5 @@ class GaussianNB(AbstractNaiveBayes):
         self.distribution_ = (p,)
         self.theta_, self.var_ = keep(p.mean), keep(p.cov)
         self.class_count_ = sums.weight
-        self.class_log_prior_ = log_prior_of(prior, sums.weight)
+        self.class_log_prior_ = class_log_prior(prior, sums.weight)
         self.class_prior_ = arrays.namespace(p.mean).exp(self.class_log_prior_)

@@ -18,11 +18,11 @@ from ..core.numerics import safe_log
 from ..distributions import Categorical, Dirichlet
 from ..distributions.base import Sums
 from ..distributions.grouped import row_weights
-from . import _naive_bayes as loops
+from . import _column_families as loops
 
 
 @dataclass(frozen=True, eq=False)
-class TableCounts:
+class CategoryCounts:
     """Counts (k, M) of the values of d columns side by side; they add, and widen."""
 
     counts: Any
@@ -35,7 +35,7 @@ class TableCounts:
     def widened(self, widths) -> "TableCounts":
         if np.array_equal(widths, self.widths):
             return self
-        out = TableCounts(np.zeros((len(self.counts), int(widths.sum()))), widths)
+        out = CategoryCounts(np.zeros((len(self.counts), int(widths.sum()))), widths)
         at = np.arange(int(self.start[-1]))
         shift = np.repeat(out.start[:-1] - self.start[:-1], self.widths)
         out.counts[:, at + shift] = self.counts
@@ -44,14 +44,14 @@ class TableCounts:
     def __add__(self, other: "TableCounts") -> "TableCounts":
         widths = np.maximum(self.widths, other.widths)
         both = [t.widened(widths).counts for t in (self, other)]
-        return TableCounts(both[0] + both[1], widths)
+        return CategoryCounts(both[0] + both[1], widths)
 
     def tables(self) -> list:
         """The counts of each column, (k, m_j)."""
         return np.split(self.counts, self.start[1:-1], axis=1)
 
 
-def categorical_sums(x, codes, k, w) -> TableCounts:
+def categorical_statistics(x, codes, k, w) -> CategoryCounts:
     x, codes = arrays.to_numpy(x), arrays.to_numpy(codes)
     if w is not None:
         w = arrays.to_numpy(w)
@@ -59,13 +59,13 @@ def categorical_sums(x, codes, k, w) -> TableCounts:
             x, codes, w = x[w > 0], codes[w > 0], w[w > 0]
     x = np.ascontiguousarray(x)
     top = np.full(x.shape[1], -1, np.int64)
-    refuse_column(loops.widest(x, top))
-    t = TableCounts(np.zeros((k, int((top + 1).sum()))), top + 1)
-    loops.count_tables(x, codes, *row_weights(w), t.start, t.counts)
+    raise_bad_category(loops.largest_categories(x, top))
+    t = CategoryCounts(np.zeros((k, int((top + 1).sum()))), top + 1)
+    loops.count_categories(x, codes, *row_weights(w), t.start, t.counts)
     return t
 
 
-def refuse_column(j, widths=None):
+def raise_bad_category(j, widths=None):
     """Raise if column j holds something other than the values of its table."""
     if j >= 0 and widths is None:
         raise ValueError(
@@ -79,7 +79,7 @@ def refuse_column(j, widths=None):
         )
 
 
-def categorical_fit(t: TableCounts, N, alpha, prior) -> list[Categorical]:
+def categorical_fit(t: CategoryCounts, N, alpha, prior) -> list[Categorical]:
     made = []
     for counts in t.tables():
         own = prior or Dirichlet(np.full(counts.shape[1] or 1, alpha + 1.0))
@@ -96,7 +96,7 @@ def categorical_scorer(ps: list[Categorical]):
     def score(x):
         out = np.empty((x.shape[0], T.shape[1]))
         rows = np.ascontiguousarray(arrays.to_numpy(x))
-        refuse_column(loops.table_scores(rows, start, T, out), widths)
+        raise_bad_category(loops.category_scores(rows, start, T, out), widths)
         return (
             arrays.asarray(out, like=arrays.as_float(x))
             if arrays.is_foreign(x)
@@ -106,5 +106,5 @@ def categorical_scorer(ps: list[Categorical]):
     return score
 
 
-def draw_columns(ps, z, rng):
+def draw_categories_by_class(ps, z, rng):
     return np.hstack([p.draw(z, rng) for p in ps])

@@ -39,7 +39,7 @@ def small_exp(x):
 
 
 @njit(cache=True, nogil=True)
-def scaled(reduced, kind, p):
+def distance_from_reduced(reduced, kind, p):
     """The distance of a reduced one."""
     if kind == 2:
         return math.sqrt(reduced)
@@ -47,7 +47,7 @@ def scaled(reduced, kind, p):
 
 
 @njit(cache=True, nogil=True)
-def kernel(u, shape, shift):
+def kernel_value(u, shape, shift):
     """The kernel at u = distance / h, times exp(shift), without its norm."""
     if shape == 0:
         return math.exp(shift - 0.5 * u * u)
@@ -65,7 +65,7 @@ def kernel(u, shape, shift):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def leaf_sum(buffer, w, low, m, h, shape, shift, kind, p):
+def leaf_kernel_sum(buffer, w, low, m, h, shape, shift, kind, p):
     """sum of w K over the m rows of a leaf, whose reduced distances are in buffer."""
     total = 0.0
     if shape == 0 and kind == 2:
@@ -80,12 +80,14 @@ def leaf_sum(buffer, w, low, m, h, shape, shift, kind, p):
             total += w[low + i] * max(x, 0.0)
     else:
         for i in range(m):
-            total += w[low + i] * kernel(scaled(buffer[i], kind, p) / h, shape, shift)
+            total += w[low + i] * kernel_value(
+                distance_from_reduced(buffer[i], kind, p) / h, shape, shift
+            )
     return total
 
 
 @njit(cache=True, nogil=True)
-def sums(metric, tree, w, W, QT, first, last, h, shape, shifts, atol, rtol):
+def kernel_sums(metric, tree, w, W, QT, first, last, h, shape, shifts, atol, rtol):
     """sum_i w_i K(d(q, x_i) / h) exp(shift_q) for the queries first to last.
 
     A node counts as a whole, at the middle of the kernel's values at its nearest and
@@ -104,12 +106,12 @@ def sums(metric, tree, w, W, QT, first, last, h, shape, shifts, atol, rtol):
     out = np.zeros(last - first)
     for q in range(first, last):
         shift, total = shifts[q], 0.0
-        near = scaled(to_box(QT, q, lo[0], hi[0], kind, p), kind, p)
-        far = scaled(beyond(QT, q, lo[0], hi[0], kind, p), kind, p)
+        near = distance_from_reduced(to_box(QT, q, lo[0], hi[0], kind, p), kind, p)
+        far = distance_from_reduced(beyond(QT, q, lo[0], hi[0], kind, p), kind, p)
         top, nodes[0] = 1, 0
         least[0], most[0] = (
-            kernel(far / h, shape, shift),
-            kernel(near / h, shape, shift),
+            kernel_value(far / h, shape, shift),
+            kernel_value(near / h, shape, shift),
         )
         sure = least[0] * W[n]
         allowed = atol * math.exp(shift) if atol > 0 else 0.0
@@ -131,18 +133,24 @@ def sums(metric, tree, w, W, QT, first, last, h, shape, shifts, atol, rtol):
             sure -= mass * small
             if node >= leaves - 1:
                 to_rows(XT, low, high - low, QT, q, kind, p, buffer)
-                part = leaf_sum(buffer, w, low, high - low, h, shape, shift, kind, p)
+                part = leaf_kernel_sum(
+                    buffer, w, low, high - low, h, shape, shift, kind, p
+                )
                 total += part
                 sure += part
                 seen += mass
                 continue
             middle = (n * (2 * j + 1)) >> (level + 1)
             for child in (2 * node + 1, 2 * node + 2):
-                near = scaled(to_box(QT, q, lo[child], hi[child], kind, p), kind, p)
-                far = scaled(beyond(QT, q, lo[child], hi[child], kind, p), kind, p)
+                near = distance_from_reduced(
+                    to_box(QT, q, lo[child], hi[child], kind, p), kind, p
+                )
+                far = distance_from_reduced(
+                    beyond(QT, q, lo[child], hi[child], kind, p), kind, p
+                )
                 nodes[top] = child
-                least[top] = kernel(far / h, shape, shift)
-                most[top] = kernel(near / h, shape, shift)
+                least[top] = kernel_value(far / h, shape, shift)
+                most[top] = kernel_value(near / h, shape, shift)
                 held = W[middle] - W[low]
                 if child & 1 == 0:
                     held = W[high] - W[middle]

@@ -36,7 +36,7 @@ def number_of_bins(bins, n) -> int:
     return int(bins)
 
 
-def edges_of(x, b, strategy, w=None):
+def bin_edges(x, b, strategy, w=None):
     """Edges of b bins of one column; fewer where quantiles coincide."""
     if x.min() == x.max():
         half = max(0.5, np.spacing(np.abs(x[0])))
@@ -108,7 +108,7 @@ class HistogramDensity(Density, Estimator):
         w = np.ones(len(X)) if w is None else w.astype(np.float64)
         X, w = X[w > 0], w[w > 0]
         b = number_of_bins(self.bins, w.sum())
-        self.edges_ = [edges_of(x, b, self.strategy, w) for x in X.T]
+        self.edges_ = [bin_edges(x, b, self.strategy, w) for x in X.T]
         pairs = zip(X.T, self.edges_, strict=True)
         self.histograms_ = [Histogram.fit(x, e, w) for x, e in pairs]
         if self.joint:

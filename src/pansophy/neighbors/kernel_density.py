@@ -37,18 +37,25 @@ from ..distances.dense import cuts
 from ..params import Count, Flag, NonNegative, ParameterError, Positive
 from . import _kernel_density as loops
 
-SHAPES = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")
+KERNEL_SHAPES = (
+    "gaussian",
+    "tophat",
+    "epanechnikov",
+    "exponential",
+    "linear",
+    "cosine",
+)
 ROUNDING = 1e-15  # a node within this share of the sum is not looked into
 
 
-def log_ball(d):
+def log_unit_ball_volume(d):
     """Log of the volume of the unit ball."""
     return 0.5 * d * math.log(math.pi) - gammaln(0.5 * d + 1)
 
 
-def log_norm(shape, d):
+def log_kernel_mass(shape, d):
     """Log of the mass of each kernel in d dimensions at h = 1."""
-    ball = log_ball(d)
+    ball = log_unit_ball_volume(d)
     if shape == "gaussian":
         return 0.5 * d * math.log(2 * math.pi)
     if shape == "tophat":
@@ -69,7 +76,7 @@ def cosine_moment(d):
     return float(np.sum(v / 2 * r ** (d - 1) * np.cos(0.5 * math.pi * r)))
 
 
-def rule(bandwidth, n, d) -> float:
+def bandwidth_by_rule(bandwidth, n, d) -> float:
     """Eq. (3), or the number itself."""
     if bandwidth == "scott":
         return n ** (-1 / (d + 4))
@@ -78,13 +85,13 @@ def rule(bandwidth, n, d) -> float:
     return float(bandwidth)
 
 
-def log_density(index, w, Q, h, shape, atol=0.0, rtol=0.0):
+def kernel_log_density(index, w, Q, h, shape, atol=0.0, rtol=0.0):
     """Log of eq. (1) at the rows of Q; w (n,) are weights, or None."""
     tree, (m, d) = index.tree, Q.shape
     w = np.ones(index.n) if w is None else np.asarray(w, np.float64)
     w = w[tree.order]
     W = np.concatenate([[0.0], np.cumsum(w)])
-    norm = log_norm(shape, d) + d * math.log(h) + math.log(W[-1])
+    norm = log_kernel_mass(shape, d) + d * math.log(h) + math.log(W[-1])
     shift = np.zeros(m)
     if shape in ("gaussian", "exponential"):
         u = search.k_nearest(index, Q, 1)[0][:, 0].astype(np.float64) / h
@@ -93,7 +100,7 @@ def log_density(index, w, Q, h, shape, atol=0.0, rtol=0.0):
     loose = (atol * math.exp(min(norm, 700.0)), max(rtol, ROUNDING))
 
     def part(cut):
-        return loops.sums(
+        return loops.kernel_sums(
             (index.kind, index.p),
             (tree.XT, tree.lo, tree.hi, tree.levels),
             w,
@@ -102,7 +109,7 @@ def log_density(index, w, Q, h, shape, atol=0.0, rtol=0.0):
             cut.start,
             cut.stop,
             h,
-            SHAPES.index(shape),
+            KERNEL_SHAPES.index(shape),
             shift,
             *loose,
         )
@@ -112,7 +119,7 @@ def log_density(index, w, Q, h, shape, atol=0.0, rtol=0.0):
         return np.log(np.concatenate(list(parts))) - shift - norm
 
 
-def offsets(shape, n, d, rng):
+def draw_kernel_offsets(shape, n, d, rng):
     """n draws from the kernel at h = 1: (n, d)."""
     Z = rng.normal(size=(n, d))
     if shape == "gaussian":
@@ -214,7 +221,7 @@ class KernelDensity(Density, Estimator):
                 f"{self.metric_params!r}."
             )
         n = len(X) if w is None else float(w.sum())
-        self.bandwidth_ = rule(self.bandwidth, n, X.shape[1])
+        self.bandwidth_ = bandwidth_by_rule(self.bandwidth, n, X.shape[1])
         if w is not None:
             X, w = X[w > 0], w[w > 0]
         X = X.astype(np.float64, copy=False)
@@ -228,7 +235,7 @@ class KernelDensity(Density, Estimator):
         """log p of each row, eq. (1): (m,)."""
         X = self._ready(X, order="C").astype(np.float64, copy=False)
         how = {"atol": self.atol, "rtol": self.rtol}
-        return log_density(
+        return kernel_log_density(
             self.tree_, self._weights, X, self.bandwidth_, self.kernel, **how
         )
 
@@ -243,7 +250,7 @@ class KernelDensity(Density, Estimator):
         w = self._weights
         share = None if w is None else np.asarray(w, float) / float(np.sum(w))
         rows = rng.choice(len(X), size=n_samples, p=share)
-        return X[rows] + self.bandwidth_ * offsets(
+        return X[rows] + self.bandwidth_ * draw_kernel_offsets(
             self.kernel, n_samples, X.shape[1], rng
         )
 

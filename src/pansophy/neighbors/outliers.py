@@ -32,28 +32,30 @@ from sklearn.utils.metaestimators import available_if
 from ..base import Estimator, OneClass
 from ..kernels import AbstractKernel
 from ..params import Count, Flag, Jobs, Rule
-from . import rows
+from . import neighbor_queries
 
-Share = Annotated[float, Rule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)]
+ContaminationFraction = Annotated[
+    float, Rule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)
+]
 TINY = 1e-10  # keeps the density of copies finite
 
 
-def densities(D, J, reach_of):
+def local_reachability_density(D, J, reach_of):
     """Eqs. (2) and (3): (m,); reach_of (n,) is d_k of the fitted rows."""
     return 1 / (np.maximum(D, reach_of[J]).mean(axis=1) + TINY)
 
 
-def minus_lof(fitted, J, lrd):
+def negative_outlier_factor(fitted, J, lrd):
     """Eq. (4) with its sign turned: (m,)."""
     return -(fitted[J] / lrd[:, None]).mean(axis=1)
 
 
-def signs(scores):
+def inlier_or_outlier(scores):
     """-1 where negative, 1 elsewhere."""
     return np.where(scores < 0, -1, 1)
 
 
-def neighbours_of_fit(model):
+def neighbors_of_fitted_rows(model):
     """(D, J) of the fitted rows, with as many neighbours as there are."""
     n = model.n_samples_fit_
     if model.n_neighbors > n - 1:
@@ -64,10 +66,10 @@ def neighbours_of_fit(model):
             stacklevel=3,
         )
     model.n_neighbors_ = max(1, min(model.n_neighbors, n - 1))
-    return rows.nearest(model, None, model.n_neighbors_)
+    return neighbor_queries.find_nearest(model, None, model.n_neighbors_)
 
 
-def when(novelty, name):
+def available_for_novelty(novelty, name):
     """A test for `available_if`: whether the model looks at new rows."""
 
     def check(self):
@@ -120,9 +122,9 @@ class LocalOutlierFactor(OneClass, Estimator):
     algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
     leaf_size: Count = 30
     metric: str | Callable | AbstractKernel = "minkowski"
-    p: rows.Power = 2
+    p: neighbor_queries.Power = 2
     metric_params: dict | None = None
-    contamination: Literal["auto"] | Share = "auto"
+    contamination: Literal["auto"] | ContaminationFraction = "auto"
     novelty: Flag = False
     n_jobs: Jobs = None
 
@@ -139,15 +141,15 @@ class LocalOutlierFactor(OneClass, Estimator):
         -------
         self : LocalOutlierFactor
         """
-        X, _ = self._begin(X, ensure_min_samples=2, **rows.checks(self))
-        rows.store(self, X)
-        D, J = neighbours_of_fit(self)
+        X, _ = self._begin(X, ensure_min_samples=2, **neighbor_queries.row_checks(self))
+        neighbor_queries.store_rows(self, X)
+        D, J = neighbors_of_fitted_rows(self)
         if not np.isfinite(D).all():
             raise ValueError(
                 "distances between rows of X overflow: X is too large, scale it down."
             )
         self._reach = D[:, -1].copy()
-        self._lrd = densities(D, J, self._reach)
+        self._lrd = local_reachability_density(D, J, self._reach)
         self.negative_outlier_factor_ = -(self._lrd[J] / self._lrd[:, None]).mean(
             axis=1
         )
@@ -166,42 +168,42 @@ class LocalOutlierFactor(OneClass, Estimator):
 
     @cached_property
     def _index(self):
-        return rows.index_of(self)
+        return neighbor_queries.build_index(self)
 
-    @available_if(when(False, "fit_predict"))
+    @available_if(available_for_novelty(False, "fit_predict"))
     def fit_predict(self, X, y=None):
         """-1 for outliers among the rows fitted, 1 for the others."""
         self.fit(X)
-        return signs(self.negative_outlier_factor_ - self.offset_)
+        return inlier_or_outlier(self.negative_outlier_factor_ - self.offset_)
 
-    @available_if(when(True, "score_samples"))
+    @available_if(available_for_novelty(True, "score_samples"))
     def score_samples(self, X):
         """Minus LOF of new rows, eq. (4)."""
-        X = rows.queries(self, X)
-        D, J = rows.nearest(self, X, self.n_neighbors_)
-        lrd = densities(D, J, self._reach)
-        return minus_lof(self._lrd, J, lrd)
+        X = neighbor_queries.check_queries(self, X)
+        D, J = neighbor_queries.find_nearest(self, X, self.n_neighbors_)
+        lrd = local_reachability_density(D, J, self._reach)
+        return negative_outlier_factor(self._lrd, J, lrd)
 
-    @available_if(when(True, "decision_function"))
+    @available_if(available_for_novelty(True, "decision_function"))
     def decision_function(self, X):
         """score - offset: negative for outliers."""
         return self.score_samples(X) - self.offset_
 
-    @available_if(when(True, "predict"))
+    @available_if(available_for_novelty(True, "predict"))
     def predict(self, X):
         """-1 for outliers and 1 for the others."""
-        return signs(self.decision_function(X))
+        return inlier_or_outlier(self.decision_function(X))
 
     def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
         """As in `NearestNeighbors`."""
-        return rows.kneighbors(self, X, n_neighbors, return_distance)
+        return neighbor_queries.kneighbors(self, X, n_neighbors, return_distance)
 
     def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
         """As in `NearestNeighbors`."""
-        return rows.kneighbors_graph(self, X, n_neighbors, mode)
+        return neighbor_queries.kneighbors_graph(self, X, n_neighbors, mode)
 
     def __sklearn_tags__(self):
-        return rows.tags(self, super().__sklearn_tags__())
+        return neighbor_queries.neighbor_tags(self, super().__sklearn_tags__())
 
 
 @dataclass(eq=False, repr=False)
@@ -242,11 +244,11 @@ class KNNOutlier(OneClass, Estimator):
     n_neighbors: Count = 5
     _: KW_ONLY
     method: Literal["largest", "mean"] = "largest"
-    contamination: Share = 0.1
+    contamination: ContaminationFraction = 0.1
     algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
     leaf_size: Count = 30
     metric: str | Callable | AbstractKernel = "minkowski"
-    p: rows.Power = 2
+    p: neighbor_queries.Power = 2
     metric_params: dict | None = None
     n_jobs: Jobs = None
 
@@ -263,15 +265,15 @@ class KNNOutlier(OneClass, Estimator):
         -------
         self : KNNOutlier
         """
-        X, _ = self._begin(X, ensure_min_samples=2, **rows.checks(self))
-        rows.store(self, X)
-        self.scores_ = self._scores(neighbours_of_fit(self)[0])
+        X, _ = self._begin(X, ensure_min_samples=2, **neighbor_queries.row_checks(self))
+        neighbor_queries.store_rows(self, X)
+        self.scores_ = self._scores(neighbors_of_fitted_rows(self)[0])
         self.offset_ = float(np.percentile(self.scores_, 100.0 * self.contamination))
         return self
 
     @cached_property
     def _index(self):
-        return rows.index_of(self)
+        return neighbor_queries.build_index(self)
 
     def _scores(self, D):
         return -(D[:, -1] if self.method == "largest" else D.mean(axis=1))
@@ -279,12 +281,12 @@ class KNNOutlier(OneClass, Estimator):
     def fit_predict(self, X, y=None):
         """-1 for outliers among the rows fitted, each judged without itself."""
         self.fit(X)
-        return signs(self.scores_ - self.offset_)
+        return inlier_or_outlier(self.scores_ - self.offset_)
 
     def score_samples(self, X):
         """Eq. (1): (m,), higher for more usual rows."""
-        X = rows.queries(self, X)
-        D = rows.nearest(self, X, self.n_neighbors_ + 1)[0]
+        X = neighbor_queries.check_queries(self, X)
+        D = neighbor_queries.find_nearest(self, X, self.n_neighbors_ + 1)[0]
         return self._scores(np.where(D[:, :1] == 0, D[:, 1:], D[:, :-1]))
 
     def decision_function(self, X):
@@ -293,7 +295,7 @@ class KNNOutlier(OneClass, Estimator):
 
     def predict(self, X):
         """-1 for outliers and 1 for the others."""
-        return signs(self.decision_function(X))
+        return inlier_or_outlier(self.decision_function(X))
 
     def __sklearn_tags__(self):
-        return rows.tags(self, super().__sklearn_tags__())
+        return neighbor_queries.neighbor_tags(self, super().__sklearn_tags__())

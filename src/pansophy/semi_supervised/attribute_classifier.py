@@ -29,11 +29,11 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from ..distances import squared_euclidean
 from ..params import ParameterError
 from ..typing import Fittable, Matrix, Words
-from .labels import AbstractFewLabels
+from .abstract_semi_supervised import AbstractSemiSupervised
 
 
 @dataclass(eq=False, repr=False)
-class AttributeClassifier(AbstractFewLabels):
+class AttributeClassifier(AbstractSemiSupervised):
     """Recognises classes, seen or not, by their attributes.
 
     Parameters

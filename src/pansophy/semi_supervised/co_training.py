@@ -28,12 +28,12 @@ from ..core.iterate import iterate
 from ..core.numerics import softmax
 from ..params import Count, ParameterError, Verbosity
 from ..typing import Fittable, Words
-from .labels import AbstractFewLabels, probabilities
+from .abstract_semi_supervised import AbstractSemiSupervised, probabilities_of_classes
 
-TINY = 1e-12  # least probability that is multiplied
+MIN_PROBABILITY = 1e-12  # least probability that is multiplied
 
 
-class State(NamedTuple):
+class CoTrainingState(NamedTuple):
     """What one round hands to the next."""
 
     objective: float  # share of the rows without a label
@@ -42,7 +42,7 @@ class State(NamedTuple):
     changed: int = -1
 
 
-def chosen(P, Q, free, k):
+def choose_rows_to_label(P, Q, free, k):
     """Rows that either view labels, and their codes; the surer one if both do."""
     rows = np.flatnonzero(free)
     code = np.full(len(P), -1)
@@ -56,7 +56,7 @@ def chosen(P, Q, free, k):
 
 
 @dataclass(eq=False, repr=False)
-class CoTraining(AbstractFewLabels):
+class CoTraining(AbstractSemiSupervised):
     """Two classifiers on two views of the columns label rows for each other.
 
     Parameters
@@ -129,14 +129,19 @@ class CoTraining(AbstractFewLabels):
 
         def step(state):
             models = fit(state.codes)
-            P, Q = (probabilities(m, Z, self.classes_) for m, Z in zip(models, parts))
-            given = chosen(P, Q, state.codes < 0, self.k_best)
+            P, Q = (
+                probabilities_of_classes(m, Z, self.classes_)
+                for m, Z in zip(models, parts)
+            )
+            given = choose_rows_to_label(P, Q, state.codes < 0, self.k_best)
             new = np.where(given >= 0, given, state.codes)
             when = np.where(given >= 0, state.when.max() + 1, state.when)
             changed = int(np.count_nonzero(given >= 0))
-            return State(float(np.mean(new < 0)), new, when, changed)
+            return CoTrainingState(float(np.mean(new < 0)), new, when, changed)
 
-        start = State(float(np.mean(codes < 0)), codes, np.where(codes < 0, -1, 0))
+        start = CoTrainingState(
+            float(np.mean(codes < 0)), codes, np.where(codes < 0, -1, 0)
+        )
         change = lambda old, new: 0.0 if new.objective == 0 else 1.0
         most = self.max_iter if (codes < 0).any() else 0
 
@@ -175,8 +180,8 @@ class CoTraining(AbstractFewLabels):
         X = self._rows(X)
         L = 0.0
         for model, view in zip(self.estimators_, self.views_):
-            P = probabilities(model, X[:, view], self.classes_)
-            L = L + np.log(np.maximum(P, TINY))
+            P = probabilities_of_classes(model, X[:, view], self.classes_)
+            L = L + np.log(np.maximum(P, MIN_PROBABILITY))
         return softmax(L, axis=1)
 
     def predict(self, X):

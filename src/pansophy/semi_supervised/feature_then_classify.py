@@ -17,11 +17,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ..typing import Fittable
-from .labels import AbstractFewLabels, has
+from .abstract_semi_supervised import AbstractSemiSupervised, inner_estimator_has
 
 
 @dataclass(eq=False, repr=False)
-class FeatureThenClassify(AbstractFewLabels):
+class FeatureThenClassify(AbstractSemiSupervised):
     """A transformer fitted to all rows, then a classifier fitted to the labelled ones.
 
     Parameters
@@ -95,13 +95,13 @@ class FeatureThenClassify(AbstractFewLabels):
         Z = self._features(X)
         return self.estimator_.predict(Z)
 
-    @available_if(has("predict_proba"))
+    @available_if(inner_estimator_has("predict_proba"))
     def predict_proba(self, X):
         """P(k | x): (n, K)."""
         Z = self._features(X)
         return self.estimator_.predict_proba(Z)
 
-    @available_if(has("decision_function"))
+    @available_if(inner_estimator_has("decision_function"))
     def decision_function(self, X):
         """Scores of the classifier."""
         Z = self._features(X)

@@ -39,10 +39,10 @@ from ..mixture.starts import given
 from ..mixture.steps import Params, Table, draws, fitted, mapped, run, spread, tabled
 from ..params import Count, Flag, Natural, NonNegative, ParameterError, Verbosity
 from ..typing import Matrix, Seed, Words
-from .labels import told
+from .abstract_semi_supervised import normalize_missing_labels
 
 
-def split_labels(y, X, classes=None):
+def encode_partial_labels(y, X, classes=None):
     """Classes, and the code of each label, -1 where it is not known."""
     labels = np.asarray(arrays.to_numpy(y))
     known = known_labels(labels)
@@ -59,7 +59,7 @@ def split_labels(y, X, classes=None):
     return classes, codes
 
 
-def first_means(t: Table, codes, w, c, per_class, rng):
+def initial_class_means(t: Table, codes, w, c, per_class, rng):
     """Means (c per_class, d) to start from: those of labelled rows, or far ones."""
     from ..cluster.kmeans import kmeans_labels
 
@@ -87,7 +87,7 @@ def first_means(t: Table, codes, w, c, per_class, rng):
     return means.reshape(c * per_class, -1)
 
 
-def stacked(C, k, shape):
+def repeat_covariance(C, k, shape):
     """One covariance for each of k components, in the storage of a shape."""
     return C if shape == "tied" else np.stack([C] * k)
 
@@ -191,9 +191,13 @@ class GaussianMixtureClassifier(Classifier, Estimator):
         self : GaussianMixtureClassifier
         """
         X, y, w = self._begin(
-            X, told(y), sample_weight, y_kind="class", ensure_all_finite="allow-nan"
+            X,
+            normalize_missing_labels(y),
+            sample_weight,
+            y_kind="class",
+            ensure_all_finite="allow-nan",
         )
-        self.classes_, codes = split_labels(y, X, self.classes)
+        self.classes_, codes = encode_partial_labels(y, X, self.classes)
         c = len(self.classes_)
         if c < 2:
             raise ValueError(
@@ -239,11 +243,11 @@ class GaussianMixtureClassifier(Classifier, Estimator):
             mass = np.bincount(codes[codes >= 0], seen[codes >= 0], c) + 1e-3
             W = np.repeat(mass / mass.sum(), self.n_components) / self.n_components
         if M is None:
-            M = first_means(t, codes, w, c, self.n_components, rng)
+            M = initial_class_means(t, codes, w, c, self.n_components, rng)
         if C is None:
             whole = spread(t, shape)[1]
             eye = np.eye(t.rows.d) if whole.ndim == 2 else 1.0
-            C = stacked(whole + max(self.reg_covar, 1e-12) * eye, k, shape)
+            C = repeat_covariance(whole + max(self.reg_covar, 1e-12) * eye, k, shape)
         return Params(np.maximum(W, np.finfo(float).tiny), Normal(M, C, shape))
 
     def _params(self) -> Params:

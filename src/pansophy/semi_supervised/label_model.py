@@ -36,34 +36,34 @@ from ..core.rows import Rows
 from ..params import Natural, NonNegative, Positive, Verbosity
 
 ABSTAIN = -1
-TINY = 1e-300  # least probability whose logarithm is taken
+MIN_PROBABILITY = 1e-300  # least probability whose logarithm is taken
 
 
-class Params(NamedTuple):
+class LabelModelParams(NamedTuple):
     """theta: shares of the classes and what labellers say for each."""
 
     p: np.ndarray
     C: np.ndarray
 
 
-class Stats(NamedTuple):
+class VoteCounts(NamedTuple):
     """Expected counts: of classes, and of votes by labeller, class and vote."""
 
     classes: np.ndarray
     votes: np.ndarray
 
 
-def joint(V, theta):
+def log_joint_of_votes(V, theta):
     """Eq. (1) in logarithms: (n, K); V holds codes, -1 where a labeller abstains."""
-    L = np.tile(np.log(np.maximum(theta.p, TINY)), (len(V), 1))
-    C = np.log(np.maximum(theta.C, TINY))
+    L = np.tile(np.log(np.maximum(theta.p, MIN_PROBABILITY)), (len(V), 1))
+    C = np.log(np.maximum(theta.C, MIN_PROBABILITY))
     for j in range(V.shape[1]):
         spoke = V[:, j] >= 0
         L[spoke] += C[j][:, V[spoke, j]].T
     return L
 
 
-def counts(V, w, r) -> Stats:
+def expected_vote_counts(V, w, r) -> VoteCounts:
     """Sums of eq. (3) over some rows."""
     m, K = V.shape[1], r.shape[1]
     r = r if w is None else r * w[:, None]
@@ -72,10 +72,10 @@ def counts(V, w, r) -> Stats:
         spoke = V[:, j] >= 0
         for y in range(K):
             votes[j, y] = np.bincount(V[spoke, j], r[spoke, y], K)
-    return Stats(r.sum(axis=0), votes)
+    return VoteCounts(r.sum(axis=0), votes)
 
 
-def maximise(stats: Stats, a, tied) -> Params:
+def estimate_confusion(stats: VoteCounts, a, tied) -> LabelModelParams:
     """Eq. (3), or (4) if `tied`."""
     K = len(stats.classes)
     p = stats.classes / stats.classes.sum()
@@ -83,20 +83,20 @@ def maximise(stats: Stats, a, tied) -> Params:
         C = stats.votes + a
         total = C.sum(axis=2, keepdims=True)
         seen = total > 0  # with a = 0 a labeller may never have met a class
-        return Params(p, np.where(seen, C, 1 / K) / np.where(seen, total, 1))
+        return LabelModelParams(p, np.where(seen, C, 1 / K) / np.where(seen, total, 1))
     right = np.trace(stats.votes, axis1=1, axis2=2) + a
     total = stats.votes.sum(axis=(1, 2)) + K * a
     acc = np.where(total > 0, right, 1 / K) / np.where(total > 0, total, 1)
     off = (1 - acc) / max(K - 1, 1)
     C = off[:, None, None] + (acc - off)[:, None, None] * np.eye(K)
-    return Params(p, C)
+    return LabelModelParams(p, C)
 
 
-def log_prior(theta: Params, a, tied):
+def log_dirichlet_prior(theta: LabelModelParams, a, tied):
     """What the Dirichlet counts of eq. (3) add to the log-likelihood."""
     if a == 0:
         return 0.0
-    L = np.log(np.maximum(theta.C, TINY))
+    L = np.log(np.maximum(theta.C, MIN_PROBABILITY))
     if not tied:
         return a * L.sum()
     K = len(theta.p)
@@ -105,7 +105,7 @@ def log_prior(theta: Params, a, tied):
     return a * float(np.sum(right + (K - 1) * wrong))
 
 
-def majority(V, K):
+def vote_fractions(V, K):
     """Shares of the votes of each row; even where nobody votes: (n, K)."""
     r = np.zeros((len(V), K))
     for j in range(V.shape[1]):
@@ -176,28 +176,28 @@ class LabelModel(Density, Estimator):
             A weight of 3 counts as three copies of the row.
         """
         X, w = self._begin(X, sample_weight=sample_weight)
-        L = whole(X)
+        L = check_votes(X)
         self.classes_ = np.unique(L[L != ABSTAIN])
         if len(self.classes_) == 0:
             raise ValueError("every labeller abstains on every row.")
         V, K, tied = self._codes(L), len(self.classes_), self.confusion == "accuracy"
         table = Rows(V, w)
-        start = table.sum(lambda v, w: counts(v, w, majority(v, K)))
-        theta = maximise(start, max(self.prior, 1e-3), tied)
+        start = table.sum(lambda v, w: expected_vote_counts(v, w, vote_fractions(v, K)))
+        theta = estimate_confusion(start, max(self.prior, 1e-3), tied)
 
         def expect(theta):
             def part(v, w):
-                J = joint(v, theta)
+                J = log_joint_of_votes(v, theta)
                 total = logsumexp(J, axis=1)
                 loglik = total.sum() if w is None else w @ total
-                return counts(v, w, softmax(J, axis=1)), float(loglik)
+                return expected_vote_counts(v, w, softmax(J, axis=1)), float(loglik)
 
             return table.sum(part)
 
         run = lambda task: em(
-            expect, lambda stats: maximise(stats, self.prior, tied), theta,
+            expect, lambda stats: estimate_confusion(stats, self.prior, tied), theta,
             n=float(len(V) if w is None else w.sum()),
-            log_prior=lambda t: log_prior(t, self.prior, tied),
+            log_prior=lambda t: log_dirichlet_prior(t, self.prior, tied),
             max_iter=self.max_iter, tol=self.tol, task=task,
         )  # fmt: skip
         theta = self._drive(run, total=self.max_iter, X=X).state.params
@@ -213,9 +213,9 @@ class LabelModel(Density, Estimator):
         return np.where(self.classes_[at] == L, at, ABSTAIN)
 
     def _joint(self, X):
-        V = self._codes(whole(self._ready(X)))
-        theta = Params(self.class_prior_, self.confusion_)
-        return Rows(V).map(lambda v: joint(v, theta))
+        V = self._codes(check_votes(self._ready(X)))
+        theta = LabelModelParams(self.class_prior_, self.confusion_)
+        return Rows(V).map(lambda v: log_joint_of_votes(v, theta))
 
     def predict_proba(self, X):
         """Eq. (2): P(y | votes), (n, K)."""
@@ -240,7 +240,7 @@ class LabelModel(Density, Estimator):
         return tags
 
 
-def whole(X):
+def check_votes(X):
     """Votes as whole numbers; anything else is refused."""
     L = np.rint(X).astype(np.int64)
     if not np.array_equal(L, X):

@@ -26,7 +26,7 @@ A new row is the mean of the training rows weighted by how alike they are to it.
 
 "knn" joins a row to its nearest and to those it is nearest to, so that W is
 symmetric and (1) holds. Its memory is O(n k); "rbf" needs the n by n matrix, of which
-blocks are made again in each turn where it would not fit in `FIT` bytes.
+blocks are made again in each turn where it would not fit in `MAX_KERNEL_BYTES` bytes.
 
 Cost      turns times the edges of W times the classes
 Shapes    W (n, n)   F, Y (n, K)
@@ -52,12 +52,12 @@ from ..graphs import connected_components, knn_graph
 from ..kernels import RBF
 from ..optim import conjugate_gradient
 from ..params import Count, Jobs, NonNegative, OpenFraction
-from .labels import told
+from .abstract_semi_supervised import normalize_missing_labels
 
-FIT = 1 << 29  # bytes of a kernel matrix that is kept
+MAX_KERNEL_BYTES = 1 << 29  # bytes of a kernel matrix that is kept
 
 
-class Graph(NamedTuple):
+class SimilarityGraph(NamedTuple):
     """A symmetric W as what it does."""
 
     product: Callable  # F -> W F
@@ -65,17 +65,17 @@ class Graph(NamedTuple):
     reached: Callable  # mask of rows -> mask of rows joined to them
 
 
-def sparse_graph(W) -> Graph:
+def sparse_graph(W) -> SimilarityGraph:
     """Of a CSR matrix."""
 
     def reached(mask):
         component = connected_components(W)[1]
         return np.isin(component, np.unique(component[mask]))
 
-    return Graph(lambda F: W @ F, np.asarray(W.sum(axis=1)).ravel(), reached)
+    return SimilarityGraph(lambda F: W @ F, np.asarray(W.sum(axis=1)).ravel(), reached)
 
 
-def kernel_graph(X, kernel, *, loops) -> Graph:
+def kernel_graph(X, kernel, *, loops) -> SimilarityGraph:
     """Of a kernel on rows; `loops`: whether a row is its own neighbour."""
     n = X.shape[0]
     block = max(1, min(n, (1 << 24) // (8 * n)))
@@ -90,7 +90,7 @@ def kernel_graph(X, kernel, *, loops) -> Graph:
         return K
 
     kept = None
-    if 8 * n * n <= FIT:
+    if 8 * n * n <= MAX_KERNEL_BYTES:
         kept = np.concatenate(list(threads.run((lambda c=c: part(c)) for c in cuts)))
 
     def product(F):
@@ -105,16 +105,16 @@ def kernel_graph(X, kernel, *, loops) -> Graph:
                 return mask
             mask = wider
 
-    return Graph(product, product(np.ones((n, 1)))[:, 0], reached)
+    return SimilarityGraph(product, product(np.ones((n, 1)))[:, 0], reached)
 
 
-def shares(F, prior):
+def normalize_rows(F, prior):
     """Rows that sum to 1; `prior` where a row holds nothing."""
     total = F.sum(axis=1, keepdims=True)
     return np.where(total > 0, F / np.where(total > 0, total, 1.0), prior)
 
 
-def solve(product, B, start, *, max_iter, tol, task):
+def solve_positive_definite(product, B, start, *, max_iter, tol, task):
     """A G = B for a positive definite A by conjugate gradients, from `start`."""
 
     def f(G):
@@ -126,7 +126,7 @@ def solve(product, B, start, *, max_iter, tol, task):
     )
 
 
-def harmonic(W: Graph, Y, known, *, max_iter, tol, task):
+def harmonic_labels(W: SimilarityGraph, Y, known, *, max_iter, tol, task):
     """Eq. (2), with G = D^1/2 F so that the matrix is near the identity."""
     free = ~known
     root = np.sqrt(W.degrees)
@@ -139,20 +139,22 @@ def harmonic(W: Graph, Y, known, *, max_iter, tol, task):
         full[free] = G
         return G - spread(full)[free]
 
-    run = solve(product, B, np.zeros_like(B), max_iter=max_iter, tol=tol, task=task)
+    run = solve_positive_definite(
+        product, B, np.zeros_like(B), max_iter=max_iter, tol=tol, task=task
+    )
     F = Y.copy()
     F[free] = run.state.position / root[free, None]
     return run, F
 
 
-class Turn(NamedTuple):
+class SpreadingState(NamedTuple):
     """What one turn of eq. (3) hands to the next."""
 
     objective: float  # 1/2 F'(I - a S) F - (1 - a) F'Y, one part of it one turn old
     position: np.ndarray  # F
 
 
-def smoothed(W: Graph, Y, alpha, *, max_iter, tol, task):
+def spread_labels(W: SimilarityGraph, Y, alpha, *, max_iter, tol, task):
     """Eq. (3)."""
     root = np.sqrt(W.degrees)[:, None]
     root[root == 0] = 1.0
@@ -161,14 +163,14 @@ def smoothed(W: Graph, Y, alpha, *, max_iter, tol, task):
     def turn(s):
         F = s.position
         new = alpha * W.product(F / root) / root + B
-        return Turn(float(np.sum(F * (F - new - B)) / 2), new)
+        return SpreadingState(float(np.sum(F * (F - new - B)) / 2), new)
 
     def change(old, new):
-        a, b = (shares(s.position, 0.0) for s in (old, new))
+        a, b = (normalize_rows(s.position, 0.0) for s in (old, new))
         return float(np.max(np.abs(a - b)))
 
     how: dict = {"max_iter": max_iter, "tol": tol, "task": task}
-    run = iterate(turn, Turn(np.inf, B), change=change, **how)
+    run = iterate(turn, SpreadingState(np.inf, B), change=change, **how)
     return run, run.state.position
 
 
@@ -196,7 +198,9 @@ class AbstractLabelGraph(Classifier, Estimator):
         y : array of shape (n,)
             Labels; -1, or the empty text, where there is none.
         """
-        X, y, _ = self._begin(X, told(y), y_kind="class", accept_sparse="csr")
+        X, y, _ = self._begin(
+            X, normalize_missing_labels(y), y_kind="class", accept_sparse="csr"
+        )
         known = known_labels(y)
         if not known.any():
             raise ValueError("y holds no label at all: at least one must be known.")
@@ -212,11 +216,11 @@ class AbstractLabelGraph(Classifier, Estimator):
                 F = self._drive(run, total=self.max_iter, X=X).state.position
         F = np.where(lost[:, None], prior, np.maximum(F, 0.0))
         self.X_ = X
-        self.label_distributions_ = shares(F, prior)
+        self.label_distributions_ = normalize_rows(F, prior)
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
         return self
 
-    def _graph(self, X) -> Graph:
+    def _graph(self, X) -> SimilarityGraph:
         if self.kernel == "knn":
             n = X.shape[0]
             k = min(self.n_neighbors, n) - 1
@@ -253,7 +257,7 @@ class AbstractLabelGraph(Classifier, Estimator):
         if self.kernel == "knn":
             return F[self._nearest(X)].mean(axis=1)
         alike = self._alike(X)
-        part = lambda X: shares(np.asarray(alike(X, self.X_), float) @ F, prior)
+        part = lambda X: normalize_rows(np.asarray(alike(X, self.X_), float) @ F, prior)
         return rows.Rows(X, block=max(1, (1 << 24) // (8 * len(F)))).map(part)
 
     def predict(self, X):
@@ -321,7 +325,7 @@ class LabelPropagation(AbstractLabelGraph):
 
     def _solved(self, W, Y, known, task):
         how = {"max_iter": self.max_iter, "tol": self.tol, "task": task}
-        run, F = harmonic(W, Y, known, **how)
+        run, F = harmonic_labels(W, Y, known, **how)
         return run._replace(state=run.state._replace(position=F))
 
 
@@ -382,5 +386,5 @@ class LabelSpreading(AbstractLabelGraph):
 
     def _solved(self, W, Y, known, task):
         how = {"max_iter": self.max_iter, "tol": self.tol, "task": task}
-        run, F = smoothed(W, Y, self.alpha, **how)
+        run, F = spread_labels(W, Y, self.alpha, **how)
         return run._replace(state=run.state._replace(position=F))

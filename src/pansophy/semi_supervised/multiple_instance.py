@@ -27,10 +27,14 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.iterate import iterate
 from ..params import Count, Verbosity
 from ..typing import Fittable
-from .labels import AbstractFewLabels, has, probabilities
+from .abstract_semi_supervised import (
+    AbstractSemiSupervised,
+    inner_estimator_has,
+    probabilities_of_classes,
+)
 
 
-class State(NamedTuple):
+class MultipleInstanceState(NamedTuple):
     """What one turn hands to the next."""
 
     objective: float  # rows that are not called 0
@@ -38,23 +42,23 @@ class State(NamedTuple):
     changed: int = -1
 
 
-def highest(p, bag, n_bags):
+def best_row_of_each_bag(p, bag, n_bags):
     """The row of largest p in each bag, the first of equals."""
     order = np.lexsort((np.arange(len(p)), -p, bag))
     return order[np.searchsorted(bag[order], np.arange(n_bags))]
 
 
-def relabelled(P, codes, bag, n_bags):
+def relabel_rows(P, codes, bag, n_bags):
     """Eq. (2): `codes` is the class of each row's bag."""
     p = P[np.arange(len(P)), codes]
     z = np.where(p > P[:, 0], codes, 0)
-    top = highest(p, bag, n_bags)
+    top = best_row_of_each_bag(p, bag, n_bags)
     z[top] = codes[top]
     return z
 
 
 @dataclass(eq=False, repr=False)
-class MultipleInstance(AbstractFewLabels):
+class MultipleInstance(AbstractSemiSupervised):
     """A classifier of rows from the labels of bags.
 
     Parameters
@@ -133,13 +137,13 @@ class MultipleInstance(AbstractFewLabels):
 
         def step(state):
             model = self._fit_rows(clone(base), X, state.z, w)
-            P = probabilities(model, X, self.classes_)
-            z = relabelled(P, codes, bag, n_bags)
+            P = probabilities_of_classes(model, X, self.classes_)
+            z = relabel_rows(P, codes, bag, n_bags)
             changed = int(np.count_nonzero(z != state.z))
-            return State(float(np.count_nonzero(z)), z, changed)
+            return MultipleInstanceState(float(np.count_nonzero(z)), z, changed)
 
         change = lambda old, new: float(new.changed)
-        start = State(float(np.count_nonzero(codes)), codes)
+        start = MultipleInstanceState(float(np.count_nonzero(codes)), codes)
         most = 0 if single else self.max_iter
         run = lambda task: iterate(
             step, start, max_iter=most, tol=0.0, change=change, watch=("changed",),
@@ -155,7 +159,7 @@ class MultipleInstance(AbstractFewLabels):
         check_is_fitted(self)
         return self.estimator_.predict(self._rows(X))
 
-    @available_if(has("predict_proba"))
+    @available_if(inner_estimator_has("predict_proba"))
     def predict_proba(self, X):
         """P(k | x) of each row: (n, K)."""
         check_is_fitted(self)
@@ -164,11 +168,11 @@ class MultipleInstance(AbstractFewLabels):
     def predict_bags(self, X, groups):
         """The bags in order, and the class of each: that of its surest row."""
         check_is_fitted(self)
-        P = probabilities(self.estimator_, self._rows(X), self.classes_)
+        P = probabilities_of_classes(self.estimator_, self._rows(X), self.classes_)
         names, bag = np.unique(np.asarray(groups), return_inverse=True)
         if bag.shape != (len(P),):
             raise ValueError(f"groups must hold {len(P)} bags, got {bag.shape}.")
-        top = P[highest(P[:, 1:].max(axis=1), bag, len(names))]
+        top = P[best_row_of_each_bag(P[:, 1:].max(axis=1), bag, len(names))]
         kind = 1 + top[:, 1:].argmax(axis=1)
         rather = top[np.arange(len(top)), kind] > top[:, 0]
         return names, self.classes_[np.where(rather, kind, 0)]

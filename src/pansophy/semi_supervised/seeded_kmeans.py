@@ -31,16 +31,16 @@ from ..cluster.turns import nearest, spread
 from ..core.labels import class_codes, known_labels
 from ..distances import euclidean
 from ..params import Count, NonNegative, Verbosity
-from .labels import told
+from .abstract_semi_supervised import normalize_missing_labels
 
 
-def class_means(X, w, z, k, m):
+def centers_of_classes(X, w, z, k, m):
     """Eq. (2): the mean of the rows of each class; m is a point amid them."""
     cells = held_cells((X, w, z), k, m)
     return m + cells.sums / cells.mass[:, None]
 
 
-def turns(X, w, z, k, *, keep, m, **how):
+def seeded_lloyd(X, w, z, k, *, keep, m, **how):
     """K-means turns from the means of the classes; z is -1 where none is known.
 
     With `keep`, known rows are held: of no weight where rows choose their cell, and
@@ -48,7 +48,7 @@ def turns(X, w, z, k, *, keep, m, **how):
     """
     told = (z >= 0) & (w > 0)
     held = X[told], w[told], z[told]
-    C = class_means(*held, k, m)
+    C = centers_of_classes(*held, k, m)
     if not keep:
         return lloyd(X, w, C, m=m, **how)
     run = lloyd(X, np.where(told, 0, w), C, m=m, held=held, **how)
@@ -113,7 +113,9 @@ class SeededKMeans(Classifier, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, y, w = self._begin(X, told(y), sample_weight, y_kind="class", order="C")
+        X, y, w = self._begin(
+            X, normalize_missing_labels(y), sample_weight, y_kind="class", order="C"
+        )
         w = np.ones(len(X), X.dtype) if w is None else w
         given, z = known_labels(y) & (w > 0), np.full(len(X), -1)
         if not given.any():
@@ -122,7 +124,7 @@ class SeededKMeans(Classifier, Estimator):
         m, variance = spread(X, w)
         keep, limit = self.mode == "constrained", self.tol * variance
         how = {"max_iter": self.max_iter, "tol": limit, "m": m, "keep": keep}
-        run = lambda task: turns(X, w, z, len(self.classes_), task=task, **how)
+        run = lambda task: seeded_lloyd(X, w, z, len(self.classes_), task=task, **how)
         state = self._drive(run, total=self.max_iter, X=X, y=y).state
         self.cluster_centers_ = state.centers.astype(X.dtype)
         self.labels_, self.inertia_ = state.labels, state.objective

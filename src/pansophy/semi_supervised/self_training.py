@@ -31,10 +31,14 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.iterate import iterate
 from ..params import Count, Flag, Fraction, Natural, ParameterError, Verbosity
 from ..typing import Fittable
-from .labels import AbstractFewLabels, has, probabilities
+from .abstract_semi_supervised import (
+    AbstractSemiSupervised,
+    inner_estimator_has,
+    probabilities_of_classes,
+)
 
 
-class State(NamedTuple):
+class SelfTrainingState(NamedTuple):
     """What one round hands to the next."""
 
     objective: float  # share of the rows without a label
@@ -45,7 +49,7 @@ class State(NamedTuple):
     rounds: int = 0
 
 
-def surest(best, free, threshold, criterion, k_best):
+def select_confident_rows(best, free, threshold, criterion, k_best):
     """Eqs. (1) and (2): which of the free rows get their label."""
     if criterion == "threshold":
         return free & (best > threshold)
@@ -57,7 +61,7 @@ def surest(best, free, threshold, criterion, k_best):
 
 
 @dataclass(eq=False, repr=False)
-class SelfTrainingClassifier(AbstractFewLabels):
+class SelfTrainingClassifier(AbstractSemiSupervised):
     """Self-training with any classifier that gives probabilities.
 
     Parameters
@@ -132,22 +136,26 @@ class SelfTrainingClassifier(AbstractFewLabels):
         def step(state):
             model = self._fit_rows(clone(base), X, state.codes, w)
             free = ~known if self.revise else state.codes < 0
-            P = probabilities(model, X, self.classes_)
+            P = probabilities_of_classes(model, X, self.classes_)
             guess, best = P.argmax(axis=1), P.max(axis=1)
-            pick = surest(best, free, self.threshold, self.criterion, self.k_best)
+            pick = select_confident_rows(
+                best, free, self.threshold, self.criterion, self.k_best
+            )
             new = np.where(free, -1, state.codes)
             new[pick] = guess[pick]
             changed = int(np.count_nonzero(new != state.codes))
             turn = state.rounds + 1
             when = np.where(new == state.codes, state.when, turn)
             when = np.where(new < 0, -1, when)
-            return State(float(np.mean(new < 0)), new, when, model, changed, turn)
+            return SelfTrainingState(
+                float(np.mean(new < 0)), new, when, model, changed, turn
+            )
 
         def change(old, new):
             done = not np.any(new.codes < 0) and not self.revise
             return 0.0 if new.changed == 0 or done else 1.0
 
-        start = State(float(np.mean(~known)), codes, np.where(known, 0, -1))
+        start = SelfTrainingState(float(np.mean(~known)), codes, np.where(known, 0, -1))
         most = (
             (100 if self.revise else len(codes))
             if self.max_iter is None
@@ -182,19 +190,19 @@ class SelfTrainingClassifier(AbstractFewLabels):
         check_is_fitted(self)
         return self.estimator_.predict(self._rows(X))
 
-    @available_if(has("predict_proba"))
+    @available_if(inner_estimator_has("predict_proba"))
     def predict_proba(self, X):
         """P(k | x): (n, K)."""
         check_is_fitted(self)
         return self.estimator_.predict_proba(self._rows(X))
 
-    @available_if(has("predict_log_proba"))
+    @available_if(inner_estimator_has("predict_log_proba"))
     def predict_log_proba(self, X):
         """log P(k | x): (n, K)."""
         check_is_fitted(self)
         return self.estimator_.predict_log_proba(self._rows(X))
 
-    @available_if(has("decision_function"))
+    @available_if(inner_estimator_has("decision_function"))
     def decision_function(self, X):
         """Scores of the classifier."""
         check_is_fitted(self)

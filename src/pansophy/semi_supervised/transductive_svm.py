@@ -42,12 +42,12 @@ from ..params import (
     Verbosity,
 )
 from ..svm import LinearSVC
-from .labels import AbstractFewLabels
+from .abstract_semi_supervised import AbstractSemiSupervised
 
-SHARP = 3.0  # of eq. (1)
+SHARPNESS = 3.0  # of eq. (1)
 
 
-class State(NamedTuple):
+class ContinuationState(NamedTuple):
     """The boundary at one weight of the unlabelled rows."""
 
     objective: float  # J at the last weight
@@ -55,29 +55,33 @@ class State(NamedTuple):
     weight: float  # C'
 
 
-def risk(w, b, X, y, c, Z, e, C, weight):
+def transductive_risk(w, b, X, y, c, Z, e, C, weight):
     """Eq. (1) and its gradient in w; Z are the unlabelled rows, e their weights."""
     gap = np.maximum(0.0, 1.0 - y * (X @ w + b))
     g = Z @ w + b
-    bump = e * np.exp(-SHARP * g * g)
+    bump = e * np.exp(-SHARPNESS * g * g)
     J = w @ w / 2 + C * c @ (gap * gap) + weight * bump.sum()
     slope = w - 2 * C * (X.T @ (c * gap * y))
-    return J, slope - 2 * SHARP * weight * (Z.T @ (bump * g))
+    return J, slope - 2 * SHARPNESS * weight * (Z.T @ (bump * g))
 
 
-def separate(X, y, c, Z, e, w, b, *, C, weight, steps, tol, max_iter, task=SILENT):
+def minimise_by_continuation(
+    X, y, c, Z, e, w, b, *, C, weight, steps, tol, max_iter, task=SILENT
+):
     """Continuation on C', from w; b stays as eq. (2) has it."""
 
     def step(state):
         weight_now = weight * 2.0 ** (-steps + 1 + counted[0])
         counted[0] += 1
-        f = lambda w: risk(w, b, X, y, c, Z, e, C, weight_now)
+        f = lambda w: transductive_risk(w, b, X, y, c, Z, e, C, weight_now)
         found = lbfgs(f, state.w, max_iter=max_iter, tol=tol).state.position
-        last = risk(found, b, X, y, c, Z, e, C, weight)[0]
-        return State(float(last), found, weight_now)
+        last = transductive_risk(found, b, X, y, c, Z, e, C, weight)[0]
+        return ContinuationState(float(last), found, weight_now)
 
     counted = [0]
-    start = State(float(risk(w, b, X, y, c, Z, e, C, weight)[0]), w, 0.0)
+    start = ContinuationState(
+        float(transductive_risk(w, b, X, y, c, Z, e, C, weight)[0]), w, 0.0
+    )
     change = lambda old, new: 0.0 if new.weight >= weight else 1.0
     run = iterate(
         step,
@@ -92,7 +96,7 @@ def separate(X, y, c, Z, e, w, b, *, C, weight, steps, tol, max_iter, task=SILEN
 
 
 @dataclass(eq=False, repr=False)
-class TransductiveSVM(AbstractFewLabels):
+class TransductiveSVM(AbstractSemiSupervised):
     """Linear support vector machine that keeps away from unlabelled rows.
 
     Parameters
@@ -200,7 +204,7 @@ class TransductiveSVM(AbstractFewLabels):
             if self.balance is not None:
                 r = self.balance
             given = (X[told] - middle, y, w[told], Z, e, coef[k], 2 * r - 1)
-            run = lambda task, g=given: separate(*g, task=task, **how)
+            run = lambda task, g=given: minimise_by_continuation(*g, task=task, **how)
             new[k] = self._drive(run, total=self.steps).state.w
             bias[k] = 2 * r - 1 - new[k] @ middle
         return new, bias

@@ -136,9 +136,9 @@ def in_memory(X):
 
 def shares(model, X, K):
     """Probabilities (n, K) of the codes below K; 0 for those a fold did not have."""
-    from ...ensemble.committee import class_shares
+    from ...ensemble.committee import class_probabilities
 
-    return class_shares(model, X, K)
+    return class_probabilities(model, X, K)
 
 
 def too_few(n, classes) -> str:

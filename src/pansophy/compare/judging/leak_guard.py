@@ -29,9 +29,9 @@ def cut(X, rows):
     if hasattr(X, "column_names"):
         return X.take(rows)
     if isinstance(X, (list, tuple)) or hasattr(X, "iloc") or hasattr(X, "tocsr"):
-        from ...ensemble.committee import take
+        from ...ensemble.committee import take_rows
 
-        return take(X, rows)
+        return take_rows(X, rows)
     return X[rows] if hasattr(X, "__getitem__") else np.asarray(X)[rows]
 
 

@@ -5,7 +5,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def quantiles(leaf, start, rank, weight, y, q, out):
+def leaf_target_quantiles(leaf, start, rank, weight, y, q, out):
     """Quantiles q (ascending) of the targets that share leaves with each row.
 
     The targets of leaf v are y[rank[i]] for i from start[v] to start[v + 1], with

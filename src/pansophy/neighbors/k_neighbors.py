@@ -31,10 +31,10 @@ from ..core.arrays import to_numpy
 from ..distances import search
 from ..kernels import AbstractKernel
 from ..params import Count, Jobs
-from . import rows
+from . import neighbor_queries
 
 
-def votes(D, weights):
+def neighbor_weights(D, weights):
     """v of eqs. (1) and (2): (m, k), or None for all ones."""
     if weights is None or weights == "uniform":
         return None
@@ -48,7 +48,7 @@ def votes(D, weights):
     return v
 
 
-def shares(codes, v, c):
+def class_shares_of_neighbors(codes, v, c):
     """Eq. (1): (m, c) from the classes of the neighbours (m, k)."""
     m, k = codes.shape
     P = np.zeros((m, c))
@@ -59,7 +59,7 @@ def shares(codes, v, c):
     return P / np.where(total == 0, 1, total)
 
 
-def enough(model):
+def check_enough_rows(model):
     """Refuse a k that no prediction could be made with."""
     if model.n_neighbors > model.n_samples_fit_:
         raise ValueError(
@@ -119,7 +119,7 @@ class KNeighborsClassifier(Classifier, Estimator):
     weights: Literal["uniform", "distance"] | Callable | None = "uniform"
     algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
     leaf_size: Count = 30
-    p: rows.Power = 2
+    p: neighbor_queries.Power = 2
     metric: str | Callable | AbstractKernel = "minkowski"
     metric_params: dict | None = None
     n_jobs: Jobs = None
@@ -136,9 +136,9 @@ class KNeighborsClassifier(Classifier, Estimator):
         -------
         self : KNeighborsClassifier
         """
-        X, y, _ = self._begin(X, y, y_kind="labels", **rows.checks(self))
-        rows.store(self, X)
-        enough(self)
+        X, y, _ = self._begin(X, y, y_kind="labels", **neighbor_queries.row_checks(self))
+        neighbor_queries.store_rows(self, X)
+        check_enough_rows(self)
         y = to_numpy(y)
         self.outputs_2d_ = y.ndim == 2
         columns = y.T if self.outputs_2d_ else [y]
@@ -150,14 +150,14 @@ class KNeighborsClassifier(Classifier, Estimator):
 
     @cached_property
     def _index(self):
-        return rows.index_of(self)
+        return neighbor_queries.build_index(self)
 
     def _shares(self, X):
-        X = rows.queries(self, X)
-        D, J = rows.nearest(self, X, rows.wanted(self, None, X is None))
-        v = votes(D, self.weights)
+        X = neighbor_queries.check_queries(self, X)
+        D, J = neighbor_queries.find_nearest(self, X, neighbor_queries.check_n_neighbors(self, None, X is None))
+        v = neighbor_weights(D, self.weights)
         classes = self.classes_ if self.outputs_2d_ else [self.classes_]
-        return [shares(self._y[:, t][J], v, len(c)) for t, c in enumerate(classes)]
+        return [class_shares_of_neighbors(self._y[:, t][J], v, len(c)) for t, c in enumerate(classes)]
 
     def predict_proba(self, X):
         """Eq. (1): (m, c); a list of them for several columns of y.
@@ -183,14 +183,14 @@ class KNeighborsClassifier(Classifier, Estimator):
 
     def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
         """As in `NearestNeighbors`."""
-        return rows.kneighbors(self, X, n_neighbors, return_distance)
+        return neighbor_queries.kneighbors(self, X, n_neighbors, return_distance)
 
     def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
         """As in `NearestNeighbors`."""
-        return rows.kneighbors_graph(self, X, n_neighbors, mode)
+        return neighbor_queries.kneighbors_graph(self, X, n_neighbors, mode)
 
     def __sklearn_tags__(self):
-        tags = rows.tags(self, super().__sklearn_tags__())
+        tags = neighbor_queries.neighbor_tags(self, super().__sklearn_tags__())
         tags.classifier_tags.multi_label = tags.target_tags.multi_output = True
         return tags
 
@@ -227,7 +227,7 @@ class KNeighborsRegressor(Regressor, Estimator):
     weights: Literal["uniform", "distance"] | Callable | None = "uniform"
     algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
     leaf_size: Count = 30
-    p: rows.Power = 2
+    p: neighbor_queries.Power = 2
     metric: str | Callable | AbstractKernel = "minkowski"
     metric_params: dict | None = None
     n_jobs: Jobs = None
@@ -244,21 +244,21 @@ class KNeighborsRegressor(Regressor, Estimator):
         -------
         self : KNeighborsRegressor
         """
-        X, y, _ = self._begin(X, y, y_kind="numbers", **rows.checks(self))
-        rows.store(self, X)
-        enough(self)
+        X, y, _ = self._begin(X, y, y_kind="numbers", **neighbor_queries.row_checks(self))
+        neighbor_queries.store_rows(self, X)
+        check_enough_rows(self)
         self._y = np.asarray(to_numpy(y), np.float64)
         return self
 
     @cached_property
     def _index(self):
-        return rows.index_of(self)
+        return neighbor_queries.build_index(self)
 
     def predict(self, X):
         """Eq. (2); X None asks for the fitted rows, each without itself."""
-        X = rows.queries(self, X)
-        D, J = rows.nearest(self, X, rows.wanted(self, None, X is None))
-        v, y = votes(D, self.weights), self._y[J]
+        X = neighbor_queries.check_queries(self, X)
+        D, J = neighbor_queries.find_nearest(self, X, neighbor_queries.check_n_neighbors(self, None, X is None))
+        v, y = neighbor_weights(D, self.weights), self._y[J]
         if v is None:
             return y.mean(axis=1)
         if y.ndim == 3:
@@ -267,13 +267,13 @@ class KNeighborsRegressor(Regressor, Estimator):
 
     def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
         """As in `NearestNeighbors`."""
-        return rows.kneighbors(self, X, n_neighbors, return_distance)
+        return neighbor_queries.kneighbors(self, X, n_neighbors, return_distance)
 
     def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
         """As in `NearestNeighbors`."""
-        return rows.kneighbors_graph(self, X, n_neighbors, mode)
+        return neighbor_queries.kneighbors_graph(self, X, n_neighbors, mode)
 
     def __sklearn_tags__(self):
-        tags = rows.tags(self, super().__sklearn_tags__())
+        tags = neighbor_queries.neighbor_tags(self, super().__sklearn_tags__())
         tags.target_tags.multi_output = True
         return tags

@@ -66,14 +66,14 @@ def entropy(P):
     return -np.sum(P * np.log(np.maximum(P, TINY)), axis=1)
 
 
-MEASURES = {
+UNCERTAINTY_MEASURES = {
     "least_confidence": least_confidence,
     "margin": margin,
     "entropy": entropy,
 }
 
 
-def crowding(X, kernel=None):
+def information_density(X, kernel=None):
     """Mean likeness of each row to all, the factor of eq. (7)."""
     thin = sp.issparse(X)
     X = X.tocsr() if thin else np.asarray(X, float)
@@ -86,7 +86,7 @@ def crowding(X, kernel=None):
     return Rows(X, block=step).map(lambda x: np.asarray(kernel(x, X)).mean(axis=1))
 
 
-class Sampler:
+class QueryStrategy:
     """Scores rows of a pool; `query` takes the best, none of them labelled yet."""
 
     @classmethod
@@ -115,7 +115,7 @@ class Sampler:
 
 
 @dataclass
-class RandomSampler(Sampler):
+class RandomSampler(QueryStrategy):
     """Rows at random: what every other way has to beat.
 
     Examples
@@ -133,7 +133,7 @@ class RandomSampler(Sampler):
 
 
 @dataclass
-class UncertaintySampler(Sampler):
+class UncertaintySampler(QueryStrategy):
     """Rows that the classifier is least sure of, eqs. (1) to (3) and (7).
 
     Parameters
@@ -165,18 +165,18 @@ class UncertaintySampler(Sampler):
 
     def score(self, model, X, known, y, rng):
         """How unsure, times how crowded."""
-        s = MEASURES[self.measure](np.asarray(model.predict_proba(X)))
+        s = UNCERTAINTY_MEASURES[self.measure](np.asarray(model.predict_proba(X)))
         if self.measure == "margin":
             s = s + 1.0  # from 0, so that a factor can be put to it
         if self.beta == 0:
             return s
         if self._kept is None or self._kept[0] is not X:
-            self._kept = X, crowding(X, self.kernel)
+            self._kept = X, information_density(X, self.kernel)
         return s * self._kept[1] ** self.beta
 
 
 @dataclass
-class QueryByCommittee(Sampler):
+class QueryByCommittee(QueryStrategy):
     """Rows that classifiers fitted to resampled labels disagree about.
 
     Parameters
@@ -212,7 +212,7 @@ class QueryByCommittee(Sampler):
         classes = np.unique(y[rows])
         answers = []
         for _ in range(self.size):
-            member = clone(base).fit(*resampled(X, y, rows, rng))
+            member = clone(base).fit(*resample_labelled_rows(X, y, rows, rng))
             P = np.zeros((len(known), len(classes)))
             P[:, np.searchsorted(classes, member.classes_)] = member.predict_proba(X)
             answers.append(P)
@@ -223,7 +223,7 @@ class QueryByCommittee(Sampler):
         return entropy(A.mean(axis=0)) - np.mean([entropy(P) for P in A], axis=0)
 
 
-def resampled(X, y, rows, rng):
+def resample_labelled_rows(X, y, rows, rng):
     """Labelled rows drawn with replacement, one of each class kept for certain."""
     first = [rng.choice(rows[y[rows] == c]) for c in np.unique(y[rows])]
     rest = rng.choice(rows, max(len(rows) - len(first), 0))
@@ -232,7 +232,7 @@ def resampled(X, y, rows, rng):
 
 
 @dataclass
-class ExpectedEntropyReduction(Sampler):
+class ExpectedEntropyReduction(QueryStrategy):
     """Rows whose answer would leave the pool most certain, eq. (6).
 
     Parameters
@@ -261,7 +261,7 @@ class ExpectedEntropyReduction(Sampler):
 
     def score(self, model, X, known, y, rng):
         """Minus eq. (6); -inf for rows that are not looked at."""
-        u, P = MEASURES[self.measure], np.asarray(model.predict_proba(X))
+        u, P = UNCERTAINTY_MEASURES[self.measure], np.asarray(model.predict_proba(X))
         free, out = np.flatnonzero(~known), np.full(len(known), -np.inf)
         if self.candidates is not None:
             free = free[np.argsort(-u(P)[free], kind="stable")[: self.candidates]]

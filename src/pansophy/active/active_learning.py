@@ -1,7 +1,7 @@
 """Active learning: label a few rows, fit, ask for the row worth most, and again.
 
     repeat  model = fit(labelled rows)
-            i = best of the others by a sampler (`samplers.py`)                   (1)
+            i = best of the others by a sampler (`query_strategies.py`)                   (1)
             y_i = oracle(i)
 
 A row is asked for once. The first labels cannot be chosen by a classifier that does not
@@ -30,10 +30,10 @@ from ..core.iterate import iterate
 from ..core.progress import SILENT, Task
 from ..core.random import rng_from
 from ..distances import squared_euclidean
-from .samplers import Sampler, UncertaintySampler
+from .query_strategies import QueryStrategy, UncertaintySampler
 
 
-class Report(NamedTuple):
+class ActiveLearningReport(NamedTuple):
     """What an active learner did."""
 
     model: Any  # fitted to all labels asked for
@@ -49,7 +49,7 @@ class Report(NamedTuple):
         return f"{len(self.asked)} labels asked for{last} (ended by {self.reason})"
 
 
-class State(NamedTuple):
+class ActiveLearningState(NamedTuple):
     """What one round hands to the next."""
 
     objective: float  # minus the score; labels left to ask for without test rows
@@ -60,21 +60,21 @@ class State(NamedTuple):
     scores: tuple
 
 
-def gaps(X, rows):
+def squared_distances_to_rows(X, rows):
     """Squared distances (n, m) of all rows of X, perhaps sparse, to some of them."""
     if sp.issparse(X):
         return euclidean_distances(X, X[rows], squared=True)
     return squared_euclidean(X, X[rows])
 
 
-def middle(X):
+def most_central_row(X):
     """The row nearest to the mean."""
     m = np.asarray(X.mean(axis=0)).reshape(1, -1)
     near = euclidean_distances if sp.issparse(X) else squared_euclidean
     return int(np.argmin(near(X, m)[:, 0]))
 
 
-def farthest(X, taken, k):
+def farthest_first(X, taken, k):
     """k more rows, each the farthest from those taken; the first nearest the mean."""
     X, taken = X if sp.issparse(X) else np.asarray(X, float), list(taken)
     if not np.isfinite(X.data if sp.issparse(X) else X).all():
@@ -84,19 +84,19 @@ def farthest(X, taken, k):
         )
     fresh = []
     if not taken:
-        taken.append(middle(X))
+        taken.append(most_central_row(X))
         fresh, k = [taken[0]], k - 1
-    D = gaps(X, taken).min(axis=1)
+    D = squared_distances_to_rows(X, taken).min(axis=1)
     D[taken] = -1.0
     for _ in range(min(k, X.shape[0] - len(taken))):
         i = int(np.argmax(D))
         fresh.append(i)
-        D = np.minimum(D, gaps(X, [i])[:, 0])
+        D = np.minimum(D, squared_distances_to_rows(X, [i])[:, 0])
         D[i] = -1.0
     return np.asarray(fresh, int)
 
 
-def asker(oracle, X) -> Callable:
+def oracle_function(oracle, X) -> Callable:
     """The oracle as a function of row numbers, one label for each."""
     if not callable(oracle):
         y = np.asarray(oracle)
@@ -116,20 +116,20 @@ def asker(oracle, X) -> Callable:
     return ask
 
 
-def learn(
+def run_active_learning(
     estimator,
     X,
     oracle,
     *,
     budget: int = 20,
-    sampler: Sampler | None = None,
+    sampler: QueryStrategy | None = None,
     batch: int = 1,
     start=None,
     test: tuple | None = None,
     scoring: Callable | None = None,
     random_state=None,
     task: Task = SILENT,
-) -> Report:
+) -> ActiveLearningReport:
     """Ask for labels of rows of X until `budget` are known; the report.
 
     Parameters
@@ -160,11 +160,11 @@ def learn(
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.active import learn
+    >>> from pansophy.active import run_active_learning
     >>> from pansophy.linear_model import LogisticRegression
     >>> X = np.linspace(0, 10, 50)[:, None]
     >>> y = (X[:, 0] > 6.3).astype(int)
-    >>> report = learn(LogisticRegression(C=100), X, y, budget=10, test=(X, y))
+    >>> report = run_active_learning(LogisticRegression(C=100), X, y, budget=10, test=(X, y))
     >>> print(report)
     10 labels asked for, score 1 (ended by budget)
     """
@@ -175,10 +175,10 @@ def learn(
         raise ValueError("budget must be at least 2 and batch at least 1.")
     if test is not None and not sp.issparse(test[0]):
         test = np.asarray(test[0]), test[1]
-    ask, rng = asker(oracle, X), rng_from(random_state)
+    ask, rng = oracle_function(oracle, X), rng_from(random_state)
     sampler, n = sampler or UncertaintySampler(), X.shape[0]
     most = min(budget, n)
-    asked, labels = begin(X, ask, most, start)
+    asked, labels = initial_labels(X, ask, most, start)
 
     def fitted(asked, labels):
         at = np.asarray(asked, int)
@@ -196,7 +196,7 @@ def learn(
         left = float(most - len(asked))
         J = left if np.isnan(score) else -score
         sizes, scores = (*sizes, len(asked)), (*scores, score)
-        return State(J, tuple(asked), tuple(labels), model, sizes, scores)
+        return ActiveLearningState(J, tuple(asked), tuple(labels), model, sizes, scores)
 
     def step(state):
         known = np.zeros(n, bool)
@@ -214,16 +214,16 @@ def learn(
     run = iterate(
         step, first, max_iter=rounds, tol=-1.0, change=lambda a, b: 1.0, task=task
     )
-    return reported(run, budget)
+    return make_report(run, budget)
 
 
-def begin(X, ask, most, start):
+def initial_labels(X, ask, most, start):
     """The first labels: those asked for, then rows far apart until two classes."""
     asked: list = []
     if isinstance(start, numbers.Integral):
         if not 1 <= int(start) <= most:
             raise ValueError(f"start must be from 1 to {most} labels, got {start}.")
-        asked = farthest(X, [], int(start)).tolist()
+        asked = farthest_first(X, [], int(start)).tolist()
     elif start is not None:
         asked = [int(i) for i in np.asarray(start).ravel()]
         inside = all(0 <= i < X.shape[0] for i in asked)
@@ -236,19 +236,19 @@ def begin(X, ask, most, start):
                 f"the first {len(asked)} labels are all {labels[0]!r}: give a larger "
                 "budget, or a start with rows of two classes."
             )
-        rows = farthest(X, asked, 1)
+        rows = farthest_first(X, asked, 1)
         asked += rows.tolist()
         labels += ask(rows).tolist()
     return asked, labels
 
 
-def reported(run, budget) -> Report:
+def make_report(run, budget) -> ActiveLearningReport:
     """The report of a finished loop."""
     s = run.state
     reason = run.reason
     if reason == "max_iter":
         reason = "budget" if len(s.asked) >= budget else "pool"
-    return Report(
+    return ActiveLearningReport(
         s.model,
         np.asarray(s.asked, int),
         np.asarray(s.labels),

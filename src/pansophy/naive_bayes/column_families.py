@@ -2,7 +2,7 @@
 
     p(x | c) = prod_j p(x_j; t_jc)        columns are independent given the class  (1)
 
-A `Family` says how its columns are summed up per class, how the sums become a
+A `ColumnFamily` says how its columns are summed up per class, how the sums become a
 `Distribution` (through `from_stats`, with a conjugate prior), how that scores rows,
 and how it draws them. A value that is NaN was not seen: its factor drops out of (1),
 and it is not counted. Smoothing by a pseudo-counts is the mean of the posterior under
@@ -29,29 +29,15 @@ import scipy.sparse as sp
 
 from ..core import arrays, threads
 from ..core.numerics import LOG_2PI, safe_divide, safe_log, xlogy
-from ..distributions import (
-    Bernoulli,
-    Beta,
-    Dirichlet,
-    Gamma,
-    Moments,
-    Multinomial,
-    Normal,
-    Poisson,
-)
+from ..distributions import Bernoulli, Beta, Dirichlet, Gamma, Moments, Multinomial, Normal, Poisson
 from ..distributions.base import Sums, gammaln
 from ..distributions.grouped import class_moments, class_sums, double, row_weights
-from . import _naive_bayes as loops
-from .bayes import by_dense_rows
-from .tables import (
-    categorical_fit,
-    categorical_scorer,
-    categorical_sums,
-    draw_columns,
-)
+from . import _column_families as loops
+from .abstract_bayes import apply_to_dense_rows
+from .tables import categorical_fit, categorical_scorer, categorical_statistics, draw_categories_by_class
 
 
-class Family(NamedTuple):
+class ColumnFamily(NamedTuple):
     """One kind of column."""
 
     sums: Callable  # (x, codes, k, w) -> statistics that add up
@@ -63,11 +49,11 @@ class Family(NamedTuple):
 # --- gaussian ---------------------------------------------------------------------
 
 
-def gaussian_sums(x, codes, k, w):
+def gaussian_statistics(x, codes, k, w):
     return class_moments(x, codes, k, w, "diag")
 
 
-def pooled(m: Moments) -> Moments:
+def pool_class_scatter(m: Moments) -> Moments:
     """Moments in which all classes share the scatter of all."""
     xp = arrays.namespace(m.mean)
     like = xp.zeros_like(m.mean)
@@ -91,7 +77,7 @@ def gaussian_fit(m, N, share, prior=None, *, shared=False) -> Normal:
     xp = arrays.namespace(m.mean)
     with np.errstate(over="ignore", invalid="ignore"):
         floor = variance_floor(m, share)
-        p = Normal.from_stats(pooled(m) if shared else m, floor=floor)
+        p = Normal.from_stats(pool_class_scatter(m) if shared else m, floor=floor)
     if not bool(xp.all(xp.isfinite(p.cov))):
         raise ValueError("X holds values whose squares overflow: scale the data.")
     if not bool(xp.all(p.cov > 0)):
@@ -113,34 +99,34 @@ def gaussian_scorer(p: Normal):
 
     def score(x):
         out = np.empty((x.shape[0], len(M)))
-        loops.normal_scores(double(x), M, P, log_P, constant, out)
+        loops.diagonal_normal_scores(double(x), M, P, log_P, constant, out)
         return out
 
-    return by_dense_rows(score)
+    return apply_to_dense_rows(score)
 
 
 # --- families that are linear in x ------------------------------------------------
 
 
-class Counted(NamedTuple):
+class ClassTotals(NamedTuple):
     """Sums of x per class and the weight of rows that miss a column; they add."""
 
     total: Any  # (k, d)
     missing: Any  # (k, d), or 0.0 where nothing is missing
 
 
-def values_of(x):
+def sparse_values(x):
     """The entries of a sparse matrix as numbers that the loops take."""
     return x.data if x.data.dtype.kind in "fb" else x.data.astype(np.float64)
 
 
-def sparse_sums(x, codes, k, w):
+def sparse_class_totals(x, codes, k, w):
     """Sums (k, d) of sparse rows, class by class: each task owns its rows of them."""
-    S, data, v = np.zeros((k, x.shape[1])), values_of(x), row_weights(w)
+    S, data, v = np.zeros((k, x.shape[1])), sparse_values(x), row_weights(w)
     order = np.argsort(codes, kind="stable")  # a class at a time stays in cache
     ends = np.searchsorted(codes[order], np.arange(k + 1))
     tasks = (
-        lambda c=c: loops.sparse_sum(
+        lambda c=c: loops.add_sparse_rows(
             x.indptr, x.indices, data, order[ends[c] : ends[c + 1]], *v, S[c]
         )
         for c in range(k)
@@ -150,19 +136,19 @@ def sparse_sums(x, codes, k, w):
     return S
 
 
-def counted(x, codes, k, w) -> Counted:
-    """`Counted` of a block of rows: dense, sparse or tensor."""
+def class_totals(x, codes, k, w) -> ClassTotals:
+    """`ClassTotals` of a block of rows: dense, sparse or tensor."""
     if sp.issparse(x):
-        return Counted(sparse_sums(x, codes, k, w), 0.0)
+        return ClassTotals(sparse_class_totals(x, codes, k, w), 0.0)
     total = class_sums(x, codes, k, w)[1]
     if arrays.is_foreign(x) or not np.isnan(total).any():
-        return Counted(total, 0.0)
+        return ClassTotals(total, 0.0)
     holes = np.isnan(x)
     missing = class_sums(holes.astype(float), codes, k, w)[1]
-    return Counted(class_sums(np.where(holes, 0, x), codes, k, w)[1], missing)
+    return ClassTotals(class_sums(np.where(holes, 0, x), codes, k, w)[1], missing)
 
 
-def seen(s: Counted, N):
+def observed_weight(s: ClassTotals, N):
     """The weight of the rows that have each column, (k,) or (k, d)."""
     return N[:, None] - s.missing if isinstance(s.missing, np.ndarray) else N
 
@@ -181,13 +167,13 @@ def linear_scorer(one, zero, scale=None):
     a1, a0 = cut(one, never1), cut(zero, never0)
     A, B = (a1 - a0).T, a0.T
     n1, n0 = (xp.astype(b, one.dtype) for b in (never1, never0))
-    sums = [(contiguous(A), B)]
+    sums = [(as_contiguous(A), B)]
     if hard:  # how many impossible things a row holds is linear in x, too
-        sums.append((contiguous((n1 - n0).T), n0.T))
+        sums.append((as_contiguous((n1 - n0).T), n0.T))
 
     def complete(x):
-        parts = [product(x, A) + xp.sum(B, axis=0) for A, B in sums]
-        return verdict(xp, parts)
+        parts = [rows_times_matrix(x, A) + xp.sum(B, axis=0) for A, B in sums]
+        return mask_impossible(xp, parts)
 
     def score(x):
         if sp.issparse(x) or arrays.is_foreign(x):
@@ -199,7 +185,7 @@ def linear_scorer(one, zero, scale=None):
             filled = np.where(some, x[bad], 0)
             some = some.astype(float)
             parts = [filled @ A + some @ B for A, B in sums]
-            out[bad] = verdict(np, parts)
+            out[bad] = mask_impossible(np, parts)
             if scale is not None:
                 left = np.minimum(some @ scale.T, 1.0)
                 words = filled.sum(axis=1, keepdims=True) + 0 * left
@@ -209,29 +195,29 @@ def linear_scorer(one, zero, scale=None):
     return score
 
 
-def contiguous(A):
+def as_contiguous(A):
     return A if arrays.is_foreign(A) else np.ascontiguousarray(A)
 
 
-def verdict(xp, parts):
+def mask_impossible(xp, parts):
     """The first part, -inf where the second (if any) counts something impossible."""
     if len(parts) == 1:
         return parts[0]
     return xp.where(parts[1] > 0.5, xp.full_like(parts[0], -xp.inf), parts[0])
 
 
-def product(x, A):
+def rows_times_matrix(x, A):
     """x A for a block of rows of any kind."""
     if arrays.is_foreign(x):
         return arrays.as_float(x) @ arrays.asarray(A, like=arrays.as_float(x))
     if not sp.issparse(x):
         return x @ A
     out = np.empty((x.shape[0], A.shape[1]))
-    loops.sparse_scores(x.indptr, x.indices, values_of(x), A, out)
+    loops.sparse_scores(x.indptr, x.indices, sparse_values(x), A, out)
     return out
 
 
-def smallest(x):
+def smallest_entry(x):
     """The smallest entry of a block, 0 if it has none."""
     values = x.data if sp.issparse(x) else x
     if arrays.is_foreign(values):
@@ -240,27 +226,27 @@ def smallest(x):
     return np.fmin.reduce(values, axis=None, initial=0) if np.isnan(low) else low
 
 
-def bernoulli_sums(x, codes, k, w):
+def bernoulli_statistics(x, codes, k, w):
     values = x.data if sp.issparse(x) else x
     top = arrays.namespace(values).max(values) if values.shape[0] else 0
-    if smallest(x) < 0 or top > 1:
+    if smallest_entry(x) < 0 or top > 1:
         raise ValueError("bernoulli columns must hold 0 and 1 only.")
-    return counted(x, codes, k, w)
+    return class_totals(x, codes, k, w)
 
 
 def bernoulli_fit(s, N, alpha, prior):
     prior = Beta(1.0 + alpha, 1.0 + alpha) if prior is None else prior
-    return Bernoulli.from_stats(Sums(seen(s, N), (s.total,)), prior)
+    return Bernoulli.from_stats(Sums(observed_weight(s, N), (s.total,)), prior)
 
 
-def count_sums(x, codes, k, w):
-    if smallest(x) < 0:
+def count_statistics(x, codes, k, w):
+    if smallest_entry(x) < 0:
         raise ValueError("Negative values in data passed to count columns (input X).")
-    return counted(x, codes, k, w)
+    return class_totals(x, codes, k, w)
 
 
 def poisson_fit(s, N, alpha, prior):
-    n = seen(s, N)
+    n = observed_weight(s, N)
     if prior is None:
         xp = arrays.namespace(s.total)
         every = xp.sum(n, axis=0) + 0 * s.total[0, :]
@@ -305,30 +291,30 @@ def expected_counts(s, N):
     """Sums of counts, for columns missing in some rows scaled up to all rows."""
     if not isinstance(s.missing, np.ndarray):
         return s.total
-    n = seen(s, N)
+    n = observed_weight(s, N)
     return s.total * safe_divide(N[:, None] + 0 * n, n, 1.0)
 
 
-def draw(p, z, rng):
+def draw_rows_by_class(p, z, rng):
     return p.draw(z, rng)
 
 
-FAMILIES = {
-    "gaussian": Family(gaussian_sums, gaussian_fit, gaussian_scorer, draw),
-    "bernoulli": Family(
-        bernoulli_sums,
+COLUMN_FAMILIES = {
+    "gaussian": ColumnFamily(gaussian_statistics, gaussian_fit, gaussian_scorer, draw_rows_by_class),
+    "bernoulli": ColumnFamily(
+        bernoulli_statistics,
         bernoulli_fit,
         lambda p: linear_scorer(safe_log(p.prob), safe_log(1 - p.prob)),
-        draw,
+        draw_rows_by_class,
     ),
-    "poisson": Family(count_sums, poisson_fit, poisson_scorer, draw),
-    "multinomial": Family(
-        count_sums,
+    "poisson": ColumnFamily(count_statistics, poisson_fit, poisson_scorer, draw_rows_by_class),
+    "multinomial": ColumnFamily(
+        count_statistics,
         multinomial_fit,
         lambda p: linear_scorer(safe_log(p.prob), None, p.prob),
-        draw,
+        draw_rows_by_class,
     ),
-    "categorical": Family(
-        categorical_sums, categorical_fit, categorical_scorer, draw_columns
+    "categorical": ColumnFamily(
+        categorical_statistics, categorical_fit, categorical_scorer, draw_categories_by_class
     ),
 }

@@ -25,7 +25,7 @@ from ..distributions import Moments
 from ..distributions.grouped import class_sums, double
 
 
-def on_host(m: Moments) -> Moments:
+def moments_as_numpy(m: Moments) -> Moments:
     """The same moments as NumPy doubles."""
     double = lambda a: arrays.to_numpy(a).astype(np.float64)
     return Moments(double(m.weight), double(m.mean), double(m.scatter), m.shape)
@@ -37,7 +37,7 @@ def shrunk(C, s):
     return (1 - s) * C + s * np.trace(C) / d * np.eye(d)
 
 
-def fourth_powers(rows, M, spread, k):
+def fourth_powers_by_class(rows, M, spread, k):
     """sum_i w_i |z_i|^4 of each class, z the rows standardised by class: (k,)."""
 
     def stats(x, c, w):
@@ -61,7 +61,7 @@ def ledoit_wolf(C, N, fourth, spread):
     return shrunk(R, s) * np.outer(spread, spread)
 
 
-def covariances(m: Moments, rows, shrinkage):
+def class_covariances(m: Moments, rows, shrinkage):
     """Covariance of each class from full moments, shrunk as asked: (k, d, d)."""
     N = np.maximum(m.weight, np.finfo(float).tiny)
     C = m.scatter / N[:, None, None]
@@ -71,11 +71,11 @@ def covariances(m: Moments, rows, shrinkage):
         return np.stack([shrunk(c, shrinkage) for c in C])
     spread = np.sqrt(np.diagonal(C, axis1=1, axis2=2))
     spread = np.where(spread > 0, spread, 1.0)
-    fourth = fourth_powers(rows, m.mean, spread, len(N))
+    fourth = fourth_powers_by_class(rows, m.mean, spread, len(N))
     return np.stack([ledoit_wolf(*args) for args in zip(C, N, fourth, spread)])
 
 
-def estimated(estimator, X, codes, k):
+def covariances_by_estimator(estimator, X, codes, k):
     """Covariance of each class by an estimator with `fit` and `covariance_`."""
     made = []
     for c in range(k):
@@ -88,7 +88,7 @@ def estimated(estimator, X, codes, k):
     return np.stack(made)
 
 
-def total_moments(m: Moments) -> Moments:
+def moments_of_all_classes(m: Moments) -> Moments:
     """Full moments of all rows together, from full or tied moments of classes."""
     W = m.weight.sum()
     centre = m.weight @ m.mean / W

@@ -18,7 +18,7 @@ from typing import Literal
 from ..base import Estimator
 from ..kernels import AbstractKernel
 from ..params import Count, Jobs, NonNegative
-from . import rows
+from . import neighbor_queries
 
 
 @dataclass(eq=False, repr=False)
@@ -68,7 +68,7 @@ class NearestNeighbors(Estimator):
     algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
     leaf_size: Count = 30
     metric: str | Callable | AbstractKernel = "minkowski"
-    p: rows.Power = 2
+    p: neighbor_queries.Power = 2
     metric_params: dict | None = None
     n_jobs: Jobs = None
 
@@ -86,36 +86,36 @@ class NearestNeighbors(Estimator):
         -------
         self : NearestNeighbors
         """
-        X, _ = self._begin(X, **rows.checks(self))
-        rows.store(self, X)
+        X, _ = self._begin(X, **neighbor_queries.row_checks(self))
+        neighbor_queries.store_rows(self, X)
         return self
 
     @cached_property
     def _index(self):
-        return rows.index_of(self)
+        return neighbor_queries.build_index(self)
 
     def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
         """Distances and row numbers of the nearest rows, (m, k) each.
 
         X None asks for the neighbours of the fitted rows, each without itself.
         """
-        return rows.kneighbors(self, X, n_neighbors, return_distance)
+        return neighbor_queries.kneighbors(self, X, n_neighbors, return_distance)
 
     def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
         """The nearest rows as a sparse matrix of ones, or of distances: (m, n)."""
-        return rows.kneighbors_graph(self, X, n_neighbors, mode)
+        return neighbor_queries.kneighbors_graph(self, X, n_neighbors, mode)
 
     def radius_neighbors(
         self, X=None, radius=None, return_distance=True, sort_results=False
     ):
         """For each query the distances and numbers of the rows within the radius."""
-        return rows.radius_neighbors(self, X, radius, return_distance, sort_results)
+        return neighbor_queries.radius_neighbors(self, X, radius, return_distance, sort_results)
 
     def radius_neighbors_graph(
         self, X=None, radius=None, mode="connectivity", sort_results=False
     ):
         """The rows within the radius as a sparse matrix: (m, n)."""
-        return rows.radius_neighbors_graph(self, X, radius, mode, sort_results)
+        return neighbor_queries.radius_neighbors_graph(self, X, radius, mode, sort_results)
 
     def __sklearn_tags__(self):
-        return rows.tags(self, super().__sklearn_tags__())
+        return neighbor_queries.neighbor_tags(self, super().__sklearn_tags__())

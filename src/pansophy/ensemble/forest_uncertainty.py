@@ -32,13 +32,13 @@ import scipy.sparse as sp
 from ..core import threads
 from ..params import ParameterError
 from ..tree.abstract import in_blocks, rows_of
-from . import _forest as loops
+from . import _forest_uncertainty as loops
 
-DENSE = 1 << 28  # bytes up to which proximities are dense
-BLOCK = 1 << 11  # rows at a time
+DENSE_BYTES = 1 << 28  # bytes up to which proximities are dense
+ROWS_PER_BLOCK = 1 << 11  # rows at a time
 
 
-class Targets(NamedTuple):
+class LeafTargets(NamedTuple):
     """Training targets by leaf, for quantiles."""
 
     y: np.ndarray  # (n, m) ascending by output
@@ -47,37 +47,37 @@ class Targets(NamedTuple):
     start: np.ndarray  # (leaves + 1,) first member of each leaf
 
 
-class Distribution(NamedTuple):
+class NormalPrediction(NamedTuple):
     """A Gaussian predictive distribution for every row."""
 
     mean: np.ndarray
     variance: np.ndarray
 
 
-def at(rows, values, n):
+def scatter_counts(rows, values, n):
     """An array of length n with values at some rows and 0 elsewhere."""
     out = np.zeros(n, values.dtype)
     out[rows] = values
     return out
 
 
-def leaves(model, X):
+def leaves_of_rows(model, X):
     """(n, B) numbers of the leaves through all trees, of checked rows."""
     with threads.limited(model.n_jobs):
         return in_blocks(X, model.forest_.leaves)
 
 
-def by_block(model, X, function):
+def map_leaf_blocks(model, X, function):
     """function(leaves of a block of rows), put together."""
     X = rows_of(model, X)
-    cuts = range(0, X.shape[0], BLOCK)
-    parts = [function(leaves(model, X[i : i + BLOCK])) for i in cuts]
+    cuts = range(0, X.shape[0], ROWS_PER_BLOCK)
+    parts = [function(leaves_of_rows(model, X[i : i + ROWS_PER_BLOCK])) for i in cuts]
     if isinstance(parts[0], tuple):
         return tuple(np.concatenate(p) for p in zip(*parts))
     return np.concatenate(parts)
 
 
-def distribution(model, X, within) -> Distribution:
+def predictive_normal(model, X, within) -> NormalPrediction:
     """Eq. (1)."""
     forest = model.forest_
     if within and (model.n_outputs_ > 1 or len(forest.impurity) != len(forest.value)):
@@ -93,13 +93,13 @@ def distribution(model, X, within) -> Distribution:
             variance += forest.impurity[leaf].astype(float).mean(axis=1)[:, None]
         return mean, variance
 
-    mean, variance = by_block(model, X, moments)
+    mean, variance = map_leaf_blocks(model, X, moments)
     if model.n_outputs_ == 1:
         mean, variance = mean[:, 0], variance[:, 0]
-    return Distribution(mean, variance)
+    return NormalPrediction(mean, variance)
 
 
-def targets(model, X, y, w) -> Targets:
+def collect_leaf_targets(model, X, y, w) -> LeafTargets:
     """The training targets of every leaf, weighted by how often they were drawn."""
     forest, n = model.forest_, X.shape[0]
     leaf = in_blocks(X, forest.leaves)
@@ -120,10 +120,10 @@ def targets(model, X, y, w) -> Targets:
     count = np.bincount(where, minlength=len(forest.value))
     start = np.concatenate(([0], np.cumsum(count)))
     y = np.take_along_axis(y, order, axis=0)
-    return Targets(y, rank[members], weights / total[where], start)
+    return LeafTargets(y, rank[members], weights / total[where], start)
 
 
-def quantiles(model, X, q):
+def predictive_quantiles(model, X, q):
     """Quantiles of eq. (2): (n,) or (n, q), and a last axis of outputs if several."""
     levels = np.atleast_1d(np.asarray(q, float))
     if levels.ndim > 1 or np.any((levels < 0) | (levels > 1) | np.isnan(levels)):
@@ -139,7 +139,7 @@ def quantiles(model, X, q):
         out = np.empty((len(leaf), len(levels), model.n_outputs_))
         for o in range(model.n_outputs_):
             part = np.empty((len(leaf), len(levels)))
-            loops.quantiles(
+            loops.leaf_target_quantiles(
                 leaf,
                 kept.start,
                 np.ascontiguousarray(kept.rank[:, o]),
@@ -151,12 +151,12 @@ def quantiles(model, X, q):
             out[:, order, o] = part
         return out
 
-    out: Any = by_block(model, X, block)
+    out: Any = map_leaf_blocks(model, X, block)
     out = out[:, :, 0] if model.n_outputs_ == 1 else out
     return out[:, 0] if np.ndim(q) == 0 else out
 
 
-def jackknife(model, X, method):
+def jackknife_variance(model, X, method):
     """Eq. (4) or (5) with its correction, never below 0."""
     if not model.bootstrap:
         raise ParameterError(
@@ -186,28 +186,28 @@ def jackknife(model, X, method):
                 out[:, o] = V - (np.e - 1) * n / B * noise[:, o]
         return np.maximum(out, 0.0)
 
-    out: Any = by_block(model, X, block)
+    out: Any = map_leaf_blocks(model, X, block)
     return out[:, 0] if model.n_outputs_ == 1 else out
 
 
-def proximity(model, X, Z, dense_output):
+def forest_proximity(model, X, Z, dense_output):
     """Eq. (3), as a product of sparse indicators of leaves."""
-    A = indicator(model, X)
-    G = A if Z is None else indicator(model, Z)
+    A = leaf_indicator(model, X)
+    G = A if Z is None else leaf_indicator(model, Z)
     size = 8 * A.shape[0] * G.shape[0]
-    dense = size <= DENSE if dense_output is None else dense_output
+    dense = size <= DENSE_BYTES if dense_output is None else dense_output
     B = len(model.forest_)
     if not dense:
         return (A @ G.T).tocsr() / B
     out, H = np.empty((A.shape[0], G.shape[0])), G.T.tocsr()
-    for i in range(0, A.shape[0], BLOCK):
-        out[i : i + BLOCK] = (A[i : i + BLOCK] @ H).toarray()
+    for i in range(0, A.shape[0], ROWS_PER_BLOCK):
+        out[i : i + ROWS_PER_BLOCK] = (A[i : i + ROWS_PER_BLOCK] @ H).toarray()
     return out / B
 
 
-def indicator(model, X):
+def leaf_indicator(model, X):
     """(n, leaves) CSR matrix with a one at the leaves of each row."""
-    leaf = leaves(model, rows_of(model, X))
+    leaf = leaves_of_rows(model, rows_of(model, X))
     n, B = leaf.shape
     start = np.arange(0, n * B + 1, B)
     ones = np.ones(n * B)

@@ -20,16 +20,16 @@ from ..base import check_weights
 from ..tree import abstract
 from ..tree.inputs import Inputs, marked, periods_of, shape_of
 from ..tree.reading import as_numbers, names_of, reader
-from .members import in_memory
+from .members import require_in_memory
 
-CHECKS = {
+MEMBER_CHECKS = {
     "dtype": None,
     "accept_sparse": ["csr", "csc"],
     "ensure_all_finite": False,  # the members say what they allow
 }
 
 
-class Coding(NamedTuple):
+class LevelCoding(NamedTuple):
     """How the words of a table become numbers."""
 
     inputs: Inputs  # the levels, by column
@@ -59,7 +59,7 @@ class Coding(NamedTuple):
         return made
 
 
-def coding_of(template, X, w=None) -> Coding | None:
+def learn_level_coding(template, X, w=None) -> LevelCoding | None:
     """The coding that the estimator asks for of a table; None if of none."""
     categorical = getattr(template, "categorical_features", None)
     directional = getattr(template, "directional_features", None)
@@ -69,35 +69,35 @@ def coding_of(template, X, w=None) -> Coding | None:
     mask, periods = marked(categorical, X, d, names), periods_of(directional, d, names)
     if not mask.any() and not periods:
         return None
-    return Coding(Inputs.learn(X, mask, w=w), periods)
+    return LevelCoding(Inputs.learn(X, mask, w=w), periods)
 
 
-def begin(model, template, X, y, y_kind, sample_weight=None):
+def check_fit_table(model, template, X, y, y_kind, sample_weight=None):
     """X and y checked for a fit, X with codes for words; sets `coding_` if it has."""
-    kept = getattr(model, "coding_", None) if goes_on(model) else None
+    kept = getattr(model, "coding_", None) if adds_members(model) else None
     model.__dict__.pop("coding_", None)
     words = getattr(template, "categorical_features", None) is not None
     words |= getattr(template, "directional_features", None) is not None
-    X = abstract.in_memory(X, tables=True) if words else in_memory(model, X)
+    X = abstract.in_memory(X, tables=True) if words else require_in_memory(model, X)
     if words and not sp.issparse(X):
         n = shape_of(X)[0]
         w = check_weights(sample_weight, np.empty((n, 0)))
-        coding = coding_of(template, X, w) if kept is None else kept
+        coding = learn_level_coding(template, X, w) if kept is None else kept
         if coding is not None:
             _, y, _ = model._begin(np.zeros((n, 1)), y, y_kind=y_kind)
             validate_data(model, X, skip_check_array=True)  # names and width
             model.coding_ = coding
             return coding.encode(X), y
-    X, y, _ = model._begin(X, y, y_kind=y_kind, **CHECKS)
+    X, y, _ = model._begin(X, y, y_kind=y_kind, **MEMBER_CHECKS)
     return X.tocsr() if sp.issparse(X) else X, y
 
 
-def goes_on(model) -> bool:
+def adds_members(model) -> bool:
     """Whether a fit adds to the members there are, which keep their codes."""
     return getattr(model, "warm_start", False) and hasattr(model, "estimators_")
 
 
-def ready(model, X):
+def check_prediction_table(model, X):
     """X checked for a prediction, with codes for words."""
     check_is_fitted(model)
     coding = getattr(model, "coding_", None)
@@ -105,5 +105,5 @@ def ready(model, X):
         X = abstract.in_memory(X, tables=True)
         validate_data(model, X, reset=False, skip_check_array=True)
         return coding.encode(X)
-    X = model._ready(in_memory(model, X), **CHECKS)
+    X = model._ready(require_in_memory(model, X), **MEMBER_CHECKS)
     return X.tocsr() if sp.issparse(X) else X

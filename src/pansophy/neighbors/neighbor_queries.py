@@ -37,12 +37,12 @@ from ..kernels import AbstractKernel
 from ..params import ParameterError, Rule
 
 Power = Annotated[float, Rule("a number of at least 1, or inf", lambda v: v >= 1)]
-OTHERS = {"braycurtis", "canberra", "correlation", "dice", "hamming", "jaccard"}
-OTHERS |= {"rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "yule"}
-OTHERS |= set(PAIRWISE_DISTANCE_FUNCTIONS) | set(PAIRED_DISTANCES)
-SPARSE = set(PAIRWISE_DISTANCE_FUNCTIONS) - {"haversine", "nan_euclidean"}
-SPARSE -= {"precomputed"}
-NAMES = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
+SKLEARN_METRICS = {"braycurtis", "canberra", "correlation", "dice", "hamming", "jaccard"}
+SKLEARN_METRICS |= {"rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "yule"}
+SKLEARN_METRICS |= set(PAIRWISE_DISTANCE_FUNCTIONS) | set(PAIRED_DISTANCES)
+SPARSE_METRICS = set(PAIRWISE_DISTANCE_FUNCTIONS) - {"haversine", "nan_euclidean"}
+SPARSE_METRICS -= {"precomputed"}
+MINKOWSKI_NAMES = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
 
 
 def kernel_distance(kernel, X, Z=None):
@@ -62,7 +62,7 @@ def kernel_distance(kernel, X, Z=None):
     return xp.sqrt(xp.where(D > 0, D, xp.zeros_like(D)))
 
 
-def effective(model) -> tuple[Any, dict]:
+def resolve_metric(model) -> tuple[Any, dict]:
     """The metric meant by the parameters, and its own parameters."""
     metric, extra = model.metric, dict(model.metric_params or {})
     allowed = {"p", "w"} if metric == "minkowski" else set()
@@ -74,13 +74,13 @@ def effective(model) -> tuple[Any, dict]:
         )
     if metric == "minkowski":
         p = extra.pop("p", getattr(model, "p", 2))
-        if p in NAMES and "w" not in extra:
-            return NAMES[p], extra
+        if p in MINKOWSKI_NAMES and "w" not in extra:
+            return MINKOWSKI_NAMES[p], extra
         return metric, {**extra, "p": p}
-    if isinstance(metric, str) and metric not in METRICS and metric not in OTHERS:
+    if isinstance(metric, str) and metric not in METRICS and metric not in SKLEARN_METRICS:
         raise ParameterError(
             f"metric of {type(model).__name__} must be one of "
-            f"{', '.join(sorted(set(METRICS) | OTHERS))}, a function of two rows or a "
+            f"{', '.join(sorted(set(METRICS) | SKLEARN_METRICS))}, a function of two rows or a "
             f"kernel, got {metric!r}."
         )
     needed = {"mahalanobis": {"V", "VI"}, "seuclidean": {"V"}}.get(metric, set())
@@ -92,7 +92,7 @@ def effective(model) -> tuple[Any, dict]:
     return metric, extra
 
 
-def as_function(metric, extra):
+def metric_function(metric, extra):
     """A metric as a function of (Q, X) that gives their matrix of distances."""
     if isinstance(metric, AbstractKernel):
         return lambda Q, X: kernel_distance(metric, Q, X)
@@ -111,18 +111,18 @@ def as_function(metric, extra):
     return distances
 
 
-def index_of(model):
+def build_index(model):
     """The search index of a fitted model; None for precomputed distances."""
-    metric, extra = effective(model)
+    metric, extra = resolve_metric(model)
     X = model._fit_X
     if metric == "precomputed":
         return None
     method = "kd_tree" if model.algorithm == "ball_tree" else model.algorithm
     quick = isinstance(metric, str) and metric in search.KINDS and "w" not in extra
-    if sparse.issparse(X) and isinstance(metric, str) and metric not in SPARSE:
+    if sparse.issparse(X) and isinstance(metric, str) and metric not in SPARSE_METRICS:
         raise ParameterError(
             f"metric of {type(model).__name__} must be one of "
-            f"{', '.join(sorted(SPARSE))} for sparse rows, got {metric!r}."
+            f"{', '.join(sorted(SPARSE_METRICS))} for sparse rows, got {metric!r}."
         )
     if sparse.issparse(X) or not quick:
         if method == "kd_tree":
@@ -131,20 +131,20 @@ def index_of(model):
                 f"{'sparse rows' if quick else f'the metric {metric!r}'}, got "
                 f"{model.algorithm!r}."
             )
-        return search.build(X, metric=as_function(metric, extra))
+        return search.build(X, metric=metric_function(metric, extra))
     p = float(extra.get("p", 2))
     return search.build(X, metric=metric, p=p, method=method, leaf_size=model.leaf_size)
 
 
-def checks(model) -> dict:
+def row_checks(model) -> dict:
     """How the rows of a model are to be checked."""
     finite = "allow-nan" if model.metric == "nan_euclidean" else True
     return {"accept_sparse": "csr", "order": "C", "ensure_all_finite": finite}
 
 
-def store(model, X):
+def store_rows(model, X):
     """Keep the rows and make them ready; every `fit` does this first."""
-    metric, extra = effective(model)
+    metric, extra = resolve_metric(model)
     if metric == "precomputed":
         if sparse.issparse(X):
             raise TypeError("a sparse graph is not taken as precomputed distances.")
@@ -161,7 +161,7 @@ def store(model, X):
         return model._index
 
 
-def wanted(model, k, same):
+def check_n_neighbors(model, k, same):
     """The number of neighbours asked for, if there are as many."""
     k = model.n_neighbors if k is None else k
     if not isinstance(k, numbers.Integral):
@@ -178,7 +178,7 @@ def wanted(model, k, same):
     return int(k)
 
 
-def nearest(model, X, k):
+def find_nearest(model, X, k):
     """Eq. (1): distances and rows, for checked queries or None."""
     with threads.limited(model.n_jobs):
         if model._index is None:
@@ -187,34 +187,34 @@ def nearest(model, X, k):
         return search.k_nearest(model._index, X, k)
 
 
-def queries(model, X):
+def check_queries(model, X):
     """Queries checked against the fitted rows."""
     check_is_fitted(model)
     if X is None:
         return None
-    X = model._ready(X, **checks(model))
+    X = model._ready(X, **row_checks(model))
     both = sparse.issparse(X) and not sparse.issparse(model._fit_X)
     return X.toarray() if both else X
 
 
 def kneighbors(model, X=None, n_neighbors=None, return_distance=True):
     """Eq. (1)."""
-    X = queries(model, X)
-    D, J = nearest(model, X, wanted(model, n_neighbors, X is None))
+    X = check_queries(model, X)
+    D, J = find_nearest(model, X, check_n_neighbors(model, n_neighbors, X is None))
     return (D, J) if return_distance else J
 
 
 def kneighbors_graph(model, X=None, n_neighbors=None, mode="connectivity"):
     """Eq. (3) of eq. (1)."""
-    X = queries(model, X)
-    k = wanted(model, n_neighbors, X is None)
-    D, J = nearest(model, X, k)
-    data = weights_of(mode, D.ravel())
+    X = check_queries(model, X)
+    k = check_n_neighbors(model, n_neighbors, X is None)
+    D, J = find_nearest(model, X, k)
+    data = edge_weights(mode, D.ravel())
     ends = np.arange(0, J.size + 1, k)
     return sparse.csr_matrix((data, J.ravel(), ends), (len(J), model.n_samples_fit_))
 
 
-def weights_of(mode, D):
+def edge_weights(mode, D):
     if mode not in ("connectivity", "distance"):
         raise ValueError(
             'Unsupported mode, must be one of "connectivity", or "distance" but got '
@@ -223,9 +223,9 @@ def weights_of(mode, D):
     return np.ones(len(D)) if mode == "connectivity" else D
 
 
-def around(model, X, radius):
+def find_within_radius(model, X, radius):
     """Eq. (2) as (indptr, indices, distances); without X no row finds itself."""
-    X = queries(model, X)
+    X = check_queries(model, X)
     r = model.radius if radius is None else radius
     if not isinstance(r, numbers.Real) or not float(r) >= 0:
         raise ValueError(f"radius must be a number of at least 0, got {r!r}.")
@@ -259,7 +259,7 @@ def radius_neighbors(
     """Eq. (2): for each query an array of rows, and one of distances."""
     if sort_results and not return_distance:
         raise ValueError("return_distance must be True if sort_results is True.")
-    ends, rows, far = around(model, X, radius)
+    ends, rows, far = find_within_radius(model, X, radius)
     m = len(ends) - 1
     J, D = np.empty(m, object), np.empty(m, object)
     for i in range(m):
@@ -277,16 +277,16 @@ def radius_neighbors_graph(
     """Eq. (3) of eq. (2)."""
     if sort_results and mode == "connectivity":
         raise ValueError("sort_results sorts by distance: mode must be 'distance'.")
-    ends, rows, far = around(model, X, radius)
+    ends, rows, far = find_within_radius(model, X, radius)
     if sort_results:
         who = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
         order = np.lexsort((rows, far, who))
         rows, far = rows[order], far[order]
     shape = (len(ends) - 1, model.n_samples_fit_)
-    return sparse.csr_matrix((weights_of(mode, far), rows, ends), shape)
+    return sparse.csr_matrix((edge_weights(mode, far), rows, ends), shape)
 
 
-def tags(model, tags):
+def neighbor_tags(model, tags):
     """scikit-learn's tags of a neighbour model."""
     tags.input_tags.sparse = model.metric != "precomputed"
     tags.input_tags.pairwise = model.metric == "precomputed"

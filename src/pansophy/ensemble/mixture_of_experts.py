@@ -39,14 +39,14 @@ from ..core.progress import SILENT
 from ..core.random import rng_from, spawn
 from ..params import Count, NonNegative, ParameterError, Verbosity
 from ..typing import Fittable, Seed
-from .committee import are_members, class_shares
-from .gating import Params, Table, expect, fit_expert, gate_step, noise_of, refit, slabs
-from .members import in_memory
+from .committee import is_named_estimator_list, class_probabilities
+from .gating import ExpertParams, ExpertRows, expert_responsibilities, fit_expert, gate_newton_step, expert_noise_variance, refit_expert, slab_responsibilities
+from .members import require_in_memory
 
-TRIAL = 8  # turns after which the starts are compared
+TRIAL_ITERATIONS = 8  # turns after which the starts are compared
 
 
-class AbstractExperts(Estimator):
+class AbstractMixtureOfExperts(Estimator):
     """EM over a gate and experts."""
 
     estimator: Any
@@ -63,7 +63,7 @@ class AbstractExperts(Estimator):
 
     def _templates(self):
         given = self.estimator
-        if are_members(given):
+        if is_named_estimator_list(given):
             found = [e for _, e in given]
         elif isinstance(given, (list, tuple)):
             found = list(given)
@@ -77,7 +77,7 @@ class AbstractExperts(Estimator):
                 )
         return found
 
-    def _run(self, t: Table):
+    def _run(self, t: ExpertRows):
         """The best of several starts, by EM."""
         templates = self._templates()
         k, constant = len(templates), self.gate == "constant"
@@ -87,27 +87,27 @@ class AbstractExperts(Estimator):
             R, p = stats[2:]
             A = p.A
             if k > 1:
-                A = gate_step(A, R, t, self.alpha, constant=constant)
-            pairs = [refit(e, R, j, stats, t) for j, e in enumerate(templates)]
-            return Params(A, [e for e, _ in pairs], np.array([s for _, s in pairs]))
+                A = gate_newton_step(A, R, t, self.alpha, constant=constant)
+            pairs = [refit_expert(e, R, j, stats, t) for j, e in enumerate(templates)]
+            return ExpertParams(A, [e for e, _ in pairs], np.array([s for _, s in pairs]))
 
         def start(rng):
-            R = slabs(t, k, rng)
+            R = slab_responsibilities(t, k, rng)
             experts = [fit_expert(e, t, t.w * R[:, j]) for j, e in enumerate(templates)]
             noise = np.array(
                 [
-                    1.0 if t.K else noise_of(e, t.w * R[:, j], t)
+                    1.0 if t.K else expert_noise_variance(e, t.w * R[:, j], t)
                     for j, e in enumerate(experts)
                 ]
             )
             A = np.zeros((t.Z.shape[1], k))
             for _ in range(3 if k > 1 else 0):
-                A = gate_step(A, R, t, max(self.alpha, 1e-3), constant=constant)
-            return Params(A, experts, noise)
+                A = gate_newton_step(A, R, t, max(self.alpha, 1e-3), constant=constant)
+            return ExpertParams(A, experts, noise)
 
         def climb(params, turns, task=SILENT):
             return em(
-                lambda p: expect(p, t),
+                lambda p: expert_responsibilities(p, t),
                 maximise,
                 params,
                 n=float(t.w.sum()),
@@ -118,7 +118,7 @@ class AbstractExperts(Estimator):
 
         def run(task):
             """A few turns of every start, then the best of them to its end."""
-            few = min(TRIAL, self.max_iter)
+            few = min(TRIAL_ITERATIONS, self.max_iter)
             if self.n_init == 1:
                 return climb(start(rngs[0]), self.max_iter, task)
             first = best_of(self.n_init, lambda i, _: climb(start(rngs[i]), few))
@@ -146,7 +146,7 @@ class AbstractExperts(Estimator):
         if not np.all(np.isfinite(scale)):
             raise ValueError("X holds values too large to be squared.")
         Z = np.hstack([np.ones((len(X), 1)), (X - center) / scale])
-        result = self._run(Table(X, y, w, Z, K))
+        result = self._run(ExpertRows(X, y, w, Z, K))
         p = result.state.params
         self.estimators_, self.noise_ = p.experts, p.noise
         self.gate_coef_ = p.A[1:] / scale[:, None]
@@ -161,7 +161,7 @@ class AbstractExperts(Estimator):
 
 
 @dataclass(eq=False, repr=False)
-class MixtureOfExperts(Regressor, AbstractExperts):
+class MixtureOfExperts(Regressor, AbstractMixtureOfExperts):
     """Regressors that share the rows between them by a gate.
 
     Parameters
@@ -228,7 +228,7 @@ class MixtureOfExperts(Regressor, AbstractExperts):
 
     def fit(self, X, y, sample_weight=None):
         """Climb the likelihood of eq. (1)."""
-        X, y, w = self._begin(in_memory(self, X), y, sample_weight, y_kind="number")
+        X, y, w = self._begin(require_in_memory(self, X), y, sample_weight, y_kind="number")
         X, y = arrays.to_numpy(X), arrays.to_numpy(y).astype(float)
         return self._fit(X, y, None if w is None else arrays.to_numpy(w), 0)
 
@@ -240,7 +240,7 @@ class MixtureOfExperts(Regressor, AbstractExperts):
 
 
 @dataclass(eq=False, repr=False)
-class MixtureOfExpertsClassifier(Classifier, AbstractExperts):
+class MixtureOfExpertsClassifier(Classifier, AbstractMixtureOfExperts):
     """Classifiers that share the rows between them by a gate.
 
     Parameters
@@ -307,7 +307,7 @@ class MixtureOfExpertsClassifier(Classifier, AbstractExperts):
 
     def fit(self, X, y, sample_weight=None):
         """Climb the likelihood of eq. (1)."""
-        X, y, w = self._begin(in_memory(self, X), y, sample_weight, y_kind="class")
+        X, y, w = self._begin(require_in_memory(self, X), y, sample_weight, y_kind="class")
         classes, codes = class_codes(arrays.to_numpy(y))
         if len(classes) < 2:
             raise ValueError(
@@ -322,7 +322,7 @@ class MixtureOfExpertsClassifier(Classifier, AbstractExperts):
         """The experts' probabilities, weighted by the gate: (n, K)."""
         X = self._ready(X)
         K = len(self.classes_)
-        shares = np.stack([class_shares(e, X, K) for e in self.estimators_], axis=1)
+        shares = np.stack([class_probabilities(e, X, K) for e in self.estimators_], axis=1)
         return np.einsum("nk,nkc->nc", self.gate_weights(X), shares)
 
     def predict(self, X):

@@ -11,7 +11,7 @@ from ..core.labels import class_codes, known_labels
 from ..linear_model import LogisticRegression
 
 
-def has(name):
+def inner_estimator_has(name):
     """Whether the classifier inside, fitted or not, has a method."""
 
     def check(self):
@@ -22,7 +22,7 @@ def has(name):
     return check
 
 
-def probabilities(model, X, classes):
+def probabilities_of_classes(model, X, classes):
     """P(k | x) over all classes, of a model that may lack some."""
     P = np.asarray(model.predict_proba(X), float)
     full = np.zeros((P.shape[0], len(classes)))
@@ -30,13 +30,13 @@ def probabilities(model, X, classes):
     return full
 
 
-def told(y):
+def normalize_missing_labels(y):
     """Labels; a -1 among text, scikit-learn's way to say none, as the empty text.
 
     Examples
     --------
-    >>> from pansophy.semi_supervised.labels import told
-    >>> told(["a", -1, "b"])
+    >>> from pansophy.semi_supervised.abstract_semi_supervised import normalize_missing_labels
+    >>> normalize_missing_labels(["a", -1, "b"])
     ['a', '', 'b']
     """
     listed = isinstance(y, (list, tuple))
@@ -49,7 +49,7 @@ def told(y):
     return values if listed else np.array(values, dtype=object)
 
 
-class AbstractFewLabels(Classifier, Estimator):
+class AbstractSemiSupervised(Classifier, Estimator):
     """Checks, codes for labels, and fits to the rows that have one."""
 
     estimator: Any
@@ -60,7 +60,7 @@ class AbstractFewLabels(Classifier, Estimator):
     def _start(self, X, y, sample_weight, accept_sparse: Any = "csr"):
         """Rows, the code of each label (-1 without one) and weights; sets classes_."""
         X, y, w = self._begin(
-            X, told(y), sample_weight, y_kind="class", accept_sparse=accept_sparse,
+            X, normalize_missing_labels(y), sample_weight, y_kind="class", accept_sparse=accept_sparse,
             ensure_all_finite=self._finite(),
         )  # fmt: skip
         known = known_labels(y)

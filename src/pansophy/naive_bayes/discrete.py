@@ -24,10 +24,10 @@ from ..distributions import Beta, Dirichlet
 from ..distributions.base import Sums
 from ..params import Count, Flag, NonNegative, ParameterError
 from ..typing import Matrix, Numbers
-from .bayes import given_prior, log_prior_of
-from .families import FAMILIES, expected_counts, linear_scorer, seen
+from .abstract_bayes import check_class_prior, class_log_prior
+from .column_families import COLUMN_FAMILIES, expected_counts, linear_scorer, observed_weight
 from .naive_bayes import AbstractNaiveBayes
-from .tables import TableCounts
+from .tables import CategoryCounts
 
 LEAST_ALPHA = 1e-10  # scikit-learn's, where force_alpha is False
 
@@ -58,20 +58,20 @@ class AbstractCountNB(AbstractNaiveBayes):
         return float(alpha) if alpha.ndim == 0 else alpha
 
     def _estimate(self, sums, groups, X):
-        prior = given_prior(self, "class_prior", sums.weight.shape[0])
+        prior = check_class_prior(self, "class_prior", sums.weight.shape[0])
         like = sums.parts[0].total if hasattr(sums.parts[0], "total") else None
         alpha = self._alpha()
         if like is not None and arrays.is_foreign(like) and not np.isscalar(alpha):
             alpha = arrays.asarray(alpha, like=like)
         self._count(sums, alpha)
         self.class_count_ = sums.weight
-        self.class_log_prior_ = log_prior_of(
+        self.class_log_prior_ = class_log_prior(
             prior, sums.weight, fit_prior=self.fit_prior
         )
 
     def _count(self, sums, alpha):
         s, N = sums.parts[0], sums.weight
-        p = FAMILIES[self._family].fit(s, N, alpha, None)
+        p = COLUMN_FAMILIES[self._family].fit(s, N, alpha, None)
         self.distribution_ = (p,)
         self.feature_count_ = expected_counts(s, N)
         self.feature_log_prob_ = safe_log(p.prob)
@@ -156,7 +156,7 @@ class BernoulliNB(AbstractCountNB):
         """Beta distributions (k, d) of P(x_j = 1 | c) given all rows so far."""
         alpha, s = self._alpha(), self.sums_.parts[0]
         return Beta(alpha, alpha).posterior(
-            Sums(seen(s, self.class_count_), (s.total,))
+            Sums(observed_weight(s, self.class_count_), (s.total,))
         )
 
 
@@ -353,9 +353,9 @@ class CategoricalNB(AbstractCountNB):
         return np.maximum(t.widths, least)
 
     def _count(self, sums, alpha):
-        t: TableCounts = sums.parts[0]
+        t: CategoryCounts = sums.parts[0]
         t = t.widened(self._widths(t))
-        made = FAMILIES["categorical"].fit(t, sums.weight, alpha, None)
+        made = COLUMN_FAMILIES["categorical"].fit(t, sums.weight, alpha, None)
         self.distribution_ = (made,)
         self.n_categories_ = t.widths
         self.category_count_ = t.tables()

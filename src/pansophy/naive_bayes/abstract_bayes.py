@@ -27,7 +27,7 @@ from ..params import ParameterError
 SPARSE_TASKS = 32  # pieces of a sparse matrix: enough for threads, few slices
 
 
-def given_prior(model, name, k):
+def check_class_prior(model, name, k):
     """The class prior set by hand, checked; None if there is none."""
     value = getattr(model, name)
     if value is None:
@@ -54,12 +54,12 @@ def given_prior(model, name, k):
     return prior
 
 
-def frequencies(counts):
+def class_frequencies(counts):
     """The likeliest class prior, eq. (1): relative weights."""
     return counts / arrays.namespace(counts).sum(counts)
 
 
-def settled(J, log_prior):
+def prior_where_impossible(J, log_prior):
     """log P(x, c), with the prior for rows that no class can produce."""
     xp = arrays.namespace(J)
     possible = xp.max(J, axis=1, keepdims=True) > -xp.inf
@@ -68,12 +68,12 @@ def settled(J, log_prior):
     return xp.where(possible, J, log_prior + xp.zeros_like(J))
 
 
-def posterior(J, log_prior):
+def log_posterior(J, log_prior):
     """log P(c | x) from log P(x, c), eq. (1)."""
-    return log_softmax(settled(J, log_prior))
+    return log_softmax(prior_where_impossible(J, log_prior))
 
 
-def pick(classes, best):
+def classes_at(classes, best):
     """The classes at positions `best`, in the library of the classes."""
     xp = arrays.namespace(classes)
     best = arrays.to_numpy(best) if xp is not arrays.namespace(best) else best
@@ -87,7 +87,7 @@ def row_blocks(X, *aligned, block=None):
     return rows(X, *aligned, block=block)
 
 
-def by_dense_rows(score):
+def apply_to_dense_rows(score):
     """The same function of rows, for sparse ones a few at a time made dense."""
 
     def apply(x):
@@ -138,21 +138,21 @@ class AbstractBayes(Classifier, Estimator):
 
     def predict_log_proba(self, X):
         """Logarithm of the posterior, eq. (1)."""
-        return self._ask(X, lambda J: posterior(J, self._prior(J)))
+        return self._ask(X, lambda J: log_posterior(J, self._prior(J)))
 
     def predict_proba(self, X):
         """Posterior of the classes, eq. (1)."""
         exp = lambda A: arrays.namespace(A).exp(A)
-        return self._ask(X, lambda J: exp(posterior(J, self._prior(J))))
+        return self._ask(X, lambda J: exp(log_posterior(J, self._prior(J))))
 
     def predict(self, X):
         """The class of the highest posterior."""
 
         def best(J):
-            return arrays.namespace(J).argmax(settled(J, self._prior(J)), axis=1)
+            return arrays.namespace(J).argmax(prior_where_impossible(J, self._prior(J)), axis=1)
 
         found = self._ask(X, best)
-        return pick(self.classes_, found)
+        return classes_at(self.classes_, found)
 
     @available_if(lambda self: self._generative)
     def score_samples(self, X):
@@ -174,7 +174,7 @@ class AbstractBayes(Classifier, Estimator):
         rng = rng_from(random_state)
         pi = np.exp(arrays.to_numpy(self.class_log_prior_).astype(np.float64))
         z = rng.choice(len(pi), size=n_samples, p=pi / pi.sum())
-        return self._draw(z, rng), pick(self.classes_, z)
+        return self._draw(z, rng), classes_at(self.classes_, z)
 
     def _draw(self, z, rng):
         raise TypeError(f"{type(self).__name__} gives no samples.")
@@ -186,10 +186,10 @@ class AbstractBayes(Classifier, Estimator):
         return tags
 
 
-def log_prior_of(prior, counts, *, fit_prior=True):
+def class_log_prior(prior, counts, *, fit_prior=True):
     """log pi: the prior given, the relative weights, or all equal."""
     if prior is None and not fit_prior:
         k = counts.shape[0]
         prior = np.full(k, 1 / k)
-    pi = frequencies(counts) if prior is None else arrays.asarray(prior, like=counts)
+    pi = class_frequencies(counts) if prior is None else arrays.asarray(prior, like=counts)
     return safe_log(pi)

@@ -19,23 +19,13 @@ from ..base import Transformer
 from ..core.random import rng_from
 from ..params import Count, Flag, Jobs, NonNegative, Verbosity
 from ..tree._layout import SQUARE
-from ..tree.abstract import (
-    CHECKS,
-    Bins,
-    HalfAtMost,
-    OpenShare,
-    Share,
-    TwoOrMore,
-    in_blocks,
-    in_memory,
-    weights_of,
-)
+from ..tree.abstract import CHECKS, Bins, HalfAtMost, OpenShare, Share, TwoOrMore, in_blocks, in_memory, weights_of
 from ..tree.criteria import Criterion
 from ..tree.extra_tree import ExtraTreeRegressor
 from ..tree.inputs import Inputs, narrowing
 from ..typing import Seed
 from .abstract_forest import AbstractForest
-from .members import goes_on
+from .members import checks_warm_start
 
 
 @dataclass(eq=False, repr=False)
@@ -135,7 +125,7 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
         self.fit_transform(X, y, sample_weight)
         return self
 
-    @goes_on("forest_")
+    @checks_warm_start("forest_")
     def fit_transform(self, X, y=None, sample_weight=None):
         """Grow the trees and code the rows they were grown on."""
         with narrowing():

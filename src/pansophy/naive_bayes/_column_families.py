@@ -1,4 +1,4 @@
-"""Compiled loops of `families.py`: tables of counts, sparse sums and scores."""
+"""Compiled loops of `column_families.py`: tables of counts, sparse sums and scores."""
 
 import math
 
@@ -8,7 +8,7 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def normal_scores(X, M, P, log_P, constant, out):
+def diagonal_normal_scores(X, M, P, log_P, constant, out):
     """log N(x; m_c, diag(1 / p_c^2)) of each row, NaN left out; out (n, k).
 
     `log_P` (k, d) holds log p - log(2 pi) / 2 and `constant` (k,) its sums.
@@ -32,7 +32,7 @@ def normal_scores(X, M, P, log_P, constant, out):
 
 
 @njit(cache=True, nogil=True)
-def widest(X, top):
+def largest_categories(X, top):
     """Raise top (d,) to the largest value of each column; the first bad column.
 
     A value is bad if it is negative or no whole number; NaN is none. -1: all good.
@@ -52,7 +52,7 @@ def widest(X, top):
 
 
 @njit(cache=True, nogil=True)
-def count_tables(X, codes, w, weighted, start, counts):
+def count_categories(X, codes, w, weighted, start, counts):
     """Add the weight of each row at counts[class, start_j + x_ij], NaN left out."""
     n, d = X.shape
     for i in range(n):
@@ -65,7 +65,7 @@ def count_tables(X, codes, w, weighted, start, counts):
 
 
 @njit(cache=True, nogil=True)
-def table_scores(X, start, T, out):
+def category_scores(X, start, T, out):
     """Sum of the rows T[start_j + x_ij] (k,) over j; the first bad column, or -1."""
     n, d = X.shape
     k = T.shape[1]
@@ -86,7 +86,7 @@ def table_scores(X, start, T, out):
 
 
 @njit(cache=True, nogil=True)
-def sparse_sum(indptr, indices, data, which, w, weighted, total):
+def add_sparse_rows(indptr, indices, data, which, w, weighted, total):
     """Add the sparse rows `which`, times their weights, to total (d,)."""
     for q in range(which.shape[0]):
         i = which[q]
