@@ -12,8 +12,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier as PeerTree
 
 from pansophy.core import threads
-from pansophy.ensemble import AdaBoostClassifier, AdaBoostRegressor, screen
+from pansophy.ensemble import AdaBoostClassifier, AdaBoostRegressor
 from pansophy.ensemble import _adaboost as loops
+from pansophy.ensemble import tree_table as screen
 from pansophy.ensemble.adaboost import loss_factor, vote_weight
 from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from pansophy.tree.columns import columns

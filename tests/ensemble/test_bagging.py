@@ -13,11 +13,12 @@ from sklearn.svm import LinearSVC
 
 from pansophy.core import threads
 from pansophy.ensemble import BaggingClassifier, BaggingRegressor
-from pansophy.ensemble.members import clone_with_seed, fit_member
-from pansophy.ensemble.resample import (
+from pansophy.ensemble.members import (
     ResamplingPlan,
     bootstrap_counts,
+    clone_with_seed,
     draw_feature_subset,
+    fit_member,
     member_seeds,
     number_of_columns_to_draw,
     number_of_rows_to_draw,

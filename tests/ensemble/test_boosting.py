@@ -11,9 +11,9 @@ from pansophy.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     _boosting,
-    _gradients,
-    targets,
 )
+from pansophy.ensemble import _boosting as _gradients
+from pansophy.ensemble import boosting as targets
 from pansophy.losses.base import weighted_quantile
 from tests.oracles import boosting as oracle
 

@@ -12,7 +12,11 @@ from pansophy.ensemble import (
     VotingClassifier,
     VotingRegressor,
 )
-from pansophy.ensemble.gating import ExpertRows, gate_newton_step, log_gate_weights
+from pansophy.ensemble.mixture_of_experts import (
+    ExpertRows,
+    gate_newton_step,
+    log_gate_weights,
+)
 from pansophy.linear_model import LinearRegression, LogisticRegression
 from pansophy.params import ParameterError
 from pansophy.tree import DecisionTreeRegressor

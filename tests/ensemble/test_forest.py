@@ -18,9 +18,9 @@ from pansophy.ensemble import (
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
-    abstract_forest,
 )
-from pansophy.ensemble.resample import draw_feature_subset, share_of_distinct_rows
+from pansophy.ensemble import forest as abstract_forest
+from pansophy.ensemble.members import draw_feature_subset, share_of_distinct_rows
 from pansophy.params import ParameterError
 from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests.oracles import forest as oracle

@@ -9,7 +9,8 @@ from sklearn.linear_model import LogisticRegression
 
 from pansophy import ensemble
 from pansophy.base import InterruptedFitWarning
-from pansophy.ensemble import bag, isolation_forest, members, rotation_forest
+from pansophy.ensemble import bagging as bag
+from pansophy.ensemble import isolation_forest, members, rotation_forest
 
 WARM = [
     ensemble.BaggingClassifier(n_estimators=2, random_state=0),

@@ -1,4 +1,4 @@
-"""Active learning: which row is worth a label next."""
+"""Active learning: query strategies that choose which rows to label."""
 
 from .active_learning import ActiveLearningReport, farthest_first, run_active_learning
 from .query_strategies import (

@@ -1,17 +1,17 @@
-"""Active learning: label a few rows, fit, ask for the row worth most, and again.
+"""Active learning: fit to few labels, query the most useful row, and repeat.
 
     repeat  model = fit(labelled rows)
-            i = best of the others by a sampler (`query_strategies.py`)                   (1)
+            i = best of the others by a strategy (`query_strategies.py`)          (1)
             y_i = oracle(i)
 
-A row is asked for once. The first labels cannot be chosen by a classifier that does not
-exist yet: rows are taken far from one another (each the farthest from those taken, from
-the row nearest to the mean), which shows every region early, until two classes have
-been seen and there are as many as `start` says. A class not among the first labels can
-stay unseen for long where the classifier is sure of its rows: begin with more of them
-where there may be many classes. Every round records what the model scores, so that the
-curve of score against labels says whether more labels would help, and beside a curve of
-random labels whether choosing them did.
+A row is queried once. The first labels cannot be chosen by a classifier, as there is
+none yet: rows are taken by farthest-first traversal (each the farthest from those
+taken, from the row nearest to the mean), which covers every region early, until two
+classes have been seen and there are as many labels as `start` says. A class that is not
+among the first labels can stay unseen for long where the classifier is certain of its
+rows: start with more labels where there may be many classes. Every round records the
+score of the model, so that the curve of score against labels shows whether more labels
+would help and, compared with random labels, whether choosing them did.
 
 Shapes    X (n, d) the pool   y (n,) labels as far as known
 Refs      [Settles2009]; [Gonzalez1985] farthest first
@@ -34,10 +34,10 @@ from .query_strategies import QueryStrategy, UncertaintySampler
 
 
 class ActiveLearningReport(NamedTuple):
-    """What an active learner did."""
+    """The result of active learning: the model, the queries and the learning curve."""
 
     model: Any  # fitted to all labels asked for
-    asked: np.ndarray  # row numbers in the order asked
+    queried: np.ndarray  # row numbers in the order of the queries
     labels: np.ndarray  # the answers, in that order
     n_labels: np.ndarray  # labels at each fit
     scores: np.ndarray  # score of each fit on the test rows, NaN without any
@@ -46,14 +46,14 @@ class ActiveLearningReport(NamedTuple):
     def __str__(self):
         scored = len(self.scores) and np.isfinite(self.scores[-1])
         last = f", score {self.scores[-1]:.4g}" if scored else ""
-        return f"{len(self.asked)} labels asked for{last} (ended by {self.reason})"
+        return f"{len(self.queried)} labels queried{last} (ended by {self.reason})"
 
 
 class ActiveLearningState(NamedTuple):
-    """What one round hands to the next."""
+    """What one round passes to the next."""
 
-    objective: float  # minus the score; labels left to ask for without test rows
-    asked: tuple
+    objective: float  # minus the score; without test rows the labels left to query
+    queried: tuple
     labels: tuple
     model: Any
     sizes: tuple
@@ -61,7 +61,7 @@ class ActiveLearningState(NamedTuple):
 
 
 def squared_distances_to_rows(X, rows):
-    """Squared distances (n, m) of all rows of X, perhaps sparse, to some of them."""
+    """Squared distances (n, m) of all rows of X (dense or sparse) to some of them."""
     if sp.issparse(X):
         return euclidean_distances(X, X[rows], squared=True)
     return squared_euclidean(X, X[rows])
@@ -76,24 +76,26 @@ def most_central_row(X):
 
 def farthest_first(X, taken, k):
     """k more rows, each the farthest from those taken; the first nearest the mean."""
-    X, taken = X if sp.issparse(X) else np.asarray(X, float), list(taken)
+    X = X if sp.issparse(X) else np.asarray(X, float)
+    taken = list(taken)
     if not np.isfinite(X.data if sp.issparse(X) else X).all():
         raise ValueError(
             "X holds NaN or infinity, so that no row is the farthest: give row numbers "
             "of two classes as start."
         )
-    fresh = []
+    new = []
     if not taken:
         taken.append(most_central_row(X))
-        fresh, k = [taken[0]], k - 1
+        new = [taken[0]]
+        k -= 1
     D = squared_distances_to_rows(X, taken).min(axis=1)
     D[taken] = -1.0
     for _ in range(min(k, X.shape[0] - len(taken))):
         i = int(np.argmax(D))
-        fresh.append(i)
+        new.append(i)
         D = np.minimum(D, squared_distances_to_rows(X, [i])[:, 0])
         D[i] = -1.0
-    return np.asarray(fresh, int)
+    return np.asarray(new, int)
 
 
 def oracle_function(oracle, X) -> Callable:
@@ -130,7 +132,7 @@ def run_active_learning(
     random_state=None,
     task: Task = SILENT,
 ) -> ActiveLearningReport:
-    """Ask for labels of rows of X until `budget` are known; the report.
+    """Query labels of rows of X until `budget` are known.
 
     Parameters
     ----------
@@ -144,18 +146,18 @@ def run_active_learning(
     budget : int, default=20
         Labels in all, those of the start included.
     sampler : Sampler or None
-        What to ask for; None is `UncertaintySampler()`.
+        What to query; None is `UncertaintySampler()`.
     batch : int, default=1
-        Labels asked for in a round.
+        Labels queried in a round.
     start : array of row numbers, int or None
-        Rows to ask for first, or how many rows far apart; more follow until two
+        Rows to query first, or how many rows far apart; more follow until two
         classes are seen. None is 1.
     test : (X, y) or None
         Rows to score the model on after each round.
     scoring : function of model, X and y, or None
         None is `model.score`.
     random_state : int, Generator or None
-        For samplers that draw.
+        For strategies that draw.
 
     Examples
     --------
@@ -164,9 +166,10 @@ def run_active_learning(
     >>> from pansophy.linear_model import LogisticRegression
     >>> X = np.linspace(0, 10, 50)[:, None]
     >>> y = (X[:, 0] > 6.3).astype(int)
-    >>> report = run_active_learning(LogisticRegression(C=100), X, y, budget=10, test=(X, y))
+    >>> model = LogisticRegression(C=100)
+    >>> report = run_active_learning(model, X, y, budget=10, test=(X, y))
     >>> print(report)
-    10 labels asked for, score 1 (ended by budget)
+    10 labels queried, score 1 (ended by budget)
     """
     X = X.tocsr() if sp.issparse(X) else np.asarray(X)
     if X.ndim != 2 or X.shape[0] == 0:
@@ -175,82 +178,91 @@ def run_active_learning(
         raise ValueError("budget must be at least 2 and batch at least 1.")
     if test is not None and not sp.issparse(test[0]):
         test = np.asarray(test[0]), test[1]
-    ask, rng = oracle_function(oracle, X), rng_from(random_state)
-    sampler, n = sampler or UncertaintySampler(), X.shape[0]
-    most = min(budget, n)
-    asked, labels = initial_labels(X, ask, most, start)
+    ask = oracle_function(oracle, X)
+    rng = rng_from(random_state)
+    sampler = sampler or UncertaintySampler()
+    n = X.shape[0]
+    max_labels = min(budget, n)
+    queried, labels = initial_labels(X, ask, max_labels, start)
 
-    def fitted(asked, labels):
-        at = np.asarray(asked, int)
+    def fit_model(queried, labels):
+        at = np.asarray(queried, int)
         return clone(estimator).fit(X[at], np.asarray(labels))
 
-    def rated(model):
+    def score_model(model):
         if test is None:
             return np.nan
         measure = scoring or (lambda m, A, b: m.score(A, b))
         return float(measure(model, *test))
 
-    def settled(asked, labels, sizes, scores):
-        model = fitted(asked, labels)
-        score = rated(model)
-        left = float(most - len(asked))
+    def next_state(queried, labels, sizes, scores):
+        model = fit_model(queried, labels)
+        score = score_model(model)
+        left = float(max_labels - len(queried))
         J = left if np.isnan(score) else -score
-        sizes, scores = (*sizes, len(asked)), (*scores, score)
-        return ActiveLearningState(J, tuple(asked), tuple(labels), model, sizes, scores)
+        sizes = (*sizes, len(queried))
+        scores = (*scores, score)
+        return ActiveLearningState(
+            J, tuple(queried), tuple(labels), model, sizes, scores
+        )
 
     def step(state):
         known = np.zeros(n, bool)
-        known[list(state.asked)] = True
+        known[list(state.queried)] = True
         y = np.empty(n, np.asarray(state.labels).dtype)
-        y[list(state.asked)] = state.labels
-        k = min(batch, most - len(state.asked))
+        y[list(state.queried)] = state.labels
+        k = min(batch, max_labels - len(state.queried))
         rows = sampler.query(state.model, X, known, y, rng, k)
         new = ask(rows)
-        asked = (*state.asked, *rows.tolist())
-        return settled(asked, (*state.labels, *new.tolist()), state.sizes, state.scores)
+        queried = (*state.queried, *rows.tolist())
+        return next_state(
+            queried, (*state.labels, *new.tolist()), state.sizes, state.scores
+        )
 
-    first = settled(asked, labels, (), ())
-    rounds = -(-(most - len(asked)) // batch)
+    first = next_state(queried, labels, (), ())
+    rounds = -(-(max_labels - len(queried)) // batch)
     run = iterate(
         step, first, max_iter=rounds, tol=-1.0, change=lambda a, b: 1.0, task=task
     )
     return make_report(run, budget)
 
 
-def initial_labels(X, ask, most, start):
-    """The first labels: those asked for, then rows far apart until two classes."""
-    asked: list = []
+def initial_labels(X, ask, max_labels, start):
+    """The first labels: those of `start`, then rows far apart until two classes."""
+    queried: list = []
     if isinstance(start, numbers.Integral):
-        if not 1 <= int(start) <= most:
-            raise ValueError(f"start must be from 1 to {most} labels, got {start}.")
-        asked = farthest_first(X, [], int(start)).tolist()
-    elif start is not None:
-        asked = [int(i) for i in np.asarray(start).ravel()]
-        inside = all(0 <= i < X.shape[0] for i in asked)
-        if not asked or not inside or len(set(asked)) < len(asked):
-            raise ValueError("start must hold different row numbers of X.")
-    labels = ask(np.asarray(asked)).tolist() if asked else []
-    while len(set(labels)) < 2:
-        if len(asked) >= most:
+        if not 1 <= int(start) <= max_labels:
             raise ValueError(
-                f"the first {len(asked)} labels are all {labels[0]!r}: give a larger "
+                f"start must be from 1 to {max_labels} labels, got {start}."
+            )
+        queried = farthest_first(X, [], int(start)).tolist()
+    elif start is not None:
+        queried = [int(i) for i in np.asarray(start).ravel()]
+        inside = all(0 <= i < X.shape[0] for i in queried)
+        if not queried or not inside or len(set(queried)) < len(queried):
+            raise ValueError("start must hold different row numbers of X.")
+    labels = ask(np.asarray(queried)).tolist() if queried else []
+    while len(set(labels)) < 2:
+        if len(queried) >= max_labels:
+            raise ValueError(
+                f"the first {len(queried)} labels are all {labels[0]!r}: give a larger "
                 "budget, or a start with rows of two classes."
             )
-        rows = farthest_first(X, asked, 1)
-        asked += rows.tolist()
+        rows = farthest_first(X, queried, 1)
+        queried += rows.tolist()
         labels += ask(rows).tolist()
-    return asked, labels
+    return queried, labels
 
 
 def make_report(run, budget) -> ActiveLearningReport:
-    """The report of a finished loop."""
+    """The report of the last state."""
     s = run.state
     reason = run.reason
     if reason == "max_iter":
-        reason = "budget" if len(s.asked) >= budget else "pool"
+        reason = "budget" if len(s.queried) >= budget else "pool"
     return ActiveLearningReport(
         s.model,
-        np.asarray(s.asked, int),
+        np.asarray(s.queried, int),
         np.asarray(s.labels),
         np.asarray(s.sizes, int),
         np.asarray(s.scores, float),

@@ -1,4 +1,4 @@
-"""Which row is worth a label next: one number per row, larger is better.
+"""Query strategies of active learning: a score per row, larger is more useful.
 
 With P(k | x) from a classifier fitted to the labels so far,
 
@@ -6,23 +6,24 @@ With P(k | x) from a classifier fitted to the labels so far,
     margin             P(second | x) - P(first | x)                                 (2)
     entropy            -sum_k P(k | x) log P(k | x)                                 (3)
 
-ask what the classifier is least sure of. A committee of classifiers fitted to resampled
-labels asks what its members disagree about,
+query what the classifier is least certain of. A committee of classifiers fitted to
+resampled labels queries what its members disagree about,
 
     vote entropy       -sum_k V_k log V_k,    V_k the share of votes for k          (4)
     divergence         mean over members m of KL(P_m(. | x), mean P)                (5)
 
-Looking ahead asks which answer would help most elsewhere: for each candidate x and each
-answer k, fit again with (x, k), and average over the answers what is left in the pool,
+Expected reduction queries the row whose label would help most elsewhere: for each
+candidate x and each label k, fit again with (x, k), and average over the labels the
+uncertainty that is left in the pool,
 
     U(x) = sum_k P(k | x) mean_pool u(x'; with (x, k))                              (6)
 
-u being the entropy (3) or the error (1). And whichever it is, rows in crowded places
-are worth more than odd ones:
+u being the entropy (3) or the error (1). In each case rows in dense regions can be
+weighted more than isolated ones, by their information density:
 
     score(x) (mean_pool k(x, x'))^beta                                              (7)
 
-Rows picked in one of these ways are no random sample: the share of a class among them
+Rows chosen in one of these ways are no random sample: the share of a class among them
 is not its share in the pool, and an error measured on them is not the error.
 
 Cost      (1) to (3) one prediction of the pool; (4), (5) M fits and predictions;
@@ -41,11 +42,10 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
 from ..core.rows import Rows
+from ..distributions import entropy
 from ..kernels import RBF
 from ..params import Count, NonNegative, check_params
 from ..typing import Fittable
-
-TINY = 1e-300
 
 
 def least_confidence(P):
@@ -61,11 +61,6 @@ def margin(P):
     return top[:, -2] - top[:, -1]
 
 
-def entropy(P):
-    """Eq. (3)."""
-    return -np.sum(P * np.log(np.maximum(P, TINY)), axis=1)
-
-
 UNCERTAINTY_MEASURES = {
     "least_confidence": least_confidence,
     "margin": margin,
@@ -74,34 +69,34 @@ UNCERTAINTY_MEASURES = {
 
 
 def information_density(X, kernel=None):
-    """Mean likeness of each row to all, the factor of eq. (7)."""
-    thin = sp.issparse(X)
-    X = X.tocsr() if thin else np.asarray(X, float)
+    """Mean similarity of each row to all, the factor of eq. (7)."""
+    is_sparse = sp.issparse(X)
+    X = X.tocsr() if is_sparse else np.asarray(X, float)
     if kernel is None:
         m = np.asarray(X.mean(axis=0)).ravel()
-        var = X.multiply(X).mean(axis=0) - m**2 if thin else np.var(X, axis=0)
+        var = X.multiply(X).mean(axis=0) - m**2 if is_sparse else np.var(X, axis=0)
         gamma = 1 / (2 * X.shape[1] * (float(np.mean(var)) or 1.0))
-        kernel = partial(rbf_kernel, gamma=gamma) if thin else RBF(gamma=gamma)
+        kernel = partial(rbf_kernel, gamma=gamma) if is_sparse else RBF(gamma=gamma)
     step = max(1, (1 << 22) // max(X.shape[0], 1))
     return Rows(X, block=step).map(lambda x: np.asarray(kernel(x, X)).mean(axis=1))
 
 
 class QueryStrategy:
-    """Scores rows of a pool; `query` takes the best, none of them labelled yet."""
+    """Scores the rows of a pool; `query` returns the best unlabelled ones."""
 
     @classmethod
     def _get_param_names(cls):
         return [f.name for f in fields(cls) if f.init]  # type: ignore[arg-type]
 
     def score(self, model, X, known, y, rng):
-        """Worth of every row of X; y holds the labels where `known`."""
-        raise TypeError(f"{type(self).__name__} does not say what a row is worth.")
+        """Score of every row of X; y holds the labels where `known`."""
+        raise TypeError(f"{type(self).__name__} does not define scores of rows.")
 
     def query(self, model, X, known, y, rng, k=1):
-        """Numbers of the k rows worth most, none of `known`.
+        """Numbers of the k rows of highest score, none of `known`.
 
-        Where the last places are among equals (votes are often equal) they are drawn:
-        the first ones would often be of one class, in a pool sorted by class.
+        Ties at the last place (votes are often equal) are broken at random: the first
+        rows would often be of one class, in a pool sorted by class.
         """
         check_params(self)
         free = np.flatnonzero(~np.asarray(known))
@@ -116,7 +111,7 @@ class QueryStrategy:
 
 @dataclass
 class RandomSampler(QueryStrategy):
-    """Rows at random: what every other way has to beat.
+    """Random rows: the baseline of every other strategy.
 
     Examples
     --------
@@ -128,20 +123,20 @@ class RandomSampler(QueryStrategy):
     """
 
     def score(self, model, X, known, y, rng):
-        """Chance."""
+        """Random scores."""
         return rng.random(len(known))
 
 
 @dataclass
 class UncertaintySampler(QueryStrategy):
-    """Rows that the classifier is least sure of, eqs. (1) to (3) and (7).
+    """Rows that the classifier is least certain of, eqs. (1) to (3) and (7).
 
     Parameters
     ----------
     measure : {"least_confidence", "margin", "entropy"}, default="least_confidence"
         All three choose alike between two classes.
     beta : float, default=0
-        Power of the crowding factor of eq. (7); 0 leaves it out.
+        Power of the information density of eq. (7); 0 leaves it out.
     kernel : kernel of `pansophy.kernels` or None
         Likeness of eq. (7); None is Gaussian, as wide as the rows are spread.
 
@@ -164,10 +159,10 @@ class UncertaintySampler(QueryStrategy):
     _kept: tuple | None = field(default=None, init=False, repr=False, compare=False)
 
     def score(self, model, X, known, y, rng):
-        """How unsure, times how crowded."""
+        """Uncertainty, times information density."""
         s = UNCERTAINTY_MEASURES[self.measure](np.asarray(model.predict_proba(X)))
         if self.measure == "margin":
-            s = s + 1.0  # from 0, so that a factor can be put to it
+            s = s + 1.0  # from 0, so that it can be multiplied
         if self.beta == 0:
             return s
         if self._kept is None or self._kept[0] is not X:
@@ -224,7 +219,7 @@ class QueryByCommittee(QueryStrategy):
 
 
 def resample_labelled_rows(X, y, rows, rng):
-    """Labelled rows drawn with replacement, one of each class kept for certain."""
+    """Labelled rows drawn with replacement, at least one of each class."""
     first = [rng.choice(rows[y[rows] == c]) for c in np.unique(y[rows])]
     rest = rng.choice(rows, max(len(rows) - len(first), 0))
     at = np.concatenate((np.asarray(first, int), rest))
@@ -233,14 +228,14 @@ def resample_labelled_rows(X, y, rows, rng):
 
 @dataclass
 class ExpectedEntropyReduction(QueryStrategy):
-    """Rows whose answer would leave the pool most certain, eq. (6).
+    """Rows whose label would leave the pool most certain, eq. (6).
 
     Parameters
     ----------
     measure : {"entropy", "least_confidence"}, default="entropy"
         What is summed over the pool: the entropy, or the expected error.
     candidates : int or None, default=None
-        Most rows looked at, the least sure first; None looks at every one.
+        Most rows that are tried, the least certain first; None tries every one.
 
     Examples
     --------
@@ -260,14 +255,17 @@ class ExpectedEntropyReduction(QueryStrategy):
     candidates: Count | None = None
 
     def score(self, model, X, known, y, rng):
-        """Minus eq. (6); -inf for rows that are not looked at."""
-        u, P = UNCERTAINTY_MEASURES[self.measure], np.asarray(model.predict_proba(X))
-        free, out = np.flatnonzero(~known), np.full(len(known), -np.inf)
+        """Minus eq. (6); -inf for rows that are not tried."""
+        u = UNCERTAINTY_MEASURES[self.measure]
+        P = np.asarray(model.predict_proba(X))
+        free = np.flatnonzero(~known)
+        out = np.full(len(known), -np.inf)
         if self.candidates is not None:
             free = free[np.argsort(-u(P)[free], kind="stable")[: self.candidates]]
         rows = np.flatnonzero(known)
         for i in free:
-            at, left = np.append(rows, i), 0.0
+            at = np.append(rows, i)
+            left = 0.0
             pool = np.flatnonzero(~known)
             pool = pool[pool != i]
             for k, label in enumerate(model.classes_):

@@ -1,4 +1,4 @@
-"""Discriminant analysis: classes as Normals, and the directions that separate them."""
+"""Discriminant analysis: normal classes, and the directions that separate them."""
 
 from .fisher import FisherDirection, fisher_direction
 from .linear import LinearDiscriminantAnalysis

@@ -1,40 +1,41 @@
-"""Covariances of classes: as counted, shrunk, or by an estimator of scikit-learn's.
+"""Moments and covariances of classes: empirical, shrunk, or by a given estimator.
 
+One pass over the rows gives weight, mean and scatter of each class, merged over blocks.
 With C the covariance of n rows in d columns and t its mean variance, shrinkage is
 
     C_s = (1 - s) C + s t I                                                      (1)
 
-"auto" does (1) on standardised columns with the s that is expected to come closest to
-the truth: with R their correlation, z the standardised rows,
-
-    b = (sum_i |z_i|^4 / n - |R|^2) / (n d),   e = |R|^2 / d - t^2,
-    s = min(b, e) / e                                                            (2)
-
-which needs of the rows the sum of |z|^4 only: one more pass. Weights count as
-repetitions. The small matrices are NumPy doubles wherever the rows are.
+"auto" is (1) on standardised columns with the s of Ledoit and Wolf
+(`core/shrinkage.py`), which needs the sum of |z|^4 over the standardised rows z: one
+more pass. Weights count as repetitions. The small matrices are NumPy doubles, whatever
+holds the rows.
 
 Shapes    X (n, d)   codes (n,)   C (k, d, d)   N (k,)
 Refs      [LedoitWolf2004]
 """
 
+from typing import Annotated, Any
+
 import numpy as np
 from sklearn.base import clone
 
 from ..core import arrays
+from ..core.rows import DatasetRows, Rows, rows
+from ..core.shrinkage import ledoit_wolf_shrinkage, shrunk_covariance
 from ..distributions import Moments
-from ..distributions.grouped import class_sums, double
+from ..distributions.grouped import class_moments, class_sums, double
+from ..params import Rule
+
+BLOCK_ROWS = 4096  # a block is read twice: in cache for widths that matter
+CovarianceEstimator = Annotated[
+    Any, Rule("an estimator with a fit method", lambda v: hasattr(v, "fit"))
+]
 
 
 def moments_as_numpy(m: Moments) -> Moments:
     """The same moments as NumPy doubles."""
     double = lambda a: arrays.to_numpy(a).astype(np.float64)
     return Moments(double(m.weight), double(m.mean), double(m.scatter), m.shape)
-
-
-def shrunk(C, s):
-    """Eq. (1) for one matrix."""
-    d = len(C)
-    return (1 - s) * C + s * np.trace(C) / d * np.eye(d)
 
 
 def fourth_powers_by_class(rows, M, spread, k):
@@ -50,29 +51,28 @@ def fourth_powers_by_class(rows, M, spread, k):
     return arrays.to_numpy(rows.sum(stats)).astype(np.float64)
 
 
-def ledoit_wolf(C, N, fourth, spread):
-    """Covariance of one class shrunk by the s of the formula above."""
-    d = len(C)
-    R = C / np.outer(spread, spread)
-    t, size = np.trace(R) / d, np.sum(R * R)
-    e = (size - t * t * d) / d
-    b = min((fourth / N - size) / (N * d), e)
-    s = 0.0 if b <= 0 else b / e
-    return shrunk(R, s) * np.outer(spread, spread)
+def ledoit_wolf_covariance(C, N, fourth, spread):
+    """Covariance of one class of weight N, shrunk on standardised columns."""
+    scale = np.outer(spread, spread)
+    R = C / scale
+    s = ledoit_wolf_shrinkage(R, fourth / N, N)
+    return shrunk_covariance(R, s) * scale
 
 
 def class_covariances(m: Moments, rows, shrinkage):
-    """Covariance of each class from full moments, shrunk as asked: (k, d, d)."""
+    """Covariance of each class from full moments, shrunk by eq. (1): (k, d, d)."""
     N = np.maximum(m.weight, np.finfo(float).tiny)
     C = m.scatter / N[:, None, None]
     if shrinkage is None:
         return C
     if shrinkage != "auto":
-        return np.stack([shrunk(c, shrinkage) for c in C])
+        return np.stack([shrunk_covariance(c, shrinkage) for c in C])
     spread = np.sqrt(np.diagonal(C, axis1=1, axis2=2))
     spread = np.where(spread > 0, spread, 1.0)
     fourth = fourth_powers_by_class(rows, m.mean, spread, len(N))
-    return np.stack([ledoit_wolf(*args) for args in zip(C, N, fourth, spread)])
+    return np.stack(
+        [ledoit_wolf_covariance(*args) for args in zip(C, N, fourth, spread)]
+    )
 
 
 def covariances_by_estimator(estimator, X, codes, k):
@@ -96,3 +96,41 @@ def moments_of_all_classes(m: Moments) -> Moments:
     within = m.scatter if m.shape == "tied" else m.scatter.sum(axis=0)
     S = within + (m.weight[:, None] * D).T @ D
     return Moments(np.array([W]), centre[None, :], S[None, ...], "full")
+
+
+def blocks_with_classes(X, codes, w) -> Rows:
+    """Blocks of rows with their classes and weights."""
+    return rows(X, codes, w, block=None if arrays.is_foreign(X) else BLOCK_ROWS)
+
+
+def finite_class_moments(X, codes, w, k, shape) -> Moments:
+    """Moments of the classes as NumPy doubles; raises if they are not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = blocks_with_classes(X, codes, w).sum(
+            lambda x, c, v: class_moments(x, c, k, v, shape)
+        )
+    m = moments_as_numpy(total)
+    if not (np.isfinite(m.mean).all() and np.isfinite(m.scatter).all()):
+        raise ValueError(
+            "X contains NaN or infinity, or values whose squares overflow."
+        )
+    return m
+
+
+def weight_by_class(m: Moments):
+    """Weight of each class, (k,)."""
+    return m.weight if m.weight.ndim == 1 else m.weight.max(axis=1)
+
+
+def result_dtype(X):
+    """float32 stays, all else becomes float64."""
+    return np.float32 if X.dtype == np.float32 else np.float64
+
+
+def dense_unweighted_rows(X, w):
+    """X for a covariance estimator of scikit-learn, which takes no files or weights."""
+    if isinstance(X, DatasetRows) or arrays.is_foreign(X) or not hasattr(X, "dtype"):
+        raise ValueError("covariance_estimator needs X as a NumPy array.")
+    if w is not None:
+        raise ValueError("covariance_estimator takes no sample_weight.")
+    return X.toarray() if hasattr(X, "toarray") else X

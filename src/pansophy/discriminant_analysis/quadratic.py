@@ -1,4 +1,4 @@
-"""Quadratic discriminant analysis: a Normal for each class, in any covariance shape.
+"""Quadratic discriminant analysis: a normal distribution for each class.
 
     log P(x, c) = log pi_c - (log det S_c + (x - m_c)' S_c^-1 (x - m_c)) / 2 + const (1)
 
@@ -10,8 +10,8 @@ mean and scatter of each class; covariances are S_c = scatter / weight, then
     S_c <- (1 - r) S_c + r I            with r = reg_param                       (2)
 
 The principal axes (`rotations_`, `scalings_`) are the eigenvectors and eigenvalues of
-S_c. A column that never varies says nothing and counts with variance 1 in every
-class; any other class without variance in some direction is refused.
+S_c. A constant column carries no information and gets variance 1 in every class; any
+other class without variance in some direction is refused.
 
 Cost O(n d^2 + k d^3) time ("diag", "spherical": O(n d)), O(k d^2) memory.
 
@@ -34,17 +34,19 @@ from ..naive_bayes.abstract_bayes import (
     check_class_prior,
     class_log_prior,
 )
-from ..naive_bayes.densities import spherical_moments
+from ..naive_bayes.generative import spherical_moments
 from ..params import Flag, Fraction, NonNegative, ParameterError, Rule
 from ..typing import Matrix, Numbers
-from .class_covariances import class_covariances, covariances_by_estimator
-from .fisher import (
+from .class_covariances import (
     BLOCK_ROWS,
     blocks_with_classes,
+    class_covariances,
+    covariances_by_estimator,
+    dense_unweighted_rows,
     finite_class_moments,
+    result_dtype,
     weight_by_class,
 )
-from .linear import dense_unweighted_rows, result_dtype
 
 CovarianceEstimator = Annotated[
     Any, Rule("an estimator with a fit method", lambda v: hasattr(v, "fit"))
@@ -145,7 +147,7 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
             X, codes, w, k, "diag" if flat else self.covariance_type
         )
         prior = check_class_prior(self, "priors", k)
-        self._refuse(weight_by_class(m), codes, classes)
+        self._check_classes(weight_by_class(m), codes, classes)
         C = self._covariances(m, X, codes, w)
         self._store(X, classes, m, C, prior)
         return self
@@ -172,7 +174,8 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
                 f"{self.covariance_type!r}."
             )
 
-    def _refuse(self, N, codes, classes):
+    def _check_classes(self, N, codes, classes):
+        """Raise unless there are two classes, of two rows each where needed."""
         if np.sum(N > 0) < 2:
             raise ValueError(
                 "The number of classes has to be greater than one. Got "
@@ -216,7 +219,7 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
         names = arrays.to_numpy(classes)
         for (values, _), name, n in zip(pairs, names, weight_by_class(m), strict=True):
             if values[-1] <= self.tol:
-                self._deficient(name, n)
+                self._raise_deficient(name, n)
         self.classes_ = classes
         self.distribution_ = Normal(put(m.mean), put(C), kind)
         self.scalings_ = [keep(v) for v, _ in pairs]
@@ -227,7 +230,7 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
         if self.store_covariance:
             self.covariance_ = [keep(s) for s in S]
 
-    def _deficient(self, name, n):
+    def _raise_deficient(self, name, n):
         d = self.n_features_in_
         cure = "shrinkage" if self.solver == "eigen" else "reg_param"
         why = (
@@ -252,4 +255,4 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
             J = J + 0.5 * self.n_features_in_ * LOG_2PI
             return J[:, 1] - J[:, 0] if J.shape[1] == 2 else J
 
-        return self._ask(X, finish)
+        return self._map_joint(X, finish)

@@ -1,4 +1,4 @@
-"""Many models as one: bags, forests, boosters, votes and stacks."""
+"""Ensembles: bagging, forests, boosting, voting, stacking and mixtures of experts."""
 
 from .adaboost import AdaBoostClassifier, AdaBoostRegressor
 from .bagging import BaggingClassifier, BaggingRegressor

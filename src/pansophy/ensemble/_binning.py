@@ -1,4 +1,4 @@
-"""Compiled coding of rows: the bin of every value."""
+"""Compiled binning: the bin of every value of a block of rows."""
 
 import numpy as np
 from numba import njit

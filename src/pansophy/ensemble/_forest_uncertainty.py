@@ -1,7 +1,9 @@
-"""Compiled loops of forests: quantiles of the training targets that share leaves."""
+"""Compiled quantiles of the training targets that share leaves with a row."""
 
 import numpy as np
 from numba import njit
+
+from ..core._weighted import tie_tolerance
 
 
 @njit(cache=True, nogil=True)
@@ -24,10 +26,11 @@ def leaf_target_quantiles(leaf, start, rank, weight, y, q, out):
                 ranks[m], shares[m] = rank[j], weight[j]
                 m += 1
         order = np.argsort(ranks[:m])
-        total, k, tiny = 0.0, 0, 1e-12 * trees
+        total, k = 0.0, 0
+        tolerance = tie_tolerance(float(trees), m)
         for j in order:
             total += shares[j]
-            while k < q.size and total >= q[k] * trees - tiny:
+            while k < q.size and total >= q[k] * trees - tolerance:
                 out[i, k] = y[ranks[j]]
                 k += 1
         while k < q.size:  # rounding: the last target

@@ -1,4 +1,4 @@
-"""Compiled rotation of a table by blocks of columns."""
+"""Compiled rotation of rows by blocks of columns."""
 
 from numba import njit
 

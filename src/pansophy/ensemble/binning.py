@@ -1,13 +1,13 @@
-"""Tables for boosting: a byte per value, from arrays or from files.
+"""Binning of tables for boosting: one byte per value, from arrays or from files.
 
-The bins of a column are made from all rows, or from SAMPLE of them where there are
-more: the same rows whatever holds the table, chosen by their number alone. A value
-then goes into the bin whose limits it lies between, limits being midway between
-neighbouring values of different bins. So a file gives the codes, and thus the trees,
-of the same rows in memory; it is read twice, a block at a time.
+The bins of a column are made from all rows, or from SAMPLE_ROWS of them where there
+are more. The sample depends on the number of rows only, not on what holds the table. A
+value then goes into the bin whose limits it lies between, where limits are midway
+between neighbouring values of different bins. So a file gives the same codes, and thus
+the same trees, as its rows in memory; it is read twice, a block at a time.
 
 A table is an array, a `DatasetRows`, or a pair of a `DatasetRows` and the numbers of
-its rows that are meant, in ascending order.
+the rows of it that are used, in ascending order.
 """
 
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def take_float32_rows(X, rows):
 
 
 def check_float32(block):
-    """A block of a file as float32, which may miss values but not overflow."""
+    """A block of a file as float32; NaN is allowed, overflow is not."""
     with np.errstate(over="ignore"):
         block = block.astype(np.float32, copy=False)
     if np.isinf(block).any():
@@ -85,14 +85,16 @@ def bin_columns(X, w, max_bins, forms) -> Columns:
 
 
 def encode_rows(X, bins: Columns) -> Columns:
-    """All rows of a table by bins made from some of them."""
+    """All rows of a table coded by bins that were made from some of them."""
     from . import _binning as loops
 
     n, d = number_of_rows(X), len(bins.meta)
     tiles, _, width = bins.codes.shape
     codes = np.zeros((tiles, n, width), np.uint8)
     cuts, forms = bin_upper_limits(bins), bins.meta[:, FORM]
-    tops, gaps, at = [], [], 0
+    tops: list = []
+    gaps: list = []
+    at = 0
 
     def work(block, start):
         top, missing = np.zeros(d, np.int64), np.zeros(d, np.int64)

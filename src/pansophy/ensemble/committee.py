@@ -1,8 +1,8 @@
-"""What ensembles of named estimators share: members by name, and fitting them.
+"""Ensembles of named estimators: their parameters by name, checks and fits.
 
-Rows go to the members as they come, so that a member may be a pipeline that takes a
-data frame apart. Classes go to them as whole numbers from 0, so that a class has the
-same place in every answer.
+Rows go to the members unchanged, so that a member may be a pipeline that selects the
+columns of a data frame. Classes go to them as integers from 0, so that a class has the
+same column in every prediction.
 """
 
 from typing import Annotated, Any
@@ -19,14 +19,16 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
-from ..base import Classifier, Estimator, check_weights
+from ..base import Classifier, Estimator
 from ..core import arrays
 from ..core.labels import class_codes, refuse_missing
 from ..core.rows import is_dataset
+from ..core.weighted import check_sample_weight
 from ..params import ParameterError, Rule, check_params
 
 
 def is_named_estimator_list(value):
+    """Whether a value is a list of (name, estimator or "drop")."""
     pair = lambda p: (
         isinstance(p, (tuple, list))
         and len(p) == 2
@@ -74,7 +76,7 @@ class AbstractCommittee(Estimator):
         """The members as they were given, by name."""
         return Bunch(**dict(self._given()))
 
-    def _default(self) -> list:
+    def _default_estimators(self) -> list:
         """Members for estimators=None: a linear model and a tree."""
         from ..linear_model import LogisticRegression, Ridge
         from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -86,7 +88,12 @@ class AbstractCommittee(Estimator):
         return [("linear", Ridge()), ("tree", tree)]
 
     def _given(self) -> list:
-        return self._default() if self.estimators is None else list(self.estimators)
+        """(name, estimator) of all members, those that are dropped included."""
+        return (
+            self._default_estimators()
+            if self.estimators is None
+            else list(self.estimators)
+        )
 
     def _members(self) -> list:
         """(name, estimator) of the members that take part, checked."""
@@ -94,8 +101,8 @@ class AbstractCommittee(Estimator):
         names = [n for n, _ in given]
         if len(set(names)) < len(names):
             raise ParameterError(f"Names provided are not unique: {names!r}")
-        own = type(self)._get_param_names()
-        bad = [n for n in names if "__" in n or n in own]
+        parameters = type(self)._get_param_names()
+        bad = [n for n in names if "__" in n or n in parameters]
         if bad:
             raise ParameterError(
                 f"a member of {name} may not be named {bad[0]!r}: names have no '__' "
@@ -107,21 +114,19 @@ class AbstractCommittee(Estimator):
                 "All estimators are dropped. At least one is required to be an "
                 "estimator."
             )
-        right, kind = (
-            (is_classifier, "classifier")
-            if isinstance(self, Classifier)
-            else (is_regressor, "regressor")
-        )
+        classifies = isinstance(self, Classifier)
+        kind = "classifier" if classifies else "regressor"
+        is_right_kind = is_classifier if classifies else is_regressor
         for n, e in kept:
-            if not right(e):
+            if not is_right_kind(e):
                 raise ParameterError(
                     f"The estimator {type(e).__name__} should be a {kind} (member "
                     f"{n!r} of {name})."
                 )
         return kept
 
-    def _open(self, X, y, sample_weight=None):
-        """Checked: X, y (codes or numbers), weights, and the classes or None."""
+    def _check_inputs(self, X, y, sample_weight=None):
+        """X, y (codes or numbers), weights and the classes (or None), all checked."""
         check_params(self)
         if is_dataset(X):
             raise TypeError(f"{type(self).__name__} needs its rows in memory.")
@@ -130,9 +135,11 @@ class AbstractCommittee(Estimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        X, y = array_as_numpy(X), array_as_numpy(y)
+        X = array_as_numpy(X)
+        y = array_as_numpy(y)
         check_consistent_length(X, y)
-        y, classes = column_or_1d(y, warn=True), None
+        y = column_or_1d(y, warn=True)
+        classes = None
         if len(y) == 0:
             raise ValueError(
                 f"{type(self).__name__} needs at least one row, got 0 sample(s)."
@@ -141,9 +148,9 @@ class AbstractCommittee(Estimator):
             refuse_missing(y)
             check_classification_targets(y)
             classes, y = class_codes(np.asarray(y))
-        return X, y, check_weights(sample_weight, np.empty((len(y), 0))), classes
+        return X, y, check_sample_weight(sample_weight, len(y)), classes
 
-    def _keep(self, fitted, members, classes=None):
+    def _store_members(self, fitted, members, classes=None):
         """Store the classes and the fitted members under scikit-learn's names."""
         if classes is not None:
             self.classes_ = classes
@@ -158,8 +165,8 @@ class AbstractCommittee(Estimator):
             elif hasattr(self, name):
                 delattr(self, name)
 
-    def _asked(self, X):
-        """X for a prediction."""
+    def _prediction_rows(self, X):
+        """X for a prediction; the model must be fitted."""
         check_is_fitted(self)
         return array_as_numpy(X)
 
@@ -178,13 +185,14 @@ class AbstractCommittee(Estimator):
         try:
             inner = [get_tags(e).input_tags for _, e in self._given() if e != "drop"]
         except (AttributeError, TypeError, ValueError):
-            return tags  # not a list of pairs: fit says so
+            return tags  # not a list of pairs: fit raises
         tags.input_tags.allow_nan = all(t.allow_nan for t in inner)
         tags.input_tags.sparse = all(t.sparse for t in inner)
         return tags
 
 
 def array_as_numpy(X):
+    """X as NumPy if it is an array of another library, else unchanged."""
     return arrays.to_numpy(X) if arrays.is_foreign(X) else X
 
 
@@ -216,14 +224,3 @@ def fit_clones(members, X, y, w=None, n_jobs=None) -> list:
     return Parallel(n_jobs=n_jobs)(
         delayed(fit_clone)(estimator, X, y, w, name) for name, estimator in members
     )
-
-
-def class_probabilities(estimator, X, K):
-    """predict_proba of a member whose classes are codes below K: (n, K)."""
-    p = np.asarray(estimator.predict_proba(X), float)
-    held = np.asarray(estimator.classes_, int)
-    if p.shape[1] == K and len(held) == K:
-        return p
-    out = np.zeros((len(p), K))
-    out[:, held] = p
-    return out

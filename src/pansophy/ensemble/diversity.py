@@ -1,12 +1,12 @@
-"""How much the members of an ensemble differ: what an average of them can gain.
+"""Diversity of an ensemble: how much its members differ, and what averaging gains.
 
 For numbers, with weights w_m that sum to 1 and the average f = sum_m w_m f_m,
 
     (f - y)^2 = sum_m w_m (f_m - y)^2  -  sum_m w_m (f_m - f)^2                  (1)
      ensemble      mean of members             ambiguity
 
-for every row: the ensemble is better than its members are on the mean by exactly their
-spread. For classes and members i, j, with the counts a (both right), b and c (one of
+for every row: the ensemble is better than its members on average by exactly their
+ambiguity. For classes and members i, j, with the counts a (both right), b and c (one of
 them), d (both wrong) over the rows,
 
     disagreement   share of rows on which the classes differ                     (2)
@@ -24,6 +24,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.labels import class_codes
+from ..distributions import entropy
 from .voting import mean_of_members, vote_shares
 
 
@@ -33,7 +35,7 @@ class Diversity(NamedTuple):
     members: int
     kind: str  # "numbers" or "classes"
     disagreement: np.ndarray  # (M, M): shares of rows, or mean squared differences
-    ambiguity: float  # spread of the outputs about the combined one
+    ambiguity: float  # deviation of the outputs from the combined one
     ensemble_error: float
     member_error: float  # weighted mean over members
     q_statistic: np.ndarray  # (M, M), of classes
@@ -47,8 +49,8 @@ class Diversity(NamedTuple):
 
     def __str__(self):
         lines = [f"{self.members} members, {self.kind}"]
-        what = "share of rows" if self.kind == "classes" else "mean squared difference"
-        lines.append(f"pairwise disagreement {self.mean_disagreement:.4g} ({what})")
+        unit = "share of rows" if self.kind == "classes" else "mean squared difference"
+        lines.append(f"pairwise disagreement {self.mean_disagreement:.4g} ({unit})")
         if self.kind == "classes":
             q, k = mean_off_diagonal(self.q_statistic), mean_off_diagonal(self.kappa)
             lines.append(f"kappa {k:.4g}, Q {q:.4g}, entropy {self.entropy:.4g}")
@@ -98,11 +100,10 @@ def pairwise_kappa(agreement, shares):
 
 def vote_entropy(shares, M):
     """Eq. (5) by row, from shares of votes (n, K)."""
-    most = min(M, shares.shape[1])
-    if most < 2:
+    n_values = min(M, shares.shape[1])
+    if n_values < 2:
         return np.zeros(len(shares))
-    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
-    return -(shares * logs).sum(axis=1) / np.log(most)
+    return entropy(shares, axis=1) / np.log(n_values)
 
 
 def diversity(
@@ -113,7 +114,7 @@ def diversity(
     Parameters
     ----------
     outputs : array of shape (n, M)
-        What each of M members says of each row: `VotingRegressor.transform`, or
+        Prediction of each of M members for each row: `VotingRegressor.transform`, or
         stacked predictions. Numbers or class labels.
     y : array of shape (n,), default=None
         The truth, for errors and the Q statistic.
@@ -147,8 +148,8 @@ def diversity(
     truth = None if y is None else np.asarray(y).ravel()
     if truth is not None and len(truth) != n:
         raise ValueError(f"outputs has {n} rows, but y has {len(truth)} entries.")
-    found = diversity_of_numbers if kind == "numbers" else diversity_of_classes
-    return found(F, truth, w, rows)
+    measure = diversity_of_numbers if kind == "numbers" else diversity_of_classes
+    return measure(F, truth, w, rows)
 
 
 def normalized_weights(values, size, name):
@@ -164,31 +165,43 @@ def normalized_weights(values, size, name):
 def diversity_of_numbers(F, y, w, rows) -> Diversity:
     """Eq. (1)."""
     F = F.astype(float)
-    M, none = F.shape[1], np.full((F.shape[1],) * 2, np.nan)
+    M = F.shape[1]
+    none = np.full((M, M), np.nan)
     pairs = np.stack([rows @ (F - F[:, [m]]) ** 2 for m in range(M)])
-    whole = mean = np.nan
+    ensemble_error = member_error = np.nan
     if y is not None:
-        whole = float(rows @ (mean_of_members(F, w) - y) ** 2)
-        mean = float(rows @ (mean_of_members((F - y[:, None]) ** 2, w)))
-    spread = mean_ambiguity(pairs, w)
-    return Diversity(M, "numbers", pairs, spread, whole, mean, none, none, np.nan)
+        ensemble_error = float(rows @ (mean_of_members(F, w) - y) ** 2)
+        member_error = float(rows @ (mean_of_members((F - y[:, None]) ** 2, w)))
+    ambiguity = mean_ambiguity(pairs, w)
+    return Diversity(
+        M,
+        "numbers",
+        pairs,
+        ambiguity,
+        ensemble_error,
+        member_error,
+        none,
+        none,
+        np.nan,
+    )
 
 
 def diversity_of_classes(F, y, w, rows) -> Diversity:
     """Eqs. (2) to (5); ambiguity is the share of votes against the majority."""
     n, M = F.shape
-    classes, codes = np.unique(F, return_inverse=True)
+    classes, codes = class_codes(F.ravel())
     codes = codes.reshape(n, M)
     differ = lambda a, b: float(rows @ (a != b))
     apart = np.array([[differ(a, b) for b in codes.T] for a in codes.T])
-    named = np.stack([np.bincount(c, rows, len(classes)) for c in codes.T])
+    class_shares = np.stack([np.bincount(c, rows, len(classes)) for c in codes.T])
     votes = vote_shares(codes, w, len(classes))
     best = votes.argmax(axis=1)
-    whole, mean, q = np.nan, np.nan, np.full((M, M), np.nan)
+    ensemble_error = member_error = np.nan
+    q = np.full((M, M), np.nan)
     if y is not None:
         right = y[:, None] == F
-        whole = float(rows @ (classes[best] != y))
-        mean = float(rows @ mean_of_members(~right, w))
+        ensemble_error = float(rows @ (classes[best] != y))
+        member_error = float(rows @ mean_of_members(~right, w))
         q = pairwise_q_statistic(right, rows)
     equal = vote_shares(codes, np.ones(M), len(classes))
     return Diversity(
@@ -196,9 +209,9 @@ def diversity_of_classes(F, y, w, rows) -> Diversity:
         "classes",
         apart,
         float(rows @ (1.0 - votes.max(axis=1))),
-        whole,
-        mean,
+        ensemble_error,
+        member_error,
         q,
-        pairwise_kappa(1.0 - apart, named),
+        pairwise_kappa(1.0 - apart, class_shares),
         float(rows @ vote_entropy(equal, M)),
     )

@@ -1,9 +1,10 @@
-"""Extremely randomised trees: forests whose thresholds are drawn as well.
+"""Extremely randomised trees: forests whose thresholds are random too.
 
-At a node a few features are drawn and for each one threshold, evenly between the
+At a node a few features are drawn and for each one threshold, uniformly between the
 extremes of the node's rows; the best of these splits is taken. Nothing is searched, so
-growth is quicker than a random forest's, the trees differ more, and there is no need to
-draw rows: by default every tree has all of them. The rest is as in forest.py.
+growth is faster than a random forest's, the trees differ more, and there is no need to
+draw rows: by default every tree has all of them. `fit`, predictions and the other
+parameters are those of `forest.py`.
 
 Refs      [Geurts2006]
 """
@@ -13,7 +14,7 @@ from typing import Literal
 
 from ..params import Count, Flag
 from ..tree.abstract import Share
-from .forest_roles import AbstractForestClassifier, AbstractForestRegressor
+from .forest import AbstractForestClassifier, AbstractForestRegressor
 
 
 @dataclass(eq=False, repr=False)
@@ -74,7 +75,7 @@ default=None
     forest_ : Forest
         All trees, packed.
     estimators_ : list of ExtraTreeClassifier
-        The trees one by one, built when first asked for; their classes are numbers.
+        The trees one by one, built at the first access; their classes are numbers.
     estimator_ : ExtraTreeClassifier
     estimators_samples_ : list of arrays
         Rows that each tree drew.
@@ -165,7 +166,7 @@ default="squared_error"
     forest_ : Forest
         All trees, packed.
     estimators_ : list of ExtraTreeRegressor
-        The trees one by one, built when first asked for.
+        The trees one by one, built at the first access.
     estimator_ : ExtraTreeRegressor
     estimators_samples_ : list of arrays
         Rows that each tree drew.

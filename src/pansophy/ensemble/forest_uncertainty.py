@@ -1,4 +1,4 @@
-"""What a forest knows beyond its mean: variances, quantiles, proximities.
+"""Uncertainty of a forest's predictions: variances, quantiles and proximities.
 
 With tree predictions t_b(x), b = 1 .. B, of mean t(x):
 
@@ -8,16 +8,16 @@ With tree predictions t_b(x), b = 1 .. B, of mean t(x):
     proximity    1/B sum_b [x and z in the same leaf]                            (3)
 
 where v_b is the variance within the leaf (law of total variance) and c_bi is how often
-tree b drew row i. How much t(x) itself would change with other training data is told by
-the draws that made the trees: the infinitesimal jackknife
+tree b drew row i. The variance of t(x) over training sets is estimated from the draws
+of the trees, by the infinitesimal jackknife
 
     V_IJ = sum_i cov_b(c_bi, t_b)^2                                              (4)
 
-and the jackknife after bootstrap, from the mean t_-i of the trees without row i,
+or the jackknife after bootstrap, with the mean t_-i of the trees without row i,
 
     V_J = (n - 1)/n sum_i (t_-i - t)^2.                                          (5)
 
-With finitely many trees both are too large by noise of known size, which is taken off:
+With finitely many trees both are biased upwards by a known amount, which is subtracted:
 for (4) s/B and for (5) (e - 1) n/B (s = n draws) times the variance over trees.
 
 Shapes    X (n, d)   leaves (n, B)   counts (B, n_train)
@@ -34,21 +34,21 @@ from ..params import ParameterError
 from ..tree.abstract import in_blocks, rows_of
 from . import _forest_uncertainty as loops
 
-DENSE_BYTES = 1 << 28  # bytes up to which proximities are dense
-ROWS_PER_BLOCK = 1 << 11  # rows at a time
+DENSE_BYTES = 1 << 28  # bytes up to which proximities are dense by default
+ROWS_PER_BLOCK = 1 << 11  # rows whose leaves are held at a time
 
 
 class LeafTargets(NamedTuple):
     """Training targets by leaf, for quantiles."""
 
     y: np.ndarray  # (n, m) ascending by output
-    rank: np.ndarray  # (members, m) place in y of the target of each member
+    rank: np.ndarray  # (members, m) position in y of the target of each member
     weight: np.ndarray  # (members,) shares within the leaf
     start: np.ndarray  # (leaves + 1,) first member of each leaf
 
 
 class NormalPrediction(NamedTuple):
-    """A Gaussian predictive distribution for every row."""
+    """A normal predictive distribution for every row."""
 
     mean: np.ndarray
     variance: np.ndarray
@@ -68,10 +68,10 @@ def leaves_of_rows(model, X):
 
 
 def map_leaf_blocks(model, X, function):
-    """function(leaves of a block of rows), put together."""
+    """Concatenated results of a function of the leaves of a block of rows."""
     X = rows_of(model, X)
-    cuts = range(0, X.shape[0], ROWS_PER_BLOCK)
-    parts = [function(leaves_of_rows(model, X[i : i + ROWS_PER_BLOCK])) for i in cuts]
+    starts = range(0, X.shape[0], ROWS_PER_BLOCK)
+    parts = [function(leaves_of_rows(model, X[i : i + ROWS_PER_BLOCK])) for i in starts]
     if isinstance(parts[0], tuple):
         return tuple(np.concatenate(p) for p in zip(*parts))
     return np.concatenate(parts)
@@ -83,7 +83,7 @@ def predictive_normal(model, X, within) -> NormalPrediction:
     if within and (model.n_outputs_ > 1 or len(forest.impurity) != len(forest.value)):
         raise ValueError(
             "the variance within leaves is kept for one output and squared error "
-            "without monotone constraints only: ask for within=False."
+            "without monotone constraints only: use within=False."
         )
 
     def moments(leaf):
@@ -106,15 +106,18 @@ def collect_leaf_targets(model, X, y, w) -> LeafTargets:
     order = np.argsort(y, axis=0, kind="stable")
     rank = np.empty(y.shape, np.int32)
     np.put_along_axis(rank, order, np.arange(n, dtype=np.int32)[:, None], axis=0)
-    members, where, weights = [], [], []
-    for t, c in enumerate(model._counts(n)):
+    members: Any = []
+    where: Any = []
+    weights: Any = []
+    for t, c in enumerate(model._draw_counts(n)):
         c = c if w is None or model.bootstrap else c * w
         rows = np.flatnonzero(c)
         rows = rows[np.argsort(leaf[rows, t], kind="stable")]
         members.append(rows)
         where.append(leaf[rows, t])
         weights.append(c[rows])
-    members, where = np.concatenate(members), np.concatenate(where)
+    members = np.concatenate(members)
+    where = np.concatenate(where)
     weights = np.concatenate(weights).astype(float)
     total = np.bincount(where, weights, len(forest.value))
     count = np.bincount(where, minlength=len(forest.value))
@@ -133,7 +136,8 @@ def predictive_quantiles(model, X, q):
             "quantiles need the training targets of the leaves: fit with "
             "keep_targets=True."
         )
-    kept, order = model.targets_, np.argsort(levels, kind="stable")
+    kept = model.targets_
+    order = np.argsort(levels, kind="stable")
 
     def block(leaf):
         out = np.empty((len(leaf), len(levels), model.n_outputs_))
@@ -160,10 +164,11 @@ def jackknife_variance(model, X, method):
     """Eq. (4) or (5) with its correction, never below 0."""
     if not model.bootstrap:
         raise ParameterError(
-            "the variance of a forest is read off its draws: fit with bootstrap=True."
+            "the variance of a forest is estimated from its draws: fit with "
+            "bootstrap=True."
         )
     n = model._n_rows
-    C = np.stack(list(model._counts(n))).astype(float)  # (B, n)
+    C = np.stack(list(model._draw_counts(n))).astype(float)  # (B, n)
     B, s = len(C), float(C[0].sum())
     out_of_bag = (C == 0).astype(float)
     times = out_of_bag.sum(axis=0)
@@ -180,9 +185,9 @@ def jackknife_variance(model, X, method):
                 cov = t[:, :, o] @ C / B
                 out[:, o] = np.sum(cov * cov, axis=1) - s / B * noise[:, o]
             else:
-                seen = times > 0
-                apart = t[:, :, o] @ out_of_bag[:, seen] / times[seen]
-                V = (n - 1) / n * np.sum(apart * apart, axis=1)
+                left_out = times > 0
+                gap = t[:, :, o] @ out_of_bag[:, left_out] / times[left_out]
+                V = (n - 1) / n * np.sum(gap * gap, axis=1)
                 out[:, o] = V - (np.e - 1) * n / B * noise[:, o]
         return np.maximum(out, 0.0)
 
@@ -199,7 +204,8 @@ def forest_proximity(model, X, Z, dense_output):
     B = len(model.forest_)
     if not dense:
         return (A @ G.T).tocsr() / B
-    out, H = np.empty((A.shape[0], G.shape[0])), G.T.tocsr()
+    H = G.T.tocsr()
+    out = np.empty((A.shape[0], G.shape[0]))
     for i in range(0, A.shape[0], ROWS_PER_BLOCK):
         out[i : i + ROWS_PER_BLOCK] = (A[i : i + ROWS_PER_BLOCK] @ H).toarray()
     return out / B

@@ -1,9 +1,9 @@
-"""Gradient boosting on bins: the fast booster, for tables of any size.
+"""Histogram gradient boosting: fast boosting on binned columns, for tables of any size.
 
-Columns become up to 255 bins; every round grows a tree best first on sums of first
-and second derivatives by bin (`boosting.py`, eq. 2). Missing values go to the side
-where they do best, categories are split into two sets, monotone and interaction
-constraints hold in every tree.
+Columns become up to 255 bins (`binning.py`); every round grows a tree best first on the
+sums of first and second derivatives by bin (`boosting.py`, eq. 3). Missing values go to
+the side with the larger gain, categories are split into two sets, monotone and
+interaction constraints hold in every tree.
 
     f(x) = b + sum_t nu T_t(x)      mean = g^-1(f): identity, log, sigmoid, softmax
 
@@ -15,42 +15,379 @@ Shapes    X (n, d)   y (n,)
 Refs      [Friedman2001] [Chen2016] [Ke2017]
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from numbers import Integral
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import train_test_split
+from sklearn.utils.validation import validate_data
 
 from ..base import Classifier, Regressor
+from ..core import arrays
+from ..core.class_weight import apply_class_weight
+from ..core.random import rng_from
+from ..core.rows import DatasetRows, is_dataset
+from ..losses import base as kinds
 from ..params import (
     Count,
     Flag,
     Fraction,
     NonNegative,
     OpenFraction,
+    ParameterError,
     Positive,
+    Rule,
     Verbosity,
+    check_params,
 )
-from ..tree.abstract import Bins, Share, TwoOrMore
+from ..tree.abstract import CHECKS, Bins, Share, TwoOrMore, check_signs, weights_of
+from ..tree.grow import DEEP, Limits
+from ..tree.inputs import Inputs, names_of, narrowing
 from ..typing import Matrix, Seed, Words
 from .abstract_boosting import (
+    AbstractBoosting,
     LossObject,
-    class_weights,
     classes_from_raw,
     classification_loss,
+    concatenate_trees,
     probabilities_from_raw,
     regression_loss,
     set_classes,
     targets_from_codes,
 )
-from .histograms import (
-    AbstractHistGradientBoosting,
-    Interactions,
-    Splitter,
-    seed_of_fit,
+from .binning import bin_columns, float32_blocks, number_of_rows, take_float32_rows
+from .boosting import (
+    MULTICLASS_KINDS,
+    Booster,
+    BoostingOptions,
+    BoostingRows,
+    check_target_domain,
 )
 from .members import checks_warm_start
-from .targets import MULTICLASS_KINDS, check_target_domain
+
+MIN_LEAF_CURVATURE = 1e-3  # summed over a leaf
+EARLY_STOPPING_ROWS = 10_000  # rows from which early_stopping="auto" stops early
+DENSE_CHECKS = {**CHECKS, "accept_sparse": False}
+Splitter = Annotated[Any, Rule("a splitter", lambda v: hasattr(v, "split"))]
+Interactions = Annotated[
+    Any,
+    Rule(
+        "a list of lists of columns",
+        lambda v: (
+            isinstance(v, (list, tuple)) and all(hasattr(g, "__iter__") for g in v)
+        ),
+    ),
+]
+
+
+class AbstractHistGradientBoosting(AbstractBoosting):
+    """Boosting on binned columns by eq. (3) of `boosting.py`."""
+
+    def _initial_raw(self, X):
+        return np.tile(self.baseline_, (len(X), 1))
+
+    def _check_inputs(self, X, y, sample_weight, y_kind):
+        """X encoded as float32 (or a table on disk), y and w, all checked.
+
+        Sets `inputs_` and `is_categorical_`; a warm start keeps the old ones.
+        """
+        check_params(self)
+        if is_dataset(X) and not has_categorical_columns(X, self.categorical_features):
+            return self._check_dataset(X, y, sample_weight, y_kind)
+        X = arrays.to_numpy(X) if arrays.is_foreign(X) else X
+        categorical = self.categorical_features
+        w = None
+        nameless = isinstance(categorical, str) and names_of(X) is None
+        if categorical is None or nameless:
+            inputs = None
+        elif self._continues():
+            inputs = self.inputs_
+        else:
+            if sample_weight is not None:
+                w = weights_of(sample_weight, np.shape(X)[0])
+            inputs = Inputs.learn(X, categorical, w=w)
+        table = X if inputs is None or inputs.plain else inputs.encode(X)
+        with narrowing():
+            table, y, _ = self._begin(table, y, y_kind=y_kind, **DENSE_CHECKS)
+        if table is not X and inputs is not None and not inputs.plain:
+            validate_data(self, X, skip_check_array=True)  # for the names of columns
+        if inputs is None:
+            inputs = Inputs(np.zeros(table.shape[1], np.int8))
+        self.inputs_ = inputs
+        mask = inputs.is_categorical
+        self.is_categorical_ = mask if mask.any() else None
+        return table, y, weights_of(sample_weight, len(table))
+
+    def _check_dataset(self, X, y, sample_weight, y_kind):
+        """A table on disk, y and w, all checked."""
+        if self.categorical_features not in (None, "from_dtype"):
+            raise ParameterError(
+                "categorical_features must be None or 'from_dtype' for a table on "
+                "disk, whose columns are read as numbers."
+            )
+        X, y, w = self._begin(X, y, sample_weight, y_kind=y_kind)
+        y = np.asarray(y)
+        if y.ndim != 1 or len(y) != X.n:
+            raise ValueError(f"X has {X.n} rows, but y has shape {y.shape}.")
+        self.inputs_ = Inputs(np.zeros(X.d, np.int8))
+        self.is_categorical_ = None
+        return X, y, w
+
+    # -- validation rows -------------------------------------------------------
+
+    def _hold_out(self, X, y, w, given, stratify):
+        """Training rows, and validation rows or None.
+
+        `given` are the user's validation rows, or None.
+        """
+        n = X.shape[0]
+        early = self.early_stopping
+        self.do_early_stopping_ = (
+            n > EARLY_STOPPING_ROWS if early == "auto" else bool(early)
+        )
+        if given is not None:
+            if early is False:
+                raise ValueError(
+                    "X_val and y_val are given, but early_stopping=False; it must be "
+                    "True or 'auto' to use them."
+                )
+            self.do_early_stopping_ = True
+            return (X, y, w), given
+        share = self.validation_fraction
+        if not self.do_early_stopping_ or share is None:
+            return (X, y, w), None
+        if hasattr(share, "split"):
+            train, test = next(iter(share.split(np.zeros((n, 1)), y)))
+        else:
+            train, test = train_test_split(
+                np.arange(n),
+                test_size=share,
+                stratify=y if stratify else None,
+                random_state=self._seed % 2**32,
+            )
+        part = lambda T, r: (T, y[r], None if w is None else w[r])
+        held_out = part(take_float32_rows(X, test), test)
+        train = np.sort(train)
+        rows = (X, train) if isinstance(X, DatasetRows) else X[train]
+        return part(rows, train), held_out
+
+    # -- the rounds ------------------------------------------------------------
+
+    def _boost(self, X, y, w, held_out, K):
+        """Run the rounds and store the result."""
+        loss = self._loss()
+        warm = self._continues()
+        kept = self._kept_trees(K)
+        done = len(kept) // K
+        if self.max_iter < done:
+            raise ValueError(
+                f"max_iter={self.max_iter} must be at least the {done} rounds that a "
+                "warm start goes on from."
+            )
+        X, y, w = drop_zero_weight_rows(X, y, w)
+        forms = self.inputs_.forms
+        limits = self._limits(forms)
+        table = bin_columns(X, w, self.max_bins, forms)
+        self.n_trees_per_iteration_ = K
+        if not warm:
+            self.baseline_ = initial_raw_prediction(loss, y, w, K)
+            self.trees_ = concatenate_trees([], len(forms))
+        rows = BoostingRows(None, y, w, self._current_raw_columns(X, warm))
+        validation = None
+        if held_out is not None:
+            V, y_val, w_val = held_out
+            raw = self._current_raw_columns(V, warm)
+            validation = BoostingRows(V, y_val, w_val, raw)
+        options = BoostingOptions(
+            loss, self.learning_rate, limits, l2=float(self.l2_regularization)
+        )
+        booster = Booster(table, rows, options, self._seed, validation)
+        self._run_rounds(booster, booster.initial_state(kept), warm, X, y)
+        return self
+
+    def _run_rounds(self, booster, state, warm, X, y):
+        """The rounds, with their scores and the stopping rule."""
+        scores = BoostingEarlyStopping(self, booster)
+        if warm:
+            scores.train = list(self.train_score_)
+            scores.validation = list(self.validation_score_)
+        else:
+            scores.record(state)
+        before = getattr(self, "history_", {}) if warm else {}
+        rounds = self.max_iter - len(state.trees) // booster.K
+        result = self._drive(
+            lambda task: booster.run(state, rounds, scores.stop, task, scores.record),
+            total=rounds,
+            X=X,
+            y=y,
+            snapshot=lambda s: {
+                "trees_": concatenate_trees(s.trees, self.n_features_in_)
+            },
+        )
+        self.trees_ = concatenate_trees(result.state.trees, self.n_features_in_)
+        self.n_iter_ = self.trees_.n_trees // booster.K
+        for name, values in before.items():
+            self.history_[name] = np.concatenate((values, self.history_.get(name, [])))
+        self.train_score_ = np.array(scores.train)
+        self.validation_score_ = np.array(scores.validation)
+
+    def _current_raw_columns(self, X, warm):
+        """(K, n) raw predictions that the first round starts from."""
+        if not warm:
+            return np.repeat(self.baseline_[:, None], number_of_rows(X), axis=1)
+        parts = [
+            self._add_rounds(b, self._initial_raw(b), 0, None)
+            for b in float32_blocks(X)
+        ]
+        return np.ascontiguousarray(np.concatenate(parts).T)
+
+    def _limits(self, forms) -> Limits:
+        """The parameters as limits of growth."""
+        d = len(forms)
+        signs = self._signs(d)
+        if signs is not None and np.any(signs[forms > 0]):
+            raise ValueError("categorical features cannot have monotonic constraints.")
+        return Limits(
+            max_depth=int(self.max_depth or DEEP),
+            min_leaf=int(self.min_samples_leaf),
+            min_split=max(2, 2 * int(self.min_samples_leaf)),
+            min_weight=MIN_LEAF_CURVATURE,
+            min_gain=np.finfo(float).tiny,
+            max_leaves=int(self.max_leaf_nodes or 0),
+            max_features=max(1, math.ceil(self.max_features * d)),
+            signs=signs,
+            groups=interaction_groups(self.interaction_cst, d),
+        )
+
+    def _signs(self, d):
+        """Monotone constraints by feature, or None."""
+        signs = self.monotonic_cst
+        if isinstance(signs, dict):
+            names = getattr(self, "feature_names_in_", None)
+            if names is None:
+                raise ValueError(
+                    "monotonic_cst is a dict of names, but X has no column names."
+                )
+            unknown = [n for n in signs if n not in names]
+            if unknown:
+                raise ValueError(f"monotonic_cst names {unknown[0]!r}, which X lacks.")
+            signs = [signs.get(name, 0) for name in names]
+        found = check_signs(signs, d, 1, len(getattr(self, "classes_", "ab")))
+        return found if found is not None and np.any(found) else None
+
+
+class BoostingEarlyStopping:
+    """Scores after each round, and whether to stop."""
+
+    def __init__(self, model, booster):
+        self.model = model
+        self.booster = booster
+        self.train: list[float] = []
+        self.validation: list[float] = []
+        self.scorer: Any = None
+        if model.do_early_stopping_ and model.scoring != "loss":
+            self.scorer = check_scoring(model, model.scoring)
+
+    def record(self, state):
+        """Append the scores of a state, if the fit stops early."""
+        if not self.model.do_early_stopping_:
+            return state
+        held_out = self.booster.validation
+        if self.scorer is None:
+            self.train.append(-state.objective)
+            if held_out is not None:
+                self.validation.append(-state.validation)
+        else:
+            self.train.append(self.score(self.booster.rows, state.f))
+            if held_out is not None:
+                self.validation.append(self.score(held_out, state.validation_f))
+        return state
+
+    def score(self, rows, f):
+        """The score of raw predictions f for rows."""
+        model = self.model
+        y = rows.y
+        if hasattr(model, "classes_"):
+            y = model.classes_[np.where(y > 0, y, 0).astype(int)]
+        weights = {} if rows.w is None else {"sample_weight": rows.w}
+        model._current_raw = f.T  # the model predicts these until the score is known
+        try:
+            return self.scorer(model, rows.X, y, **weights)
+        finally:
+            del model._current_raw
+
+    def stop(self, state):
+        """Whether none of the last rounds was better by tol than the one before."""
+        held_out = self.booster.validation is not None
+        scores = self.validation if held_out else self.train
+        back = self.model.n_iter_no_change + 1
+        if not self.model.do_early_stopping_ or len(scores) < back:
+            return False
+        return not any(s > scores[-back] + self.model.tol for s in scores[-back + 1 :])
+
+
+def has_categorical_columns(X, categorical):
+    """Whether X is an Arrow table in memory with categorical columns."""
+    table = hasattr(X, "column_names") and hasattr(X, "num_rows")
+    return table and bool(Inputs.learn(X, categorical).is_categorical.any())
+
+
+def initial_raw_prediction(loss, y, w, K):
+    """(K,) the loss's best constant; very low for a class without training rows."""
+    if loss.kind == kinds.SOFTMAX:
+        share = np.bincount(y, w, K) / (len(y) if w is None else np.sum(w))
+        start = np.log(np.maximum(share, np.finfo(float).eps))
+        return start - start.mean()
+    start = np.atleast_1d(loss.constant(y, w)).astype(float)
+    if len(start) < K:
+        start = np.append(start, np.full(K - len(start), start.min()))
+    return np.where(np.isinf(start), np.copysign(700.0, start), start)
+
+
+def drop_zero_weight_rows(X, y, w):
+    """The rows of positive weight."""
+    if w is None or np.all(w > 0):
+        return X, y, w
+    keep = np.flatnonzero(w > 0)
+    if isinstance(X, DatasetRows):
+        return (X, keep), y[keep], w[keep]
+    if isinstance(X, tuple):
+        return (X[0], X[1][keep]), y[keep], w[keep]
+    return X[keep], y[keep], w[keep]
+
+
+def interaction_groups(interaction, d):
+    """(k, d) mask of the groups of features that may interact, or None for all."""
+    if interaction is None:
+        return None
+    if isinstance(interaction, str):
+        if interaction == "no_interactions":
+            return np.eye(d, dtype=bool)
+        a, b = np.triu_indices(d, 1)
+        out = np.zeros((len(a), d), bool)
+        out[np.arange(len(a)), a] = out[np.arange(len(a)), b] = True
+        return out if len(a) else np.ones((1, d), bool)
+    groups = np.zeros((len(interaction), d), bool)
+    for g, members in enumerate(interaction):
+        for f in members:
+            if not isinstance(f, Integral) or not 0 <= int(f) < d:
+                raise ValueError(
+                    f"interaction_cst has {f!r}, but columns are 0 to {d - 1}."
+                )
+            groups[g, f] = True
+    rest = ~groups.any(axis=0)
+    return np.vstack((groups, rest)) if rest.any() else groups
+
+
+def seed_of_fit(model):
+    """The seed of the draws of a fit; a warm start keeps it."""
+    if model._continues() and hasattr(model, "_seed"):
+        return model._seed
+    return int(rng_from(model.random_state).integers(0, 2**62))
 
 
 @dataclass(eq=False, repr=False)
@@ -184,25 +521,25 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
         sample_weight_val=None,
     ):
         """Boost on X, y; stop by X_val, y_val where they are given."""
-        X, y, w = self._take(X, y, sample_weight, "number")
+        X, y, w = self._check_inputs(X, y, sample_weight, "number")
         y = np.asarray(y, float)
         used = y if w is None else y[w > 0]
-        check_target_domain(self._loss_of(), used, type(self).__name__)
+        check_target_domain(self._loss(), used, type(self).__name__)
         self._seed = seed_of_fit(self)
-        held = self._given_rows(X_val, y_val, sample_weight_val)
-        (X, y, w), held = self._held_out(X, y, w, held, False)
-        return self._boost(X, y, w, held, 1)
+        given = self._validation_rows(X_val, y_val, sample_weight_val)
+        (X, y, w), held_out = self._hold_out(X, y, w, given, False)
+        return self._boost(X, y, w, held_out, 1)
 
     def predict(self, X):
         """The predicted mean (or quantile) of each row."""
-        return self._loss_of().link.inverse(self._raw(X)[:, 0])
+        return self._loss().link.inverse(self._raw(X)[:, 0])
 
     def staged_predict(self, X):
         """Predictions after each round."""
         for raw in self._staged_raw(X):
-            yield self._loss_of().link.inverse(raw[:, 0])
+            yield self._loss().link.inverse(raw[:, 0])
 
-    def _loss_of(self):
+    def _loss(self):
         return regression_loss(self.loss, self.quantile, type(self).__name__)
 
 
@@ -326,16 +663,16 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
         sample_weight_val=None,
     ):
         """Boost on X, y; stop by X_val, y_val where they are given."""
-        X, y, w = self._take(X, y, sample_weight, "class")
-        w = class_weights(self.class_weight, y, w)
+        X, y, w = self._check_inputs(X, y, sample_weight, "class")
+        w = apply_class_weight(self.class_weight, y, w)
         codes = set_classes(self, y)
-        loss = self._loss_of()
+        loss = self._loss()
         y = targets_from_codes(loss, codes)
         self._seed = seed_of_fit(self)
-        held = self._given_rows(X_val, y_val, sample_weight_val)
-        (X, y, w), held = self._held_out(X, y, w, held, True)
+        given = self._validation_rows(X_val, y_val, sample_weight_val)
+        (X, y, w), held_out = self._hold_out(X, y, w, given, True)
         K = len(self.classes_) if loss.kind in MULTICLASS_KINDS else 1
-        return self._boost(X, y, w, held, K)
+        return self._boost(X, y, w, held_out, K)
 
     def predict(self, X):
         """The class of highest raw prediction."""
@@ -344,7 +681,7 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
     def predict_proba(self, X):
         """Class probabilities (n, classes)."""
         raw = self._raw(X)
-        return probabilities_from_raw(self._loss_of(), raw)
+        return probabilities_from_raw(self._loss(), raw)
 
     def decision_function(self, X):
         """Raw predictions: (n,) for two classes, else (n, classes)."""
@@ -359,12 +696,12 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
     def staged_predict_proba(self, X):
         """Class probabilities after each round."""
         for raw in self._staged_raw(X):
-            yield probabilities_from_raw(self._loss_of(), raw)
+            yield probabilities_from_raw(self._loss(), raw)
 
     def staged_decision_function(self, X):
         """Raw predictions after each round."""
         for raw in self._staged_raw(X):
             yield raw[:, 0] if raw.shape[1] == 1 else raw
 
-    def _loss_of(self):
+    def _loss(self):
         return classification_loss(self.loss, len(self.classes_), type(self).__name__)

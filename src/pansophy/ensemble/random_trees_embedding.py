@@ -1,8 +1,8 @@
-"""Rows as the leaves they fall into: an embedding by random trees, without targets.
+"""Random trees embedding: rows as indicators of the leaves that they fall into.
 
 Trees are grown with random features and random thresholds for random targets, so they
-part the rows where these are dense. A row becomes the indicator of its leaf in every
-tree: one of all leaves per tree, a sparse code in which near rows share ones.
+split the rows where these are dense. A row becomes the indicator of its leaf in every
+tree: a sparse code with one 1 per tree, in which near rows share ones.
 
 Refs      [Moosmann2006]
 """
@@ -19,12 +19,22 @@ from ..base import Transformer
 from ..core.random import rng_from
 from ..params import Count, Flag, Jobs, NonNegative, Verbosity
 from ..tree._layout import SQUARE
-from ..tree.abstract import CHECKS, Bins, HalfAtMost, OpenShare, Share, TwoOrMore, in_blocks, in_memory, weights_of
+from ..tree.abstract import (
+    CHECKS,
+    Bins,
+    HalfAtMost,
+    OpenShare,
+    Share,
+    TwoOrMore,
+    in_blocks,
+    in_memory,
+    weights_of,
+)
 from ..tree.criteria import Criterion
 from ..tree.extra_tree import ExtraTreeRegressor
 from ..tree.inputs import Inputs, narrowing
 from ..typing import Seed
-from .abstract_forest import AbstractForest
+from .forest import AbstractForest
 from .members import checks_warm_start
 
 
@@ -65,7 +75,7 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
     forest_ : Forest
         All trees, packed.
     estimators_ : list of ExtraTreeRegressor
-        The trees one by one, built when first asked for.
+        The trees one by one, built at the first access.
     estimator_ : ExtraTreeRegressor
     one_hot_encoder_ : OneHotEncoder
     feature_importances_ : array of shape (n_features,)
@@ -96,10 +106,10 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
     warm_start: Flag = False
     max_bins: Bins | None = 255
 
-    # What the other forests have as parameters
+    # parameters of other forests that are fixed here
     @property
     def criterion(self):
-        """Of the random targets."""
+        """The criterion for the random targets."""
         return "squared_error"
 
     @property
@@ -117,7 +127,8 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
         """Every tree has all rows."""
         return False
 
-    oob_score = max_samples = None
+    oob_score = None
+    max_samples = None
     ccp_alpha = 0.0
 
     def fit(self, X, y=None, sample_weight=None):
@@ -133,8 +144,8 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
         w = weights_of(sample_weight, X.shape[0])
         self.inputs_ = Inputs(np.zeros(X.shape[1], np.int8))
         self.n_outputs_ = 1
-        random = rng_from(self.random_state)
-        targets = random.random((X.shape[0], 1))
+        rng = rng_from(self.random_state)
+        targets = rng.random((X.shape[0], 1))
         self._grow(X, targets, w, Criterion(SQUARE, 1))
         self.one_hot_encoder_ = OneHotEncoder(
             sparse_output=self.sparse_output, handle_unknown="ignore"
@@ -154,10 +165,10 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
         """Names randomtreesembedding_<tree>_<leaf> of the columns."""
         check_is_fitted(self, "forest_")
         leaves = self.one_hot_encoder_.categories_
-        names = [f"{t}_{v}" for t, some in enumerate(leaves) for v in some]
+        names = [f"{t}_{v}" for t, of_tree in enumerate(leaves) for v in of_tree]
         return np.asarray([f"randomtreesembedding_{n}" for n in names], object)
 
-    def _member(self) -> Any:
+    def _unfitted_tree(self) -> Any:
         options = self._tree_options()
         del options["monotonic_cst"], options["categorical_features"]
         return ExtraTreeRegressor(**options)

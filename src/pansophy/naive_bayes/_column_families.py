@@ -4,10 +4,10 @@ import math
 
 from numba import njit
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
+from ..core.compiled import FASTMATH
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def diagonal_normal_scores(X, M, P, log_P, constant, out):
     """log N(x; m_c, diag(1 / p_c^2)) of each row, NaN left out; out (n, k).
 
@@ -33,9 +33,9 @@ def diagonal_normal_scores(X, M, P, log_P, constant, out):
 
 @njit(cache=True, nogil=True)
 def largest_categories(X, top):
-    """Raise top (d,) to the largest value of each column; the first bad column.
+    """Raise top (d,) to the largest value of each column; returns the first bad column.
 
-    A value is bad if it is negative or no whole number; NaN is none. -1: all good.
+    A value is bad if it is negative or not an integer; NaN is skipped. -1: none is bad.
     """
     n, d = X.shape
     for i in range(n):
@@ -95,7 +95,7 @@ def add_sparse_rows(indptr, indices, data, which, w, weighted, total):
             total[indices[p]] += wi * data[p]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def sparse_scores(indptr, indices, data, A, out):
     """x A for each sparse row x; A (d, k), out (n, k)."""
     k = A.shape[1]

@@ -1,11 +1,11 @@
-"""Bayes' rule for classifiers: prior times density, over their sum.
+"""Bayes' rule for classifiers: the posterior is prior times density, normalised.
 
     P(y = c | x) = pi_c p(x | c) / P(x),      P(x) = sum_c pi_c p(x | c)          (1)
 
 A generative classifier is a prior pi and a density for each class. Everything else is
 here: log P(x, c) block by block over arrays, sparse matrices, tensors and tables on
-disk, the posterior from it, decisions, the evidence P(x), and sampling y, then x. A
-row that no class can produce has no posterior, and is given the prior.
+disk, the posterior from it, predictions, the evidence P(x), and samples of y, then x. A
+row that no class can produce has no posterior; its prediction is the prior.
 
 Shapes    X (n, d)   log P(x, c) (n, k)   pi (k,)
 """
@@ -22,13 +22,13 @@ from ..core import arrays
 from ..core.numerics import log_softmax, logsumexp, safe_log
 from ..core.random import rng_from
 from ..core.rows import is_dataset, rows
-from ..params import ParameterError
+from ..params import ParameterError, check_count
 
 SPARSE_TASKS = 32  # pieces of a sparse matrix: enough for threads, few slices
 
 
 def check_class_prior(model, name, k):
-    """The class prior set by hand, checked; None if there is none."""
+    """The class prior that a parameter gives, checked; None if it gives none."""
     value = getattr(model, name)
     if value is None:
         return None
@@ -55,7 +55,7 @@ def check_class_prior(model, name, k):
 
 
 def class_frequencies(counts):
-    """The likeliest class prior, eq. (1): relative weights."""
+    """The maximum likelihood class prior of eq. (1): relative weights."""
     return counts / arrays.namespace(counts).sum(counts)
 
 
@@ -81,14 +81,14 @@ def classes_at(classes, best):
 
 
 def row_blocks(X, *aligned, block=None):
-    """X in blocks; sparse rows in few pieces, as their width says nothing."""
+    """X in blocks of rows; a sparse matrix in few pieces."""
     if sp.issparse(X):
         block = block or max(1024, -(-X.shape[0] // SPARSE_TASKS))
     return rows(X, *aligned, block=block)
 
 
 def apply_to_dense_rows(score):
-    """The same function of rows, for sparse ones a few at a time made dense."""
+    """A function of dense rows that also takes sparse ones, made dense in blocks."""
 
     def apply(x):
         if not sp.issparse(x):
@@ -101,7 +101,7 @@ def apply_to_dense_rows(score):
 class AbstractBayes(Classifier, Estimator):
     """Posteriors, evidence and samples of a model with `_scorer` and `_draw`.
 
-    `_scorer()` gives a function from a block of rows to log p(x | c); the model has
+    `_scorer()` returns a function from a block of rows to log p(x | c); the model has
     `classes_` and log pi in `class_log_prior_`.
     """
 
@@ -125,7 +125,7 @@ class AbstractBayes(Classifier, Estimator):
         """log pi for arrays like `like`."""
         return arrays.asarray(arrays.to_numpy(self.class_log_prior_), like=like)
 
-    def _ask(self, X, finish):
+    def _map_joint(self, X, finish):
         """finish(log P(x, c)) for all rows, block by block."""
         X = self._ready(X, **({} if is_dataset(X) else self._checks(X)))
         score = self._scorer()
@@ -134,30 +134,31 @@ class AbstractBayes(Classifier, Estimator):
 
     def predict_joint_log_proba(self, X):
         """log P(x, c) for every class: (n, k)."""
-        return self._ask(X, lambda J: J)
+        return self._map_joint(X, lambda J: J)
 
     def predict_log_proba(self, X):
         """Logarithm of the posterior, eq. (1)."""
-        return self._ask(X, lambda J: log_posterior(J, self._prior(J)))
+        return self._map_joint(X, lambda J: log_posterior(J, self._prior(J)))
 
     def predict_proba(self, X):
         """Posterior of the classes, eq. (1)."""
         exp = lambda A: arrays.namespace(A).exp(A)
-        return self._ask(X, lambda J: exp(log_posterior(J, self._prior(J))))
+        return self._map_joint(X, lambda J: exp(log_posterior(J, self._prior(J))))
 
     def predict(self, X):
         """The class of the highest posterior."""
 
         def best(J):
-            return arrays.namespace(J).argmax(prior_where_impossible(J, self._prior(J)), axis=1)
+            return arrays.namespace(J).argmax(
+                prior_where_impossible(J, self._prior(J)), axis=1
+            )
 
-        found = self._ask(X, best)
-        return classes_at(self.classes_, found)
+        return classes_at(self.classes_, self._map_joint(X, best))
 
     @available_if(lambda self: self._generative)
     def score_samples(self, X):
         """log P(x), the evidence of eq. (1): how likely the model finds each row."""
-        return self._ask(X, logsumexp)
+        return self._map_joint(X, logsumexp)
 
     @available_if(lambda self: self._generative)
     def sample(self, n_samples=1, random_state=None):
@@ -169,8 +170,7 @@ class AbstractBayes(Classifier, Estimator):
         y : array of shape (n_samples,)
         """
         check_is_fitted(self)
-        if n_samples < 1:
-            raise ValueError(f"n_samples must be at least 1, got {n_samples}.")
+        n_samples = check_count("n_samples", n_samples)
         rng = rng_from(random_state)
         pi = np.exp(arrays.to_numpy(self.class_log_prior_).astype(np.float64))
         z = rng.choice(len(pi), size=n_samples, p=pi / pi.sum())
@@ -187,9 +187,13 @@ class AbstractBayes(Classifier, Estimator):
 
 
 def class_log_prior(prior, counts, *, fit_prior=True):
-    """log pi: the prior given, the relative weights, or all equal."""
+    """log pi: the given prior, the relative weights, or all equal."""
     if prior is None and not fit_prior:
         k = counts.shape[0]
         prior = np.full(k, 1 / k)
-    pi = class_frequencies(counts) if prior is None else arrays.asarray(prior, like=counts)
+    pi = (
+        class_frequencies(counts)
+        if prior is None
+        else arrays.asarray(prior, like=counts)
+    )
     return safe_log(pi)

@@ -1,12 +1,13 @@
-"""What a naive Bayes model needs of the distribution of a group of columns.
+"""Column families of naive Bayes: the distribution of a group of columns by class.
 
     p(x | c) = prod_j p(x_j; t_jc)        columns are independent given the class  (1)
 
-A `ColumnFamily` says how its columns are summed up per class, how the sums become a
-`Distribution` (through `from_stats`, with a conjugate prior), how that scores rows,
-and how it draws them. A value that is NaN was not seen: its factor drops out of (1),
-and it is not counted. Smoothing by a pseudo-counts is the mean of the posterior under
-Beta(a, a) or Dirichlet(a, ..., a), which is the mode under the same with a + 1:
+A `ColumnFamily` says how the sufficient statistics of its columns are computed per
+class, how they become a `Distribution` (through `from_stats`, with a conjugate prior),
+how that scores rows, and how it draws them. NaN is a missing value: its factor drops
+out of (1), and it is not counted. Smoothing by pseudo-counts a is the mean of the
+posterior under Beta(a, a) or Dirichlet(a, ..., a), which is the mode under the same
+with a + 1:
 
     p = (count + a) / (seen + 2a)      (count_v + a) / (sum_v count_v + m a)       (2)
 
@@ -18,10 +19,16 @@ Beta(a, a) or Dirichlet(a, ..., a), which is the mode under the same with a + 1:
                   with columns missing, the rest of p is scaled up to sum to 1
     categorical   x = 0 .. m_j-1   one table for each column
 
+The counts of categorical columns, m_j values for column j, stand in one row of
+M = sum_j m_j counts for each class, so that counting and scoring are one look-up per
+value. Counts of different widths can be added: the narrower is widened.
+
 Shapes    x (b, d) a block   codes (b,)   w (b,) or None   N (k,)   scores (b, k)
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,32 +36,40 @@ import scipy.sparse as sp
 
 from ..core import arrays, threads
 from ..core.numerics import LOG_2PI, safe_divide, safe_log, xlogy
-from ..distributions import Bernoulli, Beta, Dirichlet, Gamma, Moments, Multinomial, Normal, Poisson
+from ..distributions import (
+    Bernoulli,
+    Beta,
+    Categorical,
+    Dirichlet,
+    Gamma,
+    Moments,
+    Multinomial,
+    Normal,
+    Poisson,
+)
 from ..distributions.base import Sums, gammaln
 from ..distributions.grouped import class_moments, class_sums, double, row_weights
 from . import _column_families as loops
 from .abstract_bayes import apply_to_dense_rows
-from .tables import categorical_fit, categorical_scorer, categorical_statistics, draw_categories_by_class
 
 
 class ColumnFamily(NamedTuple):
-    """One kind of column."""
+    """Statistics, fit, scores and draws of one kind of column."""
 
-    sums: Callable  # (x, codes, k, w) -> statistics that add up
+    statistics: Callable  # (x, codes, k, w) -> sufficient statistics that add up
     fit: Callable  # (statistics, N, alpha, prior) -> distribution
     scorer: Callable  # distribution -> (x -> log p (b, k))
     draw: Callable  # (distribution, z, rng) -> (n, d)
 
 
 # --- gaussian ---------------------------------------------------------------------
-
-
 def gaussian_statistics(x, codes, k, w):
+    """Weight, mean and scatter of each class."""
     return class_moments(x, codes, k, w, "diag")
 
 
 def pool_class_scatter(m: Moments) -> Moments:
-    """Moments in which all classes share the scatter of all."""
+    """Moments in which every class has the pooled scatter."""
     xp = arrays.namespace(m.mean)
     like = xp.zeros_like(m.mean)
     N, S = xp.sum(m.weight, axis=0) + like, xp.sum(m.scatter, axis=0) + like
@@ -106,8 +121,6 @@ def gaussian_scorer(p: Normal):
 
 
 # --- families that are linear in x ------------------------------------------------
-
-
 class ClassTotals(NamedTuple):
     """Sums of x per class and the weight of rows that miss a column; they add."""
 
@@ -116,13 +129,15 @@ class ClassTotals(NamedTuple):
 
 
 def sparse_values(x):
-    """The entries of a sparse matrix as numbers that the loops take."""
+    """The entries of a sparse matrix as float or bool, as the loops need them."""
     return x.data if x.data.dtype.kind in "fb" else x.data.astype(np.float64)
 
 
 def sparse_class_totals(x, codes, k, w):
-    """Sums (k, d) of sparse rows, class by class: each task owns its rows of them."""
-    S, data, v = np.zeros((k, x.shape[1])), sparse_values(x), row_weights(w)
+    """Sums (k, d) of sparse rows, one task for each class."""
+    S = np.zeros((k, x.shape[1]))
+    data = sparse_values(x)
+    v = row_weights(w)
     order = np.argsort(codes, kind="stable")  # a class at a time stays in cache
     ends = np.searchsorted(codes[order], np.arange(k + 1))
     tasks = (
@@ -162,13 +177,13 @@ def linear_scorer(one, zero, scale=None):
     xp = arrays.namespace(one)
     zero = xp.zeros_like(one) if zero is None else zero
     never1, never0 = xp.isinf(one), xp.isinf(zero)
-    hard = bool(xp.any(never1 | never0))
-    cut = lambda a, bad: xp.where(bad, xp.zeros_like(a), a)
-    a1, a0 = cut(one, never1), cut(zero, never0)
+    impossible = bool(xp.any(never1 | never0))
+    zeroed = lambda a, bad: xp.where(bad, xp.zeros_like(a), a)
+    a1, a0 = zeroed(one, never1), zeroed(zero, never0)
     A, B = (a1 - a0).T, a0.T
     n1, n0 = (xp.astype(b, one.dtype) for b in (never1, never0))
     sums = [(as_contiguous(A), B)]
-    if hard:  # how many impossible things a row holds is linear in x, too
+    if impossible:  # the number of impossible events in a row is linear in x, too
         sums.append((as_contiguous((n1 - n0).T), n0.T))
 
     def complete(x):
@@ -196,11 +211,12 @@ def linear_scorer(one, zero, scale=None):
 
 
 def as_contiguous(A):
+    """A in C order; arrays of other libraries unchanged."""
     return A if arrays.is_foreign(A) else np.ascontiguousarray(A)
 
 
 def mask_impossible(xp, parts):
-    """The first part, -inf where the second (if any) counts something impossible."""
+    """The first part, -inf where the second (if any) counts impossible events."""
     if len(parts) == 1:
         return parts[0]
     return xp.where(parts[1] > 0.5, xp.full_like(parts[0], -xp.inf), parts[0])
@@ -227,6 +243,7 @@ def smallest_entry(x):
 
 
 def bernoulli_statistics(x, codes, k, w):
+    """Sums of columns that must hold 0 and 1."""
     values = x.data if sp.issparse(x) else x
     top = arrays.namespace(values).max(values) if values.shape[0] else 0
     if smallest_entry(x) < 0 or top > 1:
@@ -235,17 +252,20 @@ def bernoulli_statistics(x, codes, k, w):
 
 
 def bernoulli_fit(s, N, alpha, prior):
+    """Bernoulli distributions of the classes, eq. (2)."""
     prior = Beta(1.0 + alpha, 1.0 + alpha) if prior is None else prior
     return Bernoulli.from_stats(Sums(observed_weight(s, N), (s.total,)), prior)
 
 
 def count_statistics(x, codes, k, w):
+    """Sums of columns that must not be negative."""
     if smallest_entry(x) < 0:
         raise ValueError("Negative values in data passed to count columns (input X).")
     return class_totals(x, codes, k, w)
 
 
 def poisson_fit(s, N, alpha, prior):
+    """Poisson distributions of the classes; the prior is the mean of all classes."""
     n = observed_weight(s, N)
     if prior is None:
         xp = arrays.namespace(s.total)
@@ -258,6 +278,7 @@ def poisson_fit(s, N, alpha, prior):
 
 
 def poisson_scorer(p: Poisson):
+    """x -> log probabilities of Poisson columns."""
     rate = p.rate
     one = safe_log(rate)
     base = linear_scorer(one, None)
@@ -279,7 +300,8 @@ def poisson_scorer(p: Poisson):
 
 
 def multinomial_fit(s, N, alpha, prior):
-    total = expected_counts(s, N)
+    """Multinomial distributions of the classes, eq. (2)."""
+    total = counts_scaled_for_missing(s, N)
     xp = arrays.namespace(total)
     words = float(xp.sum(total)) / max(float(xp.sum(N)), 1e-300)
     trials = max(1, round(words))  # the mean length of a row, for samples
@@ -287,7 +309,7 @@ def multinomial_fit(s, N, alpha, prior):
     return Multinomial.from_stats(Sums(N, (total,)), prior, trials)
 
 
-def expected_counts(s, N):
+def counts_scaled_for_missing(s, N):
     """Sums of counts, for columns missing in some rows scaled up to all rows."""
     if not isinstance(s.missing, np.ndarray):
         return s.total
@@ -296,18 +318,118 @@ def expected_counts(s, N):
 
 
 def draw_rows_by_class(p, z, rng):
+    """A row from distribution z_i for every i."""
     return p.draw(z, rng)
 
 
+# --- categorical ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryCounts:
+    """Counts (k, M) of the values of d columns side by side; they add, and widen."""
+
+    counts: Any
+    widths: Any  # (d,) number of values of each column, M in all
+
+    @cached_property
+    def start(self):
+        return np.concatenate([[0], np.cumsum(self.widths)])
+
+    def widened(self, widths) -> "CategoryCounts":
+        if np.array_equal(widths, self.widths):
+            return self
+        out = CategoryCounts(np.zeros((len(self.counts), int(widths.sum()))), widths)
+        at = np.arange(int(self.start[-1]))
+        shift = np.repeat(out.start[:-1] - self.start[:-1], self.widths)
+        out.counts[:, at + shift] = self.counts
+        return out
+
+    def __add__(self, other: "CategoryCounts") -> "CategoryCounts":
+        widths = np.maximum(self.widths, other.widths)
+        both = [t.widened(widths).counts for t in (self, other)]
+        return CategoryCounts(both[0] + both[1], widths)
+
+    def tables(self) -> list:
+        """The counts of each column, (k, m_j)."""
+        return np.split(self.counts, self.start[1:-1], axis=1)
+
+
+def categorical_statistics(x, codes, k, w) -> CategoryCounts:
+    """Counts of each value of each column by class."""
+    x, codes = arrays.to_numpy(x), arrays.to_numpy(codes)
+    if w is not None:
+        w = arrays.to_numpy(w)
+        if not w.all():  # rows of weight 0 do not widen the tables
+            x, codes, w = x[w > 0], codes[w > 0], w[w > 0]
+    x = np.ascontiguousarray(x)
+    top = np.full(x.shape[1], -1, np.int64)
+    raise_bad_category(loops.largest_categories(x, top))
+    t = CategoryCounts(np.zeros((k, int((top + 1).sum()))), top + 1)
+    loops.count_categories(x, codes, *row_weights(w), t.start, t.counts)
+    return t
+
+
+def raise_bad_category(j, widths=None):
+    """Raise if column j holds something other than the values of its table."""
+    if j >= 0 and widths is None:
+        raise ValueError(
+            "Negative values in data passed to categorical columns, or numbers that "
+            f"are not whole: the values of column {j} must be 0, 1, 2, ..."
+        )
+    if j >= 0 and widths is not None:
+        raise ValueError(
+            f"column {j} holds a value that was not seen in fit: its table has the "
+            f"values 0 to {widths[j] - 1}. min_categories makes room for more."
+        )
+
+
+def categorical_fit(t: CategoryCounts, N, alpha, prior) -> list[Categorical]:
+    made = []
+    for counts in t.tables():
+        own = prior or Dirichlet(np.full(counts.shape[1] or 1, alpha + 1.0))
+        counts = counts if counts.shape[1] else np.zeros((len(counts), 1))
+        made.append(Categorical.from_stats(Sums(counts.sum(axis=1), (counts,)), own))
+    return made
+
+
+def categorical_scorer(ps: list[Categorical]):
+    """x -> sums of the logarithms of table entries."""
+    T = np.ascontiguousarray(np.concatenate([safe_log(p.prob).T for p in ps]))
+    widths = np.array([p.prob.shape[1] for p in ps])
+    start = np.concatenate([[0], np.cumsum(widths)])
+
+    def score(x):
+        out = np.empty((x.shape[0], T.shape[1]))
+        rows = np.ascontiguousarray(arrays.to_numpy(x))
+        raise_bad_category(loops.category_scores(rows, start, T, out), widths)
+        return (
+            arrays.asarray(out, like=arrays.as_float(x))
+            if arrays.is_foreign(x)
+            else out
+        )
+
+    return score
+
+
+def draw_categories_by_class(ps, z, rng):
+    """A row from distribution z_i of every column for every i."""
+    return np.hstack([p.draw(z, rng) for p in ps])
+
+
 COLUMN_FAMILIES = {
-    "gaussian": ColumnFamily(gaussian_statistics, gaussian_fit, gaussian_scorer, draw_rows_by_class),
+    "gaussian": ColumnFamily(
+        gaussian_statistics, gaussian_fit, gaussian_scorer, draw_rows_by_class
+    ),
     "bernoulli": ColumnFamily(
         bernoulli_statistics,
         bernoulli_fit,
         lambda p: linear_scorer(safe_log(p.prob), safe_log(1 - p.prob)),
         draw_rows_by_class,
     ),
-    "poisson": ColumnFamily(count_statistics, poisson_fit, poisson_scorer, draw_rows_by_class),
+    "poisson": ColumnFamily(
+        count_statistics, poisson_fit, poisson_scorer, draw_rows_by_class
+    ),
     "multinomial": ColumnFamily(
         count_statistics,
         multinomial_fit,
@@ -315,6 +437,9 @@ COLUMN_FAMILIES = {
         draw_rows_by_class,
     ),
     "categorical": ColumnFamily(
-        categorical_statistics, categorical_fit, categorical_scorer, draw_categories_by_class
+        categorical_statistics,
+        categorical_fit,
+        categorical_scorer,
+        draw_categories_by_class,
     ),
 }

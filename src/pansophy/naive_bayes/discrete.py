@@ -1,9 +1,9 @@
-"""Naive Bayes from counts: BernoulliNB, MultinomialNB, ComplementNB, CategoricalNB.
+"""Discrete naive Bayes: BernoulliNB, MultinomialNB, ComplementNB, CategoricalNB.
 
-Eq. (1) of `naive_bayes` with the families of `families` that count. `alpha` is a
+Eq. (1) of `naive_bayes.py` with discrete families of `column_families.py`. `alpha` is a
 pseudo-count for every event: the probabilities are means of the posterior under
-Beta(alpha, alpha) or Dirichlet(alpha, ...), which `posterior()` gives whole; alpha = 0
-is maximum likelihood. ComplementNB is no density: it scores a class by how little the
+Beta(alpha, alpha) or Dirichlet(alpha, ...), which `posterior()` returns; alpha = 0
+is maximum likelihood. ComplementNB has no density: it scores a class by how little the
 other classes explain the row,
 
     s_c(x) = - sum_j x_j log q_jc,      q_jc from the counts of all classes but c  (1)
@@ -25,9 +25,14 @@ from ..distributions.base import Sums
 from ..params import Count, Flag, NonNegative, ParameterError
 from ..typing import Matrix, Numbers
 from .abstract_bayes import check_class_prior, class_log_prior
-from .column_families import COLUMN_FAMILIES, expected_counts, linear_scorer, observed_weight
+from .column_families import (
+    COLUMN_FAMILIES,
+    CategoryCounts,
+    counts_scaled_for_missing,
+    linear_scorer,
+    observed_weight,
+)
 from .naive_bayes import AbstractNaiveBayes
-from .tables import CategoryCounts
 
 LEAST_ALPHA = 1e-10  # scikit-learn's, where force_alpha is False
 
@@ -73,7 +78,7 @@ class AbstractCountNB(AbstractNaiveBayes):
         s, N = sums.parts[0], sums.weight
         p = COLUMN_FAMILIES[self._family].fit(s, N, alpha, None)
         self.distribution_ = (p,)
-        self.feature_count_ = expected_counts(s, N)
+        self.feature_count_ = counts_scaled_for_missing(s, N)
         self.feature_log_prob_ = safe_log(p.prob)
 
     def __sklearn_tags__(self):
@@ -85,7 +90,7 @@ class AbstractCountNB(AbstractNaiveBayes):
 
 @dataclass(eq=False, repr=False)
 class BernoulliNB(AbstractCountNB):
-    """Naive Bayes for columns of yes and no.
+    """Naive Bayes for binary columns.
 
     Parameters
     ----------
@@ -272,12 +277,13 @@ class ComplementNB(AbstractCountNB):
     _generative = False
 
     def _count(self, sums, alpha):
-        counts = expected_counts(sums.parts[0], sums.weight)
+        counts = counts_scaled_for_missing(sums.parts[0], sums.weight)
         xp = arrays.namespace(counts)
-        every = xp.sum(counts, axis=0)
-        rest = every + alpha - counts
+        total_counts = xp.sum(counts, axis=0)
+        rest = total_counts + alpha - counts
         logged = safe_log(rest / xp.sum(rest, axis=1, keepdims=True))
-        self.feature_count_, self.feature_all_ = counts, every
+        self.feature_count_ = counts
+        self.feature_all_ = total_counts
         total = xp.sum(logged, axis=1, keepdims=True)
         self.feature_log_prob_ = logged / total if self.norm else -logged
 
@@ -341,16 +347,18 @@ class CategoricalNB(AbstractCountNB):
     _sparse = False
 
     def _widths(self, t):
-        least = self.min_categories
-        if least is None:
+        minimum = self.min_categories
+        if minimum is None:
             return t.widths
-        least = np.asarray(least)
-        if least.dtype.kind not in "iu" or least.shape not in ((), t.widths.shape):
+        minimum = np.asarray(minimum)
+        whole = minimum.dtype.kind in "iu"
+        if not whole or minimum.shape not in ((), t.widths.shape):
             raise ParameterError(
                 "'min_categories' should have integral type and one number for each "
-                f"of {len(t.widths)} columns, got {least.dtype} of shape {least.shape}."
+                f"of {len(t.widths)} columns, got {minimum.dtype} of shape "
+                f"{minimum.shape}."
             )
-        return np.maximum(t.widths, least)
+        return np.maximum(t.widths, minimum)
 
     def _count(self, sums, alpha):
         t: CategoryCounts = sums.parts[0]

@@ -1,13 +1,14 @@
-"""The full joint table: a probability for every combination of values, no independence.
+"""Joint table classifier: a probability for every combination of values.
 
     P(x | c) = (count of x in class c + a) / (N_c + a M),    M = prod_j m_j        (1)
 
-What naive Bayes assumes away is kept, at the price of M numbers for each class: 2^d
-for d columns of yes and no. Only combinations that were seen are stored, so the table
-costs O(n d), but with M far above n nearly every new row is one never seen, which
-gets the prior: beyond `max_entries` the fit says so. With a = 0 each training row has
-its relative frequency. A NaN is summed out of the table: missing values of M' kinds
-add up the cells that agree with the rest, a M' pseudo-counts included.
+Unlike naive Bayes it assumes no independence, at the cost of M numbers for each class:
+2^d for d binary columns. Only combinations that were seen are stored, so the table
+costs O(n d). With M far above n nearly every new row is one that was never seen, whose
+prediction is the prior: beyond `max_entries` the fit warns. With a = 0 each training
+row has its relative frequency. A NaN is summed out of the table: the cells that agree
+in the other columns are added, with a M' pseudo-counts for M' combinations of the
+missing values.
 
 Shapes    X (n, d) values 0 .. m_j - 1   cells (u, d)   counts (u, k)
 """
@@ -23,11 +24,11 @@ from ..core.numerics import safe_log
 from ..params import Count, Flag, NonNegative
 from ..typing import Matrix, Numbers
 from .abstract_bayes import AbstractBayes, check_class_prior, class_log_prior
-from .tables import raise_bad_category
+from .column_families import raise_bad_category
 
 
 def merge_equal_cells(cells, counts):
-    """Equal rows of cells made one, their counts added."""
+    """Equal rows of cells merged, their counts added."""
     unique, which = np.unique(cells, axis=0, return_inverse=True)
     total = np.zeros((len(unique), counts.shape[1]))
     np.add.at(total, which.ravel(), counts)
@@ -118,11 +119,11 @@ class JointTableClassifier(AbstractBayes):
         self.class_log_prior_ = class_log_prior(
             prior, self.class_count_, fit_prior=self.fit_prior
         )
-        self._measure(k)
+        self._warn_of_size(k)
         return self
 
-    def _measure(self, k):
-        """How many entries the table has, with a warning if they are too many."""
+    def _warn_of_size(self, k):
+        """Set the number of entries of the table, and warn if it is too large."""
         self.n_entries_ = float(k * np.prod(self.n_categories_.astype(float)))
         if self.n_entries_ > self.max_entries:
             warnings.warn(

@@ -1,13 +1,13 @@
-"""Naive Bayes of any distribution: one for all columns, or columns of several kinds.
+"""Naive Bayes with any family: one for all columns, or one for each group of columns.
 
     P(y = c | x) ~ pi_c prod_g p_g(x_g | c)       g runs over groups of columns    (1)
 
-NaiveBayes has one family for all columns. MixedNB has groups, so that numbers,
-counts, categories and words stand side by side; the likelihood is the product of the
-groups, and with one group the model is the pure one. Both are the engine of
-`naive_bayes` over the families of `families`: one pass, `partial_fit`, missing values,
-sampling. `columns="auto"` looks at the values: 0 and 1 only are "bernoulli", whole
-numbers from 0 to 19 "categorical", larger whole numbers "poisson", others "gaussian".
+NaiveBayes has one family for all columns. MixedNB has groups of columns, so that
+numbers, counts and categories can be combined; the likelihood is the product over the
+groups. Both are `naive_bayes.py` with the families of `column_families.py`: one pass,
+`partial_fit`, missing values, sampling. `columns="auto"` decides by the values: 0 and 1
+only are "bernoulli", integers from 0 to 19 "categorical", larger integers "poisson",
+others "gaussian".
 
 Shapes    X (n, d)
 """
@@ -36,9 +36,7 @@ FamilyColumns = Annotated[
         lambda v: v == "auto" or isinstance(v, (list, tuple, dict)),
     ),
 ]
-MAX_AUTO_CATEGORIES = (
-    20  # whole numbers below this are categories in the eyes of "auto"
-)
+MAX_AUTO_CATEGORIES = 20  # integers below this are categories for "auto"
 
 
 def detect_families(X):
@@ -77,11 +75,11 @@ class AbstractFamilyNaiveBayes(AbstractNaiveBayes):
 
     def _estimate(self, sums, groups, X):
         prior = check_class_prior(self, "class_prior", sums.weight.shape[0])
-        own = getattr(self, "prior", None)
+        conjugate = getattr(self, "prior", None)
         made = []
         for (name, _), s in zip(groups, sums.parts, strict=True):
             a = self.var_smoothing if name == "gaussian" else self.alpha
-            made.append(COLUMN_FAMILIES[name].fit(s, sums.weight, a, own))
+            made.append(COLUMN_FAMILIES[name].fit(s, sums.weight, a, conjugate))
         self.distribution_ = tuple(made)
         self.class_count_ = sums.weight
         self.class_log_prior_ = class_log_prior(

@@ -2,12 +2,13 @@
 
     P(y = c | x) ~ pi_c prod_j p(x_j; t_jc)                                      (1)
 
-The log-likelihood of (1) is a sum over classes and columns, so that every t_jc is
-fitted by itself from sums over the rows of its class (`families`): one pass over the
-data, O(n d), whatever holds it. Sums of further rows are added to those at hand, so
-`partial_fit` ends exactly where one `fit` would. Missing values (NaN) are left out of
-the sums and of the product. This file has that engine and GaussianNB; the models of
-counts are in `counts`, those of columns of several kinds in `mixed`.
+The log-likelihood of (1) is a sum over classes and columns, so every t_jc is fitted by
+itself from the sufficient statistics of the rows of its class (`column_families.py`):
+one pass over the data, O(n d), in memory or on disk. Statistics of further rows are
+added to those so far, so `partial_fit` gives exactly what one `fit` would. Missing
+values (NaN) are left out of the statistics and of the product. This file holds `fit` of
+all naive Bayes models and GaussianNB; the discrete models are in `discrete.py`, those
+with columns of several kinds in `mixed.py`.
 
 Shapes    X (n, d)   pi (k,)   theta, var (k, d)
 Refs      [Hand2001]; [Chan1983] merging of variances
@@ -34,7 +35,7 @@ from .abstract_bayes import (
 )
 from .column_families import COLUMN_FAMILIES, gaussian_fit, variance_floor
 
-BLOCK_BYTES = 1 << 24  # loops here tile by themselves: large blocks, few merges
+BLOCK_BYTES = 1 << 24  # the loops tile by themselves: large blocks, few merges
 
 
 class ClassStatistics(NamedTuple):
@@ -45,7 +46,7 @@ class ClassStatistics(NamedTuple):
 
 
 def rows_per_fit_block(X, groups):
-    """Rows per task; a sparse X whole where sums of it are taken class by class."""
+    """Rows per task; all rows of a sparse X that is summed class by class."""
     n, d = X.shape
     if arrays.is_foreign(X):
         return None
@@ -73,7 +74,7 @@ def take_columns(x, columns):
 
 
 class AbstractNaiveBayes(AbstractBayes):
-    """Sums over rows to distributions to scores, eq. (1).
+    """Statistics of rows, then distributions, then scores: eq. (1).
 
     A model gives `_groups` (pairs of a family and its columns, None for all) and
     `_estimate`, which sets `distribution_` (one for each group) from `sums_`.
@@ -113,15 +114,15 @@ class AbstractNaiveBayes(AbstractBayes):
         return self._learn(X, codes, w, known, getattr(self, "sums_", None))
 
     def _learn(self, X, codes, w, classes, before):
+        """Add the statistics of the rows to those before, and estimate."""
         k = int(classes.shape[0])
         groups = self._groups(X, before)
 
         def stats(x, c, v):
             x = self._prepare(x)
-            some = (take_columns(x, columns) for _, columns in groups)
-            pairs = zip(groups, some, strict=True)
             return tuple(
-                COLUMN_FAMILIES[name].sums(part, c, k, v) for (name, _), part in pairs
+                COLUMN_FAMILIES[name].statistics(take_columns(x, columns), c, k, v)
+                for name, columns in groups
             )
 
         found = row_blocks(X, codes, w, block=rows_per_fit_block(X, groups)).sum(
@@ -130,7 +131,9 @@ class AbstractNaiveBayes(AbstractBayes):
         sums = ClassStatistics(weight_of_each_class(codes, k, w, X), found)
         sums = sums if before is None else add(before, sums)
         self._estimate(sums, groups, X)
-        self.classes_, self.sums_, self.groups_ = classes, sums, groups
+        self.classes_ = classes
+        self.sums_ = sums
+        self.groups_ = groups
         return self
 
     def _prepare(self, x):
@@ -213,7 +216,8 @@ class GaussianNB(AbstractNaiveBayes):
         keep = lambda a: a.astype(np.float32) if small else a
         self.epsilon_ = variance_floor(m, self.var_smoothing)
         self.distribution_ = (p,)
-        self.theta_, self.var_ = keep(p.mean), keep(p.cov)
+        self.theta_ = keep(p.mean)
+        self.var_ = keep(p.cov)
         self.class_count_ = sums.weight
         self.class_log_prior_ = class_log_prior(prior, sums.weight)
         self.class_prior_ = arrays.namespace(p.mean).exp(self.class_log_prior_)

@@ -1,4 +1,4 @@
-"""Models made of nearby rows: neighbours, densities, outliers."""
+"""Neighbours: nearest neighbours, kernel and histogram densities, outliers."""
 
 from .histogram_density import HistogramDensity
 from .k_neighbors import KNeighborsClassifier, KNeighborsRegressor, local_vote

@@ -9,13 +9,13 @@ import math
 import numpy as np
 from numba import njit
 
+from ..core.compiled import FASTMATH
 from ..distances._kdtree import WIDE, beyond, to_box, to_rows
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
 FAR = 40.0  # exp(-40) of the nearest row's share is below rounding
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def small_exp(x):
     """exp(x) for -40 <= x <= 0 in steps a vector unit can do: exp(x / 64)^64."""
     t = x * (1 / 64)
@@ -40,7 +40,7 @@ def small_exp(x):
 
 @njit(cache=True, nogil=True)
 def distance_from_reduced(reduced, kind, p):
-    """The distance of a reduced one."""
+    """The distance from the reduced distance (its square, or its power p)."""
     if kind == 2:
         return math.sqrt(reduced)
     return reduced if kind < 2 else reduced ** (1 / p)
@@ -64,7 +64,7 @@ def kernel_value(u, shape, shift):
     return math.cos(0.5 * math.pi * u)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def leaf_kernel_sum(buffer, w, low, m, h, shape, shift, kind, p):
     """sum of w K over the m rows of a leaf, whose reduced distances are in buffer."""
     total = 0.0

@@ -1,4 +1,4 @@
-"""Histogram density in several columns: bins of equal width, or of equal counts.
+"""Histogram density of several columns: bins of equal width, or of equal counts.
 
     product   p(x) = prod_j p_j(x_j),  a histogram of each column                (1)
     joint     p(x) = P_c / |c|  for x in cell c of the grid of all bins          (2)
@@ -26,7 +26,7 @@ from ..params import Count, Flag
 
 
 def number_of_bins(bins, n) -> int:
-    """How many bins a rule makes of n rows."""
+    """The number of bins by a rule, or as given."""
     if bins == "sqrt":
         return math.ceil(math.sqrt(n))
     if bins == "sturges":
@@ -112,16 +112,16 @@ class HistogramDensity(Density, Estimator):
         pairs = zip(X.T, self.edges_, strict=True)
         self.histograms_ = [Histogram.fit(x, e, w) for x, e in pairs]
         if self.joint:
-            at, _ = self._places(X)
+            at, _ = self._bins(X)
             self.cells_, which = np.unique(at, axis=0, return_inverse=True)
             self.mass_ = np.bincount(which.ravel(), w) / w.sum()
         return self
 
-    def _places(self, X):
+    def _bins(self, X):
         """The bin of every entry (n, d), and which rows are inside the grid."""
-        found = [h.bins(x) for h, x in zip(self.histograms_, X.T, strict=True)]
-        at = np.column_stack([places for places, _ in found])
-        return at, np.all([inside for _, inside in found], axis=0)
+        binned = [h.bins(x) for h, x in zip(self.histograms_, X.T, strict=True)]
+        at = np.column_stack([number for number, _ in binned])
+        return at, np.all([inside for _, inside in binned], axis=0)
 
     def score_samples(self, X):
         """log p of each row: (m,), minus infinity where no row was seen."""
@@ -129,7 +129,7 @@ class HistogramDensity(Density, Estimator):
         if not self.joint:
             columns = zip(self.histograms_, X.T, strict=True)
             return np.sum([h.log_prob(x) for h, x in columns], axis=0)
-        at, inside = self._places(X)
+        at, inside = self._bins(X)
         both = np.concatenate([self.cells_, at])
         _, which = np.unique(both, axis=0, return_inverse=True)
         which = which.ravel()

@@ -1,17 +1,17 @@
-"""k-nearest neighbours: a row is what its k nearest fitted rows are.
+"""k-nearest neighbours: a row is predicted from its k nearest fitted rows.
 
 With N(x) the k nearest rows of x and v_i >= 0 the weight of neighbour i,
 
     P(c | x) = sum_{i in N(x)} v_i [y_i = c] / sum_{i in N(x)} v_i               (1)
     f(x)     = sum_{i in N(x)} v_i y_i / sum_{i in N(x)} v_i                     (2)
 
-v_i is 1, or 1 / d(x, x_i), or a function of the distances. A neighbour at distance 0
-then outvotes all at larger ones. Nothing is learnt but where the rows are: k = 1
-repeats the labels of distinct fitted rows, k = n gives the shares of the classes. The
-class of the lower number wins a tie.
+v_i is 1, or 1 / d(x, x_i), or a function of the distances; with 1 / d a neighbour at
+distance 0 outvotes all others. The fit only stores the rows: k = 1 repeats the labels
+of distinct fitted rows, k = n gives the proportions of the classes. At a tie the first
+class wins.
 
-`local_vote` is the limit of a Gaussian kernel machine when weights beyond 2 h count as
-none (exp(-4) = .018) and others as one:
+`local_vote` approximates a Gaussian kernel machine: weights at distances beyond 2 h
+count as 0 (exp(-4) = .018) and others as 1,
 
     f(x) = sum_{i: |x_i - x| <= 2 h} alpha_i y_i                                 (3)
 
@@ -21,17 +21,17 @@ Refs      [Cover1967]; [Dudani1976]
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
-from ..base import Classifier, Estimator, Regressor
+from ..base import Classifier, Regressor
 from ..core.arrays import to_numpy
+from ..core.labels import class_codes
 from ..distances import search
 from ..kernels import AbstractKernel
 from ..params import Count, Jobs
-from . import neighbor_queries
+from .neighbor_queries import AbstractNeighbors, Power
 
 
 def neighbor_weights(D, weights):
@@ -42,9 +42,9 @@ def neighbor_weights(D, weights):
         return np.asarray(weights(D), float)
     with np.errstate(divide="ignore"):
         v = 1 / D
-    at = np.isinf(v)
-    own = at.any(axis=1)
-    v[own] = at[own]
+    at_zero = np.isinf(v)
+    equal = at_zero.any(axis=1)
+    v[equal] = at_zero[equal]
     return v
 
 
@@ -60,7 +60,7 @@ def class_shares_of_neighbors(codes, v, c):
 
 
 def check_enough_rows(model):
-    """Refuse a k that no prediction could be made with."""
+    """Raise if there are fewer fitted rows than neighbours."""
     if model.n_neighbors > model.n_samples_fit_:
         raise ValueError(
             f"n_neighbors = {model.n_neighbors} of {type(model).__name__} needs as "
@@ -84,8 +84,8 @@ def local_vote(X, alpha, Q, h, y=None):
 
 
 @dataclass(eq=False, repr=False)
-class KNeighborsClassifier(Classifier, Estimator):
-    """The class most of the nearest rows have.
+class KNeighborsClassifier(Classifier, AbstractNeighbors):
+    """The class that most of the nearest rows have.
 
     Parameters
     ----------
@@ -119,13 +119,13 @@ class KNeighborsClassifier(Classifier, Estimator):
     weights: Literal["uniform", "distance"] | Callable | None = "uniform"
     algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
     leaf_size: Count = 30
-    p: neighbor_queries.Power = 2
+    p: Power = 2
     metric: str | Callable | AbstractKernel = "minkowski"
     metric_params: dict | None = None
     n_jobs: Jobs = None
 
     def fit(self, X, y):
-        """Keep rows and classes.
+        """Store rows and classes.
 
         Parameters
         ----------
@@ -136,39 +136,38 @@ class KNeighborsClassifier(Classifier, Estimator):
         -------
         self : KNeighborsClassifier
         """
-        X, y, _ = self._begin(X, y, y_kind="labels", **neighbor_queries.row_checks(self))
-        neighbor_queries.store_rows(self, X)
+        X, y, _ = self._begin(X, y, y_kind="labels", **self._row_checks())
+        self._store_rows(X)
         check_enough_rows(self)
         y = to_numpy(y)
         self.outputs_2d_ = y.ndim == 2
         columns = y.T if self.outputs_2d_ else [y]
-        found = [np.unique(column, return_inverse=True) for column in columns]
-        self._y = np.column_stack([codes for _, codes in found])
-        classes = [values for values, _ in found]
+        encoded = [class_codes(column) for column in columns]
+        self._y = np.column_stack([codes for _, codes in encoded])
+        classes = [values for values, _ in encoded]
         self.classes_ = classes if self.outputs_2d_ else classes[0]
         return self
 
-    @cached_property
-    def _index(self):
-        return neighbor_queries.build_index(self)
-
     def _shares(self, X):
-        X = neighbor_queries.check_queries(self, X)
-        D, J = neighbor_queries.find_nearest(self, X, neighbor_queries.check_n_neighbors(self, None, X is None))
+        X = self._check_queries(X)
+        D, J = self._find_nearest(X, self._check_n_neighbors(None, X is None))
         v = neighbor_weights(D, self.weights)
         classes = self.classes_ if self.outputs_2d_ else [self.classes_]
-        return [class_shares_of_neighbors(self._y[:, t][J], v, len(c)) for t, c in enumerate(classes)]
+        return [
+            class_shares_of_neighbors(self._y[:, t][J], v, len(c))
+            for t, c in enumerate(classes)
+        ]
 
     def predict_proba(self, X):
         """Eq. (1): (m, c); a list of them for several columns of y.
 
-        X None asks for the fitted rows, each without itself.
+        X=None predicts the fitted rows, each without itself.
         """
         P = self._shares(X)
         return P if self.outputs_2d_ else P[0]
 
     def predict(self, X):
-        """The class of highest share; X None asks for the fitted rows themselves."""
+        """The class of highest share; X=None predicts the fitted rows."""
         P = self._shares(X)
         if not self.outputs_2d_:
             return self.classes_[P[0].argmax(axis=1)]
@@ -181,23 +180,15 @@ class KNeighborsClassifier(Classifier, Estimator):
 
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
-    def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
-        """As in `NearestNeighbors`."""
-        return neighbor_queries.kneighbors(self, X, n_neighbors, return_distance)
-
-    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
-        """As in `NearestNeighbors`."""
-        return neighbor_queries.kneighbors_graph(self, X, n_neighbors, mode)
-
     def __sklearn_tags__(self):
-        tags = neighbor_queries.neighbor_tags(self, super().__sklearn_tags__())
+        tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = tags.target_tags.multi_output = True
         return tags
 
 
 @dataclass(eq=False, repr=False)
-class KNeighborsRegressor(Regressor, Estimator):
-    """The mean of what the nearest rows have.
+class KNeighborsRegressor(Regressor, AbstractNeighbors):
+    """The mean of the targets of the nearest rows.
 
     Parameters
     ----------
@@ -227,13 +218,13 @@ class KNeighborsRegressor(Regressor, Estimator):
     weights: Literal["uniform", "distance"] | Callable | None = "uniform"
     algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
     leaf_size: Count = 30
-    p: neighbor_queries.Power = 2
+    p: Power = 2
     metric: str | Callable | AbstractKernel = "minkowski"
     metric_params: dict | None = None
     n_jobs: Jobs = None
 
     def fit(self, X, y):
-        """Keep rows and numbers.
+        """Store rows and numbers.
 
         Parameters
         ----------
@@ -244,36 +235,25 @@ class KNeighborsRegressor(Regressor, Estimator):
         -------
         self : KNeighborsRegressor
         """
-        X, y, _ = self._begin(X, y, y_kind="numbers", **neighbor_queries.row_checks(self))
-        neighbor_queries.store_rows(self, X)
+        X, y, _ = self._begin(X, y, y_kind="numbers", **self._row_checks())
+        self._store_rows(X)
         check_enough_rows(self)
         self._y = np.asarray(to_numpy(y), np.float64)
         return self
 
-    @cached_property
-    def _index(self):
-        return neighbor_queries.build_index(self)
-
     def predict(self, X):
-        """Eq. (2); X None asks for the fitted rows, each without itself."""
-        X = neighbor_queries.check_queries(self, X)
-        D, J = neighbor_queries.find_nearest(self, X, neighbor_queries.check_n_neighbors(self, None, X is None))
-        v, y = neighbor_weights(D, self.weights), self._y[J]
+        """Eq. (2); X=None predicts the fitted rows, each without itself."""
+        X = self._check_queries(X)
+        D, J = self._find_nearest(X, self._check_n_neighbors(None, X is None))
+        v = neighbor_weights(D, self.weights)
+        y = self._y[J]
         if v is None:
             return y.mean(axis=1)
         if y.ndim == 3:
             return np.einsum("mk,mkq->mq", v, y) / v.sum(axis=1)[:, None]
         return (v * y).sum(axis=1) / v.sum(axis=1)
 
-    def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
-        """As in `NearestNeighbors`."""
-        return neighbor_queries.kneighbors(self, X, n_neighbors, return_distance)
-
-    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
-        """As in `NearestNeighbors`."""
-        return neighbor_queries.kneighbors_graph(self, X, n_neighbors, mode)
-
     def __sklearn_tags__(self):
-        tags = neighbor_queries.neighbor_tags(self, super().__sklearn_tags__())
+        tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags

@@ -1,4 +1,4 @@
-"""Kernel density: a small bump on every row, added up.
+"""Kernel density estimation: the mean of a kernel around every row.
 
     p(x) = sum_i w_i K(|x - x_i| / h) / (h^d sum_i w_i)                          (1)
 
@@ -9,11 +9,11 @@ node counts as a whole,
 
     |p' - p| <= atol + rtol p                                                    (2)
 
-With atol = rtol = 0 only nodes that rounding would swallow are treated so. Far from
-all rows (1) underflows: the two kernels without an end are taken relative to the
-nearest row, so that log p is right at any distance.
+With atol = rtol = 0 only nodes below rounding are treated so. Far from all rows (1)
+underflows: the two kernels of unbounded support are taken relative to the nearest row,
+so that log p is accurate at any distance.
 
-Rules for h, for columns of about unit spread:
+Rules for h, for columns of about unit variance:
 
     scott n^(-1 / (d + 4))      silverman (n (d + 2) / 4)^(-1 / (d + 4))         (3)
 
@@ -97,7 +97,7 @@ def kernel_log_density(index, w, Q, h, shape, atol=0.0, rtol=0.0):
         u = search.k_nearest(index, Q, 1)[0][:, 0].astype(np.float64) / h
         shift = 0.5 * u * u if shape == "gaussian" else u
     QT = np.ascontiguousarray(Q.T)
-    loose = (atol * math.exp(min(norm, 700.0)), max(rtol, ROUNDING))
+    tolerances = (atol * math.exp(min(norm, 700.0)), max(rtol, ROUNDING))
 
     def part(cut):
         return loops.kernel_sums(
@@ -111,7 +111,7 @@ def kernel_log_density(index, w, Q, h, shape, atol=0.0, rtol=0.0):
             h,
             KERNEL_SHAPES.index(shape),
             shift,
-            *loose,
+            *tolerances,
         )
 
     parts = threads.run((lambda c=c: part(c)) for c in cuts(m, 256))
@@ -143,7 +143,7 @@ def draw_kernel_offsets(shape, n, d, rng):
 
 @dataclass(eq=False, repr=False)
 class KernelDensity(Density, Estimator):
-    """A density that is the mean of small bumps around the rows, eq. (1).
+    """A density that is the mean of kernels around the rows, eq. (1).
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class KernelDensity(Density, Estimator):
     metric_params: dict | None = None
 
     def fit(self, X, y=None, sample_weight=None):
-        """Put the rows in a tree.
+        """Build the tree of the rows.
 
         Parameters
         ----------
@@ -234,9 +234,14 @@ class KernelDensity(Density, Estimator):
     def score_samples(self, X):
         """log p of each row, eq. (1): (m,)."""
         X = self._ready(X, order="C").astype(np.float64, copy=False)
-        how = {"atol": self.atol, "rtol": self.rtol}
         return kernel_log_density(
-            self.tree_, self._weights, X, self.bandwidth_, self.kernel, **how
+            self.tree_,
+            self._weights,
+            X,
+            self.bandwidth_,
+            self.kernel,
+            atol=self.atol,
+            rtol=self.rtol,
         )
 
     def score(self, X, y=None):

@@ -1,48 +1,51 @@
-"""Nearest neighbours: rows made ready once, then asked for what is near.
+"""Nearest neighbours: exact search for the k nearest rows, or all within a radius.
 
-The questions and the metrics are those of `rows`; the answers are exact, by a k-d tree
-for few columns and by matrix products for many: see `distances.search`.
+The queries and metrics are those of `neighbor_queries.py`; the search is exact, by a
+k-d tree for few columns and by matrix products for many (`distances.search`).
 
-Cost      fit O(d n log n); a query O(log n) for few columns, O(n d) for many: 40,000
-          queries among 160,000 rows of 68 columns are 0.87 TFLOP, four fifths of whose
-          16 s on one thread are matrix products in float32
+Cost      fit O(d n log n); a query O(log n) for few columns, O(n d) for many
 Shapes    X (n, d)   queries (m, d)
 Refs      [Bentley1975]; [Friedman1977]
 """
 
+import numbers
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
 from typing import Literal
 
-from ..base import Estimator
+import numpy as np
+from scipy import sparse
+
+from ..core import threads
+from ..distances import search
+from ..distances._walks import restored
 from ..kernels import AbstractKernel
 from ..params import Count, Jobs, NonNegative
-from . import neighbor_queries
+from .neighbor_queries import AbstractNeighbors, Power, edge_weights
 
 
 @dataclass(eq=False, repr=False)
-class NearestNeighbors(Estimator):
+class NearestNeighbors(AbstractNeighbors):
     """Finds the rows nearest to a query, or all within a radius of it.
 
     Parameters
     ----------
     n_neighbors : int, default=5
-        How many neighbours `kneighbors` gives.
+        Number of neighbours of `kneighbors`.
     radius : float, default=1.0
-        How far `radius_neighbors` looks.
+        Radius of `radius_neighbors`.
     algorithm : {"auto", "kd_tree", "ball_tree", "brute"}, default="auto"
-        How rows are searched, which changes the time and not the answer: by a tree
-        (both names mean the k-d tree), by matrix products, or by the number of columns.
+        How rows are searched: by a tree (both names mean the k-d tree), by matrix
+        products, or chosen by the number of columns. The result is the same.
     leaf_size : int, default=30
         Most rows of a leaf of the tree.
     metric : str, callable or kernel, default="minkowski"
         A metric of `pansophy.distances` or scikit-learn's, "precomputed", a function
-        of two rows, or a kernel, whose distance is that of the images of the rows.
+        of two rows, or a kernel, which means the distance in its feature space.
     p : float, default=2
         The power of minkowski.
     metric_params : dict or None, default=None
-        More arguments for the metric.
+        Further arguments of the metric.
     n_jobs : int or None, default=None
         Threads; None for all.
 
@@ -68,12 +71,12 @@ class NearestNeighbors(Estimator):
     algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
     leaf_size: Count = 30
     metric: str | Callable | AbstractKernel = "minkowski"
-    p: neighbor_queries.Power = 2
+    p: Power = 2
     metric_params: dict | None = None
     n_jobs: Jobs = None
 
     def fit(self, X, y=None):
-        """Make the rows ready.
+        """Store the rows and build their index.
 
         Parameters
         ----------
@@ -86,36 +89,70 @@ class NearestNeighbors(Estimator):
         -------
         self : NearestNeighbors
         """
-        X, _ = self._begin(X, **neighbor_queries.row_checks(self))
-        neighbor_queries.store_rows(self, X)
+        X, _ = self._begin(X, **self._row_checks())
+        self._store_rows(X)
         return self
 
-    @cached_property
-    def _index(self):
-        return neighbor_queries.build_index(self)
+    def _find_within_radius(self, X, radius):
+        """Rows within the radius as (indptr, indices, distances).
 
-    def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
-        """Distances and row numbers of the nearest rows, (m, k) each.
-
-        X None asks for the neighbours of the fitted rows, each without itself.
+        Without X the fitted rows are the queries, and no row finds itself.
         """
-        return neighbor_queries.kneighbors(self, X, n_neighbors, return_distance)
-
-    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
-        """The nearest rows as a sparse matrix of ones, or of distances: (m, n)."""
-        return neighbor_queries.kneighbors_graph(self, X, n_neighbors, mode)
+        X = self._check_queries(X)
+        r = self.radius if radius is None else radius
+        if not isinstance(r, numbers.Real) or not float(r) >= 0:
+            raise ValueError(f"radius must be a number of at least 0, got {r!r}.")
+        parts = []
+        with threads.limited(self.n_jobs):
+            if self._index is None:
+                D = self._fit_X if X is None else X
+                query, rows = np.nonzero(r >= D)
+                ends = np.append(0, np.cumsum(np.bincount(query, minlength=len(D))))
+                parts.append((slice(0, len(D)), ends, rows, D[query, rows]))
+            else:
+                parts.extend(search.within(self._index, X, r, ordered=False))
+        m = self.n_samples_fit_ if X is None else int(X.shape[0])
+        query = np.concatenate([np.arange(m)[part[0]] for part in parts])
+        counts = np.concatenate([np.diff(part[1]) for part in parts])
+        rows, distances = (np.concatenate([part[t] for part in parts]) for t in (2, 3))
+        ends = np.append(0, np.cumsum(counts))
+        if X is None:  # a row may be missing from its own list if the metric is given
+            other = rows != np.repeat(query, counts)
+            ends = np.append(0, np.cumsum(other))[ends]
+            rows, distances = rows[other], distances[other]
+        ends, rows, distances = restored(query, ends, rows, distances)
+        lists = sparse.csr_array((distances, rows, ends), (m, self.n_samples_fit_))
+        lists.sort_indices()
+        return lists.indptr, lists.indices.astype(np.int64, copy=False), lists.data
 
     def radius_neighbors(
         self, X=None, radius=None, return_distance=True, sort_results=False
     ):
         """For each query the distances and numbers of the rows within the radius."""
-        return neighbor_queries.radius_neighbors(self, X, radius, return_distance, sort_results)
+        if sort_results and not return_distance:
+            raise ValueError("return_distance must be True if sort_results is True.")
+        ends, rows, distances = self._find_within_radius(X, radius)
+        m = len(ends) - 1
+        J, D = np.empty(m, object), np.empty(m, object)
+        for i in range(m):
+            part = slice(ends[i], ends[i + 1])
+            J[i], D[i] = rows[part], distances[part]
+            if sort_results:
+                order = np.argsort(D[i], kind="stable")
+                J[i], D[i] = J[i][order], D[i][order]
+        return (D, J) if return_distance else J
 
     def radius_neighbors_graph(
         self, X=None, radius=None, mode="connectivity", sort_results=False
     ):
         """The rows within the radius as a sparse matrix: (m, n)."""
-        return neighbor_queries.radius_neighbors_graph(self, X, radius, mode, sort_results)
-
-    def __sklearn_tags__(self):
-        return neighbor_queries.neighbor_tags(self, super().__sklearn_tags__())
+        if sort_results and mode == "connectivity":
+            raise ValueError("sort_results sorts by distance: mode must be 'distance'.")
+        ends, rows, distances = self._find_within_radius(X, radius)
+        if sort_results:
+            query = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+            order = np.lexsort((rows, distances, query))
+            rows, distances = rows[order], distances[order]
+        shape = (len(ends) - 1, self.n_samples_fit_)
+        weights = edge_weights(mode, distances)
+        return sparse.csr_matrix((weights, rows, ends), shape)

@@ -1,4 +1,4 @@
-"""What every neighbour model has in common: its rows, its metric, four questions.
+"""Neighbour queries: the rows, metric and search that all neighbour models share.
 
     kneighbors         the k nearest fitted rows of each query                   (1)
     radius_neighbors   the fitted rows within a radius of each query             (2)
@@ -8,15 +8,16 @@ Distances are those of `distances.search`; a kernel k(x, z) as metric means
 
     d(x, z)^2 = k(x, x) + k(z, z) - 2 k(x, z)                                   (4)
 
-the distance of the images of x and z in the space of the kernel. Metrics that are
-only scikit-learn's (hamming, jaccard, ...) are asked of scikit-learn, tile by tile.
-Functions here take the model; its methods of the same names are one line each.
+the distance of the images of x and z in the feature space of the kernel. Metrics that
+only scikit-learn has (hamming, jaccard, ...) are computed by it, tile by tile.
 
 Shapes    X (n, d)   queries (m, d)
 """
 
 import math
 import numbers
+from abc import abstractmethod
+from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -29,15 +30,22 @@ from sklearn.metrics.pairwise import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from ..base import Estimator
 from ..core import threads
 from ..core.arrays import namespace
 from ..distances import METRICS, search
-from ..distances._walks import restored
 from ..kernels import AbstractKernel
 from ..params import ParameterError, Rule
 
 Power = Annotated[float, Rule("a number of at least 1, or inf", lambda v: v >= 1)]
-SKLEARN_METRICS = {"braycurtis", "canberra", "correlation", "dice", "hamming", "jaccard"}
+SKLEARN_METRICS = {
+    "braycurtis",
+    "canberra",
+    "correlation",
+    "dice",
+    "hamming",
+    "jaccard",
+}
 SKLEARN_METRICS |= {"rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "yule"}
 SKLEARN_METRICS |= set(PAIRWISE_DISTANCE_FUNCTIONS) | set(PAIRED_DISTANCES)
 SPARSE_METRICS = set(PAIRWISE_DISTANCE_FUNCTIONS) - {"haversine", "nan_euclidean"}
@@ -63,11 +71,11 @@ def kernel_distance(kernel, X, Z=None):
 
 
 def resolve_metric(model) -> tuple[Any, dict]:
-    """The metric meant by the parameters, and its own parameters."""
+    """The metric that the parameters name, and its own parameters."""
     metric, extra = model.metric, dict(model.metric_params or {})
     allowed = {"p", "w"} if metric == "minkowski" else set()
-    quick = isinstance(metric, str) and metric in search.KINDS
-    if quick and not set(extra) <= allowed:
+    native = isinstance(metric, str) and metric in search.KINDS
+    if native and not set(extra) <= allowed:
         raise ParameterError(
             f"metric_params of {type(model).__name__} holds "
             f"{min(set(extra) - allowed)!r}, which the metric {metric} does not take."
@@ -77,11 +85,15 @@ def resolve_metric(model) -> tuple[Any, dict]:
         if p in MINKOWSKI_NAMES and "w" not in extra:
             return MINKOWSKI_NAMES[p], extra
         return metric, {**extra, "p": p}
-    if isinstance(metric, str) and metric not in METRICS and metric not in SKLEARN_METRICS:
+    if (
+        isinstance(metric, str)
+        and metric not in METRICS
+        and metric not in SKLEARN_METRICS
+    ):
         raise ParameterError(
             f"metric of {type(model).__name__} must be one of "
-            f"{', '.join(sorted(set(METRICS) | SKLEARN_METRICS))}, a function of two rows or a "
-            f"kernel, got {metric!r}."
+            f"{', '.join(sorted(set(METRICS) | SKLEARN_METRICS))}, a function of two "
+            f"rows or a kernel, got {metric!r}."
         )
     needed = {"mahalanobis": {"V", "VI"}, "seuclidean": {"V"}}.get(metric, set())
     if needed and not needed & set(extra):
@@ -93,7 +105,7 @@ def resolve_metric(model) -> tuple[Any, dict]:
 
 
 def metric_function(metric, extra):
-    """A metric as a function of (Q, X) that gives their matrix of distances."""
+    """A metric as a function from (Q, X) to their matrix of distances."""
     if isinstance(metric, AbstractKernel):
         return lambda Q, X: kernel_distance(metric, Q, X)
     finite = "allow-nan" if metric == "nan_euclidean" else True
@@ -111,184 +123,145 @@ def metric_function(metric, extra):
     return distances
 
 
-def build_index(model):
-    """The search index of a fitted model; None for precomputed distances."""
-    metric, extra = resolve_metric(model)
-    X = model._fit_X
-    if metric == "precomputed":
-        return None
-    method = "kd_tree" if model.algorithm == "ball_tree" else model.algorithm
-    quick = isinstance(metric, str) and metric in search.KINDS and "w" not in extra
-    if sparse.issparse(X) and isinstance(metric, str) and metric not in SPARSE_METRICS:
-        raise ParameterError(
-            f"metric of {type(model).__name__} must be one of "
-            f"{', '.join(sorted(SPARSE_METRICS))} for sparse rows, got {metric!r}."
-        )
-    if sparse.issparse(X) or not quick:
-        if method == "kd_tree":
+class AbstractNeighbors(Estimator):
+    """Fitted rows with a search index, and queries about their neighbours."""
+
+    n_neighbors: Any
+    algorithm: Any
+    leaf_size: Any
+    metric: Any
+    p: Any
+    metric_params: Any
+    n_jobs: Any
+
+    @abstractmethod
+    def fit(self, X, y=None) -> Any: ...
+
+    @cached_property
+    def _index(self):
+        """The search index of the fitted rows; None for precomputed distances."""
+        metric, extra = resolve_metric(self)
+        name = type(self).__name__
+        X = self._fit_X
+        if metric == "precomputed":
+            return None
+        method = "kd_tree" if self.algorithm == "ball_tree" else self.algorithm
+        native = isinstance(metric, str) and metric in search.KINDS and "w" not in extra
+        named = isinstance(metric, str)
+        if sparse.issparse(X) and named and metric not in SPARSE_METRICS:
             raise ParameterError(
-                f"algorithm of {type(model).__name__} must be 'auto' or 'brute' for "
-                f"{'sparse rows' if quick else f'the metric {metric!r}'}, got "
-                f"{model.algorithm!r}."
+                f"metric of {name} must be one of "
+                f"{', '.join(sorted(SPARSE_METRICS))} for sparse rows, got {metric!r}."
             )
-        return search.build(X, metric=metric_function(metric, extra))
-    p = float(extra.get("p", 2))
-    return search.build(X, metric=metric, p=p, method=method, leaf_size=model.leaf_size)
-
-
-def row_checks(model) -> dict:
-    """How the rows of a model are to be checked."""
-    finite = "allow-nan" if model.metric == "nan_euclidean" else True
-    return {"accept_sparse": "csr", "order": "C", "ensure_all_finite": finite}
-
-
-def store_rows(model, X):
-    """Keep the rows and make them ready; every `fit` does this first."""
-    metric, extra = resolve_metric(model)
-    if metric == "precomputed":
-        if sparse.issparse(X):
-            raise TypeError("a sparse graph is not taken as precomputed distances.")
-        if X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"Precomputed matrix must be square, got {X.shape[0]} x {X.shape[1]}."
-            )
-        if X.min() < 0:
-            raise ValueError("Negative values in data passed to precomputed distances.")
-    model._fit_X, model.n_samples_fit_ = X, int(X.shape[0])
-    model.effective_metric_, model.effective_metric_params_ = metric, extra
-    model.__dict__.pop("_index", None)
-    with threads.limited(model.n_jobs):
-        return model._index
-
-
-def check_n_neighbors(model, k, same):
-    """The number of neighbours asked for, if there are as many."""
-    k = model.n_neighbors if k is None else k
-    if not isinstance(k, numbers.Integral):
-        raise TypeError(f"n_neighbors must be a whole number, got {type(k).__name__}.")
-    n = model.n_samples_fit_
-    if k < 1:
-        raise ValueError(f"Expected n_neighbors > 0. Got {k}")
-    if k > n - same:
-        sign = "<" if same else "<="
-        raise ValueError(
-            f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {k}, "
-            f"n_samples_fit = {n}, n_samples = {n if same else 'any'}"
+        if sparse.issparse(X) or not native:
+            if method == "kd_tree":
+                raise ParameterError(
+                    f"algorithm of {name} must be 'auto' or 'brute' for "
+                    f"{'sparse rows' if native else f'the metric {metric!r}'}, got "
+                    f"{self.algorithm!r}."
+                )
+            return search.build(X, metric=metric_function(metric, extra))
+        p = float(extra.get("p", 2))
+        return search.build(
+            X, metric=metric, p=p, method=method, leaf_size=self.leaf_size
         )
-    return int(k)
+
+    def _row_checks(self) -> dict:
+        """How rows are to be checked."""
+        finite = "allow-nan" if self.metric == "nan_euclidean" else True
+        return {"accept_sparse": "csr", "order": "C", "ensure_all_finite": finite}
+
+    def _store_rows(self, X):
+        """Keep the rows and build their index; every `fit` does this first."""
+        metric, extra = resolve_metric(self)
+        if metric == "precomputed":
+            check_precomputed(X)
+        self._fit_X = X
+        self.n_samples_fit_ = int(X.shape[0])
+        self.effective_metric_ = metric
+        self.effective_metric_params_ = extra
+        self.__dict__.pop("_index", None)
+        with threads.limited(self.n_jobs):
+            _ = self._index
+
+    def _check_queries(self, X):
+        """Queries checked against the fitted rows; None stands for the fitted rows."""
+        check_is_fitted(self)
+        if X is None:
+            return None
+        X = self._ready(X, **self._row_checks())
+        densify = sparse.issparse(X) and not sparse.issparse(self._fit_X)
+        return X.toarray() if densify else X
+
+    def _check_n_neighbors(self, k, of_fitted):
+        """The number of neighbours, checked against the number of fitted rows."""
+        k = self.n_neighbors if k is None else k
+        if not isinstance(k, numbers.Integral):
+            raise TypeError(
+                f"n_neighbors must be a whole number, got {type(k).__name__}."
+            )
+        n = self.n_samples_fit_
+        if k < 1:
+            raise ValueError(f"Expected n_neighbors > 0. Got {k}")
+        if k > n - of_fitted:
+            sign = "<" if of_fitted else "<="
+            raise ValueError(
+                f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {k}, "
+                f"n_samples_fit = {n}, n_samples = {n if of_fitted else 'any'}"
+            )
+        return int(k)
+
+    def _find_nearest(self, X, k):
+        """Eq. (1): distances and rows, for checked queries or None."""
+        with threads.limited(self.n_jobs):
+            if self._index is None:
+                own = np.arange(self.n_samples_fit_) if X is None else None
+                return search.nearest_columns(self._fit_X if X is None else X, k, own)
+            return search.k_nearest(self._index, X, k)
+
+    def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
+        """Distances and row numbers of the nearest rows, (m, k) each.
+
+        X=None returns the neighbours of the fitted rows, each without itself.
+        """
+        X = self._check_queries(X)
+        D, J = self._find_nearest(X, self._check_n_neighbors(n_neighbors, X is None))
+        return (D, J) if return_distance else J
+
+    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
+        """The nearest rows as a sparse matrix of ones, or of distances: (m, n)."""
+        X = self._check_queries(X)
+        k = self._check_n_neighbors(n_neighbors, X is None)
+        D, J = self._find_nearest(X, k)
+        data = edge_weights(mode, D.ravel())
+        ends = np.arange(0, J.size + 1, k)
+        return sparse.csr_matrix((data, J.ravel(), ends), (len(J), self.n_samples_fit_))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.metric != "precomputed"
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.input_tags.allow_nan = self.metric == "nan_euclidean"
+        return tags
 
 
-def find_nearest(model, X, k):
-    """Eq. (1): distances and rows, for checked queries or None."""
-    with threads.limited(model.n_jobs):
-        if model._index is None:
-            own = np.arange(model.n_samples_fit_) if X is None else None
-            return search.nearest_columns(model._fit_X if X is None else X, k, own)
-        return search.k_nearest(model._index, X, k)
-
-
-def check_queries(model, X):
-    """Queries checked against the fitted rows."""
-    check_is_fitted(model)
-    if X is None:
-        return None
-    X = model._ready(X, **row_checks(model))
-    both = sparse.issparse(X) and not sparse.issparse(model._fit_X)
-    return X.toarray() if both else X
-
-
-def kneighbors(model, X=None, n_neighbors=None, return_distance=True):
-    """Eq. (1)."""
-    X = check_queries(model, X)
-    D, J = find_nearest(model, X, check_n_neighbors(model, n_neighbors, X is None))
-    return (D, J) if return_distance else J
-
-
-def kneighbors_graph(model, X=None, n_neighbors=None, mode="connectivity"):
-    """Eq. (3) of eq. (1)."""
-    X = check_queries(model, X)
-    k = check_n_neighbors(model, n_neighbors, X is None)
-    D, J = find_nearest(model, X, k)
-    data = edge_weights(mode, D.ravel())
-    ends = np.arange(0, J.size + 1, k)
-    return sparse.csr_matrix((data, J.ravel(), ends), (len(J), model.n_samples_fit_))
+def check_precomputed(X):
+    """Raise unless X is a square matrix of distances."""
+    if sparse.issparse(X):
+        raise TypeError("a sparse graph is not taken as precomputed distances.")
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"Precomputed matrix must be square, got {X.shape[0]} x {X.shape[1]}."
+        )
+    if X.min() < 0:
+        raise ValueError("Negative values in data passed to precomputed distances.")
 
 
 def edge_weights(mode, D):
+    """Ones or distances, as the mode of a graph says."""
     if mode not in ("connectivity", "distance"):
         raise ValueError(
             'Unsupported mode, must be one of "connectivity", or "distance" but got '
             f'"{mode}" instead'
         )
     return np.ones(len(D)) if mode == "connectivity" else D
-
-
-def find_within_radius(model, X, radius):
-    """Eq. (2) as (indptr, indices, distances); without X no row finds itself."""
-    X = check_queries(model, X)
-    r = model.radius if radius is None else radius
-    if not isinstance(r, numbers.Real) or not float(r) >= 0:
-        raise ValueError(f"radius must be a number of at least 0, got {r!r}.")
-    parts = []
-    with threads.limited(model.n_jobs):
-        if model._index is None:
-            D = model._fit_X if X is None else X
-            who, rows = np.nonzero(r >= D)
-            ends = np.append(0, np.cumsum(np.bincount(who, minlength=len(D))))
-            parts.append((slice(0, len(D)), ends, rows, D[who, rows]))
-        else:
-            parts.extend(search.within(model._index, X, r, ordered=False))
-    m = model.n_samples_fit_ if X is None else int(X.shape[0])
-    who = np.concatenate([np.arange(m)[part[0]] for part in parts])
-    counts = np.concatenate([np.diff(part[1]) for part in parts])
-    rows, far = (np.concatenate([part[t] for part in parts]) for t in (2, 3))
-    ends = np.append(0, np.cumsum(counts))
-    if X is None:  # a row may be missing from its own list if the metric is given
-        other = rows != np.repeat(who, counts)
-        ends = np.append(0, np.cumsum(other))[ends]
-        rows, far = rows[other], far[other]
-    ends, rows, far = restored(who, ends, rows, far)
-    lists = sparse.csr_array((far, rows, ends), (m, model.n_samples_fit_))
-    lists.sort_indices()
-    return lists.indptr, lists.indices.astype(np.int64, copy=False), lists.data
-
-
-def radius_neighbors(
-    model, X=None, radius=None, return_distance=True, sort_results=False
-):
-    """Eq. (2): for each query an array of rows, and one of distances."""
-    if sort_results and not return_distance:
-        raise ValueError("return_distance must be True if sort_results is True.")
-    ends, rows, far = find_within_radius(model, X, radius)
-    m = len(ends) - 1
-    J, D = np.empty(m, object), np.empty(m, object)
-    for i in range(m):
-        own = slice(ends[i], ends[i + 1])
-        J[i], D[i] = rows[own], far[own]
-        if sort_results:
-            order = np.argsort(D[i], kind="stable")
-            J[i], D[i] = J[i][order], D[i][order]
-    return (D, J) if return_distance else J
-
-
-def radius_neighbors_graph(
-    model, X=None, radius=None, mode="connectivity", sort_results=False
-):
-    """Eq. (3) of eq. (2)."""
-    if sort_results and mode == "connectivity":
-        raise ValueError("sort_results sorts by distance: mode must be 'distance'.")
-    ends, rows, far = find_within_radius(model, X, radius)
-    if sort_results:
-        who = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-        order = np.lexsort((rows, far, who))
-        rows, far = rows[order], far[order]
-    shape = (len(ends) - 1, model.n_samples_fit_)
-    return sparse.csr_matrix((edge_weights(mode, far), rows, ends), shape)
-
-
-def neighbor_tags(model, tags):
-    """scikit-learn's tags of a neighbour model."""
-    tags.input_tags.sparse = model.metric != "precomputed"
-    tags.input_tags.pairwise = model.metric == "precomputed"
-    tags.input_tags.allow_nan = model.metric == "nan_euclidean"
-    return tags

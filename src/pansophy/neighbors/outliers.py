@@ -1,4 +1,4 @@
-"""Outliers by neighbours: far from them, or in a thinner place than they are.
+"""Outliers by neighbours: rows far from them, or of lower density than they are.
 
 With d_k(x) the distance to the k-th nearest row and N(x) the k nearest rows,
 
@@ -11,9 +11,9 @@ dense group stands out where one in an evenly thin group does not:
     lrd(x) = 1 / mean_{i in N(x)} reach(x, i)                                    (3)
     LOF(x) = mean_{i in N(x)} lrd(x_i) / lrd(x)     about 1 inside a group       (4)
 
-The rows fitted are not their own neighbours; for (1) a query that equals one of them
-is taken to be that row, so it scores the same. A row is an outlier where its score is
-below an offset: a quantile of the scores of the fitted rows, or -1.5 for LOF.
+Fitted rows are not their own neighbours; for (1) a query that equals one of them is
+taken to be that row, so it scores the same. A row is an outlier if its score is below
+an offset: a quantile of the scores of the fitted rows, or -1.5 for LOF.
 
 Cost      one k-nearest search of all rows; memory O(n k)
 Shapes    X (n, d)
@@ -23,16 +23,15 @@ Refs      [Ramaswamy2000]; [Breunig2000]
 import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
 from typing import Annotated, Literal
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from ..base import Estimator, OneClass
+from ..base import OneClass
 from ..kernels import AbstractKernel
 from ..params import Count, Flag, Jobs, Rule
-from . import neighbor_queries
+from .neighbor_queries import AbstractNeighbors, Power
 
 ContaminationFraction = Annotated[
     float, Rule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)
@@ -46,7 +45,7 @@ def local_reachability_density(D, J, reach_of):
 
 
 def negative_outlier_factor(fitted, J, lrd):
-    """Eq. (4) with its sign turned: (m,)."""
+    """Minus eq. (4): (m,)."""
     return -(fitted[J] / lrd[:, None]).mean(axis=1)
 
 
@@ -66,7 +65,7 @@ def neighbors_of_fitted_rows(model):
             stacklevel=3,
         )
     model.n_neighbors_ = max(1, min(model.n_neighbors, n - 1))
-    return neighbor_queries.find_nearest(model, None, model.n_neighbors_)
+    return model._find_nearest(None, model.n_neighbors_)
 
 
 def available_for_novelty(novelty, name):
@@ -75,15 +74,14 @@ def available_for_novelty(novelty, name):
     def check(self):
         if self.novelty == novelty:
             return True
-        word = "novelty=True" if novelty else "novelty=False"
-        raise AttributeError(f"{name} is there for {word} only.")
+        raise AttributeError(f"{name} is there for novelty={novelty} only.")
 
     return check
 
 
 @dataclass(eq=False, repr=False)
-class LocalOutlierFactor(OneClass, Estimator):
-    """Flags rows in a thinner place than their neighbours are, eq. (4).
+class LocalOutlierFactor(OneClass, AbstractNeighbors):
+    """Flags rows of lower density than their neighbours, eq. (4).
 
     Parameters
     ----------
@@ -94,7 +92,7 @@ class LocalOutlierFactor(OneClass, Estimator):
     contamination : "auto" or float, default="auto"
         Share of the fitted rows to be flagged; "auto" flags LOF above 1.5.
     novelty : bool, default=False
-        False: the fitted rows themselves are judged, by `fit_predict`. True: new rows
+        False: the fitted rows themselves are scored, by `fit_predict`. True: new rows
         are, by `predict`.
 
     Attributes
@@ -122,14 +120,14 @@ class LocalOutlierFactor(OneClass, Estimator):
     algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
     leaf_size: Count = 30
     metric: str | Callable | AbstractKernel = "minkowski"
-    p: neighbor_queries.Power = 2
+    p: Power = 2
     metric_params: dict | None = None
     contamination: Literal["auto"] | ContaminationFraction = "auto"
     novelty: Flag = False
     n_jobs: Jobs = None
 
     def fit(self, X, y=None):
-        """Find the neighbours of the rows and judge each.
+        """Find the neighbours of the rows and score each row.
 
         Parameters
         ----------
@@ -141,8 +139,8 @@ class LocalOutlierFactor(OneClass, Estimator):
         -------
         self : LocalOutlierFactor
         """
-        X, _ = self._begin(X, ensure_min_samples=2, **neighbor_queries.row_checks(self))
-        neighbor_queries.store_rows(self, X)
+        X, _ = self._begin(X, ensure_min_samples=2, **self._row_checks())
+        self._store_rows(X)
         D, J = neighbors_of_fitted_rows(self)
         if not np.isfinite(D).all():
             raise ValueError(
@@ -150,9 +148,7 @@ class LocalOutlierFactor(OneClass, Estimator):
             )
         self._reach = D[:, -1].copy()
         self._lrd = local_reachability_density(D, J, self._reach)
-        self.negative_outlier_factor_ = -(self._lrd[J] / self._lrd[:, None]).mean(
-            axis=1
-        )
+        self.negative_outlier_factor_ = negative_outlier_factor(self._lrd, J, self._lrd)
         self.offset_ = -1.5
         if self.contamination != "auto":
             share = 100.0 * self.contamination
@@ -166,10 +162,6 @@ class LocalOutlierFactor(OneClass, Estimator):
             )
         return self
 
-    @cached_property
-    def _index(self):
-        return neighbor_queries.build_index(self)
-
     @available_if(available_for_novelty(False, "fit_predict"))
     def fit_predict(self, X, y=None):
         """-1 for outliers among the rows fitted, 1 for the others."""
@@ -179,8 +171,8 @@ class LocalOutlierFactor(OneClass, Estimator):
     @available_if(available_for_novelty(True, "score_samples"))
     def score_samples(self, X):
         """Minus LOF of new rows, eq. (4)."""
-        X = neighbor_queries.check_queries(self, X)
-        D, J = neighbor_queries.find_nearest(self, X, self.n_neighbors_)
+        X = self._check_queries(X)
+        D, J = self._find_nearest(X, self.n_neighbors_)
         lrd = local_reachability_density(D, J, self._reach)
         return negative_outlier_factor(self._lrd, J, lrd)
 
@@ -194,20 +186,9 @@ class LocalOutlierFactor(OneClass, Estimator):
         """-1 for outliers and 1 for the others."""
         return inlier_or_outlier(self.decision_function(X))
 
-    def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
-        """As in `NearestNeighbors`."""
-        return neighbor_queries.kneighbors(self, X, n_neighbors, return_distance)
-
-    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
-        """As in `NearestNeighbors`."""
-        return neighbor_queries.kneighbors_graph(self, X, n_neighbors, mode)
-
-    def __sklearn_tags__(self):
-        return neighbor_queries.neighbor_tags(self, super().__sklearn_tags__())
-
 
 @dataclass(eq=False, repr=False)
-class KNNOutlier(OneClass, Estimator):
+class KNNOutlier(OneClass, AbstractNeighbors):
     """Flags rows that are far from their neighbours, eq. (1).
 
     Parameters
@@ -248,12 +229,12 @@ class KNNOutlier(OneClass, Estimator):
     algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
     leaf_size: Count = 30
     metric: str | Callable | AbstractKernel = "minkowski"
-    p: neighbor_queries.Power = 2
+    p: Power = 2
     metric_params: dict | None = None
     n_jobs: Jobs = None
 
     def fit(self, X, y=None):
-        """Find how far the neighbours of the rows are.
+        """Score the rows by the distances of their neighbours.
 
         Parameters
         ----------
@@ -265,28 +246,24 @@ class KNNOutlier(OneClass, Estimator):
         -------
         self : KNNOutlier
         """
-        X, _ = self._begin(X, ensure_min_samples=2, **neighbor_queries.row_checks(self))
-        neighbor_queries.store_rows(self, X)
+        X, _ = self._begin(X, ensure_min_samples=2, **self._row_checks())
+        self._store_rows(X)
         self.scores_ = self._scores(neighbors_of_fitted_rows(self)[0])
         self.offset_ = float(np.percentile(self.scores_, 100.0 * self.contamination))
         return self
-
-    @cached_property
-    def _index(self):
-        return neighbor_queries.build_index(self)
 
     def _scores(self, D):
         return -(D[:, -1] if self.method == "largest" else D.mean(axis=1))
 
     def fit_predict(self, X, y=None):
-        """-1 for outliers among the rows fitted, each judged without itself."""
+        """-1 for outliers among the rows fitted, each scored without itself."""
         self.fit(X)
         return inlier_or_outlier(self.scores_ - self.offset_)
 
     def score_samples(self, X):
         """Eq. (1): (m,), higher for more usual rows."""
-        X = neighbor_queries.check_queries(self, X)
-        D = neighbor_queries.find_nearest(self, X, self.n_neighbors_ + 1)[0]
+        X = self._check_queries(X)
+        D = self._find_nearest(X, self.n_neighbors_ + 1)[0]
         return self._scores(np.where(D[:, :1] == 0, D[:, 1:], D[:, :-1]))
 
     def decision_function(self, X):
@@ -296,6 +273,3 @@ class KNNOutlier(OneClass, Estimator):
     def predict(self, X):
         """-1 for outliers and 1 for the others."""
         return inlier_or_outlier(self.decision_function(X))
-
-    def __sklearn_tags__(self):
-        return neighbor_queries.neighbor_tags(self, super().__sklearn_tags__())

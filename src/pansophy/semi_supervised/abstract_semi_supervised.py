@@ -1,4 +1,7 @@
-"""What classifiers with few labels share: which rows have one, and fits on these."""
+"""Semi-supervised classifiers: checks of partial labels, and fits to labelled rows.
+
+A missing label is -1 among numbers and the empty text among texts.
+"""
 
 from numbers import Integral
 from typing import Any
@@ -12,11 +15,11 @@ from ..linear_model import LogisticRegression
 
 
 def inner_estimator_has(name):
-    """Whether the classifier inside, fitted or not, has a method."""
+    """A test for `available_if`: whether the inner classifier has a method."""
 
     def check(self):
         fitted = getattr(self, "estimator_", None)
-        getattr(self._learner() if fitted is None else fitted, name)
+        getattr(self._inner_estimator() if fitted is None else fitted, name)
         return True
 
     return check
@@ -31,11 +34,8 @@ def probabilities_of_classes(model, X, classes):
 
 
 def normalize_missing_labels(y):
-    """Labels; a -1 among text, scikit-learn's way to say none, as the empty text.
+    """Labels, with -1 among texts (scikit-learn's missing label) as the empty text.
 
-    Examples
-    --------
-    >>> from pansophy.semi_supervised.abstract_semi_supervised import normalize_missing_labels
     >>> normalize_missing_labels(["a", -1, "b"])
     ['a', '', 'b']
     """
@@ -50,19 +50,23 @@ def normalize_missing_labels(y):
 
 
 class AbstractSemiSupervised(Classifier, Estimator):
-    """Checks, codes for labels, and fits to the rows that have one."""
+    """Checks, codes of labels, and fits to the rows that have one."""
 
     estimator: Any
 
-    def _learner(self):
+    def _inner_estimator(self):
         return LogisticRegression() if self.estimator is None else self.estimator
 
-    def _start(self, X, y, sample_weight, accept_sparse: Any = "csr"):
-        """Rows, the code of each label (-1 without one) and weights; sets classes_."""
+    def _check_partial_labels(self, X, y, sample_weight, accept_sparse: Any = "csr"):
+        """Rows, codes of labels (-1 if missing) and weights; sets `classes_`."""
         X, y, w = self._begin(
-            X, normalize_missing_labels(y), sample_weight, y_kind="class", accept_sparse=accept_sparse,
+            X,
+            normalize_missing_labels(y),
+            sample_weight,
+            y_kind="class",
+            accept_sparse=accept_sparse,
             ensure_all_finite=self._finite(),
-        )  # fmt: skip
+        )
         known = known_labels(y)
         if not known.any():
             raise ValueError("y holds no label at all: at least one must be known.")
@@ -70,15 +74,15 @@ class AbstractSemiSupervised(Classifier, Estimator):
         self.classes_, codes[known] = class_codes(np.asarray(y)[known])
         return X, codes, w
 
-    def _named(self, codes):
-        """Labels of codes, those without one as they came."""
+    def _labels_of_codes(self, codes):
+        """Labels of codes; -1 or the empty text for missing ones."""
         names = self.classes_
         out = np.empty(len(codes), names.dtype if names.dtype.kind != "u" else int)
         out[:] = names[np.maximum(codes, 0)]
         out[codes < 0] = "" if names.dtype.kind in "USO" else -1
         return out
 
-    def _fit_rows(self, model, X, codes, w):
+    def _fit_labelled(self, model, X, codes, w):
         """The model fitted to the rows that have a code."""
         rows = np.flatnonzero(codes >= 0)
         extra = {}
@@ -92,7 +96,7 @@ class AbstractSemiSupervised(Classifier, Estimator):
         return model.fit(part, self.classes_[codes[rows]], **extra)
 
     def _finite(self):
-        """Whether values may be missing: where the classifier inside takes that."""
+        """Whether values may be missing: where the inner classifier allows it."""
         return "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True
 
     def _rows(self, X):
@@ -100,7 +104,7 @@ class AbstractSemiSupervised(Classifier, Estimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        inner = self._learner()
+        inner = self._inner_estimator()
         if hasattr(inner, "__sklearn_tags__"):
             takes = inner.__sklearn_tags__().input_tags
             tags.input_tags.sparse = takes.sparse

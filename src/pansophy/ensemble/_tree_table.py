@@ -1,4 +1,7 @@
-"""Loops of the screen: sums by coarse bin, and what a column can gain at most."""
+"""Compiled screening of stumps: class weights by coarse bin, bounds on gains.
+
+The equations are in `tree_table.py`.
+"""
 
 from numba import njit
 
@@ -7,7 +10,7 @@ BINS = 256
 
 @njit(cache=True, nogil=True)
 def coarse_bin_codes(x, order, f, codes):
-    """Write into codes[:, f] the bin of each row: equal counts, no value in two."""
+    """Write the bin of each row to codes[:, f]: equal counts, equal values together."""
     n, b = order.shape[0], 0
     for i in range(n):
         if i == 0 or x[order[i]] != x[order[i - 1]]:
@@ -39,8 +42,8 @@ def relative_gain(u, v, S, W):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def column_gain_bounds(H, S, W, found, most):
-    """By column: the best gain at a limit of bins, and a bound on that at any place."""
+def column_gain_bounds(H, S, W, best, bound):
+    """By column: the best gain at a limit of bins, and a bound for any threshold."""
     for f in range(H.shape[0]):
         u = v = 0.0
         top = high = 0.0
@@ -54,5 +57,5 @@ def column_gain_bounds(H, S, W, found, most):
             u += du
             v += dv
             top = max(top, relative_gain(u, v, S, W) if v < W * (1.0 - 1e-12) else 0.0)
-        found[f] = top
-        most[f] = max(high, top)
+        best[f] = top
+        bound[f] = max(high, top)
