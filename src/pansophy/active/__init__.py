@@ -7,10 +7,10 @@ from .query_strategies import (
     QueryStrategy,
     RandomSampler,
     UncertaintySampler,
-    entropy,
     information_density,
     least_confidence,
     margin,
+    predictive_entropy,
 )
 
 __all__ = [
@@ -21,9 +21,9 @@ __all__ = [
     "QueryStrategy",
     "UncertaintySampler",
     "information_density",
-    "entropy",
     "farthest_first",
     "run_active_learning",
     "least_confidence",
     "margin",
+    "predictive_entropy",
 ]

@@ -61,10 +61,16 @@ def margin(P):
     return top[:, -2] - top[:, -1]
 
 
+def predictive_entropy(P):
+    """Eq. (3); rows are scaled to sum 1, which rounding may have missed."""
+    P = np.asarray(P, float)
+    return entropy(P / P.sum(axis=1, keepdims=True), axis=1)
+
+
 UNCERTAINTY_MEASURES = {
     "least_confidence": least_confidence,
     "margin": margin,
-    "entropy": entropy,
+    "entropy": predictive_entropy,
 }
 
 
@@ -214,8 +220,9 @@ class QueryByCommittee(QueryStrategy):
         A = np.stack(answers)
         if self.measure == "vote_entropy":
             votes = np.eye(len(classes))[A.argmax(axis=2)].mean(axis=0)
-            return entropy(votes)
-        return entropy(A.mean(axis=0)) - np.mean([entropy(P) for P in A], axis=0)
+            return predictive_entropy(votes)
+        mean = predictive_entropy(A.mean(axis=0))
+        return mean - np.mean([predictive_entropy(P) for P in A], axis=0)
 
 
 def resample_labelled_rows(X, y, rows, rng):

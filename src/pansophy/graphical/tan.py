@@ -31,7 +31,7 @@ from ..naive_bayes.abstract_bayes import (
     class_log_prior,
 )
 from ..naive_bayes.joint_table import check_categories
-from ..naive_bayes.tables import raise_bad_category
+from ..naive_bayes.column_families import raise_bad_category
 from ..params import Count, Flag, Natural, NonNegative, ParameterError
 from ..typing import Matrix, Numbers
 from .bayesian_network import BayesianNetwork

@@ -136,7 +136,7 @@ def in_memory(X):
 
 def shares(model, X, K):
     """Probabilities (n, K) of the codes below K; 0 for those a fold did not have."""
-    from ...ensemble.committee import class_probabilities
+    from ...ensemble.members import class_probabilities
 
     return class_probabilities(model, X, K)
 
