@@ -1,4 +1,4 @@
-"""Neighbour models: worked numbers, scikit-learn, kernels as metrics, sparse rows."""
+"""Nearest neighbours, and rows within a radius."""
 
 import numpy as np
 import pytest
@@ -6,44 +6,16 @@ from scipy import sparse
 from sklearn import neighbors as theirs
 from sklearn.utils.estimator_checks import check_estimator
 
-from pansophy.kernels import RBF, Linear, Polynomial
+from pansophy.kernels import RBF, Linear
 from pansophy.neighbors import (
     KNeighborsClassifier,
-    KNeighborsRegressor,
     NearestNeighbors,
-    kernel_distance,
-    local_vote,
 )
 from pansophy.params import ParameterError
-
-LINE = np.array([[1.0], [2.0], [3.0], [6.0], [7.0]])
-NAMES = np.array(["A", "A", "A", "B", "B"])
 
 
 def rows(n, d, seed=0):
     return np.random.default_rng(seed).normal(size=(n, d))
-
-
-@pytest.mark.parametrize(("k", "share"), [(1, 1.0), (3, 2 / 3), (5, 3 / 5)])
-def test_worked_votes(k, share):
-    model = KNeighborsClassifier(k).fit(LINE, NAMES)
-    assert model.predict_proba([[4.2]])[0, 0] == pytest.approx(share)
-    assert model.predict([[4.2]]).tolist() == ["A"]
-
-
-def test_one_neighbour_repeats_the_labels_and_all_give_the_priors():
-    X, y = rows(40, 3), np.random.default_rng(1).integers(0, 3, 40)
-    assert (KNeighborsClassifier(1).fit(X, y).predict(X) == y).all()
-    P = KNeighborsClassifier(40).fit(X, y).predict_proba(rows(5, 3, 2))
-    np.testing.assert_allclose(P, np.tile(np.bincount(y) / 40, (5, 1)))
-
-
-def test_kernel_distance():
-    x, z = np.array([[1.0, 2.0]]), np.array([[3.0, -1.0]])
-    assert kernel_distance(Linear(), x, z).item() ** 2 == pytest.approx(13)
-    k = Polynomial(2, 1.0, 1.0)
-    want = k(x, x) + k(z, z) - 2 * k(x, z)
-    np.testing.assert_allclose(kernel_distance(k, x, z) ** 2, want)
 
 
 def test_kernels_as_metrics():
@@ -54,43 +26,6 @@ def test_kernels_as_metrics():
     np.testing.assert_allclose(D, plain[0], rtol=1e-7)
     at = NearestNeighbors(metric=RBF(1.5)).fit(X).kneighbors(Q, return_distance=False)
     assert (at == plain[1]).all()
-
-
-def test_local_vote():
-    X, alpha, y = [[0.0], [1.0], [5.0]], [1.0, 0.5, 2.0], [1, -1, -1]
-    got = local_vote(X, alpha, np.array([[0.0], [2.9], [4.0]]), 1.0, y)
-    np.testing.assert_allclose(got, [0.5, -0.5, -2.0])
-    h, far = 0.7, np.array([0.0, 0.7, 1.4])
-    np.testing.assert_allclose(
-        np.exp(-((far / h) ** 2)), [1, 0.367879, 0.018316], atol=1e-6
-    )
-
-
-@pytest.mark.parametrize("weights", ["uniform", "distance", lambda D: np.exp(-D)])
-@pytest.mark.parametrize("algorithm", ["auto", "brute", "kd_tree"])
-def test_votes_of_scikit_learn(weights, algorithm):
-    X, Q = np.round(rows(200, 4), 1), np.round(rows(50, 4, 1), 1)
-    Q[:10] = X[:10]
-    y = np.random.default_rng(2).integers(0, 4, 200)
-    how = {"n_neighbors": 7, "weights": weights, "algorithm": algorithm}
-    X, Q = X + 1e-7 * rows(200, 4, 5), Q  # no ties, whose order is not set
-    a = KNeighborsClassifier(**how).fit(X, y)
-    b = theirs.KNeighborsClassifier(**how).fit(X, y)
-    # scikit-learn's brute force loses digits of small distances
-    np.testing.assert_allclose(a.predict_proba(Q), b.predict_proba(Q), atol=1e-6)
-    assert (a.predict(Q) == b.predict(Q)).all()
-    assert (a.predict(None) == b.predict(None)).all()
-    assert a.score(None, y) == b.score(None, y)
-    two = np.column_stack([y, -2.0 * y])
-    for target in (y.astype(float), two):
-        a = KNeighborsRegressor(**how).fit(X, target)
-        b = theirs.KNeighborsRegressor(**how).fit(X, target)
-        np.testing.assert_allclose(a.predict(Q), b.predict(Q), atol=1e-5)
-    a = KNeighborsClassifier(**how).fit(X, two.astype(int))
-    b = theirs.KNeighborsClassifier(**how).fit(X, two.astype(int))
-    assert (a.predict(Q) == b.predict(Q)).all()
-    for p, q in zip(a.predict_proba(Q), b.predict_proba(Q), strict=True):
-        np.testing.assert_allclose(p, q, atol=1e-6)
 
 
 OPTIONS = [
@@ -181,32 +116,6 @@ def test_missing_entries():
     np.testing.assert_allclose(model.kneighbors()[0], peer.kneighbors()[0], rtol=1e-9)
 
 
-def test_names_of_the_metric():
-    for p, name in ((1, "manhattan"), (2, "euclidean"), (np.inf, "chebyshev")):
-        assert NearestNeighbors(p=p).fit(LINE).effective_metric_ == name
-    model = NearestNeighbors(p=3).fit(LINE)
-    assert model.effective_metric_ == "minkowski"
-    assert model.effective_metric_params_ == {"p": 3}
-
-
-def test_words_for_mistakes():
-    model = NearestNeighbors(n_neighbors=9).fit(LINE)
-    with pytest.raises(ValueError, match="Expected n_neighbors <= n_samples_fit"):
-        model.kneighbors(LINE)
-    with pytest.raises(ValueError, match="Expected n_neighbors < n_samples_fit"):
-        model.kneighbors(n_neighbors=5)
-    with pytest.raises(TypeError, match="whole number"):
-        model.kneighbors(LINE, n_neighbors=2.5)
-    with pytest.raises(ValueError, match="Unsupported mode"):
-        model.kneighbors_graph(n_neighbors=2, mode="other")
-    with pytest.raises(ParameterError, match="metric of NearestNeighbors"):
-        NearestNeighbors(metric="far").fit(LINE)
-    with pytest.raises(ParameterError, match="V or VI"):
-        NearestNeighbors(metric="mahalanobis").fit(LINE)
-    with pytest.raises(ValueError, match="return_distance must be True"):
-        model.radius_neighbors(LINE, return_distance=False, sort_results=True)
-
-
 def test_checks_of_scikit_learn():
     # has no role, so that the common battery does not see it
     results = check_estimator(NearestNeighbors(), on_fail="raise")
@@ -227,32 +136,6 @@ def test_radius_neighbours_of_sparse_rows_themselves():
     peer = theirs.NearestNeighbors().fit(X).radius_neighbors(radius=0.9)[1]
     for a, b in zip(ours, peer, strict=True):
         assert set(a) == set(b)
-
-
-def test_what_a_metric_does_not_take_is_refused():
-    X = rows(20, 3)
-    with pytest.raises(ParameterError, match="holds 'q', which the metric euclidean"):
-        NearestNeighbors(metric="euclidean", metric_params={"q": 1}).fit(X)
-    with pytest.raises(ParameterError, match="must give V for the metric seuclidean"):
-        NearestNeighbors(metric="seuclidean").fit(X)
-    with pytest.raises(ParameterError, match="for sparse rows, got 'chebyshev'"):
-        NearestNeighbors(metric="chebyshev").fit(sparse.csr_matrix(X))
-
-
-def test_metrics_by_other_names_and_of_truths():
-    X = rows(20, 3)
-    V = np.cov(X.T)
-    ask = lambda metric, A=X, **extra: (
-        NearestNeighbors(metric=metric, metric_params=extra or None).fit(A).kneighbors()
-    )
-    for a, b in (
-        (ask("pearson"), ask("correlation")),
-        (ask("mahalanobis", V=V), ask("mahalanobis", VI=np.linalg.inv(V))),
-    ):
-        np.testing.assert_allclose(a[0], b[0])
-        np.testing.assert_array_equal(a[1], b[1])
-    peer = theirs.NearestNeighbors(metric="jaccard").fit(X > 0)
-    np.testing.assert_allclose(ask("jaccard", X > 0)[0], peer.kneighbors()[0])
 
 
 def test_sparse_queries_of_dense_rows():

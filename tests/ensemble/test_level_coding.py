@@ -60,9 +60,10 @@ def test_members_that_draw_columns_know_where_words_are(frame):
         np.testing.assert_array_equal(model.inputs_.is_categorical, expected)
     assert bag.score(X, y) > 0.9
     angles = clone(tree).set_params(directional_features={"wind": 360.0})
-    told = learn_level_coding(angles, X).told(angles, np.array([2, 3]))
-    assert told.directional_features == {0: 360.0}
-    assert told.categorical_features.tolist() == [False, True]
+    coding = learn_level_coding(angles, X)
+    member = coding.template_for_columns(angles, np.array([2, 3]))
+    assert member.directional_features == {0: 360.0}
+    assert member.categorical_features.tolist() == [False, True]
 
 
 def test_any_ensemble_frame_and_criterion(frame, tmp_path):

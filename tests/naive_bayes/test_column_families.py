@@ -12,8 +12,11 @@ from pansophy.distributions.grouped import class_moments, class_sums
 from pansophy.distributions.missing import incomplete_moments, observed_log_prob
 from pansophy.distributions.normal import moments
 from pansophy.naive_bayes import _column_families as loops
-from pansophy.naive_bayes.column_families import linear_scorer, sparse_class_totals
-from pansophy.naive_bayes.column_families import categorical_statistics
+from pansophy.naive_bayes.column_families import (
+    categorical_statistics,
+    linear_scorer,
+    sparse_class_totals,
+)
 from tests.oracles import generative as slow
 
 
