@@ -9,8 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from pansophy import ensemble
 from pansophy.base import InterruptedFitWarning
-from pansophy.ensemble import bagging as bag
-from pansophy.ensemble import isolation_forest, members, rotation_forest
+from pansophy.ensemble import bagging, isolation_forest, members, rotation_forest
 from pansophy.ensemble.members import (
     ResamplingPlan,
     bootstrap_counts,
@@ -110,7 +109,8 @@ def test_a_fit_cut_short_leaves_no_model(model, data, monkeypatch):
 @pytest.mark.filterwarnings("ignore:.*out of the bag")
 def test_an_interrupted_fit_keeps_its_members(model, data, monkeypatch):
     X, y = data
-    whole, gather = clone(model).fit(X, y), members.collect_members
+    whole = clone(model).fit(X, y)
+    collect = members.collect_members
 
     def cut(made, after):
         for k, member in enumerate(made):
@@ -118,9 +118,9 @@ def test_an_interrupted_fit_keeps_its_members(model, data, monkeypatch):
                 raise KeyboardInterrupt
             yield member
 
-    for module in (bag, rotation_forest, isolation_forest):
-        stopped = lambda m, made, *a, **kw: gather(m, cut(made, after), *a, **kw)
-        monkeypatch.setattr(module, "gather", stopped)
+    for module in (bagging, rotation_forest, isolation_forest):
+        stopped = lambda m, made, *a, **kw: collect(m, cut(made, after), *a, **kw)
+        monkeypatch.setattr(module, "collect_members", stopped)
     after = 0
     with pytest.raises(KeyboardInterrupt):  # nothing to keep
         model.fit(X, y)

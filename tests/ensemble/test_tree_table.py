@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from pansophy.ensemble import AdaBoostClassifier, tree_table
+from pansophy.ensemble import AdaBoostClassifier, BaggingClassifier, tree_table
+from pansophy.tree import DecisionTreeClassifier
 from pansophy.tree.columns import columns
 
 

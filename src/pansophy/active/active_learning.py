@@ -36,7 +36,7 @@ from .query_strategies import QueryStrategy, UncertaintySampler
 class ActiveLearningReport(NamedTuple):
     """The result of active learning: the model, the queries and the learning curve."""
 
-    model: Any  # fitted to all labels asked for
+    model: Any  # fitted to all queried labels
     queried: np.ndarray  # row numbers in the order of the queries
     labels: np.ndarray  # the answers, in that order
     n_labels: np.ndarray  # labels at each fit
@@ -110,8 +110,8 @@ def oracle_function(oracle, X) -> Callable:
         labels = np.asarray(oracle(rows))
         if labels.shape != (len(rows),):
             raise ValueError(
-                f"oracle must give one label for each of the {len(rows)} rows asked "
-                f"for, got shape {labels.shape}."
+                f"oracle must give one label for each of the {len(rows)} rows queried, "
+                f"got shape {labels.shape}."
             )
         return labels
 

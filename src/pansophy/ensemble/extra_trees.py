@@ -38,7 +38,7 @@ class ExtraTreesClassifier(AbstractForestClassifier):
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         Features drawn at each node; more are drawn until one can split.
     max_leaf_nodes : int or None, default=None
-        If given, nodes are split in the order of their gain until there are so many.
+        If given, nodes are split in the order of their gain up to so many leaves.
     min_impurity_decrease : float, default=0.0
         Gain, as a share of the total weight, that a split must reach.
     bootstrap : bool, default=False
@@ -56,10 +56,10 @@ class ExtraTreesClassifier(AbstractForestClassifier):
         Keep the trees of the last fit and grow those that are missing.
     class_weight : dict, list of dict, "balanced", "balanced_subsample" or None, \
 default=None
-        Factors on the weights by class; "balanced_subsample" finds them for the rows
-        that each tree draws.
+        Factors of the weights by class. "balanced" gives every class the same total
+        weight, "balanced_subsample" does so among the rows that each tree draws.
     ccp_alpha : float, default=0.0
-        Price of a leaf for cost-complexity pruning after growth.
+        Cost of a leaf in cost-complexity pruning after growth.
     max_samples : int, float or None, default=None
         Rows that each tree draws; a fraction is of all rows, or of the total weight.
     monotonic_cst : array-like of -1, 0, 1 or None, default=None
@@ -132,7 +132,7 @@ default="squared_error"
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
         Features drawn at each node; more are drawn until one can split.
     max_leaf_nodes : int or None, default=None
-        If given, nodes are split in the order of their gain until there are so many.
+        If given, nodes are split in the order of their gain up to so many leaves.
     min_impurity_decrease : float, default=0.0
         Gain, as a share of the total weight, that a split must reach.
     bootstrap : bool, default=False
@@ -149,7 +149,7 @@ default="squared_error"
     warm_start : bool, default=False
         Keep the trees of the last fit and grow those that are missing.
     ccp_alpha : float, default=0.0
-        Price of a leaf for cost-complexity pruning after growth.
+        Cost of a leaf in cost-complexity pruning after growth.
     max_samples : int, float or None, default=None
         Rows that each tree draws; a fraction is of all rows, or of the total weight.
     monotonic_cst : array-like of -1, 0, 1 or None, default=None

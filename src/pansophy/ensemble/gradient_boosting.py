@@ -332,16 +332,16 @@ class GradientBoostingRegressor(Regressor, AbstractGradientBoosting):
     ----------
     loss : {"squared_error", "absolute_error", "huber", "quantile", "poisson", \
             "gamma", "tweedie"} or Loss, default="squared_error"
-        What is made small. "huber" takes its delta anew in each round, as the `alpha`
+        The loss to minimise. "huber" sets its delta in each round, as the `alpha`
         quantile of the residuals; a `losses.huber(2.0)` keeps its own.
     learning_rate : float, default=0.1
-        What the leaves are multiplied by.
+        Factor of the leaf values.
     n_estimators : int, default=100
         Rounds.
     subsample : float, default=1.0
-        Share of the rows that a round sees, drawn anew.
+        Share of the rows that are drawn for each round.
     criterion : {"friedman_mse", "squared_error", "deprecated"}, default="deprecated"
-        Names of one and the same criterion.
+        All names mean the same criterion.
     min_samples_split : int or float, default=2
         Rows a node needs to be split; a fraction is of all rows.
     min_samples_leaf : int or float, default=1
@@ -363,24 +363,24 @@ class GradientBoostingRegressor(Regressor, AbstractGradientBoosting):
     verbose : int, default=0
         Whether to show a progress bar.
     max_leaf_nodes : int or None, default=None
-        If given, nodes are split in the order of their gain until there are so many.
+        If given, nodes are split in the order of their gain up to so many leaves.
     warm_start : bool, default=False
-        Whether `fit` adds rounds to those there are.
+        Whether `fit` adds rounds to those of the last fit.
     validation_fraction : float, default=0.1
         Share of the rows held out for early stopping; none are where `fit` is given
         X_val and y_val.
     n_iter_no_change : int or None, default=None
-        If given, stop after so many rounds without progress on rows held out.
+        If given, stop after so many rounds without improvement on held-out rows.
     tol : float, default=1e-4
-        Progress smaller than this is none.
+        Smaller improvements do not count.
     ccp_alpha : float, default=0.0
-        Price of a leaf for cost-complexity pruning of each tree.
+        Cost of a leaf in cost-complexity pruning of each tree.
 
     Attributes
     ----------
     estimators_ : array of DecisionTreeRegressor, shape (n_estimators_, 1)
     trees_ : Trees
-        The same end to end, leaf values times the learning rate.
+        The same concatenated, leaf values times the learning rate.
     n_estimators_ : int
     n_trees_per_iteration_ : int
     init_ : estimator or "zero"
@@ -495,15 +495,15 @@ class GradientBoostingClassifier(Classifier, AbstractGradientBoosting):
     Parameters
     ----------
     loss : {"log_loss", "exponential"} or Loss, default="log_loss"
-        What is made small; "exponential" is for two classes.
+        The loss to minimise; "exponential" is for two classes.
     learning_rate : float, default=0.1
-        What the leaves are multiplied by.
+        Factor of the leaf values.
     n_estimators : int, default=100
         Rounds; one tree each, or one per class if there are more than two.
     subsample : float, default=1.0
-        Share of the rows that a round sees, drawn anew.
+        Share of the rows that are drawn for each round.
     criterion : {"friedman_mse", "squared_error", "deprecated"}, default="deprecated"
-        Names of one and the same criterion.
+        All names mean the same criterion.
     min_samples_split : int or float, default=2
         Rows a node needs to be split; a fraction is of all rows.
     min_samples_leaf : int or float, default=1
@@ -523,18 +523,18 @@ class GradientBoostingClassifier(Classifier, AbstractGradientBoosting):
     verbose : int, default=0
         Whether to show a progress bar.
     max_leaf_nodes : int or None, default=None
-        If given, nodes are split in the order of their gain until there are so many.
+        If given, nodes are split in the order of their gain up to so many leaves.
     warm_start : bool, default=False
-        Whether `fit` adds rounds to those there are.
+        Whether `fit` adds rounds to those of the last fit.
     validation_fraction : float, default=0.1
         Share of the rows held out for early stopping; none are where `fit` is given
         X_val and y_val.
     n_iter_no_change : int or None, default=None
-        If given, stop after so many rounds without progress on rows held out.
+        If given, stop after so many rounds without improvement on held-out rows.
     tol : float, default=1e-4
-        Progress smaller than this is none.
+        Smaller improvements do not count.
     ccp_alpha : float, default=0.0
-        Price of a leaf for cost-complexity pruning of each tree.
+        Cost of a leaf in cost-complexity pruning of each tree.
 
     Attributes
     ----------
@@ -542,7 +542,7 @@ class GradientBoostingClassifier(Classifier, AbstractGradientBoosting):
     n_classes_ : int
     estimators_ : array of DecisionTreeRegressor, shape (n_estimators_, K)
     trees_ : Trees
-        The same end to end, leaf values times the learning rate.
+        The same concatenated, leaf values times the learning rate.
     n_estimators_ : int
     n_trees_per_iteration_ : int
         K: 1 for two classes, else one per class.

@@ -398,13 +398,13 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
     ----------
     loss : {"squared_error", "absolute_error", "gamma", "poisson", "quantile", \
             "huber", "tweedie", "pinball"} or Loss, default="squared_error"
-        What is made small. "gamma", "poisson" and "tweedie" predict through a log
+        The loss to minimise. "gamma", "poisson" and "tweedie" predict through a log
         link. Any loss of numbers of `pansophy.losses` can be given as an object, with
         a parameter of its own: `losses.huber(2.0)`, `losses.tweedie(1.7)`.
     quantile : float or None, default=None
-        Which quantile loss="quantile" asks for.
+        The level of loss="quantile".
     learning_rate : float, default=0.1
-        What leaf values are multiplied by.
+        Factor of the leaf values.
     max_iter : int, default=100
         Rounds at most; a round is one tree.
     max_leaf_nodes : int or None, default=31
@@ -414,9 +414,9 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
     min_samples_leaf : int, default=20
         Rows in a leaf at least.
     l2_regularization : float, default=0.0
-        Price of the square of a leaf value.
+        Penalty on the square of a leaf value.
     max_features : float, default=1.0
-        Share of the features that each node chooses from, drawn anew.
+        Share of the features that are drawn at each node.
     max_bins : int, default=255
         Bins of a column at most, besides the one for missing values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
@@ -427,11 +427,11 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
         rise.
     interaction_cst : {"pairwise", "no_interactions"}, list of lists or None, \
             default=None
-        Features that may meet on one path of a tree.
+        Features that may interact: that may be on one path of a tree.
     warm_start : bool, default=False
-        Whether `fit` adds rounds to those there are, up to max_iter.
+        Whether `fit` adds rounds to those of the last fit, up to max_iter.
     early_stopping : "auto" or bool, default="auto"
-        Whether to stop when the score of the validation rows rests; "auto" is True
+        Whether to stop when the validation score no longer improves; "auto" is True
         for more than 10,000 rows.
     scoring : str, callable or None, default="loss"
         What is watched: the loss, or a scorer; None is the model's own score.
@@ -439,9 +439,9 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
         Rows held out for early stopping: how many, which share, or the first split
         of a splitter. None watches the training rows.
     n_iter_no_change : int, default=10
-        Rounds without progress until a stop.
+        Rounds without improvement until a stop.
     tol : float, default=1e-7
-        Progress smaller than this is none.
+        Smaller improvements do not count.
     verbose : int, default=0
         Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=None
@@ -450,7 +450,7 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
     Attributes
     ----------
     trees_ : Trees
-        All trees end to end, leaf values times the learning rate.
+        All trees concatenated, leaf values times the learning rate.
     baseline_ : array of shape (1,)
         The raw prediction before the first tree.
     n_iter_ : int
@@ -550,10 +550,10 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
     Parameters
     ----------
     loss : {"log_loss", "exponential"} or Loss, default="log_loss"
-        What is made small: the log loss of two or more classes, the exponential loss
+        The loss to minimise: the log loss of two or more classes, the exponential loss
         of two, or any loss of classes of `pansophy.losses` as an object.
     learning_rate : float, default=0.1
-        What leaf values are multiplied by.
+        Factor of the leaf values.
     max_iter : int, default=100
         Rounds at most; a round is one tree, or one per class if there are several.
     max_leaf_nodes : int or None, default=31
@@ -563,9 +563,9 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
     min_samples_leaf : int, default=20
         Rows in a leaf at least.
     l2_regularization : float, default=0.0
-        Price of the square of a leaf value.
+        Penalty on the square of a leaf value.
     max_features : float, default=1.0
-        Share of the features that each node chooses from, drawn anew.
+        Share of the features that are drawn at each node.
     max_bins : int, default=255
         Bins of a column at most, besides the one for missing values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
@@ -576,11 +576,11 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
         is free, may only rise.
     interaction_cst : {"pairwise", "no_interactions"}, list of lists or None, \
             default=None
-        Features that may meet on one path of a tree.
+        Features that may interact: that may be on one path of a tree.
     warm_start : bool, default=False
-        Whether `fit` adds rounds to those there are, up to max_iter.
+        Whether `fit` adds rounds to those of the last fit, up to max_iter.
     early_stopping : "auto" or bool, default="auto"
-        Whether to stop when the score of the validation rows rests; "auto" is True
+        Whether to stop when the validation score no longer improves; "auto" is True
         for more than 10,000 rows.
     scoring : str, callable or None, default="loss"
         What is watched: the loss, or a scorer; None is the model's own score.
@@ -588,9 +588,9 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
         Rows held out for early stopping: how many, which share, or the first split
         of a splitter. None watches the training rows.
     n_iter_no_change : int, default=10
-        Rounds without progress until a stop.
+        Rounds without improvement until a stop.
     tol : float, default=1e-7
-        Progress smaller than this is none.
+        Smaller improvements do not count.
     verbose : int, default=0
         Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=None
@@ -602,7 +602,7 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
     ----------
     classes_ : array
     trees_ : Trees
-        All trees end to end, leaf values times the learning rate.
+        All trees concatenated, leaf values times the learning rate.
     baseline_ : array of shape (n_trees_per_iteration_,)
         The raw predictions before the first tree.
     n_iter_ : int

@@ -318,7 +318,7 @@ class MixtureOfExperts(Regressor, AbstractMixtureOfExperts):
     max_iter : int, default=200
         Most iterations.
     n_init : int, default=2
-        Number of initialisations; the likeliest after a few iterations is continued.
+        Number of initialisations; the best after a few iterations is continued.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the initialisations.
     verbose : int, default=0
@@ -399,7 +399,7 @@ class MixtureOfExpertsClassifier(Classifier, AbstractMixtureOfExperts):
     max_iter : int, default=200
         Most iterations.
     n_init : int, default=2
-        Number of initialisations; the likeliest after a few iterations is continued.
+        Number of initialisations; the best after a few iterations is continued.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the initialisations.
     verbose : int, default=0

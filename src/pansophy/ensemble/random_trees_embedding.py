@@ -55,7 +55,7 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
     min_weight_fraction_leaf : float, default=0.0
         Share of the total weight that each side of a split must keep.
     max_leaf_nodes : int or None, default=None
-        If given, nodes are split in the order of their gain until there are so many.
+        If given, nodes are split in the order of their gain up to so many leaves.
     min_impurity_decrease : float, default=0.0
         Gain, as a share of the total weight, that a split must reach.
     sparse_output : bool, default=True

@@ -88,7 +88,7 @@ def variance_floor(m: Moments, share):
 
 
 def gaussian_fit(m, N, share, prior=None, *, shared=False) -> Normal:
-    """The likeliest Normals, with a floor of `share` times the largest variance."""
+    """Maximum likelihood Normals, with `share` of the largest variance added."""
     xp = arrays.namespace(m.mean)
     with np.errstate(over="ignore", invalid="ignore"):
         floor = variance_floor(m, share)

@@ -2,9 +2,9 @@
 
     P(y = c | x) = pi_c p(x; t_c) / sum_c' pi_c' p(x; t_c')                      (1)
 
-pi_c is the weight of class c among the rows and t_c the likeliest parameters of its
-rows (or the mode under a conjugate prior), so the joint likelihood is maximised class
-by class, in one pass. GenerativeClassifier takes any family of `distributions`, a
+pi_c is the weight of class c among the rows and t_c the maximum likelihood estimate of
+its rows (or the mode under a conjugate prior), so the joint likelihood is maximised
+class by class, in one pass. GenerativeClassifier takes any family of `distributions`, a
 Normal in each covariance shape among them. Missing values (NaN) are integrated out of
 p; a Normal with full covariance learns from incomplete rows by EM.
 

@@ -135,7 +135,7 @@ class AbstractNeighbors(Estimator):
     n_jobs: Any
 
     @abstractmethod
-    def fit(self, X, y=None) -> Any: ...
+    def fit(self, X, y) -> Any: ...
 
     @cached_property
     def _index(self):
