@@ -291,7 +291,7 @@ def test_interaction_constraints_hold(rule):
     y = X[:, 0] * X[:, 1] + X[:, 1] * X[:, 2]
     model = Regressor(max_iter=20, interaction_cst=rule).fit(X, y)
     allowed = [{0}, {1}, {2}] if isinstance(rule, str) else [{0}, {1, 2}]
-    for tree in model.trees_.all():
+    for tree in model.trees_.to_list():
         paths = [(0, set())]
         while paths:
             node, used = paths.pop()
