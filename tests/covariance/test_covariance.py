@@ -14,10 +14,10 @@ from pansophy.covariance import (
     MinCovDet,
     ShrunkCovariance,
 )
-from pansophy.covariance.robust import (
+from pansophy.covariance.minimum_covariance_determinant import (
     Subsets,
     c_step,
-    consistency,
+    consistency_factor,
     fast_mcd,
     stacked_moments,
 )
@@ -106,12 +106,12 @@ def test_right_for_normal_rows():
     np.testing.assert_allclose(model.correct_covariance(X), np.eye(3), atol=0.1)
     m, S, support = model.reweight_covariance(X)
     assert (support == model.support_).all()
-    np.testing.assert_allclose(S * consistency(3, 0.975), model.covariance_)
+    np.testing.assert_allclose(S * consistency_factor(3, 0.975), model.covariance_)
     np.testing.assert_allclose(m, model.location_)
     # the factor is the mean of truncated squares
     x = np.random.default_rng(1).normal(size=(200000, 3))
     inside = (x * x).sum(axis=1) < chi2.ppf(0.6, 3)
-    assert consistency(3, 0.6) == pytest.approx(1 / x[inside].var(), rel=0.02)
+    assert consistency_factor(3, 0.6) == pytest.approx(1 / x[inside].var(), rel=0.02)
 
 
 def test_centred_fraction_and_seed():

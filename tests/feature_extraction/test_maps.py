@@ -10,7 +10,7 @@ from pansophy.feature_extraction import (
     RadiusFeature,
     polynomial_size,
 )
-from pansophy.feature_extraction.expressions import evaluate, parse
+from pansophy.feature_extraction.formulas import evaluate_formula, parse_formula
 from pansophy.linear_model import LinearRegression, LogisticRegression
 
 
@@ -61,7 +61,9 @@ class TestFormulas:
         x = rng.normal(size=5)
         text = "-x**2 / (3 - 2) + 2*abs(x) - exp(pi) + tanh(x*e)"
         want = -(x**2) / (3 - 2) + 2 * abs(x) - np.exp(np.pi) + np.tanh(x * np.e)
-        np.testing.assert_allclose(evaluate(parse(text), {"x": x}), want)
+        np.testing.assert_allclose(
+            evaluate_formula(parse_formula(text), {"x": x}), want
+        )
 
     @pytest.mark.parametrize(
         "text",
@@ -71,7 +73,7 @@ class TestFormulas:
     )  # fmt: skip
     def test_nothing_but_arithmetic(self, text):
         with pytest.raises(ValueError, match="formula"):
-            parse(text)
+            parse_formula(text)
 
     def test_clear_errors(self):
         X = np.array([[1.0, -1.0]])

@@ -18,8 +18,8 @@ from pansophy.feature_selection import (
     StabilitySelection,
     SubsetSelector,
 )
-from pansophy.feature_selection.filters import mutual_information
-from pansophy.feature_selection.subset import products, search
+from pansophy.feature_selection.filters import mutual_information_of_codes
+from pansophy.feature_selection.subset import centred_cross_products, search_subsets
 from pansophy.linear_model import LinearRegression, LogisticRegression
 
 
@@ -133,7 +133,7 @@ class TestSubsets:
 
     def test_more_columns_than_rows(self, rng):
         X, y = rng.normal(size=(12, 30)), rng.normal(size=12)
-        found = search(products(X, y)[0], "forward", 10)
+        found = search_subsets(centred_cross_products(X, y)[0], "forward", 10)
         assert np.isfinite(found.rss).all()
 
 
@@ -265,8 +265,10 @@ class TestFilters:
         b = np.repeat([0, 1, 0, 1], [10, 20, 30, 40])
         p = np.array([[0.1, 0.2], [0.3, 0.4]])
         free = np.outer(p.sum(1), p.sum(0))
-        assert mutual_information(a, b) == pytest.approx(np.sum(p * np.log(p / free)))
-        assert mutual_information(a, a) == pytest.approx(
+        assert mutual_information_of_codes(a, b) == pytest.approx(
+            np.sum(p * np.log(p / free))
+        )
+        assert mutual_information_of_codes(a, a) == pytest.approx(
             -(0.3 * np.log(0.3) + 0.7 * np.log(0.7))
         )
 

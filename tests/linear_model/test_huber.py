@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn import linear_model as peer
 
 from pansophy.linear_model import HuberRegressor, LinearRegression, RobustRegressor
-from pansophy.linear_model.huber import best_scale
+from pansophy.linear_model.huber import huber_scale
 
 
 def noisy(rng, n=200, d=4, share=0.05):
@@ -112,10 +112,10 @@ def test_exact_fits_end(rng):
 def test_best_scale_solves_its_equation(seed, e):
     rng = np.random.default_rng(seed)
     r2, w = rng.standard_t(2, size=40) ** 2, rng.integers(1, 4, size=40).astype(float)
-    s = best_scale(r2, w, w.sum(), e, 1e-12)
+    s = huber_scale(r2, w, w.sum(), e, 1e-12)
     gap = w @ np.minimum(r2, e * e * s * s) - w.sum() * s * s
     assert abs(gap) <= 1e-9 * w.sum() * (s * s + 1e-12)
-    guess = best_scale(r2, w, w.sum(), e, 1e-12, 0.3)
+    guess = huber_scale(r2, w, w.sum(), e, 1e-12, 0.3)
     assert guess == pytest.approx(s, rel=1e-9)
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pansophy.linear_model import LinearRegression, RecursiveLeastSquares, Ridge
-from pansophy.linear_model.recursive import State, update
+from pansophy.linear_model.recursive_least_squares import RLSState, rls_update
 
 X2, Y2 = np.array([[1.0, 1], [2, 1], [3, 1], [4, 1]]), np.array([2.0, 3, 5, 4])
 
@@ -23,10 +23,10 @@ def test_worked_numbers():
 @pytest.mark.parametrize("form", ["joseph", "short", "information"])
 def test_forms_agree(form, rng):
     X, y = rng.normal(size=(30, 4)), rng.normal(size=30)
-    state = State(np.zeros(4), 10.0 * np.eye(4))
+    state = RLSState(np.zeros(4), 10.0 * np.eye(4))
     traces = []
     for i in range(0, 30, 3):
-        state = update(state, X[i : i + 3], y[i : i + 3], 0.5, form=form)
+        state = rls_update(state, X[i : i + 3], y[i : i + 3], 0.5, form=form)
         traces.append(np.trace(state.P))
     assert np.all(np.diff(traces) <= 1e-12)
     model = RecursiveLeastSquares(
@@ -40,15 +40,15 @@ def test_joseph_form_holds_for_any_gain(rng):
     """P of a wrong gain is the covariance of the estimate it gives."""
     P, x = np.diag([2.0, 1.0]), np.array([[1.0, -0.5]])
     K = np.array([[0.3], [0.1]])
-    state = update(State(np.zeros(2), P), x, [1.0], 0.4, gain=K)
+    state = rls_update(RLSState(np.zeros(2), P), x, [1.0], 0.4, gain=K)
     errors = rng.multivariate_normal(np.zeros(2), P, size=400_000)
     noise = np.sqrt(0.4) * rng.normal(size=(400_000, 1))
     after = errors - (errors @ x.T + noise) @ K.T
     np.testing.assert_allclose(np.cov(after.T), state.P, atol=1e-2)
-    best = update(State(np.zeros(2), P), x, [1.0], 0.4)
+    best = rls_update(RLSState(np.zeros(2), P), x, [1.0], 0.4)
     assert np.trace(best.P) < np.trace(state.P)
     with pytest.raises(ValueError, match="optimal gain only"):
-        update(State(np.zeros(2), P), x, [1.0], gain=K, form="short")
+        rls_update(RLSState(np.zeros(2), P), x, [1.0], gain=K, form="short")
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 9))

@@ -149,7 +149,7 @@ def test_votes_and_doubtful_rows(rng):
     sole = np.argmax(F > 0, axis=1)
     assert (np.argmax(F, axis=1)[~doubt] == sole[~doubt]).all()
     votes = np.array([[2, 0, 1], [1, 1, 1]])
-    assert ambiguous_mask(votes, how="pairs").tolist() == [False, True]
+    assert ambiguous_mask(votes, multi_class="pairs").tolist() == [False, True]
     assert np.argmax(votes[0]) == 0 and votes.sum(axis=1).tolist() == [3, 3]
     coef = np.vstack([m.coef_ for m in rest.estimators_])
     G = normalize_scores(F, coef)
@@ -157,7 +157,7 @@ def test_votes_and_doubtful_rows(rng):
     scaled = normalize_scores(F * [1, 10, 1], coef * [[1], [10], [1]])
     np.testing.assert_allclose(scaled, G)
     with pytest.raises(ValueError, match="how must be"):
-        ambiguous_mask(F, how="all")
+        ambiguous_mask(F, multi_class="all")
 
 
 def test_numbers_of_models(rng):

@@ -17,7 +17,7 @@ from pansophy.linear_model import (
     SGDRegressor,
     sgd,
 )
-from pansophy.linear_model.sgd_classifier import named_loss
+from pansophy.linear_model.sgd_classifier import loss_by_name
 from pansophy.params import ParameterError
 from tests.oracles import sgd as oracle
 
@@ -42,7 +42,7 @@ def objective(model, X, y):
     f = X @ np.ravel(model.coef_) + model.intercept_
     if classify:
         y = np.where(y > 0, 1.0, 0.0 if loss.domain == "fraction" else -1.0)
-    l1, l2 = sgd.strengths(model.penalty, model.alpha, model.l1_ratio)
+    l1, l2 = sgd.l1_l2_strengths(model.penalty, model.alpha, model.l1_ratio)
     w = model.coef_
     return float(np.mean(loss.value(y, f)) + l1 * abs(w).sum() + l2 / 2 * (w**2).sum())
 
@@ -160,7 +160,7 @@ def test_rows_against_the_oracle(data, loss, step, penalty, average, sparse):
     )
     model.fit(sp.csr_matrix(X) if sparse else X, y, sample_weight=w)
     rule = model._rule()._asdict() | {"step": step}
-    part = named_loss(loss, 0.1)
+    part = loss_by_name(loss, 0.1)
     low = 0.0 if part.domain == "fraction" else -1.0
     targets = np.where(y > 0, 1.0, low)
     u, b = oracle.run(X, targets, w, part, rule, passes=2, average=average)
@@ -189,7 +189,7 @@ def test_vector_rules_against_the_chains_of_optim(data, step, batch, penalty):
     model = SGDRegressor(
         learning_rate=step, eta0=0.01, shuffle=False, max_iter=2, tol=None, **how
     )
-    l1, l2 = sgd.strengths(penalty, 0.05, 0.5)
+    l1, l2 = sgd.l1_l2_strengths(penalty, 0.05, 0.5)
     chain, divisor = CHAINS[step]
     args = (losses.half_squared, chain, divisor, l1, l2, 0.01, batch, 2)
     w, b = oracle.run_batches(X, y, *args)
@@ -202,7 +202,7 @@ def test_vector_rules_against_the_chains_of_optim(data, step, batch, penalty):
 # -- every loss, penalty and step rule ---------------------------------------------
 
 
-@pytest.mark.parametrize("step", sgd.STEPS)
+@pytest.mark.parametrize("step", sgd.LEARNING_RATES)
 @pytest.mark.parametrize("kind", ["class", "number"])
 def test_every_loss_and_penalty_lowers_the_objective(data, kind, step):
     X, y = data

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from pansophy.core import chain_work, threads
 from pansophy.core.filtering import Filter, bayes_filter, bayes_smoother
 from pansophy.linear_model import RecursiveLeastSquares
-from pansophy.linear_model.recursive import State
-from pansophy.linear_model.recursive import update as rls
+from pansophy.linear_model.recursive_least_squares import RLSState
+from pansophy.linear_model.recursive_least_squares import rls_update as rls
 from pansophy.params import ParameterError
 from pansophy.state_space import KalmanFilter
 from pansophy.state_space.kalman_learning import (
@@ -114,7 +114,7 @@ def test_constant_state_is_recursive_least_squares(rng):
         n_dim_obs=1,
     )
     means, covs = model.filter(y[:, None])
-    state = State(np.zeros(d), 5 * np.eye(d))
+    state = RLSState(np.zeros(d), 5 * np.eye(d))
     for t in range(n):
         state = rls(state, A[t : t + 1], y[t : t + 1], 0.4)
         assert np.allclose(means[t], state.theta)

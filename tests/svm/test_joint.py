@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from pansophy.losses import multiclass_hinge
 from pansophy.params import ParameterError
-from pansophy.svm import LinearSVC, joint
+from pansophy.svm import LinearSVC, crammer_singer_newton
 from tests.oracles import svm as oracle
 
 
@@ -55,12 +55,12 @@ def test_joint_by_every_solver(monkeypatch):
             got = LinearSVC(**how, dual=solver, tol=tol).fit(rows, y)
             np.testing.assert_allclose(got.coef_, want.coef_, atol=1e-6)
         with monkeypatch.context() as m:  # conjugate gradients
-            m.setattr(joint, "DIRECT", 3)
+            m.setattr(crammer_singer_newton, "MAX_FACTORED", 3)
             got = LinearSVC(**how, dual=False, tol=1e-7).fit(rows, y)
             np.testing.assert_allclose(got.coef_, want.coef_, atol=1e-6)
     for inner in (0, 100):  # steps on few rows, on all
         with monkeypatch.context() as m:
-            m.setattr(joint, "NEAR", inner)
+            m.setattr(crammer_singer_newton, "NEAR_ROWS_PER_UNKNOWN", inner)
             got = LinearSVC(**how, tol=1e-9).fit(X, y)
             np.testing.assert_allclose(got.coef_, want.coef_, atol=1e-8)
 
@@ -135,12 +135,12 @@ def test_joint_of_two_classes_is_the_binary_machine():
 
 
 def test_joint_projection():
-    from pansophy.svm._crammer_singer import project
+    from pansophy.svm._crammer_singer import project_onto_simplices
 
     rng = np.random.default_rng(0)
     G, q = rng.normal(size=(2, 30, 5))
     C, rho, p = rng.uniform(0.2, 2, size=30), 0.7, np.empty((30, 5))
-    own, psi, off = project(G, C, q, rho, p)
+    own, psi, off = project_onto_simplices(G, C, q, rho, p)
     np.testing.assert_allclose(p.sum(axis=1), C)
     assert (p >= 0).all()
     for _ in range(50):  # nearest: no other point of the simplex is on that side
@@ -154,7 +154,7 @@ def test_joint_projection():
 
 
 def test_joint_row_step_against_bisection():
-    from pansophy.svm._crammer_singer import row_step
+    from pansophy.svm._crammer_singer import row_multiplier_change
 
     rng = np.random.default_rng(0)
     for _ in range(50):
@@ -163,6 +163,6 @@ def test_joint_row_step_against_bisection():
         alpha = oracle.simplex_step(np.zeros(k), rng.normal(size=k), own, q, C)
         G = 2 * rng.normal(size=k)
         change = alpha.copy()
-        row_step(change, G.copy(), own, q, C, np.empty(k))
+        row_multiplier_change(change, G.copy(), own, q, C, np.empty(k))
         want = oracle.simplex_step(alpha, G, own, q, C)
         np.testing.assert_allclose(alpha + change, want, atol=1e-9)

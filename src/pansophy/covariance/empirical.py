@@ -29,7 +29,7 @@ from ..base import Estimator
 from ..params import Count, Flag, Fraction
 
 
-def moments(X, assume_centered=False):
+def mean_and_covariance(X, assume_centered=False):
     """Eq. (1): m, zero if assumed, and S."""
     m = np.zeros(X.shape[1]) if assume_centered else X.mean(axis=0)
     A = X - m
@@ -65,13 +65,13 @@ def oas_shrinkage(S, n):
     return 1.0 if below <= 0 else float(min(1.0, (t + mu2) / below))
 
 
-def squared_distances(X, m, P):
+def squared_mahalanobis(X, m, P):
     """(x - m)^T P (x - m) of each row: (n,)."""
     A = X - m
     return np.einsum("ij,ij->i", A @ P, A)
 
 
-def log_likelihood(S, P):
+def normal_log_likelihood(S, P):
     """Mean log density of normal rows with covariance S under precision P."""
     d = len(S)
     sign, log_det = np.linalg.slogdet(P)
@@ -101,13 +101,13 @@ class AbstractCovariance(Estimator):
     def mahalanobis(self, X):
         """Squared distances (x - m)^T S^-1 (x - m): (n,)."""
         X = self._ready(X)
-        return squared_distances(X, self.location_, self.get_precision())
+        return squared_mahalanobis(X, self.location_, self.get_precision())
 
     def score(self, X, y=None):
         """Mean log density of the rows under N(m, S)."""
         X = self._ready(X)
         S = (X - self.location_).T @ (X - self.location_) / len(X)
-        return log_likelihood(S, self.get_precision())
+        return normal_log_likelihood(S, self.get_precision())
 
     def error_norm(self, comp_cov, norm="frobenius", scaling=True, squared=True):
         """How far another covariance is: the sum of squares, or the largest one."""
@@ -165,7 +165,9 @@ class EmpiricalCovariance(AbstractCovariance):
         self : EmpiricalCovariance
         """
         X, _ = self._begin(X)
-        return self._store(*moments(X.astype(np.float64), self.assume_centered))
+        return self._store(
+            *mean_and_covariance(X.astype(np.float64), self.assume_centered)
+        )
 
 
 @dataclass(eq=False, repr=False)
@@ -210,7 +212,7 @@ class ShrunkCovariance(AbstractCovariance):
         self : ShrunkCovariance
         """
         X, _ = self._begin(X)
-        m, S = moments(X.astype(np.float64), self.assume_centered)
+        m, S = mean_and_covariance(X.astype(np.float64), self.assume_centered)
         return self._store(m, shrunk(S, self.shrinkage))
 
 
@@ -261,7 +263,7 @@ class LedoitWolf(AbstractCovariance):
         """
         X, _ = self._begin(X)
         X = X.astype(np.float64)
-        m, S = moments(X, self.assume_centered)
+        m, S = mean_and_covariance(X, self.assume_centered)
         self.shrinkage_ = ledoit_wolf_shrinkage(X, S, m)
         return self._store(m, shrunk(S, self.shrinkage_))
 
@@ -306,6 +308,6 @@ class OAS(AbstractCovariance):
         self : OAS
         """
         X, _ = self._begin(X)
-        m, S = moments(X.astype(np.float64), self.assume_centered)
+        m, S = mean_and_covariance(X.astype(np.float64), self.assume_centered)
         self.shrinkage_ = oas_shrinkage(S, len(X))
         return self._store(m, shrunk(S, self.shrinkage_))

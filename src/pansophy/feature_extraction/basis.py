@@ -23,9 +23,9 @@ from ..base import Estimator, Transformer
 from ..core import arrays
 from ..params import Flag, ParameterError
 from ..typing import Words
-from .expressions import CONSTANTS, evaluate, names, parse
+from .formulas import CONSTANTS, evaluate_formula, names_in_formula, parse_formula
 
-MANY = 1_000_000  # columns beyond which an expansion is worth a warning
+MANY_COLUMNS = 1_000_000  # columns beyond which an expansion is worth a warning
 
 
 def polynomial_size(d: int, degree: int) -> int:
@@ -40,7 +40,7 @@ def polynomial_size(d: int, degree: int) -> int:
     10
     """
     count = math.comb(d + degree, degree)
-    if count > MANY:
+    if count > MANY_COLUMNS:
         warnings.warn(
             f"a polynomial of degree {degree} in {d} columns has {count} terms; a "
             "kernel of that degree needs none of them.",
@@ -93,7 +93,7 @@ class BasisFeatures(Transformer, Estimator):
                 raise ParameterError(
                     f"formulas of BasisFeatures must be text, got {text!r}."
                 )
-            wrong = names(parse(text)) - known
+            wrong = names_in_formula(parse_formula(text)) - known
             if wrong:
                 raise ValueError(
                     f"formula {text!r} speaks of {min(wrong)!r}, which is no column."
@@ -108,10 +108,12 @@ class BasisFeatures(Transformer, Estimator):
         named = {name: X[:, j] for name, j in self._columns(d).items()}
         out = [X] if self.append else []
         for text in self._texts():
-            tree = parse(text)
-            each = range(d) if "x" in names(tree) - set(named) else [None]
+            tree = parse_formula(text)
+            each = range(d) if "x" in names_in_formula(tree) - set(named) else [None]
             for j in each:
-                value = evaluate(tree, named if j is None else {**named, "x": X[:, j]})
+                value = evaluate_formula(
+                    tree, named if j is None else {**named, "x": X[:, j]}
+                )
                 if isinstance(value, (int, float)):
                     value = xp.full_like(X[:, 0], value)
                 out.append(value[:, None])
@@ -145,16 +147,20 @@ class BasisFeatures(Transformer, Estimator):
         given = [f"x{j}" for j in range(d)] if given is None else list(map(str, given))
         out = list(given) if self.append else []
         for text in self._texts():
-            used = names(parse(text)) - set(self._columns(d))
-            out += [in_words(text, name) for name in given] if "x" in used else [text]
+            used = names_in_formula(parse_formula(text)) - set(self._columns(d))
+            out += (
+                [formula_of_column(text, name) for name in given]
+                if "x" in used
+                else [text]
+            )
         return np.asarray(out, dtype=object)
 
 
-def in_words(text, name):
+def formula_of_column(text, name):
     """The formula with x replaced by a name."""
     import ast
 
-    tree = parse(text)
+    tree = parse_formula(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id == "x":
             node.id = name

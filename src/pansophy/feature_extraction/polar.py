@@ -25,7 +25,7 @@ from ..params import Flag, ParameterError
 from ..typing import Matrix
 
 
-def radius(X):
+def row_radius(X):
     """r of eq. (1) around 0."""
     xp = arrays.namespace(X)
     top = xp.max(xp.abs(X), axis=1)
@@ -34,11 +34,11 @@ def radius(X):
     return top * xp.sqrt(xp.sum(Z * Z, axis=1))
 
 
-def angles(X):
+def row_angles(X):
     """t of eqs (1) and (2) around 0, (n, d - 1)."""
     xp = arrays.namespace(X)
     d = X.shape[1]
-    out = [xp.atan2(radius(X[:, k + 1 :]), X[:, k]) for k in range(d - 2)]
+    out = [xp.atan2(row_radius(X[:, k + 1 :]), X[:, k]) for k in range(d - 2)]
     if d > 1:
         out.append(xp.atan2(X[:, d - 1], X[:, d - 2]))
     return xp.stack(out, axis=1) if out else X[:, :0]
@@ -104,7 +104,7 @@ class PolarFeatures(AbstractCentred):
         """Radius, then angles."""
         _, Z = self._moved(X)
         xp = arrays.namespace(Z)
-        return xp.concat([radius(Z)[:, None], angles(Z)], axis=1)
+        return xp.concat([row_radius(Z)[:, None], row_angles(Z)], axis=1)
 
     def inverse_transform(self, X):
         """The rows with these radii and angles."""
@@ -156,7 +156,7 @@ class RadiusFeature(AbstractCentred):
     def transform(self, X):
         """X and the radius, or the radius alone."""
         X, Z = self._moved(X)
-        r = radius(Z)[:, None]
+        r = row_radius(Z)[:, None]
         return arrays.namespace(X).concat([X, r], axis=1) if self.append else r
 
     def get_feature_names_out(self, input_features=None):

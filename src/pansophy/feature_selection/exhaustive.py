@@ -17,10 +17,10 @@ import numpy as np
 from ..params import Count, Jobs
 from ..typing import Fittable, Splits
 from .selector import AbstractSelector
-from .sequential import scores_for
+from .sequential import subset_score
 
 
-def sizes(d, low, high):
+def count_subsets(d, low, high):
     """How many sets have from low to high of d columns."""
     return sum(math.comb(d, k) for k in range(low, high + 1))
 
@@ -81,14 +81,14 @@ class ExhaustiveSelector(AbstractSelector):
         X, _ = self._begin(X, accept_sparse="csc")
         d = X.shape[1]
         low, high = min(self.min_features, d), min(self.max_features or d, d)
-        count = sizes(d, low, high)
+        count = count_subsets(d, low, high)
         if count > self.limit:
             raise ValueError(
                 f"{d} columns have {count} subsets, more than limit={self.limit} of "
                 "ExhaustiveSelector; lower max_features or search greedily with "
                 "SequentialFeatureSelector."
             )
-        score = scores_for(
+        score = subset_score(
             self.estimator, X, y, self.cv, scoring=self.scoring, n_jobs=self.n_jobs
         )
         masks = np.zeros((count, d), bool)

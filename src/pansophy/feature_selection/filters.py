@@ -22,11 +22,13 @@ import numpy as np
 from ..core.numerics import safe_divide
 from ..distributions import information
 from ..params import Count, Fraction, NonNegative, number
-from .selector import AbstractSelector, how_many, is_number
+from .selector import AbstractSelector, checked_n_features, is_continuous_target
 
-TWINS = 0.999  # correlation from which two columns are said to repeat each other
-PAIRS = 60  # dropped columns up to which their products are looked at
-TELLING = 0.3  # score of a product that is worth a warning
+DUPLICATE_CORRELATION = (
+    0.999  # correlation from which two columns are said to repeat each other
+)
+MAX_PAIRED_COLUMNS = 60  # dropped columns up to which their products are looked at
+INFORMATIVE_PAIR = 0.3  # score of a product that is worth a warning
 
 
 Bins = Annotated[int, number("a whole number from 1 to 10000", 1, 10_000, whole=True)]
@@ -36,7 +38,7 @@ class FilterWarning(UserWarning):
     """A filter kept copies, or dropped columns that help together."""
 
 
-def correlation(X, y, w=None):
+def absolute_correlation(X, y, w=None):
     """Eq. (1) for numbers y; 0 for a constant column."""
     w = np.ones(len(X)) if w is None else w
     x = X - np.average(X, axis=0, weights=w)
@@ -57,28 +59,28 @@ def correlation_ratio(X, codes, w=None):
     return np.sqrt(np.clip(safe_divide(between, w @ (x * x)), 0, 1))
 
 
-def bins(x, n_bins, w=None):
+def quantile_bins(x, n_bins, w=None):
     """Codes of x by quantiles, equal numbers always together."""
     inner = np.linspace(0, 1, n_bins + 1)[1:-1]
     edges = np.unique(np.quantile(x, inner, weights=w, method="inverted_cdf"))
     return np.searchsorted(edges, x, side="right")
 
 
-def mutual_information(a, b, w=None):
+def mutual_information_of_codes(a, b, w=None):
     """Eq. (2) between two arrays of codes."""
     table = np.zeros((a.max() + 1, b.max() + 1))
     np.add.at(table, (a, b), 1.0 if w is None else w)
     return float(information.mutual_information(table / table.sum()))
 
 
-def used(codes, w=None):
+def count_used_codes(codes, w=None):
     """How many codes occur."""
     return len(np.unique(codes if w is None else codes[w > 0]))
 
 
-def target_of(y):
+def target_codes_or_numbers(y):
     """Codes of classes, or the numbers of a regression target as they are."""
-    if is_number(y):
+    if is_continuous_target(y):
         return np.asarray(y, dtype=float), False
     return np.unique(y, return_inverse=True)[1], True
 
@@ -88,15 +90,15 @@ class AbstractFilter(AbstractSelector):
 
     def fit(self, X, y, sample_weight=None):
         """Judge every column of X."""
-        kind = "number" if is_number(y) else "class"
+        kind = "number" if is_continuous_target(y) else "class"
         X, y, w = self._begin(X, y, sample_weight, y_kind=kind)
-        t, classes = target_of(y)
+        t, classes = target_codes_or_numbers(y)
         self.scores_ = self._score(X, t, classes, w)
         d = X.shape[1]
         if self.threshold is not None:
             self.support_ = self.scores_ >= self.threshold
         else:
-            k = how_many(
+            k = checked_n_features(
                 self.n_features_to_select, d, type(self).__name__, max(d // 2, 1)
             )
             order = np.argsort(-self.scores_, kind="stable")
@@ -110,7 +112,7 @@ class AbstractFilter(AbstractSelector):
         if len(at) < 2 or len(at) > 1000:
             return
         C = np.abs(np.corrcoef(X[:, at].T))
-        i, j = np.nonzero(np.triu(C, 1) > TWINS)
+        i, j = np.nonzero(np.triu(C, 1) > DUPLICATE_CORRELATION)
         if len(i):
             warnings.warn(
                 f"{type(self).__name__} kept {self._named(at[i[0]])} and "
@@ -121,14 +123,14 @@ class AbstractFilter(AbstractSelector):
 
     def _warn_pairs(self, X, t, classes, w):
         at = np.flatnonzero(~self.support_ & (np.ptp(X, axis=0) > 0))
-        if not 1 < len(at) <= PAIRS or len(X) < 30:
+        if not 1 < len(at) <= MAX_PAIRED_COLUMNS or len(X) < 30:
             return
         Z = X[:, at] - X[:, at].mean(axis=0)
         i, j = np.triu_indices(len(at), 1)
-        score = correlation_ratio if classes else correlation
+        score = correlation_ratio if classes else absolute_correlation
         found = score(Z[:, i] * Z[:, j], t, w)
         best = int(np.argmax(found))
-        if found[best] > TELLING:
+        if found[best] > INFORMATIVE_PAIR:
             warnings.warn(
                 f"{type(self).__name__} dropped {self._named(at[i[best]])} and "
                 f"{self._named(at[j[best]])}, which say nothing alone but together.",
@@ -173,7 +175,7 @@ class CorrelationFilter(AbstractFilter):
     threshold: Fraction | None = None
 
     def _score(self, X, t, classes, w):
-        return correlation_ratio(X, t, w) if classes else correlation(X, t, w)
+        return correlation_ratio(X, t, w) if classes else absolute_correlation(X, t, w)
 
 
 @dataclass(eq=False, repr=False)
@@ -212,12 +214,12 @@ class MutualInformationFilter(AbstractFilter):
     n_bins: Bins = 16
 
     def _score(self, X, t, classes, w):
-        c = t if classes else bins(t, self.n_bins, w)
+        c = t if classes else quantile_bins(t, self.n_bins, w)
         n = len(X) if w is None else float(w.sum())
         out = np.empty(X.shape[1])
         for j in range(X.shape[1]):
-            b = bins(X[:, j], self.n_bins, w)
+            b = quantile_bins(X[:, j], self.n_bins, w)
             # chance makes a table of independent codes look informative by this much
-            luck = (used(b, w) - 1) * (used(c, w) - 1) / (2 * n)
-            out[j] = max(mutual_information(b, c, w) - luck, 0.0)
+            luck = (count_used_codes(b, w) - 1) * (count_used_codes(c, w) - 1) / (2 * n)
+            out[j] = max(mutual_information_of_codes(b, c, w) - luck, 0.0)
         return out

@@ -24,7 +24,7 @@ class AbstractSelector(SelectorMixin, Transformer, Estimator):
         return tags
 
 
-def how_many(wanted, d, name, default):
+def checked_n_features(wanted, d, name, default):
     """A number of columns from None or "auto", a count or a fraction."""
     if wanted is None or wanted == "auto":
         return default
@@ -36,7 +36,7 @@ def how_many(wanted, d, name, default):
     return k
 
 
-def is_number(y) -> bool:
+def is_continuous_target(y) -> bool:
     """Whether y holds measurements rather than classes."""
     try:
         return type_of_target(y).startswith("continuous")
@@ -44,7 +44,7 @@ def is_number(y) -> bool:
         return False
 
 
-def or_least_squares(estimator):
+def estimator_or_least_squares(estimator):
     """The estimator, or least squares for None."""
     if estimator is not None:
         return estimator

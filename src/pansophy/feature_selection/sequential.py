@@ -29,12 +29,12 @@ from sklearn.model_selection import check_cv, cross_val_score
 from ..core.iterate import iterate
 from ..params import Count, Fraction, Jobs, Number
 from ..typing import Fittable, Splits
-from .selector import AbstractSelector, or_least_squares
+from .selector import AbstractSelector, estimator_or_least_squares
 
-QUICK = {None: "r2", "r2": "r2", "neg_mean_squared_error": "mse"}
+CLOSED_FORM_METRICS = {None: "r2", "r2": "r2", "neg_mean_squared_error": "mse"}
 
 
-class State(NamedTuple):
+class SelectionState(NamedTuple):
     mask: np.ndarray
     score: float  # L(S)
     moved: bool
@@ -44,7 +44,7 @@ class State(NamedTuple):
         return -self.score if np.isfinite(self.score) else 0.0
 
 
-def moves(score, mask, columns):
+def scores_after_toggling(score, mask, columns):
     """L of the sets that differ from S in one of the columns."""
     out = []
     for j in columns:
@@ -54,7 +54,7 @@ def moves(score, mask, columns):
     return np.array(out)
 
 
-class Scores:
+class CrossValidatedScore:
     """L(S) for any estimator, each set scored once."""
 
     def __init__(self, estimator, X, y, cv, scoring, n_jobs):
@@ -74,7 +74,7 @@ class Scores:
         return self.known[key]
 
 
-class LeastSquaresScores:
+class LeastSquaresScore:
     """The same for least squares, from the products of the folds."""
 
     def __init__(self, X, y, cv, quantity, intercept):
@@ -110,7 +110,7 @@ class LeastSquaresScores:
         return 1 - sse / total if total > 0 else float(sse == 0)
 
 
-def quick(estimator, X, scoring) -> str | None:
+def closed_form_metric(estimator, X, scoring) -> str | None:
     """ "r2" or "mse" where least squares may take the shorter way."""
     from sklearn.linear_model import LinearRegression as Theirs
 
@@ -119,18 +119,22 @@ def quick(estimator, X, scoring) -> str | None:
     plain = type(estimator) in (LinearRegression, Theirs)
     if not plain or not isinstance(X, np.ndarray) or estimator.positive:
         return None
-    return QUICK.get(scoring) if scoring is None or isinstance(scoring, str) else None
+    return (
+        CLOSED_FORM_METRICS.get(scoring)
+        if scoring is None or isinstance(scoring, str)
+        else None
+    )
 
 
-def scores_for(estimator, X, y, cv, *, scoring, n_jobs):
+def subset_score(estimator, X, y, cv, *, scoring, n_jobs):
     """L of the module text, the shorter way where there is one."""
-    estimator = or_least_squares(estimator)
+    estimator = estimator_or_least_squares(estimator)
     y = None if y is None else np.asarray(y)
     cv = check_cv(cv, y, classifier=is_classifier(estimator))
-    quantity = quick(estimator, X, scoring)
+    quantity = closed_form_metric(estimator, X, scoring)
     if quantity is not None and y is not None and y.ndim == 1:
-        return LeastSquaresScores(X, y, cv, quantity, estimator.fit_intercept)
-    return Scores(estimator, X, y, cv, scoring, n_jobs)
+        return LeastSquaresScore(X, y, cv, quantity, estimator.fit_intercept)
+    return CrossValidatedScore(estimator, X, y, cv, scoring, n_jobs)
 
 
 @dataclass(eq=False, repr=False)
@@ -199,7 +203,7 @@ class SequentialFeatureSelector(AbstractSelector):
         out = self.direction == "backward"
         mask = np.full(d, out)
         path: list[float] = []
-        first = State(mask, -np.inf, True)
+        first = SelectionState(mask, -np.inf, True)
         if self.direction == "stepwise":
             limit, tol = 4 * d, 0.0 if self.tol is None else self.tol
         else:
@@ -210,7 +214,7 @@ class SequentialFeatureSelector(AbstractSelector):
             columns = np.arange(d)
             if self.direction != "stepwise":
                 columns = np.flatnonzero(s.mask == out)
-            found = moves(score, s.mask, columns)
+            found = scores_after_toggling(score, s.mask, columns)
             best = int(np.argmax(found))
             if tol is not None and not found[best] - s.score >= tol:
                 return s._replace(moved=False)
@@ -219,7 +223,7 @@ class SequentialFeatureSelector(AbstractSelector):
             mask = s.mask.copy()
             mask[columns[best]] = not mask[columns[best]]
             path.append(float(found[best]))
-            return State(mask, float(found[best]), True)
+            return SelectionState(mask, float(found[best]), True)
 
         run = iterate(
             step,
@@ -254,21 +258,21 @@ class SequentialFeatureSelector(AbstractSelector):
         return max(int(d * wanted), 1)
 
     def _scores(self, X, y):
-        return scores_for(
+        return subset_score(
             self.estimator, X, y, self.cv, scoring=self.scoring, n_jobs=self.n_jobs
         )
 
     def _takes_holes(self):
         from sklearn.utils import get_tags
 
-        inner = or_least_squares(self.estimator)
+        inner = estimator_or_least_squares(self.estimator)
         return hasattr(inner, "fit") and get_tags(inner).input_tags.allow_nan
 
     def __sklearn_tags__(self):
         from sklearn.utils import get_tags
 
         tags = super().__sklearn_tags__()
-        inner = get_tags(or_least_squares(self.estimator)).input_tags
+        inner = get_tags(estimator_or_least_squares(self.estimator)).input_tags
         tags.input_tags.allow_nan, tags.input_tags.sparse = (
             inner.allow_nan,
             inner.sparse,

@@ -26,27 +26,27 @@ from ..core import threads
 from ..core.random import rng_from, spawn
 from ..params import Count, Jobs, OpenFraction, ParameterError
 from ..typing import Seed
-from .selector import AbstractSelector, is_number
+from .selector import AbstractSelector, is_continuous_target
 
 
-def standardised(X):
+def standardised_columns(X):
     """X with means 0 and variances 1; constant columns become 0."""
     size = X.std(axis=0)
     return (X - X.mean(axis=0)) / np.where(size > 0, size, np.inf)
 
 
-def chosen(Z, T, alphas):
+def lasso_selected(Z, T, alphas):
     """(m, d): whether a lasso of any target at each penalty uses each column."""
     from ..linear_model import lasso_path
 
-    Z, out = np.asfortranarray(standardised(Z)), 0
+    Z, out = np.asfortranarray(standardised_columns(Z)), 0
     for t in T.T:
         # which coefficients are zero settles long before their digits do
         out |= lasso_path(Z, t - t.mean(), alphas=alphas, tol=1e-3)[1].T != 0
     return out
 
 
-def targets(y, numbers):
+def lasso_targets(y, numbers):
     """Columns to explain: y itself, or indicators of its classes (one of two)."""
     if numbers:
         return y.astype(float)[:, None]
@@ -54,12 +54,14 @@ def targets(y, numbers):
     return (y[:, None] == classes[1 if len(classes) == 2 else 0 :]).astype(float)
 
 
-def largest_penalty(X, T):
+def smallest_empty_penalty(X, T):
     """The penalty from which no column is chosen on all rows."""
-    return float(np.abs(standardised(X).T @ (T - T.mean(axis=0))).max() / len(X))
+    return float(
+        np.abs(standardised_columns(X).T @ (T - T.mean(axis=0))).max() / len(X)
+    )
 
 
-def halves(n, pairs, rng):
+def complementary_halves(n, pairs, rng):
     """Complementary halves of n rows."""
     for child in spawn(rng, pairs):
         order = child.permutation(n)
@@ -121,7 +123,7 @@ class StabilitySelection(AbstractSelector):
 
     def fit(self, X, y):
         """Fit to random halves of the rows."""
-        numbers = is_number(y)
+        numbers = is_continuous_target(y)
         X, y, _ = self._begin(
             X, y, y_kind="number" if numbers else "class", ensure_min_samples=4
         )
@@ -129,14 +131,14 @@ class StabilitySelection(AbstractSelector):
             raise ParameterError(
                 "StabilitySelection needs at least 2 classes in y, got 1 class."
             )
-        T = targets(y, numbers)
-        top = max(largest_penalty(X, T), 1e-12)
+        T = lasso_targets(y, numbers)
+        top = max(smallest_empty_penalty(X, T), 1e-12)
         self.alphas_ = np.geomspace(1.0, self.eps, self.n_alphas) * top
         rng = rng_from(self.random_state)
         with threads.limited(self.n_jobs):
             tasks = (
-                (lambda at=at: chosen(X[at], T[at], self.alphas_))
-                for at in halves(len(X), self.n_pairs, rng)
+                (lambda at=at: lasso_selected(X[at], T[at], self.alphas_))
+                for at in complementary_halves(len(X), self.n_pairs, rng)
             )
             found = list(threads.run(tasks, blas=True))
         self.stability_ = np.mean(found, axis=0)

@@ -37,14 +37,16 @@ from ..core import arrays
 from ..core.design import moments, prepare
 from ..params import Count, Flag, Fraction, NonNegative, ParameterError
 from ..typing import Splits
-from .selector import AbstractSelector, how_many
+from .selector import AbstractSelector, checked_n_features
 
-BRANCHES = 40  # columns up to which all sets are searched
-NODES = 4_000_000  # sets that "best" looks at, at most; with dependent columns fewer
+MAX_BEST_COLUMNS = 40  # columns up to which all sets are searched
+MAX_NODES = (
+    4_000_000  # sets that "best" looks at, at most; with dependent columns fewer
+)
 RIDGE = 1e-9  # of the squared length of a column
 
 
-class Found(NamedTuple):
+class SubsetPath(NamedTuple):
     """For each size from 0 a set of small RSS."""
 
     rss: np.ndarray  # (m + 1,), inf where there is none
@@ -52,7 +54,7 @@ class Found(NamedTuple):
     nodes: int  # regressions looked at by "best"
 
 
-def products(X, y, w=None, *, intercept=True):
+def centred_cross_products(X, y, w=None, *, intercept=True):
     """A of eqs (2) and (3), and the sum of weights."""
     problem = prepare(X, y[:, None], w, intercept=intercept)
     M = moments(problem)
@@ -67,7 +69,7 @@ def products(X, y, w=None, *, intercept=True):
     return A, problem.weight
 
 
-def scaled(A):
+def with_unit_columns(A):
     """A with columns of length 1, and which columns have a length at all."""
     d = len(A) - 1
     size = np.sqrt(np.maximum(np.diagonal(A)[:d], 0))
@@ -76,31 +78,31 @@ def scaled(A):
     return A * D * D[:, None], alive
 
 
-def search(A, method, limit) -> Found:
+def search_subsets(A, method, limit) -> SubsetPath:
     """Sets of every size up to `limit`, by greedy steps or branches."""
     from . import _subset as loops
 
-    A, alive = scaled(A)
+    A, alive = with_unit_columns(A)
     d = len(A) - 1
     square = np.where(alive, 1.0, np.inf)
     rss = np.full(limit + 1, np.inf)
     sets = np.zeros((limit + 1, d), bool)
     if method != "backward":
-        loops.greedy(A.copy(), np.zeros(d, bool), square, rss, sets, False)
+        loops.greedy_subset_path(A.copy(), np.zeros(d, bool), square, rss, sets, False)
     if method == "forward":
-        return Found(rss, sets, 0)
-    full, inside = fill(A, square, loops)
+        return SubsetPath(rss, sets, 0)
+    full, inside = sweep_in_independent(A, square, loops)
     if method == "backward":
-        loops.greedy(full, inside, square, rss, sets, True)
-        return Found(rss, sets, 0)
-    nodes = branches(A, full, inside, alive, rss, sets, loops)
-    return Found(rss, sets, int(nodes))
+        loops.greedy_subset_path(full, inside, square, rss, sets, True)
+        return SubsetPath(rss, sets, 0)
+    nodes = branch_and_bound(A, full, inside, alive, rss, sets, loops)
+    return SubsetPath(rss, sets, int(nodes))
 
 
-def branches(A, full, inside, alive, rss, sets, loops):
+def branch_and_bound(A, full, inside, alive, rss, sets, loops):
     """Improve every size over all subsets of the columns that are not constant."""
     d = len(A) - 1
-    left = NODES
+    left = MAX_NODES
     if not np.array_equal(inside, alive):
         # no set of all columns bounds those below it: the search cannot be complete
         left //= 20
@@ -125,18 +127,18 @@ def branches(A, full, inside, alive, rss, sets, loops):
             stacklevel=4,
         )
     for k in np.flatnonzero(np.isfinite(rss)):
-        rss[k] = residual(A, np.flatnonzero(sets[k]))
+        rss[k] = subset_rss(A, np.flatnonzero(sets[k]))
     return nodes
 
 
-def residual(A, at):
+def subset_rss(A, at):
     """RSS of the columns `at`, afresh."""
     G, c = A[np.ix_(at, at)], A[at, -1]
     B = np.linalg.lstsq(G, c, rcond=None)[0]
     return max(float(A[-1, -1] - 2 * B @ c + B @ G @ B), 0.0)
 
 
-def fill(A, square, loops):
+def sweep_in_independent(A, square, loops):
     """A with every column swept in that the ones before do not determine."""
     full, inside = A.copy(), np.zeros(len(A) - 1, bool)
     while True:
@@ -148,32 +150,34 @@ def fill(A, square, loops):
         inside[j] = True
 
 
-def judge(rss, size, n, price, power):
+def information_criterion(rss, size, n, price, power):
     """Eq. (1); a residual below rounding of |y|^2 = power counts as that."""
     floor = max(1e-14 * power, 1e-300)
     return n * np.log(np.maximum(rss, floor) / n) + price * size
 
 
-def stepwise(A, n, price, limit):
+def stepwise_search(A, n, price, limit):
     """Masks visited by adding or dropping one column while eq. (1) falls."""
     from . import _subset as loops
 
-    A, alive = scaled(A)
+    A, alive = with_unit_columns(A)
     d = len(A) - 1
     square = np.where(alive, 1.0, np.inf)
     inside, path = np.zeros(d, bool), [(0, A[d, d])]
-    cost = lambda rss, size: float(judge(rss, size, n, price, path[0][1]))
+    cost = lambda rss, size: float(
+        information_criterion(rss, size, n, price, path[0][1])
+    )
     best = cost(A[d, d], 0)
     while True:
         size = int(inside.sum())
-        j, drop = loops.best_in(A, inside, square) if size < limit else (-1, 0.0)
-        k, rise = loops.best_out(A, inside)
+        j, drop = loops.best_addition(A, inside, square) if size < limit else (-1, 0.0)
+        k, rise = loops.best_removal(A, inside)
         add = cost(A[d, d] - drop, size + 1) if j >= 0 else np.inf
         cut = cost(A[d, d] + rise, size - 1) if k >= 0 else np.inf
         if min(add, cut) >= best - 1e-9 * abs(best):
             return inside, path
         j, best = (j, add) if add <= cut else (k, cut)
-        loops.sweep(A, j, bool(inside[j]))
+        loops.sweep_column(A, j, bool(inside[j]))
         inside[j] = not inside[j]
         path.append((int(inside.sum()), A[d, d]))
 
@@ -236,17 +240,17 @@ class SubsetSelector(AbstractSelector):
         )
         y = arrays.as_float(y)
         d = X.shape[1]
-        if self.method == "best" and d > BRANCHES:
+        if self.method == "best" and d > MAX_BEST_COLUMNS:
             raise ParameterError(
-                f"method='best' of SubsetSelector takes at most {BRANCHES} columns, "
+                f"method='best' of SubsetSelector takes at most {MAX_BEST_COLUMNS} columns, "
                 f"got {d}; take 'forward', 'backward' or 'stepwise'."
             )
-        A, n = products(X, y, w, intercept=self.fit_intercept)
+        A, n = centred_cross_products(X, y, w, intercept=self.fit_intercept)
         limit = min(d, self.max_features or d, max(int(n) - 1 - self.fit_intercept, 0))
-        k = how_many(self.n_features_to_select, d, "SubsetSelector", None)
+        k = checked_n_features(self.n_features_to_select, d, "SubsetSelector", None)
         if self.method == "stepwise":
             return self._stepwise(A, n, k, limit)
-        found = search(A, self.method, limit)
+        found = search_subsets(A, self.method, limit)
         self.rss_path_, self.subsets_ = found.rss, found.sets
         self.n_nodes_ = found.nodes
         self.criterion_path_ = self._judge(X, y, w, n, found)
@@ -265,7 +269,7 @@ class SubsetSelector(AbstractSelector):
         if self.criterion == "cv":
             return self._held_out(X, y, w, len(found.rss))
         size = np.arange(len(found.rss))
-        return judge(found.rss, size, n, self._price(n), found.rss[0])
+        return information_criterion(found.rss, size, n, self._price(n), found.rss[0])
 
     def _held_out(self, X, y, w, sizes):
         """Mean squared error on folds of the sets found without them, per size."""
@@ -273,9 +277,9 @@ class SubsetSelector(AbstractSelector):
         for train, test in check_cv(self.cv).split(X, y):
             Xa, Xb, ya, yb = X[train], X[test], y[train], y[test]
             wa, wb = (None, None) if w is None else (w[train], w[test])
-            A, n = products(Xa, ya, wa, intercept=self.fit_intercept)
+            A, n = centred_cross_products(Xa, ya, wa, intercept=self.fit_intercept)
             most = min(sizes - 1, max(int(n) - 1 - self.fit_intercept, 0))
-            found = search(A, self.method, most)
+            found = search_subsets(A, self.method, most)
             wb = np.ones(len(yb)) if wb is None else wb
             for k in range(sizes):
                 at = found.sets[k] if k <= most else None
@@ -302,7 +306,7 @@ class SubsetSelector(AbstractSelector):
                 f"method='stepwise' of SubsetSelector stops by a price: {what} cannot "
                 "be combined with it."
             )
-        self.support_, path = stepwise(A, n, self._price(n), limit)
+        self.support_, path = stepwise_search(A, n, self._price(n), limit)
         self.rss_path_ = np.full(limit + 1, np.inf)
         for size, rss in path:
             self.rss_path_[size] = min(self.rss_path_[size], rss)

@@ -8,11 +8,11 @@ from ..penalties import _separable as penalties
 from ..penalties.base import ELASTIC_NET
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}
-SWEEPS = 10  # over a Gram matrix, between two looks at the rows
+GRAM_SWEEPS = 10  # over a Gram matrix, between two looks at the rows
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def curvatures(data, rows, starts, h, mass, mean, curve):
+def column_curvatures(data, rows, starts, h, mass, mean, curve):
     """Per CSC column its h-mean and the h-sum of squares about that mean.
 
     mass is the sum of h, or 0 for means of 0. What is left of a constant column by
@@ -30,7 +30,7 @@ def curvatures(data, rows, starts, h, mass, mean, curve):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def weighted_gram(data, columns, starts, h, G):
+def block_gram(data, columns, starts, h, G):
     """G += X^T diag(h) X over CSR rows of few columns, sorted: lower triangle."""
     for i in range(h.shape[0]):
         for s in range(starts[i], starts[i + 1]):
@@ -41,7 +41,7 @@ def weighted_gram(data, columns, starts, h, G):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def slope(data, rows, starts, r, j):
+def column_gradient(data, rows, starts, r, j):
     """x_j r for one CSC column."""
     g = 0.0
     for t in range(starts[j], starts[j + 1]):
@@ -50,7 +50,7 @@ def slope(data, rows, starts, r, j):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def follow(data, rows, starts, h, r, j, change):
+def update_row_gradients(data, rows, starts, h, r, j, change):
     """r += h x_j change."""
     for t in range(starts[j], starts[j + 1]):
         i = rows[t]
@@ -58,7 +58,7 @@ def follow(data, rows, starts, h, r, j, change):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def block_pass(data, rows, starts, h, r, drift, mean, w, block, G, a, b):
+def block_sweep(data, rows, starts, h, r, drift, mean, w, block, G, a, b):
     """All coordinates of the block at once, by sweeps over their Gram matrix G.
 
     Returns drift and the sum and the largest of the distances to optimality.
@@ -68,12 +68,12 @@ def block_pass(data, rows, starts, h, r, drift, mean, w, block, G, a, b):
     total, most = 0.0, 0.0
     for m in range(k):
         j = block[m]
-        g = slope(data, rows, starts, r, j) - drift[0] * drift[1] * mean[j]
+        g = column_gradient(data, rows, starts, r, j) - drift[0] * drift[1] * mean[j]
         q[m] = -g
         far = penalties.distance(ELASTIC_NET, u[m], g, a, b)
         total += far
         most = max(most, far)
-    gram_epochs(G, q, u, order, ELASTIC_NET, a, b, SWEEPS)
+    gram_epochs(G, q, u, order, ELASTIC_NET, a, b, GRAM_SWEEPS)
     shift = drift[0]
     for m in range(k):
         j = block[m]
@@ -81,12 +81,12 @@ def block_pass(data, rows, starts, h, r, drift, mean, w, block, G, a, b):
         if change != 0:
             w[j] = u[m]
             shift += mean[j] * change
-            follow(data, rows, starts, h, r, j, change)
+            update_row_gradients(data, rows, starts, h, r, j, change)
     return (shift, drift[1]), total, most
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def newton_epochs(
+def quadratic_epochs(
     data, rows, starts, h, r, mass, mean, curve, w, block, G, order, a, b, keep, tol, n
 ):
     """At most n passes on a quadratic with an elastic net; see `logistic_l1`.
@@ -104,13 +104,13 @@ def newton_epochs(
     size, margin = order.shape[0], np.inf
     for sweep in range(n):
         full = size == order.shape[0]
-        drift, total, most = block_pass(
+        drift, total, most = block_sweep(
             data, rows, starts, h, r, drift, mean, w, block, G, a, b
         )
         shift, s = drift[0], 0
         while s < size:
             j = order[s]
-            g = slope(data, rows, starts, r, j) - shift * mass * mean[j]
+            g = column_gradient(data, rows, starts, r, j) - shift * mass * mean[j]
             old = w[j]
             if old == 0 and abs(g) < a - margin:
                 size -= 1
@@ -125,7 +125,7 @@ def newton_epochs(
             step = 1 / curve[j]
             w[j] = penalties.prox(ELASTIC_NET, old - step * g, step, a, b)
             shift += mean[j] * (w[j] - old)
-            follow(data, rows, starts, h, r, j, w[j] - old)
+            update_row_gradients(data, rows, starts, h, r, j, w[j] - old)
         drift, margin = (shift, mass), min(most, a / 2)
         if sweep == 0:
             tol = max(tol, keep * total)
@@ -137,7 +137,7 @@ def newton_epochs(
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def add_columns(data, rows, starts, change, out):
+def add_column_changes(data, rows, starts, change, out):
     """out += X change over CSC columns, from the non-zero changes."""
     for j in range(change.shape[0]):
         if change[j] != 0:

@@ -7,18 +7,18 @@ import math
 
 from numba import njit
 
-from ._sgd import add, add_past, dot, expect
+from ._sgd import add_row, add_row_to_average, prefetch_row, row_dot
 
-AHEAD = 8  # rows looked ahead
+PREFETCH_DISTANCE = 8  # rows looked ahead
 
 
 @njit(cache=True, nogil=True)
-def errors(X, indices, indptr, order, y, v, w, b):
+def weight_of_errors(X, indices, indptr, order, y, v, w, b):
     """Weight of the rows on the wrong side of (w, b), or on it."""
     total = 0.0
     for k in range(order.size):
         i = order[k]
-        if y[i] * (dot(X, indices, indptr, i, w) + b) <= 0:
+        if y[i] * (row_dot(X, indices, indptr, i, w) + b) <= 0:
             total += v[i] if v.size else 1.0
     return total
 
@@ -30,18 +30,18 @@ def pocket_pass(X, indices, indptr, order, y, v, eta, intercept, w, b, kept, z):
     last = order.size - 1
     for k in range(order.size):
         i = order[k]
-        expect(X, indices, indptr, order[min(k + AHEAD, last)])
+        prefetch_row(X, indices, indptr, order[min(k + PREFETCH_DISTANCE, last)])
         step = eta * y[i] * (v[i] if v.size else 1.0)
-        good = step == 0 or y[i] * (dot(X, indices, indptr, i, w) + b[0]) > 0
+        good = step == 0 or y[i] * (row_dot(X, indices, indptr, i, w) + b[0]) > 0
         run += good
         if (not good or k == last) and run > z[2]:
             z[2] = run  # has stood longer than the one kept: is it better, too?
-            found = errors(X, indices, indptr, order, y, v, w, b[0])
+            found = weight_of_errors(X, indices, indptr, order, y, v, w, b[0])
             if found < z[1]:
                 kept[:] = w
                 z[0], z[1] = b[0], found
         if not good:
-            add(X, indices, indptr, i, step, w)
+            add_row(X, indices, indptr, i, step, w)
             if intercept:
                 b[0] += step
             wrong += 1
@@ -51,31 +51,31 @@ def pocket_pass(X, indices, indptr, order, y, v, eta, intercept, w, b, kept, z):
 
 
 @njit(cache=True, nogil=True)
-def rival(X, indices, indptr, i, own, W, b):
+def strongest_rival(X, indices, indptr, i, own, W, b):
     """The strongest class other than `own` on row i, and how far it is behind."""
-    score = dot(X, indices, indptr, i, W[own]) + b[own]
+    score = row_dot(X, indices, indptr, i, W[own]) + b[own]
     best, high = -1, -math.inf
     for c in range(W.shape[0]):
         if c != own:
-            f = dot(X, indices, indptr, i, W[c]) + b[c]
+            f = row_dot(X, indices, indptr, i, W[c]) + b[c]
             if f > high:
                 best, high = c, f
     return best, score - high
 
 
 @njit(cache=True, nogil=True)
-def class_errors(X, indices, indptr, order, codes, v, W, b):
+def multiclass_weight_of_errors(X, indices, indptr, order, codes, v, W, b):
     """Weight of the rows whose own class does not score best alone."""
     total = 0.0
     for k in range(order.size):
         i = order[k]
-        if rival(X, indices, indptr, i, codes[i], W, b)[1] <= 0:
+        if strongest_rival(X, indices, indptr, i, codes[i], W, b)[1] <= 0:
             total += v[i] if v.size else 1.0
     return total
 
 
 @njit(cache=True, nogil=True)
-def class_pass(
+def multiclass_pass(
     X, indices, indptr, order, codes, v, eta, intercept, W, b, past, pastb, t
 ):
     """A pass for several classes; `past` and `pastb` sum what averages need."""
@@ -83,16 +83,16 @@ def class_pass(
     for k in range(order.size):
         i = order[k]
         own = codes[i]
-        other, margin = rival(X, indices, indptr, i, own, W, b)
+        other, margin = strongest_rival(X, indices, indptr, i, own, W, b)
         step = eta * (v[i] if v.size else 1.0)
         if margin <= 0 and step != 0:
             wrong += 1
             for c, change in ((own, step), (other, -step)):
                 if past.size:
-                    add_past(X, indices, indptr, i, change, W[c], past[c], t)
+                    add_row_to_average(X, indices, indptr, i, change, W[c], past[c], t)
                     pastb[c] += t * change if intercept else 0.0
                 else:
-                    add(X, indices, indptr, i, change, W[c])
+                    add_row(X, indices, indptr, i, change, W[c])
                 if intercept:
                     b[c] += change
         t += 1

@@ -21,7 +21,7 @@ CHUNK = 64  # rows
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def slopes(kind, a, y, v, f, r):
+def loss_and_gradient(kind, a, y, v, f, r):
     """Sum of v l(y, f); r becomes v l'(y, f)."""
     loss = 0.0
     if kind == LOGISTIC:  # one exponential for both
@@ -38,14 +38,14 @@ def slopes(kind, a, y, v, f, r):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def bends(kind, a, y, v, f, h):
+def loss_curvature(kind, a, y, v, f, h):
     """h = v l''(y, f)."""
     for i in range(f.shape[0]):
         h[i] = v[i] * losses.curvature(kind, y[i], f[i], a)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def scores(X, w, b, f):
+def add_dense_predictions(X, w, b, f):
     """f += X w + b."""
     for i in range(f.shape[0]):
         row = X[i]
@@ -56,7 +56,7 @@ def scores(X, w, b, f):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def spread(X, r, g):
+def add_dense_gradient(X, r, g):
     """g += (X, 1)^T r, four rows at a time."""
     n, d = X.shape
     i = 0
@@ -76,34 +76,34 @@ def spread(X, r, g):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def dense_pass(X, y, v, w, b, kind, a, f, g):
+def dense_loss_gradient(X, y, v, w, b, kind, a, f, g):
     """Loss of dense rows; the gradient is added to g (d + 1,)."""
     n, loss = X.shape[0], 0.0
     r = np.empty(CHUNK, f.dtype)
     for i in range(0, n, CHUNK):
         m = min(CHUNK, n - i)
-        scores(X[i : i + m], w, b, f[i : i + m])
-        loss += slopes(kind, a, y[i : i + m], v[i : i + m], f[i : i + m], r)
-        spread(X[i : i + m], r[:m], g)
+        add_dense_predictions(X[i : i + m], w, b, f[i : i + m])
+        loss += loss_and_gradient(kind, a, y[i : i + m], v[i : i + m], f[i : i + m], r)
+        add_dense_gradient(X[i : i + m], r[:m], g)
     return loss
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def dense_product(X, h, u, c, g):
+def dense_hessian_product(X, h, u, c, g):
     """g += (X, 1)^T diag(h) (X u + c)."""
     n = X.shape[0]
     r = np.empty(CHUNK, h.dtype)
     for i in range(0, n, CHUNK):
         m = min(CHUNK, n - i)
         r[:m] = 0.0
-        scores(X[i : i + m], u, c, r[:m])
+        add_dense_predictions(X[i : i + m], u, c, r[:m])
         for t in range(m):
             r[t] *= h[i + t]
-        spread(X[i : i + m], r[:m], g)
+        add_dense_gradient(X[i : i + m], r[:m], g)
 
 
 @njit(cache=True, nogil=True, fastmath=ORDERED)
-def sparse_scores(data, columns, starts, w, b, f):
+def add_sparse_predictions(data, columns, starts, w, b, f):
     """f += X w + b for CSR rows."""
     for i in range(f.shape[0]):
         s = 0.0
@@ -113,7 +113,7 @@ def sparse_scores(data, columns, starts, w, b, f):
 
 
 @njit(cache=True, nogil=True, fastmath=ORDERED)
-def sparse_spread(data, columns, starts, r, g):
+def add_sparse_gradient(data, columns, starts, r, g):
     """g += (X, 1)^T r for CSR rows."""
     total = 0.0
     for i in range(r.shape[0]):
@@ -124,36 +124,36 @@ def sparse_spread(data, columns, starts, r, g):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def sparse_pass(data, columns, starts, y, v, w, b, kind, a, f, g):
-    """`dense_pass` for CSR rows."""
+def sparse_loss_gradient(data, columns, starts, y, v, w, b, kind, a, f, g):
+    """`dense_loss_gradient` for CSR rows."""
     n, loss = f.shape[0], 0.0
     r = np.empty(CHUNK, f.dtype)
     for i in range(0, n, CHUNK):
         m = min(CHUNK, n - i)
         at = starts[i : i + m + 1]
-        sparse_scores(data, columns, at, w, b, f[i : i + m])
-        loss += slopes(kind, a, y[i : i + m], v[i : i + m], f[i : i + m], r)
-        sparse_spread(data, columns, at, r[:m], g)
+        add_sparse_predictions(data, columns, at, w, b, f[i : i + m])
+        loss += loss_and_gradient(kind, a, y[i : i + m], v[i : i + m], f[i : i + m], r)
+        add_sparse_gradient(data, columns, at, r[:m], g)
     return loss
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def sparse_product(data, columns, starts, h, u, c, g):
-    """`dense_product` for CSR rows."""
+def sparse_hessian_product(data, columns, starts, h, u, c, g):
+    """`dense_hessian_product` for CSR rows."""
     n = h.shape[0]
     r = np.empty(CHUNK, h.dtype)
     for i in range(0, n, CHUNK):
         m = min(CHUNK, n - i)
         at = starts[i : i + m + 1]
         r[:m] = 0.0
-        sparse_scores(data, columns, at, u, c, r[:m])
+        add_sparse_predictions(data, columns, at, u, c, r[:m])
         for t in range(m):
             r[t] *= h[i + t]
-        sparse_spread(data, columns, at, r[:m], g)
+        add_sparse_gradient(data, columns, at, r[:m], g)
 
 
 @njit(cache=True, nogil=True, fastmath=ORDERED)
-def sparse_head(data, columns, starts, h, place, D, G):
+def sparse_diagonal_and_block(data, columns, starts, h, place, D, G):
     """D += the diagonal of (X, 1)^T diag(h) (X, 1) for CSR rows, and G its part at the
     columns whose `place` is not -1, with the intercept last: lower triangle."""
     m = G.shape[0] - 1
@@ -177,7 +177,7 @@ def sparse_head(data, columns, starts, h, place, D, G):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def softmax_rows(F, y, v, R):
+def softmax_loss_gradient(F, y, v, R):
     """Loss of logits F (n, k), labels y; F becomes p, and R = v (p - onehot)."""
     n, k = F.shape
     loss = 0.0
@@ -201,7 +201,7 @@ def softmax_rows(F, y, v, R):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def softmax_curve(P, v, D):
+def softmax_curvature_product(P, v, D):
     """Each row of D becomes v (diag p - p p^T) times that row."""
     n, k = P.shape
     for i in range(n):

@@ -2,7 +2,7 @@
 
 M holds the slopes v n l'(y_i, f_i) of every row as last seen, A their mean gradient.
 See `saga.py` for the step. Coordinates that a CSR row does not touch all take the same
-step again and again; `lag` takes m of them at once.
+step again and again; `catch_up` takes m of them at once.
 """
 
 import math
@@ -14,7 +14,7 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def slopes(f, y, weight, out):
+def row_loss_gradient(f, y, weight, out):
     """weight times the gradient of the logistic (k = 1) or softmax loss in f."""
     k = f.shape[0]
     if k == 1:
@@ -35,7 +35,7 @@ def slopes(f, y, weight, out):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def shrunk(w, t, q):
+def elastic_net_prox(w, t, q):
     """The prox of t |w| + b/2 w^2 for q = 1 / (1 + b)."""
     if w > t:
         return q * (w - t)
@@ -45,7 +45,7 @@ def shrunk(w, t, q):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def ahead(w, s, q, m):
+def repeated_affine_map(w, s, q, m):
     """w after m times w <- q (w - s)."""
     if q == 1.0:
         return w - m * s
@@ -54,7 +54,7 @@ def ahead(w, s, q, m):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def lag(w, c, t, q, m):
+def catch_up(w, c, t, q, m):
     """w after m times w <- prox(w - c).
 
     While w keeps its sign this is a straight map, and m of them have a formula. The
@@ -65,24 +65,24 @@ def lag(w, c, t, q, m):
             return 0.0
         side = 1.0 if (w > 0 or (w == 0 and c < 0)) else -1.0
         u, s = side * w, side * c + t
-        end = ahead(u, s, q, m)
+        end = repeated_affine_map(u, s, q, m)
         if end > 0:
             return side * end
         low, high = 0, m  # positive after `low` steps, not after `high`
         while high - low > 1:
             middle = (low + high) // 2
-            if ahead(u, s, q, middle) > 0:
+            if repeated_affine_map(u, s, q, middle) > 0:
                 low = middle
             else:
                 high = middle
-        w = side * (ahead(u, s, q, low) if low > 0 else u)
-        w = shrunk(w - c, t, q)
+        w = side * (repeated_affine_map(u, s, q, low) if low > 0 else u)
+        w = elastic_net_prox(w - c, t, q)
         m -= low + 1
     return w
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def dense_epoch(X, y, v, order, W, b, M, A, eta, keep, t, q, intercept):
+def dense_saga_epoch(X, y, v, order, W, b, M, A, eta, keep, t, q, intercept):
     """One pass over `order`; `keep` is the weight of a new slope in the step."""
     n, d = X.shape
     k = W.shape[0]
@@ -94,7 +94,7 @@ def dense_epoch(X, y, v, order, W, b, M, A, eta, keep, t, q, intercept):
             for j in range(d):
                 s += row[j] * W[c, j]
             f[c] = s
-        slopes(f, y[i], n * v[i], r)
+        row_loss_gradient(f, y[i], n * v[i], r)
         for c in range(k):
             change = r[c] - M[i, c]
             M[i, c] = r[c]
@@ -102,14 +102,14 @@ def dense_epoch(X, y, v, order, W, b, M, A, eta, keep, t, q, intercept):
             for j in range(d):
                 move = step * row[j] + A[c, j]
                 A[c, j] += mean * row[j]
-                W[c, j] = shrunk(W[c, j] - eta * move, t, q)
+                W[c, j] = elastic_net_prox(W[c, j] - eta * move, t, q)
             if intercept:
                 b[c] -= eta * (step + A[c, d])
                 A[c, d] += mean
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def sparse_epoch(
+def sparse_saga_epoch(
     data, columns, starts, y, v, order, W, b, M, A, last, eta, keep, t, q, intercept
 ):
     """The same for CSR rows, with W (d, k) and A (d + 1, k) by columns."""
@@ -122,11 +122,11 @@ def sparse_epoch(
             j = columns[s]
             if last[j] < now:
                 for c in range(k):
-                    W[j, c] = lag(W[j, c], eta * A[j, c], t, q, now - last[j])
+                    W[j, c] = catch_up(W[j, c], eta * A[j, c], t, q, now - last[j])
                 last[j] = now
             for c in range(k):
                 f[c] += data[s] * W[j, c]
-        slopes(f, y[i], n * v[i], r)
+        row_loss_gradient(f, y[i], n * v[i], r)
         for c in range(k):
             change = r[c] - M[i, c]
             M[i, c] = r[c]
@@ -137,7 +137,7 @@ def sparse_epoch(
             for c in range(k):
                 move = keep * r[c] * data[s] + A[j, c]
                 A[j, c] += r[c] * data[s] / n
-                W[j, c] = shrunk(W[j, c] - eta * move, t, q)
+                W[j, c] = elastic_net_prox(W[j, c] - eta * move, t, q)
             last[j] = now
         if intercept:
             for c in range(k):
@@ -146,5 +146,5 @@ def sparse_epoch(
     for j in range(d):
         if last[j] < now:
             for c in range(k):
-                W[j, c] = lag(W[j, c], eta * A[j, c], t, q, now - last[j])
+                W[j, c] = catch_up(W[j, c], eta * A[j, c], t, q, now - last[j])
         last[j] = 0

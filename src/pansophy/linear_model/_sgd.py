@@ -35,17 +35,17 @@ from .sgd import (
 )
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}
-STEEPEST = 1e12  # slopes are cut here, as scikit-learn does
+MAX_GRADIENT = 1e12  # slopes are cut here, as scikit-learn does
 AHEAD, LINES, LINE = (
     8,
     8,
     8,
 )  # rows looked ahead, cache lines of each, entries of a line
-SMALL = 1e-9  # s is multiplied into u below this
+SMALLEST_SCALE = 1e-9  # s is multiplied into u below this
 
 
 @njit(cache=True, nogil=True)
-def expect(X, indices, indptr, i):
+def prefetch_row(X, indices, indptr, i):
     """Ask for the first lines of row i, which shuffled rows cannot get otherwise."""
     if X.ndim == 2:
         d = X.shape[1]
@@ -58,7 +58,7 @@ def expect(X, indices, indptr, i):
 
 
 @njit(cache=True, nogil=True)
-def shuffle(order, seed):
+def shuffle_order(order, seed):
     """Put `order` in random order, in place (Fisher-Yates on a xorshift stream)."""
     x = np.uint64(seed) | np.uint64(1)
     for i in range(order.size - 1, 0, -1):
@@ -71,7 +71,7 @@ def shuffle(order, seed):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def dot(X, indices, indptr, i, u):
+def row_dot(X, indices, indptr, i, u):
     """u . x_i."""
     total = u.dtype.type(0)
     if X.ndim == 2:
@@ -84,7 +84,7 @@ def dot(X, indices, indptr, i, u):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def add(X, indices, indptr, i, c, u):
+def add_row(X, indices, indptr, i, c, u):
     """u += c x_i."""
     c = u.dtype.type(c)
     if X.ndim == 2:
@@ -96,7 +96,7 @@ def add(X, indices, indptr, i, c, u):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def square(X, indptr, i):
+def squared_row_norm(X, indptr, i):
     """|x_i|^2."""
     total = 0.0
     if X.ndim == 2:
@@ -109,7 +109,7 @@ def square(X, indptr, i):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def add_past(X, indices, indptr, i, c, u, past, q):
+def add_row_to_average(X, indices, indptr, i, c, u, past, q):
     """u += c x_i, and `past` gets q times what changed."""
     c = u.dtype.type(c)
     if X.ndim == 2:
@@ -127,7 +127,7 @@ def add_past(X, indices, indptr, i, c, u, past, q):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def settle_all(u, paid, owed, past, q):
+def apply_l1_debt(u, paid, owed, past, q):
     """Every u_j pays what it owes."""
     owed, zero = u.dtype.type(owed), u.dtype.type(0)
     for j in range(u.size):
@@ -141,7 +141,7 @@ def settle_all(u, paid, owed, past, q):
 
 
 @njit(cache=True, nogil=True)
-def settle_row(X, indices, indptr, i, u, paid, owed):
+def apply_l1_debt_of_row(X, indices, indptr, i, u, paid, owed):
     """The columns of a sparse row pay what they owe."""
     if X.ndim == 1:
         for k in range(indptr[i], indptr[i + 1]):
@@ -155,7 +155,7 @@ def settle_row(X, indices, indptr, i, u, paid, owed):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def fold(u, paid, past, s, owed, q):
+def fold_scale(u, paid, past, s, owed, q):
     """Multiply s into u, so that s = 1; what is owed and q in the new units."""
     if s == 0.0 and past.size:
         for j in range(u.size):
@@ -168,23 +168,25 @@ def fold(u, paid, past, s, owed, q):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def rate(rule, t, eta):
+def step_size_at(rule, t, eta):
     """The step size at update t = 1, 2, ..."""
     if rule.step == OPTIMAL:
-        return 1.0 / (rule.alpha * (rule.start + t - 1))
+        return 1.0 / (rule.alpha * (rule.t0 + t - 1))
     if rule.step == INVSCALING:
         return rule.eta0 / t**rule.power
     return eta
 
 
 @njit(cache=True, nogil=True)
-def slope(rule, y, f):
+def clipped_loss_gradient(rule, y, f):
     """dl/df, cut where it is out of all measure."""
-    return min(max(gradient(rule.loss, y, f, rule.a), -STEEPEST), STEEPEST)
+    return min(
+        max(gradient(rule.loss, y, f, rule.loss_parameter), -MAX_GRADIENT), MAX_GRADIENT
+    )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def passive(rule, size, loss, y, f, hinge):
+def passive_aggressive_step(rule, size, loss, y, f, hinge):
     """How far a passive-aggressive step goes along a row of squared length `size`."""
     if rule.step == PA1:
         step = min(rule.eta0, loss / size) if size > 0 else 0.0
@@ -194,7 +196,7 @@ def passive(rule, size, loss, y, f, hinge):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def objective(rule, losses, weights, w, b):
+def pass_objective(rule, losses, weights, w, b):
     """Mean loss plus penalty; nan if a coefficient has overflowed."""
     size, square = abs(b), 0.0
     for j in range(w.size):
@@ -207,7 +209,9 @@ def objective(rule, losses, weights, w, b):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def visit(X, indices, indptr, order, y, v, factors, hinge, rule, u, paid, past, z):
+def single_row_pass(
+    X, indices, indptr, order, y, v, factors, hinge, rule, u, paid, past, z
+):
     """One pass, an update per row; eq. (1) with the losses met on the way."""
     l1, averaging = rule.l1 > 0, past.size > 0
     everywhere = X.ndim == 2 or averaging
@@ -217,36 +221,40 @@ def visit(X, indices, indptr, order, y, v, factors, hinge, rule, u, paid, past, 
     wrong = count = 0
     for k in range(order.size):
         i = order[k]
-        expect(X, indices, indptr, order[min(k + AHEAD, order.size - 1)])
+        prefetch_row(X, indices, indptr, order[min(k + AHEAD, order.size - 1)])
         if l1 and everywhere:
-            settle_all(u, paid, owed, past, q)
+            apply_l1_debt(u, paid, owed, past, q)
         elif l1:
-            settle_row(X, indices, indptr, i, u, paid, owed)
+            apply_l1_debt_of_row(X, indices, indptr, i, u, paid, owed)
         yi = y[i]
-        f = s * dot(X, indices, indptr, i, u) + b
+        f = s * row_dot(X, indices, indptr, i, u) + b
         weight = factors[1] if yi > 0 else factors[0]
         if v.size:
             weight *= v[i]
-        loss = value(rule.loss, yi, f, rule.a)
+        loss = value(rule.loss, yi, f, rule.loss_parameter)
         losses += weight * loss
         weights += weight
-        eta = rate(rule, t, eta)
-        if rule.cap > 0:
-            eta = min(eta, 1 / (rule.cap * (1 + square(X, indptr, i))))
+        eta = step_size_at(rule, t, eta)
+        if rule.curvature_bound > 0:
+            eta = min(
+                eta, 1 / (rule.curvature_bound * (1 + squared_row_norm(X, indptr, i)))
+            )
         if aggressive:
-            step = weight * passive(rule, square(X, indptr, i), loss, yi, f, hinge)
+            step = weight * passive_aggressive_step(
+                rule, squared_row_norm(X, indptr, i), loss, yi, f, hinge
+            )
         else:
-            step = -eta * weight * slope(rule, yi, f)
+            step = -eta * weight * clipped_loss_gradient(rule, yi, f)
         s *= max(0.0, 1.0 - eta * rule.l2)
-        if s < SMALL:
-            owed, q = fold(u, paid, past, s, owed, q)
+        if s < SMALLEST_SCALE:
+            owed, q = fold_scale(u, paid, past, s, owed, q)
             s = 1.0
         if step != 0.0:
             wrong += 1
             if averaging:
-                add_past(X, indices, indptr, i, step / s, u, past, q)
+                add_row_to_average(X, indices, indptr, i, step / s, u, past, q)
             else:
-                add(X, indices, indptr, i, step / s, u)
+                add_row(X, indices, indptr, i, step / s, u)
             if rule.intercept:
                 b += step
         owed += eta * rule.l1 / s
@@ -256,16 +264,16 @@ def visit(X, indices, indptr, order, y, v, factors, hinge, rule, u, paid, past, 
             count += 1
         t += 1
     if l1:
-        settle_all(u, paid, owed, past, q)
-    z[OWED], z[SUMS] = fold(u, paid, past, s, owed, q)
+        apply_l1_debt(u, paid, owed, past, q)
+    z[OWED], z[SUMS] = fold_scale(u, paid, past, s, owed, q)
     z[B], z[T], z[ETA] = b, t, eta
     z[COUNT] += count
     z[WRONG] += wrong
-    return objective(rule, losses, weights, u, b)
+    return pass_objective(rule, losses, weights, u, b)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def advance(rule, g, j, t, first, second):
+def adaptive_direction(rule, g, j, t, first, second):
     """What the step rule makes of entry g, and the divisor of its step."""
     mu = rule.momentum
     if rule.step == MOMENTUM or rule.step == NESTEROV:
@@ -287,7 +295,7 @@ def advance(rule, g, j, t, first, second):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def move(rule, G, gb, eta, u, paid, past, first, second, z):
+def gradient_step(rule, G, gb, eta, u, paid, past, first, second, z):
     """One step of u and b along the gradient (G, gb); s is 1 here."""
     d, t, q = u.size, z[T], z[SUMS]
     plain = rule.step < PA1
@@ -297,54 +305,56 @@ def move(rule, G, gb, eta, u, paid, past, first, second, z):
         if plain:
             u[j] = shrink * old - eta * G[j]
         else:
-            out, size = advance(rule, G[j] + rule.l2 * old, j, t, first, second)
+            out, size = adaptive_direction(
+                rule, G[j] + rule.l2 * old, j, t, first, second
+            )
             new = old - eta * out
             u[j] = sign(new) * max(0.0, abs(new) - eta * rule.l1 / size)
         if past.size:
             past[j] += q * (u[j] - old)
     if plain and rule.l1 > 0:
         z[OWED] += eta * rule.l1
-        settle_all(u, paid, z[OWED], past, q)
+        apply_l1_debt(u, paid, z[OWED], past, q)
     if rule.intercept:
         if plain:
             z[B] -= eta * gb
         else:
-            z[B] -= eta * advance(rule, gb, d, t, first, second)[0]
+            z[B] -= eta * adaptive_direction(rule, gb, d, t, first, second)[0]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def batches(
+def minibatch_pass(
     X, indices, indptr, order, y, v, factors, rule, u, paid, past, first, second, z
 ):
     """One pass, an update per batch of rows along their mean gradient; eq. (1)."""
     G = np.zeros(u.size)
     losses = weights = 0.0
-    for head in range(0, order.size, rule.batch):
-        tail = min(head + rule.batch, order.size)
+    for head in range(0, order.size, rule.batch_size):
+        tail = min(head + rule.batch_size, order.size)
         G[:] = 0.0
         gb = size = 0.0
         for k in range(head, tail):
             i = order[k]
-            f = dot(X, indices, indptr, i, u) + z[B]
+            f = row_dot(X, indices, indptr, i, u) + z[B]
             weight = factors[1] if y[i] > 0 else factors[0]
             if v.size:
                 weight *= v[i]
-            losses += weight * value(rule.loss, y[i], f, rule.a)
+            losses += weight * value(rule.loss, y[i], f, rule.loss_parameter)
             weights += weight
-            if rule.cap > 0:
-                size = max(size, square(X, indptr, i))
-            g = weight * slope(rule, y[i], f) / (tail - head)
+            if rule.curvature_bound > 0:
+                size = max(size, squared_row_norm(X, indptr, i))
+            g = weight * clipped_loss_gradient(rule, y[i], f) / (tail - head)
             if g != 0.0:
                 z[WRONG] += 1
-                add(X, indices, indptr, i, g, G)
+                add_row(X, indices, indptr, i, g, G)
                 gb += g
-        z[ETA] = rate(rule, z[T], z[ETA])
-        if rule.cap > 0:
-            z[ETA] = min(z[ETA], 1 / (rule.cap * (1 + size)))
-        move(rule, G, gb, z[ETA], u, paid, past, first, second, z)
+        z[ETA] = step_size_at(rule, z[T], z[ETA])
+        if rule.curvature_bound > 0:
+            z[ETA] = min(z[ETA], 1 / (rule.curvature_bound * (1 + size)))
+        gradient_step(rule, G, gb, z[ETA], u, paid, past, first, second, z)
         if past.size and z[T] >= rule.average:
             z[SUMS] += 1.0
             z[SUMB] += z[B]
             z[COUNT] += 1
         z[T] += 1
-    return objective(rule, losses, weights, u, z[B])
+    return pass_objective(rule, losses, weights, u, z[B])

@@ -37,26 +37,26 @@ from ..losses import half_squared
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
 from ..typing import Seed
 from . import sgd
-from .scores import AbstractLinearClassifier, encode
-from .stochastic import in_memory
+from .scores import AbstractLinearClassifier, encode_two_or_more_classes
+from .stochastic import require_in_memory
 
-NARROW = 500  # up to so many columns H is made
+MAX_HESSIAN_COLUMNS = 500  # up to so many columns H is made
 
 
-class State(NamedTuple):
+class AdalineState(NamedTuple):
     W: np.ndarray
     objective: float  # E, summed over units
     slope: float  # largest |g_j|
     t: int  # passes made
 
 
-def error(X, T, v, W):
+def squared_error_and_gradient(X, T, v, W):
     """E and g of eq. (1)."""
     R = X @ W - T
     return float(v @ (R * R).sum(axis=1)), 2 * (X.T @ (v[:, None] * R))
 
 
-def hessian(X, v):
+def squared_error_hessian(X, v):
     """H of eq. (1)."""
     weighted = X.multiply(v[:, None]) if sp.issparse(X) else X * v[:, None]
     H = 2 * (X.T @ weighted)
@@ -76,26 +76,26 @@ def largest_step(X, v=None):
     """
     v = np.ones(X.shape[0]) if v is None else v
     m = X.shape[1]
-    if m <= NARROW:
-        top = float(np.linalg.eigvalsh(hessian(X, v))[-1])
+    if m <= MAX_HESSIAN_COLUMNS:
+        top = float(np.linalg.eigvalsh(squared_error_hessian(X, v))[-1])
     else:
         H = LinearOperator((m, m), matvec=lambda u: 2 * (X.T @ (v * (X @ u.ravel()))))
         top = float(eigsh(H, k=1, v0=np.ones(m), return_eigenvectors=False)[0])
     return 2 / top if top > 0 else np.inf
 
 
-def one_by_one(X, T, v, W, eta, order):
+def lms_pass(X, T, v, W, eta, order):
     """A pass of eq. (3): SGD on half the squared error with step 2 eta."""
     none = {"penalty": None, "alpha": 0.0, "l1_ratio": 0.0, "intercept": False}
-    rule = sgd.make_rule(half_squared, "constant", eta0=2 * eta, **none)
+    rule = sgd.make_sgd_rule(half_squared, "constant", eta0=2 * eta, **none)
     k, m = T.shape[1], X.shape[1]
     units = np.ascontiguousarray(W.T)
-    memory = sgd.fresh(k, m, units.dtype, rule, 0.0)
-    rows, columns = sgd.as_rows(X), np.ascontiguousarray(T.T)
+    memory = sgd.initial_memory(k, m, units.dtype, rule, 0.0)
+    rows, columns = sgd.rows_for_loops(X), np.ascontiguousarray(T.T)
     target = lambda c: columns[c]
-    problem = sgd.Problem(rows, order, target, v, np.ones((k, 2)), rule, hinge=False)
+    problem = sgd.SGDProblem(rows, order, target, v, np.ones((k, 2)), rule, hinge=False)
     for c in range(k):
-        sgd.one_pass(problem, c, units[c], memory)
+        sgd.sgd_pass(problem, c, units[c], memory)
     return units.T
 
 
@@ -110,21 +110,25 @@ def delta_rule(
 
     def at(W, t):
         with np.errstate(over="ignore", invalid="ignore"):
-            E, g = error(X, T, v, W)
-        return State(W, E, float(np.abs(g).max()), t)
+            E, g = squared_error_and_gradient(X, T, v, W)
+        return AdalineState(W, E, float(np.abs(g).max()), t)
 
     def step(s):
         if solver == "sequential":
             order = np.arange(n) if rng is None else rng.permutation(n)
             order = order.astype(np.int32)
-            W = one_by_one(X, T, v, s.W, eta / (s.t + 1) ** 0.75, order)
+            W = lms_pass(X, T, v, s.W, eta / (s.t + 1) ** 0.75, order)
         else:
-            g = error(X, T, v, s.W)[1]
+            g = squared_error_and_gradient(X, T, v, s.W)[1]
             move = eta * g if solver == "batch" else pseudo @ g
             W = s.W - move
         return at(W, s.t + 1)
 
-    pseudo = np.linalg.pinv(hessian(X, v), hermitian=True) if solver == "newton" else 0
+    pseudo = (
+        np.linalg.pinv(squared_error_hessian(X, v), hermitian=True)
+        if solver == "newton"
+        else 0
+    )
     scale = max(1.0, float(v.sum()))
     change = lambda old, new: new.slope / scale
     return iterate(step, at(W, 0), max_iter=max_iter, tol=tol, change=change, task=task)
@@ -193,8 +197,8 @@ class Adaline(AbstractLinearClassifier):
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1) for rows X and labels y."""
         X, y, v = self._begin(X, y, sample_weight, y_kind="class", accept_sparse="csr")
-        X, y, v = in_memory(self, X, y, v)
-        classes, codes = encode(y)
+        X, y, v = require_in_memory(self, X, y, v)
+        classes, codes = encode_two_or_more_classes(y)
         k, dtype = len(classes), X.dtype
         A, v = self._with_constant(X), np.ones(len(y)) if v is None else v.astype(float)
         own = codes[:, None] == (np.arange(k) if k > 2 else np.array([1]))

@@ -35,13 +35,13 @@ from ..core.iterate import iterate
 from ..core.linalg import few_threads
 from ..core.rows import DatasetRows
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
-from .linear import predict, store, target_columns
-from .predictive import Predictive, plot_band
+from .base import raw_prediction, store_coefficients, target_columns
+from .predictive_distribution import PredictiveDistribution, plot_predictive_band
 
 EPS = float(np.finfo(np.float64).eps)
 
 
-class Rotated(NamedTuple):
+class RotatedRows(NamedTuple):
     """The centred rows in the coordinates of their singular vectors."""
 
     s: np.ndarray  # singular values
@@ -54,7 +54,7 @@ class Rotated(NamedTuple):
     variance: float  # of y
 
 
-class State(NamedTuple):
+class EvidenceState(NamedTuple):
     theta: np.ndarray
     alpha: float
     lam: float
@@ -67,13 +67,15 @@ class AbstractEvidenceRegression(Regressor, Estimator):
     def predict(self, X, return_std=False):
         """The mean of every prediction, and its standard deviation if asked."""
         X = self._ready(X, accept_sparse="csr")
-        mean = predict(self, X)
+        mean = raw_prediction(self, X)
         return (mean, self._spread(X)) if return_std else mean
 
-    def predict_dist(self, X) -> Predictive:
+    def predict_dist(self, X) -> PredictiveDistribution:
         """The Normal distribution of the targets, noise included."""
         X = self._ready(X, accept_sparse="csr")
-        return Predictive(arrays.to_numpy(predict(self, X)), self._spread(X))
+        return PredictiveDistribution(
+            arrays.to_numpy(raw_prediction(self, X)), self._spread(X)
+        )
 
     def _spread(self, X):
         kept = self._kept()
@@ -87,7 +89,7 @@ class AbstractEvidenceRegression(Regressor, Estimator):
 
     def plot(self, X, y=None, *, level=0.95, ax=None):
         """Mean and interval along the one column of X, with the rows if y is given."""
-        return plot_band(self, X, y, level=level, ax=ax)
+        return plot_predictive_band(self, X, y, level=level, ax=ax)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -95,7 +97,7 @@ class AbstractEvidenceRegression(Regressor, Estimator):
         return tags
 
 
-def read(X, y, w, intercept):
+def triangular_statistics(X, y, w, intercept):
     """Triangle, weight and means of the rows: all that either method needs of them."""
     Y, _ = target_columns(y, X)
     problem = prepare(X, Y, w, intercept=intercept)
@@ -111,26 +113,26 @@ def read(X, y, w, intercept):
     return T, problem.weight, mean, offset, max(variance, 0.0)
 
 
-def rotate(X, y, w, intercept) -> Rotated:
+def rotate_rows(X, y, w, intercept) -> RotatedRows:
     """Singular vectors of the centred rows, from their triangle."""
-    T, n, mean, offset, variance = read(X, y, w, intercept)
+    T, n, mean, offset, variance = triangular_statistics(X, y, w, intercept)
     with few_threads(T.R.shape[1]):
         U, s, V = scipy.linalg.svd(T.R, full_matrices=False)
     u = U.T @ T.c[:, 0]
     rest = float(T.residual[0]) + max(float(T.c[:, 0] @ T.c[:, 0] - u @ u), 0.0)
-    return Rotated(s, u, V, rest, n, mean, offset, variance)
+    return RotatedRows(s, u, V, rest, n, mean, offset, variance)
 
 
-def posterior(D: Rotated, alpha, lam):
+def ridge_posterior(D: RotatedRows, alpha, lam):
     """theta of the posterior along the singular vectors, and |y - X theta|^2."""
     t = alpha * D.s * D.u / (lam + alpha * D.s**2)
     return t, D.outside + float(np.sum((D.u - D.s * t) ** 2))
 
 
-def log_evidence(D: Rotated, alpha, lam, priors):
+def ridge_log_evidence(D: RotatedRows, alpha, lam, priors):
     """Log density of y and of (alpha, lambda) under eq. (1) and (2)."""
     a1, a2, l1, l2 = priors
-    t, sse = posterior(D, alpha, lam)
+    t, sse = ridge_posterior(D, alpha, lam)
     d, k = D.V.shape[1], len(D.s)
     log_det = np.sum(np.log(lam + alpha * D.s**2)) + (d - k) * math.log(lam)
     fit = d * math.log(lam) + D.n * math.log(alpha / (2 * math.pi)) - log_det
@@ -139,15 +141,17 @@ def log_evidence(D: Rotated, alpha, lam, priors):
     return float(fit / 2 + prior)
 
 
-def turn(D: Rotated, state: State, priors) -> State:
+def evidence_iteration(D: RotatedRows, state: EvidenceState, priors) -> EvidenceState:
     """Eqs (3) to (5)."""
     a1, a2, l1, l2 = priors
     alpha, lam = state.alpha, state.lam
-    t, sse = posterior(D, alpha, lam)
+    t, sse = ridge_posterior(D, alpha, lam)
     gamma = float(np.sum(alpha * D.s**2 / (lam + alpha * D.s**2)))
     lam = (gamma + 2 * l1) / max(float(t @ t) + 2 * l2, 1e-300)
     alpha = (D.n - gamma + 2 * a1) / max(sse + 2 * a2, 1e-300)
-    return State(t @ D.V, alpha, lam, -log_evidence(D, alpha, lam, priors))
+    return EvidenceState(
+        t @ D.V, alpha, lam, -ridge_log_evidence(D, alpha, lam, priors)
+    )
 
 
 @dataclass(eq=False, repr=False)
@@ -217,15 +221,15 @@ class BayesianRidge(AbstractEvidenceRegression):
     def fit(self, X, y, sample_weight=None):
         """Climb the evidence of alpha and lambda."""
         X, y, w = self._begin(X, y, sample_weight, y_kind="number", accept_sparse="csr")
-        D = rotate(X, y, w, self.fit_intercept)
+        D = rotate_rows(X, y, w, self.fit_intercept)
         priors = self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2
         alpha = 1 / (D.variance + EPS) if self.alpha_init is None else self.alpha_init
         lam = 1.0 if self.lambda_init is None else self.lambda_init
         d = D.V.shape[1]
-        first = State(np.full(d, np.inf), float(alpha), float(lam), np.inf)
+        first = EvidenceState(np.full(d, np.inf), float(alpha), float(lam), np.inf)
         run = self._drive(
             lambda task: iterate(
-                lambda s: turn(D, s, priors),
+                lambda s: evidence_iteration(D, s, priors),
                 first,
                 max_iter=self.max_iter,
                 tol=self.tol,
@@ -239,14 +243,16 @@ class BayesianRidge(AbstractEvidenceRegression):
         self.alpha_, self.lambda_ = run.state.alpha, run.state.lam
         self.scores_ = np.empty(0)
         if self.compute_score:
-            start = log_evidence(D, max(first.alpha, EPS), max(first.lam, EPS), priors)
+            start = ridge_log_evidence(
+                D, max(first.alpha, EPS), max(first.lam, EPS), priors
+            )
             self.scores_ = np.concatenate([[start], -run.history["objective"]])
-        theta = posterior(D, self.alpha_, self.lambda_)[0] @ D.V
+        theta = ridge_posterior(D, self.alpha_, self.lambda_)[0] @ D.V
         self.X_offset_, self.X_scale_ = D.mean, np.ones(d)
         shrunk = 1 / (self.alpha_ * D.s**2 + self.lambda_) - 1 / self.lambda_
         self.sigma_ = (D.V.T * shrunk) @ D.V + np.eye(d) / self.lambda_
         b = D.offset - D.mean @ theta
-        store(self, X, theta[:, None], np.array([b]), flat=True)
+        store_coefficients(self, X, theta[:, None], np.array([b]), y_is_1d=True)
         return self
 
     def _kept(self):

@@ -33,35 +33,43 @@ from ..optim.design import Design
 from ..params import Count, Flag, Fraction, NonNegative
 from ..penalties import elastic_net
 from ..typing import Matrix, Seed
-from .lasso_path import centred, descend, enet_path, read, store_for
-from .linear import AbstractLinearRegressor
+from .base import AbstractLinearRegressor
+from .lasso_path import (
+    centre_targets,
+    check_lasso_data,
+    enet_path,
+    gram_store,
+    minimise_lasso,
+)
 
 
-def fit_model(model, l1_ratio, X, y, sample_weight):
+def fit_elastic_net(model, l1_ratio, X, y, sample_weight):
     """The common `fit` of the lasso and the elastic net, target by target."""
-    data = read(model, X, y, sample_weight)
+    data = check_lasso_data(model, X, y, sample_weight)
     design = Design(data.X, data.p, centre=model.fit_intercept)
     penalty = elastic_net(model.alpha, l1_ratio, model.positive)
     rng = rng_from(model.random_state) if model.selection == "random" else None
-    Y, mean = centred(data.Y, data.p, model.fit_intercept)
-    start = warm(model, (Y.shape[1], design.d), data.X.dtype)
+    Y, mean = centre_targets(data.Y, data.p, model.fit_intercept)
+    start = initial_coefficients(model, (Y.shape[1], design.d), data.X.dtype)
     how = {"tol": model.tol, "max_iter": model.max_iter, "rng": rng}
     store, runs = None, []
     with threads.single_blas():  # small products; the large ones take our threads
         for target, w in zip(Y.T, start, strict=True):
-            store = aimed(store, design, design.root * target, model, data.p)
-            run = partial(descend, store, penalty, sets.start(store, w, penalty), **how)
+            store = store_for_target(store, design, design.root * target, model, data.p)
+            run = partial(
+                minimise_lasso, store, penalty, sets.start(store, w, penalty), **how
+            )
             run = lambda task, run=run: run(task=task)
             runs.append(model._drive(run, total=model.max_iter, X=data.like, y=data.Y))
     if len(runs) > 1:
         model.n_iter_ = [run.n_iter for run in runs]
-    return keep(model, runs, design, mean, data)
+    return store_lasso_fit(model, runs, design, mean, data)
 
 
-def aimed(store, design, target, model, p):
+def store_for_target(store, design, target, model, p):
     """The store, made for the first target and turned to the next."""
     if store is None:
-        return store_for(design, target, model.precompute, p is not None)
+        return gram_store(design, target, model.precompute, p is not None)
     if isinstance(store, sets.Whole):
         store.aim(design.correlate(target), target @ target)
     else:
@@ -69,7 +77,7 @@ def aimed(store, design, target, model, p):
     return store
 
 
-def warm(model, shape, dtype):
+def initial_coefficients(model, shape, dtype):
     """Where to start: the last coefficients with `warm_start`, else 0."""
     start = np.zeros(shape, dtype)
     if model.warm_start and hasattr(model, "coef_"):
@@ -78,7 +86,7 @@ def warm(model, shape, dtype):
     return start
 
 
-def keep(model, runs: list[Result], design, means, data):
+def store_lasso_fit(model, runs: list[Result], design, means, data):
     """Store coefficients, gaps and intercepts, squeezed for one target."""
     W = np.stack([run.state.w for run in runs])
     W = W if W.ndim == 2 else W[0]
@@ -89,7 +97,7 @@ def keep(model, runs: list[Result], design, means, data):
     model.intercept_ = 0.0
     if model.fit_intercept:
         intercept = means - W @ design.mean
-        model.intercept_ = intercept[0] if data.flat else intercept
+        model.intercept_ = intercept[0] if data.y_is_1d else intercept
     if arrays.is_foreign(data.like):
         model.coef_ = arrays.asarray(model.coef_, like=data.like)
         model.intercept_ = arrays.asarray(model.intercept_, like=data.like)
@@ -163,7 +171,7 @@ class ElasticNet(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and targets y, one or several columns."""
-        return fit_model(self, self.l1_ratio, X, y, sample_weight)
+        return fit_elastic_net(self, self.l1_ratio, X, y, sample_weight)
 
     @property
     def sparse_coef_(self):

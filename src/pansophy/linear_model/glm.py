@@ -44,12 +44,12 @@ from ..losses import glm
 from ..losses.glm import unit
 from ..optim import newton
 from ..params import Count, Flag, NonNegative, Number, Verbosity
-from .glm_fit import AbstractGLM, aligned, one_target, shares
-from .linear import target_columns
+from .base import target_columns
+from .glm_fit import AbstractGLM, array_like, target_vector, weights_of_sum_one
 from .risk import Risk
-from .summary import Summary, term_names, wald
+from .summary import Summary, coefficient_names, wald_table
 
-FAMILIES = Literal[
+GLMFamily = Literal[
     "gaussian",
     "poisson",
     "gamma",
@@ -59,10 +59,12 @@ FAMILIES = Literal[
     "bernoulli",
     "negative_binomial",
 ]
-SINGULAR = 1e-2  # eps times the condition above which no digit of I^-1 is left
+SINGULAR_INFORMATION = (
+    1e-2  # eps times the condition above which no digit of I^-1 is left
+)
 
 
-def log_density(family, y, mu, w, phi):
+def family_log_likelihood(family, y, mu, w, phi):
     """Log-likelihood of all rows; None where the density has no closed form."""
     if family.name == "gaussian":
         N, s = w.sum(), float(w @ (y - mu) ** 2)
@@ -182,7 +184,7 @@ class GeneralizedLinearModel(AbstractGLM):
     x0            0.51418   0.132716     3.87429  <0.001  0.254062  0.774298
     """
 
-    family: FAMILIES = "gaussian"
+    family: GLMFamily = "gaussian"
     _: KW_ONLY
     link: str | None = None
     alpha: NonNegative = 0.0
@@ -213,7 +215,7 @@ class GeneralizedLinearModel(AbstractGLM):
     def _trials(self, X, y, w):
         """Successes and failures as a fraction with trials as weights."""
         if self.family != "binomial" or getattr(y, "ndim", 1) == 1 or y.shape[1] == 1:
-            return one_target(y, X), w
+            return target_vector(y, X), w
         if y.shape[1] != 2:
             raise ValueError(
                 "y of family='binomial' must have one column of fractions or two of "
@@ -222,22 +224,22 @@ class GeneralizedLinearModel(AbstractGLM):
         Y = target_columns(y, X)[0]
         xp = arrays.namespace(Y)
         if not isinstance(X, DatasetRows):
-            Y = aligned(Y, X) if arrays.is_foreign(X) else Y.astype(X.dtype)
+            Y = array_like(Y, X) if arrays.is_foreign(X) else Y.astype(X.dtype)
         trials = Y[:, 0] + Y[:, 1]
         if bool(xp.any(Y < 0)) or not bool(xp.any(trials > 0)):
             raise ValueError("successes and failures must be at least 0, not all 0.")
         share = Y[:, 0] / xp.where(trials > 0, trials, xp.ones_like(trials))
-        return share, trials if w is None else trials * aligned(w, trials)
+        return share, trials if w is None else trials * array_like(w, trials)
 
     def _offset(self, offset, exposure, like):
         """o of eq. (1) from offsets and the exposure."""
         xp, o = arrays.namespace(like), None
         if offset is not None:
-            o = aligned(offset, like)
+            o = array_like(offset, like)
         if exposure is not None:
             if self._parts()[1] is not links.log:
                 raise ValueError("exposure needs a log link; use offset for others.")
-            e = aligned(exposure, like)
+            e = array_like(exposure, like)
             if not bool(xp.all(e > 0)):
                 raise ValueError("every exposure must be above 0.")
             o = xp.log(e) if o is None else o + xp.log(e)
@@ -251,7 +253,7 @@ class GeneralizedLinearModel(AbstractGLM):
         """Deviances, dispersion, likelihood and covariance."""
         family, link = self._parts()
         host = lambda a: arrays.to_numpy(a).astype(float)
-        f = np.concatenate([host(part) for part in J.at(x)])
+        f = np.concatenate([host(part) for part in J.predictions_at(x)])
         y, w = host(y), np.ones(len(f)) if w is None else host(w)
         o = None if o is None else host(o)
         mu = link.inverse(f)
@@ -267,7 +269,7 @@ class GeneralizedLinearModel(AbstractGLM):
         self.dispersion_ = 1.0
         if family.dispersed:
             self.dispersion_ = pearson / (N - p) if p < N else math.nan
-        self.log_likelihood_ = log_density(family, y, mu, w, self.dispersion_)
+        self.log_likelihood_ = family_log_likelihood(family, y, mu, w, self.dispersion_)
         known = self.log_likelihood_
         self.aic_ = None if known is None else 2 * p - 2 * known
         self.bic_ = None if known is None else math.log(N) * p - 2 * known
@@ -282,7 +284,7 @@ class GeneralizedLinearModel(AbstractGLM):
         order = [J.d, *range(J.d)] if self.fit_intercept else list(range(J.d))
         H = H[np.ix_(order, order)]
         factor = scaled_cholesky(H)
-        if factor is None or factor.q > SINGULAR:
+        if factor is None or factor.q > SINGULAR_INFORMATION:
             return None
         return self.dispersion_ * factor.solve(np.eye(len(H)))
 
@@ -300,10 +302,10 @@ class GeneralizedLinearModel(AbstractGLM):
         null, (family, link) = None, self._parts()
         o = self._offset(offset, exposure, mu)
         if o is not None:
-            host = lambda a: arrays.to_numpy(aligned(a, mu)).astype(float)
-            w = arrays.to_numpy(shares(mu, mu, sample_weight)).astype(float)
+            host = lambda a: arrays.to_numpy(array_like(a, mu)).astype(float)
+            w = arrays.to_numpy(weights_of_sum_one(mu, mu, sample_weight)).astype(float)
             null = null_means(family, link, host(y), w, host(o), intercept=True)
-            null = aligned(null, mu)
+            null = array_like(null, mu)
         return self._explained(y, mu, sample_weight, null)
 
     def summary(self, level=0.95) -> Summary:
@@ -324,7 +326,9 @@ class GeneralizedLinearModel(AbstractGLM):
         B = arrays.to_numpy(self.coef_).astype(float)
         B = np.append(self.intercept_, B) if self.fit_intercept else B
         df = self.df_residual_ if family.dispersed else np.inf
-        table = wald(B, np.sqrt(np.diagonal(self.covariance_)), level=level, df=df)
+        table = wald_table(
+            B, np.sqrt(np.diagonal(self.covariance_)), level=level, df=df
+        )
         header = {
             "rows": int(self._rows) if self._rows == int(self._rows) else self._rows,
             "coefficients": len(B),
@@ -339,4 +343,4 @@ class GeneralizedLinearModel(AbstractGLM):
                 "BIC": self.bic_,
             }
         title = f"Generalised linear model: {family.name}, {link.name} link"
-        return Summary(title, header, term_names(self), table)
+        return Summary(title, header, coefficient_names(self), table)

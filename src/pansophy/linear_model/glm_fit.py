@@ -16,7 +16,7 @@ entry of the gradient of eq. (1) exceeds tol:
     newton-cg        the same from products with the Hessian
     lbfgs            quasi-Newton
 
-"auto" is newton-cholesky up to `NARROW` columns and lbfgs beyond. Steps that lead to
+"auto" is newton-cholesky up to `MAX_HESSIAN_COLUMNS` columns and lbfgs beyond. Steps that lead to
 impossible means (below 0, say) cost infinity and are shortened. The start is B = 0
 with b at the mean of y.
 
@@ -41,25 +41,26 @@ from ..core.linalg import scaled_cholesky
 from ..core.rows import DatasetRows
 from ..losses import glm
 from ..optim import lbfgs, newton, newton_cg
-from .linear import predict as raw_prediction
-from .linear import target_columns
+from .base import raw_prediction, target_columns
 from .risk import Risk
 
-NARROW = 1000  # columns up to which a Hessian is made
-SMALL = 200_000  # entries of X below which a second thread costs more than it gives
-DEPENDENT = 1e-5  # eps times a condition above which columns may be dependent
-RANGES = {
+MAX_HESSIAN_COLUMNS = 1000  # columns up to which a Hessian is made
+SINGLE_THREAD_ENTRIES = (
+    200_000  # entries of X below which a second thread costs more than it gives
+)
+DEPENDENT_COLUMNS = 1e-5  # eps times a condition above which columns may be dependent
+TARGET_RANGES = {
     "nonnegative": ("at least 0", lambda y: y < 0),
     "positive": ("above 0", lambda y: y <= 0),
     "fraction": ("between 0 and 1", lambda y: (y < 0) | (y > 1)),
 }
 
 
-def check_targets(y, family, name):
+def check_glm_targets(y, family, name):
     """One sentence about the first target that the family cannot give."""
     if family.domain == "real":
         return
-    says, wrong = RANGES[family.domain]
+    says, wrong = TARGET_RANGES[family.domain]
     xp = arrays.namespace(y)
     bad = wrong(y)
     if family.name == "bernoulli":
@@ -71,7 +72,7 @@ def check_targets(y, family, name):
         )
 
 
-def begin(J, X, y, v, loss, offset, *, intercept):
+def initial_glm_coefficients(J, X, y, v, loss, offset, *, intercept):
     """x = (B, b) of finite risk: the mean of y, or a least squares fit to g(y)."""
     xp = arrays.namespace(y)
     shift = 0.0 if offset is None else float(xp.sum(v * offset))
@@ -94,7 +95,7 @@ def begin(J, X, y, v, loss, offset, *, intercept):
     return x
 
 
-def hessian(J, family, link, x, rough=False):
+def glm_hessian(J, family, link, x, rough=False):
     """The Hessian of J at x, or the expected one if that is not positive definite."""
     H = J.hessian(x, rough)
     if J.alpha > 0 and J.loss.convex:
@@ -104,10 +105,12 @@ def hessian(J, family, link, x, rough=False):
         own, J.loss = J.loss, glm(family, link, expected=True)
         H = J.hessian(x, rough)
         J.loss, factor = own, scaled_cholesky(H)
-    return H if factor is not None and factor.q < DEPENDENT else filled(H)
+    return (
+        H if factor is not None and factor.q < DEPENDENT_COLUMNS else fill_null_space(H)
+    )
 
 
-def filled(H):
+def fill_null_space(H):
     """H with curvature in the directions that X leaves open, so that no step uses them.
 
     The gradient is 0 there, and of all optima the one nearest to the start is found.
@@ -117,7 +120,7 @@ def filled(H):
     return H + s[-1] * (open_ @ open_.T)
 
 
-def walled(J, x):
+def finite_objective(J, x):
     """J with a high wall in the place of infinity, for a line search by polynomials."""
     value = J(x)[0]
     wall = value + 100 * max(abs(value), 1.0)
@@ -138,35 +141,43 @@ class AbstractGLM(Regressor, Estimator):
     def _fit_glm(self, X, y, w, alpha, offset=None):
         """Minimise eq. (1); returns the risk and x = (B, b)."""
         family, link = self._parts()
-        check_targets(y, family, type(self).__name__)
-        solver = choose_solver(self.solver, X)
+        check_glm_targets(y, family, type(self).__name__)
+        solver = choose_glm_solver(self.solver, X)
         loss = glm(family, link, expected=solver in ("irls", "newton-cg"))
-        v = shares(X, y, w)
+        v = weights_of_sum_one(X, y, w)
         J = Risk(X, y, v, loss, alpha, intercept=self.fit_intercept, offset=offset)
         self.solver_ = solver
-        with budget(X):
+        with thread_budget(X):
             x = self._warm(J)
             if x is None:
-                x = begin(J, X, y, v, loss, offset, intercept=self.fit_intercept)
+                x = initial_glm_coefficients(
+                    J, X, y, v, loss, offset, intercept=self.fit_intercept
+                )
             x = self._minimise(J, x, solver, X, y)
         self._store(X, x)
         return J, x
 
     def _minimise(self, J, x, solver, X, y):
         wide = float(np.max(np.abs(J(x)[1])))
-        tol = max(self.tol, 32 * float(np.finfo(host_dtype(X)).eps) * max(wide, 1.0))
+        tol = max(
+            self.tol, 32 * float(np.finfo(numpy_float_name(X)).eps) * max(wide, 1.0)
+        )
         how = {"max_iter": self.max_iter, "tol": tol}
         runs = {
-            "lbfgs": partial(lbfgs, walled(J, x), x),
-            "newton-cg": partial(newton_cg, J, J.product, x),
+            "lbfgs": partial(lbfgs, finite_objective(J, x), x),
+            "newton-cg": partial(newton_cg, J, J.hessian_product, x),
         }
-        dense = partial(newton, J, partial(hessian, J, *self._parts()), x, rough=True)
+        dense = partial(
+            newton, J, partial(glm_hessian, J, *self._parts()), x, rough=True
+        )
         result = self._drive(
             lambda task: runs.get(solver, dense)(**how, task=task),
             total=self.max_iter,
             X=X,
             y=y,
-            snapshot=lambda s: dict(zip(("coef_", "intercept_"), cut(s.position))),
+            snapshot=lambda s: dict(
+                zip(("coef_", "intercept_"), split_intercept(s.position))
+            ),
         )
         return np.asarray(result.state.position)
 
@@ -179,7 +190,7 @@ class AbstractGLM(Regressor, Estimator):
         return x if len(x) == J.d + 1 and np.isfinite(J(x)[0]) else None
 
     def _store(self, X, x):
-        B, b = cut(x)
+        B, b = split_intercept(x)
         if not arrays.is_foreign(X):
             self.coef_, self.intercept_ = B.astype(X.dtype), float(b)
         else:
@@ -189,7 +200,7 @@ class AbstractGLM(Regressor, Estimator):
     def _raw(self, X, offset=None):
         """f for every row."""
         f = raw_prediction(self, self._ready(X, accept_sparse="csr"))
-        return f if offset is None else f + aligned(offset, f)
+        return f if offset is None else f + array_like(offset, f)
 
     def predict(self, X):
         """The mean of the target for every row."""
@@ -202,9 +213,9 @@ class AbstractGLM(Regressor, Estimator):
     def _explained(self, y, mu, w=None, null=None):
         family = self._parts()[0]
         xp = arrays.namespace(mu)
-        y = aligned(y, mu)
-        check_targets(y, family, type(self).__name__)
-        w = xp.ones_like(y) if w is None else aligned(w, mu)
+        y = array_like(y, mu)
+        check_glm_targets(y, family, type(self).__name__)
+        w = xp.ones_like(y) if w is None else array_like(w, mu)
         if null is None:
             null = xp.zeros_like(y) + xp.sum(w * y) / xp.sum(w)
         left = float(xp.sum(w * family.deviance(y, mu)))
@@ -219,20 +230,20 @@ class AbstractGLM(Regressor, Estimator):
         return tags
 
 
-def choose_solver(solver, X):
+def choose_glm_solver(solver, X):
     """The solver for "auto", and whether the one asked for can do it."""
     if solver == "auto":
-        return "newton-cholesky" if X.shape[1] <= NARROW else "lbfgs"
+        return "newton-cholesky" if X.shape[1] <= MAX_HESSIAN_COLUMNS else "lbfgs"
     return solver
 
 
-def budget(X):
+def thread_budget(X):
     """Threads for passes over X: our own instead of BLAS's; one if X is small."""
-    small = X.shape[0] * X.shape[1] < SMALL
+    small = X.shape[0] * X.shape[1] < SINGLE_THREAD_ENTRIES
     return threads.limited(1) if small else threads.single_blas()
 
 
-def one_target(y, X):
+def target_vector(y, X):
     """y as a float vector next to X."""
     if isinstance(X, DatasetRows):
         return target_columns(np.asarray(y), X)[0][:, 0].astype(X.dtype)
@@ -241,25 +252,25 @@ def one_target(y, X):
     return np.asarray(column_or_1d(y, warn=True), dtype=X.dtype)
 
 
-def shares(X, y, w):
+def weights_of_sum_one(X, y, w):
     """v = w / W in y's library."""
     xp = arrays.namespace(y)
-    w = xp.ones_like(y) if w is None else aligned(w, y)
+    w = xp.ones_like(y) if w is None else array_like(w, y)
     return w / xp.sum(w)
 
 
-def aligned(a, like):
+def array_like(a, like):
     """a next to `like`, in its dtype."""
     if arrays.is_foreign(a) and not arrays.is_foreign(like):
         a = arrays.to_numpy(a)
     return arrays.asarray(np.asarray(a) if not arrays.is_foreign(a) else a, like)
 
 
-def host_dtype(X):
+def numpy_float_name(X):
     """The NumPy name of X's dtype."""
     return "float32" if "float32" in str(X.dtype) else "float64"
 
 
-def cut(x):
+def split_intercept(x):
     """B and b in x."""
     return x[:-1], x[-1]

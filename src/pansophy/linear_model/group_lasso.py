@@ -30,21 +30,21 @@ from ..optim import groups as sets
 from ..optim.design import Design
 from ..params import Count, Flag, Fraction, NonNegative, ParameterError
 from ..typing import Numbers, Seed, Words
-from .elastic_net import keep, warm
-from .lasso_path import centred, descend, read, store_for
-from .linear import AbstractLinearRegressor
+from .base import AbstractLinearRegressor
+from .elastic_net import initial_coefficients, store_lasso_fit
+from .lasso_path import centre_targets, check_lasso_data, gram_store, minimise_lasso
 
 
-def labels_of(groups, d):
+def group_labels(groups, d):
     """The label of each feature."""
     if groups is None:
         return np.arange(d)
     return np.arange(d) // groups if np.ndim(groups) == 0 else np.asarray(groups)
 
 
-def groups_of(model, d) -> sets.Groups:
+def checked_groups(model, d) -> sets.Groups:
     """The groups and weights that the parameters name."""
-    labels = labels_of(model.groups, d)
+    labels = group_labels(model.groups, d)
     if labels.shape != (d,):
         raise ParameterError(
             f"groups of GroupLasso must hold one label for each of the {d} features, "
@@ -127,25 +127,25 @@ class GroupLasso(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and targets y."""
-        data = read(self, X, y, sample_weight, y_kind="number")
+        data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
         design = Design(data.X, data.p, centre=self.fit_intercept)
-        found = groups_of(self, design.d)
+        found = checked_groups(self, design.d)
         a, rho = self.alpha, self.l1_ratio
         penalty = sets.GroupPenalty(found, a * (1 - rho), a * rho)
         rng = rng_from(self.random_state) if self.selection == "random" else None
-        Y, mean = centred(data.Y, data.p, self.fit_intercept)
-        start = warm(self, (1, design.d), data.X.dtype)
+        Y, mean = centre_targets(data.Y, data.p, self.fit_intercept)
+        start = initial_coefficients(self, (1, design.d), data.X.dtype)
         how = {"tol": self.tol, "max_iter": self.max_iter, "rng": rng}
         with threads.single_blas():
-            store = store_for(design, design.root * np.ascontiguousarray(Y.T))
+            store = gram_store(design, design.root * np.ascontiguousarray(Y.T))
             state = sets.start(store, start, penalty)
-            run = partial(descend, store, penalty, state, **how)
+            run = partial(minimise_lasso, store, penalty, state, **how)
             run = self._drive(
                 lambda task: run(task=task), total=self.max_iter, X=data.like, y=data.Y
             )
-        keep(self, [run], design, mean, data)
+        store_lasso_fit(self, [run], design, mean, data)
         chosen = run.state.w[0] != 0
-        self.groups_ = np.unique(labels_of(self.groups, design.d)[chosen])
+        self.groups_ = np.unique(group_labels(self.groups, design.d)[chosen])
         return self
 
     @property

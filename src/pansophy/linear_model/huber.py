@@ -20,7 +20,7 @@ and b, whose gradient is that of eq. (1) at the best s, and whose Hessian is
 with the rows within e s only and weights as in eq. (1). Newton's method on it, with
 shortened steps (`optim.newton`), needs a few passes where quasi-Newton needs dozens.
 Where B can fit most rows exactly s goes to 0 and eq. (1) loses its smoothness, so s is
-kept above a share of the spread of y, which is lowered by `FLOORS` as long as it binds.
+kept above a share of the spread of y, which is lowered by `SCALE_FLOORS` as long as it binds.
 
 Time O(n d) a pass and O(n d^2) a Hessian.
 
@@ -40,15 +40,15 @@ from ..losses import huber
 from ..losses.base import weighted_quantile
 from ..optim import newton
 from ..params import Flag, Natural, NonNegative, number
-from .glm_fit import aligned, budget, host_dtype, one_target
-from .linear import AbstractLinearRegressor, store
+from .base import AbstractLinearRegressor, store_coefficients
+from .glm_fit import array_like, numpy_float_name, target_vector, thread_budget
 from .risk import Risk
 
-FLOORS = (1e-2, 1e-5, 1e-8)  # of s, over the spread of y
+SCALE_FLOORS = (1e-2, 1e-5, 1e-8)  # of s, over the spread of y
 AtLeastOne = Annotated[float, number("a number of at least 1", 1)]
 
 
-def best_scale(r2, w, W, e, low, start=math.inf):
+def huber_scale(r2, w, W, e, low, start=math.inf):
     """Eq. (2): s from squared residuals, at least `low`; `start` is a guess.
 
     A first step from the left of the root lands on its right, the rest come down.
@@ -75,70 +75,74 @@ def best_scale(r2, w, W, e, low, start=math.inf):
     return max(math.sqrt(t), low)
 
 
-class Concentrated:
+class ConcentratedHuber:
     """Eq. (1) at the best s, as a function of x = (B, b)."""
 
     def __init__(self, X, y, w, e, alpha, *, intercept):
         xp = arrays.namespace(y)
-        self.w = xp.ones_like(y) if w is None else aligned(w, y)
+        self.w = xp.ones_like(y) if w is None else array_like(w, y)
         self.y, self.e, self.alpha = y, e, alpha
         self.W = float(xp.sum(self.w))
-        self.s, self.low = math.inf, 0.0
-        self.eps = float(np.finfo(host_dtype(X)).eps)
-        self.J = Risk(X, y, self.w, huber(e), intercept=intercept)
+        self.s, self.scale_floor = math.inf, 0.0
+        self.eps = float(np.finfo(numpy_float_name(X)).eps)
+        self.risk = Risk(X, y, self.w, huber(e), intercept=intercept)
 
-    def lower(self, floor, spread):
+    def set_scale_floor(self, floor, spread):
         """Keep s above that share of the spread, and above rounding."""
         top = float(arrays.namespace(self.y).max(arrays.namespace(self.y).abs(self.y)))
-        self.low = max(floor * spread, 10 * self.eps * (top or 1.0))
+        self.scale_floor = max(floor * spread, 10 * self.eps * (top or 1.0))
 
     def residuals(self, x):
         """y - X B - b, a vector; the predictions stay with J for the Hessian."""
-        J = self.J
-        if J.seen is None or not np.array_equal(J.seen[0], x):
-            (B, b), kept = J.native(*J.split(x)), [None] * len(J.cuts)
+        J = self.risk
+        if J.cached_predictions is None or not np.array_equal(
+            J.cached_predictions[0], x
+        ):
+            (B, b), kept = J.as_row_dtype(*J.split(x)), [None] * len(J.block_slices)
 
             def fill(X, i):
                 kept[i] = X @ B[0, :] + b[0]
                 return 0.0
 
             J.sum(fill)
-            J.seen = np.array(x, dtype=float), kept
-        return self.y - arrays.namespace(self.y).concat(J.seen[1])
+            J.cached_predictions = np.array(x, dtype=float), kept
+        return self.y - arrays.namespace(self.y).concat(J.cached_predictions[1])
 
     def __call__(self, x):
         """Value and gradient; s becomes the best one at x."""
-        J, B = self.J, np.asarray(x)[:-1]
+        J, B = self.risk, np.asarray(x)[:-1]
         xp = arrays.namespace(self.y)
         r = self.residuals(x)
-        self.s = s = best_scale(r * r, self.w, self.W, self.e, self.low, self.s)
+        self.s = s = huber_scale(
+            r * r, self.w, self.W, self.e, self.scale_floor, self.s
+        )
         J.loss, J.alpha = huber(self.e * s), self.alpha * s
         bent = float(xp.sum(self.w * J.loss.value(self.y, self.y - r)))
         u = self.w * J.loss.gradient(self.y, self.y - r)
-        g = 2 / s * J.sum(lambda X, i: moment(X, u[J.cuts[i]]))
+        g = 2 / s * J.sum(lambda X, i: rows_moment(X, u[J.block_slices[i]]))
         g[:-1] += 2 * self.alpha * B
         g[-1] = g[-1] if J.intercept else 0.0
         return self.W * s + 2 / s * bent + self.alpha * float(B @ B), g
 
     def hessian(self, x, rough=False):
         """Eq. (3)."""
-        J, s = self.J, self.s
+        J, s = self.risk, self.s
         xp = arrays.namespace(self.y)
         H = 2 / s * J.hessian(x, rough)
         r = self.residuals(x)
         u = self.w * xp.where(xp.abs(r) <= self.e * s, r, xp.zeros_like(r))
         u = u / s
         h = 2 / s * float(xp.sum(u * (r / s)))
-        if h <= 0 or s <= self.low:
+        if h <= 0 or s <= self.scale_floor:
             return H
-        g = -2 / s * J.sum(lambda X, i: moment(X, u[J.cuts[i]]))
+        g = -2 / s * J.sum(lambda X, i: rows_moment(X, u[J.block_slices[i]]))
         g[-1] = g[-1] if J.intercept else 0.0
         # of a part of the rows, H may be smaller than what is taken away
         share = float(g @ np.linalg.lstsq(H, g, rcond=None)[0]) / h
         return H - np.outer(g, g) / h * min(1.0, 0.9 / max(share, 1e-300))
 
 
-def moment(X, u):
+def rows_moment(X, u):
     """(X, 1)^T u as a NumPy vector."""
     if sp.issparse(X):
         return np.append(X.T @ u, u.sum()).astype(float)
@@ -203,11 +207,11 @@ class HuberRegressor(AbstractLinearRegressor):
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
         X, y, w = self._begin(X, y, sample_weight, y_kind="number", accept_sparse="csr")
-        y = one_target(y, X)
-        J = Concentrated(
+        y = target_vector(y, X)
+        J = ConcentratedHuber(
             X, y, w, self.epsilon, self.alpha, intercept=self.fit_intercept
         )
-        with budget(X):
+        with thread_budget(X):
             run = self._drive(
                 lambda task: self._minimise(J, self._start(J), task),
                 total=self.max_iter,
@@ -217,25 +221,25 @@ class HuberRegressor(AbstractLinearRegressor):
             )
             x = np.asarray(run.state.position)
             r = J.residuals(x)
-        self.scale_ = best_scale(r * r, J.w, J.W, self.epsilon, J.low, J.s)
+        self.scale_ = huber_scale(r * r, J.w, J.W, self.epsilon, J.scale_floor, J.s)
         self.outliers_ = arrays.namespace(r).abs(r) > self.epsilon * self.scale_
-        store(self, X, x[:-1, None], x[-1:], True)
+        store_coefficients(self, X, x[:-1, None], x[-1:], True)
         return self
 
     def _minimise(self, J, x, task):
         """Newton's method, again for every lower floor of s that binds."""
         r = J.residuals(x)
         spread = math.sqrt(float(arrays.namespace(r).sum(J.w * r * r)) / J.W)
-        J.lower(0.0, 0.0)
+        J.set_scale_floor(0.0, 0.0)
         tol = max(self.tol, 32 * J.eps * float(np.max(np.abs(J(x)[1]))))
         runs = []
-        for floor in FLOORS:
-            J.lower(floor, spread)
+        for floor in SCALE_FLOORS:
+            J.set_scale_floor(floor, spread)
             left = self.max_iter - sum(run.n_iter for run in runs)
             how = {"max_iter": left, "tol": tol, "rough": True, "task": task}
             runs.append(newton(J, J.hessian, x, **how))
             x = runs[-1].state.position
-            if J.s > J.low or not runs[-1].converged:
+            if J.s > J.scale_floor or not runs[-1].converged:
                 break
         parts = [run.history["objective"] for run in runs]
         return runs[-1]._replace(
@@ -245,7 +249,7 @@ class HuberRegressor(AbstractLinearRegressor):
 
     def _start(self, J):
         """The last fit, or B = 0 with b at the median."""
-        d = J.J.d
+        d = J.risk.d
         x = np.zeros(d + 1)
         if self.warm_start and hasattr(self, "coef_"):
             old = arrays.to_numpy(self.coef_).astype(float)

@@ -29,12 +29,12 @@ from scipy import stats
 from ..core import arrays
 from ..core.design import on_device, prepare
 from ..core.least_squares import inverse_triangle, least_squares
-from .summary import Summary, term_names, wald
+from .summary import Summary, coefficient_names, wald_table
 
-COVARIANCES = ("nonrobust", "HC0", "HC1", "HC2", "HC3")
+COVARIANCE_TYPES = ("nonrobust", "HC0", "HC1", "HC2", "HC3")
 
 
-class Facts(NamedTuple):
+class FitStatistics(NamedTuple):
     """What `fit` keeps for (1) and (3)."""
 
     spread: np.ndarray | None  # sqrt(diag((A^T W A)^-1)) (p,); None if there is none
@@ -44,7 +44,7 @@ class Facts(NamedTuple):
     rank: int | None  # of X
 
 
-def log_likelihood(residual, weight, variance=None):
+def gaussian_log_likelihood(residual, weight, variance=None):
     """Eq. (3), or at a given noise variance."""
     best = residual / weight
     variance = best if variance is None else variance
@@ -53,7 +53,7 @@ def log_likelihood(residual, weight, variance=None):
         return -weight / 2 * (np.log(2 * np.pi * variance) + fit)
 
 
-def refuse(model, facts):
+def check_summary_exists(model, statistics):
     """One sentence where there are no standard errors."""
     d = model.n_features_in_
     p = d + bool(model.fit_intercept)
@@ -62,19 +62,19 @@ def refuse(model, facts):
             "summary has no theory for positive=True: coefficients held at 0 are not "
             "normally distributed."
         )
-    if facts.rank is None:
+    if statistics.rank is None:
         raise ValueError(
             "summary needs a direct fit: a sparse X of more than 1000 columns is "
             "solved by iteration, which finds no standard errors."
         )
-    if facts.weight <= p:
+    if statistics.weight <= p:
         raise ValueError(
             f"summary needs more rows than the {p} coefficients to estimate the noise, "
-            f"got {facts.weight:g}."
+            f"got {statistics.weight:g}."
         )
-    if facts.spread is None:
+    if statistics.spread is None:
         raise ValueError(
-            f"summary has no standard errors where X has rank {facts.rank} with {d} "
+            f"summary has no standard errors where X has rank {statistics.rank} with {d} "
             "columns: drop the columns that the warning of fit names."
         )
 
@@ -118,7 +118,7 @@ def robust_covariance(X, Y, w, B, b, fit, *, intercept, cov_type):
     return np.stack([back @ Mj @ back.T for Mj in M], axis=2)
 
 
-def refit(model, X, Y, w, B, b):
+def refit_same_rows(model, X, Y, w, B, b):
     """The triangle of the rows again, and that these are the rows of `fit`."""
     fit = least_squares(X, Y, w, intercept=model.fit_intercept, tol=model.tol)
     scale = np.sqrt(np.maximum(fit.power, 1e-300)) * (
@@ -131,34 +131,34 @@ def refit(model, X, Y, w, B, b):
 
 
 def regression_summary(
-    model, facts, *, level, covariance=None, cov_type="nonrobust", log_det=0.0
+    model, statistics, *, level, covariance=None, cov_type="nonrobust", log_det=0.0
 ):
     """The table of a least-squares fit with Facts.
 
     `covariance` is (p, p, t) or None; `log_det` that of a known noise covariance.
     """
     i, d = int(model.fit_intercept), model.n_features_in_
-    p, N = d + i, facts.weight
+    p, N = d + i, statistics.weight
     B = np.atleast_2d(arrays.to_numpy(model.coef_)).T.astype(np.float64)
     t = B.shape[1]
     b = np.broadcast_to(arrays.to_numpy(model.intercept_), (t,)).astype(np.float64)
-    variance = facts.residual / (N - p)
+    variance = statistics.residual / (N - p)
     if covariance is None:
-        errors = np.outer(facts.spread, np.sqrt(variance))
+        errors = np.outer(statistics.spread, np.sqrt(variance))
     else:
         errors = np.sqrt(np.einsum("iij->ij", covariance))
     coef = np.concatenate([b[None], B]) if i else B
-    table = wald(coef, errors, level=level, df=N - p)
+    table = wald_table(coef, errors, level=level, df=N - p)
     with np.errstate(divide="ignore", invalid="ignore"):
-        r2 = 1 - facts.residual / facts.power
+        r2 = 1 - statistics.residual / statistics.power
         if covariance is None:
-            F = (facts.power - facts.residual) / d / variance
+            F = (statistics.power - statistics.residual) / d / variance
         else:
             F = np.array(
                 [B[:, j] @ np.linalg.solve(covariance[i:, i:, j], B[:, j]) / d
                  for j in range(t)]
             )  # fmt: skip
-    ll = log_likelihood(facts.residual, N) - log_det / 2
+    ll = gaussian_log_likelihood(statistics.residual, N) - log_det / 2
     s = model.singular_
     header: dict[str, Any] = {
         "rows": int(N) if float(N).is_integer() else N,
@@ -193,7 +193,7 @@ def regression_summary(
         + ("classical" if covariance is None else f"robust ({cov_type})")
         + " standard errors",
         header,
-        term_names(model),
+        coefficient_names(model),
         table,
         tuple(notes),
         tuple(f"y{j}" for j in range(t)) if multi else (),

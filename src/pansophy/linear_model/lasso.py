@@ -15,9 +15,9 @@ import scipy.sparse as sp
 from ..core import arrays
 from ..params import Count, Flag, NonNegative
 from ..typing import Matrix, Seed
-from .elastic_net import fit_model
+from .base import AbstractLinearRegressor
+from .elastic_net import fit_elastic_net
 from .lasso_path import enet_path
-from .linear import AbstractLinearRegressor
 
 
 @dataclass(eq=False, repr=False)
@@ -84,7 +84,7 @@ class Lasso(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and targets y, one or several columns."""
-        return fit_model(self, 1.0, X, y, sample_weight)
+        return fit_elastic_net(self, 1.0, X, y, sample_weight)
 
     @property
     def sparse_coef_(self):

@@ -13,9 +13,9 @@ from typing import Literal
 
 from ..params import Count, Flag, Fraction, Jobs, NonNegative, Positive, Verbosity
 from ..typing import Numbers, Seed, Splits
-from .lasso_folds import fit_folds
-from .lasso_path import enet_path, lasso_path, read
-from .linear import AbstractLinearRegressor
+from .base import AbstractLinearRegressor
+from .lasso_folds import fit_cross_validated
+from .lasso_path import check_lasso_data, enet_path, lasso_path
 
 
 @dataclass(eq=False, repr=False)
@@ -99,8 +99,8 @@ class LassoCV(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Choose on folds, then fit to all rows X and targets y."""
-        data = read(self, X, y, sample_weight, y_kind="number")
-        return fit_folds(self, data, multi=False)
+        data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
+        return fit_cross_validated(self, data, multi_task=False)
 
 
 @dataclass(eq=False, repr=False)
@@ -187,5 +187,5 @@ class ElasticNetCV(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Choose on folds, then fit to all rows X and targets y."""
-        data = read(self, X, y, sample_weight, y_kind="number")
-        return fit_folds(self, data, multi=False)
+        data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
+        return fit_cross_validated(self, data, multi_task=False)

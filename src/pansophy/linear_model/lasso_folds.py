@@ -25,22 +25,24 @@ from ..core.progress import SILENT
 from ..core.random import rng_from
 from ..optim.design import Design
 from ..params import ParameterError
-from .elastic_net import keep
+from .elastic_net import store_lasso_fit
 from .lasso_path import (
     alpha_grid,
-    centred,
-    descend,
-    engine_of,
-    penalty_of,
-    store_for,
-    walk,
+    centre_targets,
+    gram_store,
+    minimise_lasso,
+    penalty_factory,
+    solve_path,
+    solver_module,
 )
 
 
-def store_of(design, Y, model, multi):
+def fold_gram_store(design, Y, model, multi):
     """Gram matrices for one column, or for all targets together."""
     target = np.ascontiguousarray(Y.T) if multi else Y[:, 0]
-    return store_for(design, design.root * target, getattr(model, "precompute", "auto"))
+    return gram_store(
+        design, design.root * target, getattr(model, "precompute", "auto")
+    )
 
 
 def options(model):
@@ -49,19 +51,19 @@ def options(model):
     return {"tol": model.tol, "max_iter": model.max_iter, "rng": rng}
 
 
-def held_out(model, data, makes, grids, multi, fold):
+def held_out_errors(model, data, makes, grids, multi, fold):
     """Eq. (1) of one fold for all shares and strengths; and unsettled fits."""
     train, test = fold
     n, p = len(data.Y), np.ones(len(data.Y)) if data.p is None else data.p
     weights = np.bincount(train, minlength=n) * p
     weights = (weights / weights.sum()).astype(data.X.dtype)
     design = Design(data.X, weights, centre=model.fit_intercept)
-    Y, mean = centred(data.Y, weights, model.fit_intercept)
-    store = store_of(design, Y, model, multi)
+    Y, mean = centre_targets(data.Y, weights, model.fit_intercept)
+    store = fold_gram_store(design, Y, model, multi)
     start = np.zeros((Y.shape[1], design.d) if multi else design.d, data.X.dtype)
     mse, unsettled = np.empty((len(grids), len(grids[0]))), 0
     for i, (make, alphas) in enumerate(zip(makes, grids, strict=True)):
-        runs = list(walk(store, map(make, alphas), start, **options(model)))
+        runs = list(solve_path(store, map(make, alphas), start, **options(model)))
         unsettled += sum(not run.converged for run in runs)
         W = np.stack([np.atleast_2d(run.state.w) for run in runs])  # (m, t, d)
         some = np.flatnonzero(W.any(axis=(0, 1)))
@@ -73,7 +75,7 @@ def held_out(model, data, makes, grids, multi, fold):
     return mse, unsettled
 
 
-def ratios_of(model):
+def checked_l1_ratios(model):
     """The shares to try, as a list."""
     ratios = np.atleast_1d(np.asarray(getattr(model, "l1_ratio", 1.0), dtype=float))
     if ratios.ndim != 1 or not np.all((ratios >= 0) & (ratios <= 1)):
@@ -84,7 +86,7 @@ def ratios_of(model):
     return ratios
 
 
-def grids_of(model, store, ratios):
+def alpha_grids(model, store, ratios):
     """Strengths for each share, largest first."""
     if np.ndim(model.alphas) == 0:
         positive = getattr(model, "positive", False)
@@ -98,20 +100,22 @@ def grids_of(model, store, ratios):
     return [alphas] * len(ratios)
 
 
-def fit_folds(model, data, *, multi):
+def fit_cross_validated(model, data, *, multi_task):
     """The common `fit`: paths on folds, then the best pair on all rows."""
     design = Design(data.X, data.p, centre=model.fit_intercept)
-    Y, mean = centred(data.Y, data.p, model.fit_intercept)
-    ratios = ratios_of(model)
-    folds = list(check_cv(model.cv).split(data.X, data.Y if multi else data.Y[:, 0]))
-    d, positive = design.d if multi else None, getattr(model, "positive", False)
-    makes = [penalty_of(rho, positive, d) for rho in ratios]
+    Y, mean = centre_targets(data.Y, data.p, model.fit_intercept)
+    ratios = checked_l1_ratios(model)
+    folds = list(
+        check_cv(model.cv).split(data.X, data.Y if multi_task else data.Y[:, 0])
+    )
+    d, positive = design.d if multi_task else None, getattr(model, "positive", False)
+    makes = [penalty_factory(rho, positive, d) for rho in ratios]
     with threads.limited(model.n_jobs), threads.single_blas():
-        store = store_of(design, Y, model, multi)
-        grids = grids_of(model, store, ratios)
+        store = fold_gram_store(design, Y, model, multi_task)
+        grids = alpha_grids(model, store, ratios)
 
         def run(task):
-            each = partial(held_out, model, data, makes, grids, multi)
+            each = partial(held_out_errors, model, data, makes, grids, multi_task)
             parts, unsettled = [], 0
             for part, n_open in threads.run(partial(each, fold) for fold in folds):
                 parts.append(part)
@@ -123,26 +127,26 @@ def fit_folds(model, data, *, multi):
             best = int(np.argmin([row[i] for row, i in zip(error, at, strict=True)]))
             model.mse_path_, model.l1_ratio_ = mse, float(ratios[best])
             model.alpha_ = float(grids[best][at[best]])
-            report(model, unsettled, mse.size)
-            return refit(model, store, makes[best], multi, task=SILENT)
+            warn_unconverged_folds(model, unsettled, mse.size)
+            return refit_all_rows(model, store, makes[best], multi_task, task=SILENT)
 
         final = model._drive(run, total=len(folds), X=data.like, y=data.Y)
     given = np.ndim(model.alphas) > 0
     model.alphas_ = np.asarray(grids[0] if given or len(ratios) == 1 else grids)
     if len(ratios) == 1:
         model.mse_path_ = model.mse_path_[0]
-    return keep(model, [final], design, mean, data)
+    return store_lasso_fit(model, [final], design, mean, data)
 
 
-def refit(model, store, make, multi, task):
+def refit_all_rows(model, store, make, multi, task):
     """All rows at the chosen strength."""
     penalty = make(model.alpha_)
     start = np.zeros_like(store.Xy)
-    state = engine_of(penalty).start(store, start, penalty)
-    return descend(store, penalty, state, task=task, **options(model))
+    state = solver_module(penalty).start(store, start, penalty)
+    return minimise_lasso(store, penalty, state, task=task, **options(model))
 
 
-def report(model, unsettled, total):
+def warn_unconverged_folds(model, unsettled, total):
     """One warning for all folds."""
     if unsettled:
         warnings.warn(

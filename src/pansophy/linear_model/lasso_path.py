@@ -35,22 +35,22 @@ from ..optim import working_set as sets
 from ..optim.design import Design
 from ..penalties import elastic_net
 
-SMALL = 256  # up to this many columns the whole Gram matrix is made in one pass
-MEDIUM = 1000  # the same for a path, along which it is used many times
-TINY = 1e-15  # alphas of a grid for a target that no column explains
+SMALL_GRAM = 256  # up to this many columns the whole Gram matrix is made in one pass
+PATH_GRAM = 1000  # the same for a path, along which it is used many times
+TINY_ALPHA = 1e-15  # alphas of a grid for a target that no column explains
 
 
-class Data(NamedTuple):
+class LassoData(NamedTuple):
     """Checked input: arrays of NumPy or CSC, and what to hand back."""
 
     X: Any
     Y: np.ndarray  # (n, t)
     p: np.ndarray | None  # weights of sum 1, or None for equal ones
-    flat: bool  # y came as one column without a second dimension
+    y_is_1d: bool  # y came as one column without a second dimension
     like: Any  # the X that was given, for its library and device
 
 
-def read(model, X, y, sample_weight, y_kind="numbers") -> Data:
+def check_lasso_data(model, X, y, sample_weight, y_kind="numbers") -> LassoData:
     """Check parameters and data."""
     X, y, w = model._begin(
         X,
@@ -68,10 +68,10 @@ def read(model, X, y, sample_weight, y_kind="numbers") -> Data:
         w = None if w is None else arrays.to_numpy(w)
     y = np.asarray(y, dtype=X.dtype)
     p = None if w is None else (w / w.sum()).astype(X.dtype)
-    return Data(X, y[:, None] if y.ndim == 1 else y, p, y.ndim == 1, like)
+    return LassoData(X, y[:, None] if y.ndim == 1 else y, p, y.ndim == 1, like)
 
 
-def centred(Y, p, fit_intercept):
+def centre_targets(Y, p, fit_intercept):
     """Y minus its p-means, and those means (t,)."""
     if not fit_intercept:
         return Y, np.zeros(Y.shape[1], Y.dtype)
@@ -79,11 +79,11 @@ def centred(Y, p, fit_intercept):
     return Y - mean, mean
 
 
-def gram_for(design, precompute, weighted):
+def full_gram_or_none(design, precompute, weighted):
     """The whole Gram matrix where it is given or pays, else None."""
     if isinstance(precompute, (bool, np.bool_, str)):
         # not a matter of n, so that repeated rows go the way of weights
-        few = design.d <= (MEDIUM if precompute == "auto" else SMALL)
+        few = design.d <= (PATH_GRAM if precompute == "auto" else SMALL_GRAM)
         return design.gram() if precompute is True or few else None
     gram = np.asarray(precompute, dtype=design.X.dtype)
     if gram.shape != (design.d, design.d):
@@ -99,46 +99,60 @@ def gram_for(design, precompute, weighted):
     return gram / design.n  # given as X^T X, used as its mean over rows
 
 
-def store_for(design, y, precompute=False, weighted=False, Xy=None):
+def gram_store(design, y, precompute=False, weighted=False, Xy=None):
     """The whole Gram matrix where it is given or pays, else the growing one."""
-    gram = gram_for(design, precompute, weighted)
+    gram = full_gram_or_none(design, precompute, weighted)
     if gram is None:
         return sets.Store(design, y, Xy=Xy)
     return sets.Whole(gram, design.correlate(y) if Xy is None else Xy, np.vdot(y, y))
 
 
-def engine_of(penalty):
+def solver_module(penalty):
     """The solver that a penalty needs."""
     grouped = isinstance(penalty, group_sets.GroupPenalty)
     return group_sets if grouped else sets
 
 
-def descend(
-    store, penalty, state, *, tol, max_iter, near=np.inf, rng=None, task=SILENT
+def minimise_lasso(
+    store,
+    penalty,
+    state,
+    *,
+    tol,
+    max_iter,
+    strong_rule_level=np.inf,
+    rng=None,
+    task=SILENT,
 ) -> Result:
     """Minimise eq. (1) for centred data, starting from `state`."""
     goal = tol * store.energy
-    step = engine_of(penalty).rounds(store, penalty, goal, near, rng)
+    step = solver_module(penalty).rounds(store, penalty, goal, strong_rule_level, rng)
     return iterate(
         step,
         state,
         max_iter=max_iter,
         tol=goal,
         change=lambda old, new: new.gap,
-        watch=engine_of(penalty).WATCH,
+        watch=solver_module(penalty).WATCH,
         task=task,
     )
 
 
-def walk(store, penalties, w, *, tol, max_iter, rng=None) -> Iterator[Result]:
+def solve_path(store, penalties, w, *, tol, max_iter, rng=None) -> Iterator[Result]:
     """A path: one result per penalty, each starting at the one before."""
     state, last = None, np.inf
     for penalty in penalties:
         if state is None:
-            state = engine_of(penalty).start(store, w, penalty)
+            state = solver_module(penalty).start(store, w, penalty)
         near = 2 * penalty.a - last if last < np.inf else np.inf
-        run = descend(
-            store, penalty, state, tol=tol, max_iter=max_iter, near=near, rng=rng
+        run = minimise_lasso(
+            store,
+            penalty,
+            state,
+            tol=tol,
+            max_iter=max_iter,
+            strong_rule_level=near,
+            rng=rng,
         )
         state, last = run.state, penalty.a
         yield run
@@ -152,8 +166,8 @@ def alpha_grid(store, l1_ratio, eps, count, positive=False):
         raise ValueError("alphas must be given when l1_ratio is 0.")
     c = store.Xy if store.Xy.ndim == 1 else np.linalg.norm(store.Xy, axis=0)
     top = float(c.max() if positive else np.abs(c).max()) / l1_ratio
-    if top <= TINY:
-        return np.full(count, TINY)
+    if top <= TINY_ALPHA:
+        return np.full(count, TINY_ALPHA)
     return np.geomspace(top, top * eps, count) if count > 1 else np.array([top])
 
 
@@ -231,26 +245,26 @@ def enet_path(
     design = Design(X, centre=False)
     Xy = None if Xy is None else np.asarray(Xy, dtype=X.dtype).T / design.n
     target = design.root * np.ascontiguousarray(y.T)
-    store = store_for(design, target, precompute, Xy=Xy)
+    store = gram_store(design, target, precompute, Xy=Xy)
     if np.ndim(alphas) == 0:
         alphas = alpha_grid(store, l1_ratio, eps, int(alphas), positive)
     alphas = np.sort(np.asarray(alphas, dtype=float))[::-1]
     start = np.zeros((*y.T.shape[:-1], design.d), X.dtype)
     if coef_init is not None:
         start[:] = coef_init
-    make = penalty_of(l1_ratio, positive, design.d if multi else None)
+    make = penalty_factory(l1_ratio, positive, design.d if multi else None)
     coefs = np.empty((len(alphas), *start.shape), X.dtype)
     gaps, counts = np.empty(len(alphas)), []
     how = {"tol": tol, "max_iter": max_iter, "rng": rng}
     with threads.single_blas():
-        for i, run in enumerate(walk(store, map(make, alphas), start, **how)):
+        for i, run in enumerate(solve_path(store, map(make, alphas), start, **how)):
             coefs[i], gaps[i] = run.state.w, run.state.gap
             counts.append(run.n_iter)
     coefs = np.moveaxis(coefs, 0, -1)
     return (alphas, coefs, gaps, counts) if return_n_iter else (alphas, coefs, gaps)
 
 
-def penalty_of(l1_ratio, positive=False, d=None):
+def penalty_factory(l1_ratio, positive=False, d=None):
     """alpha -> penalty: elastic net, or its multi-task form over d columns."""
     if d is None:
         return lambda alpha: elastic_net(alpha, l1_ratio, positive)

@@ -31,22 +31,22 @@ from ..core.least_squares import least_squares, standard_lengths
 from ..core.linalg import singular_values
 from ..core.rows import DatasetRows
 from ..params import Flag, Jobs, NonNegative, ParameterError
+from .base import (
+    AbstractLinearRegressor,
+    is_wide_sparse,
+    solve_lsmr,
+    store_coefficients,
+    target_columns,
+    warn_rank_deficient,
+)
 from .inference import (
-    COVARIANCES,
-    Facts,
-    log_likelihood,
-    refit,
-    refuse,
+    COVARIANCE_TYPES,
+    FitStatistics,
+    check_summary_exists,
+    gaussian_log_likelihood,
+    refit_same_rows,
     regression_summary,
     robust_covariance,
-)
-from .linear import (
-    AbstractLinearRegressor,
-    solve_lsmr,
-    store,
-    target_columns,
-    warn_rank,
-    wide_sparse,
 )
 
 
@@ -110,8 +110,8 @@ class LinearRegression(AbstractLinearRegressor):
         )
         Y, flat = target_columns(y, X)
         with threads.limited(self.n_jobs):
-            B, b = (self._iterative if wide_sparse(X) else self._direct)(X, Y, w)
-        store(self, X, B, b, flat)
+            B, b = (self._iterative if is_wide_sparse(X) else self._direct)(X, Y, w)
+        store_coefficients(self, X, B, b, flat)
         variance = self._facts.residual / self._facts.weight
         self.noise_variance_ = float(variance[0]) if flat else variance
         return self
@@ -131,13 +131,13 @@ class LinearRegression(AbstractLinearRegressor):
         if sure and found.weight > d + self.fit_intercept:
             spread = standard_lengths(found, intercept=self.fit_intercept)
         kept = (found.residual, found.power, found.weight, found.rank)
-        self._facts = Facts(spread, *kept)
+        self._facts = FitStatistics(spread, *kept)
         if not self.positive:
             self.rank_ = found.rank
             self.singular_ = np.zeros(min(n, d))
             s = singular_values(found.triangle.astype(np.float64, copy=False))
             self.singular_[: len(s)] = s
-            warn_rank(self, found, n, d)
+            warn_rank_deficient(self, found, n, d)
         return found.coef, found.intercept
 
     def _iterative(self, X, Y, w):
@@ -160,7 +160,7 @@ class LinearRegression(AbstractLinearRegressor):
         square = lambda a: np.sum(a * a if w is None else w[:, None] * a * a, axis=0)
         center = np.average(Y, axis=0, weights=w) if self.fit_intercept else 0.0
         weight = float(len(Y) if w is None else np.sum(w))
-        self._facts = Facts(None, square(r), square(Y - center), weight, None)
+        self._facts = FitStatistics(None, square(r), square(Y - center), weight, None)
         return B, b
 
     def summary(
@@ -185,13 +185,13 @@ class LinearRegression(AbstractLinearRegressor):
             that are inverse variances take `GeneralizedLeastSquares`.
         """
         check_is_fitted(self)
-        if cov_type not in COVARIANCES:
+        if cov_type not in COVARIANCE_TYPES:
             raise ParameterError(
-                f"cov_type must be one of {', '.join(COVARIANCES)}, got {cov_type!r}."
+                f"cov_type must be one of {', '.join(COVARIANCE_TYPES)}, got {cov_type!r}."
             )
         if not 0 < level < 1:
             raise ParameterError(f"level must be between 0 and 1, got {level!r}.")
-        refuse(self, self._facts)
+        check_summary_exists(self, self._facts)
         V = None
         if cov_type != "nonrobust":
             if X is None or y is None:
@@ -210,7 +210,7 @@ class LinearRegression(AbstractLinearRegressor):
         b = np.full(B.shape[1], arrays.to_numpy(self.intercept_), dtype=np.float64)
         if Y.shape[1] != B.shape[1]:
             raise ValueError("the rows given to summary are not those given to fit.")
-        fit = refit(self, X, Y, w, B, b)
+        fit = refit_same_rows(self, X, Y, w, B, b)
         return robust_covariance(
             X, Y, w, B, b, fit, intercept=self.fit_intercept, cov_type=cov_type
         )
@@ -237,7 +237,7 @@ class LinearRegression(AbstractLinearRegressor):
             R = arrays.to_numpy(Y) - arrays.to_numpy(self.predict(X)).reshape(Y.shape)
             w = np.ones(len(R)) if w is None else arrays.to_numpy(w)
             residual, N = w @ R**2, float(w.sum())
-        out = log_likelihood(residual, N, variance)
+        out = gaussian_log_likelihood(residual, N, variance)
         return float(out[0]) if self.coef_.ndim == 1 else out
 
     def __sklearn_tags__(self):

@@ -52,16 +52,16 @@ from ..params import (
 )
 from ..typing import Seed
 from .logistic_fit import (
-    Problem,
-    centred,
-    check_rows,
-    choose_solver,
-    coefficients,
-    separates,
+    LogisticProblem,
+    centre_over_classes,
+    check_rows_in_memory,
+    choose_logistic_solver,
+    coefficients_of_state,
+    separates_classes,
 )
-from .scores import AbstractLinearClassifier, class_factors, encode
+from .scores import AbstractLinearClassifier, class_factors, encode_two_or_more_classes
 
-Solver = Literal[
+LogisticSolver = Literal[
     "auto",
     "lbfgs",
     "newton-cholesky",
@@ -73,7 +73,7 @@ Solver = Literal[
 ]
 
 
-def row_weights(X, w, classes, codes, class_weight):
+def normalized_row_weights(X, w, classes, codes, class_weight):
     """v of sum 1 in X's library, and V."""
     host = arrays.to_numpy(codes)
     w = np.ones(len(host)) if w is None else arrays.to_numpy(w).astype(float)
@@ -87,13 +87,13 @@ def row_weights(X, w, classes, codes, class_weight):
     return (v / V).astype(X.dtype), V
 
 
-def strengths(C, ratio, V):
+def penalty_strengths(C, ratio, V):
     """The factors of |W|_1 and |W|^2 / 2 in eq. (1)."""
     strength = 0.0 if math.isinf(C) else 1 / (C * V)
     return strength * ratio, strength * (1 - ratio)
 
 
-def check_liblinear(model, ratio):
+def check_liblinear_options(model, ratio):
     """`dual` and `intercept_scaling` belong to one solver; refuse them elsewhere."""
     name = type(model).__name__
     if model.solver != "liblinear":
@@ -111,7 +111,7 @@ def check_liblinear(model, ratio):
         )
 
 
-def with_constant(X, s):
+def append_constant_column(X, s):
     """X with a last column of s, a copy."""
     if sp.issparse(X):
         return sp.csr_matrix(sp.hstack([X, np.full((X.shape[0], 1), s)]), dtype=X.dtype)
@@ -153,9 +153,9 @@ class AbstractLogistic(AbstractLinearClassifier):
             Prints as a table; `summary["p"]` and so on are numbers. For more than two
             classes the coefficients are those of mean 0 over classes.
         """
-        from .logistic_summary import summarise
+        from .logistic_summary import logistic_summary
 
-        return summarise(self, X, y, sample_weight, level)
+        return logistic_summary(self, X, y, sample_weight, level)
 
 
 @dataclass(eq=False, repr=False)
@@ -226,7 +226,7 @@ class LogisticRegression(AbstractLogistic):
     intercept_scaling: Positive = 1
     class_weight: dict | Literal["balanced"] | None = None
     random_state: Seed = None
-    solver: Solver = "auto"
+    solver: LogisticSolver = "auto"
     max_iter: Count = 100
     verbose: Verbosity = 0
     warm_start: Flag = False
@@ -236,14 +236,14 @@ class LogisticRegression(AbstractLogistic):
         """Fit to rows X and labels y."""
         X, y, w = self._begin(X, y, sample_weight, y_kind="class", accept_sparse="csr")
         C, ratio = self._penalty()
-        check_liblinear(self, ratio)
-        classes, codes = encode(y, X)
-        v, V = row_weights(X, w, classes, codes, self.class_weight)
+        check_liblinear_options(self, ratio)
+        classes, codes = encode_two_or_more_classes(y, X)
+        v, V = normalized_row_weights(X, w, classes, codes, self.class_weight)
         k = int(classes.shape[0])
         k = 1 if k == 2 else k
-        a, b2 = strengths(C, ratio, V)
-        solver = choose_solver(self.solver, a, X, k)
-        check_rows(solver, X)
+        a, b2 = penalty_strengths(C, ratio, V)
+        solver = choose_logistic_solver(self.solver, a, X, k)
+        check_rows_in_memory(solver, X)
         self.classes_, self.solver_ = classes, solver
         # small products; passes over the rows take threads of our own
         with threads.limited(self.n_jobs), threads.single_blas():
@@ -269,12 +269,14 @@ class LogisticRegression(AbstractLogistic):
         """W and b by the solver."""
         scaled, start = solver == "liblinear" and self.fit_intercept, self._start(k, X)
         if scaled:
-            X = with_constant(X, self.intercept_scaling)
+            X = append_constant_column(X, self.intercept_scaling)
             W = np.column_stack([start[0], start[1] / self.intercept_scaling])
             start = W, np.zeros(k)
         if solver == "liblinear":
-            solver = choose_solver("auto", a, X, k)
-        problem = Problem(X, codes, v, k, intercept=self.fit_intercept and not scaled)
+            solver = choose_logistic_solver("auto", a, X, k)
+        problem = LogisticProblem(
+            X, codes, v, k, intercept=self.fit_intercept and not scaled
+        )
         result = self._drive(
             lambda task: problem.minimise(
                 solver,
@@ -289,10 +291,12 @@ class LogisticRegression(AbstractLogistic):
             total=self.max_iter,
             X=X,
             y=codes,
-            snapshot=lambda s: self._attributes(*coefficients(s, k), scaled),
+            snapshot=lambda s: self._attributes(*coefficients_of_state(s, k), scaled),
         )
-        W, b = centred(*coefficients(result.state, k), k, a + b2 > 0)
-        if a + b2 == 0 and separates(problem, W, b):
+        W, b = centre_over_classes(
+            *coefficients_of_state(result.state, k), k, a + b2 > 0
+        )
+        if a + b2 == 0 and separates_classes(problem, W, b):
             warn_separable(type(self).__name__)
         return self._scaled_back(W) if scaled else (W, b)
 

@@ -30,17 +30,22 @@ from ..typing import Numbers, Seed, Splits
 from .logistic import (
     AbstractLogistic,
     LogisticRegression,
-    Solver,
-    check_liblinear,
-    row_weights,
-    strengths,
-    with_constant,
+    LogisticSolver,
+    append_constant_column,
+    check_liblinear_options,
+    normalized_row_weights,
+    penalty_strengths,
 )
-from .logistic_fit import Problem, centred, choose_solver, coefficients
-from .scores import class_factors, encode
+from .logistic_fit import (
+    LogisticProblem,
+    centre_over_classes,
+    choose_logistic_solver,
+    coefficients_of_state,
+)
+from .scores import class_factors, encode_two_or_more_classes
 
 
-def grid(Cs):
+def c_grid(Cs):
     """The values of C to try: those given, or that many from 1e-4 to 1e4."""
     if np.ndim(Cs) == 0:
         return np.logspace(-4, 4, int(Cs))
@@ -53,18 +58,20 @@ def grid(Cs):
     return Cs
 
 
-def default_folds(codes):
+def default_fold_count(codes):
     """5, or as many as the largest class has rows where that is fewer."""
     return max(2, min(5, int(np.bincount(codes).max())))
 
 
-def path(problem, Cs, ratio, V, *, solver, start, how):
+def logistic_path(problem, Cs, ratio, V, *, solver, start, how):
     """W, b and the number of steps for each C, from strong to weak penalty."""
     out: list = [None] * len(Cs)
     for i in np.argsort(Cs, kind="stable"):
-        a, b2 = strengths(Cs[i], ratio, V)
+        a, b2 = penalty_strengths(Cs[i], ratio, V)
         result = problem.minimise(solver, a, b2, start=start, task=SILENT, **how)
-        W, b = centred(*coefficients(result.state, problem.k), problem.k, a + b2 > 0)
+        W, b = centre_over_classes(
+            *coefficients_of_state(result.state, problem.k), problem.k, a + b2 > 0
+        )
         start = np.asarray(W, dtype=float), np.asarray(b, dtype=float)
         out[i] = (*start, result.n_iter, result.reason)
     return out
@@ -145,7 +152,7 @@ class LogisticRegressionCV(AbstractLogistic):
     dual: Flag = False
     penalty: Literal["deprecated", "l1", "l2", "elasticnet"] = "deprecated"
     scoring: str | Callable | None = "warn"
-    solver: Solver = "auto"
+    solver: LogisticSolver = "auto"
     tol: NonNegative = 1e-4
     max_iter: Count = 100
     class_weight: dict | Literal["balanced"] | None = None
@@ -159,11 +166,11 @@ class LogisticRegressionCV(AbstractLogistic):
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and labels y."""
         X, y, w = self._begin(X, y, sample_weight, y_kind="class", accept_sparse="csr")
-        self.Cs_, ratios = grid(self.Cs), self._ratios()
+        self.Cs_, ratios = c_grid(self.Cs), self._ratios()
         for ratio in ratios:
-            check_liblinear(self, ratio)
-        self.classes_, codes = encode(y, X)
-        cv = default_folds(codes) if self.cv is None else self.cv
+            check_liblinear_options(self, ratio)
+        self.classes_, codes = encode_two_or_more_classes(y, X)
+        cv = default_fold_count(codes) if self.cv is None else self.cv
         folds = list(check_cv(cv, y, classifier=True).split(X, y))
         factors = class_factors(self.class_weight, self.classes_, codes, w)
         balance = dict(zip(self.classes_.tolist(), factors, strict=True))
@@ -199,22 +206,22 @@ class LogisticRegressionCV(AbstractLogistic):
         k = 1 if k == 2 else k
         part = None if w is None else w[train]
         rows = X[train]
-        v, V = row_weights(rows, part, self.classes_, codes[train], balance)
+        v, V = normalized_row_weights(rows, part, self.classes_, codes[train], balance)
         scaled = self.solver == "liblinear" and self.fit_intercept
         s = self.intercept_scaling
-        rows = with_constant(rows, s) if scaled else rows
-        problem = Problem(
+        rows = append_constant_column(rows, s) if scaled else rows
+        problem = LogisticProblem(
             rows, codes[train], v, k, intercept=self.fit_intercept and not scaled
         )
         how = {"max_iter": self.max_iter, "tol": self.tol, "seed": self.random_state}
         score = self._scorer(X[test], y[test], codes[test], w, test)
         paths, scores, counts = [], [], []
         for ratio in ratios:
-            solver = choose_solver(self.solver, ratio, rows, k)
+            solver = choose_logistic_solver(self.solver, ratio, rows, k)
             if solver == "liblinear":
-                solver = choose_solver("auto", ratio, rows, k)
+                solver = choose_logistic_solver("auto", ratio, rows, k)
             start = np.zeros((k, rows.shape[1])), np.zeros(k)
-            found = path(
+            found = logistic_path(
                 problem, self.Cs_, ratio, V, solver=solver, start=start, how=how
             )
             if scaled:

@@ -2,7 +2,7 @@
 
     F(W, b) = sum_i v_i l(y_i, f_i) + a |W|_1 + b2/2 |W|^2                       (1)
 
-`Problem` holds rows, codes and weights of sum 1, and what solvers keep between two
+`LogisticProblem` holds rows, codes and weights of sum 1, and what solvers keep between two
 calls with other a and b2 (CSC columns, a `Risk`): a path costs one preparation.
 
     newton-cholesky  few columns: Newton steps with the Hessian as a matrix
@@ -27,23 +27,23 @@ from ..core.rows import DatasetRows
 from ..losses import logistic as logistic_loss
 from ..losses import softmax as softmax_loss
 from ..optim import lbfgs, newton, newton_cg
-from .precondition import block_jacobi, whitening
+from .precondition import block_jacobi_preconditioner, whitening_factor
 from .risk import Risk
 
-NARROW = 512  # coefficients up to which a Hessian is made
-WIDE = 1000  # columns above which sparse rows go by products with the Hessian
-IN_MEMORY = ("coordinate", "saga", "sag", "liblinear")
+MAX_HESSIAN_WIDTH = 512  # coefficients up to which a Hessian is made
+WIDE_COLUMNS = 1000  # columns above which sparse rows go by products with the Hessian
+IN_MEMORY_SOLVERS = ("coordinate", "saga", "sag", "liblinear")
 
 
-def choose_solver(solver, ratio, X, k):
+def choose_logistic_solver(solver, l1, X, k):
     """The solver for "auto", and a check that the one asked for can do it."""
     if solver == "auto":
-        if ratio > 0:
+        if l1 > 0:
             return "coordinate"
-        if (X.shape[1] + 1) * k <= NARROW:
+        if (X.shape[1] + 1) * k <= MAX_HESSIAN_WIDTH:
             return "newton-cholesky"
-        return "newton-cg" if sp.issparse(X) and X.shape[1] > WIDE else "lbfgs"
-    if ratio > 0 and solver not in ("coordinate", "saga", "liblinear"):
+        return "newton-cg" if sp.issparse(X) and X.shape[1] > WIDE_COLUMNS else "lbfgs"
+    if l1 > 0 and solver not in ("coordinate", "saga", "liblinear"):
         raise ValueError(
             f"solver={solver!r} takes l1_ratio=0 only; use 'coordinate', 'saga' or "
             "'auto'."
@@ -56,16 +56,16 @@ def choose_solver(solver, ratio, X, k):
     return solver
 
 
-def check_rows(solver, X):
+def check_rows_in_memory(solver, X):
     """Refuse rows on disk to solvers that need them in memory."""
-    if isinstance(X, DatasetRows) and solver in IN_MEMORY:
+    if isinstance(X, DatasetRows) and solver in IN_MEMORY_SOLVERS:
         raise TypeError(
             f"solver={solver!r} needs the rows in memory; a table on disk is fitted "
             "with l1_ratio=0 by 'newton-cholesky', 'newton-cg' or 'lbfgs'."
         )
 
 
-def coefficients(state, k):
+def coefficients_of_state(state, k):
     """W and b in the state of any solver."""
     if hasattr(state, "W"):
         return state.W, state.b
@@ -73,7 +73,7 @@ def coefficients(state, k):
     return x[:, :-1], x[:, -1]
 
 
-class Problem:
+class LogisticProblem:
     """Eq. (1) for rows X, codes 0..k-1 (0 and 1 for k = 1) and weights v of sum 1."""
 
     def __init__(self, X, codes, v, k, *, intercept=True):
@@ -94,14 +94,14 @@ class Problem:
         if not arrays.is_foreign(self.X):
             return self
         X, codes, v = (arrays.to_numpy(a) for a in (self.X, self.codes, self.v))
-        return Problem(X, codes, v, self.k, intercept=self.intercept)
+        return LogisticProblem(X, codes, v, self.k, intercept=self.intercept)
 
     @cached_property
     def columns(self):
         """CSC columns, for `logistic_l1`."""
-        from .logistic_l1 import as_columns
+        from .logistic_l1 import csc_partitioned
 
-        return as_columns(self.host.X)
+        return csc_partitioned(self.host.X)
 
     def hessian(self, x, rough=False):
         """H at x; if a rough one will do, that of the last problem with the new b2."""
@@ -121,45 +121,45 @@ class Problem:
         """Eq. (1) from start (W, b), until no coordinate is off by more than tol."""
         how = {"max_iter": max_iter, "tol": tol, "task": task}
         if solver == "coordinate":
-            from .logistic_l1 import minimise
+            from .logistic_l1 import minimise_l1_logistic
 
             host = self.host
             parts = (self.columns, host.codes, host.v, self.k, a, b2)
-            return minimise(*parts, intercept=self.intercept, start=start, **how)
+            return minimise_saga(*parts, intercept=self.intercept, start=start, **how)
         if solver in ("saga", "sag"):
-            from .saga import minimise
+            from .saga import minimise_saga
 
             J = self.host.risk
             J.alpha = b2
             how |= {"rng": rng_from(seed), "averaged": solver == "sag"}
-            return minimise(J, a, start=start, **how)
+            return minimise_saga(J, a, start=start, **how)
         J, x = self.risk, np.column_stack(start).ravel()
         J.alpha = b2
         runs = {
             "lbfgs": partial(lbfgs, J, x),
             "newton-cholesky": partial(newton, J, self.hessian, x, rough=True),
-            "newton-cg": partial(newton_cg, J, J.product, x),
+            "newton-cg": partial(newton_cg, J, J.hessian_product, x),
         }
         if solver == "lbfgs":
-            how["root"] = whitening(J, x)
+            how["root"] = whitening_factor(J, x)
         if solver == "newton-cg" and J.sparse:
-            how["precondition"] = block_jacobi(J)
+            how["precondition"] = block_jacobi_preconditioner(J)
         return runs[solver](**how)
 
 
-def centred(W, b, k, penalised):
+def centre_over_classes(W, b, k, penalised):
     """The same probabilities with intercepts (and free coefficients) of mean 0."""
     if k == 1:
         return W, b
     return (W if penalised else W - W.mean(axis=0)), b - b.mean()
 
 
-def separates(problem, W, b) -> bool:
+def separates_classes(problem, W, b) -> bool:
     """Whether every row that counts is on its own side: no finite optimum then."""
     J = problem.risk
-    kept = J.at(np.column_stack([W, b]).ravel())
+    kept = J.predictions_at(np.column_stack([W, b]).ravel())
     for i, F in enumerate(kept):
-        y, v, _ = J.aligned(i)
+        y, v, _ = J.block_targets(i)
         xp = arrays.namespace(F)
         if J.k == 1:
             right = (2 * xp.astype(y, F.dtype) - 1) * F > 0

@@ -16,7 +16,7 @@ s_j, which is a median for b2 = 0.
 The elastic net is solved by coordinate descent on eq. (2) straight over CSC columns,
 O(entries of the column) a coordinate. The few fullest columns, which hold most entries
 of a text and correlate most, move together through their Gram matrix; that saves most
-passes. A turn leaves `KEEP` of the distance to optimality. Dense X takes the same way,
+passes. A turn leaves `INNER_ACCURACY` of the distance to optimality. Dense X takes the same way,
 at the price of a copy with row numbers: half as much memory again.
 
 Curvatures are kept above 1e-6: a row that is all but certain stays in eq. (2), whose
@@ -39,18 +39,18 @@ from ..penalties.base import ELASTIC_NET
 from ..penalties.separable import shrink
 from . import _logistic_l1 as loops
 
-FLOOR = 1e-6
-BLOCK = 64  # columns of a sparse matrix whose Gram matrix is made
-EPOCHS = 100  # most passes over sparse columns in a turn
-KEEP = 0.1  # of the distance to optimality, what a turn may leave
+CURVATURE_FLOOR = 1e-6
+BLOCK_COLUMNS = 64  # columns of a sparse matrix whose Gram matrix is made
+MAX_EPOCHS = 100  # most passes over sparse columns in a turn
+INNER_ACCURACY = 0.1  # of the distance to optimality, what a turn may leave
 
 
-def mixed(a, b2):
+def elastic_net_penalty(a, b2):
     """a |w|_1 + b2/2 |w|^2 as a penalty."""
     return shrink("elastic_net", ELASTIC_NET, a, b2)
 
 
-class State(NamedTuple):
+class L1LogisticState(NamedTuple):
     W: np.ndarray
     b: np.ndarray
     F: np.ndarray  # raw predictions
@@ -58,7 +58,7 @@ class State(NamedTuple):
     violation: float  # largest distance to the sub-differential
 
 
-class Problem(NamedTuple):
+class L1LogisticProblem(NamedTuple):
     """Eq. (1): rows, targets of 0 and 1 (n, k), weights of sum 1, penalty."""
 
     X: Any  # CSC
@@ -83,12 +83,14 @@ class Problem(NamedTuple):
         """How far each coordinate is from its optimality condition, at most."""
         R = self.v[:, None] * (self.probabilities(F) - self.T)
         G = np.asarray((self.X.T @ R).T)
-        most = float(np.max(mixed(self.a, self.b2).distance(W, G), initial=0.0))
+        most = float(
+            np.max(elastic_net_penalty(self.a, self.b2).distance(W, G), initial=0.0)
+        )
         free = float(np.abs(R.sum(axis=0)).max()) if self.intercept else 0.0
         return max(most, free)
 
 
-class Columns(NamedTuple):
+class ColumnPartition(NamedTuple):
     """A CSC matrix for passes over its columns; the fullest make a block."""
 
     arrays: tuple  # data, rows, starts
@@ -97,58 +99,58 @@ class Columns(NamedTuple):
     inside: tuple  # data, columns, starts of the block by rows
 
 
-def prepare(X) -> Columns:
+def partition_columns(X) -> ColumnPartition:
     """The columns of a CSC matrix, each entry of it stored once."""
     # unsigned indices: compiled code then needs no test for those from the end
     rows = X.indices.view(f"u{X.indices.itemsize}")
     order = np.argsort(-np.diff(X.indptr), kind="stable")
-    block = order[:BLOCK]
+    block = order[:BLOCK_COLUMNS]
     B = X[:, block].tocsr()
-    return Columns(
+    return ColumnPartition(
         (X.data, rows, X.indptr),
         block,
-        np.sort(order[BLOCK:]),
+        np.sort(order[BLOCK_COLUMNS:]),
         (B.data, B.indices, B.indptr),
     )
 
 
-def as_columns(X):
+def csc_partitioned(X):
     """X as CSC, and its columns ready for passes."""
     X = sp.csc_array(X)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    return X, prepare(X)
+    return X, partition_columns(X)
 
 
-def turn(problem, W, b, F, c, tol, columns):
+def class_newton_step(problem, W, b, F, c, tol, columns):
     """Improve class c by passes over the columns, to distances of sum `tol`."""
     v = problem.v.astype(float)
     p = problem.probabilities(F)[:, c].astype(float)
-    h = v * np.maximum(p * (1 - p), FLOOR)
+    h = v * np.maximum(p * (1 - p), CURVATURE_FLOOR)
     r = v * (p - problem.T[:, c])
     mass = float(h.sum()) if problem.intercept else 0.0
     mean, curve = np.empty((2, W.shape[1]))
-    loops.curvatures(*columns.arrays, h, mass, mean, curve)
+    loops.column_curvatures(*columns.arrays, h, mass, mean, curve)
     block = columns.block
     G = np.zeros((len(block), len(block)))
-    loops.weighted_gram(*columns.inside, h, G)
+    loops.block_gram(*columns.inside, h, G)
     G = np.tril(G) + np.tril(G, -1).T - mass * np.outer(mean[block], mean[block])
     np.fill_diagonal(G, curve[block])
     # a column that is constant is the intercept's to fit
     w = np.where(curve > 0, W[c], 0.0)
     shift = float(mean @ (W[c] - w))
-    shift += loops.newton_epochs(
+    shift += loops.quadratic_epochs(
         *columns.arrays,
         *(h, r, mass, mean, curve, w, block, G, columns.others.copy()),
-        *(problem.a, problem.b2, KEEP, tol, EPOCHS),
+        *(problem.a, problem.b2, INNER_ACCURACY, tol, MAX_EPOCHS),
     )
     slope = np.full(len(F), shift)
-    loops.add_columns(*columns.arrays, w - W[c], slope)
-    return search(problem, W, b, F, c, w, b[c] + shift, slope)
+    loops.add_column_changes(*columns.arrays, w - W[c], slope)
+    return class_line_search(problem, W, b, F, c, w, b[c] + shift, slope)
 
 
-def search(problem, W, b, F, c, w, new_b, slope):
+def class_line_search(problem, W, b, F, c, w, new_b, slope):
     """Halve the move of class c until eq. (1) falls; slope is its change of F."""
     before = problem.objective(W, F)
     move, shift = w - W[c], new_b - b[c]
@@ -165,7 +167,7 @@ def search(problem, W, b, F, c, w, new_b, slope):
     return W, b, F
 
 
-def recentre(W, a, b2):
+def recentre_classes(W, a, b2):
     """W minus the s_j that make a |w_cj - s|  + b2/2 (w_cj - s)^2 smallest over s.
 
     Between two neighbouring w_cj the best s is a mean moved by the signs; clipped to
@@ -187,28 +189,30 @@ def recentre(W, a, b2):
     return W - best
 
 
-def minimise(
+def minimise_l1_logistic(
     X, t, v, k, a, b2, *, intercept, start, max_iter, tol, task=SILENT
 ) -> Result:
     """Minimise eq. (1) from start (W, b) until no coordinate is off by more than tol.
 
-    X comes from `as_columns`. k is 1 for two classes, whose targets t are 0 and 1.
+    X comes from `csc_partitioned`. k is 1 for two classes, whose targets t are 0 and 1.
     """
     X, columns = X
     T = t[:, None].astype(X.dtype) if k == 1 else one_hot(t, np.empty((1, k), X.dtype))
-    problem = Problem(X, T, v, a, b2, intercept)
+    problem = L1LogisticProblem(X, T, v, a, b2, intercept)
     W, b = (np.array(part, dtype=X.dtype) for part in start)
     F = np.asarray(X @ W.T) + b
 
     def settle(W, b, F):
-        return State(W, b, F, problem.objective(W, F), problem.violation(W, F))
+        return L1LogisticState(
+            W, b, F, problem.objective(W, F), problem.violation(W, F)
+        )
 
     def step(s):
         W, b, F = s.W, s.b, s.F
         for c in range(k):
-            W, b, F = turn(problem, W, b, F, c, 0.3 * tol, columns)
+            W, b, F = class_newton_step(problem, W, b, F, c, 0.3 * tol, columns)
         if k > 1:
-            W = recentre(W, a, b2)
+            W = recentre_classes(W, a, b2)
             b = b - b.mean()
         F = np.asarray(X @ W.T) + b
         return settle(W, b, F)

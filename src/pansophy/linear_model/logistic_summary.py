@@ -22,10 +22,10 @@ from ..core import arrays
 from ..losses import logistic as logistic_loss
 from ..losses import softmax as softmax_loss
 from .risk import Risk
-from .summary import Summary, term_names, wald
+from .summary import Summary, coefficient_names, wald_table
 
 
-def check_free(model):
+def check_unpenalised(model):
     """Refuse where theory is absent."""
     C = getattr(model, "C_", model.__dict__.get("C"))
     free = model.penalty is None or np.all(np.isinf(np.asarray(C, dtype=float)))
@@ -38,7 +38,7 @@ def check_free(model):
         raise ValueError("class_weight changes the likelihood: no standard errors.")
 
 
-def covariance(J, x):
+def logistic_covariance(J, x):
     """Eq. (1), (k, d + 1, k, d + 1)."""
     H = J.hessian(x)
     scale = np.sqrt(np.diagonal(H))
@@ -57,16 +57,16 @@ def covariance(J, x):
     return np.einsum("ab,bicj,cd->aidj", P, V, P)
 
 
-def null_likelihood(y, w, k):
+def null_log_likelihood(y, w, k):
     """l_0: the log-likelihood of the shares of the classes."""
     share = np.bincount(y, weights=w, minlength=k)
     return float(share @ np.log(share / share.sum()))
 
 
-def summarise(model, X, y, sample_weight=None, level=0.95) -> Summary:
+def logistic_summary(model, X, y, sample_weight=None, level=0.95) -> Summary:
     """The table of a fitted model for the rows it was fitted to."""
     X = model._ready(X, accept_sparse="csr")
-    check_free(model)
+    check_unpenalised(model)
     labels = arrays.to_numpy(model.classes_)
     codes = np.searchsorted(labels, arrays.to_numpy(y))
     n, k = len(codes), len(labels)
@@ -82,13 +82,13 @@ def summarise(model, X, y, sample_weight=None, level=0.95) -> Summary:
     if k > 2:
         W, b = W - W.mean(axis=0), b - b.mean()
     x = np.column_stack([W, b])
-    V = covariance(J, x.ravel())
+    V = logistic_covariance(J, x.ravel())
     error = np.sqrt(np.einsum("aiai->ai", V))
     order = [J.d, *range(J.d)] if model.fit_intercept else list(range(J.d))
-    table = wald(x[:, order].T, error[:, order].T, level=level)
+    table = wald_table(x[:, order].T, error[:, order].T, level=level)
     if k == 2:
         table = {name: column[:, 0] for name, column in table.items()}
-    like, null = -J(x.ravel())[0], null_likelihood(codes, w, k)
+    like, null = -J(x.ravel())[0], null_log_likelihood(codes, w, k)
     free = max(k - 1, 1) * len(order)
     ratio = 2 * (like - null)
     header = {
@@ -105,7 +105,7 @@ def summarise(model, X, y, sample_weight=None, level=0.95) -> Summary:
     return Summary(
         type(model).__name__,
         header,
-        term_names(model),
+        coefficient_names(model),
         table,
         targets=tuple(map(str, labels)) if k > 2 else (),
     )

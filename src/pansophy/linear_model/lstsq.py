@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from ..core import arrays
 from ..core.least_squares import least_squares
 from ..core.linalg import singular_values
-from .ridge_path import plain_rows
+from .ridge_path import checked_rows
 
 
 class LeastSquares(NamedTuple):
@@ -51,7 +51,7 @@ def lstsq(X, y, *, sample_weight=None, tol=None) -> LeastSquares:
     >>> found.coef.round(6), found.rank
     (array([0.666667, 0.666667, 1.333333]), 2)
     """
-    X, Y, w, flat = plain_rows(X, y, sample_weight)
+    X, Y, w, flat = checked_rows(X, y, sample_weight)
     found = least_squares(X, Y, w, intercept=False, tol=tol)
     s = singular_values(found.triangle.astype(np.float64, copy=False))
     s = s[: min(X.shape)]

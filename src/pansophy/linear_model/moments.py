@@ -16,12 +16,12 @@ from ..core.rows import Rows, total
 TILE_BYTES = 1 << 20  # of a tile of rows in a product with itself
 
 
-def outer(X, s):
+def weighted_second_moments(X, s):
     """Eq. (1); s may be negative."""
     xp = arrays.namespace(s)
     if sp.issparse(X):
         S = X.multiply(s[:, None]).tocsr()
-        return bordered((X.T @ S).toarray(), np.asarray(S.sum(axis=0)), s.sum())
+        return bordered_matrix((X.T @ S).toarray(), np.asarray(S.sum(axis=0)), s.sum())
     step = 1 << 16 if arrays.is_foreign(X) else TILE_BYTES // (8 * X.shape[1]) or 1
     positive = bool(xp.all(s >= 0))
 
@@ -34,10 +34,12 @@ def outer(X, s):
         return A, s @ X, xp.sum(s)
 
     tiles = Rows(X, s, block=max(step, 256)).blocks()
-    return bordered(*(arrays.to_numpy(a) for a in total(tile(*t) for t in tiles)))
+    return bordered_matrix(
+        *(arrays.to_numpy(a) for a in total(tile(*t) for t in tiles))
+    )
 
 
-def bordered(A, c, s):
+def bordered_matrix(A, c, s):
     """A with the border c and the corner s."""
     d = A.shape[0]
     H = np.empty((d + 1, d + 1))
@@ -45,13 +47,13 @@ def bordered(A, c, s):
     return H
 
 
-def softmax_outer(X, P, v):
+def softmax_second_moments(X, P, v):
     """Eq. (1) with v (diag p - p p^T) in the place of s, class by class."""
     k, m = int(P.shape[1]), int(X.shape[1]) + 1
     H = np.empty((k, m, k, m))
     for c in range(k):
         for e in range(c, k):
             own = P[:, c] * (1 - P[:, c]) if c == e else -P[:, c] * P[:, e]
-            H[c, :, e, :] = outer(X, own * v)
+            H[c, :, e, :] = weighted_second_moments(X, own * v)
             H[e, :, c, :] = H[c, :, e, :].T
     return H.reshape(k * m, k * m)

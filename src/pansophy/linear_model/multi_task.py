@@ -29,14 +29,21 @@ from ..optim import groups
 from ..optim.design import Design
 from ..params import Count, Flag, Fraction, NonNegative
 from ..typing import Seed
-from .elastic_net import keep, warm
-from .lasso_path import centred, descend, enet_path, penalty_of, read, store_for
-from .linear import AbstractLinearRegressor
+from .base import AbstractLinearRegressor
+from .elastic_net import initial_coefficients, store_lasso_fit
+from .lasso_path import (
+    centre_targets,
+    check_lasso_data,
+    enet_path,
+    gram_store,
+    minimise_lasso,
+    penalty_factory,
+)
 
 
-def several(model, data):
+def require_2d_targets(model, data):
     """Refuse a y without a second dimension, as scikit-learn does."""
-    if data.flat:
+    if data.y_is_1d:
         raise ValueError(
             f"y of {type(model).__name__} must have one column per target, got a flat "
             "array; for one target take the model without MultiTask in its name."
@@ -44,29 +51,29 @@ def several(model, data):
     return data
 
 
-def fit_model(model, l1_ratio, X, y, sample_weight):
+def fit_multi_task(model, l1_ratio, X, y, sample_weight):
     """The common `fit` of the two estimators below."""
-    data = several(model, read(model, X, y, sample_weight))
+    data = require_2d_targets(model, check_lasso_data(model, X, y, sample_weight))
     design = Design(data.X, data.p, centre=model.fit_intercept)
-    penalty = penalty_of(l1_ratio, d=design.d)(model.alpha)
+    penalty = penalty_factory(l1_ratio, d=design.d)(model.alpha)
     rng = rng_from(model.random_state) if model.selection == "random" else None
-    Y, mean = centred(data.Y, data.p, model.fit_intercept)
-    start = warm(model, (Y.shape[1], design.d), data.X.dtype)
+    Y, mean = centre_targets(data.Y, data.p, model.fit_intercept)
+    start = initial_coefficients(model, (Y.shape[1], design.d), data.X.dtype)
     how = {"tol": model.tol, "max_iter": model.max_iter, "rng": rng}
     with threads.single_blas():
-        store = store_for(design, design.root * np.ascontiguousarray(Y.T))
+        store = gram_store(design, design.root * np.ascontiguousarray(Y.T))
         state = groups.start(store, start, penalty)
-        run = partial(descend, store, penalty, state, **how)
+        run = partial(minimise_lasso, store, penalty, state, **how)
         run = model._drive(
             lambda task: run(task=task), total=model.max_iter, X=data.like, y=data.Y
         )
-    keep(model, [run], design, mean, data)
+    store_lasso_fit(model, [run], design, mean, data)
     model.coef_ = model.coef_ if model.coef_.ndim == 2 else model.coef_[None, :]
     model.eps_ = model.tol * float(np.vdot(Y, Y))
     return model
 
 
-def multi_tags(tags):
+def multi_task_tags(tags):
     """y has several columns, always."""
     tags.target_tags.multi_output = True
     tags.target_tags.single_output = False
@@ -136,7 +143,7 @@ class MultiTaskElasticNet(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and targets y (n, t)."""
-        return fit_model(self, self.l1_ratio, X, y, sample_weight)
+        return fit_multi_task(self, self.l1_ratio, X, y, sample_weight)
 
     @property
     def sparse_coef_(self):
@@ -144,7 +151,7 @@ class MultiTaskElasticNet(AbstractLinearRegressor):
         return sp.csr_matrix(arrays.to_numpy(self.coef_))
 
     def __sklearn_tags__(self):
-        return multi_tags(super().__sklearn_tags__())
+        return multi_task_tags(super().__sklearn_tags__())
 
 
 @dataclass(eq=False, repr=False)
@@ -207,7 +214,7 @@ class MultiTaskLasso(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and targets y (n, t)."""
-        return fit_model(self, 1.0, X, y, sample_weight)
+        return fit_multi_task(self, 1.0, X, y, sample_weight)
 
     @property
     def sparse_coef_(self):
@@ -215,4 +222,4 @@ class MultiTaskLasso(AbstractLinearRegressor):
         return sp.csr_matrix(arrays.to_numpy(self.coef_))
 
     def __sklearn_tags__(self):
-        return multi_tags(super().__sklearn_tags__())
+        return multi_task_tags(super().__sklearn_tags__())

@@ -13,10 +13,10 @@ from typing import Literal
 
 from ..params import Count, Flag, Fraction, Jobs, NonNegative, Positive, Verbosity
 from ..typing import Numbers, Seed, Splits
-from .lasso_folds import fit_folds
-from .lasso_path import enet_path, lasso_path, read
-from .linear import AbstractLinearRegressor
-from .multi_task import multi_tags, several
+from .base import AbstractLinearRegressor
+from .lasso_folds import fit_cross_validated
+from .lasso_path import check_lasso_data, enet_path, lasso_path
+from .multi_task import multi_task_tags, require_2d_targets
 
 
 @dataclass(eq=False, repr=False)
@@ -94,13 +94,13 @@ class MultiTaskLassoCV(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Choose on folds, then fit to all rows X and targets y (n, t)."""
-        data = several(self, read(self, X, y, sample_weight))
-        fit_folds(self, data, multi=True)
+        data = require_2d_targets(self, check_lasso_data(self, X, y, sample_weight))
+        fit_cross_validated(self, data, multi_task=True)
         self.coef_ = self.coef_ if self.coef_.ndim == 2 else self.coef_[None, :]
         return self
 
     def __sklearn_tags__(self):
-        return multi_tags(super().__sklearn_tags__())
+        return multi_task_tags(super().__sklearn_tags__())
 
 
 @dataclass(eq=False, repr=False)
@@ -181,10 +181,10 @@ class MultiTaskElasticNetCV(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Choose on folds, then fit to all rows X and targets y (n, t)."""
-        data = several(self, read(self, X, y, sample_weight))
-        fit_folds(self, data, multi=True)
+        data = require_2d_targets(self, check_lasso_data(self, X, y, sample_weight))
+        fit_cross_validated(self, data, multi_task=True)
         self.coef_ = self.coef_ if self.coef_.ndim == 2 else self.coef_[None, :]
         return self
 
     def __sklearn_tags__(self):
-        return multi_tags(super().__sklearn_tags__())
+        return multi_task_tags(super().__sklearn_tags__())

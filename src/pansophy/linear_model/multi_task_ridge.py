@@ -34,10 +34,10 @@ from ..core import arrays
 from ..core.least_squares import least_squares
 from ..core.rows import DatasetRows
 from ..params import Flag, Infinite, NonNegative
-from .linear import AbstractLinearRegressor, store, target_columns
+from .base import AbstractLinearRegressor, store_coefficients, target_columns
 
 
-def couple(G, h, alpha, c):
+def coupled_coefficients(G, h, alpha, c):
     """a_t of eqs (2) and (3), (T, p), for moments G (T, p, p) and h (T, p)."""
     p = G.shape[1]
     D = np.ones(p)
@@ -124,7 +124,7 @@ class MultiTaskRidge(AbstractLinearRegressor):
             codes = self._codes(tasks, Y)
         parts = task_rows(X, Y, w, codes, len(self.tasks_))
         B, b = self._solve(X, parts)
-        store(self, given, B, b, flat and not self._by_row)
+        store_coefficients(self, given, B, b, flat and not self._by_row)
         return self
 
     def _codes(self, tasks, Y):
@@ -164,7 +164,7 @@ class MultiTaskRidge(AbstractLinearRegressor):
             A = np.column_stack([np.full(len(x), float(i)), x - m])
             G.append((A * v[:, None]).T @ A)
             h.append((A * v[:, None]).T @ y[:, 0])
-        a = couple(np.stack(G), np.stack(h), self.alpha, self.coupling)
+        a = coupled_coefficients(np.stack(G), np.stack(h), self.alpha, self.coupling)
         B = a[:, 1:].T
         return B, i * (a[:, 0] - m @ B)
 

@@ -52,41 +52,43 @@ from ..params import (
 from ..typing import Seed
 from . import sgd
 from .scores import class_factors
-from .sgd_classifier import AbstractStochasticClassifier, class_pairs, one_against_rest
+from .sgd_classifier import AbstractSGDClassifier, ovr_class_factors, ovr_targets
 
 
-def radius2(X, intercept):
+def squared_radius(X, intercept):
     """R^2 of eq. (2)."""
     squares = X.multiply(X).sum(axis=1) if hasattr(X, "multiply") else (X * X).sum(1)
     return float(np.max(squares)) + float(intercept)
 
 
-def sign_bound(X, y, w, b, intercept):
+def binary_mistake_bound(X, y, w, b, intercept):
     """Eq. (2) for the separator (w, b) of signs y; nan if it does not separate."""
     margin = float(np.min(y * (X @ w + b)))
     length2 = float(w @ w) + float(b) ** 2
-    return radius2(X, intercept) * length2 / margin**2 if margin > 0 else np.nan
+    return squared_radius(X, intercept) * length2 / margin**2 if margin > 0 else np.nan
 
 
-def class_bound(X, codes, W, b, intercept):
+def multiclass_mistake_bound(X, codes, W, b, intercept):
     """Eq. (2), doubled, for several classes at once."""
     F = X @ W.T + b
     own = np.take_along_axis(F, codes[:, None], 1)[:, 0]
     np.put_along_axis(F, codes[:, None], -np.inf, 1)
     margin = float(np.min(own - F.max(axis=1)))
     length2 = float((W * W).sum() + (b * b).sum())
-    return 2 * radius2(X, intercept) * length2 / margin**2 if margin > 0 else np.nan
+    return (
+        2 * squared_radius(X, intercept) * length2 / margin**2 if margin > 0 else np.nan
+    )
 
 
-class Pockets:
+class PocketPasses:
     """A pocket for each problem of one class against the rest."""
 
     def __init__(self, model, X, codes, w, factors):
         k, low = len(factors), -1.0
-        self.rows, self.how = sgd.as_rows(X), (model.eta0, model.fit_intercept)
+        self.rows, self.how = sgd.rows_for_loops(X), (model.eta0, model.fit_intercept)
         self.mistakes = np.zeros(1 if k == 2 else k, int)
-        self.target = lambda c: one_against_rest(codes, k, low, X.dtype, c)
-        pairs = class_pairs(factors)
+        self.target = lambda c: ovr_targets(codes, k, low, X.dtype, c)
+        pairs = ovr_class_factors(factors)
         none = np.empty(0)
         self.weight = lambda c, y: none if w is None else w * pairs[c][(y > 0) * 1]
 
@@ -117,11 +119,11 @@ class Pockets:
         return {"coef_": kept, "intercept_": z[:, 0].astype(W.dtype)}
 
 
-class Competing:
+class MulticlassPasses:
     """All classes at once: plain, averaged, or the best of all passes kept."""
 
     def __init__(self, model, X, codes, w, factors):
-        self.rows, self.how = sgd.as_rows(X), (model.eta0, model.fit_intercept)
+        self.rows, self.how = sgd.rows_for_loops(X), (model.eta0, model.fit_intercept)
         self.codes, self.variant = codes, model.variant
         self.v = np.empty(0) if w is None else w * factors[codes]
         self.mistakes = np.zeros(1, int)
@@ -140,12 +142,12 @@ class Competing:
         averaged = self.variant == "averaged"
         past = extra if averaged else extra[:0]
         head = (*self.rows, order, self.codes, self.v)
-        found = loops.class_pass(*head, *self.how, W, b, past, extrab, t[0])
+        found = loops.multiclass_pass(*head, *self.how, W, b, past, extrab, t[0])
         self.mistakes += found
         if averaged:
             t += len(order)
         elif self.variant == "pocket":
-            errors = loops.class_errors(*head, W, b)
+            errors = loops.multiclass_weight_of_errors(*head, W, b)
             if errors < t[0]:
                 extra[:], extrab[:], t[0] = W, b, errors
         return found
@@ -160,7 +162,7 @@ class Competing:
 
 
 @dataclass(eq=False, repr=False)
-class Perceptron(AbstractStochasticClassifier):
+class Perceptron(AbstractSGDClassifier):
     """The perceptron: plain, averaged or with a pocket. The module text gives it.
 
     Parameters
@@ -253,7 +255,7 @@ class Perceptron(AbstractStochasticClassifier):
         return perceptron_loss
 
     def _rule(self):
-        return sgd.make_rule(
+        return sgd.make_sgd_rule(
             perceptron_loss,
             "constant",
             penalty=self.penalty,
@@ -290,7 +292,7 @@ class Perceptron(AbstractStochasticClassifier):
         fair = zero and w is None and self.class_weight is None
         if self._by_rows():
             rule = self._rule()
-            memory = sgd.fresh(len(W), X.shape[1], W.dtype, rule, b)
+            memory = sgd.initial_memory(len(W), X.shape[1], W.dtype, rule, b)
             problem = self._problem(X, codes, w, rule)
             problem = problem._replace(until_clean=self.penalty is None)
             how = {"max_iter": self.max_iter, "X": X, "y": codes}
@@ -312,7 +314,11 @@ class Perceptron(AbstractStochasticClassifier):
         factors = class_factors(self.class_weight, self.classes_, codes, w)
         weighted = w is not None or self.class_weight is not None
         w = np.ones(len(codes)) if weighted and w is None else w
-        make = Competing if k > 2 and self.multi_class == "multinomial" else Pockets
+        make = (
+            MulticlassPasses
+            if k > 2 and self.multi_class == "multinomial"
+            else PocketPasses
+        )
         run = make(self, X, codes, w, factors)
         order = np.arange(len(codes), dtype=np.int32)
 
@@ -351,11 +357,11 @@ class Perceptron(AbstractStochasticClassifier):
             return np.nan if len(W) == 1 or several else np.full(len(W), np.nan)
         W, b = W.astype(float), np.asarray(b, float)
         if several:
-            return class_bound(X, codes, W, b, self.fit_intercept)
+            return multiclass_mistake_bound(X, codes, W, b, self.fit_intercept)
         out = [
-            sign_bound(
+            binary_mistake_bound(
                 X,
-                one_against_rest(codes, k, -1.0, np.dtype(float), c),
+                ovr_targets(codes, k, -1.0, np.dtype(float), c),
                 W[c],
                 b[c],
                 self.fit_intercept,

@@ -35,30 +35,34 @@ from ..core.random import rng_from
 from ..params import Count, Fraction, Infinite, NonNegative, Rule
 from ..typing import Seed
 from .linear_regression import LinearRegression
-from .subsets import draw, fit_batch
+from .random_subsets import draw_row_subsets, least_squares_batch
 
 FIRST, LARGEST = 4, 64  # subsets in the first batch and in the largest
 RESIDUALS = 1 << 22  # numbers in a batch of residuals
 
 
-def can_regress(value):
+def is_regressor_like(value):
     """Whether value has what a regressor must have."""
     names = ("fit", "predict", "score", "get_params")
     return all(hasattr(value, name) for name in names) and not isinstance(value, type)
 
 
-Learner = Annotated[Any, Rule("a regressor (fit, predict, score)", can_regress)]
-Bound = Annotated[float, Rule("a real number or an infinity", lambda v: v == v + 0)]
+RegressorLike = Annotated[
+    Any, Rule("a regressor (fit, predict, score)", is_regressor_like)
+]
+ExtendedReal = Annotated[
+    float, Rule("a real number or an infinity", lambda v: v == v + 0)
+]
 
 
-class Candidate(NamedTuple):
+class RANSACCandidate(NamedTuple):
     """A model from one subset: what it predicts, or why it is left out."""
 
     predictions: Any
     invalid: str = ""  # "data", "model" or ""
 
 
-def enough(inliers, n, k, probability):
+def trials_needed(inliers, n, k, probability):
     """Eq. (2)."""
     clean = (inliers / n) ** k
     if probability <= 0 or clean >= 1:
@@ -68,7 +72,7 @@ def enough(inliers, n, k, probability):
     return abs(float(math.ceil(math.log(1 - probability) / math.log1p(-clean))))
 
 
-def total_loss(loss, y, f):
+def loss_per_row(loss, y, f):
     """Loss per row, summed over targets."""
     if callable(loss):
         return loss(y, f)
@@ -130,7 +134,7 @@ class RANSACRegressor(Regressor, Estimator):
     (array([2.]), 8)
     """
 
-    estimator: Learner | None = None
+    estimator: RegressorLike | None = None
     _: KW_ONLY
     min_samples: Count | Fraction | None = None
     residual_threshold: NonNegative | None = None
@@ -139,7 +143,7 @@ class RANSACRegressor(Regressor, Estimator):
     max_trials: NonNegative = 100
     max_skips: NonNegative | Infinite = math.inf
     stop_n_inliers: NonNegative | Infinite = math.inf
-    stop_score: Bound = math.inf
+    stop_score: ExtendedReal = math.inf
     stop_probability: Fraction = 0.99
     loss: Literal["absolute_error", "squared_error"] | Callable = "absolute_error"
     random_state: Seed = None
@@ -156,7 +160,7 @@ class RANSACRegressor(Regressor, Estimator):
         k = self._subset_size(model, *X.shape)
         best = self._search(model, X, y, k, rng, fit_params)
         self._report(best)
-        model.fit(X[best], y[best], **cut(fit_params, best, len(y)))
+        model.fit(X[best], y[best], **subset_fit_params(fit_params, best, len(y)))
         self.estimator_, self.inlier_mask_ = model, best
         return self
 
@@ -204,16 +208,16 @@ class RANSACRegressor(Regressor, Estimator):
                 name = f"n_skips_invalid_{candidate.invalid}_"
                 setattr(self, name, getattr(self, name) + 1)
                 continue
-            agree = total_loss(self.loss, y, candidate.predictions) <= t
+            agree = loss_per_row(self.loss, y, candidate.predictions) <= t
             count = int(np.count_nonzero(agree))
             if count < most:
                 self.n_skips_no_inliers_ += 1
                 continue
-            new = score_of(y[agree], candidate.predictions[agree])
+            new = mean_r2(y[agree], candidate.predictions[agree])
             if count == most and new < score:
                 continue
             best, most, score = agree, count, new
-            limit = min(limit, enough(most, len(y), k, self.stop_probability))
+            limit = min(limit, trials_needed(most, len(y), k, self.stop_probability))
             if most >= self.stop_n_inliers or score >= self.stop_score:
                 break
         return best
@@ -236,14 +240,14 @@ class RANSACRegressor(Regressor, Estimator):
         )
         valid = self.is_data_valid or (lambda X, y: True)
         while True:
-            index = draw(rng, n, k, size)
+            index = draw_row_subsets(rng, n, k, size)
             good = np.array([bool(valid(X[i], y[i])) for i in index])
             F = iter(batch_predictions(model, X, y, index[good]) if fast else ())
             for i, ok in zip(index, good, strict=True):
                 if not ok:
-                    yield Candidate(None, "data")
+                    yield RANSACCandidate(None, "data")
                 elif fast:
-                    yield Candidate(next(F))
+                    yield RANSACCandidate(next(F))
                 else:
                     yield self._one(model, X, y, i, fit_params)
             size = min(2 * size, LARGEST, max(1, RESIDUALS // n))
@@ -251,11 +255,11 @@ class RANSACRegressor(Regressor, Estimator):
     def _one(self, model, X, y, i, fit_params):
         with warnings.catch_warnings():  # few rows may not determine all columns
             warnings.simplefilter("ignore", np.exceptions.RankWarning)
-            model.fit(X[i], y[i], **cut(fit_params, i, len(y)))
+            model.fit(X[i], y[i], **subset_fit_params(fit_params, i, len(y)))
         valid = self.is_model_valid
         if valid is not None and not valid(model, X[i], y[i]):
-            return Candidate(None, "model")
-        return Candidate(np.asarray(model.predict(X)))
+            return RANSACCandidate(None, "model")
+        return RANSACCandidate(np.asarray(model.predict(X)))
 
     def _report(self, best):
         """One sentence if nothing was found, or if the search ended early."""
@@ -308,12 +312,12 @@ def batch_predictions(model, X, y, index):
     if len(index) == 0:
         return []
     intercept = bool(model.fit_intercept)
-    C = fit_batch(X, y, index, intercept=intercept)
+    C = least_squares_batch(X, y, index, intercept=intercept)
     W, b = (C[:, 1:], C[:, :1]) if intercept else (C, 0.0)
     return (X @ W.T).T + b if sp.issparse(X) else W @ X.T + b
 
 
-def score_of(y, f):
+def mean_r2(y, f):
     """R^2, averaged over targets; 1 for an exact fit, 0 for others of a constant y."""
     left = np.atleast_1d(np.sum((y - f) ** 2, axis=0))
     whole = np.atleast_1d(np.sum((y - y.mean(axis=0)) ** 2, axis=0))
@@ -321,7 +325,7 @@ def score_of(y, f):
     return float(np.mean(1 - share))
 
 
-def cut(params, index, n):
+def subset_fit_params(params, index, n):
     """The rows `index` of those parameters of a fit that have one entry per row."""
     rows = lambda v: np.ndim(v) > 0 and len(v) == n
     return {name: v[index] if rows(v) else v for name, v in params.items()}

@@ -44,16 +44,16 @@ from ..optim.proximal import proximal_gradient
 from ..optim.working_set import start as start_at
 from ..params import Count, Flag, NonNegative, Rule
 from ..penalties.base import ELASTIC_NET, L1, L2, POSITIVE
-from .lasso_path import centred, descend, store_for
-from .linear import AbstractLinearRegressor
+from .base import AbstractLinearRegressor
+from .lasso_path import centre_targets, gram_store, minimise_lasso
 from .risk import Risk
-from .scores import AbstractLinearClassifier, encode
+from .scores import AbstractLinearClassifier, encode_two_or_more_classes
 
-KINKED = {ABSOLUTE, QUANTILE, EPSILON_INSENSITIVE, HINGE, PERCEPTRON}
+NON_SMOOTH = {ABSOLUTE, QUANTILE, EPSILON_INSENSITIVE, HINGE, PERCEPTRON}
 LEAST_SQUARES = {SQUARED, HALF_SQUARED}
 SHRINKING = {L1, L2, ELASTIC_NET, POSITIVE}
-SLOPE = 2.0  # more than the slope of any loss in KINKED
-FAR = 30.0  # for targets that are all at the end of a link: no log odds of 0
+SLOPE_BOUND = 2.0  # more than the slope of any loss in KINKED
+LARGEST_START = 30.0  # for targets that are all at the end of a link: no log odds of 0
 LossLike = Annotated[
     Any,
     Rule(
@@ -64,7 +64,7 @@ LossLike = Annotated[
 PenaltyLike = penalties.Penalty | Literal["l1", "l2"] | None
 
 
-def scaled(penalty, alpha) -> penalties.Penalty:
+def scale_penalty(penalty, alpha) -> penalties.Penalty:
     """alpha g; None is no penalty."""
     if penalty is None or alpha == 0:
         return penalties.l2(0.0)
@@ -82,7 +82,7 @@ def scaled(penalty, alpha) -> penalties.Penalty:
     )
 
 
-def but_last(g) -> penalties.Penalty:
+def exempt_intercept(g) -> penalties.Penalty:
     """g on all coordinates but the last, which is the intercept."""
 
     def prox(x, step):
@@ -102,7 +102,7 @@ def but_last(g) -> penalties.Penalty:
 
 def loss_prox(loss, y, v, f, step):
     """argmin_u v l(y, u) + (u - f)^2 / (2 step) per row: u + step v l'(y, u) = f."""
-    reach = step * v * SLOPE
+    reach = step * v * SLOPE_BOUND
     low, high = f - reach, f + reach
     for _ in range(54):
         u = (low + high) / 2
@@ -111,31 +111,34 @@ def loss_prox(loss, y, v, f, step):
     return (low + high) / 2
 
 
-def by_sets(X, y, v, loss, g, intercept, *, tol, max_iter, task):
+def solve_by_working_sets(X, y, v, loss, g, intercept, *, tol, max_iter, task):
     """Least squares and a penalty that shrinks single coefficients."""
     X = X.tocsc() if sp.issparse(X) else X
     y, v = y.astype(X.dtype), v.astype(X.dtype)
     design = Design(X, v, centre=intercept)
-    target, mean = centred(y[:, None], v, intercept)
+    target, mean = centre_targets(y[:, None], v, intercept)
     double = 2.0 if loss.kind == SQUARED else 1.0  # the sets halve the square
     penalty = penalties.Penalty(
         g.name, g.kind, g.values, g.proxes, g.distances, g.a / double, g.b / double
     )
-    store = store_for(design, design.root * target[:, 0])
+    store = gram_store(design, design.root * target[:, 0])
     state = start_at(store, np.zeros(design.d, X.dtype), penalty)
-    run = descend(store, penalty, state, tol=tol, max_iter=max_iter, task=task)
+    run = minimise_lasso(store, penalty, state, tol=tol, max_iter=max_iter, task=task)
     w = run.state.w
     return w, float(mean[0] - design.mean @ w), run
 
 
-def by_proximal(X, y, v, loss, g, intercept, *, tol, max_iter, task):
+def solve_by_proximal_gradient(X, y, v, loss, g, intercept, *, tol, max_iter, task):
     """A smooth loss."""
     J = Risk(X, y, v, loss, intercept=intercept)
     x = np.zeros(X.shape[1] + 1)
     if intercept:
         b = float(loss.constant(y, v))
-        x[-1] = b if np.isfinite(b) else np.copysign(FAR, b)
-    slope, size = float(np.abs(J(x)[1]).max()), largest(X, v, intercept)
+        x[-1] = b if np.isfinite(b) else np.copysign(LARGEST_START, b)
+    slope, size = (
+        float(np.abs(J(x)[1]).max()),
+        largest_moment_eigenvalue(X, v, intercept),
+    )
     eta = 1.0
     if np.isfinite(loss.lipschitz):
         eta = 2 / max(loss.lipschitz * size, 1e-300)
@@ -143,13 +146,13 @@ def by_proximal(X, y, v, loss, g, intercept, *, tol, max_iter, task):
     rounding = 1e-12 * size**0.5 * float(v @ np.abs(loss.gradient(y, np.zeros(len(y)))))
     end = max(tol * slope, rounding)
     run = proximal_gradient(
-        J, but_last(g), x, eta=eta, tol=end, max_iter=max_iter, task=task
+        J, exempt_intercept(g), x, eta=eta, tol=end, max_iter=max_iter, task=task
     )
     w, b = J.split(run.state.position)
     return w[0], float(b[0]), run
 
 
-def largest(X, v, intercept, rounds=20):
+def largest_moment_eigenvalue(X, v, intercept, rounds=20):
     """The largest eigenvalue of sum_i v_i (x_i, 1) (x_i, 1)^T, nearly."""
     z = np.ones(X.shape[1] + 1)
     size = 1.0
@@ -161,7 +164,7 @@ def largest(X, v, intercept, rounds=20):
     return size
 
 
-def by_splitting(X, y, v, loss, g, intercept, *, tol, max_iter, task):
+def solve_by_admm(X, y, v, loss, g, intercept, *, tol, max_iter, task):
     """A loss with kinks."""
     n, d = X.shape
     if not intercept:
@@ -181,14 +184,14 @@ def by_splitting(X, y, v, loss, g, intercept, *, tol, max_iter, task):
     return w, b, run
 
 
-def solver_of(loss, g):
+def choose_risk_solver(loss, g):
     """How eq. (1) is solved."""
     if loss.kind in LEAST_SQUARES and g.kind in SHRINKING:
-        return by_sets
-    return by_splitting if loss.kind in KINKED else by_proximal
+        return solve_by_working_sets
+    return solve_by_admm if loss.kind in NON_SMOOTH else solve_by_proximal_gradient
 
 
-def prepare(model, X, y, sample_weight, y_kind):
+def check_risk_inputs(model, X, y, sample_weight, y_kind):
     """Checked arrays, weights of sum 1, the loss and the scaled penalty."""
     X, y, w = model._begin(
         X, y, sample_weight, y_kind=y_kind, accept_sparse="csr", dtype=np.float64
@@ -201,12 +204,12 @@ def prepare(model, X, y, sample_weight, y_kind):
     loss = losses.get(model.loss) if isinstance(model.loss, str) else model.loss
     if not loss.convex:
         raise ValueError(f"loss of {type(model).__name__} must be convex, got {loss}.")
-    return X, y, w / w.sum(), loss, scaled(model.penalty, model.alpha)
+    return X, y, w / w.sum(), loss, scale_penalty(model.penalty, model.alpha)
 
 
-def drive(model, X, t, v, loss, g):
+def fit_regularized_risk(model, X, t, v, loss, g):
     """Run the solver for targets t: w and b."""
-    solve = solver_of(loss, g)
+    solve = choose_risk_solver(loss, g)
     found = {}
 
     def run(task):
@@ -273,7 +276,7 @@ class RegularizedRisk(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
-        X, y, v, loss, g = prepare(self, X, y, sample_weight, "number")
+        X, y, v, loss, g = check_risk_inputs(self, X, y, sample_weight, "number")
         if loss.domain not in ("real", "nonnegative", "positive"):
             raise ValueError(
                 f"loss of RegularizedRisk must be one for numbers, got {loss}; "
@@ -282,7 +285,7 @@ class RegularizedRisk(AbstractLinearRegressor):
         y = y.astype(float)
         if loss.domain != "real" and np.any(y < 0):
             raise ValueError(f"{loss} takes targets of at least 0.")
-        self.coef_, b = drive(self, X, y, v, loss, g)
+        self.coef_, b = fit_regularized_risk(self, X, y, v, loss, g)
         self.intercept_ = b if self.fit_intercept else 0.0
         f = X @ self.coef_ + self.intercept_
         self.risk_ = float(v @ loss.value(y, f))
@@ -349,19 +352,19 @@ class RegularizedRiskClassifier(AbstractLinearClassifier):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1), for each class against the rest if there are several."""
-        X, y, v, loss, g = prepare(self, X, y, sample_weight, "class")
+        X, y, v, loss, g = check_risk_inputs(self, X, y, sample_weight, "class")
         if loss.domain not in ("sign", "fraction"):
             raise ValueError(
                 f"loss of RegularizedRiskClassifier must be one for two classes, got "
                 f"{loss}; RegularizedRisk takes losses for numbers."
             )
-        self.classes_, codes = encode(y)
+        self.classes_, codes = encode_two_or_more_classes(y)
         own = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         low = -1.0 if loss.domain == "sign" else 0.0
         W, b, risk = [], [], 0.0
         for k in own:
             t = np.where(codes == k, 1.0, low)
-            w, shift = drive(self, X, t, v, loss, g)
+            w, shift = fit_regularized_risk(self, X, t, v, loss, g)
             W.append(w)
             b.append(shift)
             risk += float(v @ loss.value(t, X @ w + shift))

@@ -30,21 +30,21 @@ from ..core.rows import DatasetRows
 from ..core.spectral import centred_targets, from_dual, products
 from ..params import Count, Flag, NonNegative, ParameterError
 from ..typing import Numbers, Seed
-from .linear import (
+from .base import (
     DENSE_WIDTH,
     AbstractLinearRegressor,
-    Centred,
+    CentredOperator,
     solve_lsmr,
-    store,
+    store_coefficients,
     target_columns,
-    warn_rank,
+    warn_rank_deficient,
 )
 
 DUAL_ROWS = 2000  # a wide sparse X of at most so many rows is solved by eq. (3)
-PASSES = 2  # refinement passes of the dual
+REFINEMENTS = 2  # refinement passes of the dual
 
 
-def solve_dual(X, Y, w, alpha, *, intercept):
+def solve_ridge_dual(X, Y, w, alpha, *, intercept):
     """B and b by eq. (3), refined; None where Xc Xc^T + alpha I is near singular."""
     K, m = products(X, w, intercept=intercept)
     Y, center = centred_targets(Y, w, intercept=intercept)
@@ -55,14 +55,14 @@ def solve_dual(X, Y, w, alpha, *, intercept):
         if factor is None or factor.q > 1e-4:
             return None
         dual[:, at] = factor.solve(Y[:, at])
-        for _ in range(PASSES):
+        for _ in range(REFINEMENTS):
             left = Y[:, at] - K @ dual[:, at] - a * dual[:, at]
             dual[:, at] += factor.solve(left)
     B = from_dual(X, w, m, dual)
     return B, center - m @ B
 
 
-def one_row(model):
+def flatten_single_target(model):
     """coef_ of a single target as (d,), scikit-learn's shape for the ridge family."""
     if model.coef_.ndim == 2 and model.coef_.shape[0] == 1:
         model.coef_ = model.coef_[0, :]
@@ -135,8 +135,8 @@ class Ridge(AbstractLinearRegressor):
         )
         Y, flat = target_columns(y, X)
         B, b = self._solve(X, Y, w)
-        store(self, X, B, b, flat)
-        one_row(self)
+        store_coefficients(self, X, B, b, flat)
+        flatten_single_target(self)
         return self
 
     def _solve(self, X, Y, w):
@@ -214,11 +214,11 @@ class Ridge(AbstractLinearRegressor):
             positive=self.positive,
         )
         if not self.positive and np.any(alpha == 0):
-            warn_rank(self, found, *X.shape)
+            warn_rank_deficient(self, found, *X.shape)
         return found.coef, found.intercept
 
     def _dual(self, X, Y, w, alpha):
-        found = solve_dual(X, Y, w, alpha, intercept=self.fit_intercept)
+        found = solve_ridge_dual(X, Y, w, alpha, intercept=self.fit_intercept)
         return found or self._direct(X, Y, w, alpha)
 
     def _lsqr(self, X, Y, w, alpha):
@@ -235,7 +235,7 @@ class Ridge(AbstractLinearRegressor):
         return B, b
 
     def _cg(self, X, Y, w, alpha):
-        A = Centred(X, w, intercept=self.fit_intercept)
+        A = CentredOperator(X, w, intercept=self.fit_intercept)
         Y, center = A.target(Y, w, intercept=self.fit_intercept)
         product = lambda P: A.T @ (A @ P) + alpha * P
         limit = self.max_iter or 10 * max(X.shape)

@@ -28,11 +28,16 @@ from ..core import arrays
 from ..core.least_squares import least_squares
 from ..params import Count, Flag, NonNegative, Positive
 from ..typing import Numbers, Seed, Splits
-from .linear import predict as raw_prediction
-from .linear import solve_lsmr, store, warn_rank, wide_sparse
-from .ridge import Ridge, one_row
-from .ridge_cv import GivenClass, Judge, keep_choice, search
-from .scores import AbstractLinearClassifier, class_factors, encode
+from .base import (
+    is_wide_sparse,
+    raw_prediction,
+    solve_lsmr,
+    store_coefficients,
+    warn_rank_deficient,
+)
+from .ridge import Ridge, flatten_single_target
+from .ridge_cv import HeldOutScorer, PredictedScores, search_alpha, store_alpha_search
+from .scores import AbstractLinearClassifier, class_factors, encode_two_or_more_classes
 
 
 def signed_targets(y, X, class_weight, w):
@@ -45,7 +50,7 @@ def signed_targets(y, X, class_weight, w):
         if class_weight is not None:
             raise ValueError("class_weight is for one label per row.")
         return np.arange(Y.shape[1]), Y, w, None
-    classes, codes = encode(y if y.ndim == 1 else y[:, 0], X)
+    classes, codes = encode_two_or_more_classes(y if y.ndim == 1 else y[:, 0], X)
     xp = arrays.namespace(codes)
     k = int(classes.shape[0])
     if k == 2:
@@ -157,8 +162,8 @@ class RidgeClassifier(AbstractRidgeClassifier):
         inner.n_features_in_ = self.n_features_in_
         B, b = inner._solve(X, Y, w)
         self.solver_, self.n_iter_ = inner.solver_, inner.n_iter_
-        store(self, X, B, b, flat=False)
-        one_row(self)
+        store_coefficients(self, X, B, b, y_is_1d=False)
+        flatten_single_target(self)
         return self
 
     def __sklearn_tags__(self):
@@ -219,16 +224,18 @@ class RidgeClassifierCV(AbstractRidgeClassifier):
         """Choose alpha and minimise eq. (1)."""
         X, y, w = self._begin(X, y, sample_weight, y_kind="labels", accept_sparse="csr")
         Y, w, codes = self._targets(X, y, w)
-        judge = Judge(None, None)
+        judge = HeldOutScorer(None, None)
         if not (self.cv is None and self.scoring is None):
             if codes is None:
                 raise ValueError("scoring and cv are for one label per row.")
-            model = GivenClass(arrays.to_numpy(self.classes_))
-            judge = Judge(check_scoring(model, self.scoring), model, arrays.to_numpy(y))
-        found = search(self, X, Y, w, judge, y)
-        keep_choice(self, found, flat=False)
-        store(self, X, found.B, found.b, flat=False)
-        one_row(self)
+            model = PredictedScores(arrays.to_numpy(self.classes_))
+            judge = HeldOutScorer(
+                check_scoring(model, self.scoring), model, arrays.to_numpy(y)
+            )
+        found = search_alpha(self, X, Y, w, judge, y)
+        store_alpha_search(self, found, flat=False)
+        store_coefficients(self, X, found.B, found.b, y_is_1d=False)
+        flatten_single_target(self)
         return self
 
 
@@ -271,7 +278,7 @@ class LeastSquaresClassifier(AbstractRidgeClassifier):
         """Minimise eq. (1) at alpha 0."""
         X, y, w = self._begin(X, y, sample_weight, y_kind="labels", accept_sparse="csr")
         Y, w, _ = self._targets(X, y, w)
-        if wide_sparse(X):
+        if is_wide_sparse(X):
             zero = np.zeros(Y.shape[1])
             options = {"tol": 1e-10, "max_iter": None, "name": "LeastSquaresClassifier"}
             B, b, _ = solve_lsmr(
@@ -279,10 +286,10 @@ class LeastSquaresClassifier(AbstractRidgeClassifier):
             )
         else:
             found = least_squares(X, Y, w, intercept=self.fit_intercept)
-            warn_rank(self, found, *X.shape)
+            warn_rank_deficient(self, found, *X.shape)
             B, b = found.coef, found.intercept
-        store(self, X, B, b, flat=False)
-        one_row(self)
+        store_coefficients(self, X, B, b, y_is_1d=False)
+        flatten_single_target(self)
         return self
 
     def outputs(self, X):

@@ -29,15 +29,15 @@ from ..core.rows import DatasetRows
 from ..core.spectral import coefficients, left_out, spectrum
 from ..params import Flag, Positive
 from ..typing import Numbers, Splits
-from .linear import AbstractLinearRegressor, store, target_columns
-from .ridge import one_row
-from .ridge_path import as_alphas
-from .scores import decide
+from .base import AbstractLinearRegressor, store_coefficients, target_columns
+from .ridge import flatten_single_target
+from .ridge_path import checked_alphas
+from .scores import classes_from_scores
 
-WAYS = {None: "auto", "auto": "auto", "svd": "svd", "eigen": "auto"}
+DECOMPOSITIONS = {None: "auto", "auto": "auto", "svd": "svd", "eigen": "auto"}
 
 
-class Given(Regressor, Estimator):
+class PredictedValues(Regressor, Estimator):
     """An estimator whose X already is its predictions, for scikit-learn's scorers."""
 
     def fit(self, X, y=None):
@@ -47,7 +47,7 @@ class Given(Regressor, Estimator):
         return X
 
 
-class GivenClass(Classifier, Estimator):
+class PredictedScores(Classifier, Estimator):
     """The same for scores of classes: one column for two classes, k for more."""
 
     def __init__(self, classes=None):
@@ -57,17 +57,17 @@ class GivenClass(Classifier, Estimator):
         return self
 
     def predict(self, X):
-        return decide(self.classes_, self.decision_function(X))
+        return classes_from_scores(self.classes_, self.decision_function(X))
 
     def decision_function(self, X):
         return X[:, 0] if X.ndim == 2 and X.shape[1] == 1 else X
 
 
-class Judge(NamedTuple):
+class HeldOutScorer(NamedTuple):
     """How predictions of held-out rows are scored; larger is better."""
 
     scorer: Any  # of scikit-learn; None for minus the squared error
-    model: Any  # a `Given` or `GivenClass`
+    model: Any  # a `PredictedValues` or `PredictedScores`
     labels: Any = None  # what predictions are compared with instead of Y
 
     def score(self, P, y, w):
@@ -78,7 +78,7 @@ class Judge(NamedTuple):
         return self.scorer(self.model, P, y, **extra)
 
 
-class Chosen(NamedTuple):
+class AlphaSearch(NamedTuple):
     """What a search over alphas found."""
 
     alpha: np.ndarray  # (t,)
@@ -88,31 +88,33 @@ class Chosen(NamedTuple):
     results: np.ndarray | None = None  # (n, t, a)
 
 
-def leave_one_out(X, Y, w, alphas, judge, *, intercept, way, per_target, keep):
+def search_by_leave_one_out(
+    X, Y, w, alphas, scorer, *, intercept, way, per_target, keep_results
+):
     """Eqs (1) and (2) for every alpha from one decomposition."""
     S = spectrum(X, Y, w, least=float(alphas.min()), intercept=intercept, way=way)
     n, t = int(X.shape[0]), int(Y.shape[1])
     results = None
-    if judge.scorer is None and not keep:
+    if scorer.scorer is None and not keep_results:
         scores = -left_out(S, alphas, total=True) / n
-    elif judge.scorer is None:
+    elif scorer.scorer is None:
         results = left_out(S, alphas) ** 2
         scores = -np.mean(results, axis=0)
     else:
         y = arrays.to_numpy(Y)
         w = None if w is None else arrays.to_numpy(w)
-        results = y[:, :, None] - unweighted(left_out(S, alphas), w)
-        scores = scores_of(judge, results, y, w, per_target)
+        results = y[:, :, None] - unweighted_errors(left_out(S, alphas), w)
+        scores = scores_by_alpha(scorer, results, y, w, per_target)
     if not per_target:
         scores = np.mean(scores, axis=0, keepdims=True)
     at = np.broadcast_to(np.argmax(scores, axis=1), (t,))
     used, inverse = np.unique(at, return_inverse=True)
     B, b = coefficients(S, alphas[used])
     B, b = B[:, np.arange(t), inverse], b[np.arange(t), inverse]
-    return Chosen(alphas[at], np.max(scores, axis=1), B, b, results)
+    return AlphaSearch(alphas[at], np.max(scores, axis=1), B, b, results)
 
 
-def unweighted(E, w):
+def unweighted_errors(E, w):
     """Errors of rows left out; those of weight 0 count for nothing."""
     if w is None:
         return E
@@ -120,19 +122,19 @@ def unweighted(E, w):
     return np.divide(E, root, out=np.zeros_like(E), where=root > 0)
 
 
-def scores_of(judge, P, y, w, per_target):
+def scores_by_alpha(scorer, P, y, w, per_target):
     """Scores (1, a), or (t, a) per target, of predictions P (n, t, a)."""
     if per_target:
         parts = [
-            scores_of(judge, P[:, j : j + 1], y[:, j : j + 1], w, False)
+            scores_by_alpha(scorer, P[:, j : j + 1], y[:, j : j + 1], w, False)
             for j in range(P.shape[1])
         ]
         return np.concatenate(parts)
-    y = y if judge.labels is None else judge.labels
-    return np.array([[judge.score(P[:, :, k], y, w) for k in range(P.shape[2])]])
+    y = y if scorer.labels is None else scorer.labels
+    return np.array([[scorer.score(P[:, :, k], y, w) for k in range(P.shape[2])]])
 
 
-def split_rows(X, Y, w, alphas, judge, splits, *, intercept):
+def search_by_cross_validation(X, Y, w, alphas, scorer, splits, *, intercept):
     """The alpha with the best mean score on the held-out parts of `splits`."""
     least = float(alphas.min())
     scores = []
@@ -141,33 +143,39 @@ def split_rows(X, Y, w, alphas, judge, splits, *, intercept):
         S = spectrum(X[train], Y[train], part, least=least, intercept=intercept)
         B, b = coefficients(S, alphas)
         P = np.stack([X[test] @ B[:, :, k] + b[:, k] for k in range(len(alphas))], 2)
-        held = judge
-        if judge.labels is not None:
-            held = judge._replace(labels=judge.labels[test])
+        held = scorer
+        if scorer.labels is not None:
+            held = scorer._replace(labels=scorer.labels[test])
         part = None if w is None else w[test]
-        scores.append(scores_of(held, P, Y[test], part, False)[0])
+        scores.append(scores_by_alpha(held, P, Y[test], part, False)[0])
     mean = np.mean(scores, axis=0)
     k = int(np.argmax(mean))
     S = spectrum(X, Y, w, least=float(alphas[k]), intercept=intercept)
     B, b = coefficients(S, alphas[k : k + 1])
-    return Chosen(np.full(Y.shape[1], alphas[k]), mean[k : k + 1], B[..., 0], b[:, 0])
+    return AlphaSearch(
+        np.full(Y.shape[1], alphas[k]), mean[k : k + 1], B[..., 0], b[:, 0]
+    )
 
 
-def search(model, X, Y, w, judge, y, *, way="auto", per_target=False) -> Chosen:
+def search_alpha(
+    model, X, Y, w, scorer, y, *, way="auto", per_target=False
+) -> AlphaSearch:
     """Choose alpha as `model` (a RidgeCV or RidgeClassifierCV) says."""
     name = type(model).__name__
-    alphas = as_alphas(model.alphas, above=model.cv is None, name=f"alphas of {name}")
+    alphas = checked_alphas(
+        model.alphas, strictly_positive=model.cv is None, name=f"alphas of {name}"
+    )
     if model.cv is None:
-        return leave_one_out(
+        return search_by_leave_one_out(
             X,
             Y,
             w,
             alphas,
-            judge,
+            scorer,
             intercept=model.fit_intercept,
             way=way,
             per_target=per_target,
-            keep=model.store_cv_results,
+            keep_results=model.store_cv_results,
         )
     given = {"store_cv_results": model.store_cv_results, "alpha_per_target": per_target}
     for option, on in given.items():
@@ -178,11 +186,13 @@ def search(model, X, Y, w, judge, y, *, way="auto", per_target=False) -> Chosen:
             f"cv of {name} needs a NumPy array or a SciPy matrix; leave cv=None for "
             "leave-one-out."
         )
-    splits = check_cv(model.cv, y, classifier=judge.labels is not None).split(X, y)
-    return split_rows(X, Y, w, alphas, judge, splits, intercept=model.fit_intercept)
+    splits = check_cv(model.cv, y, classifier=scorer.labels is not None).split(X, y)
+    return search_by_cross_validation(
+        X, Y, w, alphas, scorer, splits, intercept=model.fit_intercept
+    )
 
 
-def keep_choice(model, found, flat, *, per_target=False):
+def store_alpha_search(model, found, flat, *, per_target=False):
     """Set alpha_, best_score_ and cv_results_."""
     several = per_target and not flat
     model.alpha_ = found.alpha if several else float(found.alpha[0])
@@ -252,22 +262,22 @@ class RidgeCV(AbstractLinearRegressor):
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
         Y, flat = target_columns(y, X)
-        model = Given()
+        model = PredictedValues()
         default = None if self.cv is None and self.scoring is None else True
         scorer = default and check_scoring(model, self.scoring)
-        found = search(
+        found = search_alpha(
             self,
             X,
             Y,
             w,
-            Judge(scorer, model),
+            HeldOutScorer(scorer, model),
             y,
-            way=WAYS[self.gcv_mode],
+            way=DECOMPOSITIONS[self.gcv_mode],
             per_target=self.alpha_per_target,
         )
-        keep_choice(self, found, flat, per_target=self.alpha_per_target)
-        store(self, X, found.B, found.b, flat)
-        one_row(self)
+        store_alpha_search(self, found, flat, per_target=self.alpha_per_target)
+        store_coefficients(self, X, found.B, found.b, flat)
+        flatten_single_target(self)
         return self
 
     def __sklearn_tags__(self):

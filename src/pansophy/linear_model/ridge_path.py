@@ -22,7 +22,7 @@ from ..core import arrays
 from ..core.rows import DatasetRows, is_dataset
 from ..core.spectral import coefficients, spectrum
 from ..params import ParameterError
-from .linear import target_columns
+from .base import target_columns
 
 
 class RidgePath(NamedTuple):
@@ -33,7 +33,7 @@ class RidgePath(NamedTuple):
     intercepts: np.ndarray  # (a,), or (t, a)
 
 
-def plain_rows(X, y, sample_weight=None):
+def checked_rows(X, y, sample_weight=None):
     """X, Y (n, t), weights and whether y was one column, for functions of arrays."""
     if is_dataset(X):
         X = X if isinstance(X, DatasetRows) else DatasetRows(X)
@@ -47,14 +47,14 @@ def plain_rows(X, y, sample_weight=None):
     return X, Y, check_weights(sample_weight, X), flat
 
 
-def as_alphas(alphas, *, above=False, name="alphas"):
+def checked_alphas(alphas, *, strictly_positive=False, name="alphas"):
     """Strengths as an array (a,), each at least (or above) 0."""
     alphas = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
     if alphas.ndim != 1 or len(alphas) == 0:
         raise ParameterError(f"{name} must be a number or a list of numbers.")
-    fine = alphas > 0 if above else alphas >= 0
+    fine = alphas > 0 if strictly_positive else alphas >= 0
     if not np.all(fine & np.isfinite(alphas)):
-        limit = "above 0" if above else "at least 0"
+        limit = "above 0" if strictly_positive else "at least 0"
         raise ParameterError(
             f"{name} must be finite numbers {limit}, got {alphas[~fine][:1]}."
         )
@@ -87,10 +87,10 @@ def ridge_path(X, y, alphas=None, *, fit_intercept=True, sample_weight=None):
     >>> path.coefs.round(6), path.intercepts.round(6)
     (array([[0.9 , 0.642857]]), array([0.9 , 1.285714]))
     """
-    X, Y, w, flat = plain_rows(X, y, sample_weight)
+    X, Y, w, flat = checked_rows(X, y, sample_weight)
     least = 1.0
     if alphas is not None:
-        alphas = as_alphas(alphas)
+        alphas = checked_alphas(alphas)
         least = float(alphas.min())
     S = spectrum(X, Y, w, least=least, intercept=fit_intercept)
     if alphas is None:

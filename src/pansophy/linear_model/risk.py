@@ -30,12 +30,12 @@ from ..core import arrays, threads
 from ..core.numerics import softmax
 from ..core.rows import DatasetRows, part, total
 from ..losses.multiclass import one_hot
-from .moments import TILE_BYTES, outer, softmax_outer
+from .moments import TILE_BYTES, softmax_second_moments, weighted_second_moments
 
 ROUGH_ROWS = 50_000  # with more rows than this a rough Hessian takes every s-th
 BLOCKS = 16  # pieces a pass over many rows is cut into
 BLOCK_BYTES = 1 << 25  # of a dense block at most
-ALONE = 1 << 18  # entries of X up to which one thread does all
+SINGLE_THREAD_ENTRIES = 1 << 18  # entries of X up to which one thread does all
 
 
 class Risk:
@@ -66,15 +66,17 @@ class Risk:
             v = np.asarray(v, dtype=X.dtype)
         self.y, self.v, self.offset = y, v, offset
         step = self.block_rows()
-        self.cuts = [slice(i, min(i + step, self.n)) for i in range(0, self.n, step)]
+        self.block_slices = [
+            slice(i, min(i + step, self.n)) for i in range(0, self.n, step)
+        ]
         if isinstance(X, DatasetRows):
-            self.held = None
+            self.blocks_in_memory = None
             self.rows = X.with_aligned(block=step)
         elif self.sparse:
-            self.held = [csr_view(X, cut) for cut in self.cuts]
+            self.blocks_in_memory = [csr_row_slice(X, cut) for cut in self.block_slices]
         else:
-            self.held = [X[cut, ...] for cut in self.cuts]
-        self.seen: Any = (
+            self.blocks_in_memory = [X[cut, ...] for cut in self.block_slices]
+        self.cached_predictions: Any = (
             None  # the last x, and F (probabilities for k > 1) there by block
         )
 
@@ -95,7 +97,7 @@ class Risk:
         x = np.asarray(x).reshape(self.k, self.d + 1)
         return x[:, : self.d], x[:, self.d]
 
-    def native(self, *values):
+    def as_row_dtype(self, *values):
         """Coefficients as the rows' library and dtype want them."""
         if self.foreign:
             return [arrays.asarray(a, like=self.X) for a in values]
@@ -103,12 +105,14 @@ class Risk:
 
     def sum(self, stats):
         """Add up stats(X_b, number of the block) over blocks, in order."""
-        rows = self.held
+        rows = self.blocks_in_memory
         if rows is None:
             rows = (block[0] for block in self.rows.blocks())
         if self.foreign:
             return total(stats(X, i) for i, X in enumerate(rows))
-        if self.entries() * self.k < ALONE:  # a thread takes longer to wake
+        if (
+            self.entries() * self.k < SINGLE_THREAD_ENTRIES
+        ):  # a thread takes longer to wake
             with nullcontext() if self.sparse else threads.single_blas():
                 return total(stats(X, i) for i, X in enumerate(rows))
         tasks = ((lambda X=X, i=i: stats(X, i)) for i, X in enumerate(rows))
@@ -118,18 +122,18 @@ class Risk:
         """Numbers that a pass reads."""
         return self.X.nnz if self.sparse else self.n * self.d
 
-    def aligned(self, i) -> Any:
+    def block_targets(self, i) -> Any:
         """Targets, weights and offsets of block i."""
-        return (part(a, self.cuts[i]) for a in (self.y, self.v, self.offset))
+        return (part(a, self.block_slices[i]) for a in (self.y, self.v, self.offset))
 
     # -- value and gradient --------------------------------------------------------
 
     def __call__(self, x):
         """J and its gradient, eq. (1)."""
         W, b = self.split(x)
-        kept: list[Any] = [None] * len(self.cuts)
-        loss, g = self.sum(self.pass_at(W, b, kept))
-        self.seen = np.array(x, dtype=float), kept
+        kept: list[Any] = [None] * len(self.block_slices)
+        loss, g = self.sum(self.loss_gradient_of_block(W, b, kept))
+        self.cached_predictions = np.array(x, dtype=float), kept
         g = np.asarray(g, dtype=float).reshape(self.k, self.d + 1)
         if not self.intercept:
             g[:, self.d] = 0.0
@@ -137,56 +141,58 @@ class Risk:
         value = float(loss) + self.alpha / 2 * float(np.sum(W * W))
         return value, g.ravel()
 
-    def pass_at(self, W, b, kept):
+    def loss_gradient_of_block(self, W, b, kept):
         """The function of a block that gives loss and gradient, and fills `kept`."""
-        W, b = self.native(W, b)
+        W, b = self.as_row_dtype(W, b)
         if self.foreign:
-            return lambda X, i: self.tensor_pass(X, i, W, b, kept)
+            return lambda X, i: self.tensor_block(X, i, W, b, kept)
         if self.k > 1:
-            return lambda X, i: self.softmax_pass(X, i, W, b, kept)
+            return lambda X, i: self.softmax_block(X, i, W, b, kept)
         from . import _risk as loops
 
         kind, a = self.loss.kind, self.loss.parameter
 
         def stats(X, i):
-            y, v, offset = self.aligned(i)
-            f = start(offset, X)
+            y, v, offset = self.block_targets(i)
+            f = initial_predictions(offset, X)
             g = np.zeros(self.d + 1)
             if self.sparse:
-                rows = unsigned(X)
-                value = loops.sparse_pass(*rows, y, v, W[0], b[0], kind, a, f, g)
+                rows = unsigned_csr(X)
+                value = loops.sparse_loss_gradient(
+                    *rows, y, v, W[0], b[0], kind, a, f, g
+                )
             elif X.flags.c_contiguous:
-                value = loops.dense_pass(X, y, v, W[0], b[0], kind, a, f, g)
+                value = loops.dense_loss_gradient(X, y, v, W[0], b[0], kind, a, f, g)
             else:
                 f += X @ W[0] + b[0]
                 r = np.empty_like(f)
-                value = loops.slopes(kind, a, y, v, f, r)
+                value = loops.loss_and_gradient(kind, a, y, v, f, r)
                 g[:-1], g[-1] = r @ X, r.sum()
             kept[i] = f
             return value, g
 
         return stats
 
-    def softmax_pass(self, X, i, W, b, kept):
+    def softmax_block(self, X, i, W, b, kept):
         from . import _risk as loops
 
-        y, v, offset = self.aligned(i)
+        y, v, offset = self.block_targets(i)
         F = np.ascontiguousarray(X @ W.T)
         F += b if offset is None else b + offset
         R = np.empty_like(F)
-        value = loops.softmax_rows(F, y, v, R)
+        value = loops.softmax_loss_gradient(F, y, v, R)
         kept[i] = F
-        return value, self.spread(X, R)
+        return value, self.transposed_product(X, R)
 
-    def spread(self, X, R):
+    def transposed_product(self, X, R):
         """R^T (X, 1), (k, d + 1)."""
         G = (X.T @ R).T if self.sparse else R.T @ X
         return np.column_stack([G, R.sum(axis=0)]).astype(float)
 
-    def tensor_pass(self, X, i, W, b, kept):
+    def tensor_block(self, X, i, W, b, kept):
         """The losses on the device of X, the sums on the host."""
         xp = arrays.namespace(X)
-        y, v, offset = self.aligned(i)
+        y, v, offset = self.block_targets(i)
         F = X @ xp.matrix_transpose(W) + b
         if offset is not None:
             F = F + xp.reshape(offset, (F.shape[0], -1))
@@ -198,49 +204,49 @@ class Risk:
             P = softmax(F)
             value, kept[i] = self.loss.value(y, F), P
             R = v[:, None] * (P - one_hot(y, F))
-        return float(xp.sum(v * value)), tensor_spread(xp, X, R)
+        return float(xp.sum(v * value)), tensor_transposed_product(xp, X, R)
 
     # -- curvature -----------------------------------------------------------------
 
-    def at(self, x):
+    def predictions_at(self, x):
         """F (probabilities for k > 1) at x by block: those kept, if x is the same."""
-        known: Any = self.seen
+        known: Any = self.cached_predictions
         if known is None or not np.array_equal(known[0], x):
             self(x)
-        seen: Any = self.seen
+        seen: Any = self.cached_predictions
         return seen[1]
 
-    def bends(self, i, f):
+    def curvatures(self, i, f):
         """h of eq. (2) for block i with raw predictions f, k = 1."""
-        y, v, _ = self.aligned(i)
+        y, v, _ = self.block_targets(i)
         if self.foreign:
             return v * self.loss.curvature(arrays.namespace(f).astype(y, f.dtype), f)
         from . import _risk as loops
 
         h = np.empty_like(f)
-        loops.bends(self.loss.kind, self.loss.parameter, y, v, f, h)
+        loops.loss_curvature(self.loss.kind, self.loss.parameter, y, v, f, h)
         return h
 
     def hessian(self, x, rough=False):
         """Eq. (2); `rough` takes every s-th row, with its weight scaled up."""
-        kept = self.at(x)
+        kept = self.predictions_at(x)
         s = max(1, self.n // ROUGH_ROWS) if rough and not self.sparse else 1
 
         def stats(X, i):
-            v, F = self.v[self.cuts[i]], kept[i]
+            v, F = self.v[self.block_slices[i]], kept[i]
             sums = v if s == 1 else v[::s]
             weight = float(arrays.namespace(v).sum(sums))
             if self.k > 1:
-                return weight, softmax_outer(X[::s, ...], F[::s, ...], sums)
+                return weight, softmax_second_moments(X[::s, ...], F[::s, ...], sums)
             X = X if self.sparse else X[::s, ...]
-            return weight, outer(X, self.bends(i, F)[::s, ...])
+            return weight, weighted_second_moments(X, self.curvatures(i, F)[::s, ...])
 
         weight, H = self.sum(stats)
         if s > 1:
             H = H * (float(arrays.namespace(self.v).sum(self.v)) / max(weight, 1e-300))
-        return self.finish(np.asarray(H, dtype=float))
+        return self.with_penalty_curvature(np.asarray(H, dtype=float))
 
-    def finish(self, H):
+    def with_penalty_curvature(self, H):
         """Add alpha, and curvature where J has none.
 
         An intercept that is not fitted gets a 1. With several classes the same number
@@ -263,16 +269,16 @@ class Risk:
                 H[:, j, :, j] += max(float(H[0, j, 0, j]), 1e-300)
         return H.reshape(k * m, k * m)
 
-    def product(self, x):
+    def hessian_product(self, x):
         """u -> H u at x, eq. (2), for conjugate gradients."""
-        known = self.at(x)
+        known = self.predictions_at(x)
         if self.k == 1:
-            known = [self.bends(i, f) for i, f in enumerate(known)]
+            known = [self.curvatures(i, f) for i, f in enumerate(known)]
 
         def times(u):
             U, c = self.split(u)
-            V, e = self.native(U, c)
-            stats = self.product_pass(V, e, known)
+            V, e = self.as_row_dtype(U, c)
+            stats = self.hessian_product_of_block(V, e, known)
             out = np.asarray(self.sum(stats), dtype=float).reshape(self.k, self.d + 1)
             out[:, : self.d] += self.alpha * U
             if not self.intercept:
@@ -281,19 +287,19 @@ class Risk:
 
         return times
 
-    def product_pass(self, U, c, known):
+    def hessian_product_of_block(self, U, c, known):
         """The function of a block that gives its part of H u."""
         if self.foreign or self.k > 1:
-            return lambda X, i: self.matrix_product(X, i, U, c, known[i])
+            return lambda X, i: self.hessian_product_block(X, i, U, c, known[i])
         from . import _risk as loops
 
         def stats(X, i):
             g = np.zeros(self.d + 1)
             if self.sparse:
-                rows = unsigned(X)
-                loops.sparse_product(*rows, known[i], U[0], c[0], g)
+                rows = unsigned_csr(X)
+                loops.sparse_hessian_product(*rows, known[i], U[0], c[0], g)
             elif X.flags.c_contiguous:
-                loops.dense_product(X, known[i], U[0], c[0], g)
+                loops.dense_hessian_product(X, known[i], U[0], c[0], g)
             else:
                 r = known[i] * (X @ U[0] + c[0])
                 g[:-1], g[-1] = r @ X, r.sum()
@@ -301,35 +307,35 @@ class Risk:
 
         return stats
 
-    def matrix_product(self, X, i, U, c, known):
+    def hessian_product_block(self, X, i, U, c, known):
         """The part of H u for tensors and for several classes."""
-        v = self.v[self.cuts[i]]
+        v = self.v[self.block_slices[i]]
         if not self.foreign:
             from . import _risk as loops
 
             D = np.ascontiguousarray(X @ U.T)
             D += c
-            loops.softmax_curve(known, v, D)
-            return self.spread(X, D)
+            loops.softmax_curvature_product(known, v, D)
+            return self.transposed_product(X, D)
         xp = arrays.namespace(X)
         D = X @ xp.matrix_transpose(U) + c
         if self.k == 1:
-            return tensor_spread(xp, X, known[:, None] * D)
+            return tensor_transposed_product(xp, X, known[:, None] * D)
         D = D - xp.sum(known * D, axis=1)[:, None]
-        return tensor_spread(xp, X, v[:, None] * known * D)
+        return tensor_transposed_product(xp, X, v[:, None] * known * D)
 
     def diagonal(self, x):
         """The diagonal of eq. (2)."""
-        kept = self.at(x)
+        kept = self.predictions_at(x)
 
         def stats(X, i):
             if self.k == 1:
-                S = self.bends(i, kept[i])[:, None]
+                S = self.curvatures(i, kept[i])[:, None]
             else:
-                S = self.v[self.cuts[i]][:, None] * kept[i] * (1 - kept[i])
+                S = self.v[self.block_slices[i]][:, None] * kept[i] * (1 - kept[i])
             if self.foreign:
-                return tensor_spread(arrays.namespace(X), X * X, S)
-            return self.spread(X.multiply(X) if self.sparse else X * X, S)
+                return tensor_transposed_product(arrays.namespace(X), X * X, S)
+            return self.transposed_product(X.multiply(X) if self.sparse else X * X, S)
 
         D = np.array(self.sum(stats), dtype=float).reshape(self.k, self.d + 1)
         D[:, : self.d] += self.alpha
@@ -338,7 +344,7 @@ class Risk:
         return D.ravel()
 
 
-def csr_view(X, cut):
+def csr_row_slice(X, cut):
     """Rows of a CSR matrix that share its entries."""
     a, b = int(X.indptr[cut.start]), int(X.indptr[cut.stop])
     starts = X.indptr[cut.start : cut.stop + 1] - X.indptr[cut.start]
@@ -346,19 +352,19 @@ def csr_view(X, cut):
     return sp.csr_matrix((X.data[a:b], X.indices[a:b], starts), shape=shape)
 
 
-def unsigned(X):
+def unsigned_csr(X):
     """Entries, columns and starts of a CSR matrix, for compiled loops."""
     return X.data, *(a.view(f"u{a.itemsize}") for a in (X.indices, X.indptr))
 
 
-def start(offset, X):
+def initial_predictions(offset, X):
     """What raw predictions of a block begin at."""
     if offset is None:
         return np.zeros(X.shape[0], X.dtype)
     return np.array(offset, dtype=X.dtype)
 
 
-def tensor_spread(xp, X, R):
+def tensor_transposed_product(xp, X, R):
     """R^T (X, 1) as a NumPy array."""
     Rt = xp.matrix_transpose(R)
     G = xp.concat([Rt @ X, xp.sum(Rt, axis=1)[:, None]], axis=1)

@@ -33,37 +33,37 @@ from ..core.progress import SILENT
 from ..losses.multiclass import one_hot
 from ..penalties.base import ELASTIC_NET
 from ..penalties.separable import shrink
-from .risk import unsigned
+from .risk import unsigned_csr
 
 
-class State(NamedTuple):
+class SAGAState(NamedTuple):
     W: Any
     b: Any
     objective: float  # eq. (1)
     violation: float  # largest distance to the sub-differential
 
 
-def row_squares(X):
+def squared_row_norms(X):
     """|x_i|^2."""
     if sp.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", X, X)
 
 
-def step_length(X, v, k, b2, *, intercept):
+def saga_step_length(X, v, k, b2, *, intercept):
     """1 / (3 L) of the module text."""
     bend = 0.25 if k == 1 else 0.5
-    rows = np.max(v * (row_squares(X) + bool(intercept)))
+    rows = np.max(v * (squared_row_norms(X) + bool(intercept)))
     return 1 / (3 * (bend * len(v) * float(rows) + b2))
 
 
-def measure(J, W, b, a) -> State:
+def saga_state(J, W, b, a) -> SAGAState:
     """Eq. (1) and the distance to its optimum; J holds the smooth part."""
     value, g = J(np.column_stack([W, b]).ravel())
     G = g.reshape(J.k, J.d + 1)
     far = shrink("elastic_net", ELASTIC_NET, a, 0.0).distance(W, G[:, : J.d])
     most = float(np.max(far, initial=0.0))
-    return State(
+    return SAGAState(
         W.copy(),
         b.copy(),
         value + a * float(np.abs(W).sum()),
@@ -71,17 +71,19 @@ def measure(J, W, b, a) -> State:
     )
 
 
-def memory(J, y, v, W, b):
+def initial_gradient_table(J, y, v, W, b):
     """The slopes m (n, k) and their mean gradient A (k, d + 1) at a point."""
     x = np.column_stack([W, b]).ravel()
-    P = np.concatenate(J.at(x)).reshape(J.n, J.k).astype(float)
+    P = np.concatenate(J.predictions_at(x)).reshape(J.n, J.k).astype(float)
     P = sigmoid(P) - y[:, None] if J.k == 1 else P - one_hot(y, P)
     A = J(x)[1].reshape(J.k, J.d + 1)
     A[:, : J.d] -= J.alpha * W
     return J.n * v[:, None] * P, A
 
 
-def minimise(J, a, *, averaged=False, start, max_iter, tol, rng, task=SILENT) -> Result:
+def minimise_saga(
+    J, a, *, averaged=False, start, max_iter, tol, rng, task=SILENT
+) -> Result:
     """Minimise eq. (1) from start (W, b); J is the `Risk` of everything but a |W|_1.
 
     `averaged` takes SAG's steps.
@@ -92,12 +94,12 @@ def minimise(J, a, *, averaged=False, start, max_iter, tol, rng, task=SILENT) ->
     y, v = np.asarray(y, dtype=np.int64), np.asarray(v, dtype=float)
     n, d = J.n, J.d
     W, b = (np.array(part, dtype=float, order="C") for part in start)
-    first = measure(J, W, b, a)
-    M, A = memory(J, y, v, W, b)
-    eta = step_length(X, v, k, b2, intercept=J.intercept)
+    first = saga_state(J, W, b, a)
+    M, A = initial_gradient_table(J, y, v, W, b)
+    eta = saga_step_length(X, v, k, b2, intercept=J.intercept)
     rule = (eta, 1 / n if averaged else 1.0, eta * a, 1 / (1 + eta * b2), J.intercept)
     if sp.issparse(X):
-        last, rows = np.zeros(d, np.int64), unsigned(X)
+        last, rows = np.zeros(d, np.int64), unsigned_csr(X)
         A, W = (np.array(part.T, order="C") for part in (A, W))
     else:
         X = np.ascontiguousarray(X)
@@ -105,10 +107,10 @@ def minimise(J, a, *, averaged=False, start, max_iter, tol, rng, task=SILENT) ->
     def step(_):
         order = rng.integers(n, size=n)
         if sp.issparse(X):
-            loops.sparse_epoch(*rows, y, v, order, W, b, M, A, last, *rule)
-            return measure(J, W.T, b, a)
-        loops.dense_epoch(X, y, v, order, W, b, M, A, *rule)
-        return measure(J, W, b, a)
+            loops.sparse_saga_epoch(*rows, y, v, order, W, b, M, A, last, *rule)
+            return saga_state(J, W.T, b, a)
+        loops.dense_saga_epoch(X, y, v, order, W, b, M, A, *rule)
+        return saga_state(J, W, b, a)
 
     return iterate(
         step,

@@ -17,10 +17,10 @@ from ..base import Classifier, Estimator
 from ..core import arrays
 from ..core.labels import class_codes
 from ..core.rows import DatasetRows
-from .linear import predict as raw_prediction
+from .base import raw_prediction
 
 
-def encode(y, X=None):
+def encode_two_or_more_classes(y, X=None):
     """`class_codes` of at least two classes."""
     classes, codes = class_codes(y, X)
     if classes.shape[0] < 2:
@@ -48,7 +48,7 @@ def class_factors(class_weight, classes, codes, w=None):
     return np.array([float(class_weight.get(name, 1.0)) for name in names])
 
 
-def decide(classes, F):
+def classes_from_scores(classes, F):
     """Eq. (1): the class that the scores F (n,) or (n, k) name."""
     xp = arrays.namespace(F)
     best = xp.astype(F > 0, xp.int64) if F.ndim == 1 else xp.argmax(F, axis=1)
@@ -57,7 +57,7 @@ def decide(classes, F):
     return arrays.namespace(classes).take(classes, best)
 
 
-def sparse_scores(model, X):
+def sparse_raw_prediction(model, X):
     """Eq. (1) with W in CSR."""
     product = lambda x: x @ model.coef_.T
     F = X.map(product) if isinstance(X, DatasetRows) else product(X)
@@ -71,13 +71,13 @@ class AbstractLinearClassifier(Classifier, Estimator):
         """Raw predictions: (n,) for two classes, (n, k) for more."""
         X = self._ready(X, accept_sparse="csr")
         known = sp.issparse(self.coef_)
-        F: Any = sparse_scores(self, X) if known else raw_prediction(self, X)
+        F: Any = sparse_raw_prediction(self, X) if known else raw_prediction(self, X)
         return F[:, 0] if F.ndim == 2 and F.shape[1] == 1 else F
 
     def predict(self, X):
         """The class with the best score."""
         F = self.decision_function(X)  # first: it says if the model is not fitted
-        return decide(self.classes_, F)
+        return classes_from_scores(self.classes_, F)
 
     def sparsify(self):
         """Keep `coef_` as a sparse matrix, which pays where most of it is 0."""

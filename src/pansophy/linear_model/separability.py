@@ -28,7 +28,7 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 from sklearn.utils.validation import check_X_y
 
-from .scores import encode
+from .scores import encode_two_or_more_classes
 
 PASSES = 50  # of the perceptron before the programme is solved
 SLACK = 1e-7  # sum of s_i, over n, that counts as 0
@@ -50,7 +50,7 @@ class Separability(NamedTuple):
         return self.separable
 
 
-def perceptron(A, passes):
+def perceptron_separator(A, passes):
     """u with A u > 0 in every row, or None after so many passes."""
     u = A.mean(axis=0)
     for _ in range(passes):
@@ -63,7 +63,7 @@ def perceptron(A, passes):
     return None
 
 
-def programme(A):
+def separation_program(A):
     """Eq. (1) over rows A u >= 1 - s: (u, None), or (None, multipliers)."""
     n, m = A.shape
     cost = np.r_[np.zeros(m), np.ones(n)]
@@ -80,7 +80,7 @@ def programme(A):
     return None, np.clip(-out.ineqlin.marginals, 0.0, 1.0)
 
 
-def differences(Z, codes, k):
+def class_difference_rows(Z, codes, k):
     """Rows of (x_i in the block of its class) - (in that of each other class)."""
     n, m = Z.shape
     out = np.zeros((n, k, k, m))
@@ -113,7 +113,7 @@ def is_separable(X, y) -> Separability:
     False
     """
     X, y = check_X_y(X, y, dtype=np.float64)
-    classes, codes = encode(y)
+    classes, codes = encode_two_or_more_classes(y)
     k = len(classes)
     shift, scale = X.mean(axis=0), X.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
@@ -122,10 +122,10 @@ def is_separable(X, y) -> Separability:
     if k == 2:
         A = (2.0 * codes - 1)[:, None] * Z
     else:
-        A, keep = differences(Z, codes, k)
-    u, proof = perceptron(A, PASSES), None
+        A, keep = class_difference_rows(Z, codes, k)
+    u, proof = perceptron_separator(A, PASSES), None
     if u is None:
-        u, proof = programme(A)
+        u, proof = separation_program(A)
     else:
         u = u / (A @ u).min()
     if u is None:

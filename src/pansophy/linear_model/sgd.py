@@ -51,7 +51,7 @@ from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
 from ..params import ParameterError
 
-Step = Literal[
+LearningRate = Literal[
     "constant",
     "optimal",
     "invscaling",
@@ -64,37 +64,39 @@ Step = Literal[
     "rmsprop",
     "adam",
 ]
-STEPS = get_args(Step)
+LEARNING_RATES = get_args(LearningRate)
 CONSTANT, OPTIMAL, INVSCALING, ADAPTIVE, PA1, PA2 = range(6)  # places in STEPS
 MOMENTUM, NESTEROV, ADAGRAD, RMSPROP, ADAM = range(6, 11)
 
 # the numbers z a model keeps: b, t, eta, L1 penalty owed, q, sum of b, updates
 # averaged, updates that moved it
 B, T, ETA, OWED, SUMS, SUMB, COUNT, WRONG = range(8)
-PLACES = 8
-SMALLEST = 1e-6  # "adaptive" stops when eta is down to this
+N_SCALARS = 8
+SMALLEST_STEP = 1e-6  # "adaptive" stops when eta is down to this
 
 
-class Rule(NamedTuple):
+class SGDRule(NamedTuple):
     """What to minimise and how to step, in numbers for compiled passes."""
 
     loss: int
-    a: float  # parameter of the loss
+    loss_parameter: float  # parameter of the loss
     l1: float  # alpha rho
     l2: float  # alpha (1 - rho)
     step: int  # place in STEPS
     alpha: float
     eta0: float
     power: float
-    start: float  # t0 of "optimal"
-    cap: float  # bound L on l'' where steps are held below 1 / (L (|x|^2 + 1)), or 0
+    t0: float  # t0 of "optimal"
+    curvature_bound: (
+        float  # bound L on l'' where steps are held below 1 / (L (|x|^2 + 1)), or 0
+    )
     momentum: float
     intercept: bool
     average: int  # t from which to average; 0: never
-    batch: int  # rows of an update
+    batch_size: int  # rows of an update
 
 
-class Memory(NamedTuple):
+class SGDMemory(NamedTuple):
     """What one pass hands to the next besides W: one row per problem, or none."""
 
     z: np.ndarray  # the numbers named above
@@ -104,24 +106,24 @@ class Memory(NamedTuple):
     second: np.ndarray
 
 
-class State(NamedTuple):
+class SGDState(NamedTuple):
     W: np.ndarray
-    memory: Memory
+    memory: SGDMemory
     objective: float  # eq. (1) during the pass, mean over problems
     best: list  # lowest objective, or minus the best score, per problem
     stalls: list  # passes since then
     active: list  # problems that still run
 
 
-class Problem(NamedTuple):
+class SGDProblem(NamedTuple):
     """Rows, targets and how to walk over them."""
 
-    rows: tuple  # of `as_rows`
+    rows: tuple  # of `rows_for_loops`
     order: np.ndarray  # the rows to learn from
     target: Callable  # problem c -> y (n,)
     v: np.ndarray  # row weights, or empty for ones
     factors: np.ndarray  # (k, 2): weight of y <= 0 and y > 0 per problem
-    rule: Rule
+    rule: SGDRule
     hinge: bool = True  # y are signs: what eq. (4) steps along
     rng: Any = None  # shuffles the order before each pass, if given
     tol: float | None = 1e-3
@@ -130,14 +132,14 @@ class Problem(NamedTuple):
     until_clean: bool = False  # a problem ends with a pass without an update
 
 
-def as_rows(X):
+def rows_for_loops(X):
     """Rows for compiled passes: (X, None, None), or the three arrays of CSR."""
     if sp.issparse(X):
         return X.data, X.indices, X.indptr
     return np.ascontiguousarray(X), None, None
 
 
-def strengths(penalty, alpha, l1_ratio):
+def l1_l2_strengths(penalty, alpha, l1_ratio):
     """The factors of |w|_1 and |w|^2 / 2 in eq. (1)."""
     if penalty is None:
         return 0.0, 0.0
@@ -147,7 +149,7 @@ def strengths(penalty, alpha, l1_ratio):
     return alpha * ratio, alpha * (1 - ratio)
 
 
-def first_steps(loss, alpha):
+def optimal_schedule(loss, alpha):
     """t0 of "optimal" as in scikit-learn, and L where steps need a limit."""
     if alpha == 0:
         raise ParameterError(
@@ -168,38 +170,38 @@ def first_steps(loss, alpha):
     return start, loss.lipschitz
 
 
-def make_rule(loss, step, *, penalty, alpha, l1_ratio, eta0, **options):
-    """A `Rule` from the parameters of an estimator."""
-    l1, l2 = strengths(penalty, alpha, l1_ratio)
+def make_sgd_rule(loss, step, *, penalty, alpha, l1_ratio, eta0, **options):
+    """A `SGDRule` from the parameters of an estimator."""
+    l1, l2 = l1_l2_strengths(penalty, alpha, l1_ratio)
     start, cap = 1.0, 0.0
     if step == "optimal":
-        start, cap = first_steps(loss, alpha)
-    return Rule(
+        start, cap = optimal_schedule(loss, alpha)
+    return SGDRule(
         loss=loss.kind,
-        a=float(loss.parameter),
+        loss_parameter=float(loss.parameter),
         l1=float(l1),
         l2=float(l2),
-        step=STEPS.index(step),
+        step=LEARNING_RATES.index(step),
         alpha=float(alpha),
         eta0=float(eta0),
         power=float(options.get("power", 0.5)),
-        start=float(start),
-        cap=float(cap),
+        t0=float(start),
+        curvature_bound=float(cap),
         momentum=float(options.get("momentum", 0.9)),
         intercept=bool(options.get("intercept", True)),
         average=int(options.get("average", 0)),
-        batch=int(options.get("batch", 1)),
+        batch_size=int(options.get("batch", 1)),
     )
 
 
-def fresh(k, d, dtype, rule, b, t=1.0) -> Memory:
+def initial_memory(k, d, dtype, rule, b, t=1.0) -> SGDMemory:
     """Memory before the first pass."""
     wide = lambda wanted, width, kind: np.zeros((k, width if wanted else 0), kind)
     vector = rule.step >= MOMENTUM
-    z = np.zeros((k, PLACES))
+    z = np.zeros((k, N_SCALARS))
     z[:, B], z[:, T] = b, t
     z[:, ETA] = rule.eta0
-    return Memory(
+    return SGDMemory(
         z,
         wide(rule.l1 > 0 and not vector, d, dtype),
         wide(rule.average > 0, d, np.float64),
@@ -208,28 +210,28 @@ def fresh(k, d, dtype, rule, b, t=1.0) -> Memory:
     )
 
 
-def one_pass(problem: Problem, c, w, m: Memory):
+def sgd_pass(problem: SGDProblem, c, w, m: SGDMemory):
     """A pass over the rows for problem c, in place; mean loss plus penalty."""
     from . import _sgd as loops
 
     rule, y = problem.rule, problem.target(c)
     head = (*problem.rows, problem.order, y, problem.v, problem.factors[c])
-    if rule.step >= MOMENTUM or rule.batch > 1:
+    if rule.step >= MOMENTUM or rule.batch_size > 1:
         tail = (w, m.paid[c], m.past[c], m.first[c], m.second[c], m.z[c])
-        return loops.batches(*head, rule, *tail)
+        return loops.minibatch_pass(*head, rule, *tail)
     tail = (w, m.paid[c], m.past[c], m.z[c])
-    return loops.visit(*head, problem.hinge, rule, *tail)
+    return loops.single_row_pass(*head, problem.hinge, rule, *tail)
 
 
-def epoch(problem: Problem, s: State) -> State:
+def sgd_epoch(problem: SGDProblem, s: SGDState) -> SGDState:
     """One pass for every active problem, on threads, and what it gained."""
     from . import _sgd as loops
 
     if problem.rng is not None:
-        loops.shuffle(problem.order, problem.rng.integers(1, 2**63))
-    W, memory = s.W.copy(), Memory(*(a.copy() for a in s.memory))
+        loops.shuffle_order(problem.order, problem.rng.integers(1, 2**63))
+    W, memory = s.W.copy(), SGDMemory(*(a.copy() for a in s.memory))
     z, rule, tol = memory.z, problem.rule, problem.tol
-    tasks = ((lambda c=c: one_pass(problem, c, W[c], memory)) for c in s.active)
+    tasks = ((lambda c=c: sgd_pass(problem, c, W[c], memory)) for c in s.active)
     values = list(threads.run(tasks))
     best, stalls, active = list(s.best), list(s.stalls), []
     for c, J in zip(s.active, values, strict=True):
@@ -240,22 +242,24 @@ def epoch(problem: Problem, s: State) -> State:
         stalls[c] = stalls[c] + 1 if late else 0
         best[c] = min(best[c], gauge)
         runs = stalls[c] < problem.patience
-        if not runs and rule.step == ADAPTIVE and z[c, ETA] > SMALLEST:
+        if not runs and rule.step == ADAPTIVE and z[c, ETA] > SMALLEST_STEP:
             z[c, ETA] /= 5
             stalls[c], runs = 0, True
         if problem.until_clean and z[c, WRONG] == s.memory.z[c, WRONG]:
             runs = False
         if runs:
             active.append(c)
-    return State(W, memory, sum(values) / len(values), best, stalls, active)
+    return SGDState(W, memory, sum(values) / len(values), best, stalls, active)
 
 
-def descend(problem: Problem, W, memory: Memory, *, max_iter, task=SILENT) -> Result:
+def run_sgd(
+    problem: SGDProblem, W, memory: SGDMemory, *, max_iter, task=SILENT
+) -> Result:
     """Passes over the rows until none of the problems gains."""
     k = len(W)
-    start = State(W, memory, math.inf, [math.inf] * k, [0] * k, list(range(k)))
+    start = SGDState(W, memory, math.inf, [math.inf] * k, [0] * k, list(range(k)))
     return iterate(
-        lambda s: epoch(problem, s),
+        lambda s: sgd_epoch(problem, s),
         start,
         max_iter=max_iter,
         tol=0.0,
@@ -264,7 +268,7 @@ def descend(problem: Problem, W, memory: Memory, *, max_iter, task=SILENT) -> Re
     )
 
 
-def averaged(W, memory: Memory):
+def averaged_coefficients(W, memory: SGDMemory):
     """The mean of W and b over the updates since averaging began."""
     z = memory.z
     count = np.maximum(z[:, COUNT], 1)[:, None]

@@ -29,11 +29,11 @@ from ..params import (
 )
 from ..typing import Seed
 from . import sgd
-from .sgd_classifier import named_loss, stochastic_rule
-from .stochastic import AbstractStochastic, in_memory, stream
+from .sgd_classifier import loss_by_name, sgd_rule_of
+from .stochastic import AbstractSGD, check_stream_chunk, require_in_memory
 
 
-def r2(y, f, w):
+def weighted_r2(y, f, w):
     """The share of the variance of y that f explains."""
     left = np.average((y - f) ** 2, weights=w)
     spread = np.average((y - np.average(y, weights=w)) ** 2, weights=w)
@@ -41,7 +41,7 @@ def r2(y, f, w):
 
 
 @dataclass(eq=False, repr=False)
-class SGDRegressor(Regressor, AbstractStochastic):
+class SGDRegressor(Regressor, AbstractSGD):
     """Linear regression by stochastic gradient descent: any loss, penalty and step.
 
     The module text of `sgd.py` gives the method.
@@ -138,7 +138,7 @@ class SGDRegressor(Regressor, AbstractStochastic):
     verbose: Verbosity = 0
     epsilon: NonNegative = 0.1
     random_state: Seed = None
-    learning_rate: sgd.Step = "invscaling"
+    learning_rate: sgd.LearningRate = "invscaling"
     eta0: Positive = 0.01
     power_t: NonNegative = 0.25
     early_stopping: Flag = False
@@ -156,7 +156,7 @@ class SGDRegressor(Regressor, AbstractStochastic):
         X, y, w = self._prepared(X, y, w)
         rule = self._rule()
         W, b = self._start(X, 1, coef_init, intercept_init)
-        memory = sgd.fresh(1, X.shape[1], W.dtype, rule, b)
+        memory = sgd.initial_memory(1, X.shape[1], W.dtype, rule, b)
         problem = self._problem(X, y, w, rule)
         self._descend(problem, W, memory, max_iter=self.max_iter, X=X, y=y)
         return self
@@ -164,7 +164,7 @@ class SGDRegressor(Regressor, AbstractStochastic):
     def partial_fit(self, X, y, sample_weight=None):
         """One pass over rows X, from where the last call stopped."""
         first = not hasattr(self, "coef_")
-        X, y, w = stream(self, X, y, sample_weight, "number", first)
+        X, y, w = check_stream_chunk(self, X, y, sample_weight, "number", first)
         X, y, w = self._prepared(X, y, w)
         if self.early_stopping:
             raise ValueError("early_stopping should be False with partial_fit")
@@ -175,7 +175,7 @@ class SGDRegressor(Regressor, AbstractStochastic):
         return self
 
     def _prepared(self, X, y, w):
-        X, y, w = in_memory(self, X, y, w)
+        X, y, w = require_in_memory(self, X, y, w)
         y = np.ascontiguousarray(y, dtype=X.dtype)
         low = {"poisson": 0.0, "gamma": np.nextafter(0, 1)}.get(self.loss, -np.inf)
         if y.min() < low:
@@ -186,21 +186,21 @@ class SGDRegressor(Regressor, AbstractStochastic):
     def _loss(self):
         if self.loss == "quantile":
             return losses.quantile(self.quantile)
-        return named_loss(self.loss, self.epsilon)
+        return loss_by_name(self.loss, self.epsilon)
 
     def _rule(self):
-        return stochastic_rule(self, self._loss(), "epsilon_insensitive")
+        return sgd_rule_of(self, self._loss(), "epsilon_insensitive")
 
-    def _problem(self, X, y, w, rule) -> sgd.Problem:
+    def _problem(self, X, y, w, rule) -> sgd.SGDProblem:
         rng = rng_from(self.random_state)
         order, held = self._hold_out(rng, y, w, stratify=False)
         score = None
         if held is not None:
             Xh, yh, wh = X[held], y[held], None if w is None else w[held]
             mean = self._loss().link.inverse
-            score = lambda c, u, b: r2(yh, mean(Xh @ u + b), wh)
-        return sgd.Problem(
-            rows=sgd.as_rows(X),
+            score = lambda c, u, b: weighted_r2(yh, mean(Xh @ u + b), wh)
+        return sgd.SGDProblem(
+            rows=sgd.rows_for_loops(X),
             order=order,
             target=lambda c: y,
             v=np.empty(0, X.dtype) if w is None else w,

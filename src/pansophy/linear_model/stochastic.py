@@ -18,10 +18,10 @@ from ..core.random import seed_int
 from ..core.rows import DatasetRows
 from ..params import check_params
 from . import sgd
-from .linear import predict as raw_prediction
+from .base import raw_prediction
 
 
-def in_memory(model, X, *aligned):
+def require_in_memory(model, X, *aligned):
     """Rows and what is aligned to them as NumPy or CSR."""
     if isinstance(X, DatasetRows):
         raise TypeError(
@@ -32,7 +32,7 @@ def in_memory(model, X, *aligned):
     return (host(X), *(host(a) for a in aligned))
 
 
-def stream(model, X, y, w, y_kind, first):
+def check_stream_chunk(model, X, y, w, y_kind, first):
     """The checks of `_begin`, without the dear ones for arrays that are plainly good.
 
     A stream comes in small pieces, on which the full checks take longer than learning.
@@ -55,7 +55,7 @@ def stream(model, X, y, w, y_kind, first):
     return X, y, check_weights(w, X)
 
 
-def fitting(name, value, like):
+def checked_initial_value(name, value, like):
     """`value` in the shape and dtype of `like`."""
     value = np.array(arrays.to_numpy(value), dtype=like.dtype)
     if value.size != like.size or (value.ndim == 2 and value.shape != like.shape):
@@ -66,7 +66,7 @@ def fitting(name, value, like):
     return value.reshape(like.shape)
 
 
-class AbstractStochastic(Estimator):
+class AbstractSGD(Estimator):
     """Runs `sgd.descend` and keeps `coef_`, `intercept_`, `t_` and its memory."""
 
     warm_start: Any
@@ -81,9 +81,9 @@ class AbstractStochastic(Estimator):
                 intercept_init = self.intercept_
         W, b = np.zeros((k, X.shape[1]), X.dtype), np.zeros(k)
         if coef_init is not None:
-            W = fitting("coef_init", coef_init, W)
+            W = checked_initial_value("coef_init", coef_init, W)
         if intercept_init is not None:
-            b = fitting("intercept_init", intercept_init, b)
+            b = checked_initial_value("intercept_init", intercept_init, b)
         self.t_ = 1.0
         return W, b
 
@@ -95,7 +95,7 @@ class AbstractStochastic(Estimator):
         else:
             W = np.atleast_2d(self._dense_coef()).astype(X.dtype)
             b = np.atleast_1d(self.intercept_)
-        memory = sgd.fresh(k, X.shape[1], W.dtype, rule, b, self.t_)
+        memory = sgd.initial_memory(k, X.shape[1], W.dtype, rule, b, self.t_)
         old = self._memory
         if old is None or any(
             old[name].shape != a.shape for name, a in memory._asdict().items()
@@ -106,7 +106,7 @@ class AbstractStochastic(Estimator):
         if not rule.average:
             fixed.append(sgd.B)
         kept["z"][:, fixed] = memory.z[:, fixed]
-        return (old["W"] if rule.average else W), sgd.Memory(**kept)
+        return (old["W"] if rule.average else W), sgd.SGDMemory(**kept)
 
     def _hold_out(self, rng, y, w, *, stratify):
         """Rows to learn from and rows to score on, None unless early_stopping."""
@@ -130,7 +130,7 @@ class AbstractStochastic(Estimator):
         """Run `sgd.descend` and store the model."""
 
         def run(task):
-            result = sgd.descend(problem, W, memory, max_iter=max_iter, task=task)
+            result = sgd.run_sgd(problem, W, memory, max_iter=max_iter, task=task)
             asked = result.reason == "max_iter" and problem.tol is None
             return result._replace(reason="passes") if asked else result
 
@@ -139,7 +139,7 @@ class AbstractStochastic(Estimator):
             result = self._drive(
                 run, total=max_iter, X=X, y=y, snapshot=lambda s: self._view(s, rule)
             )
-        self.t_ += float(result.n_iter * -(-len(y) // rule.batch))
+        self.t_ += float(result.n_iter * -(-len(y) // rule.batch_size))
         state = result.state
         self._memory = state.memory._asdict()
         if rule.average:
@@ -152,7 +152,7 @@ class AbstractStochastic(Estimator):
         """coef_ and intercept_ of a state: the averages once there are any."""
         W, b = state.W, state.memory.z[:, sgd.B]
         if rule.average and (state.memory.z[:, sgd.COUNT] > 0).all():
-            W, b = sgd.averaged(W, state.memory)
+            W, b = sgd.averaged_coefficients(W, state.memory)
         return {"coef_": W, "intercept_": b.astype(W.dtype)}
 
     def _raw(self, X) -> Any:
@@ -160,7 +160,7 @@ class AbstractStochastic(Estimator):
         X = self._ready(X, accept_sparse="csr")
         if not sp.issparse(self.coef_):
             return raw_prediction(self, X)
-        (X,) = in_memory(self, X)
+        (X,) = require_in_memory(self, X)
         F = X @ self.coef_.T
         return (F.toarray() if sp.issparse(F) else np.asarray(F)) + self.intercept_
 

@@ -5,7 +5,7 @@ freedom (the normal where df is infinite),
 
     t = b / s,   p = 2 (1 - F(|t|)),   b +- s F^-1((1 + level) / 2)              (1)
 
-`wald` makes those columns, `Summary` holds them with a title, header pairs and notes
+`wald_table` makes those columns, `Summary` holds them with a title, header pairs and notes
 and renders them as text and HTML. A model of several targets keeps one column of
 every array per target and prints one table for each.
 
@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-WIDTH = 6  # significant digits of a printed number
-LINE = 79  # characters of a line of notes
+SIGNIFICANT_DIGITS = 6  # significant digits of a printed number
+NOTE_WIDTH = 79  # characters of a line of notes
 
 
-def wald(coef, std_error, *, level=0.95, df=np.inf) -> dict[str, np.ndarray]:
+def wald_table(coef, std_error, *, level=0.95, df=np.inf) -> dict[str, np.ndarray]:
     """Estimate, standard error, statistic, p value and interval, eq. (1).
 
     Examples
@@ -52,7 +52,7 @@ def wald(coef, std_error, *, level=0.95, df=np.inf) -> dict[str, np.ndarray]:
     }
 
 
-def term_names(model, *, intercept=None) -> tuple[str, ...]:
+def coefficient_names(model, *, intercept=None) -> tuple[str, ...]:
     """Names of the coefficients, the intercept first where the model has one."""
     known = getattr(model, "feature_names_in_", None)
     width = model.n_features_in_
@@ -134,8 +134,13 @@ class Summary:
         out = [self.title, "-" * len(self.title)]
         for name, pairs, table in self._parts():
             out += [f"[{name}]"] if name else []
-            out += [*layout(two_abreast(pairs), left=True), "", *layout(table), ""]
-        notes = [line for note in self.notes for line in wrap(note, LINE)]
+            out += [
+                *align_cells(two_pairs_per_row(pairs), left=True),
+                "",
+                *align_cells(table),
+                "",
+            ]
+        notes = [line for note in self.notes for line in wrap(note, NOTE_WIDTH)]
         return "\n".join(out[:-1] + ([""] if notes else []) + notes)
 
     def _repr_html_(self) -> str:
@@ -154,33 +159,37 @@ class Summary:
             columns = {
                 n: np.asarray(of(np.asarray(c))) for n, c in self.columns.items()
             }
-            pairs = [(label, word(of(v), label)) for label, v in self.header.items()]
+            pairs = [
+                (label, format_value(of(v), label)) for label, v in self.header.items()
+            ]
             table = [("", *columns)]
             for i, term in enumerate(self.terms):
-                table.append((term, *(word(c[i], n) for n, c in columns.items())))
+                table.append(
+                    (term, *(format_value(c[i], n) for n, c in columns.items()))
+                )
             yield (self.targets[j] if self.targets else ""), pairs, table
 
 
-def two_abreast(pairs):
+def two_pairs_per_row(pairs):
     """Rows of two pairs, read down the left half and then down the right."""
     half = -(-len(pairs) // 2)
     right = [*pairs[half:], *[("", "")] * (2 * half - len(pairs))]
     return [(*a, " ", *b) for a, b in zip(pairs[:half], right, strict=True)]
 
 
-def word(value, label="") -> str:
+def format_value(value, label="") -> str:
     """One number as it is printed."""
     if isinstance(value, (str, bool, int, np.integer)):
         return str(value)
     if np.ndim(value):
-        return " ".join(word(v, label) for v in value)
+        return " ".join(format_value(v, label) for v in value)
     value = float(value)
     if label == "p" or label.startswith("p ("):
         return "<0.001" if value < 0.0005 else f"{value:.3f}"
-    return f"{value:.{WIDTH}g}"
+    return f"{value:.{SIGNIFICANT_DIGITS}g}"
 
 
-def layout(table, *, left=False):
+def align_cells(table, *, left=False):
     """Rows of words as aligned lines; numbers to the right unless `left`."""
     if not table:
         return []

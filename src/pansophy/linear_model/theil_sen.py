@@ -30,11 +30,11 @@ from ..core.random import rng_from
 from ..optim import newton
 from ..params import Count, Flag, Jobs, NonNegative, Positive, Verbosity
 from ..typing import Seed
-from .linear import AbstractLinearRegressor, store
-from .subsets import draw, fit_subsets
+from .base import AbstractLinearRegressor, store_coefficients
+from .random_subsets import draw_row_subsets, least_squares_of_subsets
 
 
-class Point(NamedTuple):
+class MedianState(NamedTuple):
     """Where the search is, and the mean distance there."""
 
     position: np.ndarray
@@ -50,7 +50,7 @@ def spatial_median(C, *, max_iter=300, tol=1e-3):
     distance = np.sqrt(np.sum((C - start) ** 2, axis=1))
     soft = 1e-9 * float(np.median(distance))
     if soft == 0:  # half of the rows are here, and hold it
-        return Result(Point(start, float(distance.mean())), 1, "tolerance", {})
+        return Result(MedianState(start, float(distance.mean())), 1, "tolerance", {})
 
     def parts(c):
         D = c - C
@@ -134,12 +134,12 @@ class TheilSenRegressor(AbstractLinearRegressor):
     def fit(self, X, y):
         """Fit to rows X and targets y."""
         X, y, _ = self._begin(X, y, y_kind="number")
-        X, y = host_rows(self, X), np.asarray(y, dtype=np.float64)
+        X, y = require_numpy_rows(self, X), np.asarray(y, dtype=np.float64)
         n, d = X.shape
         k = self._subset_size(n, d)
         index = self._subsets(n, k)
         with threads.limited(self.n_jobs):
-            C = fit_subsets(
+            C = least_squares_of_subsets(
                 X.astype(np.float64), y, index, intercept=self.fit_intercept
             )
             C = C[np.isfinite(C).all(axis=1)]
@@ -155,7 +155,7 @@ class TheilSenRegressor(AbstractLinearRegressor):
         self.n_subpopulation_ = len(index)
         first = int(self.fit_intercept)
         b = c[:1] if first else np.zeros(1)
-        store(self, X, c[first:, None], b, True)
+        store_coefficients(self, X, c[first:, None], b, True)
         return self
 
     def _subset_size(self, n, d):
@@ -180,7 +180,7 @@ class TheilSenRegressor(AbstractLinearRegressor):
         limit = max(1, int(self.max_subpopulation))
         if every <= limit:
             return np.array(list(itertools.combinations(range(n), k)), dtype=np.intp)
-        return draw(rng_from(self.random_state), n, k, limit)
+        return draw_row_subsets(rng_from(self.random_state), n, k, limit)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -188,7 +188,7 @@ class TheilSenRegressor(AbstractLinearRegressor):
         return tags
 
 
-def host_rows(model, X):
+def require_numpy_rows(model, X):
     """X if it is a NumPy array, else one sentence."""
     if not isinstance(X, np.ndarray):
         raise TypeError(f"{type(model).__name__} takes a NumPy array.")

@@ -28,7 +28,7 @@ from ..core.least_squares import EPS
 from ..core.linalg import few_threads, smallest
 from ..params import Flag, NonNegative, Number, ParameterError
 from ..typing import Matrix, Numbers
-from .linear import AbstractLinearRegressor, store, target_columns
+from .base import AbstractLinearRegressor, store_coefficients, target_columns
 
 
 def penalty_matrix(gamma, d):
@@ -103,7 +103,7 @@ class Tikhonov(AbstractLinearRegressor):
         b = T.offset - T.mean @ B + problem.offset
         if problem.shift is not None:
             b = b - to_numpy(problem.shift) @ B
-        store(self, X, B, b, flat)
+        store_coefficients(self, X, B, b, flat)
         return self
 
     def __sklearn_tags__(self):

@@ -19,15 +19,15 @@ from typing import Literal
 from .. import links
 from ..losses import family
 from ..params import Count, Flag, NonNegative, Number, Verbosity
-from .glm_fit import AbstractGLM, one_target
+from .glm_fit import AbstractGLM, target_vector
 
-Solver = Literal["auto", "lbfgs", "newton-cholesky"]
+TweedieSolver = Literal["auto", "lbfgs", "newton-cholesky"]
 
 
-def fit(model, X, y, w):
+def fit_tweedie(model, X, y, w):
     """Check, run, store: the same for the three."""
     X, y, w = model._begin(X, y, w, y_kind="number", accept_sparse="csr")
-    model._fit_glm(X, one_target(y, X), w, model.alpha)
+    model._fit_glm(X, target_vector(y, X), w, model.alpha)
     return model
 
 
@@ -79,7 +79,7 @@ class PoissonRegressor(AbstractGLM):
     _: KW_ONLY
     alpha: NonNegative = 1.0
     fit_intercept: Flag = True
-    solver: Solver = "auto"
+    solver: TweedieSolver = "auto"
     max_iter: Count = 100
     tol: NonNegative = 1e-4
     warm_start: Flag = False
@@ -87,7 +87,7 @@ class PoissonRegressor(AbstractGLM):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and counts y."""
-        return fit(self, X, y, sample_weight)
+        return fit_tweedie(self, X, y, sample_weight)
 
     def _parts(self):
         return family("poisson"), links.log
@@ -139,7 +139,7 @@ class GammaRegressor(AbstractGLM):
     _: KW_ONLY
     alpha: NonNegative = 1.0
     fit_intercept: Flag = True
-    solver: Solver = "auto"
+    solver: TweedieSolver = "auto"
     max_iter: Count = 100
     tol: NonNegative = 1e-4
     warm_start: Flag = False
@@ -147,7 +147,7 @@ class GammaRegressor(AbstractGLM):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and amounts y."""
-        return fit(self, X, y, sample_weight)
+        return fit_tweedie(self, X, y, sample_weight)
 
     def _parts(self):
         return family("gamma"), links.log
@@ -206,7 +206,7 @@ class TweedieRegressor(AbstractGLM):
     alpha: NonNegative = 1.0
     fit_intercept: Flag = True
     link: Literal["auto", "identity", "log"] = "auto"
-    solver: Solver = "auto"
+    solver: TweedieSolver = "auto"
     max_iter: Count = 100
     tol: NonNegative = 1e-4
     warm_start: Flag = False
@@ -214,7 +214,7 @@ class TweedieRegressor(AbstractGLM):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and targets y."""
-        return fit(self, X, y, sample_weight)
+        return fit_tweedie(self, X, y, sample_weight)
 
     def _parts(self):
         name = self.link

@@ -7,11 +7,11 @@ so that dense and CSR rows add up lines. Rows at rest leave the passes as in `_d
 import numpy as np
 from numba import njit
 
-from ._dual import FAST, shuffle
+from ._dual_coordinate_descent import FAST, shuffle_active
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def row_step(alpha, G, own, q, C, D):
+def row_multiplier_change(alpha, G, own, q, C, D):
     """Eq. (3): alpha (k,) in place becomes the change; D (k,) is scratch.
 
     G holds the slopes. Returns the violation and how far the row is from moving;
@@ -56,14 +56,16 @@ def row_step(alpha, G, own, q, C, D):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def dense_epochs(X, s, own, C, square, A, W, order, size, cut, seed, tol, n):
+def dense_crammer_singer_epochs(
+    X, s, own, C, square, A, W, order, size, cut, seed, tol, n
+):
     """At most n passes over order[:size]; returns size, cut, violation, passes."""
     d, k = X.shape[1], A.shape[1]
     G, D, change = np.empty(k), np.empty(k), np.empty(k)
     worst, count = np.inf, 0
     while count < n:
         count += 1
-        shuffle(order, size, seed)
+        shuffle_active(order, size, seed)
         worst, p = 0.0, 0
         while p < size:
             i = order[p]
@@ -76,7 +78,7 @@ def dense_epochs(X, s, own, C, square, A, W, order, size, cut, seed, tol, n):
                 x, line = row[j], W[j]
                 for m in range(k):
                     G[m] += x * line[m]
-            far, spare = row_step(change, G, own[i], square[i], C[i], D)
+            far, spare = row_multiplier_change(change, G, own[i], square[i], C[i], D)
             if spare > cut:
                 size -= 1
                 order[p], order[size] = order[size], i
@@ -99,7 +101,7 @@ def dense_epochs(X, s, own, C, square, A, W, order, size, cut, seed, tol, n):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def sparse_epochs(
+def sparse_crammer_singer_epochs(
     data, columns, starts, s, own, C, square, A, W, order, size, cut, seed, tol, n
 ):
     """The same for CSR rows."""
@@ -108,7 +110,7 @@ def sparse_epochs(
     worst, count = np.inf, 0
     while count < n:
         count += 1
-        shuffle(order, size, seed)
+        shuffle_active(order, size, seed)
         worst, p = 0.0, 0
         while p < size:
             i = order[p]
@@ -120,7 +122,7 @@ def sparse_epochs(
                 x, line = data[t], W[columns[t]]
                 for m in range(k):
                     G[m] += x * line[m]
-            far, spare = row_step(change, G, own[i], square[i], C[i], D)
+            far, spare = row_multiplier_change(change, G, own[i], square[i], C[i], D)
             if spare > cut:
                 size -= 1
                 order[p], order[size] = order[size], i
@@ -143,8 +145,8 @@ def sparse_epochs(
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def project(G, C, q, rho, p):
-    """Eq. (2) of `joint.py` into p; returns sum p G, sum C max G and |p - q|^2."""
+def project_onto_simplices(G, C, q, rho, p):
+    """Eq. (2) of `crammer_singer_newton.py` into p; returns sum p G, sum C max G and |p - q|^2."""
     n, k = G.shape
     D = np.empty(k)
     own, psi, off = 0.0, 0.0, 0.0

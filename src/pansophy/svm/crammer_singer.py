@@ -19,7 +19,7 @@ with the level at which they add up to 0, found by sorting. D never falls, rows 
 in random order, and rows at rest leave the passes until the others have settled. The
 run ends when no slope of a multiplier that could fall is below the largest slope of
 its row by more than tol; P - D is the gap. The last digits can take very many passes:
-where Newton's systems are small (`joint.py`), it takes over after a few.
+where Newton's systems are small (`crammer_singer_newton.py`), it takes over after a few.
 
 The gradient of the loss adds up to 0 over classes, so the w_m do too. With two classes
 and w_1 = -w_2, v = w_2 - w_1 has P = |v|^2 / 4 + the hinge losses: the binary machine
@@ -40,13 +40,13 @@ from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
 from ..losses import multiclass_hinge
 from . import _crammer_singer as loops
-from . import joint
-from .dual import EPOCHS, row_squares
+from . import crammer_singer_newton
+from .dual_coordinate_descent import EPOCHS_PER_CHECK, augmented_row_norms
 
-WARM = 25  # passes before Newton takes over
+DUAL_PASSES_BEFORE_NEWTON = 25  # passes before Newton takes over
 
 
-class State(NamedTuple):
+class CrammerSingerState(NamedTuple):
     """A point of the primal, one of the dual, and which rows are in the passes."""
 
     W: np.ndarray  # (k, d + 1), the last column 0 without an intercept
@@ -66,7 +66,7 @@ class State(NamedTuple):
         return self.W
 
 
-def primal_dual(X, y, C, scale, W, alpha):
+def primal_and_dual_values(X, y, C, scale, W, alpha):
     """Eqs. (1) and (2)."""
     F = X @ W[:, :-1].T + scale * W[:, -1]
     half = 0.5 * float(np.sum(W * W))
@@ -75,32 +75,45 @@ def primal_dual(X, y, C, scale, W, alpha):
     return half + float(C @ multiclass_hinge.value(y, F)), -half - rest
 
 
-def solve(X, y, C, k, rng, *, scale, dual, max_iter, tol, task=SILENT) -> Result:
+def solve_crammer_singer(
+    X, y, C, k, rng, *, scale, dual, max_iter, tol, task=SILENT
+) -> Result:
     """Solve the machine: dual=True by eq. (3), False by Newton, "auto" by the shape."""
     n, d = X.shape
     how = {"scale": scale, "max_iter": max_iter, "tol": tol, "task": task}
-    if dual is True or (dual == "auto" and min(d + 1, n) * k > joint.DIRECT):
-        return minimise(X, y, C, k, rng, **how)
-    first = minimise(X, y, C, k, rng, **{**how, "max_iter": WARM, "task": SILENT})
+    if dual is True or (
+        dual == "auto" and min(d + 1, n) * k > crammer_singer_newton.MAX_FACTORED
+    ):
+        return minimise_crammer_singer(X, y, C, k, rng, **how)
+    first = minimise_crammer_singer(
+        X,
+        y,
+        C,
+        k,
+        rng,
+        **{**how, "max_iter": DUAL_PASSES_BEFORE_NEWTON, "task": SILENT},
+    )
     s = first.state
-    return joint.minimise(X, y, C, k, W=s.W, alpha=s.alpha, **how)
+    return crammer_singer_newton.minimise_joint(X, y, C, k, W=s.W, alpha=s.alpha, **how)
 
 
-def minimise(X, y, C, k, rng, *, scale, max_iter=1000, tol=1e-4, task=SILENT) -> Result:
+def minimise_crammer_singer(
+    X, y, C, k, rng, *, scale, max_iter=1000, tol=1e-4, task=SILENT
+) -> Result:
     """Maximise eq. (2); `max_iter` counts passes over the rows."""
     n, d = X.shape
     if sp.issparse(X):
         index = X.indices.view(f"u{X.indices.itemsize}")
-        epochs, rows = loops.sparse_epochs, (X.data, index, X.indptr)
+        epochs, rows = loops.sparse_crammer_singer_epochs, (X.data, index, X.indptr)
     else:
-        epochs, rows = loops.dense_epochs, (np.ascontiguousarray(X),)
-    square = np.maximum(row_squares(X, scale), 1e-300)
+        epochs, rows = loops.dense_crammer_singer_epochs, (np.ascontiguousarray(X),)
+    square = np.maximum(augmented_row_norms(X, scale), 1e-300)
     seed = rng.integers(1, 2**63, size=1).astype(np.uint64)
     y = y.astype(np.int64)
 
     def step(s):
         alpha, V = s.alpha.copy(), np.ascontiguousarray(s.W.T)
-        many = min(max(EPOCHS, s.passes), max_iter - s.passes)
+        many = min(max(EPOCHS_PER_CHECK, s.passes), max_iter - s.passes)
         size, cut, worst, count = epochs(
             *(*rows, scale, y, C, square, alpha, V),
             *(s.order, s.size, s.cut, seed, tol, many),
@@ -108,9 +121,9 @@ def minimise(X, y, C, k, rng, *, scale, max_iter=1000, tol=1e-4, task=SILENT) ->
         whole = size == n
         if worst <= tol and not whole:  # all rows again
             size, cut = n, np.inf
-        P, D = primal_dual(X, y, C, scale, V.T, alpha)
+        P, D = primal_and_dual_values(X, y, C, scale, V.T, alpha)
         dual = max(D, s.dual)
-        return State(
+        return CrammerSingerState(
             *(np.ascontiguousarray(V.T), alpha, P, max(P - dual, 0.0), dual),
             worst if whole else max(worst, 2 * tol),
             *(s.order, size, cut, s.passes + count),
@@ -119,7 +132,7 @@ def minimise(X, y, C, k, rng, *, scale, max_iter=1000, tol=1e-4, task=SILENT) ->
     def change(old, new):
         return 0.0 if new.violation <= tol or new.passes >= max_iter else 1.0
 
-    start = State(
+    start = CrammerSingerState(
         *(np.zeros((k, d + 1)), np.zeros((n, k)), np.inf, np.inf, -np.inf, np.inf),
         *(np.arange(n), n, np.inf, 0),
     )

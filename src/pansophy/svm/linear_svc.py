@@ -8,8 +8,8 @@ With costs C_i = C times sample and class weights, signs y_i and A = [X, s 1],
 with s = `intercept_scaling`: the intercept s w_d is penalised with the rest, as in
 scikit-learn, whose optimum this is. Raise s to free it. More than two classes are
 one-against-rest problems, solved on threads, or one joint problem
-(`crammer_singer.py`). Eq. (1) and its solvers are told in `machine.py`, `primal.py`
-and `dual.py`, eq. (2) in `l1.py`. Weight k is k repeated rows, since C_i is.
+(`crammer_singer.py`). Eq. (1) and its solvers are told in `svm_problem.py`, `primal_newton.py`
+and `dual_coordinate_descent.py`, eq. (2) in `l1_proximal_newton.py`. Weight k is k repeated rows, since C_i is.
 
 Shapes    X (n, d)   W (1, d) or (k, d)   b (1,) or (k,)
 Refs      [Cortes1995] [Fan2008]
@@ -25,12 +25,16 @@ import scipy.sparse as sp
 from ..core import arrays, threads
 from ..core.random import rng_from, spawn
 from ..core.rows import DatasetRows
-from ..linear_model.scores import AbstractLinearClassifier, class_factors, encode
+from ..linear_model.scores import (
+    AbstractLinearClassifier,
+    class_factors,
+    encode_two_or_more_classes,
+)
 from ..params import Count, Flag, NonNegative, ParameterError, Positive, Verbosity
 from ..typing import Seed
-from . import machine as machines
-from .solve import solve as solve_one
-from .solve import stack, together
+from . import svm_problem as machines
+from .solve import solve_classes, stack_coefficients
+from .solve import solve_svm as solve_one
 
 
 @dataclass(eq=False, repr=False)
@@ -111,7 +115,7 @@ class LinearSVC(AbstractLinearClassifier):
         )
         if isinstance(X, DatasetRows):
             raise TypeError("LinearSVC takes rows in memory, not a table.")
-        self.classes_, codes = encode(y)
+        self.classes_, codes = encode_two_or_more_classes(y)
         joint = self.multi_class == "crammer_singer"
         if self.penalty == "l1":
             self._check_l1(X)
@@ -173,20 +177,22 @@ class LinearSVC(AbstractLinearClassifier):
         """The fit of one problem as a function of a task."""
         how = {"max_iter": self.max_iter, "tol": self.tol}
         if self.penalty == "l1":
-            from .l1 import minimise
+            from .l1_proximal_newton import minimise_l1_svm
 
-            return lambda task: minimise(
+            return lambda task: minimise_l1_svm(
                 X, sign, C, scale=self._scale, **how, task=task
             )
         if arrays.is_foreign(X):
             sign, C = arrays.asarray(sign, like=X), arrays.asarray(C, like=X)
         squared = self.loss == "squared_hinge"
-        problem = machines.classifier(X, sign, C, squared=squared, scale=self._scale)
+        problem = machines.classification_problem(
+            X, sign, C, squared=squared, scale=self._scale
+        )
         return lambda task: solve_one(problem, rng, dual=self.dual, **how, task=task)
 
     def _joint(self, X, codes, w):
         """W and b of the joint problem."""
-        from .crammer_singer import solve
+        from .crammer_singer import solve_crammer_singer
 
         if arrays.is_foreign(X):
             raise TypeError(
@@ -195,7 +201,7 @@ class LinearSVC(AbstractLinearClassifier):
         X, codes, C, factors = self._costs(X, codes, w)
         rng = rng_from(self.random_state)
         how = {"scale": self._scale, "max_iter": self.max_iter, "tol": self.tol}
-        fit = lambda task: solve(
+        fit = lambda task: solve_crammer_singer(
             *(X, codes, C * factors[codes], len(factors), rng),
             **(how | {"dual": self.dual, "task": task}),
         )
@@ -206,6 +212,6 @@ class LinearSVC(AbstractLinearClassifier):
         return W[:, :d], self._scale * W[:, d]
 
     def _finish(self, runs, X, codes):
-        result = self._drive(partial(together, runs), total=None, X=X, y=codes)
+        result = self._drive(partial(solve_classes, runs), total=None, X=X, y=codes)
         self.dual_gap_ = np.array([s.gap for s in result.state])
-        return stack(result.state, self._scale, int(X.shape[1]))
+        return stack_coefficients(result.state, self._scale, int(X.shape[1]))

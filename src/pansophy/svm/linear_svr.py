@@ -6,7 +6,7 @@ With costs C_i = C times sample weights and A = [X, s 1],
 
 with s = `intercept_scaling`: the intercept s w_d is penalised with the rest, as in
 scikit-learn, whose optimum this is. The problem and its solvers are told in
-`machine.py`, `primal.py` and `dual.py`. Weight k is k repeated rows.
+`svm_problem.py`, `primal_newton.py` and `dual_coordinate_descent.py`. Weight k is k repeated rows.
 
 Shapes    X (n, d)   y (n,)   w (d + 1,)
 Refs      [Drucker1997] [Ho2012]
@@ -22,11 +22,11 @@ import scipy.sparse as sp
 from ..core import arrays, threads
 from ..core.random import rng_from
 from ..core.rows import DatasetRows
-from ..linear_model.linear import AbstractLinearRegressor
+from ..linear_model.base import AbstractLinearRegressor
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
 from ..typing import Seed
-from . import machine as machines
-from .solve import solve, stack
+from . import svm_problem as machines
+from .solve import solve_svm, stack_coefficients
 
 
 @dataclass(eq=False, repr=False)
@@ -104,10 +104,10 @@ class LinearSVR(AbstractLinearRegressor):
         problem = self._problem(X, y, w, scale)
         rng = rng_from(self.random_state)
         how = {"dual": self.dual, "max_iter": self.max_iter, "tol": self.tol}
-        run = lambda task: solve(problem, rng, **how, task=task)
+        run = lambda task: solve_svm(problem, rng, **how, task=task)
         with threads.single_blas():
             result = self._drive(run, total=None, X=X, y=y)
-        W, b = stack([result.state], scale, int(X.shape[1]))
+        W, b = stack_coefficients([result.state], scale, int(X.shape[1]))
         as_x = np.asarray if sp.issparse(X) else partial(arrays.asarray, like=X)
         self.coef_ = as_x(W[0].astype(np.float32) if X.dtype == np.float32 else W[0])
         self.intercept_ = as_x(b) if self.fit_intercept else 0.0
@@ -133,4 +133,4 @@ class LinearSVR(AbstractLinearRegressor):
             y, C = arrays.asarray(y, like=X), arrays.asarray(C, like=X)
         squared = self.loss == "squared_epsilon_insensitive"
         how = {"squared": squared, "scale": scale, "epsilon": float(self.epsilon)}
-        return machines.regressor(X, y, C, **how)
+        return machines.regression_problem(X, y, C, **how)

@@ -2,9 +2,9 @@
 
 `look` takes a point w, multipliers beta and a width rho to the state that one pass
 makes of them; `direction` solves Newton's system there. The letters and equations are
-those of `primal.py`.
+those of `primal_newton.py`.
 
-Shapes    as in `machine.py`
+Shapes    as in `svm_problem.py`
 """
 
 import math
@@ -18,12 +18,12 @@ import scipy.sparse as sp
 from ..core import arrays, threads
 from ..core.linalg import cg
 from ..core.rows import Rows, total
-from .machine import Machine, losses, shrink, terms
+from .svm_problem import SVMProblem, dual_terms, soft_threshold_rows, svm_losses
 
-DIRECT = 1500  # unknowns up to which a Newton system is factored
+MAX_FACTORED = 1500  # unknowns up to which a Newton system is factored
 
 
-class State(NamedTuple):
+class PrimalNewtonState(NamedTuple):
     """A point, multipliers and what a pass says of them."""
 
     w: np.ndarray  # where J was taken
@@ -38,11 +38,11 @@ class State(NamedTuple):
     best: np.ndarray  # the w of lowest P
     objective: float  # P there
     dual: float  # largest D
-    top: Any  # the beta of largest D
-    passes: Any  # over the rows that are left
+    best_multipliers: Any  # the beta of largest D
+    rows: Any  # over the rows that are left
     index: Any  # which they are, or None for all
     fixed: Any  # beta of all rows; right for those left out
-    still: int = 0  # steps since the gap last fell
+    stalled_steps: int = 0  # steps since the gap last fell
 
     @property
     def gradient(self):
@@ -56,21 +56,21 @@ class State(NamedTuple):
     def multipliers(self):
         """The beta of largest D, for all rows."""
         if self.index is None:
-            return self.top
+            return self.best_multipliers
         beta = self.fixed.copy()
-        beta[self.index] = self.top
+        beta[self.index] = self.best_multipliers
         return beta
 
 
-class Passes:
+class NewtonRows:
     """The passes over the rows of a machine that Newton's method needs.
 
     Rows that are known to end at a bound are left out: `pull` is their part of
     A^T beta and `base` their part of P at w = 0, eq. (4).
     """
 
-    def __init__(self, machine: Machine, pull=0.0, base=0.0):
-        self.machine, self.pull, self.base = machine, pull, base
+    def __init__(self, machine: SVMProblem, pull=0.0, base=0.0):
+        self.machine, self.fixed_rmatvec, self.fixed_loss = machine, pull, base
         X = machine.X
         self.n, self.d = (int(size) for size in X.shape)
         self.foreign, self.sparse = arrays.is_foreign(X), sp.issparse(X)
@@ -86,60 +86,64 @@ class Passes:
             square = self.blocks.map(lambda X: np.vecdot(X, X), blas=False)
         return np.sqrt(square + self.machine.scale**2)
 
-    def times(self, w):
+    def matvec(self, w):
         """A w."""
         d, s = self.d, self.machine.scale
         u = w[:d] if self.sparse else arrays.asarray(w[:d], like=self.machine.X)
         f = self.blocks.map(lambda X: X @ u, blas=False)
         return f + s * float(w[d]) if s else f
 
-    def transposed(self, b):
+    def rmatvec(self, b):
         """A^T b."""
         side = (lambda X, b: X.T @ b) if self.sparse else (lambda X, b: b @ X)
         if self.machine.X.dtype == np.float32:
             b = b.astype(np.float32)
         rows = self.blocks.with_aligned(b)
-        return self.extended(rows.sum(side, blas=False), b)
+        return self.with_intercept_entry(rows.sum(side, blas=False), b)
 
-    def extended(self, g, b):
+    def with_intercept_entry(self, g, b):
         v = np.empty(self.machine.width)
         v[: self.d] = arrays.to_numpy(g)
         if self.machine.scale:
             v[self.d] = self.machine.scale * float(arrays.namespace(b).sum(b))
         return v
 
-    def moved(self, old, b):
+    def rmatvec_update(self, old, b):
         """A^T b from the state before, through the rows whose b is another."""
         if old is None or self.foreign or self.machine.smooth:
-            return self.transposed(b) + self.pull
+            return self.rmatvec(b) + self.fixed_rmatvec
         changed = np.flatnonzero(b != old.b)
         if 4 * len(changed) > self.n:
-            return self.transposed(b) + self.pull
+            return self.rmatvec(b) + self.fixed_rmatvec
         X, step = self.machine.X[changed], b[changed] - old.b[changed]
-        return old.v + self.extended(step @ X if not self.sparse else X.T @ step, step)
+        return old.v + self.with_intercept_entry(
+            step @ X if not self.sparse else X.T @ step, step
+        )
 
-    def look(self, w, beta, rho, old=None, e=None):
+    def evaluate(self, w, beta, rho, old=None, e=None):
         """The state at w, which takes a pass unless e is known."""
         m = self.machine
         xp = arrays.namespace(m.target)
-        e = m.target - self.times(w) if e is None else e
-        b = multipliers(e, beta, rho, m.low, m.high, m.curve, m.epsilon)
-        own = float(xp.sum(terms(b, e, m.curve, m.epsilon)))
-        psi = float(xp.sum(losses(e, m.low, m.high, m.curve, m.epsilon)))
+        e = m.target - self.matvec(w) if e is None else e
+        b = proximal_multipliers(e, beta, rho, m.low, m.high, m.curve, m.epsilon)
+        own = float(xp.sum(dual_terms(b, e, m.curve, m.epsilon)))
+        psi = float(xp.sum(svm_losses(e, m.low, m.high, m.curve, m.epsilon)))
         off = float(xp.sum((b - beta) ** 2)) if rho else 0.0
-        v = self.moved(old, b)
-        rest = 0.5 * float(w @ w) + self.base - float(np.sum(w * self.pull))
+        v = self.rmatvec_update(old, b)
+        rest = (
+            0.5 * float(w @ w) + self.fixed_loss - float(np.sum(w * self.fixed_rmatvec))
+        )
         primal, slack = rest + psi, psi - own
         dual = primal - slack - 0.5 * float((w - v) @ (w - v))
         best, objective, top = w, primal, b
         if old is not None and old.objective <= primal:
             best, objective = old.best, old.objective
         if old is not None and old.dual >= dual:
-            dual, top = old.dual, old.top
+            dual, top = old.dual, old.best_multipliers
         value = rest + own - 0.5 * rho * off
         index, fixed = (None, None) if old is None else (old.index, old.fixed)
         seen = (w, beta, rho, e, b, v, value, slack, primal)
-        return State(*seen, best, objective, dual, top, self, index, fixed)
+        return PrimalNewtonState(*seen, best, objective, dual, top, self, index, fixed)
 
     def direction(self, s):
         """Minus the inverse of the Hessian, eq. (3), times the gradient."""
@@ -150,15 +154,15 @@ class Passes:
         free = np.flatnonzero(arrays.to_numpy(free))
         root = 1 / np.sqrt(s.rho + arrays.to_numpy(m.curve[free]))
         count, width = len(free), m.width
-        if count >= width and width <= DIRECT:
+        if count >= width and width <= MAX_FACTORED:
             H = self.gram(free, root)
             H[np.diag_indices(width)] += 1.0
             return -sl.cho_solve(sl.cho_factor(H, overwrite_a=True), s.gradient)
-        if count <= DIRECT:
-            return self.woodbury(free, root, s.gradient)
-        return self.conjugate(free, root, s.gradient)
+        if count <= MAX_FACTORED:
+            return self.direction_by_woodbury(free, root, s.gradient)
+        return self.direction_by_cg(free, root, s.gradient)
 
-    def woodbury(self, free, root, g):
+    def direction_by_woodbury(self, free, root, g):
         """`direction` from the smaller system, one unknown for each free row."""
         X, s, d = self.blocks.take(free), self.machine.scale, self.d
         X = X if self.sparse else arrays.to_numpy(X)
@@ -167,7 +171,7 @@ class Passes:
         K[np.diag_indices(len(free))] += 1.0
         r = root * (X @ g[:d] + (s * g[d] if s else 0.0))
         z = root * sl.cho_solve(sl.cho_factor(K, overwrite_a=True), r)
-        return self.extended(X.T @ z, z) - g
+        return self.with_intercept_entry(X.T @ z, z) - g
 
     def gram(self, free, root):
         """The sum in eq. (3), some rows at a time."""
@@ -190,7 +194,7 @@ class Passes:
             A[:, self.d] = self.machine.scale
         return A
 
-    def conjugate(self, free, root, g):
+    def direction_by_cg(self, free, root, g):
         """`direction` by conjugate gradients, as far as the gradient is small."""
         X, s, d = self.blocks.take(free), self.machine.scale, self.d
         h = root * root
@@ -208,8 +212,8 @@ class Passes:
         return cg(product, -g, tol=accuracy, max_iter=200).state.X.reshape(-1)
 
 
-def multipliers(e, beta, rho, low, high, curve, eps):
+def proximal_multipliers(e, beta, rho, low, high, curve, eps):
     """Eq. (2)."""
     xp = arrays.namespace(e)
-    u = shrink(rho * beta + e, eps) if rho else shrink(e, eps)
+    u = soft_threshold_rows(rho * beta + e, eps) if rho else soft_threshold_rows(e, eps)
     return xp.clip(u / (rho + curve), low, high)

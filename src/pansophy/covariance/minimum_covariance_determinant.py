@@ -37,17 +37,17 @@ from ..base import OneClass
 from ..core.random import rng_from
 from ..params import OpenFraction, Rule
 from ..typing import Seed
-from .empirical import AbstractCovariance, moments, squared_distances
+from .empirical import AbstractCovariance, mean_and_covariance, squared_mahalanobis
 
 STARTS, BEST = 500, 10  # random subsets in all, and how many of them go on
 GROUP, POOL = 300, 1500  # rows of a group, and rows the winners of groups meet on
-TURNS = 100  # C-steps at most
-LARGE = 1 << 22  # numbers in a stack of rows
+MAX_C_STEPS = 100  # C-steps at most
+MAX_STACK_SIZE = 1 << 22  # numbers in a stack of rows
 Share = Annotated[float, Rule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)]
 
 
 class Subsets(NamedTuple):
-    """Moments of a stack of subsets, best first after `best`."""
+    """Moments of a stack of subsets, best first after `smallest_determinants`."""
 
     m: np.ndarray  # (r, d)
     S: np.ndarray  # (r, d, d)
@@ -77,29 +77,29 @@ def stacked_distances(X, m, S):
 
 def c_step(X, at: Subsets, h):
     """Eq. (2) for a stack: the new subsets and their moments."""
-    if len(at.m) > 1 and at.m.size * len(X) > LARGE:  # one by one
+    if len(at.m) > 1 and at.m.size * len(X) > MAX_STACK_SIZE:  # one by one
         ones = [Subsets(*(part[[r]] for part in at)) for r in range(len(at.m))]
         done = [c_step(X, one, h) for one in ones]
-        return np.concatenate([H for H, _ in done]), joined([a for _, a in done])
+        return np.concatenate([H for H, _ in done]), concatenated_subsets([a for _, a in done])
     D = stacked_distances(X, at.m, at.S)
-    H = np.argpartition(D, h - 1, axis=1)[:, :h] if h < len(X) else every(D)
+    H = np.argpartition(D, h - 1, axis=1)[:, :h] if h < len(X) else all_rows(D)
     return H, stacked_moments(X, H)
 
 
-def every(D):
+def all_rows(D):
     return np.broadcast_to(np.arange(D.shape[1]), D.shape)
 
 
-def best(at: Subsets, count) -> Subsets:
+def smallest_determinants(at: Subsets, count) -> Subsets:
     """The subsets of least determinant."""
     order = np.argsort(at.log_det, kind="stable")[:count]
     return Subsets(*(part[order] for part in at))
 
 
-def settled(X, at: Subsets, h, count):
+def converged_c_steps(X, at: Subsets, h, count):
     """C-steps until no determinant falls: the best subsets, and the rows of one."""
     H, now = c_step(X, at, h)
-    for _ in range(TURNS):
+    for _ in range(MAX_C_STEPS):
         going = now.log_det > -np.inf
         G, after = c_step(X, now, h)
         fell = going & (after.log_det < now.log_det - 1e-12 * np.abs(now.log_det))
@@ -111,10 +111,10 @@ def settled(X, at: Subsets, h, count):
             np.where(fell[:, None, None], after.S, now.S),
             np.where(fell, after.log_det, now.log_det),
         )
-    return best(now, count), H[np.argmin(now.log_det)]
+    return smallest_determinants(now, count), H[np.argmin(now.log_det)]
 
 
-def started(X, h, starts, rng) -> Subsets:
+def initial_subsets(X, h, starts, rng) -> Subsets:
     """Two C-steps from random subsets of d + 1 rows, more where those are flat."""
     n, d = X.shape
     size = min(d + 1, n)
@@ -128,10 +128,10 @@ def started(X, h, starts, rng) -> Subsets:
             old[flat] = new
     for _ in range(2):
         _, at = c_step(X, at, h)
-    return best(at, BEST)
+    return smallest_determinants(at, BEST)
 
 
-def joined(parts) -> Subsets:
+def concatenated_subsets(parts) -> Subsets:
     return Subsets(*(np.concatenate(p) for p in zip(*parts, strict=True)))
 
 
@@ -142,9 +142,9 @@ def fast_mcd(X, h, rng):
     if h >= n:
         mask[:] = True
     elif d == 1:
-        mask[tightest_run(X[:, 0], h)] = True
+        mask[tightest_interval(X[:, 0], h)] = True
     elif n <= 2 * GROUP:
-        _, H = settled(X, started(X, h, STARTS, rng), h, 1)
+        _, H = converged_c_steps(X, initial_subsets(X, h, STARTS, rng), h, 1)
         mask[H] = True
     else:
         groups = min(5, n // GROUP)
@@ -152,21 +152,21 @@ def fast_mcd(X, h, rng):
         parts = np.array_split(order, groups)
         share = lambda rows: max(d + 1, int(np.ceil(len(rows) * h / n)))
         tries = STARTS // groups
-        at = joined([started(X[g], share(g), tries, rng) for g in parts])
-        pool, _ = settled_few(X[order], at, share(order))
-        _, H = settled(X, pool, h, 1)
+        at = concatenated_subsets([initial_subsets(X[g], share(g), tries, rng) for g in parts])
+        pool, _ = pooled_c_steps(X[order], at, share(order))
+        _, H = converged_c_steps(X, pool, h, 1)
         mask[H] = True
     return mask
 
 
-def settled_few(X, at, h):
+def pooled_c_steps(X, at, h):
     """Two C-steps on the pooled rows, of which the best go on to all rows."""
     for _ in range(2):
         H, at = c_step(X, at, h)
-    return best(at, BEST), H
+    return smallest_determinants(at, BEST), H
 
 
-def tightest_run(x, h):
+def tightest_interval(x, h):
     """Eq. (1) for one column: the run of h sorted rows of least variance."""
     order = np.argsort(x, kind="stable")
     s = x[order] - np.median(x)
@@ -176,12 +176,12 @@ def tightest_run(x, h):
     return order[start : start + h]
 
 
-def consistency(d, share):
+def consistency_factor(d, share):
     """c of eq. (3)."""
     return share / chi2.cdf(chi2.ppf(share, d), d + 2)
 
 
-class Robust(NamedTuple):
+class RobustMoments(NamedTuple):
     """A raw estimate, its distances, and the reweighted one."""
 
     raw_m: np.ndarray
@@ -192,7 +192,7 @@ class Robust(NamedTuple):
     support: np.ndarray
 
 
-def robust_moments(X, *, support_fraction=None, assume_centered=False, rng) -> Robust:
+def reweighted_mcd(X, *, support_fraction=None, assume_centered=False, rng) -> RobustMoments:
     """Eqs. (1) to (3)."""
     n, d = X.shape
     h = min(int(np.ceil(0.5 * (n + d + 1))), n)
@@ -204,22 +204,22 @@ def robust_moments(X, *, support_fraction=None, assume_centered=False, rng) -> R
             stacklevel=3,
         )
     raw = fast_mcd(X, h, rng)
-    m, S = moments(X[raw], assume_centered)
+    m, S = mean_and_covariance(X[raw], assume_centered)
     if h < n and np.allclose(S, 0):
         raise ValueError(
             "The covariance matrix of the support data is equal to 0, try to "
             "increase support_fraction"
         )
-    D = stacked_distances(X, m[None], S[None])[0] / consistency(d, raw.mean())
+    D = stacked_distances(X, m[None], S[None])[0] / consistency_factor(d, raw.mean())
     keep = chi2.ppf(0.975, d) > D
-    m2, S2 = moments(X[keep], assume_centered)
-    return Robust(m, S, raw, m2, S2 * consistency(d, 0.975), keep)
+    m2, S2 = mean_and_covariance(X[keep], assume_centered)
+    return RobustMoments(m, S, raw, m2, S2 * consistency_factor(d, 0.975), keep)
 
 
-def fit_robust(model, X):
+def fit_mcd(model, X):
     """Store a robust estimate in a model."""
     X = X.astype(np.float64)
-    found = robust_moments(
+    found = reweighted_mcd(
         X,
         support_fraction=model.support_fraction,
         assume_centered=model.assume_centered,
@@ -228,7 +228,7 @@ def fit_robust(model, X):
     model.raw_location_, model.raw_covariance_ = found.raw_m, found.raw_S
     model.raw_support_, model.support_ = found.raw_support, found.support
     model._store(found.m, found.S)
-    model.dist_ = squared_distances(X, model.location_, model.get_precision())
+    model.dist_ = squared_mahalanobis(X, model.location_, model.get_precision())
     return model
 
 
@@ -285,28 +285,28 @@ class MinCovDet(AbstractCovariance):
         self : MinCovDet
         """
         X, _ = self._begin(X, ensure_min_samples=2)
-        return fit_robust(self, X)
+        return fit_mcd(self, X)
 
     def correct_covariance(self, data):
         """The raw covariance times c(h / n), eq. (3)."""
-        return corrected(self)
+        return consistent_covariance(self)
 
     def reweight_covariance(self, data):
         """Mean, covariance and rows of those near by the raw estimate."""
-        return reweighted(self, np.asarray(data, np.float64))
+        return reweighted_moments(self, np.asarray(data, np.float64))
 
 
-def corrected(model):
+def consistent_covariance(model):
     S = model.raw_covariance_
-    return S * consistency(len(S), model.raw_support_.mean())
+    return S * consistency_factor(len(S), model.raw_support_.mean())
 
 
-def reweighted(model, X):
+def reweighted_moments(model, X):
     d = X.shape[1]
-    S = corrected(model)
+    S = consistent_covariance(model)
     D = stacked_distances(X, model.raw_location_[None], S[None])[0]
     keep = chi2.ppf(0.975, d) > D
-    return *moments(X[keep], model.assume_centered), keep
+    return *mean_and_covariance(X[keep], model.assume_centered), keep
 
 
 @dataclass(eq=False, repr=False)
@@ -358,7 +358,7 @@ class EllipticEnvelope(OneClass, AbstractCovariance):
         self : EllipticEnvelope
         """
         X, _ = self._begin(X, ensure_min_samples=2)
-        fit_robust(self, X)
+        fit_mcd(self, X)
         self.offset_ = float(np.percentile(-self.dist_, 100.0 * self.contamination))
         return self
 
@@ -382,8 +382,8 @@ class EllipticEnvelope(OneClass, AbstractCovariance):
 
     def correct_covariance(self, data):
         """The raw covariance times c(h / n), eq. (3)."""
-        return corrected(self)
+        return consistent_covariance(self)
 
     def reweight_covariance(self, data):
         """Mean, covariance and rows of those near by the raw estimate."""
-        return reweighted(self, np.asarray(data, np.float64))
+        return reweighted_moments(self, np.asarray(data, np.float64))

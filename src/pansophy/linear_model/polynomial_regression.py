@@ -31,14 +31,14 @@ from ..params import Flag, Natural
 from ..typing import Splits
 
 
-def powers_of(d, degree, *, interactions=True):
+def polynomial_powers(d, degree, *, interactions=True):
     """Exponents of all terms up to `degree`, (K, d), in rising degree."""
     maker = PolynomialFeatures(degree, include_bias=True).fit(np.zeros((1, d)))
     P = maker.powers_[np.argsort(maker.powers_.sum(axis=1), kind="stable")]
     return P if interactions else P[(P > 0).sum(axis=1) <= 1]
 
 
-def terms(Z, powers):
+def polynomial_terms(Z, powers):
     """Columns prod_j z_j^p_j of eq. (1)."""
     out = np.ones((len(Z), len(powers)))
     for j in range(Z.shape[1]):
@@ -71,7 +71,7 @@ def leave_one_out_errors(A, y, w, widths):
     return np.array(errors)
 
 
-def split_errors(A, y, w, widths, splits):
+def cross_validation_errors(A, y, w, widths, splits):
     """Mean squared error on held-out rows for the first `widths` columns of A."""
     errors = np.zeros(len(widths))
     total = 0.0
@@ -145,10 +145,10 @@ class PolynomialRegression(Regressor, Estimator):
         self.degree_ = self.degree
         if self.degree == "cv":
             self.degree_ = self._choose(Z, y, w)
-        self.powers_ = powers_of(
+        self.powers_ = polynomial_powers(
             X.shape[1], self.degree_, interactions=self.interactions
         )
-        found = least_squares(terms(Z, self.powers_), y[:, None], w, intercept=False)
+        found = least_squares(polynomial_terms(Z, self.powers_), y[:, None], w, intercept=False)
         self.coef_ = found.coef[:, 0]
         return self
 
@@ -156,18 +156,18 @@ class PolynomialRegression(Regressor, Estimator):
         rows = int(np.sum(w > 0))
         top, widths = 0, [1]
         for degree in range(1, self.max_degree + 1):
-            K = len(powers_of(Z.shape[1], degree, interactions=self.interactions))
+            K = len(polynomial_powers(Z.shape[1], degree, interactions=self.interactions))
             if rows <= K:
                 break
             top = degree
             widths.append(K)
-        P = powers_of(Z.shape[1], top, interactions=self.interactions)
-        A = terms(Z, P)
+        P = polynomial_powers(Z.shape[1], top, interactions=self.interactions)
+        A = polynomial_terms(Z, P)
         if self.cv is None:
             errors = leave_one_out_errors(A, y, w, widths)
         else:
             splits = check_cv(self.cv, y).split(Z, y)
-            errors = split_errors(A, y, w, widths, splits)
+            errors = cross_validation_errors(A, y, w, widths, splits)
         self.validation_error_ = errors
         return int(np.argmin(errors)) if np.isfinite(errors).any() else 0
 
@@ -175,7 +175,7 @@ class PolynomialRegression(Regressor, Estimator):
         """Eq. (1) for every row."""
         X = self._ready(X)
         Z = (X.astype(np.float64) - self.center_) / self.scale_
-        return terms(Z, self.powers_) @ self.coef_
+        return polynomial_terms(Z, self.powers_) @ self.coef_
 
     def polynomial(self):
         """For one column of X, the fit as a numpy.polynomial.Polynomial in x."""

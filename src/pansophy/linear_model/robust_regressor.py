@@ -35,17 +35,17 @@ from ..core.rows import DatasetRows
 from ..losses import huber, tukey
 from ..losses.base import weighted_quantile
 from ..params import Count, Flag, NonNegative, Positive
-from .glm_fit import aligned, budget, one_target
-from .linear import AbstractLinearRegressor, store
-from .pinball import solve
-from .quantile import programme
+from .glm_fit import array_like, thread_budget, target_vector
+from .base import AbstractLinearRegressor, store_coefficients
+from .quantile_program import solve_pinball
+from .quantile import pinball_program
 
-NORMAL = 0.6744897501960817  # the upper quartile of the standard Normal
-EFFICIENT = {"tukey": 4.685, "huber": 1.345}  # 95 % efficient on Normal noise
+NORMAL_QUARTILE = 0.6744897501960817  # the upper quartile of the standard Normal
+DEFAULT_CUTOFF = {"tukey": 4.685, "huber": 1.345}  # 95 % efficient on Normal noise
 LOSSES = {"tukey": tukey, "huber": huber}
 
 
-class State(NamedTuple):
+class RobustState(NamedTuple):
     """Coefficients, residuals over s, and eq. (1)."""
 
     coef: np.ndarray
@@ -120,25 +120,25 @@ class RobustRegressor(AbstractLinearRegressor):
         X, y, w = self._begin(X, y, sample_weight, y_kind="number")
         if isinstance(X, DatasetRows):
             raise TypeError("RobustRegressor takes rows in memory, not a table.")
-        y = one_target(y, X)
-        w = arrays.namespace(y).ones_like(y) if w is None else aligned(w, y)
-        c = EFFICIENT[self.loss] if self.c is None else self.c
-        with budget(X):
+        y = target_vector(y, X)
+        w = arrays.namespace(y).ones_like(y) if w is None else array_like(w, y)
+        c = DEFAULT_CUTOFF[self.loss] if self.c is None else self.c
+        with thread_budget(X):
             start, self.scale_ = self._start(X, y, w)
             state = self._run(LOSSES[self.loss](c), X, y, w, start)
         self.weights_ = irls_weights(LOSSES[self.loss](c), state.z)
-        store(self, X, state.coef[:, None], np.array([state.intercept]), True)
+        store_coefficients(self, X, state.coef[:, None], np.array([state.intercept]), True)
         return self
 
     def _start(self, X, y, w):
         """Least absolute deviations, and the scale of eq. (2)."""
         host = lambda a: arrays.to_numpy(a).astype(np.float64)
-        P = programme(host(X), host(y), host(w), 0.5, 0.0, intercept=self.fit_intercept)
-        x = solve(P).x
-        r = P.y - P.times(x)
+        P = pinball_program(host(X), host(y), host(w), 0.5, 0.0, intercept=self.fit_intercept)
+        x = solve_pinball(P).x
+        r = P.y - P.matvec(x)
         s = self.scale
         if s is None:
-            s = float(weighted_quantile(np.abs(r), P.h - P.l, 0.5)) / NORMAL
+            s = float(weighted_quantile(np.abs(r), P.h - P.l, 0.5)) / NORMAL_QUARTILE
             least = 1e-10 * float(np.max(np.abs(P.y))) + 1e-300
             s = max(s, least)  # more than half of the rows fitted exactly
         return x, s
@@ -151,7 +151,7 @@ class RobustRegressor(AbstractLinearRegressor):
             f = X @ arrays.asarray(B, like=y) + b
             z = (y - f) / s
             value = float(xp.sum(w * loss.value(xp.zeros_like(z), z)))
-            return State(B, b, z, value)
+            return RobustState(B, b, z, value)
 
         def step(state):
             weights = w * irls_weights(loss, state.z)

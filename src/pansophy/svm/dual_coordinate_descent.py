@@ -1,6 +1,6 @@
 """Dual coordinate descent for linear support vector machines, dense or sparse rows.
 
-The problem and its letters are those of `machine.py`. With w = A^T beta kept at hand,
+The problem and its letters are those of `svm_problem.py`. With w = A^T beta kept at hand,
 -D as a function of one beta_i is a quadratic with slope and curvature
 
     g_i = a_i w - t_i + c_i beta_i  (+ eps sign beta_i),   q_i = |a_i|^2 + c_i    (1)
@@ -10,9 +10,9 @@ pass over all rows, no matrix of any kind. D never falls. Rows are visited in ra
 order; those that sit firmly at a bound leave the passes (shrinking), and all are seen
 again once the others have settled. The run ends when, over all rows, the largest g_i
 that asks beta_i to grow and the largest that asks it to fall add up to at most tol;
-eq. (3) of `machine.py` gives the gap.
+eq. (3) of `svm_problem.py` gives the gap.
 
-Shapes    as in `machine.py`
+Shapes    as in `svm_problem.py`
 Refs      [Hsieh2008] [Ho2012]
 """
 
@@ -23,13 +23,13 @@ import scipy.sparse as sp
 
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
-from . import _dual as loops
-from .machine import certify
+from . import _dual_coordinate_descent as loops
+from .svm_problem import certified_state
 
-EPOCHS = 25  # passes between two looks at the gap
+EPOCHS_PER_CHECK = 25  # passes between two looks at the gap
 
 
-class Progress(NamedTuple):
+class DualState(NamedTuple):
     """What one round of passes hands to the next."""
 
     w: np.ndarray
@@ -44,7 +44,7 @@ class Progress(NamedTuple):
     passes: int
 
 
-def row_squares(X, s):
+def augmented_row_norms(X, s):
     """|a_i|^2 of every row."""
     if sp.issparse(X):
         out = np.zeros(X.shape[0])
@@ -56,21 +56,21 @@ def row_squares(X, s):
     return out + s * s
 
 
-def columns_of(machine):
+def loop_and_rows(machine):
     """What the loops read of the rows, and which of the two loops it is."""
     X = machine.X
     if sp.issparse(X):
         # unsigned indices: compiled code then needs no test for those from the end
         index = X.indices.view(f"u{X.indices.itemsize}")
-        return loops.sparse_epochs, (X.data, index)
-    return loops.dense_epochs, (np.ascontiguousarray(X),)
+        return loops.sparse_dual_epochs, (X.data, index)
+    return loops.dense_dual_epochs, (np.ascontiguousarray(X),)
 
 
-def tabulate(machine):
+def row_table(machine):
     """What the loops need of every row: t, l, u, c, q, beta, start, stop."""
     m = machine
     table = np.zeros((m.X.shape[0], 8))
-    q = row_squares(m.X, m.scale) + m.curve
+    q = augmented_row_norms(m.X, m.scale) + m.curve
     # an empty row has slope -t: it goes straight to its bound
     parts = (m.target, m.low, m.high, m.curve, np.maximum(q, 1e-300))
     for j, part in enumerate(parts):
@@ -80,12 +80,12 @@ def tabulate(machine):
     return table
 
 
-def minimise(machine, rng, *, max_iter=1000, tol=1e-4, task=SILENT) -> Result:
+def minimise_dual(machine, rng, *, max_iter=1000, tol=1e-4, task=SILENT) -> Result:
     """Maximise D over beta; `max_iter` counts passes over the rows."""
     m = machine
     n, d = m.X.shape
-    epochs, rows = columns_of(m)
-    table = tabulate(m)
+    epochs, rows = loop_and_rows(m)
+    table = row_table(m)
     seed = rng.integers(1, 2**63, size=1).astype(np.uint64)
 
     def step(s):
@@ -95,15 +95,15 @@ def minimise(machine, rng, *, max_iter=1000, tol=1e-4, task=SILENT) -> Result:
         cuts, active = s.cuts.copy(), s.active.copy()
         size, worst, count = epochs(
             *(*rows, m.scale, m.epsilon, table, w, active, s.size, cuts),
-            *(seed, tol, min(max(EPOCHS, s.passes), left)),
+            *(seed, tol, min(max(EPOCHS_PER_CHECK, s.passes), left)),
         )
         beta = table[:, 5].copy()
         whole = size == n
         if worst <= tol and not whole:  # all rows again
             active, size, cuts = np.arange(n), n, np.full(2, np.inf)
-        at = certify(m, w[: m.width], beta, w[: m.width])
+        at = certified_state(m, w[: m.width], beta, w[: m.width])
         dual = max(s.dual, at.objective - at.gap)
-        return Progress(
+        return DualState(
             *(w, beta, at.objective, max(at.objective - dual, 0.0), dual),
             worst if whole else max(worst, 2 * tol),
             *(active, size, cuts, s.passes + count),
@@ -112,7 +112,7 @@ def minimise(machine, rng, *, max_iter=1000, tol=1e-4, task=SILENT) -> Result:
     def change(old, new):
         return 0.0 if new.violation <= tol or new.passes >= max_iter else 1.0
 
-    start = Progress(
+    start = DualState(
         *(np.zeros(d + 1), np.zeros(n), np.inf, np.inf, -np.inf, np.inf),
         *(np.arange(n), n, np.full(2, np.inf), 0),
     )

@@ -1,6 +1,6 @@
 """Newton's method for linear support vector machines, kinked losses included.
 
-The problem and its letters are those of `machine.py`. Its losses have kinks (hinge)
+The problem and its letters are those of `svm_problem.py`. Its losses have kinks (hinge)
 or gradients with kinks (squared hinge). The method of multipliers takes off the
 first kind: with multipliers beta and a width rho,
 
@@ -15,18 +15,18 @@ linearly and no pass over X is needed, end after finitely many pieces. Then beta
 moves to the solution: for piecewise quadratic problems a few such turns, with ever
 smaller rho, reach it exactly. Squared losses (c > 0) need no turns: rho = 0.
 
-After every pass eq. (3) of `machine.py` splits the gap into 1/2 |grad J|^2, what
+After every pass eq. (3) of `svm_problem.py` splits the gap into 1/2 |grad J|^2, what
 Newton steps can still mend, and a sum over rows, what multipliers can. The larger
 part decides which of the two is next.
 
 A solution for every s-th row is close to that for all, so the start is found by the
-same method on fewer rows, `LADDER` times fewer at a time. Few rows are free near the
+same method on fewer rows, `SUBSAMPLE_STRIDE` times fewer at a time. Few rows are free near the
 end, and only they enter the Hessian; where they are fewer than columns the smaller
 system is solved (Woodbury), and where both are many, conjugate gradients.
 
 Time O(n d) a pass plus d^2 per free row, memory one block beyond X.
 
-Shapes    as in `machine.py`
+Shapes    as in `svm_problem.py`
 Refs      [Rockafellar1976] [Keerthi2005] [Mangasarian2002]
 """
 
@@ -38,19 +38,19 @@ import scipy.sparse as sp
 from ..core import arrays
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
-from .machine import Machine, keep, shrink, terms
-from .passes import DIRECT, Passes, multipliers
+from .svm_problem import SVMProblem, restrict_to_rows, soft_threshold_rows, dual_terms
+from .passes import MAX_FACTORED, NewtonRows, proximal_multipliers
 
-LADDER = 8  # rows of a start: one in so many
-FEWEST = 20  # rows for each column that a start needs
-WIDTH = 0.5  # first rho: the margin over which b goes from one bound to the other
-NARROWER = 3.0  # factor by which rho falls from turn to turn
-THINNEST = 1e-9  # smallest rho, in units of the first
-STILL = 5  # steps without a smaller gap that tell of rounding
+SUBSAMPLE_STRIDE = 8  # rows of a start: one in so many
+ROWS_PER_COLUMN = 20  # rows for each column that a start needs
+FIRST_WIDTH = 0.5  # first rho: the margin over which b goes from one bound to the other
+WIDTH_REDUCTION = 3.0  # factor by which rho falls from turn to turn
+SMALLEST_WIDTH = 1e-9  # smallest rho, in units of the first
+MAX_STALLED_STEPS = 5  # steps without a smaller gap that tell of rounding
 BALANCE = 0.3  # 1/2 |grad|^2 over the sum over rows, below which beta moves
 
 
-def share(slope):
+def false_position(slope):
     """Where between 0 and 1 a slope that grows is next to 0, by false position."""
     left, right, low, high = 0.0, 1.0, slope(0.0), slope(1.0)
     goal, x = 0.1 * abs(low), 1.0
@@ -69,35 +69,35 @@ def share(slope):
     return x
 
 
-def search(s, new):
+def newton_line_search(s, new):
     """Where J is lowest on the line from s to new, as a share of the way."""
-    m, xp, move = s.passes.machine, arrays.namespace(s.e), new.w - s.w
+    m, xp, move = s.rows.machine, arrays.namespace(s.e), new.w - s.w
     along, c = new.e - s.e, float(move @ move)
-    a = float((s.w - s.passes.pull) @ move)
+    a = float((s.w - s.rows.fixed_rmatvec) @ move)
 
     def slope(x):
         e = s.e + x * along
-        b = multipliers(e, s.beta, s.rho, m.low, m.high, m.curve, m.epsilon)
+        b = proximal_multipliers(e, s.beta, s.rho, m.low, m.high, m.curve, m.epsilon)
         return a + x * c + float(xp.sum(b * along))
 
-    return share(slope)
+    return false_position(slope)
 
 
-def advance(passes, s):
+def primal_newton_step(passes, s):
     """One Newton step on J."""
     move = passes.direction(s)
     fall = float(s.gradient @ move)
-    new = passes.look(s.w + move, s.beta, s.rho, s)
+    new = passes.evaluate(s.w + move, s.beta, s.rho, s)
     if float(new.gradient @ move) > -0.5 * fall or not new.value <= s.value:
-        x = search(s, new)
+        x = newton_line_search(s, new)
         e = s.e + x * (new.e - s.e)
-        new = passes.look(s.w + x * move, s.beta, s.rho, new, e)
+        new = passes.evaluate(s.w + x * move, s.beta, s.rho, new, e)
     return new
 
 
-def leave_out(s):
+def screen_rows(s):
     """The state without the rows whose end is certain, eq. (4), if they are many."""
-    m, passes = s.passes.machine, s.passes
+    m, passes = s.rows.machine, s.rows
     if m.smooth or passes.foreign:
         return s
     radius = math.sqrt(max(2 * (s.primal - s.dual), 0.0))
@@ -105,14 +105,14 @@ def leave_out(s):
     open_ = off <= radius * passes.norms
     if 2 * np.count_nonzero(open_) > passes.n:
         return s
-    b = multipliers(s.e, s.beta, 0.0, m.low, m.high, 1e-300, m.epsilon)
+    b = proximal_multipliers(s.e, s.beta, 0.0, m.low, m.high, 1e-300, m.epsilon)
     b[open_] = 0.0
-    pull = passes.pull + passes.transposed(b)
-    base = passes.base + float(terms(b, m.target, 0.0, m.epsilon).sum())
+    pull = passes.fixed_rmatvec + passes.rmatvec(b)
+    base = passes.fixed_loss + float(dual_terms(b, m.target, 0.0, m.epsilon).sum())
     rows = np.flatnonzero(open_)
-    fewer = Passes(keep(m, rows), pull, base)
+    fewer = NewtonRows(restrict_to_rows(m, rows), pull, base)
     fewer.norms = passes.norms[rows]
-    new = fewer.look(s.w, s.beta[rows], s.rho, None, s.e[rows])
+    new = fewer.evaluate(s.w, s.beta[rows], s.rho, None, s.e[rows])
     if s.index is None:
         index, fixed = rows, b
     else:
@@ -120,46 +120,46 @@ def leave_out(s):
         fixed[s.index] = b
     if s.objective < new.objective:
         new = new._replace(best=s.best, objective=s.objective)
-    return new._replace(index=index, fixed=fixed, still=s.still)
+    return new._replace(index=index, fixed=fixed, stalled_steps=s.stalled_steps)
 
 
-def turn(s, least):
+def multiplier_iteration(s, least):
     """A Newton step, and before it new multipliers where they are due."""
     gap = s.gap
-    s = leave_out(s)
-    passes, g = s.passes, s.gradient
+    s = screen_rows(s)
+    passes, g = s.rows, s.gradient
     if s.rho and 0.5 * float(g @ g) <= BALANCE * s.slack:
-        rho = max(s.rho / NARROWER, least)
-        s = passes.look(s.w, s.b, rho, s, s.e)._replace(still=s.still)
-    new = advance(passes, s)
-    return new._replace(still=0 if new.gap < gap else s.still + 1)
+        rho = max(s.rho / WIDTH_REDUCTION, least)
+        s = passes.evaluate(s.w, s.b, rho, s, s.e)._replace(stalled_steps=s.stalled_steps)
+    new = primal_newton_step(passes, s)
+    return new._replace(stalled_steps=0 if new.gap < gap else s.stalled_steps + 1)
 
 
-def begin(passes, w, width, beta=None):
+def initial_newton_state(passes, w, width, beta=None):
     """The first state at w: multipliers half way between their bounds at a kink."""
     m = passes.machine
     xp = arrays.namespace(m.target)
     zero = xp.zeros_like(m.target)
     if m.smooth:
-        return passes.look(w, zero, 0.0)
+        return passes.evaluate(w, zero, 0.0)
     size = m.high - m.low
     rho = width / float(xp.max(size))
     if beta is not None:
-        return passes.look(w, beta, rho)
-    e = m.target - passes.times(w)
+        return passes.evaluate(w, beta, rho)
+    e = m.target - passes.matvec(w)
     middle = (m.low + m.high) / 2
     if m.epsilon:
-        beta = xp.clip(shrink(e, m.epsilon) / rho, m.low, m.high)
+        beta = xp.clip(soft_threshold_rows(e, m.epsilon) / rho, m.low, m.high)
     else:
         beta = xp.clip(middle + e / rho, m.low, m.high)
-    return passes.look(w, beta, rho, None, e)
+    return passes.evaluate(w, beta, rho, None, e)
 
 
-def part_of(machine, stride):
+def subsampled_problem(machine, stride):
     """Every so many-th row, with its cost made up for."""
     cut = slice(None, None, stride)
     m = machine
-    return Machine(
+    return SVMProblem(
         m.X[cut, ...] if not sp.issparse(m.X) else m.X[cut],
         m.scale,
         m.target[cut],
@@ -170,29 +170,29 @@ def part_of(machine, stride):
     )
 
 
-def minimise(
-    machine, *, w=None, beta=None, width=WIDTH, max_iter=100, tol=1e-6, task=SILENT
+def minimise_primal(
+    machine, *, w=None, beta=None, width=FIRST_WIDTH, max_iter=100, tol=1e-6, task=SILENT
 ) -> Result:
     """Minimise P until the gap proves w to within tol, relatively."""
     n, size = int(machine.X.shape[0]), machine.width
     if w is None:
         w = np.zeros(size)
-        if n > LADDER * FEWEST * size and size <= DIRECT:
-            few = minimise(part_of(machine, LADDER), tol=0.03, max_iter=30)
-            w, width = few.state.best, WIDTH / 4
-    passes = Passes(machine)
-    start = begin(passes, w, width, beta)
-    least = THINNEST * start.rho
+        if n > SUBSAMPLE_STRIDE * ROWS_PER_COLUMN * size and size <= MAX_FACTORED:
+            few = minimise_primal(subsampled_problem(machine, SUBSAMPLE_STRIDE), tol=0.03, max_iter=30)
+            w, width = few.state.best, FIRST_WIDTH / 4
+    passes = NewtonRows(machine)
+    start = initial_newton_state(passes, w, width, beta)
+    least = SMALLEST_WIDTH * start.rho
     noise = 4 * float(arrays.namespace(machine.X).finfo(machine.X.dtype).eps)
 
     def change(old, new):
         size = float(new.best @ new.best)
         done = new.gap <= max(0.5 * tol * tol * size, noise * abs(new.objective))
-        rounded = new.still >= STILL and new.gap <= 1e6 * noise * abs(new.objective)
+        rounded = new.stalled_steps >= MAX_STALLED_STEPS and new.gap <= 1e6 * noise * abs(new.objective)
         return 0.0 if done or rounded else 1.0
 
     return iterate(
-        lambda s: turn(s, least),
+        lambda s: multiplier_iteration(s, least),
         start,
         max_iter=max_iter,
         tol=0.5,

@@ -15,7 +15,7 @@ from ..core import threads
 BATCH_ENTRIES = 1 << 18  # numbers in the matrices of one batch
 
 
-def draw(rng, n, k, m):
+def draw_row_subsets(rng, n, k, m):
     """m subsets of k of n rows, each subset equally likely, as sorted rows (m, k)."""
     if k * k > 4 * n:  # a repeat is likely: shuffle instead of drawing again
         one = lambda: np.sort(rng.permutation(n)[:k])
@@ -28,7 +28,7 @@ def draw(rng, n, k, m):
         out[again] = np.sort(rng.integers(n, size=(len(again), k)), axis=1)
 
 
-def fit_batch(X, y, index, *, intercept):
+def least_squares_batch(X, y, index, *, intercept):
     """Least squares on every subset, of least norm where that is not unique."""
     A, b = X[index.ravel()], y[index][..., None]
     A = (A.toarray() if sp.issparse(A) else A).reshape(*index.shape, -1)
@@ -48,12 +48,12 @@ def fit_batch(X, y, index, *, intercept):
     return W[..., 0]
 
 
-def fit_subsets(X, y, index, *, intercept):
-    """`fit_batch` in batches on threads."""
+def least_squares_of_subsets(X, y, index, *, intercept):
+    """`least_squares_batch` in batches on threads."""
     m, k = index.shape
     p = X.shape[1] + intercept
     step = max(1, BATCH_ENTRIES // max(k * p, 1))
-    task = lambda i: lambda: fit_batch(X, y, index[i : i + step], intercept=intercept)
+    task = lambda i: lambda: least_squares_batch(X, y, index[i : i + step], intercept=intercept)
     return np.concatenate(
         list(threads.run((task(i) for i in range(0, m, step)), blas=True))
     )

@@ -28,13 +28,13 @@ from ..params import NonNegative, Number, ParameterError, Rule, check_params
 from ..typing import Numbers
 from .logistic import LogisticRegression
 
-Model = Annotated[
+ProbabilisticClassifier = Annotated[
     Any,
     Rule("a classifier with predict_proba", lambda m: hasattr(m, "predict_proba")),
 ]
 
 
-def cost_table(costs, k):
+def checked_cost_matrix(costs, k):
     """Costs as a (k, k) array; 0/1 if none are given."""
     if costs is None:
         return 1.0 - np.eye(k)
@@ -86,7 +86,7 @@ class CostSensitiveClassifier(Classifier, Estimator):
     array([ 0,  0, -1, -1,  1,  1])
     """
 
-    estimator: Model | None = None
+    estimator: ProbabilisticClassifier | None = None
     _: KW_ONLY
     cost_matrix: Numbers | None = None
     reject_cost: NonNegative | None = None
@@ -104,7 +104,7 @@ class CostSensitiveClassifier(Classifier, Estimator):
             elif hasattr(self, name):
                 delattr(self, name)  # of an earlier fit
         self.classes_ = self.estimator_.classes_
-        self.costs_ = cost_table(self.cost_matrix, len(self.classes_))
+        self.costs_ = checked_cost_matrix(self.cost_matrix, len(self.classes_))
         if self.reject_cost is not None and self.reject_label in self._labels():
             raise ParameterError(
                 f"reject_label={self.reject_label!r} is one of the classes."
@@ -139,7 +139,7 @@ class CostSensitiveClassifier(Classifier, Estimator):
         best = bayes_action(p, self._actions())
         labels = arrays.to_numpy(self.classes_)
         if self.reject_cost is not None:
-            labels = with_label(labels, self.reject_label)
+            labels = append_label(labels, self.reject_label)
         return labels[best]
 
     def mean_cost(self, X, y, sample_weight=None):
@@ -160,7 +160,7 @@ class CostSensitiveClassifier(Classifier, Estimator):
         return tags
 
 
-def with_label(labels, extra):
+def append_label(labels, extra):
     """Labels and one more, as numbers or text if all are, else as objects."""
     both = [*labels.tolist(), extra]
     number = lambda a: isinstance(a, (int, float)) and not isinstance(a, bool)

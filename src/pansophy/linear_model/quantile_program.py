@@ -16,12 +16,12 @@ a step, with a predictor and a corrector from the same factor. About twenty step
 for any n. u = 0 is a start that satisfies (2).
 
 The solution of a linear programme is a vertex: as many rows as x has entries are fitted
-exactly. `settle` takes the rows whose u is furthest inside its limits, solves for x and
+exactly. `simplex_from_basis` takes the rows whose u is furthest inside its limits, solves for x and
 u, and if some u is outside its limits walks along the edge that lets go of that row to
 the best point on it, as the simplex method does, until all are inside: then the gap is
 0, and coefficients that should be 0 are 0.
 
-With many rows, most can be told by sign from a fit to a part (`reduce`): they keep
+With many rows, most can be told by sign from a fit to a part (`solve_reduced`): they keep
 u = l or h and enter the problem only through one sum. A wrong sign is seen at the end
 and mended.
 
@@ -40,15 +40,15 @@ from ..core import rows
 from ..core.iterate import iterate
 from ..core.linalg import cholesky, solve_cholesky
 from ..core.progress import SILENT
-from .risk import outer
+from .risk import weighted_second_moments
 
-NEAR = 0.9995  # of the way to the nearest limit
-PIVOTS = 2000  # edges at most
-SMALL = 200_000  # entries of X that one thread takes
-MANY = 10_000  # rows from which a part of them is looked at first
+BOUNDARY_FRACTION = 0.9995  # of the way to the nearest limit
+MAX_PIVOTS = 2000  # edges at most
+SINGLE_THREAD_ENTRIES = 200_000  # entries of X that one thread takes
+REDUCTION_ROWS = 10_000  # rows from which a part of them is looked at first
 
 
-class Rows(NamedTuple):
+class PinballProgram(NamedTuple):
     """A of eq. (1): rows (x_i, 1) of X, then k rows e_j; with y, l and h."""
 
     X: Any
@@ -62,14 +62,14 @@ class Rows(NamedTuple):
     def p(self):
         return self.X.shape[1] + self.intercept
 
-    def times(self, x):
+    def matvec(self, x):
         """A x."""
         d = self.X.shape[1]
         f = self.X @ x[:d]
         f = f + x[d] if self.intercept else f
         return np.concatenate([f, x[self.penalised]])
 
-    def sums(self, u):
+    def rmatvec(self, u):
         """A^T u."""
         n, d = self.X.shape
         g = np.empty(self.p)
@@ -82,12 +82,12 @@ class Rows(NamedTuple):
     def gram(self, q):
         """Eq. (3)."""
         n = self.X.shape[0]
-        H = rows.Rows(self.X, q[:n], block=block_rows(self.X)).sum(outer)
+        H = rows.Rows(self.X, q[:n], block=program_block_rows(self.X)).sum(weighted_second_moments)
         H = H[: self.p, : self.p]
         H[self.penalised, self.penalised] += q[n:]
         return H
 
-    def take(self, index):
+    def dense_rows(self, index):
         """Some rows as a dense matrix."""
         n, d = self.X.shape
         index = np.asarray(index)
@@ -105,12 +105,12 @@ class Rows(NamedTuple):
         return float(self.h @ np.maximum(r, 0) + self.l @ np.minimum(r, 0))
 
 
-def block_rows(X):
+def program_block_rows(X):
     """Rows of a block of X: a few large ones, one if X is small."""
-    return max(2048, -(-X.shape[0] // 8)) if X.shape[0] * X.shape[1] > SMALL else None
+    return max(2048, -(-X.shape[0] // 8)) if X.shape[0] * X.shape[1] > SINGLE_THREAD_ENTRIES else None
 
 
-class State(NamedTuple):
+class InteriorPoint(NamedTuple):
     """A point strictly inside all limits."""
 
     x: np.ndarray
@@ -122,60 +122,60 @@ class State(NamedTuple):
     gap: float  # a z + s v
 
 
-def reach(x, dx):
+def step_to_boundary(x, dx):
     """How far x + t dx stays at least 0, at most 1."""
     down = dx < 0
     if not down.any():
         return 1.0
-    return min(1.0, NEAR * float(np.min(-x[down] / dx[down])))
+    return min(1.0, BOUNDARY_FRACTION * float(np.min(-x[down] / dx[down])))
 
 
-def begin(P: Rows) -> State:
+def initial_interior_point(P: PinballProgram) -> InteriorPoint:
     """u = 0 with x of least squares, and v, z a little above what r asks for."""
     w = P.h - P.l
-    x = direction(P.gram(w), P.sums(w * P.y))
-    r = P.y - P.times(x)
+    x = solve_normal_equations(P.gram(w), P.rmatvec(w * P.y))
+    r = P.y - P.matvec(x)
     size = np.abs(r)
     more = 0.1 * float(w @ size) / w.sum() + 1e-8 * (1 + np.abs(P.y).max())
     v, z = np.maximum(r, 0) + more, np.maximum(-r, 0) + more
-    return State(x, -P.l, P.h.copy(), z, v, P.value(r), float(-P.l @ z + P.h @ v))
+    return InteriorPoint(x, -P.l, P.h.copy(), z, v, P.value(r), float(-P.l @ z + P.h @ v))
 
 
-def direction(G, g):
+def solve_normal_equations(G, g):
     """G^-1 g, with a jitter where columns are dependent."""
     return solve_cholesky(cholesky(G)[0], g)
 
 
-def advance(P: Rows, state: State) -> State:
+def predictor_corrector_step(P: PinballProgram, state: InteriorPoint) -> InteriorPoint:
     """One predictor and corrector, eq. (3)."""
     x, a, s, z, v = state[:5]
-    r = P.y - P.times(x)
-    lost = -P.sums(a + P.l)  # 0 but for rounding
+    r = P.y - P.matvec(x)
+    lost = -P.rmatvec(a + P.l)  # 0 but for rounding
     off = r - (v - z)
     q = 1 / (z / a + v / s)
     L = cholesky(P.gram(q))[0]
 
     def solve(right):
-        dx = solve_cholesky(L, P.sums(q * right) - lost)
-        return dx, q * (right - P.times(dx))
+        dx = solve_cholesky(L, P.rmatvec(q * right) - lost)
+        return dx, q * (right - P.matvec(dx))
 
     dx, da = solve(r)
     dz, dv = -z - z * da / a, -v + v * da / s
-    near, far = min(reach(a, da), reach(s, -da)), min(reach(z, dz), reach(v, dv))
+    near, far = min(step_to_boundary(a, da), step_to_boundary(s, -da)), min(step_to_boundary(z, dz), step_to_boundary(v, dv))
     gap = float(a @ z + s @ v)
     left = float((a + near * da) @ (z + far * dz) + (s - near * da) @ (v + far * dv))
     m = (left / gap) ** 2 * left / (2 * len(a))
     up, down = (m - da * dz) / a - z, (m + da * dv) / s - v
     dx, da = solve(off - down + up)
     dz, dv = up - z * da / a, down + v * da / s
-    near, far = min(reach(a, da), reach(s, -da)), min(reach(z, dz), reach(v, dv))
+    near, far = min(step_to_boundary(a, da), step_to_boundary(s, -da)), min(step_to_boundary(z, dz), step_to_boundary(v, dv))
     x, a, s = x + far * dx, a + near * da, s - near * da
     z, v = z + far * dz, v + far * dv
-    value = P.value(P.y - P.times(x))
-    return State(x, a, s, z, v, value, float(a @ z + s @ v))
+    value = P.value(P.y - P.matvec(x))
+    return InteriorPoint(x, a, s, z, v, value, float(a @ z + s @ v))
 
 
-class Vertex(NamedTuple):
+class PinballVertex(NamedTuple):
     """p rows fitted exactly, and what that means for x and u."""
 
     basis: np.ndarray
@@ -186,28 +186,28 @@ class Vertex(NamedTuple):
     gap: float  # eq. (1) less eq. (2)
 
 
-def vertex(P: Rows, basis, up=None) -> Vertex:
+def vertex_of_basis(P: PinballProgram, basis, up=None) -> PinballVertex:
     """x from the rows of the basis; u by `up` for the rest, then by A^T u = 0."""
-    B = P.take(basis)
+    B = P.dense_rows(basis)
     x = np.linalg.solve(B, P.y[basis])
     x[P.penalised[basis[basis >= P.X.shape[0]] - P.X.shape[0]]] = 0.0
-    r = P.y - P.times(x)
+    r = P.y - P.matvec(x)
     r[np.abs(r) <= 1e-13 * (np.abs(P.y) + np.abs(r - P.y))] = 0.0
     r[basis] = 0.0
     up = r > 0 if up is None else np.where(r == 0, up, r > 0)
     u = np.where(up, P.h, P.l)
     u[basis] = 0.0
-    inner = np.linalg.solve(B.T, -P.sums(u))
+    inner = np.linalg.solve(B.T, -P.rmatvec(u))
     u[basis] = inner
-    return Vertex(basis, x, r, up, inner, abs(P.value(r) - float(P.y @ u)))
+    return PinballVertex(basis, x, r, up, inner, abs(P.value(r) - float(P.y @ u)))
 
 
-def first_basis(P: Rows, inside):
+def initial_basis(P: PinballProgram, inside):
     """p independent rows, those furthest inside their limits first; None if too few."""
     m = min(len(inside), 3 * P.p + 10)
     order = np.argpartition(-inside, m - 1)[:m] if m < len(inside) else np.arange(m)
     order = order[np.argsort(-inside[order])]
-    rows = P.take(order)
+    rows = P.dense_rows(order)
     # scaled so that pivoting prefers rows that are well inside
     weight = np.sqrt(np.maximum(inside[order], 1e-300))
     T, pivot = scipy.linalg.qr((rows * weight[:, None]).T, mode="r", pivoting=True)
@@ -220,27 +220,27 @@ def first_basis(P: Rows, inside):
     return order[pivot[: P.p]]
 
 
-def settle(P: Rows, inside) -> Vertex | None:
+def simplex_from_basis(P: PinballProgram, inside) -> PinballVertex | None:
     """Walk along edges from the vertex that `inside` suggests to the best one."""
-    basis = first_basis(P, inside)
+    basis = initial_basis(P, inside)
     if basis is None:
         return None
     small = 1e-9 * float(np.max(P.h - P.l))
-    at = vertex(P, basis)
-    for _ in range(PIVOTS):
+    at = vertex_of_basis(P, basis)
+    for _ in range(MAX_PIVOTS):
         low, high = P.l[at.basis], P.h[at.basis]
         out = np.maximum(low - at.u, at.u - high)
         k = int(np.argmax(out))
         if out[k] <= small:
             return at
-        new = walk(P, at, k, float(out[k]), up=bool(at.u[k] > high[k]))
+        new = pivot_along_edge(P, at, k, float(out[k]), up=bool(at.u[k] > high[k]))
         if new is None or P.value(new.r) > P.value(at.r) * (1 + 1e-12) + small:
             return None
         at = new
     return None
 
 
-def walk(P: Rows, at: Vertex, k, slope, *, up) -> Vertex | None:
+def pivot_along_edge(P: PinballProgram, at: PinballVertex, k, slope, *, up) -> PinballVertex | None:
     """Let r_k leave 0, upwards or not, to where eq. (1) stops falling.
 
     Along x + t dx eq. (1) falls by `slope` a unit of t at first, then by
@@ -248,7 +248,7 @@ def walk(P: Rows, at: Vertex, k, slope, *, up) -> Vertex | None:
     """
     e = np.zeros(P.p)
     e[k] = -1.0 if up else 1.0
-    df = P.times(np.linalg.solve(P.take(at.basis), e))
+    df = P.matvec(np.linalg.solve(P.dense_rows(at.basis), e))
     df[at.basis] = 0.0
     ahead = np.flatnonzero(np.where(at.up, df > 0, df < 0))
     if len(ahead) == 0:
@@ -262,16 +262,16 @@ def walk(P: Rows, at: Vertex, k, slope, *, up) -> Vertex | None:
     now[at.basis[k]] = up
     basis = at.basis.copy()
     basis[k] = order[stop]
-    return vertex(P, basis, now)
+    return vertex_of_basis(P, basis, now)
 
 
-def interior(P: Rows, *, max_iter=100, tol=1e-8, task=SILENT):
-    """Steps of `advance` until the gap is at most tol of eq. (1)."""
-    start = begin(P)
+def interior_point(P: PinballProgram, *, max_iter=100, tol=1e-8, task=SILENT):
+    """Steps of `predictor_corrector_step` until the gap is at most tol of eq. (1)."""
+    start = initial_interior_point(P)
     # a share of the start, for fits that reach 0
     floor = 1e-6 * start.gap + 1e-13 * float((P.h - P.l) @ np.abs(P.y)) + 1e-300
     return iterate(
-        lambda state: advance(P, state),
+        lambda state: predictor_corrector_step(P, state),
         start,
         max_iter=max_iter,
         tol=tol,
@@ -281,52 +281,52 @@ def interior(P: Rows, *, max_iter=100, tol=1e-8, task=SILENT):
     )
 
 
-class Solution(NamedTuple):
+class PinballSolution(NamedTuple):
     """The best x that was found, and how it was found."""
 
     x: np.ndarray
     gap: float  # of eq. (1) over eq. (2)
     exact: bool  # whether x is a vertex with u within all limits
-    run: Any  # of `interior`
+    run: Any  # of `interior_point`
 
 
-def solve(P: Rows, *, max_iter=100, tol=1e-8, task=SILENT) -> Solution:
+def solve_pinball(P: PinballProgram, *, max_iter=100, tol=1e-8, task=SILENT) -> PinballSolution:
     """Minimise eq. (1)."""
     n, p = P.X.shape[0], P.p
-    part = sample_size(n, p)
-    if n > MANY and 4 * part < n:
-        found = reduce(P, part, max_iter=max_iter, tol=tol, task=task)
+    part = first_sample_size(n, p)
+    if n > REDUCTION_ROWS and 4 * part < n:
+        found = solve_reduced(P, part, max_iter=max_iter, tol=tol, task=task)
         if found is not None:
             return found
-    run = interior(P, max_iter=max_iter, tol=tol, task=task)
+    run = interior_point(P, max_iter=max_iter, tol=tol, task=task)
     state = run.state
-    at = settle(P, np.minimum(state.a, state.s))
+    at = simplex_from_basis(P, np.minimum(state.a, state.s))
     if at is None or P.value(at.r) > state.objective * (1 + 1e-12):
-        return Solution(state.x, state.gap, False, run)
-    return Solution(at.x, at.gap, True, run)
+        return PinballSolution(state.x, state.gap, False, run)
+    return PinballSolution(at.x, at.gap, True, run)
 
 
-def sample_size(n, p):
+def first_sample_size(n, p):
     """Rows of the first part, of the order that balances both fits."""
     return int(2 * (p * n) ** (2 / 3) / p ** (1 / 3)) + 20 * p
 
 
-def reduce(P: Rows, part, **how) -> Solution | None:
+def solve_reduced(P: PinballProgram, part, **how) -> PinballSolution | None:
     """Fit a part, then all rows with those of certain sign in two sums."""
     n = P.X.shape[0]
     every = np.linspace(0, n - 1, part).astype(int)
-    first = subproblem(P, every, share=part / n)
-    x = interior(first, tol=1e-4, max_iter=how["max_iter"]).state.x
+    first = pinball_subproblem(P, every, share=part / n)
+    x = interior_point(first, tol=1e-4, max_iter=how["max_iter"]).state.x
     keep = np.zeros(n, dtype=bool)
-    r = P.y[:n] - P.times(x)[:n]
+    r = P.y[:n] - P.matvec(x)[:n]
     keep[np.argpartition(np.abs(r), part)[:part]] = True
     above = r > 0
     for _ in range(8):
-        small = subproblem(
+        small = pinball_subproblem(
             P, np.flatnonzero(keep), sums=(above & ~keep, ~above & ~keep)
         )
-        found = solve(small, **how)
-        r = P.y[:n] - P.times(found.x)[:n]
+        found = solve_pinball(small, **how)
+        r = P.y[:n] - P.matvec(found.x)[:n]
         wrong = ~keep & (above != (r > 0))
         if not wrong.any():
             return found
@@ -336,20 +336,20 @@ def reduce(P: Rows, part, **how) -> Solution | None:
     return None
 
 
-def subproblem(P: Rows, index, *, share=None, sums=()):
+def pinball_subproblem(P: PinballProgram, index, *, share=None, sums=()):
     """The rows `index` and one row for each sum, with the intercept as a column.
 
     `share` scales the penalised rows where the rest is only a share of all.
     """
     n, k = P.X.shape[0], len(P.penalised)
-    A, y, l, h = P.take(index), P.y[index], P.l[index], P.h[index]  # noqa: E741
+    A, y, l, h = P.dense_rows(index), P.y[index], P.l[index], P.h[index]  # noqa: E741
     w = (P.h - P.l)[:n]
-    top = [P.sums(np.append(np.where(s, w, 0.0), np.zeros(k))) for s in sums]
+    top = [P.rmatvec(np.append(np.where(s, w, 0.0), np.zeros(k))) for s in sums]
     mass = [float(w[s] @ P.y[:n][s]) for s in sums]
     tau = P.h[0] / (P.h[0] - P.l[0])
     one = np.ones(len(sums))
     scale = 1.0 if share is None else share
-    return Rows(
+    return PinballProgram(
         np.concatenate([A, *(row[None] for row in top)]),
         P.penalised,
         np.concatenate([y, mass, P.y[n:]]),

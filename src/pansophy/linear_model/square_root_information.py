@@ -36,7 +36,7 @@ from ..core.rows import rows
 EPS = float(np.finfo(np.float64).eps)
 
 
-class Information(NamedTuple):
+class SquareRootInformation(NamedTuple):
     """R of eq. (1) and the weight of the rows in it, after forgetting."""
 
     R: np.ndarray
@@ -54,28 +54,28 @@ class Information(NamedTuple):
         return self.R[:-1, -1]
 
     @property
-    def rest(self) -> float:
+    def residual_ss(self) -> float:
         """r^2 of eq. (3)."""
         return float(self.R[-1, -1] ** 2)
 
 
-def nothing(d, intercept) -> Information:
+def empty_information(d, intercept) -> SquareRootInformation:
     """No rows seen."""
     p = d + intercept
-    return Information(np.zeros((p + 1, p + 1)), 0.0, intercept)
+    return SquareRootInformation(np.zeros((p + 1, p + 1)), 0.0, intercept)
 
 
-def prior(root, mean, intercept) -> Information:
+def prior_information(root, mean, intercept) -> SquareRootInformation:
     """Eq. (2): `root` is L^T (d, d) or (d,), mean (d,)."""
     root = np.diag(root) if np.ndim(root) == 1 else root
     d = len(mean)
     A = np.zeros((d, intercept + d + 1))
     A[:, intercept:-1], A[:, -1] = root, root @ mean
-    start = nothing(d, intercept)
-    return start._replace(R=pile(start.R, A))
+    start = empty_information(d, intercept)
+    return start._replace(R=stack_triangles(start.R, A))
 
 
-def pile(*parts):
+def stack_triangles(*parts):
     """One square triangle for rows on top of each other."""
     A = np.concatenate(parts)
     R = np.linalg.qr(A, mode="r")
@@ -84,13 +84,13 @@ def pile(*parts):
     return R
 
 
-def add(info: Information, X, y, w=None, forget=1.0) -> Information:
+def add_information(info: SquareRootInformation, X, y, w=None, forgetting=1.0) -> SquareRootInformation:
     """Take more rows, eq. (1); with `forget` < 1 each row fades those before it."""
     n, d = X.shape
     intercept = info.intercept
-    old = forget ** (n / 2)
-    if forget < 1:
-        fade = forget ** np.arange(n - 1, -1, -1.0)
+    old = forgetting ** (n / 2)
+    if forgetting < 1:
+        fade = forgetting ** np.arange(n - 1, -1, -1.0)
         fade = arrays.asarray(fade, like=X) if arrays.is_foreign(X) else fade
         w = fade if w is None else w * fade
 
@@ -110,15 +110,15 @@ def add(info: Information, X, y, w=None, forget=1.0) -> Information:
         piled.append(part)
         height += len(part)
         if height > 8 * (d + 2):
-            R, piled, height = pile(R, *piled), [], 0
-    R = pile(R, *piled) if piled else R
+            R, piled, height = stack_triangles(R, *piled), [], 0
+    R = stack_triangles(R, *piled) if piled else R
     if not np.all(np.isfinite(R)):
         raise ValueError("Input X contains NaN, infinity or numbers too large.")
     mass = float(n) if w is None else float(arrays.to_numpy(w).sum())
-    return Information(R, forget**n * info.weight + mass, intercept)
+    return SquareRootInformation(R, forgetting**n * info.weight + mass, intercept)
 
 
-def solve(info: Information):
+def solve_information(info: SquareRootInformation):
     """Coefficients (d,), intercept and rank; the smallest where rows leave a choice."""
     i = int(info.intercept)
     T, c = info.R[i:-1, i:-1], info.R[i:-1, -1]
@@ -136,7 +136,7 @@ def solve(info: Information):
     return coef, float((info.R[0, -1] - info.R[0, 1:-1] @ coef) / info.R[0, 0]), rank
 
 
-def refuse_open(info: Information, name):
+def check_determined(info: SquareRootInformation, name):
     """One sentence where the rows and the prior leave coefficients open."""
     pivots = np.abs(np.diagonal(info.U))
     if not np.all(pivots > EPS * len(pivots) * lengths(info.U)):
@@ -146,7 +146,7 @@ def refuse_open(info: Information, name):
         )
 
 
-def spread(info: Information, X):
+def prediction_variance(info: SquareRootInformation, X):
     """|U^-T [1, x]|^2 per row: the variance of a prediction, per noise variance."""
     X = X.toarray() if hasattr(X, "toarray") else np.asarray(arrays.to_numpy(X))
     u = X.T.astype(float)
@@ -155,7 +155,7 @@ def spread(info: Information, X):
     return np.sum(scipy.linalg.solve_triangular(info.U, u, trans=1) ** 2, axis=0)
 
 
-def covariance(info: Information):
+def coefficient_covariance(info: SquareRootInformation):
     """(T^T T)^-1 of the coefficients, (d, d), per noise variance."""
     i = int(info.intercept)
     T = info.R[i:-1, i:-1]
@@ -163,7 +163,7 @@ def covariance(info: Information):
     return S @ S.T
 
 
-def draw(info: Information, scale, rng):
+def draw_coefficients(info: SquareRootInformation, scale, rng):
     """Draws of [intercept, coefficients], one per entry of `scale` (m,)."""
     Z = rng.standard_normal((len(info.U), len(scale))) * scale
     mode = scipy.linalg.solve_triangular(info.U, info.z)

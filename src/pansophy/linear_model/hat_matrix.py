@@ -24,13 +24,13 @@ from ..core import arrays
 from ..core.design import design, on_device
 from ..core.rows import DatasetRows, is_dataset
 from ..core.spectral import coefficients, left_out, spectrum
-from .ridge_path import as_alphas, plain_rows
+from .ridge_path import checked_alphas, checked_rows
 
 
-def decompose(X, y, w, alpha, intercept):
+def ridge_spectrum(X, y, w, alpha, intercept):
     """The checked rows, their spectrum (from a QR, for its digits) and alpha."""
-    alpha = float(as_alphas(alpha, name="alpha")[0])
-    X, Y, w, flat = plain_rows(X, y, w)
+    alpha = float(checked_alphas(alpha, name="alpha")[0])
+    X, Y, w, flat = checked_rows(X, y, w)
     return spectrum(X, Y, w, intercept=intercept, way="svd"), (X, Y, w, flat), alpha
 
 
@@ -58,7 +58,7 @@ def smoother_weights(X, x, *, alpha=0.0, fit_intercept=True, sample_weight=None)
     array([[-0.666667,  0.333333,  1.333333]])
     """
     y = arrays.namespace(X).zeros(int(X.shape[0]), device=arrays.device(X))
-    S, checked, alpha = decompose(X, y, sample_weight, alpha, fit_intercept)
+    S, checked, alpha = ridge_spectrum(X, y, sample_weight, alpha, fit_intercept)
     X, _, w, _ = checked
     xp = arrays.namespace(X)
     there = lambda v: on_device(np.ascontiguousarray(v), X)
@@ -85,7 +85,7 @@ def hat_values(X, *, alpha=0.0, fit_intercept=True, sample_weight=None):
     X = DatasetRows(X) if is_dataset(X) else X
     like = X if not isinstance(X, DatasetRows) and arrays.is_foreign(X) else np.empty(0)
     y = arrays.namespace(like).zeros(int(X.shape[0]), device=arrays.device(like))
-    S, _, alpha = decompose(X, y, sample_weight, alpha, fit_intercept)
+    S, _, alpha = ridge_spectrum(X, y, sample_weight, alpha, fit_intercept)
     problem = S.problem
     there = lambda v: on_device(np.ascontiguousarray(v), problem.like)
     shift = 0.0 if problem.shift is None else arrays.to_numpy(problem.shift)
@@ -111,7 +111,7 @@ def loo_residuals(X, y, *, alpha=0.0, fit_intercept=True, sample_weight=None):
     >>> loo_residuals(X, y).round(6)
     array([ 0.333333,  0.285714, -1.      ,  1.333333])
     """
-    S, checked, alpha = decompose(X, y, sample_weight, alpha, fit_intercept)
+    S, checked, alpha = ridge_spectrum(X, y, sample_weight, alpha, fit_intercept)
     X, Y, w, flat = checked
     E = left_out(S, [alpha])[:, :, 0]
     if w is not None:

@@ -37,7 +37,7 @@ def normalize_scores(scores, coef):
     return np.asarray(scores) / length
 
 
-def ambiguous_mask(scores, how="rest"):
+def ambiguous_mask(scores, multi_class="rest"):
     """Rows whose class hard votes do not settle.
 
     Parameters
@@ -56,14 +56,14 @@ def ambiguous_mask(scores, how="rest"):
     array([False,  True])
     """
     F = np.asarray(scores)
-    if how == "rest":
+    if multi_class == "rest":
         return np.sum(F > 0, axis=1) != 1
-    if how == "pairs":
+    if multi_class == "pairs":
         return np.sum(F.max(axis=1, keepdims=True) == F, axis=1) != 1
-    raise ValueError(f"how must be 'rest' or 'pairs', got {how!r}.")
+    raise ValueError(f"how must be 'rest' or 'pairs', got {multi_class!r}.")
 
 
-class Codes(NamedTuple):
+class OutputCodes(NamedTuple):
     """A word of bits for every class."""
 
     words: np.ndarray  # (k, L) of 0 and 1
@@ -84,7 +84,7 @@ class Codes(NamedTuple):
         return np.argmin(far.sum(axis=2), axis=1)
 
 
-def hamming_codes(n_classes, correct=0) -> Codes:
+def hamming_codes(n_classes, correct=0) -> OutputCodes:
     """The shortest linear code of least words that bears `correct` wrong bits.
 
     Examples
@@ -99,7 +99,7 @@ def hamming_codes(n_classes, correct=0) -> Codes:
         raise ValueError("a code needs at least 2 classes and correct of at least 0.")
     size = max(int(np.ceil(np.log2(n_classes))), 1)
     length = size
-    while (basis := least_words(size, length, 2 * correct + 1)) is None:
+    while (basis := lexicode_basis(size, length, 2 * correct + 1)) is None:
         length += 1
         if length > 24:
             raise ValueError(
@@ -111,10 +111,10 @@ def hamming_codes(n_classes, correct=0) -> Codes:
         words = np.concatenate([words, words ^ g])
     words = words[:n_classes]
     bits = (words[:, None] >> np.arange(length)[::-1]) & 1
-    return Codes(bits, int(min_distance(words)))
+    return OutputCodes(bits, int(min_hamming_distance(words)))
 
 
-def least_words(size, length, distance):
+def lexicode_basis(size, length, distance):
     """`size` numbers whose span has weight at least `distance`, or None."""
     # the distance of every number from the words so far
     far = np.array([bin(v).count("1") for v in range(1 << min(length, 12))])
@@ -131,7 +131,7 @@ def least_words(size, length, distance):
     return basis
 
 
-def min_distance(words):
+def min_hamming_distance(words):
     """Least number of bits in which two of the numbers differ."""
     best = 64
     for i in range(1, len(words)):

@@ -26,11 +26,11 @@ from ..core.least_squares import least_squares, standard_lengths
 from ..core.linalg import singular_values
 from ..core.rows import DatasetRows
 from ..params import Flag, ParameterError
-from .inference import Facts, refuse, regression_summary
-from .linear import AbstractLinearRegressor, store, target_columns, warn_rank
+from .inference import FitStatistics, check_summary_exists, regression_summary
+from .base import AbstractLinearRegressor, store_coefficients, target_columns, warn_rank_deficient
 
 
-def whitener(R, n):
+def whitening_map(R, n):
     """v -> L^-1 v for R = L L^T, and log det R; R is (n, n), (n,) or None."""
     if R is None:
         return (lambda v: v), 0.0
@@ -104,7 +104,7 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
             )
         Y, flat = target_columns(y, X)
         n, d = X.shape
-        white, self._log_det = whitener(covariance, n)
+        white, self._log_det = whitening_map(covariance, n)
         A, Y = (arrays.to_numpy(a).astype(np.float64) for a in (X, Y))
         if self.fit_intercept:
             A = np.column_stack([np.ones(n), A])
@@ -114,13 +114,13 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
         self.rank_ = found.rank - i
         if found.rank < A.shape[1]:
             lost = tuple(j - i for j in found.dropped if j >= i)
-            warn_rank(self, found._replace(rank=self.rank_, dropped=lost), n, d)
+            warn_rank_deficient(self, found._replace(rank=self.rank_, dropped=lost), n, d)
         self.singular_ = singular_values(found.triangle.astype(np.float64))
         self._facts = self._keep(found, A, Y)
         variance = found.residual / n
         self.noise_variance_ = float(variance[0]) if flat else variance
         b = beta[0] if i else np.zeros(Y.shape[1])
-        store(self, X, beta[i:], b, flat)
+        store_coefficients(self, X, beta[i:], b, flat)
         return self
 
     def _keep(self, found, A, Y):
@@ -132,14 +132,14 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
         spread = None
         if found.rank == p and n > p:
             spread = standard_lengths(found, intercept=False)
-        return Facts(spread, found.residual, power, float(n), self.rank_)
+        return FitStatistics(spread, found.residual, power, float(n), self.rank_)
 
     def summary(self, *, level=0.95):
         """Coefficients with standard errors from eq. (3), tests and intervals."""
         check_is_fitted(self)
         if not 0 < level < 1:
             raise ParameterError(f"level must be between 0 and 1, got {level!r}.")
-        refuse(self, self._facts)
+        check_summary_exists(self, self._facts)
         return regression_summary(self, self._facts, level=level, log_det=self._log_det)
 
     def __sklearn_tags__(self):

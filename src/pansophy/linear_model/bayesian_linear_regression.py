@@ -5,7 +5,7 @@
     theta | s^2 ~ N(m0, s^2 S0),  s^2 ~ InverseGamma(a0, b0)    noise learnt     (3)
 
 and b is free (a flat prior, which counts as density 1). Both posteriors come from the
-triangle of `information.py`, to which the prior adds d rows: the mean solves U m = z,
+triangle of `square_root_information.py`, to which the prior adds d rows: the mean solves U m = z,
 its covariance is s^2 (U^T U)^-1, and with r^2 what is left over, f = 1 with an
 intercept and 0 without,
 
@@ -37,12 +37,12 @@ from ..core.random import rng_from
 from ..core.rows import DatasetRows
 from ..params import Flag, Infinite, ParameterError, Positive
 from ..typing import Matrix
-from . import information as inf
-from .linear import predict, store, target_columns
-from .predictive import Predictive, plot_band
+from . import square_root_information as inf
+from .base import raw_prediction, store_coefficients, target_columns
+from .predictive_distribution import PredictiveDistribution, plot_predictive_band
 
 
-def prior_root(variance, mean, d, scale, name):
+def prior_precision_root(variance, mean, d, scale, name):
     """L^T of the prior precision times `scale`, and the mean, with d checked."""
     m0 = np.zeros(d) if mean is None else np.asarray(mean, dtype=float).ravel()
     if len(m0) != d or not np.isfinite(m0).all():
@@ -68,7 +68,7 @@ def prior_root(variance, mean, d, scale, name):
     return np.sqrt(scale / S0) * np.ones(d), m0
 
 
-def log_det(root):
+def log_abs_determinant(root):
     """log |L0|, 0 for the flat directions of an infinite variance."""
     diagonal = np.abs(root if root.ndim == 1 else np.diagonal(root))
     return float(np.sum(np.log(diagonal[diagonal > 0])))
@@ -81,7 +81,7 @@ class AbstractConjugateRegression(Regressor, Estimator):
         """The posterior given rows X and targets y."""
         X, y, w = self._begin(X, y, sample_weight, y_kind="number", accept_sparse="csr")
         root, m0 = self._prior(X.shape[1])
-        return self._learn(inf.prior(root, m0, self.fit_intercept), X, y, w)
+        return self._learn(inf.prior_information(root, m0, self.fit_intercept), X, y, w)
 
     def partial_fit(self, X, y, sample_weight=None):
         """The posterior given these rows too; the same as one fit to all of them."""
@@ -94,36 +94,36 @@ class AbstractConjugateRegression(Regressor, Estimator):
 
     def _learn(self, info, X, y, w):
         Y, _ = target_columns(y, X)
-        info = inf.add(info, X, Y[:, 0], w)
-        inf.refuse_open(info, type(self).__name__)
-        coef, b, _ = inf.solve(info)
-        store(self, X, coef[:, None], np.array([b]), flat=True)
+        info = inf.add_information(info, X, Y[:, 0], w)
+        inf.check_determined(info, type(self).__name__)
+        coef, b, _ = inf.solve_information(info)
+        store_coefficients(self, X, coef[:, None], np.array([b]), y_is_1d=True)
         self.triangle_, self.weight_ = info.R, info.weight
         self._finish(info)
         return self
 
     def _information(self):
-        return inf.Information(self.triangle_, self.weight_, self.fit_intercept)
+        return inf.SquareRootInformation(self.triangle_, self.weight_, self.fit_intercept)
 
     def predict(self, X, return_std=False):
         """The mean of every prediction, and its standard deviation if asked."""
         X = self._ready(X, accept_sparse="csr")
-        mean = predict(self, X)
+        mean = raw_prediction(self, X)
         return (mean, self._predictive(X, mean).std) if return_std else mean
 
-    def predict_dist(self, X, *, latent=False) -> Predictive:
+    def predict_dist(self, X, *, latent=False) -> PredictiveDistribution:
         """The distribution of the targets, or without their noise if `latent`."""
         X = self._ready(X, accept_sparse="csr")
-        return self._predictive(X, predict(self, X), latent=latent)
+        return self._predictive(X, raw_prediction(self, X), latent=latent)
 
     def _predictive(self, X, mean, *, latent=False):
         info = self._information()
         if isinstance(X, DatasetRows):
-            v = X.map(lambda x: inf.spread(info, x))
+            v = X.map(lambda x: inf.prediction_variance(info, x))
         else:
-            v = inf.spread(info, X)
+            v = inf.prediction_variance(info, X)
         scale, df = self._noise()
-        return Predictive(
+        return PredictiveDistribution(
             arrays.to_numpy(mean), np.sqrt(scale * (v + (not latent))), df
         )
 
@@ -132,7 +132,7 @@ class AbstractConjugateRegression(Regressor, Estimator):
         self._ready_only()
         rng = rng_from(random_state)
         info = self._information()
-        theta = inf.draw(info, np.sqrt(self._draw_noise(n, rng)), rng)
+        theta = inf.draw_coefficients(info, np.sqrt(self._draw_noise(n, rng)), rng)
         if not self.fit_intercept:
             return theta, np.zeros(n)
         return theta[:, 1:], theta[:, 0]
@@ -144,7 +144,7 @@ class AbstractConjugateRegression(Regressor, Estimator):
 
     def plot(self, X, y=None, *, level=0.95, ax=None):
         """Mean and interval along the one column of X, with the rows if y is given."""
-        return plot_band(self, X, y, level=level, ax=ax)
+        return plot_predictive_band(self, X, y, level=level, ax=ax)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -198,7 +198,7 @@ class BayesianLinearRegression(AbstractConjugateRegression):
 
     def _prior(self, d):
         name = type(self).__name__
-        return prior_root(
+        return prior_precision_root(
             self.prior_variance, self.prior_mean, d, self.noise_variance, name
         )
 
@@ -210,12 +210,12 @@ class BayesianLinearRegression(AbstractConjugateRegression):
 
     def _finish(self, info):
         s2 = self.noise_variance
-        self.covariance_ = s2 * inf.covariance(info)
-        n, f = info.weight, flat_directions(self)
+        self.covariance_ = s2 * inf.coefficient_covariance(info)
+        n, f = info.weight, count_flat_directions(self)
         root, _ = self._prior(self.n_features_in_)
-        gain = log_det(root) - log_det(info.U)
+        gain = log_abs_determinant(root) - log_abs_determinant(info.U)
         self.log_evidence_ = (
-            -(n - f) / 2 * math.log(2 * math.pi * s2) + gain - info.rest / (2 * s2)
+            -(n - f) / 2 * math.log(2 * math.pi * s2) + gain - info.residual_ss / (2 * s2)
         )
 
 
@@ -267,7 +267,7 @@ class NormalInverseGammaRegression(AbstractConjugateRegression):
 
     def _prior(self, d):
         name = type(self).__name__
-        return prior_root(self.prior_variance, self.prior_mean, d, 1.0, name)
+        return prior_precision_root(self.prior_variance, self.prior_mean, d, 1.0, name)
 
     def _noise(self):
         return self.b_ / self.a_, 2 * self.a_
@@ -276,13 +276,13 @@ class NormalInverseGammaRegression(AbstractConjugateRegression):
         return self.b_ / rng.gamma(self.a_, size=n)
 
     def _finish(self, info):
-        self.covariance_ = inf.covariance(info)
-        n, f = info.weight, flat_directions(self)
-        a, b = self.a0 + (n - f) / 2, self.b0 + info.rest / 2
+        self.covariance_ = inf.coefficient_covariance(info)
+        n, f = info.weight, count_flat_directions(self)
+        a, b = self.a0 + (n - f) / 2, self.b0 + info.residual_ss / 2
         self.a_, self.b_ = a, b
         self.noise_variance_ = b / (a - 1) if a > 1 else math.inf
         root, _ = self._prior(self.n_features_in_)
-        gain = log_det(root) - log_det(info.U)
+        gain = log_abs_determinant(root) - log_abs_determinant(info.U)
         prior = self.a0 * math.log(self.b0) - math.lgamma(self.a0)
         self.log_evidence_ = (
             -(n - f) / 2 * math.log(2 * math.pi)
@@ -292,7 +292,7 @@ class NormalInverseGammaRegression(AbstractConjugateRegression):
         )
 
 
-def flat_directions(model):
+def count_flat_directions(model):
     """f of eq. (4): the intercept, and coefficients of infinite prior variance."""
     S0 = np.asarray(model.prior_variance, dtype=float)
     flat = np.isinf(S0) if S0.ndim < 2 else np.zeros(1)

@@ -43,11 +43,11 @@ from ..optim.newton import newton
 from ..optim.working_set import start as start_at
 from ..params import Count, Flag, NonNegative, Positive
 from ..penalties import l1, lq
-from .lasso_path import centred, descend, read, store_for
-from .linear import AbstractLinearRegressor
+from .lasso_path import centre_targets, minimise_lasso, check_lasso_data, gram_store
+from .base import AbstractLinearRegressor
 
 
-class State(NamedTuple):
+class ReweightedState(NamedTuple):
     w: np.ndarray
     objective: float  # J
     gap: float = 0.0  # duality gap of the last lasso
@@ -66,19 +66,19 @@ def weighted_lasso(data, alpha, weights, intercept, *, tol, max_iter):
     X = data.X[:, kept]
     X = sp.csc_matrix(X @ sp.diags(scale)) if sp.issparse(X) else X * scale
     design = Design(X, data.p, centre=intercept)
-    y = centred(data.Y, data.p, intercept)[0][:, 0]
-    store = store_for(design, design.root * y)
+    y = centre_targets(data.Y, data.p, intercept)[0][:, 0]
+    store = gram_store(design, design.root * y)
     penalty = l1(alpha)
     begin = start_at(store, np.zeros(len(kept), X.dtype), penalty)
-    run = descend(store, penalty, begin, tol=tol, max_iter=max_iter)
+    run = minimise_lasso(store, penalty, begin, tol=tol, max_iter=max_iter)
     w[kept] = scale * run.state.w
     return w, run.state.gap
 
 
-def moments(data, intercept):
+def gram_moments(data, intercept):
     """G = X^T X, h = X^T y of centred, weighted data, and |y|^2."""
     design = Design(data.X, data.p, centre=intercept)
-    y = design.root * centred(data.Y, data.p, intercept)[0][:, 0]
+    y = design.root * centre_targets(data.Y, data.p, intercept)[0][:, 0]
     G, h = design.gram().astype(float), design.correlate(y).astype(float)
     return G, h, float(y @ y)
 
@@ -105,10 +105,10 @@ def reweighted_ridge(G, h, energy, alpha, q, *, tol, max_iter, task=SILENT) -> R
         with np.errstate(divide="ignore"):
             weights = q * np.abs(state.w) ** (q - 2)
         w = weighted_ridge(G, h, alpha, weights)
-        return State(w, value(w))
+        return ReweightedState(w, value(w))
 
     w = weighted_ridge(G, h, alpha, np.full(len(h), 2.0))
-    begin = State(w, value(w))
+    begin = ReweightedState(w, value(w))
     goal = tol * max(energy, 1e-300)
     change = lambda old, new: abs(old.objective - new.objective) / goal
     return iterate(step, begin, max_iter=max_iter, tol=1e-4, change=change, task=task)
@@ -127,7 +127,7 @@ def smooth_bridge(G, h, energy, alpha, q, *, tol, max_iter, task=SILENT) -> Resu
     w = weighted_ridge(G, h, alpha, np.full(len(h), 2.0))
     size = max(float(np.abs(h).max()), 1e-300)
     run = newton(f, hessian, w, tol=1e-4 * tol * size, max_iter=max_iter, task=task)
-    return run._replace(state=State(run.state.position, run.objective))
+    return run._replace(state=ReweightedState(run.state.position, run.objective))
 
 
 def reweighted_lasso(data, weights_at, value, intercept, *, how, n, task) -> Result:
@@ -137,19 +137,19 @@ def reweighted_lasso(data, weights_at, value, intercept, *, how, n, task) -> Res
     def step(state):
         alpha, weights = weights_at(state.w)
         w, gap = weighted_lasso(data, alpha, weights, intercept, **how)
-        return State(w, value(w), gap)
+        return ReweightedState(w, value(w), gap)
 
-    begin = State(np.full(d, np.nan), np.inf)
+    begin = ReweightedState(np.full(d, np.nan), np.inf)
     change = lambda old, new: (
         relative_change(old, new) if np.isfinite(old.objective) else np.inf
     )
     return iterate(step, begin, max_iter=n, tol=how["tol"], change=change, task=task)
 
 
-def finish(model, run, data):
+def store_reweighted_fit(model, run, data):
     """Store coefficients and the intercept."""
     w = run.state.w.astype(data.X.dtype)
-    _, mean = centred(data.Y, data.p, model.fit_intercept)
+    _, mean = centre_targets(data.Y, data.p, model.fit_intercept)
     design = Design(data.X, data.p, centre=model.fit_intercept)
     model.coef_, model.intercept_ = w, 0.0
     if model.fit_intercept:
@@ -210,22 +210,22 @@ class BridgeRegression(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
-        data = read(self, X, y, sample_weight, y_kind="number")
+        data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
         self.convex_ = lq(self.q).convex
         with threads.single_blas():
             drive = lambda run: self._drive(
                 run, total=self.max_iter, X=data.like, y=data.Y
             )
             run = drive(lambda task: self._solve(data, task))
-        return finish(self, run, data)
+        return store_reweighted_fit(self, run, data)
 
     def _solve(self, data, task):
         a, q, how = self.alpha, self.q, {"tol": self.tol, "max_iter": self.max_iter}
         if q > 1 and a > 0:
-            found = moments(data, self.fit_intercept)
+            found = gram_moments(data, self.fit_intercept)
             solve = smooth_bridge if q > 2 else reweighted_ridge
             return solve(*found, a, q, **how, task=task)
-        value = risk_of(data, self.fit_intercept, lambda w: float(lq(q, a).value(w)))
+        value = penalised_risk(data, self.fit_intercept, lambda w: float(lq(q, a).value(w)))
 
         def weights_at(u):
             if q == 1 or a == 0 or np.isnan(u).any():
@@ -240,10 +240,10 @@ class BridgeRegression(AbstractLinearRegressor):
         return run._replace(reason="tolerance") if n == 1 else run
 
 
-def risk_of(data, intercept, penalty):
+def penalised_risk(data, intercept, penalty):
     """w -> half the weighted mean square, with the best intercept, + penalty(w)."""
     design = Design(data.X, data.p, centre=intercept)
-    y = design.root * centred(data.Y, data.p, intercept)[0][:, 0]
+    y = design.root * centre_targets(data.Y, data.p, intercept)[0][:, 0]
 
     def value(w):
         r = y - design.predict(w)
@@ -307,9 +307,9 @@ class AdaptiveLasso(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """A first fit, then weighted lassos."""
-        data = read(self, X, y, sample_weight, y_kind="number")
+        data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
         how = {"tol": self.tol, "max_iter": self.max_iter}
-        first = first_fit(data, self.ridge, self.fit_intercept)
+        first = initial_ridge_fit(data, self.ridge, self.fit_intercept)
 
         def weights_at(u):
             u = first if np.isnan(u).any() else u
@@ -322,7 +322,7 @@ class AdaptiveLasso(AbstractLinearRegressor):
             return self.alpha * float(self.weights_[some] @ np.abs(w[some]))
 
         with threads.single_blas():
-            value = risk_of(data, self.fit_intercept, penalty)
+            value = penalised_risk(data, self.fit_intercept, penalty)
             run = self._drive(
                 lambda task: reweighted_lasso(
                     data, weights_at, value, self.fit_intercept,
@@ -330,13 +330,13 @@ class AdaptiveLasso(AbstractLinearRegressor):
                 )._replace(reason="tolerance"),
                 total=self.n_reweights, X=data.like, y=data.Y,
             )  # fmt: skip
-        return finish(self, run, data)
+        return store_reweighted_fit(self, run, data)
 
 
-def first_fit(data, ridge, intercept):
+def initial_ridge_fit(data, ridge, intercept):
     """Ridge coefficients by moments, or by the n equations of the dual where d > n."""
     design = Design(data.X, data.p, centre=intercept)
-    y = design.root * centred(data.Y, data.p, intercept)[0][:, 0]
+    y = design.root * centre_targets(data.Y, data.p, intercept)[0][:, 0]
     n, d = data.X.shape
     if d <= n or design.sparse:
         G, h = design.gram().astype(float), design.correlate(y)

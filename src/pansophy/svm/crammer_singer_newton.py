@@ -2,7 +2,7 @@
 
 The problem and its letters are those of `crammer_singer.py`. With p_im = C_i [m = y_i]
 - alpha_im, at least 0 and of sum C_i, the loss of a row is a maximum over p, and the
-method of multipliers of `primal.py` takes off its kinks: with multipliers q, width rho,
+method of multipliers of `primal_newton.py` takes off its kinks: with multipliers q, width rho,
 
     J(W) = 1/2 |W|^2 + sum_i max_p p G_i - rho/2 |p - q_i|^2 - C_i w_{y_i} a_i   (1)
     p    = the point of the simplex of size C_i nearest to q_i + G_i / rho       (2)
@@ -37,17 +37,17 @@ from ..core.iterate import Result, iterate
 from ..core.linalg import cg, solve_psd
 from ..core.progress import SILENT
 from ..core.rows import Rows
-from ._crammer_singer import project
-from .primal import BALANCE, STILL, THINNEST, WIDTH, share
+from ._crammer_singer import project_onto_simplices
+from .primal_newton import BALANCE, MAX_STALLED_STEPS, SMALLEST_WIDTH, FIRST_WIDTH, false_position
 
-DIRECT = 1500  # unknowns up to which a Newton system is factored
-NARROWER = 2.0  # factor by which rho falls
-OVER = 0.5  # how far q goes beyond p
-NEAR = 1  # rows near a kink, beyond the free ones, for each unknown
-INNER = 8  # Newton steps on them, at most
+MAX_FACTORED = 1500  # unknowns up to which a Newton system is factored
+WIDTH_REDUCTION = 2.0  # factor by which rho falls
+OVERRELAXATION = 0.5  # how far q goes beyond p
+NEAR_ROWS_PER_UNKNOWN = 1  # rows near a kink, beyond the free ones, for each unknown
+MAX_INNER_STEPS = 8  # Newton steps on them, at most
 
 
-class State(NamedTuple):
+class JointState(NamedTuple):
     """A point, multipliers and what a pass says of them."""
 
     W: np.ndarray
@@ -69,7 +69,7 @@ class State(NamedTuple):
         return max(self.objective - self.dual, 0.0)
 
 
-class Joint:
+class JointProblem:
     """Rows of the machine; `pull` is the part of V that does not depend on p."""
 
     def __init__(self, X, y, C, k, scale, pull=None):
@@ -78,7 +78,7 @@ class Joint:
         self.rows, self.at = Rows(X), np.arange(self.n)
         own = np.zeros((self.n, k))
         own[self.at, y] = C
-        self.pull = self.transposed(own) if pull is None else pull
+        self.fixed_rmatvec = self.rmatvec(own) if pull is None else pull
 
     def slopes(self, W):
         """G."""
@@ -100,9 +100,9 @@ class Joint:
         """The state at W, which takes a pass unless G is known."""
         G = self.slopes(W) if G is None else G
         p = np.empty_like(G)
-        own, psi, off = project(G, self.C, q, rho, p)
-        g = W - self.pull + self.transposed(p)
-        rest = 0.5 * float(np.sum(W * W)) - float(np.sum(W * self.pull))
+        own, psi, off = project_onto_simplices(G, self.C, q, rho, p)
+        g = W - self.fixed_rmatvec + self.rmatvec(p)
+        rest = 0.5 * float(np.sum(W * W)) - float(np.sum(W * self.fixed_rmatvec))
         primal, slack = rest + psi, psi - own
         dual = primal - slack - 0.5 * float(np.sum(g * g))
         best, objective = W, primal
@@ -110,7 +110,7 @@ class Joint:
             best, objective = old.best, old.objective
         dual = dual if old is None else max(dual, old.dual)
         value = rest + own - 0.5 * rho * off
-        return State(W, q, rho, G, p, g, value, slack, primal, best, objective, dual)
+        return JointState(W, q, rho, G, p, g, value, slack, primal, best, objective, dual)
 
     def direction(self, s):
         """Minus the inverse of the Hessian, eq. (3), times the gradient."""
@@ -121,12 +121,12 @@ class Joint:
             return -s.gradient
         rows = np.flatnonzero(count > 1)
         A, on, g = self.dense_rows(rows), on[rows], s.gradient
-        if min(width, DIRECT) >= N:
-            return self.woodbury(A, on, s.rho, g)
-        if width <= DIRECT:
-            H = hessian(A, on, s.rho)
-            return -solve(H, g.reshape(-1)).reshape(g.shape)
-        return conjugate(A, on, s.rho, g)
+        if min(width, MAX_FACTORED) >= N:
+            return self.direction_by_woodbury(A, on, s.rho, g)
+        if width <= MAX_FACTORED:
+            H = joint_hessian(A, on, s.rho)
+            return -solve_posdef_in_place(H, g.reshape(-1)).reshape(g.shape)
+        return joint_direction_by_cg(A, on, s.rho, g)
 
     def woodbury(self, A, on, rho, g):
         """`direction` by eq. (4)."""
@@ -146,14 +146,14 @@ class Joint:
             K[same + i, same] += rho
             K[same, same + i] += rho
         K *= U @ U.T
-        z = solve(K, np.einsum("im,im->i", A @ g.T, U))
+        z = solve_posdef_in_place(K, np.einsum("im,im->i", A @ g.T, U))
         return (A.T @ (U * z[:, None])).T - g
 
     def dense_rows(self, rows):
         """Rows of A; CSR stays CSR where it has many columns."""
         X = self.X[rows]
         edge = np.full((len(rows), 1), self.scale)
-        if sp.issparse(X) and self.k * (self.d + 1) > DIRECT:
+        if sp.issparse(X) and self.k * (self.d + 1) > MAX_FACTORED:
             return sp.hstack([X, sp.csr_array(edge)], format="csr")
         return np.hstack([X.toarray() if sp.issparse(X) else X, edge])
 
@@ -165,7 +165,7 @@ class Joint:
         far = s.G[self.at, ends] - others.max(axis=1)
         far[(s.p > 0).sum(axis=1) > 1] = -np.inf
         free = int(np.count_nonzero(far == -np.inf))
-        size = free + NEAR * min(self.k * (self.d + 1), DIRECT)
+        size = free + NEAR_ROWS_PER_UNKNOWN * min(self.k * (self.d + 1), MAX_FACTORED)
         if 2 * size > self.n:
             return None
         return np.sort(np.argpartition(far, size)[:size])
@@ -173,12 +173,12 @@ class Joint:
     def part(self, s, rows):
         """The machine of those rows where the others keep their p."""
         X, y, C = self.X[rows], self.y[rows], self.C[rows]
-        few = Joint(X, y, C, self.k, self.scale, pull=s.W - s.gradient)
-        few.pull = few.pull + few.transposed(s.p[rows])
+        few = JointProblem(X, y, C, self.k, self.scale, pull=s.W - s.gradient)
+        few.fixed_rmatvec = few.fixed_rmatvec + few.rmatvec(s.p[rows])
         return few
 
 
-def solve(K, right):
+def solve_posdef_in_place(K, right):
     """K^-1 right for symmetric K above 0, which is written over."""
     try:
         L = sl.cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)
@@ -187,7 +187,7 @@ def solve(K, right):
     return sl.cho_solve((L, True), right, check_finite=False)
 
 
-def hessian(A, on, rho):
+def joint_hessian(A, on, rho):
     """Eq. (3) for free rows A with classes `on`, one pair of classes at a time."""
     k, width = on.shape[1], A.shape[1]
     H = np.zeros((k, width, k, width))
@@ -204,7 +204,7 @@ def hessian(A, on, rho):
     return H
 
 
-def conjugate(A, on, rho, g):
+def joint_direction_by_cg(A, on, rho, g):
     """`direction` by conjugate gradients, as far as the gradient is small."""
     each = 1 / on.sum(axis=1, keepdims=True)
 
@@ -219,63 +219,63 @@ def conjugate(A, on, rho, g):
     return run.state.X.reshape(g.shape)
 
 
-def move(joint, s):
+def joint_direction(joint, s):
     """Where to go from s: a Newton step, or several on the rows near a kink."""
     rows = joint.near(s)
     if rows is None:
         return joint.direction(s)
     few = joint.part(s, rows)
-    at = few.look(s.W, s.q[rows], s.rho, None, s.G[rows])
-    for _ in range(INNER):
-        at = advance(few, at, few.direction(at))
+    at = few.evaluate(s.W, s.q[rows], s.rho, None, s.G[rows])
+    for _ in range(MAX_INNER_STEPS):
+        at = joint_newton_step(few, at, few.direction(at))
         if 0.5 * float(np.sum(at.gradient**2)) <= BALANCE / 3 * s.slack:
             break
     return at.W - s.W
 
 
-def advance(joint, s, step):
+def joint_newton_step(joint, s, step):
     """The state after a step, or after the best share of it."""
-    new = joint.look(s.W + step, s.q, s.rho, s)
+    new = joint.evaluate(s.W + step, s.q, s.rho, s)
     fall = float(np.sum(s.gradient * step))
     if float(np.sum(new.gradient * step)) <= -0.5 * fall and new.value <= s.value:
         return new
     along, c = new.G - s.G, float(np.sum(step * step))
-    a, p = float(np.sum((s.W - joint.pull) * step)), np.empty_like(s.p)
+    a, p = float(np.sum((s.W - joint.fixed_rmatvec) * step)), np.empty_like(s.p)
 
     def slope(x):
-        project(s.G + x * along, joint.C, s.q, s.rho, p)
+        project_onto_simplices(s.G + x * along, joint.C, s.q, s.rho, p)
         return a + x * c + float(np.vdot(p, along))
 
-    x = share(slope)
-    return joint.look(s.W + x * step, s.q, s.rho, new, s.G + x * along)
+    x = false_position(slope)
+    return joint.evaluate(s.W + x * step, s.q, s.rho, new, s.G + x * along)
 
 
-def minimise(
+def minimise_joint(
     X, y, C, k, *, scale, W=None, alpha=None, max_iter=1000, tol=1e-4, task=SILENT
 ) -> Result:
     """Minimise P until the gap proves W to within tol, relatively."""
-    joint = Joint(X, y, C, k, scale)
+    joint = JointProblem(X, y, C, k, scale)
     q = np.repeat(C[:, None] / k, k, axis=1)
     if alpha is not None:
         q = -alpha
         q[joint.at, y] += C
     W = np.zeros((k, joint.d + 1)) if W is None else W
-    start = joint.look(W, q, WIDTH / float(C.max()))
-    least = THINNEST * start.rho
+    start = joint.evaluate(W, q, FIRST_WIDTH / float(C.max()))
+    least = SMALLEST_WIDTH * start.rho
     noise = 4 * float(np.finfo(X.dtype).eps)
 
     def step(s):
-        gap, still = s.gap, s.still
+        gap, still = s.gap, s.stalled_steps
         if 0.5 * float(np.sum(s.gradient**2)) <= BALANCE * s.slack:
-            rho = max(s.rho / NARROWER, least)
-            s = joint.look(s.W, s.p + OVER * (s.p - s.q), rho, s, s.G)
-        new = advance(joint, s, move(joint, s))
-        return new._replace(still=0 if new.gap < gap else still + 1)
+            rho = max(s.rho / WIDTH_REDUCTION, least)
+            s = joint.evaluate(s.W, s.p + OVERRELAXATION * (s.p - s.q), rho, s, s.G)
+        new = joint_newton_step(joint, s, joint_direction(joint, s))
+        return new._replace(stalled_steps=0 if new.gap < gap else still + 1)
 
     def change(old, new):
         size = float(np.sum(new.best**2))
         done = new.gap <= max(0.5 * tol * tol * size, noise * abs(new.objective))
-        rounded = new.still >= STILL and new.gap <= 1e6 * noise * abs(new.objective)
+        rounded = new.stalled_steps >= MAX_STALLED_STEPS and new.gap <= 1e6 * noise * abs(new.objective)
         return 0.0 if done or rounded else 1.0
 
     return iterate(

@@ -28,7 +28,7 @@ FUNCTIONS = (
 CONSTANTS = {"pi": math.pi, "e": math.e}
 
 
-def parse(text: str) -> ast.expr:
+def parse_formula(text: str) -> ast.expr:
     """The tree of a formula, or one sentence about what is wrong with it."""
     if not isinstance(text, str):
         raise TypeError(f"a formula must be text, got {text!r}.")
@@ -37,7 +37,7 @@ def parse(text: str) -> ast.expr:
     except SyntaxError as error:
         raise ValueError(f"{text!r} is no formula: {error.msg}.") from None
     for node in ast.walk(tree):
-        if not allowed(node):
+        if not is_allowed_node(node):
             raise ValueError(
                 f"{text!r} holds {type(node).__name__.lower()}, which no formula may: "
                 f"there are numbers, columns, + - * / ** and {', '.join(FUNCTIONS)}."
@@ -45,7 +45,7 @@ def parse(text: str) -> ast.expr:
     return tree
 
 
-def allowed(node) -> bool:
+def is_allowed_node(node) -> bool:
     if isinstance(node, ast.Call):
         named = isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS
         return named and len(node.args) == 1 and not node.keywords
@@ -59,7 +59,7 @@ def allowed(node) -> bool:
     return isinstance(node, plumbing)
 
 
-def names(tree) -> set[str]:
+def names_in_formula(tree) -> set[str]:
     """The columns that a formula uses."""
     called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
     found = {
@@ -68,19 +68,19 @@ def names(tree) -> set[str]:
     return found - set(CONSTANTS)
 
 
-def evaluate(tree, columns: dict[str, Any]):
+def evaluate_formula(tree, columns: dict[str, Any]):
     """The value of a formula for named arrays."""
     if isinstance(tree, ast.Constant):
         return tree.value
     if isinstance(tree, ast.Name):
         return columns[tree.id] if tree.id in columns else CONSTANTS[tree.id]
     if isinstance(tree, ast.BinOp):
-        a, b = evaluate(tree.left, columns), evaluate(tree.right, columns)
+        a, b = evaluate_formula(tree.left, columns), evaluate_formula(tree.right, columns)
         return BINARY[type(tree.op)](a, b)
     if isinstance(tree, ast.UnaryOp):
-        return UNARY[type(tree.op)](evaluate(tree.operand, columns))
+        return UNARY[type(tree.op)](evaluate_formula(tree.operand, columns))
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
-        value = evaluate(tree.args[0], columns)
+        value = evaluate_formula(tree.args[0], columns)
         if isinstance(value, (int, float)):
             return (
                 abs(value)

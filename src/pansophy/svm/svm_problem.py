@@ -35,7 +35,7 @@ import scipy.sparse as sp
 from ..core import arrays
 
 
-class Machine(NamedTuple):
+class SVMProblem(NamedTuple):
     """Eq. (1): rows and the numbers of the table."""
 
     X: Any  # (n, d), NumPy, CSR or an array-API tensor
@@ -57,7 +57,7 @@ class Machine(NamedTuple):
         return bool(self.curve[0] > 0)
 
 
-class State(NamedTuple):
+class PrimalDualState(NamedTuple):
     """A point of the primal, one of the dual, and what they prove."""
 
     w: np.ndarray
@@ -67,26 +67,26 @@ class State(NamedTuple):
     violation: float = 0.0  # of the conditions on beta, at most
 
 
-def classifier(X, sign, C, *, squared, scale):
+def classification_problem(X, sign, C, *, squared, scale):
     """The machine of signs +1 and -1 with costs C (n,)."""
     xp = arrays.namespace(X if arrays.is_foreign(X) else C)
     zero = xp.zeros_like(C)
     bound = zero + xp.inf if squared else C
     low = xp.where(sign > 0, zero, -bound)
     high = xp.where(sign > 0, bound, zero)
-    return Machine(X, scale, sign, low, high, 1 / (2 * C) if squared else zero)
+    return SVMProblem(X, scale, sign, low, high, 1 / (2 * C) if squared else zero)
 
 
-def regressor(X, y, C, *, squared, scale, epsilon):
+def regression_problem(X, y, C, *, squared, scale, epsilon):
     """The machine of numbers y with costs C (n,) and a tube of half-width epsilon."""
     xp = arrays.namespace(X if arrays.is_foreign(X) else C)
     zero = xp.zeros_like(C)
     bound = zero + xp.inf if squared else C
     curve = 1 / (2 * C) if squared else zero
-    return Machine(X, scale, y, -bound, bound, curve, epsilon)
+    return SVMProblem(X, scale, y, -bound, bound, curve, epsilon)
 
 
-def shrink(u, eps):
+def soft_threshold_rows(u, eps):
     """sign(u) max(|u| - eps, 0)."""
     if eps == 0:
         return u
@@ -94,23 +94,23 @@ def shrink(u, eps):
     return xp.sign(u) * xp.clip(xp.abs(u) - eps, 0, None)
 
 
-def terms(beta, e, curve, eps):
+def dual_terms(beta, e, curve, eps):
     """beta e - eps |beta| - c/2 beta^2."""
     out = beta * (e - curve / 2 * beta)
     return out - eps * abs(beta) if eps else out
 
 
-def losses(e, low, high, curve, eps):
+def svm_losses(e, low, high, curve, eps):
     """psi of eq. (1)."""
     xp = arrays.namespace(e)
-    u = shrink(e, eps)
+    u = soft_threshold_rows(e, eps)
     if curve.shape[0] and bool(curve[0] > 0):
         best = xp.clip(u / curve, low, high)
-        return terms(best, e, curve, eps)
+        return dual_terms(best, e, curve, eps)
     return xp.where(u > 0, u * high, u * low)
 
 
-def residual(machine, w):
+def svm_residuals(machine, w):
     """e = t - A w for NumPy and CSR rows."""
     X, s = machine.X, machine.scale
     d = X.shape[1]
@@ -118,18 +118,18 @@ def residual(machine, w):
     return machine.target - (f + s * w[d] if s else f)
 
 
-def certify(machine, w, beta, v, violation=0.0) -> State:
+def certified_state(machine, w, beta, v, violation=0.0) -> PrimalDualState:
     """Eqs. (1) to (3) at w and beta with v = A^T beta."""
-    e = residual(machine, w)
+    e = svm_residuals(machine, w)
     m = machine
-    psi = losses(e, m.low, m.high, m.curve, m.epsilon)
+    psi = svm_losses(e, m.low, m.high, m.curve, m.epsilon)
     primal = 0.5 * float(w @ w) + float(psi.sum())
-    slack = float((psi - terms(beta, e, m.curve, m.epsilon)).sum())
+    slack = float((psi - dual_terms(beta, e, m.curve, m.epsilon)).sum())
     gap = slack + 0.5 * float((w - v) @ (w - v))
-    return State(w, beta, primal, gap, violation)
+    return PrimalDualState(w, beta, primal, gap, violation)
 
 
-def keep(machine, index):
+def restrict_to_rows(machine, index):
     """The machine of the rows in `index` alone."""
     names = ("X", "target", "low", "high", "curve")
     return machine._replace(**{n: getattr(machine, n)[index] for n in names})

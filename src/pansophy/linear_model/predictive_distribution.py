@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-class Predictive(NamedTuple):
+class PredictiveDistribution(NamedTuple):
     """Eq. (1) per row.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.linear_model.predictive import Predictive
-    >>> low, high = Predictive(np.array([1.0]), np.array([2.0])).interval(0.95)
+    >>> from pansophy.linear_model.predictive_distribution import PredictiveDistribution
+    >>> low, high = PredictiveDistribution(np.array([1.0]), np.array([2.0])).interval(0.95)
     >>> low.round(3), high.round(3)
     (array([-2.92]), array([4.92]))
     """
@@ -24,7 +24,7 @@ class Predictive(NamedTuple):
     scale: Any  # (n,)
     df: float = np.inf
 
-    def law(self):
+    def scipy_distribution(self):
         """The same as a frozen distribution of SciPy's."""
         import scipy.stats
 
@@ -42,18 +42,18 @@ class Predictive(NamedTuple):
 
     def interval(self, level=0.95):
         """(low, high), the central interval of that probability."""
-        return self.law().interval(level)
+        return self.scipy_distribution().interval(level)
 
     def log_prob(self, y):
         """Log density of targets, per row."""
-        return self.law().logpdf(y)
+        return self.scipy_distribution().logpdf(y)
 
     def sample(self, n, rng):
         """n draws per row, (n, rows)."""
-        return self.law().rvs((n, len(self.mean)), random_state=rng)
+        return self.scipy_distribution().rvs((n, len(self.mean)), random_state=rng)
 
 
-def plot_band(model, X, y=None, *, level=0.95, ax=None):
+def plot_predictive_band(model, X, y=None, *, level=0.95, ax=None):
     """Mean and interval of a model of one column, with the rows if y is given."""
     import matplotlib.pyplot as plt
 

@@ -1,4 +1,4 @@
-"""Loops of dual coordinate descent: dense and CSR rows, every loss of `machine.py`.
+"""Loops of dual coordinate descent: dense and CSR rows, every loss of `svm_problem.py`.
 
 w = A^T beta is kept up to date; w has a last entry for the intercept where s > 0. A
 row whose multiplier sits at 0 (or at its bound) and would want to move only after its
@@ -15,7 +15,7 @@ PLAIN = {"contract", "nsz"}  # gathers by vector instructions are slower than on
 
 
 @njit(cache=True, nogil=True)
-def shuffle(order, size, seed):
+def shuffle_active(order, size, seed):
     """Shuffle order[:size] (Fisher-Yates, xorshift64*); seed (1,) uint64 goes on.
 
     Only full shuffles will do: keeping neighbours in memory together makes a pass
@@ -33,7 +33,7 @@ def shuffle(order, size, seed):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def best(beta, g, q, low, high, eps):
+def best_multiplier(beta, g, q, low, high, eps):
     """The new multiplier, its violation, and how far it is from wanting to move.
 
     g is the derivative of -D less the part of eps, q its curvature.
@@ -59,7 +59,7 @@ def best(beta, g, q, low, high, eps):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def dense_epochs(X, s, eps, table, w, active, size, cuts, seed, tol, n):
+def dense_dual_epochs(X, s, eps, table, w, active, size, cuts, seed, tol, n):
     """At most n passes over active[:size]; returns size, violation, passes.
 
     `table` (n, 8) holds t, l, u, c, q, beta and, for CSR, start and stop of each row:
@@ -69,7 +69,7 @@ def dense_epochs(X, s, eps, table, w, active, size, cuts, seed, tol, n):
     worst, count = np.inf, 0
     while count < n:
         count += 1
-        shuffle(active, size, seed)
+        shuffle_active(active, size, seed)
         fall, grow, k = 0.0, 0.0, 0
         while k < size:
             i = active[k]
@@ -79,7 +79,7 @@ def dense_epochs(X, s, eps, table, w, active, size, cuts, seed, tol, n):
                 f += row[j] * w[j]
             old = it[5]
             g = f - it[0] + it[3] * old
-            new, far, spare = best(old, g, it[4], it[1], it[2], eps)
+            new, far, spare = best_multiplier(old, g, it[4], it[1], it[2], eps)
             cut = cuts[0 if old == 0 else 1]
             if it[1] < 0 and it[2] > 0:  # growing and falling are no sides here
                 cut = max(cuts[0], cuts[1])
@@ -108,7 +108,7 @@ def dense_epochs(X, s, eps, table, w, active, size, cuts, seed, tol, n):
 
 
 @njit(cache=True, nogil=True, fastmath=PLAIN)
-def sparse_epochs(data, columns, s, eps, table, w, active, size, cuts, seed, tol, n):
+def sparse_dual_epochs(data, columns, s, eps, table, w, active, size, cuts, seed, tol, n):
     """The same for CSR rows.
 
     A visit first reads a little of the row after next, so that the processor fetches
@@ -119,7 +119,7 @@ def sparse_epochs(data, columns, s, eps, table, w, active, size, cuts, seed, tol
     worst, count = np.inf, 0
     while count < n:
         count += 1
-        shuffle(active, size, seed)
+        shuffle_active(active, size, seed)
         fall, grow, k = 0.0, 0.0, 0
         while k < size:
             i = active[k]
@@ -138,7 +138,7 @@ def sparse_epochs(data, columns, s, eps, table, w, active, size, cuts, seed, tol
                 f += data[p] * w[columns[p]]
             old = it[5]
             g = f - it[0] + it[3] * old
-            new, far, spare = best(old, g, it[4], it[1], it[2], eps)
+            new, far, spare = best_multiplier(old, g, it[4], it[1], it[2], eps)
             cut = cuts[0 if old == 0 else 1]
             if it[1] < 0 and it[2] > 0:  # growing and falling are no sides here
                 cut = max(cuts[0], cuts[1])

@@ -27,18 +27,18 @@ import numpy as np
 from ..core.iterate import iterate
 from ..core.linalg import cholesky, few_threads, solve_triangular
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
-from .bayesian_ridge import EPS, AbstractEvidenceRegression, read
-from .linear import store
+from .bayesian_ridge import EPS, AbstractEvidenceRegression, triangular_statistics
+from .base import store_coefficients
 
 
-class State(NamedTuple):
+class ARDState(NamedTuple):
     theta: np.ndarray
     alpha: float
     lam: np.ndarray
     objective: float  # minus the log evidence, where the turn began
 
 
-class Posterior(NamedTuple):
+class ARDPosterior(NamedTuple):
     """Eq. (3) on the columns that are left."""
 
     theta: np.ndarray
@@ -47,7 +47,7 @@ class Posterior(NamedTuple):
     root: Any  # function -> W with W^T W = S
 
 
-def posterior(R, c, alpha, lam) -> Posterior:
+def ard_posterior(R, c, alpha, lam) -> ARDPosterior:
     """Eq. (3) for a triangle R (m, k) with its targets c (m,)."""
     m, k = R.shape
     if m >= k:
@@ -57,7 +57,7 @@ def posterior(R, c, alpha, lam) -> Posterior:
         W = solve_triangular(L, np.eye(k))
         theta = alpha * (W.T @ (W @ (R.T @ c)))
         log_det = -2 * float(np.log(np.diagonal(L)).sum())
-        return Posterior(theta, np.sum(W * W, axis=0), log_det, lambda: W)
+        return ARDPosterior(theta, np.sum(W * W, axis=0), log_det, lambda: W)
     P = R / lam
     B = P @ R.T
     B[np.diag_indices(m)] += 1 / alpha
@@ -72,10 +72,10 @@ def posterior(R, c, alpha, lam) -> Posterior:
         S = np.diag(1 / lam) - W.T @ W
         return cholesky((S + S.T) / 2)[0].T
 
-    return Posterior(theta, variance, log_det, root)
+    return ARDPosterior(theta, variance, log_det, root)
 
 
-def log_evidence(P: Posterior, sse, n, alpha, lam, priors):
+def ard_log_evidence(P: ARDPosterior, sse, n, alpha, lam, priors):
     """Log density of y and of (alpha, lambda) where eq. (3) gives P."""
     a1, a2, l1, l2 = priors
     fit = P.log_det + float(np.log(lam).sum()) + n * math.log(alpha / (2 * math.pi))
@@ -84,20 +84,20 @@ def log_evidence(P: Posterior, sse, n, alpha, lam, priors):
     return fit / 2 + prior + a1 * math.log(alpha) - a2 * alpha
 
 
-def turn(R, c, outside, n, state: State, priors, threshold) -> State:
+def ard_iteration(R, c, outside, n, state: ARDState, priors, threshold) -> ARDState:
     """Eqs (3) to (5), then columns past the threshold are taken out."""
     a1, a2, l1, l2 = priors
     keep = state.lam < threshold
     lam, theta = state.lam.copy(), np.zeros(len(keep))
-    P = posterior(R[:, keep], c, state.alpha, lam[keep])
+    P = ard_posterior(R[:, keep], c, state.alpha, lam[keep])
     sse = outside + float(np.sum((c - R[:, keep] @ P.theta) ** 2))
-    score = log_evidence(P, sse, n, state.alpha, lam[keep], priors)
+    score = ard_log_evidence(P, sse, n, state.alpha, lam[keep], priors)
     gamma = 1 - lam[keep] * P.variance
     lam[keep] = (gamma + 2 * l1) / np.maximum(P.theta**2 + 2 * l2, 1e-300)
     alpha = (n - float(gamma.sum()) + 2 * a1) / max(sse + 2 * a2, 1e-300)
     theta[keep] = P.theta
     theta[lam >= threshold] = 0.0
-    return State(theta, alpha, lam, -score)
+    return ARDState(theta, alpha, lam, -score)
 
 
 @dataclass(eq=False, repr=False)
@@ -174,11 +174,11 @@ class ARDRegression(AbstractEvidenceRegression):
             accept_sparse="csr",
             ensure_min_samples=2,
         )
-        T, n, mean, offset, variance = read(X, y, w, self.fit_intercept)
+        T, n, mean, offset, variance = triangular_statistics(X, y, w, self.fit_intercept)
         R, c, outside = T.R, T.c[:, 0], float(T.residual[0])
         d, threshold = R.shape[1], self.threshold_lambda
         priors = self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2
-        first = State(np.full(d, np.inf), 1 / (variance + EPS), np.ones(d), np.inf)
+        first = ARDState(np.full(d, np.inf), 1 / (variance + EPS), np.ones(d), np.inf)
 
         def change(old, new):
             done = not np.any(new.lam < threshold)
@@ -187,7 +187,7 @@ class ARDRegression(AbstractEvidenceRegression):
         with few_threads(d):
             run = self._drive(
                 lambda task: iterate(
-                    lambda s: turn(R, c, outside, n, s, priors, threshold),
+                    lambda s: ard_iteration(R, c, outside, n, s, priors, threshold),
                     first,
                     max_iter=self.max_iter,
                     tol=self.tol,
@@ -201,14 +201,14 @@ class ARDRegression(AbstractEvidenceRegression):
         self.alpha_, self.lambda_ = run.state.alpha, run.state.lam
         keep, theta, self.sigma_ = self._kept(), np.zeros(d), np.empty((0, 0))
         if keep.any():
-            P = posterior(R[:, keep], c, self.alpha_, self.lambda_[keep])
+            P = ard_posterior(R[:, keep], c, self.alpha_, self.lambda_[keep])
             W = P.root()
             theta[keep], self.sigma_ = P.theta, W.T @ W
         objective = -run.history["objective"]
         self.scores_ = objective if self.compute_score else np.empty(0)
         self.X_offset_, self.X_scale_ = mean, np.ones(d)
         b = offset - mean @ theta
-        store(self, X, theta[:, None], np.array([b]), flat=True)
+        store_coefficients(self, X, theta[:, None], np.array([b]), y_is_1d=True)
         return self
 
     def _kept(self):

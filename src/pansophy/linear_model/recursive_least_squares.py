@@ -7,8 +7,8 @@ With K the gain, R the noise variance and P the covariance of theta, a row (x, y
       =  (I - K x^T) P                              at the gain (1) only         (3)
     P^-1 <- P^-1 + x R^-1 x^T                       information                  (4)
 
-`update` is one such step in any of the forms, for one row or several at once. The
-estimator keeps the triangle of (4) (`information.py`), which cannot lose symmetry or
+`rls_update` is one such step in any of the forms, for one row or several at once. The
+estimator keeps the triangle of (4) (`square_root_information.py`), which cannot lose symmetry or
 sign and for which no start P0 is needed: with an infinite one the coefficients are
 those of batch least squares after every call. A factor f below 1 forgets: a row of
 age k weighs f^k.
@@ -24,28 +24,28 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 
 from ..params import Flag, Infinite, Positive, number
-from . import information as inf
-from .linear import AbstractLinearRegressor, store, target_columns
+from . import square_root_information as inf
+from .base import AbstractLinearRegressor, store_coefficients, target_columns
 
-Factor = Annotated[float, number("a number above 0, at most 1", 0, 1, open_low=True)]
+ForgettingFactor = Annotated[float, number("a number above 0, at most 1", 0, 1, open_low=True)]
 
 
-class State(NamedTuple):
+class RLSState(NamedTuple):
     """theta and its covariance P."""
 
     theta: np.ndarray
     P: np.ndarray
 
 
-def update(
-    state: State,
+def rls_update(
+    state: RLSState,
     X,
     y,
     R=1.0,
     *,
     form: Literal["joseph", "short", "information"] = "joseph",
     gain=None,
-) -> State:
+) -> RLSState:
     """Eq. (1) and one of (2) to (4) for rows X (m, d), noise R a number or (m, m).
 
     A gain other than that of eq. (1) may be given with the Joseph form alone.
@@ -53,10 +53,10 @@ def update(
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.linear_model.recursive import State, update
-    >>> state = State(np.zeros(2), 100.0 * np.eye(2))
+    >>> from pansophy.linear_model.recursive_least_squares import RLSState, rls_update
+    >>> state = RLSState(np.zeros(2), 100.0 * np.eye(2))
     >>> for x, y in zip([1, 2, 3, 4], [2, 3, 5, 4]):
-    ...     state = update(state, [[x, 1.0]], [y])
+    ...     state = rls_update(state, [[x, 1.0]], [y])
     >>> state.theta.round(6)
     array([0.805797, 1.481802])
     """
@@ -68,11 +68,11 @@ def update(
     K = np.linalg.solve(X @ P @ X.T + R, X @ P).T if gain is None else gain
     theta = theta + K @ (y - X @ theta)
     if form == "information":
-        return State(
+        return RLSState(
             theta, np.linalg.inv(np.linalg.inv(P) + X.T @ np.linalg.solve(R, X))
         )
     A = np.eye(len(P)) - K @ X
-    return State(theta, A @ P @ A.T + K @ R @ K.T if form == "joseph" else A @ P)
+    return RLSState(theta, A @ P @ A.T + K @ R @ K.T if form == "joseph" else A @ P)
 
 
 @dataclass(eq=False, repr=False)
@@ -112,7 +112,7 @@ class RecursiveLeastSquares(AbstractLinearRegressor):
     (array([0.8]), 1.5)
     """
 
-    forgetting: Factor = 1.0
+    forgetting: ForgettingFactor = 1.0
     _: KW_ONLY
     prior_variance: Positive | Infinite = np.inf
     noise_variance: Positive = 1.0
@@ -123,7 +123,7 @@ class RecursiveLeastSquares(AbstractLinearRegressor):
         X, y, w = self._begin(X, y, sample_weight, y_kind="number", accept_sparse="csr")
         d = X.shape[1]
         root = np.full(d, np.sqrt(self.noise_variance / self.prior_variance))
-        return self._learn(inf.prior(root, np.zeros(d), self.fit_intercept), X, y, w)
+        return self._learn(inf.prior_information(root, np.zeros(d), self.fit_intercept), X, y, w)
 
     def partial_fit(self, X, y, sample_weight=None):
         """Go on with further rows."""
@@ -132,21 +132,21 @@ class RecursiveLeastSquares(AbstractLinearRegressor):
         X, y, w = self._begin(
             X, y, sample_weight, y_kind="number", accept_sparse="csr", reset=False
         )
-        info = inf.Information(self.triangle_, self.weight_, self.fit_intercept)
+        info = inf.SquareRootInformation(self.triangle_, self.weight_, self.fit_intercept)
         return self._learn(info, X, y, w)
 
     def _learn(self, info, X, y, w):
         Y, _ = target_columns(y, X)
-        info = inf.add(info, X, Y[:, 0], w, self.forgetting)
-        coef, b, self.rank_ = inf.solve(info)
-        store(self, X, coef[:, None], np.array([b]), flat=True)
+        info = inf.add_information(info, X, Y[:, 0], w, self.forgetting)
+        coef, b, self.rank_ = inf.solve_information(info)
+        store_coefficients(self, X, coef[:, None], np.array([b]), y_is_1d=True)
         self.triangle_, self.weight_ = info.R, info.weight
         return self
 
     @property
     def covariance_(self):
         d = self.n_features_in_
-        info = inf.Information(self.triangle_, self.weight_, self.fit_intercept)
+        info = inf.SquareRootInformation(self.triangle_, self.weight_, self.fit_intercept)
         if self.rank_ < d:
             return np.full((d, d), np.nan)
-        return self.noise_variance * inf.covariance(info)
+        return self.noise_variance * inf.coefficient_covariance(info)

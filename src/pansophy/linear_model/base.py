@@ -1,7 +1,7 @@
 """What the linear models share: targets as columns, predictions, sparse operators.
 
 A model keeps `coef_` as scikit-learn does, (d,) for one target and (t, d) for t; the
-mathematics works on B (d, t). `Centred` is sqrt(w) (X - 1 m^T) as an operator, so that
+mathematics works on B (d, t). `CentredOperator` is sqrt(w) (X - 1 m^T) as an operator, so that
 iterative solvers see centred, weighted data while a sparse X stays sparse.
 """
 
@@ -31,21 +31,21 @@ def target_columns(y, X):
     return (y[:, None], True) if y.ndim == 1 else (y, False)
 
 
-def store(model, X, B, b, flat):
+def store_coefficients(model, X, B, b, y_is_1d):
     """Set coef_ and intercept_ from B (d, t) and b (t,), in X's library and dtype."""
     if isinstance(X, DatasetRows) or not arrays.is_foreign(X):
         B, b = B.astype(X.dtype, copy=False), b.astype(X.dtype, copy=False)
         B = np.ascontiguousarray(B.T)
     else:
         B, b = arrays.asarray(np.ascontiguousarray(B.T), X), arrays.asarray(b, X)
-    model.coef_ = B[0, :] if flat else B
+    model.coef_ = B[0, :] if y_is_1d else B
     if model.fit_intercept:
-        model.intercept_ = b[0] if flat else b
+        model.intercept_ = b[0] if y_is_1d else b
     else:
         model.intercept_ = 0.0
 
 
-def predict(model, X):
+def raw_prediction(model, X):
     """X B + b for arrays, sparse matrices, tensors and tables on disk."""
     coef, b = model.coef_, model.intercept_
     if arrays.is_foreign(X):
@@ -63,7 +63,7 @@ class AbstractLinearRegressor(Regressor, Estimator):
 
     def predict(self, X):
         """B^T x + b for every row."""
-        return predict(self, self._ready(X, accept_sparse="csr"))
+        return raw_prediction(self, self._ready(X, accept_sparse="csr"))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -71,7 +71,7 @@ class AbstractLinearRegressor(Regressor, Estimator):
         return tags
 
 
-def names_of(model, columns, limit=8):
+def quoted_column_names(model, columns, limit=8):
     """Columns in words: their names, or x0, x1, ... where there are none."""
     known = getattr(model, "feature_names_in_", None)
     words = [repr(str(known[j])) if known is not None else f"x{j}" for j in columns]
@@ -79,7 +79,7 @@ def names_of(model, columns, limit=8):
     return ", ".join(words[:limit]) + (f" and {more} more" if more > 0 else "")
 
 
-def warn_rank(model, fit, n, d):
+def warn_rank_deficient(model, fit, n, d):
     """Say which columns are not determined by the data."""
     if fit.rank == d:
         return
@@ -88,7 +88,7 @@ def warn_rank(model, fit, n, d):
     elif fit.dropped:
         be = "are" if len(fit.dropped) > 1 else "is"
         what = (
-            f"{names_of(model, fit.dropped)} {be} constant or a combination of others"
+            f"{quoted_column_names(model, fit.dropped)} {be} constant or a combination of others"
         )
     else:
         what = f"singular values below tol={model.tol} were cut"
@@ -100,7 +100,7 @@ def warn_rank(model, fit, n, d):
     )
 
 
-class Centred(LinearOperator):
+class CentredOperator(LinearOperator):
     """sqrt(w) (X - 1 m^T), never formed."""
 
     def __init__(self, X, w=None, *, intercept=True):
@@ -134,7 +134,7 @@ class Centred(LinearOperator):
 
 def solve_lsmr(X, Y, w, *, alpha, intercept, tol, max_iter, name):
     """B, b and the iterations per target, by LSMR on the centred operator."""
-    A = Centred(X, w, intercept=intercept)
+    A = CentredOperator(X, w, intercept=intercept)
     Y, center = A.target(Y, w, intercept=intercept)
     limit = max_iter or 10 * max(X.shape)
     columns, counts, unsettled = [], [], False
@@ -154,6 +154,6 @@ def solve_lsmr(X, Y, w, *, alpha, intercept, tol, max_iter, name):
     return B, center - A.mean @ B, np.asarray(counts)
 
 
-def wide_sparse(X):
+def is_wide_sparse(X):
     """Whether X is a sparse matrix too wide to be solved block by block."""
     return sp.issparse(X) and X.shape[1] > DENSE_WIDTH

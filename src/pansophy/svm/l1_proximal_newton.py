@@ -20,7 +20,7 @@ columns S with w_j != 0 or an excess have slopes of size 1, in the metric of eq.
 
     theta + y h (A_S c),   A_S^T diag(h) A_S c = slopes less their signs, on S   (4)
 
-The intercept is penalised with the rest, as in `machine.py`.
+The intercept is penalised with the rest, as in `svm_problem.py`.
 
 Shapes    X (n, d)   w (d + 1,) or (d,)   e, r, h (n,)
 Refs      [Fan2008] the problem; [Lee2014] proximal Newton
@@ -40,15 +40,15 @@ from ..core.rows import Rows
 from ..penalties import l1 as l1_penalty
 from ..penalties.base import ELASTIC_NET
 
-NARROW = 600  # columns up to which the Gram matrix is made
-FLOOR = 1e-9  # of the curvature of a row outside the margin, in passes over columns
-SWEEPS = 200  # over a Gram matrix in a step, at most
-EPOCHS = 100  # passes over columns in a step, at most
-CORRECT = 30  # steps of conjugate gradients for eq. (4), at most
-KEEP = 0.03  # of the distance to optimality, what a step's lasso may leave
+GRAM_COLUMNS = 600  # columns up to which the Gram matrix is made
+CURVATURE_FLOOR = 1e-9  # of the curvature of a row outside the margin, in passes over columns
+MAX_SWEEPS = 200  # over a Gram matrix in a step, at most
+MAX_EPOCHS = 100  # passes over columns in a step, at most
+MAX_CG_STEPS = 30  # steps of conjugate gradients for eq. (4), at most
+INNER_ACCURACY = 0.03  # of the distance to optimality, what a step's lasso may leave
 
 
-class State(NamedTuple):
+class L1SVMState(NamedTuple):
     """A point, its margins, and how far it is from optimal."""
 
     w: np.ndarray
@@ -59,7 +59,7 @@ class State(NamedTuple):
     violation: float  # largest distance to the sub-differential
 
 
-class Narrow:
+class GramSolver:
     """A with few columns: products by blocks of rows, moves on the Gram matrix."""
 
     def __init__(self, X, scale):
@@ -93,31 +93,31 @@ class Narrow:
         width = self.d + (self.scale > 0)
         return sum(threads.run(tasks), np.zeros((width, width)))
 
-    def move(self, w, h, r, slopes, tol):
+    def lasso_step(self, w, h, r, slopes, tol):
         """The lasso of eq. (2): u, and what A u - A w is."""
         from ..optim._coordinate import gram_epochs
 
         G, q, u = self.gram(h), -slopes, w.copy()
         order, penalty = np.arange(len(w)), l1_penalty(1.0)
         first = float(np.max(penalty.distance(w, slopes)))
-        for _ in range(SWEEPS // 10):
+        for _ in range(MAX_SWEEPS // 10):
             gram_epochs(G, q, u, order, ELASTIC_NET, 1.0, 0.0, 10)
-            if float(np.max(penalty.distance(u, -q))) <= max(KEEP * first, tol):
+            if float(np.max(penalty.distance(u, -q))) <= max(INNER_ACCURACY * first, tol):
                 break
-        return u, self.times(u - w)
+        return u, self.matvec(u - w)
 
 
-class Wide:
+class ColumnSolver:
     """A with many columns, as CSC: moves by passes over its columns."""
 
     def __init__(self, X, scale):
         from ..linear_model import _logistic_l1 as loops
-        from ..linear_model.logistic_l1 import as_columns
+        from ..linear_model.logistic_l1 import csc_partitioned
 
         if scale:
             ones = np.full((X.shape[0], 1), scale, dtype=X.dtype)
             X = sp.hstack([sp.csr_array(X), sp.csr_array(ones)], format="csc")
-        self.loops, (self.X, self.columns) = loops, as_columns(X)
+        self.loops, (self.X, self.columns) = loops, csc_partitioned(X)
 
     def times(self, w):
         return self.X @ w
@@ -127,7 +127,7 @@ class Wide:
 
     def move(self, w, h, r, slopes, tol):
         loops, columns = self.loops, self.columns
-        h = np.maximum(h, FLOOR * h.max())
+        h = np.maximum(h, CURVATURE_FLOOR * h.max())
         mean, curve = np.empty((2, len(w)))
         loops.curvatures(*columns.arrays, h, 0.0, mean, curve)
         block = columns.block
@@ -138,14 +138,14 @@ class Wide:
         loops.newton_epochs(
             *columns.arrays,
             *(h, r.copy(), 0.0, mean, curve, u, block, G, columns.others.copy()),
-            *(1.0, 0.0, KEEP, tol, EPOCHS),
+            *(1.0, 0.0, INNER_ACCURACY, tol, MAX_EPOCHS),
         )
         along = np.zeros(len(h))
         loops.add_columns(*columns.arrays, u - w, along)
         return u, along
 
 
-def dual_value(theta, slopes, C):
+def l1_dual_value(theta, slopes, C):
     """Eq. (3) at the best feasible multiple of theta."""
     first, second = float(theta.sum()), float((theta**2 / (4 * C)).sum())
     top = max(float(np.abs(slopes).max()), 1e-300)
@@ -153,34 +153,34 @@ def dual_value(theta, slopes, C):
     return z * first - z * z * second
 
 
-def look(A: Any, w, e, y, C) -> State:
+def l1_state(A: Any, w, e, y, C) -> L1SVMState:
     """Eqs. (1) and (3) at w, whose margins are e."""
     inside = np.maximum(e, 0.0)
     theta = 2 * C * inside
-    slopes = A.transposed(-y * theta)
+    slopes = A.rmatvec(-y * theta)
     P = float(np.abs(w).sum() + C @ inside**2)
     far = float(np.max(l1_penalty(1.0).distance(w, slopes), initial=0.0))
-    return State(w, e, slopes, P, P - dual_value(theta, slopes, C), far)
+    return L1SVMState(w, e, slopes, P, P - l1_dual_value(theta, slopes, C), far)
 
 
-def tighten(A: Any, s: State, y, C) -> State:
+def tighten_gap(A: Any, s: L1SVMState, y, C) -> L1SVMState:
     """The state with the gap that eq. (4) proves, where that is smaller."""
     h = 2 * C * (s.e > 0)
     on = (s.w != 0) | (np.abs(s.slopes) > 1)
     sign = np.where(s.w != 0, -np.sign(s.w), np.sign(s.slopes))
 
     def product(U):
-        u = A.transposed(h * A.times(np.where(on, U.reshape(-1), 0.0)))
+        u = A.rmatvec(h * A.matvec(np.where(on, U.reshape(-1), 0.0)))
         return np.where(on, u, 0.0).reshape(U.shape)
 
     excess = np.where(on, s.slopes - sign, 0.0)
-    c = cg(product, excess, tol=1e-3, max_iter=CORRECT).state.X.reshape(-1)
-    theta = np.maximum(2 * C * np.maximum(s.e, 0.0) + y * h * A.times(c), 0.0)
-    D = dual_value(theta, A.transposed(-y * theta), C)
+    c = cg(product, excess, tol=1e-3, max_iter=MAX_CG_STEPS).state.X.reshape(-1)
+    theta = np.maximum(2 * C * np.maximum(s.e, 0.0) + y * h * A.matvec(c), 0.0)
+    D = l1_dual_value(theta, A.rmatvec(-y * theta), C)
     return s._replace(gap=max(min(s.gap, s.objective - D), 0.0))
 
 
-def search(s, u, along, C):
+def halving_line_search(s, u, along, C):
     """The best share of the move to u, within a factor: P at shares 1, 1/2, ..."""
     value = lambda x: float(
         np.abs(s.w + x * (u - s.w)).sum() + C @ np.maximum(s.e + x * along, 0.0) ** 2
@@ -194,20 +194,20 @@ def search(s, u, along, C):
     return x if best <= s.objective else 0.0
 
 
-def minimise(X, y, C, *, scale, max_iter=1000, tol=1e-4, task=SILENT) -> Result:
+def minimise_l1_svm(X, y, C, *, scale, max_iter=1000, tol=1e-4, task=SILENT) -> Result:
     """Minimise eq. (1) until no coordinate is off by more than tol of the first."""
-    A = Narrow(X, scale) if X.shape[1] <= NARROW else Wide(X, scale)
+    A = GramSolver(X, scale) if X.shape[1] <= GRAM_COLUMNS else ColumnSolver(X, scale)
     width = X.shape[1] + (scale > 0)
-    start = look(A, np.zeros(width), np.ones(len(y)), y, C)
+    start = l1_state(A, np.zeros(width), np.ones(len(y)), y, C)
     goal = tol * max(start.violation, 1e-300)
 
     def step(s):
         h = 2 * C * (s.e > 0)
-        u, f = A.move(s.w, h, -2 * C * y * np.maximum(s.e, 0.0), s.slopes, 0.3 * goal)
-        x = search(s, u, -y * f, C)
+        u, f = A.lasso_step(s.w, h, -2 * C * y * np.maximum(s.e, 0.0), s.slopes, 0.3 * goal)
+        x = halving_line_search(s, u, -y * f, C)
         w = u if x == 1.0 else s.w + x * (u - s.w)
-        e = 1 - y * A.times(w)
-        return look(A, w, e, y, C)
+        e = 1 - y * A.matvec(w)
+        return l1_state(A, w, e, y, C)
 
     run = iterate(
         step,
@@ -220,4 +220,4 @@ def minimise(X, y, C, *, scale, max_iter=1000, tol=1e-4, task=SILENT) -> Result:
         watch=("gap",),
         task=task,
     )
-    return run._replace(state=tighten(A, run.state, y, C))
+    return run._replace(state=tighten_gap(A, run.state, y, C))
