@@ -140,22 +140,25 @@ def test_newton_passes_match_the_oracle(intercept, block, rng, monkeypatch):
     columns = logistic_l1.partition_columns(sp.csc_matrix(X))
     mass = h.sum() if intercept else 0.0
     mean, curve = np.empty((2, 8))
-    loops.column_curvatures(*columns.arrays, h, mass, mean, curve)
+    loops.column_curvatures(columns.csc, h, mass, mean, curve)
     G = np.zeros((block, block))
-    loops.block_gram(*columns.inside, h, G)
+    loops.block_gram(*columns.block_csr, h, G)
     B = X[:, columns.block]
     np.testing.assert_allclose(G, np.tril(B.T @ (h[:, None] * B)), atol=1e-12)
     means = mean[columns.block]
     G = G + np.tril(G, -1).T - mass * np.outer(means, means)
     shift = loops.quadratic_epochs(
-        *columns.arrays,
-        *(h, r.copy(), mass, mean, curve, w, columns.block, G, columns.others),
+        columns.csc,
+        loops.ColumnQuadratic(h, mass, mean, curve, columns.block, G),
+        r.copy(),
+        w,
+        columns.others,
         *(1.5, 0.2, 0.0, 1e-10, 1000),
     )
     np.testing.assert_allclose(w, best, atol=1e-8)
     assert shift == pytest.approx(move, abs=1e-8)
     out = np.zeros(30)
-    loops.add_column_changes(*columns.arrays, w, out)
+    loops.add_column_changes(columns.csc, w, out)
     np.testing.assert_allclose(out, X @ w, atol=1e-12)
 
 
@@ -272,12 +275,14 @@ def test_saga_epochs_match_the_oracle(k, keep, strength, rng):
     rule = (0.1, keep, *strength, True)
     slow.epoch(X, y, v, order, *slow_state, *rule)
     dense = [a.copy() for a in (W, b, M, A)]
-    _saga.dense_saga_epoch(X, y, v, order, *dense, *rule)
+    _saga.dense_saga_epoch(X, y, v, order, *dense, _saga.SAGAStep(*rule))
     S = sp.csr_matrix(X)
-    rows = (S.data, S.indices.view("u4"), S.indptr.view("u4"))
+    csr = _saga.CSRArrays(S.data, S.indices.view("u4"), S.indptr.view("u4"))
     sparse = [np.array(W.T, order="C"), b.copy(), M.copy(), np.array(A.T, order="C")]
     last = np.zeros(d, np.int64)
-    _saga.sparse_saga_epoch(*rows, y, v, order, *sparse, last, *rule)
+    _saga.sparse_saga_epoch(
+        csr, y, v, order, *sparse, last, _saga.SAGAStep(*rule)
+    )
     sparse[0], sparse[3] = sparse[0].T, sparse[3].T
     for found in (dense, sparse):
         for a, expected in zip(found, slow_state, strict=True):
@@ -392,7 +397,7 @@ def test_summary_of_several_classes():
     theirs = sm.MNLogit(codes, sm.add_constant(X)).fit(disp=0)
     J = risk.Risk(X, codes, np.ones(len(y)), losses.softmax, k=3)
     assert table["log-likelihood"] == pytest.approx(theirs.llf)
-    from pansophy.linear_model.logistic_summary import logistic_covariance
+    from pansophy.linear_model.logistic import logistic_covariance
 
     V = logistic_covariance(J, np.column_stack([model.coef_, model.intercept_]).ravel())
     gap = np.diagonal(V[1, :, 1] + V[0, :, 0] - V[1, :, 0] - V[0, :, 1])

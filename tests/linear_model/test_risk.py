@@ -10,12 +10,13 @@ from pansophy import losses
 from pansophy.core.rows import DatasetRows
 from pansophy.linear_model import _risk as loops
 from pansophy.linear_model import risk
-from pansophy.linear_model.precondition import (
+from pansophy.linear_model.risk import (
+    Risk,
     block_jacobi_preconditioner,
     densest_columns,
+    unsigned_csr,
     whitening_factor,
 )
-from pansophy.linear_model.risk import Risk, unsigned_csr
 from pansophy.optim import check_gradient, lbfgs, newton_cg
 from tests.oracles import logistic as oracle
 

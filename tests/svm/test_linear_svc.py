@@ -14,7 +14,6 @@ from pansophy.svm import (
     LinearSVC,
     dual_coordinate_descent,
     l1_proximal_newton,
-    passes,
     primal_newton,
     svm_problem,
 )
@@ -114,18 +113,18 @@ def test_newton_by_conjugate_gradients(monkeypatch):
     for loss in ("hinge", "squared_hinge"):
         want = LinearSVC(loss=loss, dual=False).fit(X, y)
         with monkeypatch.context() as m:
-            m.setattr(passes, "MAX_FACTORED", 5)
+            m.setattr(primal_newton, "MAX_FACTORED", 5)
             got = LinearSVC(loss=loss, dual=False, tol=1e-6).fit(sp.csr_array(X), y)
         np.testing.assert_allclose(got.coef_, want.coef_, atol=1e-5)
 
 
 def test_hand_over_to_newton(monkeypatch):
-    from pansophy.svm import solve
+    from pansophy.svm import svm_problem
 
     X, y = problem(150, 40)
     want = LinearSVC(dual=False).fit(X, y)
-    monkeypatch.setattr(solve, "NEWTON_SIDE", 5)
-    monkeypatch.setattr(solve, "MAX_DUAL_PASSES", 3)
+    monkeypatch.setattr(svm_problem, "NEWTON_SIDE", 5)
+    monkeypatch.setattr(svm_problem, "MAX_DUAL_PASSES", 3)
     got = LinearSVC(tol=1e-8).fit(sp.csr_array(X), y)
     np.testing.assert_allclose(got.coef_, want.coef_, atol=1e-7)
 

@@ -36,7 +36,7 @@ from ..core.labels import class_codes
 from ..core.numerics import log_softmax, softmax
 from ..core.rows import DatasetRows
 from ..distributions import Moments
-from ..linear_model.scores import AbstractLinearClassifier
+from ..linear_model.base import AbstractLinearClassifier
 from ..params import Count, Flag, Fraction, NonNegative, ParameterError, Rule
 from ..typing import Matrix, Numbers
 from .covariances import covariances, estimated, total_moments

@@ -8,22 +8,24 @@ from .bayesian_linear_regression import (
 )
 from .bayesian_ridge import BayesianRidge
 from .cost_sensitive_classifier import CostSensitiveClassifier
-from .elastic_net import ElasticNet
 from .generalized_least_squares import GeneralizedLeastSquares
 from .glm import GeneralizedLinearModel
 from .group_lasso import GroupLasso
 from .hat_matrix import hat_values, loo_residuals, smoother_weights
 from .huber import HuberRegressor
-from .lasso import Lasso
+from .lasso import ElasticNet, Lasso
 from .lasso_cv import ElasticNetCV, LassoCV
 from .lasso_path import enet_path, lasso_path
 from .linear_classifier import LinearClassifier, canonical_plane, margins
-from .linear_regression import LinearRegression
+from .linear_regression import LinearRegression, add_intercept, lstsq
 from .logistic import LogisticRegression
 from .logistic_cv import LogisticRegressionCV
-from .lstsq import add_intercept, lstsq
-from .multi_task import MultiTaskElasticNet, MultiTaskLasso
-from .multi_task_cv import MultiTaskElasticNetCV, MultiTaskLassoCV
+from .multi_task import (
+    MultiTaskElasticNet,
+    MultiTaskElasticNetCV,
+    MultiTaskLasso,
+    MultiTaskLassoCV,
+)
 from .multi_task_ridge import MultiTaskRidge
 from .multiclass_reductions import ambiguous_mask, hamming_codes, normalize_scores
 from .perceptron import Perceptron
@@ -33,14 +35,13 @@ from .ransac import RANSACRegressor
 from .recursive_least_squares import RecursiveLeastSquares
 from .regularized_risk import RegularizedRisk, RegularizedRiskClassifier
 from .reweighted_lasso import AdaptiveLasso, BridgeRegression
-from .ridge import Ridge
+from .ridge import Ridge, RidgePath, ridge_path
 from .ridge_classifier import (
     LeastSquaresClassifier,
     RidgeClassifier,
     RidgeClassifierCV,
 )
 from .ridge_cv import RidgeCV
-from .ridge_path import RidgePath, ridge_path
 from .robust_regressor import RobustRegressor
 from .separability import is_separable
 from .sgd_classifier import SGDClassifier

@@ -37,8 +37,8 @@ from ..losses import half_squared
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
 from ..typing import Seed
 from . import sgd
-from .scores import AbstractLinearClassifier, encode_two_or_more_classes
-from .stochastic import require_in_memory
+from .base import AbstractLinearClassifier, encode_two_or_more_classes
+from .sgd import require_in_memory
 
 MAX_HESSIAN_COLUMNS = 500  # up to so many columns H is made
 

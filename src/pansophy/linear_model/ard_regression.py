@@ -27,8 +27,8 @@ import numpy as np
 from ..core.iterate import iterate
 from ..core.linalg import cholesky, few_threads, solve_triangular
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
-from .bayesian_ridge import EPS, AbstractEvidenceRegression, triangular_statistics
 from .base import store_coefficients
+from .bayesian_ridge import EPS, AbstractEvidenceRegression, triangular_statistics
 
 
 class ARDState(NamedTuple):
@@ -174,7 +174,9 @@ class ARDRegression(AbstractEvidenceRegression):
             accept_sparse="csr",
             ensure_min_samples=2,
         )
-        T, n, mean, offset, variance = triangular_statistics(X, y, w, self.fit_intercept)
+        T, n, mean, offset, variance = triangular_statistics(
+            X, y, w, self.fit_intercept
+        )
         R, c, outside = T.R, T.c[:, 0], float(T.residual[0])
         d, threshold = R.shape[1], self.threshold_lambda
         priors = self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2

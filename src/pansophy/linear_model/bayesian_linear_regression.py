@@ -103,7 +103,9 @@ class AbstractConjugateRegression(Regressor, Estimator):
         return self
 
     def _information(self):
-        return inf.SquareRootInformation(self.triangle_, self.weight_, self.fit_intercept)
+        return inf.SquareRootInformation(
+            self.triangle_, self.weight_, self.fit_intercept
+        )
 
     def predict(self, X, return_std=False):
         """The mean of every prediction, and its standard deviation if asked."""
@@ -215,7 +217,9 @@ class BayesianLinearRegression(AbstractConjugateRegression):
         root, _ = self._prior(self.n_features_in_)
         gain = log_abs_determinant(root) - log_abs_determinant(info.U)
         self.log_evidence_ = (
-            -(n - f) / 2 * math.log(2 * math.pi * s2) + gain - info.residual_ss / (2 * s2)
+            -(n - f) / 2 * math.log(2 * math.pi * s2)
+            + gain
+            - info.residual_ss / (2 * s2)
         )
 
 

@@ -26,8 +26,13 @@ from ..core.least_squares import least_squares, standard_lengths
 from ..core.linalg import singular_values
 from ..core.rows import DatasetRows
 from ..params import Flag, ParameterError
+from .base import (
+    AbstractLinearRegressor,
+    store_coefficients,
+    target_columns,
+    warn_rank_deficient,
+)
 from .inference import FitStatistics, check_summary_exists, regression_summary
-from .base import AbstractLinearRegressor, store_coefficients, target_columns, warn_rank_deficient
 
 
 def whitening_map(R, n):
@@ -114,7 +119,9 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
         self.rank_ = found.rank - i
         if found.rank < A.shape[1]:
             lost = tuple(j - i for j in found.dropped if j >= i)
-            warn_rank_deficient(self, found._replace(rank=self.rank_, dropped=lost), n, d)
+            warn_rank_deficient(
+                self, found._replace(rank=self.rank_, dropped=lost), n, d
+            )
         self.singular_ = singular_values(found.triangle.astype(np.float64))
         self._facts = self._keep(found, A, Y)
         variance = found.residual / n

@@ -31,7 +31,7 @@ from ..optim.design import Design
 from ..params import Count, Flag, Fraction, NonNegative, ParameterError
 from ..typing import Numbers, Seed, Words
 from .base import AbstractLinearRegressor
-from .elastic_net import initial_coefficients, store_lasso_fit
+from .lasso import initial_coefficients, store_lasso_fit
 from .lasso_path import centre_targets, check_lasso_data, gram_store, minimise_lasso
 
 

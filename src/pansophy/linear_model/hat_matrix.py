@@ -24,7 +24,8 @@ from ..core import arrays
 from ..core.design import design, on_device
 from ..core.rows import DatasetRows, is_dataset
 from ..core.spectral import coefficients, left_out, spectrum
-from .ridge_path import checked_alphas, checked_rows
+from .base import checked_rows
+from .ridge import checked_alphas
 
 
 def ridge_spectrum(X, y, w, alpha, intercept):

@@ -40,8 +40,14 @@ from ..losses import huber
 from ..losses.base import weighted_quantile
 from ..optim import newton
 from ..params import Flag, Natural, NonNegative, number
-from .base import AbstractLinearRegressor, store_coefficients
-from .glm_fit import array_like, numpy_float_name, target_vector, thread_budget
+from .base import (
+    AbstractLinearRegressor,
+    array_like,
+    numpy_float_name,
+    store_coefficients,
+    target_vector,
+    thread_budget,
+)
 from .risk import Risk
 
 SCALE_FLOORS = (1e-2, 1e-5, 1e-8)  # of s, over the spread of y

@@ -8,16 +8,169 @@ Refs      [Tibshirani1996]
 """
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Literal
 
+import numpy as np
 import scipy.sparse as sp
 
-from ..core import arrays
-from ..params import Count, Flag, NonNegative
+from ..core import arrays, threads
+from ..core.iterate import Result
+from ..core.random import rng_from
+from ..optim import working_set as sets
+from ..optim.design import Design
+from ..params import Count, Flag, Fraction, NonNegative
+from ..penalties import elastic_net
 from ..typing import Matrix, Seed
 from .base import AbstractLinearRegressor
-from .elastic_net import fit_elastic_net
-from .lasso_path import enet_path
+from .lasso_path import (
+    centre_targets,
+    check_lasso_data,
+    enet_path,
+    gram_store,
+    minimise_lasso,
+)
+
+
+def fit_elastic_net(model, l1_ratio, X, y, sample_weight):
+    """The common `fit` of the lasso and the elastic net, target by target."""
+    data = check_lasso_data(model, X, y, sample_weight)
+    design = Design(data.X, data.p, centre=model.fit_intercept)
+    penalty = elastic_net(model.alpha, l1_ratio, model.positive)
+    rng = rng_from(model.random_state) if model.selection == "random" else None
+    Y, mean = centre_targets(data.Y, data.p, model.fit_intercept)
+    start = initial_coefficients(model, (Y.shape[1], design.d), data.X.dtype)
+    how = {"tol": model.tol, "max_iter": model.max_iter, "rng": rng}
+    store, runs = None, []
+    with threads.single_blas():  # small products; the large ones take our threads
+        for target, w in zip(Y.T, start, strict=True):
+            store = store_for_target(store, design, design.root * target, model, data.p)
+            run = partial(
+                minimise_lasso, store, penalty, sets.start(store, w, penalty), **how
+            )
+            run = lambda task, run=run: run(task=task)
+            runs.append(model._drive(run, total=model.max_iter, X=data.like, y=data.Y))
+    if len(runs) > 1:
+        model.n_iter_ = [run.n_iter for run in runs]
+    return store_lasso_fit(model, runs, design, mean, data)
+
+
+def store_for_target(store, design, target, model, p):
+    """The store, made for the first target and turned to the next."""
+    if store is None:
+        return gram_store(design, target, model.precompute, p is not None)
+    if isinstance(store, sets.Whole):
+        store.aim(design.correlate(target), target @ target)
+    else:
+        store.aim(target)
+    return store
+
+
+def initial_coefficients(model, shape, dtype):
+    """Where to start: the last coefficients with `warm_start`, else 0."""
+    start = np.zeros(shape, dtype)
+    if model.warm_start and hasattr(model, "coef_"):
+        old = np.atleast_2d(arrays.to_numpy(model.coef_))
+        start = old.astype(dtype) if old.shape == shape else start
+    return start
+
+
+def store_lasso_fit(model, runs: list[Result], design, means, data):
+    """Store coefficients, gaps and intercepts, squeezed for one target."""
+    W = np.stack([run.state.w for run in runs])
+    W = W if W.ndim == 2 else W[0]
+    gaps = np.array([run.state.gap for run in runs])
+    one = len(W) == 1 and len(runs) == 1
+    model.coef_ = W[0] if one else W
+    model.dual_gap_ = float(gaps[0]) if len(runs) == 1 else gaps
+    model.intercept_ = 0.0
+    if model.fit_intercept:
+        intercept = means - W @ design.mean
+        model.intercept_ = intercept[0] if data.y_is_1d else intercept
+    if arrays.is_foreign(data.like):
+        model.coef_ = arrays.asarray(model.coef_, like=data.like)
+        model.intercept_ = arrays.asarray(model.intercept_, like=data.like)
+    return model
+
+
+@dataclass(eq=False, repr=False)
+class ElasticNet(AbstractLinearRegressor):
+    """Linear regression with mixed L1 and L2 penalties; see the module text.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Strength of the penalty in eq. (1).
+    l1_ratio : float, default=0.5
+        rho: 1 is the lasso, 0 is ridge regression.
+    fit_intercept : bool, default=True
+        Whether to fit b; if not, data are expected to be centred.
+    precompute : bool or array of shape (d, d), default=False
+        True makes the whole Gram matrix first; an array is taken as X^T X of the
+        (centred) X. False makes only the part that is needed.
+    max_iter : int, default=1000
+        Most rounds of the working set, each a solve and a check of all columns.
+    copy_X : bool, default=True
+        X is never written to, whatever this says.
+    tol : float, default=1e-4
+        Stop when the duality gap is at most tol times the variance of y.
+    warm_start : bool, default=False
+        Start at the coefficients of the last fit.
+    positive : bool, default=False
+        Only coefficients of at least 0.
+    random_state : int, RandomState, Generator or None
+        For `selection="random"`.
+    selection : "cyclic" or "random", default="cyclic"
+        Order of coordinates within a pass.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d,) or (t, d)
+    intercept_ : float or array of shape (t,)
+    dual_gap_ : float or array of shape (t,)
+        Bound on how far the objective is from its minimum.
+    sparse_coef_ : CSR matrix of shape (1, d) or (t, d)
+    n_iter_ : int or list of int
+        Rounds of the working set.
+    history_ : dict of arrays
+        "objective", "gap" and "n_screened" (columns proven to be 0) after each round.
+
+    Examples
+    --------
+    >>> from pansophy.linear_model import ElasticNet
+    >>> model = ElasticNet(alpha=0.1).fit([[0, 0], [1, 1], [2, 2]], [0, 1, 2])
+    >>> model.coef_.round(4)
+    array([0.4458, 0.4458])
+    """
+
+    alpha: NonNegative = 1.0
+    _: KW_ONLY
+    l1_ratio: Fraction = 0.5
+    fit_intercept: Flag = True
+    precompute: Flag | Matrix = False
+    max_iter: Count = 1000
+    copy_X: Flag = True
+    tol: NonNegative = 1e-4
+    warm_start: Flag = False
+    positive: Flag = False
+    random_state: Seed = None
+    selection: Literal["cyclic", "random"] = "cyclic"
+
+    path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit to rows X and targets y, one or several columns."""
+        return fit_elastic_net(self, self.l1_ratio, X, y, sample_weight)
+
+    @property
+    def sparse_coef_(self):
+        """`coef_` as a CSR matrix."""
+        return sp.csr_matrix(arrays.to_numpy(self.coef_))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
 
 @dataclass(eq=False, repr=False)

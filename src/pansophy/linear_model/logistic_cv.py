@@ -24,25 +24,24 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 
 from ..core import threads
+from ..core.class_weight import compute_class_weight
 from ..core.progress import SILENT
 from ..params import Count, Flag, Jobs, NonNegative, ParameterError, Positive, Verbosity
 from ..typing import Numbers, Seed, Splits
+from .base import encode_two_or_more_classes
 from .logistic import (
     AbstractLogistic,
+    LogisticProblem,
     LogisticRegression,
     LogisticSolver,
     append_constant_column,
+    centre_over_classes,
     check_liblinear_options,
+    choose_logistic_solver,
+    coefficients_of_state,
     normalized_row_weights,
     penalty_strengths,
 )
-from .logistic_fit import (
-    LogisticProblem,
-    centre_over_classes,
-    choose_logistic_solver,
-    coefficients_of_state,
-)
-from .scores import class_factors, encode_two_or_more_classes
 
 
 def c_grid(Cs):
@@ -172,7 +171,9 @@ class LogisticRegressionCV(AbstractLogistic):
         self.classes_, codes = encode_two_or_more_classes(y, X)
         cv = default_fold_count(codes) if self.cv is None else self.cv
         folds = list(check_cv(cv, y, classifier=True).split(X, y))
-        factors = class_factors(self.class_weight, self.classes_, codes, w)
+        factors = compute_class_weight(
+            self.class_weight, classes=self.classes_, codes=codes, sample_weight=w
+        )
         balance = dict(zip(self.classes_.tolist(), factors, strict=True))
         with threads.limited(self.n_jobs), threads.single_blas():
             parts = [

@@ -35,6 +35,7 @@ from typing import Literal
 import numpy as np
 
 from ..core import threads
+from ..core.class_weight import compute_class_weight
 from ..core.random import rng_from
 from ..losses import perceptron as perceptron_loss
 from ..optim.mistakes import until_clean
@@ -51,7 +52,6 @@ from ..params import (
 )
 from ..typing import Seed
 from . import sgd
-from .scores import class_factors
 from .sgd_classifier import AbstractSGDClassifier, ovr_class_factors, ovr_targets
 
 
@@ -311,7 +311,9 @@ class Perceptron(AbstractSGDClassifier):
     def _run_passes(self, X, codes, w, W, b):
         """Pocket or competing classes; W and b of the last pass, and mistakes."""
         rng, k = rng_from(self.random_state), len(self.classes_)
-        factors = class_factors(self.class_weight, self.classes_, codes, w)
+        factors = compute_class_weight(
+            self.class_weight, classes=self.classes_, codes=codes, sample_weight=w
+        )
         weighted = w is not None or self.class_weight is not None
         w = np.ones(len(codes)) if weighted and w is None else w
         make = (

@@ -148,7 +148,9 @@ class PolynomialRegression(Regressor, Estimator):
         self.powers_ = polynomial_powers(
             X.shape[1], self.degree_, interactions=self.interactions
         )
-        found = least_squares(polynomial_terms(Z, self.powers_), y[:, None], w, intercept=False)
+        found = least_squares(
+            polynomial_terms(Z, self.powers_), y[:, None], w, intercept=False
+        )
         self.coef_ = found.coef[:, 0]
         return self
 
@@ -156,7 +158,9 @@ class PolynomialRegression(Regressor, Estimator):
         rows = int(np.sum(w > 0))
         top, widths = 0, [1]
         for degree in range(1, self.max_degree + 1):
-            K = len(polynomial_powers(Z.shape[1], degree, interactions=self.interactions))
+            K = len(
+                polynomial_powers(Z.shape[1], degree, interactions=self.interactions)
+            )
             if rows <= K:
                 break
             top = degree

@@ -29,8 +29,7 @@ from ..core import arrays
 from ..core.rows import DatasetRows
 from ..losses import quantile as pinball_loss
 from ..params import Flag, NonNegative, OpenFraction, ParameterError
-from .base import AbstractLinearRegressor, store_coefficients
-from .glm_fit import thread_budget
+from .base import AbstractLinearRegressor, store_coefficients, thread_budget
 from .quantile_program import PinballProgram, solve_pinball
 
 

@@ -82,7 +82,9 @@ class PinballProgram(NamedTuple):
     def gram(self, q):
         """Eq. (3)."""
         n = self.X.shape[0]
-        H = rows.Rows(self.X, q[:n], block=program_block_rows(self.X)).sum(weighted_second_moments)
+        H = rows.Rows(self.X, q[:n], block=program_block_rows(self.X)).sum(
+            weighted_second_moments
+        )
         H = H[: self.p, : self.p]
         H[self.penalised, self.penalised] += q[n:]
         return H
@@ -107,7 +109,11 @@ class PinballProgram(NamedTuple):
 
 def program_block_rows(X):
     """Rows of a block of X: a few large ones, one if X is small."""
-    return max(2048, -(-X.shape[0] // 8)) if X.shape[0] * X.shape[1] > SINGLE_THREAD_ENTRIES else None
+    return (
+        max(2048, -(-X.shape[0] // 8))
+        if X.shape[0] * X.shape[1] > SINGLE_THREAD_ENTRIES
+        else None
+    )
 
 
 class InteriorPoint(NamedTuple):
@@ -138,7 +144,9 @@ def initial_interior_point(P: PinballProgram) -> InteriorPoint:
     size = np.abs(r)
     more = 0.1 * float(w @ size) / w.sum() + 1e-8 * (1 + np.abs(P.y).max())
     v, z = np.maximum(r, 0) + more, np.maximum(-r, 0) + more
-    return InteriorPoint(x, -P.l, P.h.copy(), z, v, P.value(r), float(-P.l @ z + P.h @ v))
+    return InteriorPoint(
+        x, -P.l, P.h.copy(), z, v, P.value(r), float(-P.l @ z + P.h @ v)
+    )
 
 
 def solve_normal_equations(G, g):
@@ -161,14 +169,20 @@ def predictor_corrector_step(P: PinballProgram, state: InteriorPoint) -> Interio
 
     dx, da = solve(r)
     dz, dv = -z - z * da / a, -v + v * da / s
-    near, far = min(step_to_boundary(a, da), step_to_boundary(s, -da)), min(step_to_boundary(z, dz), step_to_boundary(v, dv))
+    near, far = (
+        min(step_to_boundary(a, da), step_to_boundary(s, -da)),
+        min(step_to_boundary(z, dz), step_to_boundary(v, dv)),
+    )
     gap = float(a @ z + s @ v)
     left = float((a + near * da) @ (z + far * dz) + (s - near * da) @ (v + far * dv))
     m = (left / gap) ** 2 * left / (2 * len(a))
     up, down = (m - da * dz) / a - z, (m + da * dv) / s - v
     dx, da = solve(off - down + up)
     dz, dv = up - z * da / a, down + v * da / s
-    near, far = min(step_to_boundary(a, da), step_to_boundary(s, -da)), min(step_to_boundary(z, dz), step_to_boundary(v, dv))
+    near, far = (
+        min(step_to_boundary(a, da), step_to_boundary(s, -da)),
+        min(step_to_boundary(z, dz), step_to_boundary(v, dv)),
+    )
     x, a, s = x + far * dx, a + near * da, s - near * da
     z, v = z + far * dz, v + far * dv
     value = P.value(P.y - P.matvec(x))
@@ -240,7 +254,9 @@ def simplex_from_basis(P: PinballProgram, inside) -> PinballVertex | None:
     return None
 
 
-def pivot_along_edge(P: PinballProgram, at: PinballVertex, k, slope, *, up) -> PinballVertex | None:
+def pivot_along_edge(
+    P: PinballProgram, at: PinballVertex, k, slope, *, up
+) -> PinballVertex | None:
     """Let r_k leave 0, upwards or not, to where eq. (1) stops falling.
 
     Along x + t dx eq. (1) falls by `slope` a unit of t at first, then by
@@ -290,7 +306,9 @@ class PinballSolution(NamedTuple):
     run: Any  # of `interior_point`
 
 
-def solve_pinball(P: PinballProgram, *, max_iter=100, tol=1e-8, task=SILENT) -> PinballSolution:
+def solve_pinball(
+    P: PinballProgram, *, max_iter=100, tol=1e-8, task=SILENT
+) -> PinballSolution:
     """Minimise eq. (1)."""
     n, p = P.X.shape[0], P.p
     part = first_sample_size(n, p)

@@ -53,7 +53,9 @@ def least_squares_of_subsets(X, y, index, *, intercept):
     m, k = index.shape
     p = X.shape[1] + intercept
     step = max(1, BATCH_ENTRIES // max(k * p, 1))
-    task = lambda i: lambda: least_squares_batch(X, y, index[i : i + step], intercept=intercept)
+    task = lambda i: (
+        lambda: least_squares_batch(X, y, index[i : i + step], intercept=intercept)
+    )
     return np.concatenate(
         list(threads.run((task(i) for i in range(0, m, step)), blas=True))
     )

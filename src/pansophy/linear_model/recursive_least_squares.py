@@ -27,7 +27,9 @@ from ..params import Flag, Infinite, Positive, number
 from . import square_root_information as inf
 from .base import AbstractLinearRegressor, store_coefficients, target_columns
 
-ForgettingFactor = Annotated[float, number("a number above 0, at most 1", 0, 1, open_low=True)]
+ForgettingFactor = Annotated[
+    float, number("a number above 0, at most 1", 0, 1, open_low=True)
+]
 
 
 class RLSState(NamedTuple):
@@ -123,7 +125,9 @@ class RecursiveLeastSquares(AbstractLinearRegressor):
         X, y, w = self._begin(X, y, sample_weight, y_kind="number", accept_sparse="csr")
         d = X.shape[1]
         root = np.full(d, np.sqrt(self.noise_variance / self.prior_variance))
-        return self._learn(inf.prior_information(root, np.zeros(d), self.fit_intercept), X, y, w)
+        return self._learn(
+            inf.prior_information(root, np.zeros(d), self.fit_intercept), X, y, w
+        )
 
     def partial_fit(self, X, y, sample_weight=None):
         """Go on with further rows."""
@@ -132,7 +136,9 @@ class RecursiveLeastSquares(AbstractLinearRegressor):
         X, y, w = self._begin(
             X, y, sample_weight, y_kind="number", accept_sparse="csr", reset=False
         )
-        info = inf.SquareRootInformation(self.triangle_, self.weight_, self.fit_intercept)
+        info = inf.SquareRootInformation(
+            self.triangle_, self.weight_, self.fit_intercept
+        )
         return self._learn(info, X, y, w)
 
     def _learn(self, info, X, y, w):
@@ -146,7 +152,9 @@ class RecursiveLeastSquares(AbstractLinearRegressor):
     @property
     def covariance_(self):
         d = self.n_features_in_
-        info = inf.SquareRootInformation(self.triangle_, self.weight_, self.fit_intercept)
+        info = inf.SquareRootInformation(
+            self.triangle_, self.weight_, self.fit_intercept
+        )
         if self.rank_ < d:
             return np.full((d, d), np.nan)
         return self.noise_variance * inf.coefficient_covariance(info)

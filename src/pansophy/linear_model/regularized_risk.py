@@ -44,10 +44,13 @@ from ..optim.proximal import proximal_gradient
 from ..optim.working_set import start as start_at
 from ..params import Count, Flag, NonNegative, Rule
 from ..penalties.base import ELASTIC_NET, L1, L2, POSITIVE
-from .base import AbstractLinearRegressor
+from .base import (
+    AbstractLinearClassifier,
+    AbstractLinearRegressor,
+    encode_two_or_more_classes,
+)
 from .lasso_path import centre_targets, gram_store, minimise_lasso
 from .risk import Risk
-from .scores import AbstractLinearClassifier, encode_two_or_more_classes
 
 NON_SMOOTH = {ABSOLUTE, QUANTILE, EPSILON_INSENSITIVE, HINGE, PERCEPTRON}
 LEAST_SQUARES = {SQUARED, HALF_SQUARED}

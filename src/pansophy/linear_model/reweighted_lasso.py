@@ -43,8 +43,8 @@ from ..optim.newton import newton
 from ..optim.working_set import start as start_at
 from ..params import Count, Flag, NonNegative, Positive
 from ..penalties import l1, lq
-from .lasso_path import centre_targets, minimise_lasso, check_lasso_data, gram_store
 from .base import AbstractLinearRegressor
+from .lasso_path import centre_targets, check_lasso_data, gram_store, minimise_lasso
 
 
 class ReweightedState(NamedTuple):
@@ -225,7 +225,9 @@ class BridgeRegression(AbstractLinearRegressor):
             found = gram_moments(data, self.fit_intercept)
             solve = smooth_bridge if q > 2 else reweighted_ridge
             return solve(*found, a, q, **how, task=task)
-        value = penalised_risk(data, self.fit_intercept, lambda w: float(lq(q, a).value(w)))
+        value = penalised_risk(
+            data, self.fit_intercept, lambda w: float(lq(q, a).value(w))
+        )
 
         def weights_at(u):
             if q == 1 or a == 0 or np.isnan(u).any():

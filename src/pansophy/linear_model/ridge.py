@@ -19,7 +19,7 @@ Refs      [Hoerl1970]; [Bjorck1987]; [FongSaunders2011] LSMR; [Hestenes1952] CG
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from ..core import arrays, linalg
 from ..core.least_squares import least_squares
 from ..core.rows import DatasetRows
-from ..core.spectral import centred_targets, from_dual, products
+from ..core.spectral import centred_targets, coefficients, from_dual, products, spectrum
 from ..params import Count, Flag, NonNegative, ParameterError
 from ..typing import Numbers, Seed
 from .base import (
@@ -66,6 +66,69 @@ def flatten_single_target(model):
     """coef_ of a single target as (d,), scikit-learn's shape for the ridge family."""
     if model.coef_.ndim == 2 and model.coef_.shape[0] == 1:
         model.coef_ = model.coef_[0, :]
+
+
+class RidgePath(NamedTuple):
+    """Coefficients along the strengths of the penalty."""
+
+    alphas: np.ndarray  # (a,), in the order given
+    coefs: np.ndarray  # (d, a), or (t, d, a) for t targets
+    intercepts: np.ndarray  # (a,), or (t, a)
+
+
+def checked_alphas(alphas, *, strictly_positive=False, name="alphas"):
+    """Strengths as an array (a,), each at least (or above) 0."""
+    alphas = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+    if alphas.ndim != 1 or len(alphas) == 0:
+        raise ParameterError(f"{name} must be a number or a list of numbers.")
+    fine = alphas > 0 if strictly_positive else alphas >= 0
+    if not np.all(fine & np.isfinite(alphas)):
+        limit = "above 0" if strictly_positive else "at least 0"
+        raise ParameterError(
+            f"{name} must be finite numbers {limit}, got {alphas[~fine][:1]}."
+        )
+    return alphas
+
+
+def ridge_path(X, y, alphas=None, *, fit_intercept=True, sample_weight=None):
+    """Ridge coefficients for every alpha from one decomposition, eq. (1).
+
+    Parameters
+    ----------
+    X : array, sparse matrix, tensor or path of a table, of shape (n, n_features)
+    y : array of shape (n,) or (n, n_targets)
+    alphas : list of float or None, default=None
+        Strengths of the penalty. None takes 100 from 1e-4 to 1e4 times the mean
+        square of the singular values.
+    fit_intercept : bool, default=True
+    sample_weight : array of shape (n,) or None, default=None
+
+    Returns
+    -------
+    RidgePath
+        `alphas`, `coefs` of shape (n_features, n_alphas) or (n_targets, n_features,
+        n_alphas), and `intercepts`.
+
+    Examples
+    --------
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1.0, 2, 2, 4])
+    >>> path = ridge_path(X, y, [0.0, 2.0])
+    >>> path.coefs.round(6), path.intercepts.round(6)
+    (array([[0.9 , 0.642857]]), array([0.9 , 1.285714]))
+    """
+    X, Y, w, flat = checked_rows(X, y, sample_weight)
+    least = 1.0
+    if alphas is not None:
+        alphas = checked_alphas(alphas)
+        least = float(alphas.min())
+    S = spectrum(X, Y, w, least=least, intercept=fit_intercept)
+    if alphas is None:
+        alphas = np.logspace(-4, 4, 100) * max(np.mean(S.squares), 1e-300)
+    B, b = coefficients(S, alphas)
+    coefs = np.moveaxis(B, 1, 0)
+    if not sp.issparse(X) and arrays.is_foreign(X):
+        coefs, b = (arrays.asarray(np.ascontiguousarray(a), X) for a in (coefs, b))
+    return RidgePath(alphas, coefs[0, ...] if flat else coefs, b[0, ...] if flat else b)
 
 
 @dataclass(eq=False, repr=False)

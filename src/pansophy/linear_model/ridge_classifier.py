@@ -25,10 +25,13 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays
+from ..core.class_weight import compute_class_weight
 from ..core.least_squares import least_squares
 from ..params import Count, Flag, NonNegative, Positive
 from ..typing import Numbers, Seed, Splits
 from .base import (
+    AbstractLinearClassifier,
+    encode_two_or_more_classes,
     is_wide_sparse,
     raw_prediction,
     solve_lsmr,
@@ -37,7 +40,6 @@ from .base import (
 )
 from .ridge import Ridge, flatten_single_target
 from .ridge_cv import HeldOutScorer, PredictedScores, search_alpha, store_alpha_search
-from .scores import AbstractLinearClassifier, class_factors, encode_two_or_more_classes
 
 
 def signed_targets(y, X, class_weight, w):
@@ -61,7 +63,9 @@ def signed_targets(y, X, class_weight, w):
     if class_weight is not None:
         names, at = arrays.to_numpy(classes), arrays.to_numpy(codes)
         given = None if w is None else arrays.to_numpy(w)
-        factors = class_factors(class_weight, names, at, given)[at]
+        factors = compute_class_weight(
+            class_weight, classes=names, codes=at, sample_weight=given
+        )[at]
         w = factors if given is None else given * factors
         w = arrays.asarray(w, X) if arrays.is_foreign(codes) else w
     return classes, Y, w, codes

@@ -29,10 +29,13 @@ from ..core.rows import DatasetRows
 from ..core.spectral import coefficients, left_out, spectrum
 from ..params import Flag, Positive
 from ..typing import Numbers, Splits
-from .base import AbstractLinearRegressor, store_coefficients, target_columns
-from .ridge import flatten_single_target
-from .ridge_path import checked_alphas
-from .scores import classes_from_scores
+from .base import (
+    AbstractLinearRegressor,
+    classes_from_scores,
+    store_coefficients,
+    target_columns,
+)
+from .ridge import checked_alphas, flatten_single_target
 
 DECOMPOSITIONS = {None: "auto", "auto": "auto", "svd": "svd", "eigen": "auto"}
 

@@ -27,15 +27,21 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays, threads
+from ..core.linalg import cholesky, solve_cholesky
 from ..core.numerics import softmax
-from ..core.rows import DatasetRows, part, total
+from ..core.rows import DatasetRows, Rows, part, total
 from ..losses.multiclass import one_hot
-from .moments import TILE_BYTES, softmax_second_moments, weighted_second_moments
+
+pass
 
 ROUGH_ROWS = 50_000  # with more rows than this a rough Hessian takes every s-th
 BLOCKS = 16  # pieces a pass over many rows is cut into
 BLOCK_BYTES = 1 << 25  # of a dense block at most
 SINGLE_THREAD_ENTRIES = 1 << 18  # entries of X up to which one thread does all
+TILE_BYTES = 1 << 20  # of a tile of rows in a product with itself
+BLOCK_SIZE = 64  # columns
+ROWS_PER_COLUMN = 6  # rows for a column that `whitening_factor` looks at
+MAX_FACTOR_WIDTH = 4000  # columns for which a factor is made
 
 
 class Risk:
@@ -369,3 +375,129 @@ def tensor_transposed_product(xp, X, R):
     Rt = xp.matrix_transpose(R)
     G = xp.concat([Rt @ X, xp.sum(Rt, axis=1)[:, None]], axis=1)
     return arrays.to_numpy(G).astype(float)
+
+
+def weighted_second_moments(X, s):
+    """Eq. (1); s may be negative."""
+    xp = arrays.namespace(s)
+    if sp.issparse(X):
+        S = X.multiply(s[:, None]).tocsr()
+        return bordered_matrix((X.T @ S).toarray(), np.asarray(S.sum(axis=0)), s.sum())
+    step = 1 << 16 if arrays.is_foreign(X) else TILE_BYTES // (8 * X.shape[1]) or 1
+    positive = bool(xp.all(s >= 0))
+
+    def tile(X, s):
+        if positive:
+            R = X * xp.sqrt(s)[:, None]
+            A = xp.matrix_transpose(R) @ R  # a product with itself: half the work
+        else:
+            A = xp.matrix_transpose(X) @ (X * s[:, None])
+        return A, s @ X, xp.sum(s)
+
+    tiles = Rows(X, s, block=max(step, 256)).blocks()
+    return bordered_matrix(
+        *(arrays.to_numpy(a) for a in total(tile(*t) for t in tiles))
+    )
+
+
+def bordered_matrix(A, c, s):
+    """A with the border c and the corner s."""
+    d = A.shape[0]
+    H = np.empty((d + 1, d + 1))
+    H[:d, :d], H[d, :d], H[:d, d], H[d, d] = A, c, c, s
+    return H
+
+
+def softmax_second_moments(X, P, v):
+    """Eq. (1) with v (diag p - p p^T) in the place of s, class by class."""
+    k, m = int(P.shape[1]), int(X.shape[1]) + 1
+    H = np.empty((k, m, k, m))
+    for c in range(k):
+        for e in range(c, k):
+            own = P[:, c] * (1 - P[:, c]) if c == e else -P[:, c] * P[:, e]
+            H[c, :, e, :] = weighted_second_moments(X, own * v)
+            H[e, :, c, :] = H[c, :, e, :].T
+    return H.reshape(k * m, k * m)
+
+
+def densest_columns(X, m=BLOCK_SIZE):
+    """The m columns of a CSR matrix with most entries, in order."""
+    counts = np.bincount(X.indices, minlength=X.shape[1])
+    m = min(m, X.shape[1])
+    return np.sort(np.argpartition(-counts, m - 1)[:m])
+
+
+def block_jacobi_preconditioner(J):
+    """x -> (r -> M^-1 r) of eq. (1) for a `Risk` of CSR rows."""
+    from . import _risk as loops
+
+    top = densest_columns(J.X)
+    place = np.full(J.d, -1, dtype=np.int32)
+    place[top] = np.arange(len(top))
+    head, m = np.append(top, J.d), len(top)
+
+    def parts(h):
+        """The diagonal and the head for one class of row curvatures h."""
+
+        def stats(X, i):
+            D, G = np.zeros(J.d + 1), np.zeros((m + 1, m + 1))
+            loops.sparse_diagonal_and_block(*unsigned_csr(X), h(i), place, D, G)
+            return D, G
+
+        D, G = J.sum(stats)
+        D[: J.d] += J.alpha
+        G[np.arange(m), np.arange(m)] += J.alpha
+        if not J.intercept:
+            D[J.d], G[m] = 1.0, np.append(np.zeros(m), 1.0)
+        G = np.tril(G) + np.tril(G, -1).T
+        return np.where(D > 0, D, 1.0), cholesky(G)[0]
+
+    def at(x):
+        kept = J.predictions_at(x)
+        known = [
+            parts(lambda i, c=c: class_curvature(J, i, kept[i], c)) for c in range(J.k)
+        ]
+
+        def solve(r):
+            R = r.reshape(J.k, J.d + 1)
+            Z = np.stack([row / D for row, (D, _) in zip(R, known, strict=True)])
+            for c, (_, L) in enumerate(known):
+                Z[c, head] = solve_cholesky(L, R[c, head])
+            return Z.reshape(r.shape)
+
+        return solve
+
+    return at
+
+
+def class_curvature(J, i, kept, c):
+    """h of block i for class c."""
+    if J.k == 1:
+        return J.curvatures(i, kept)
+    return J.v[J.block_slices[i]] * kept[:, c] * (1 - kept[:, c])
+
+
+def whitening_factor(J, x):
+    """L of eq. (2) at x, or None where it would not pay."""
+    if J.n < ROWS_PER_COLUMN * J.d or J.d > MAX_FACTOR_WIDTH:
+        return None
+    kept, s = J.predictions_at(x), max(1, J.n // (ROWS_PER_COLUMN * J.d))
+
+    def stats(X, i):
+        v, xp = J.v[J.block_slices[i]], arrays.namespace(J.v)
+        h = J.curvatures(i, kept[i]) if J.k == 1 else v * xp.mean(kept[i], axis=1)
+        if J.k > 1:  # the mean over classes of p (1 - p)
+            h = h - v * xp.mean(kept[i] * kept[i], axis=1)
+        rows = X if J.sparse else X[::s, ...]
+        return float(xp.sum(v[::s])), weighted_second_moments(
+            rows, h if J.sparse else h[::s]
+        )
+
+    weight, G = J.sum(stats)
+    if not J.sparse:
+        G *= float(arrays.namespace(J.v).sum(J.v)) / max(weight, 1e-300)
+    G[np.arange(J.d), np.arange(J.d)] += J.alpha
+    if not J.intercept:
+        G[J.d], G[:, J.d] = 0.0, 0.0
+        G[J.d, J.d] = 1.0
+    return cholesky(G)[0]

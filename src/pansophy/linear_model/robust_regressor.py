@@ -35,10 +35,15 @@ from ..core.rows import DatasetRows
 from ..losses import huber, tukey
 from ..losses.base import weighted_quantile
 from ..params import Count, Flag, NonNegative, Positive
-from .glm_fit import array_like, thread_budget, target_vector
-from .base import AbstractLinearRegressor, store_coefficients
-from .quantile_program import solve_pinball
+from .base import (
+    AbstractLinearRegressor,
+    array_like,
+    store_coefficients,
+    target_vector,
+    thread_budget,
+)
 from .quantile import pinball_program
+from .quantile_program import solve_pinball
 
 NORMAL_QUARTILE = 0.6744897501960817  # the upper quartile of the standard Normal
 DEFAULT_CUTOFF = {"tukey": 4.685, "huber": 1.345}  # 95 % efficient on Normal noise
@@ -127,13 +132,17 @@ class RobustRegressor(AbstractLinearRegressor):
             start, self.scale_ = self._start(X, y, w)
             state = self._run(LOSSES[self.loss](c), X, y, w, start)
         self.weights_ = irls_weights(LOSSES[self.loss](c), state.z)
-        store_coefficients(self, X, state.coef[:, None], np.array([state.intercept]), True)
+        store_coefficients(
+            self, X, state.coef[:, None], np.array([state.intercept]), True
+        )
         return self
 
     def _start(self, X, y, w):
         """Least absolute deviations, and the scale of eq. (2)."""
         host = lambda a: arrays.to_numpy(a).astype(np.float64)
-        P = pinball_program(host(X), host(y), host(w), 0.5, 0.0, intercept=self.fit_intercept)
+        P = pinball_program(
+            host(X), host(y), host(w), 0.5, 0.0, intercept=self.fit_intercept
+        )
         x = solve_pinball(P).x
         r = P.y - P.matvec(x)
         s = self.scale

@@ -28,7 +28,7 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 from sklearn.utils.validation import check_X_y
 
-from .scores import encode_two_or_more_classes
+from .base import encode_two_or_more_classes
 
 PASSES = 50  # of the perceptron before the programme is solved
 SLACK = 1e-7  # sum of s_i, over n, that counts as 0

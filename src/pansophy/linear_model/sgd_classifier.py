@@ -22,6 +22,7 @@ from sklearn.utils.metaestimators import available_if
 
 from .. import losses
 from ..core import arrays
+from ..core.class_weight import compute_class_weight
 from ..core.numerics import sigmoid
 from ..core.random import rng_from
 from ..params import (
@@ -37,8 +38,8 @@ from ..params import (
 )
 from ..typing import Seed
 from . import sgd
-from .scores import AbstractLinearClassifier, class_factors, encode_two_or_more_classes
-from .stochastic import AbstractSGD, check_stream_chunk, require_in_memory
+from .base import AbstractLinearClassifier, encode_two_or_more_classes
+from .sgd import AbstractSGD, check_stream_chunk, require_in_memory
 
 LOSS_ALIASES = {
     "log_loss": "logistic",
@@ -151,7 +152,9 @@ class AbstractSGDClassifier(AbstractLinearClassifier, AbstractSGD):
         loss = self._loss()
         low = 0.0 if loss.domain == "fraction" else -1.0
         order, held = self._hold_out(rng, codes, w, stratify=True)
-        factors = class_factors(self.class_weight, self.classes_, codes, w)
+        factors = compute_class_weight(
+            self.class_weight, classes=self.classes_, codes=codes, sample_weight=w
+        )
         score = None
         if held is not None:
             Xh, wh = X[held], None if w is None else w[held]

@@ -29,8 +29,8 @@ from ..params import (
 )
 from ..typing import Seed
 from . import sgd
+from .sgd import AbstractSGD, check_stream_chunk, require_in_memory
 from .sgd_classifier import loss_by_name, sgd_rule_of
-from .stochastic import AbstractSGD, check_stream_chunk, require_in_memory
 
 
 def weighted_r2(y, f, w):

@@ -84,7 +84,9 @@ def stack_triangles(*parts):
     return R
 
 
-def add_information(info: SquareRootInformation, X, y, w=None, forgetting=1.0) -> SquareRootInformation:
+def add_information(
+    info: SquareRootInformation, X, y, w=None, forgetting=1.0
+) -> SquareRootInformation:
     """Take more rows, eq. (1); with `forget` < 1 each row fades those before it."""
     n, d = X.shape
     intercept = info.intercept

@@ -19,7 +19,8 @@ from typing import Literal
 from .. import links
 from ..losses import family
 from ..params import Count, Flag, NonNegative, Number, Verbosity
-from .glm_fit import AbstractGLM, target_vector
+from .base import target_vector
+from .glm import AbstractGLM
 
 TweedieSolver = Literal["auto", "lbfgs", "newton-cholesky"]
 

@@ -1,16 +1,36 @@
-"""Loops of the joint multi-class machine: rows one after the other, all classes.
+"""Compiled epochs of the Crammer-Singer dual: row by row, all classes together.
 
-W is kept as (d + 1, k), a line for each column of X and the last for the intercept,
-so that dense and CSR rows add up lines. Rows at rest leave the passes as in `_dual`.
+W is kept as (d + 1, k), a line for each column of X and the last for the intercept, so
+that dense and CSR rows add up lines. Rows that would not change leave the epochs as in
+`_dual_coordinate_descent.py`.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from ._dual_coordinate_descent import FAST, shuffle_active
+from ..core.compiled import FASTMATH
+from ._dual_coordinate_descent import shuffle_active
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+class RowConstants(NamedTuple):
+    """What the dual needs to know of every row."""
+
+    labels: np.ndarray  # y, 0..k-1
+    costs: np.ndarray  # C
+    squared_norms: np.ndarray  # |a_i|^2
+
+
+class CSRArrays(NamedTuple):
+    """The three arrays of a CSR matrix."""
+
+    data: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def row_multiplier_change(alpha, G, own, q, C, D):
     """Eq. (3): alpha (k,) in place becomes the change; D (k,) is scratch.
 
@@ -55,11 +75,13 @@ def row_multiplier_change(alpha, G, own, q, C, D):
     return far, 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def dense_crammer_singer_epochs(
-    X, s, own, C, square, A, W, order, size, cut, seed, tol, n
-):
-    """At most n passes over order[:size]; returns size, cut, violation, passes."""
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def dense_crammer_singer_epochs(X, s, rows, A, W, order, size, cut, seed, tol, n):
+    """At most n epochs over order[:size]; returns size, cut, violation and epochs.
+
+    A (n, k) holds the multipliers. A and W are updated in place.
+    """
+    own, C, square = rows
     d, k = X.shape[1], A.shape[1]
     G, D, change = np.empty(k), np.empty(k), np.empty(k)
     worst, count = np.inf, 0
@@ -100,11 +122,11 @@ def dense_crammer_singer_epochs(
     return size, cut, worst, count
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def sparse_crammer_singer_epochs(
-    data, columns, starts, s, own, C, square, A, W, order, size, cut, seed, tol, n
-):
-    """The same for CSR rows."""
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def sparse_crammer_singer_epochs(csr, s, rows, A, W, order, size, cut, seed, tol, n):
+    """`dense_crammer_singer_epochs` for CSR rows."""
+    data, columns, starts = csr
+    own, C, square = rows
     d, k = W.shape[0] - 1, A.shape[1]
     G, D, change = np.empty(k), np.empty(k), np.empty(k)
     worst, count = np.inf, 0
@@ -144,9 +166,12 @@ def sparse_crammer_singer_epochs(
     return size, cut, worst, count
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def project_onto_simplices(G, C, q, rho, p):
-    """Eq. (2) of `crammer_singer_newton.py` into p; returns sum p G, sum C max G and |p - q|^2."""
+    """Write eq. (2) of `crammer_singer_newton.py` into p.
+
+    Returns sum p G, sum C max G and |p - q|^2.
+    """
     n, k = G.shape
     D = np.empty(k)
     own, psi, off = 0.0, 0.0, 0.0

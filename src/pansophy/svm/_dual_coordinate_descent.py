@@ -1,25 +1,29 @@
-"""Loops of dual coordinate descent: dense and CSR rows, every loss of `svm_problem.py`.
+"""Compiled epochs of dual coordinate descent, for dense and CSR rows.
 
 w = A^T beta is kept up to date; w has a last entry for the intercept where s > 0. A
-row whose multiplier sits at 0 (or at its bound) and would want to move only after its
-gradient had changed by more than the largest violation of the pass before among the
-rows that want to fall (to grow) in size leaves the passes: `active[:size]` are those
-still in, `cuts` (2,) the two violations. Orders are drawn by a generator in `seed`.
+row leaves the epochs if its multiplier is at 0 (or at a bound) and its gradient is
+further from wanting a change than the largest violation of the epoch before among the
+multipliers that fell (that grew) in size: `active[:size]` are the rows still in, and
+`cuts` (2,) holds the two violations. Random orders are drawn by the generator `seed`.
 """
 
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
-PLAIN = {"contract", "nsz"}  # gathers by vector instructions are slower than one by one
+from ..core.compiled import FASTMATH, FASTMATH_FUSED
+
+# columns of the table of rows, all that a visit needs on one line of the cache:
+# t, l, u, c, q and beta of `svm_problem.py`, and the entries of a CSR row
+TARGET, LOW, HIGH, CURVE, Q, BETA, START, STOP = range(8)
+N_COLUMNS = 8
 
 
 @njit(cache=True, nogil=True)
 def shuffle_active(order, size, seed):
-    """Shuffle order[:size] (Fisher-Yates, xorshift64*); seed (1,) uint64 goes on.
+    """Shuffle order[:size] in place (Fisher-Yates with xorshift64*, state in `seed`).
 
-    Only full shuffles will do: keeping neighbours in memory together makes a pass
-    several times as quick, but on text it took twenty times as many passes.
+    Full shuffles are needed: keeping neighbouring rows together makes an epoch faster,
+    but takes many times as many epochs on text.
     """
     x = seed[0]
     for k in range(size - 1, 0, -1):
@@ -32,7 +36,7 @@ def shuffle_active(order, size, seed):
     seed[0] = x
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def best_multiplier(beta, g, q, low, high, eps):
     """The new multiplier, its violation, and how far it is from wanting to move.
 
@@ -58,12 +62,11 @@ def best_multiplier(beta, g, q, low, high, eps):
     return beta, 0.0, spare
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def dense_dual_epochs(X, s, eps, table, w, active, size, cuts, seed, tol, n):
-    """At most n passes over active[:size]; returns size, violation, passes.
+    """At most n epochs over active[:size]; returns size, violation and epochs.
 
-    `table` (n, 8) holds t, l, u, c, q, beta and, for CSR, start and stop of each row:
-    all that a visit needs on one line of the cache.
+    `table` (n, N_COLUMNS) has a line for each row, whose beta is updated in place.
     """
     d = X.shape[1]
     worst, count = np.inf, 0
@@ -77,11 +80,11 @@ def dense_dual_epochs(X, s, eps, table, w, active, size, cuts, seed, tol, n):
             f = s * w[d] if s > 0 else 0.0
             for j in range(d):
                 f += row[j] * w[j]
-            old = it[5]
-            g = f - it[0] + it[3] * old
-            new, far, spare = best_multiplier(old, g, it[4], it[1], it[2], eps)
+            old = it[BETA]
+            g = f - it[TARGET] + it[CURVE] * old
+            new, far, spare = best_multiplier(old, g, it[Q], it[LOW], it[HIGH], eps)
             cut = cuts[0 if old == 0 else 1]
-            if it[1] < 0 and it[2] > 0:  # growing and falling are no sides here
+            if it[LOW] < 0 and it[HIGH] > 0:  # one threshold for both
                 cut = max(cuts[0], cuts[1])
             if spare > cut:
                 size -= 1
@@ -90,7 +93,7 @@ def dense_dual_epochs(X, s, eps, table, w, active, size, cuts, seed, tol, n):
             k += 1
             change = new - old
             if change != 0:
-                it[5] = new
+                it[BETA] = new
                 if abs(new) < abs(old):
                     fall = max(fall, far)
                 else:
@@ -107,12 +110,14 @@ def dense_dual_epochs(X, s, eps, table, w, active, size, cuts, seed, tol, n):
     return size, worst, count
 
 
-@njit(cache=True, nogil=True, fastmath=PLAIN)
-def sparse_dual_epochs(data, columns, s, eps, table, w, active, size, cuts, seed, tol, n):
-    """The same for CSR rows.
+@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+def sparse_dual_epochs(
+    data, columns, s, eps, table, w, active, size, cuts, seed, tol, n
+):
+    """`dense_dual_epochs` for CSR rows.
 
-    A visit first reads a little of the row after next, so that the processor fetches
-    it from memory while it is busy with this one; `touched` only keeps that alive.
+    A visit first reads a little of the next rows, so that the processor fetches them
+    from memory meanwhile; `touched` only keeps the compiler from dropping the reads.
     """
     touched = 0.0
     d = w.shape[0] - 1
@@ -125,22 +130,22 @@ def sparse_dual_epochs(data, columns, s, eps, table, w, active, size, cuts, seed
             i = active[k]
             ahead = table[active[min(k + 2, size - 1)]]
             near = table[active[min(k + 1, size - 1)]]
-            p, last = np.uint64(near[6]), np.uint64(near[7])
+            p, last = np.uint64(near[START]), np.uint64(near[STOP])
             for _ in range(3):
                 if p < last:
                     touched += data[p] + columns[p]
                 p += np.uint64(8)
-            touched += ahead[0]
+            touched += ahead[TARGET]
             it = table[i]
-            start, stop = np.uint64(it[6]), np.uint64(it[7])
+            start, stop = np.uint64(it[START]), np.uint64(it[STOP])
             f = s * w[d] if s > 0 else 0.0
             for p in range(start, stop):
                 f += data[p] * w[columns[p]]
-            old = it[5]
-            g = f - it[0] + it[3] * old
-            new, far, spare = best_multiplier(old, g, it[4], it[1], it[2], eps)
+            old = it[BETA]
+            g = f - it[TARGET] + it[CURVE] * old
+            new, far, spare = best_multiplier(old, g, it[Q], it[LOW], it[HIGH], eps)
             cut = cuts[0 if old == 0 else 1]
-            if it[1] < 0 and it[2] > 0:  # growing and falling are no sides here
+            if it[LOW] < 0 and it[HIGH] > 0:  # one threshold for both
                 cut = max(cuts[0], cuts[1])
             if spare > cut:
                 size -= 1
@@ -149,7 +154,7 @@ def sparse_dual_epochs(data, columns, s, eps, table, w, active, size, cuts, seed
             k += 1
             change = new - old
             if change != 0:
-                it[5] = new
+                it[BETA] = new
                 if abs(new) < abs(old):
                     fall = max(fall, far)
                 else:

@@ -1,24 +1,25 @@
-"""Newton's method for the joint multi-class machine, kinks and all.
+"""Newton's method for the multi-class support vector machine of Crammer and Singer.
 
 The problem and its letters are those of `crammer_singer.py`. With p_im = C_i [m = y_i]
 - alpha_im, at least 0 and of sum C_i, the loss of a row is a maximum over p, and the
-method of multipliers of `primal_newton.py` takes off its kinks: with multipliers q, width rho,
+method of multipliers smooths it as in `primal_newton.py`: with multipliers q and a
+width rho,
 
     J(W) = 1/2 |W|^2 + sum_i max_p p G_i - rho/2 |p - q_i|^2 - C_i w_{y_i} a_i   (1)
     p    = the point of the simplex of size C_i nearest to q_i + G_i / rho       (2)
     grad = W - V,   V = alpha^T A,   hess = I + sum_i Pi_i x a_i a_i^T / rho     (3)
 
-where Pi_i (k, k) takes a vector on the classes with p_im > 0 less its mean there to
-itself and all else to 0: only rows with two such classes or more are free. With u the
-differences e_m - e_first of those classes, N of them over all rows, the system of
-eq. (3) is that of one unknown for each (Woodbury),
+where Pi_i (k, k) projects onto the vectors of sum 0 on the classes with p_im > 0: only
+rows with two such classes or more are free. With u the differences e_m - e_first of
+those classes, N of them over all rows, the Newton system has one unknown for each
+(Woodbury),
 
-    K = (U U^T) * (A A^T + rho [same row]),   move = (U z)^T A - grad            (4)
+    K = (U U^T) * (A A^T + rho [same row]),   step = (U z)^T A - grad            (4)
 
-P - D is 1/2 |grad|^2, which Newton steps mend, plus a sum over rows, which a smaller
-rho and q <- p + OVER (p - q) do; the larger is next. Most rows are far from a kink,
-so a step is made of several on the near ones alone, the others kept as they are, and
-a search on the line, over all rows, follows.
+P - D is 1/2 |grad|^2, which Newton steps reduce, plus a sum over rows, which a smaller
+rho and q <- p + OVERRELAXATION (p - q) reduce; the larger comes next. Most rows are far
+from a kink, so one step consists of several Newton steps on the rows near a kink, with
+p of the others fixed, and a line search over all rows.
 
 Time O(n d k) a step plus N^3 or (k d)^3, memory O(n k).
 
@@ -38,17 +39,23 @@ from ..core.linalg import cg, solve_psd
 from ..core.progress import SILENT
 from ..core.rows import Rows
 from ._crammer_singer import project_onto_simplices
-from .primal_newton import BALANCE, MAX_STALLED_STEPS, SMALLEST_WIDTH, FIRST_WIDTH, false_position
+from .primal_newton import (
+    BALANCE,
+    FIRST_WIDTH,
+    MAX_STALLED_STEPS,
+    SMALLEST_WIDTH,
+    false_position,
+)
 
 MAX_FACTORED = 1500  # unknowns up to which a Newton system is factored
 WIDTH_REDUCTION = 2.0  # factor by which rho falls
-OVERRELAXATION = 0.5  # how far q goes beyond p
+OVERRELAXATION = 0.5  # of the multiplier update q <- p
 NEAR_ROWS_PER_UNKNOWN = 1  # rows near a kink, beyond the free ones, for each unknown
-MAX_INNER_STEPS = 8  # Newton steps on them, at most
+MAX_INNER_STEPS = 8  # Newton steps on the rows near a kink
 
 
 class JointState(NamedTuple):
-    """A point, multipliers and what a pass says of them."""
+    """A point W with multipliers, and objective, gradient and gap there."""
 
     W: np.ndarray
     q: np.ndarray
@@ -62,7 +69,7 @@ class JointState(NamedTuple):
     best: np.ndarray  # the W of lowest P
     objective: float  # P there
     dual: float  # largest D
-    still: int = 0  # steps since the gap last fell
+    stalled_steps: int = 0  # steps since the gap last fell
 
     @property
     def gap(self):
@@ -70,24 +77,31 @@ class JointState(NamedTuple):
 
 
 class JointProblem:
-    """Rows of the machine; `pull` is the part of V that does not depend on p."""
+    """Rows of the problem; `fixed_rmatvec` is the part of V without p."""
 
-    def __init__(self, X, y, C, k, scale, pull=None):
-        self.X, self.y, self.C, self.k, self.scale = X, y, C, k, scale
+    def __init__(self, X, y, C, k, scale, fixed_rmatvec=None):
+        self.X = X
+        self.y = y
+        self.C = C
+        self.k = k
+        self.scale = scale
         self.n, self.d = X.shape
-        self.rows, self.at = Rows(X), np.arange(self.n)
-        own = np.zeros((self.n, k))
-        own[self.at, y] = C
-        self.fixed_rmatvec = self.rmatvec(own) if pull is None else pull
+        self.rows = Rows(X)
+        self.row_numbers = np.arange(self.n)
+        if fixed_rmatvec is None:
+            own_class = np.zeros((self.n, k))
+            own_class[self.row_numbers, y] = C
+            fixed_rmatvec = self.rmatvec(own_class)
+        self.fixed_rmatvec = fixed_rmatvec
 
     def slopes(self, W):
-        """G."""
+        """G (n, k), the slopes of the loss."""
         U = np.ascontiguousarray(W[:, : self.d].T.astype(self.X.dtype))
         G = self.rows.map(lambda X: X @ U, blas=False) + (self.scale * W[:, -1] + 1.0)
-        G[self.at, self.y] -= 1.0
+        G[self.row_numbers, self.y] -= 1.0
         return G
 
-    def transposed(self, p):
+    def rmatvec(self, p):
         """p^T A."""
         out = np.empty((self.k, self.d + 1))
         thin = p.astype(self.X.dtype)
@@ -96,31 +110,48 @@ class JointProblem:
         out[:, -1] = self.scale * p.sum(axis=0)
         return out
 
-    def look(self, W, q, rho, old=None, G=None):
-        """The state at W, which takes a pass unless G is known."""
+    def evaluate(self, W, q, rho, old=None, G=None):
+        """The state at W: one pass over the rows, or half of one where G is known."""
         G = self.slopes(W) if G is None else G
         p = np.empty_like(G)
         own, psi, off = project_onto_simplices(G, self.C, q, rho, p)
         g = W - self.fixed_rmatvec + self.rmatvec(p)
         rest = 0.5 * float(np.sum(W * W)) - float(np.sum(W * self.fixed_rmatvec))
-        primal, slack = rest + psi, psi - own
+        primal = rest + psi
+        slack = psi - own
         dual = primal - slack - 0.5 * float(np.sum(g * g))
-        best, objective = W, primal
+        best = W
+        objective = primal
         if old is not None and old.objective <= primal:
-            best, objective = old.best, old.objective
-        dual = dual if old is None else max(dual, old.dual)
-        value = rest + own - 0.5 * rho * off
-        return JointState(W, q, rho, G, p, g, value, slack, primal, best, objective, dual)
+            best = old.best
+            objective = old.objective
+        return JointState(
+            W=W,
+            q=q,
+            rho=rho,
+            G=G,
+            p=p,
+            gradient=g,
+            value=rest + own - 0.5 * rho * off,
+            slack=slack,
+            primal=primal,
+            best=best,
+            objective=objective,
+            dual=dual if old is None else max(dual, old.dual),
+        )
 
     def direction(self, s):
         """Minus the inverse of the Hessian, eq. (3), times the gradient."""
         on = s.p > 0
         count = on.sum(axis=1)
-        N, width = int(count.sum()) - self.n, self.k * (self.d + 1)
+        N = int(count.sum()) - self.n
+        width = self.k * (self.d + 1)
         if N == 0:
             return -s.gradient
         rows = np.flatnonzero(count > 1)
-        A, on, g = self.dense_rows(rows), on[rows], s.gradient
+        A = self.dense_rows(rows)
+        on = on[rows]
+        g = s.gradient
         if min(width, MAX_FACTORED) >= N:
             return self.direction_by_woodbury(A, on, s.rho, g)
         if width <= MAX_FACTORED:
@@ -128,13 +159,16 @@ class JointProblem:
             return -solve_posdef_in_place(H, g.reshape(-1)).reshape(g.shape)
         return joint_direction_by_cg(A, on, s.rho, g)
 
-    def woodbury(self, A, on, rho, g):
+    def direction_by_woodbury(self, A, on, rho, g):
         """`direction` by eq. (4)."""
-        rest, first = on.copy(), on.argmax(axis=1)
+        first = on.argmax(axis=1)
+        rest = on.copy()
         rest[np.arange(len(on)), first] = False
         r, m = np.nonzero(rest)
-        U, at = np.zeros((len(r), self.k)), np.arange(len(r))
-        U[at, m], U[at, first[r]] = 1.0, -1.0
+        at = np.arange(len(r))
+        U = np.zeros((len(r), self.k))
+        U[at, m] = 1.0
+        U[at, first[r]] = -1.0
         A = A[r]
         K = A @ A.T
         K = K.toarray() if sp.issparse(K) else K
@@ -157,12 +191,12 @@ class JointProblem:
             return sp.hstack([X, sp.csr_array(edge)], format="csr")
         return np.hstack([X.toarray() if sp.issparse(X) else X, edge])
 
-    def near(self, s):
-        """The rows nearest to a kink, free ones first, or None for all."""
+    def rows_near_kinks(self, s):
+        """The free rows and those nearest to a kink; None if these are most rows."""
         ends = s.p.argmax(axis=1)
         others = s.G.copy()
-        others[self.at, ends] = -np.inf
-        far = s.G[self.at, ends] - others.max(axis=1)
+        others[self.row_numbers, ends] = -np.inf
+        far = s.G[self.row_numbers, ends] - others.max(axis=1)
         far[(s.p > 0).sum(axis=1) > 1] = -np.inf
         free = int(np.count_nonzero(far == -np.inf))
         size = free + NEAR_ROWS_PER_UNKNOWN * min(self.k * (self.d + 1), MAX_FACTORED)
@@ -170,16 +204,22 @@ class JointProblem:
             return None
         return np.sort(np.argpartition(far, size)[:size])
 
-    def part(self, s, rows):
-        """The machine of those rows where the others keep their p."""
-        X, y, C = self.X[rows], self.y[rows], self.C[rows]
-        few = JointProblem(X, y, C, self.k, self.scale, pull=s.W - s.gradient)
+    def restricted_to(self, s, rows):
+        """The problem of some rows, where the others keep their p."""
+        few = JointProblem(
+            self.X[rows],
+            self.y[rows],
+            self.C[rows],
+            self.k,
+            self.scale,
+            fixed_rmatvec=s.W - s.gradient,
+        )
         few.fixed_rmatvec = few.fixed_rmatvec + few.rmatvec(s.p[rows])
         return few
 
 
 def solve_posdef_in_place(K, right):
-    """K^-1 right for symmetric K above 0, which is written over."""
+    """K^-1 right for a positive definite K, which is overwritten."""
     try:
         L = sl.cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)
     except np.linalg.LinAlgError:  # within rounding of singular
@@ -205,7 +245,7 @@ def joint_hessian(A, on, rho):
 
 
 def joint_direction_by_cg(A, on, rho, g):
-    """`direction` by conjugate gradients, as far as the gradient is small."""
+    """`direction` by conjugate gradients, more accurate as the gradient falls."""
     each = 1 / on.sum(axis=1, keepdims=True)
 
     def product(u):
@@ -220,11 +260,11 @@ def joint_direction_by_cg(A, on, rho, g):
 
 
 def joint_direction(joint, s):
-    """Where to go from s: a Newton step, or several on the rows near a kink."""
-    rows = joint.near(s)
+    """A Newton direction at s, or the sum of several on the rows near a kink."""
+    rows = joint.rows_near_kinks(s)
     if rows is None:
         return joint.direction(s)
-    few = joint.part(s, rows)
+    few = joint.restricted_to(s, rows)
     at = few.evaluate(s.W, s.q[rows], s.rho, None, s.G[rows])
     for _ in range(MAX_INNER_STEPS):
         at = joint_newton_step(few, at, few.direction(at))
@@ -234,13 +274,15 @@ def joint_direction(joint, s):
 
 
 def joint_newton_step(joint, s, step):
-    """The state after a step, or after the best share of it."""
+    """The state after a step, or after the best share of it on the line."""
     new = joint.evaluate(s.W + step, s.q, s.rho, s)
     fall = float(np.sum(s.gradient * step))
     if float(np.sum(new.gradient * step)) <= -0.5 * fall and new.value <= s.value:
         return new
-    along, c = new.G - s.G, float(np.sum(step * step))
-    a, p = float(np.sum((s.W - joint.fixed_rmatvec) * step)), np.empty_like(s.p)
+    along = new.G - s.G
+    c = float(np.sum(step * step))
+    a = float(np.sum((s.W - joint.fixed_rmatvec) * step))
+    p = np.empty_like(s.p)
 
     def slope(x):
         project_onto_simplices(s.G + x * along, joint.C, s.q, s.rho, p)
@@ -253,29 +295,33 @@ def joint_newton_step(joint, s, step):
 def minimise_joint(
     X, y, C, k, *, scale, W=None, alpha=None, max_iter=1000, tol=1e-4, task=SILENT
 ) -> Result:
-    """Minimise P until the gap proves W to within tol, relatively."""
+    """Minimise P until the gap bounds the relative error of W by tol."""
     joint = JointProblem(X, y, C, k, scale)
     q = np.repeat(C[:, None] / k, k, axis=1)
     if alpha is not None:
         q = -alpha
-        q[joint.at, y] += C
+        q[joint.row_numbers, y] += C
     W = np.zeros((k, joint.d + 1)) if W is None else W
     start = joint.evaluate(W, q, FIRST_WIDTH / float(C.max()))
     least = SMALLEST_WIDTH * start.rho
     noise = 4 * float(np.finfo(X.dtype).eps)
 
     def step(s):
-        gap, still = s.gap, s.stalled_steps
+        gap = s.gap
+        stalled = s.stalled_steps
         if 0.5 * float(np.sum(s.gradient**2)) <= BALANCE * s.slack:
             rho = max(s.rho / WIDTH_REDUCTION, least)
             s = joint.evaluate(s.W, s.p + OVERRELAXATION * (s.p - s.q), rho, s, s.G)
         new = joint_newton_step(joint, s, joint_direction(joint, s))
-        return new._replace(stalled_steps=0 if new.gap < gap else still + 1)
+        return new._replace(stalled_steps=0 if new.gap < gap else stalled + 1)
 
     def change(old, new):
         size = float(np.sum(new.best**2))
         done = new.gap <= max(0.5 * tol * tol * size, noise * abs(new.objective))
-        rounded = new.stalled_steps >= MAX_STALLED_STEPS and new.gap <= 1e6 * noise * abs(new.objective)
+        rounded = (
+            new.stalled_steps >= MAX_STALLED_STEPS
+            and new.gap <= 1e6 * noise * abs(new.objective)
+        )
         return 0.0 if done or rounded else 1.0
 
     return iterate(

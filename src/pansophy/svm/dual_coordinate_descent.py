@@ -1,15 +1,15 @@
 """Dual coordinate descent for linear support vector machines, dense or sparse rows.
 
-The problem and its letters are those of `svm_problem.py`. With w = A^T beta kept at hand,
--D as a function of one beta_i is a quadratic with slope and curvature
+The problem and its letters are those of `svm_problem.py`. With w = A^T beta kept up to
+date, -D as a function of one beta_i is a quadratic with slope and curvature
 
     g_i = a_i w - t_i + c_i beta_i  (+ eps sign beta_i),   q_i = |a_i|^2 + c_i    (1)
 
-whose best point in [l_i, u_i] costs two passes over the entries of one row: O(nnz) a
-pass over all rows, no matrix of any kind. D never falls. Rows are visited in random
-order; those that sit firmly at a bound leave the passes (shrinking), and all are seen
-again once the others have settled. The run ends when, over all rows, the largest g_i
-that asks beta_i to grow and the largest that asks it to fall add up to at most tol;
+whose minimum in [l_i, u_i] costs two passes over the entries of one row: O(nnz) an
+epoch, without any matrix. D never falls. Rows are visited in random order; those firmly
+at a bound leave the epochs (shrinking), and all are checked again once the others have
+converged. The run ends when, over all rows, the largest violation that would raise a
+beta_i and the largest that would lower one add up to at most tol;
 eq. (3) of `svm_problem.py` gives the gap.
 
 Shapes    as in `svm_problem.py`
@@ -26,11 +26,11 @@ from ..core.progress import SILENT
 from . import _dual_coordinate_descent as loops
 from .svm_problem import certified_state
 
-EPOCHS_PER_CHECK = 25  # passes between two looks at the gap
+EPOCHS_PER_CHECK = 25  # epochs between two evaluations of the gap
 
 
 class DualState(NamedTuple):
-    """What one round of passes hands to the next."""
+    """The iterate after some epochs, and which rows are still in them."""
 
     w: np.ndarray
     beta: np.ndarray
@@ -38,10 +38,10 @@ class DualState(NamedTuple):
     gap: float  # that less the highest D so far
     dual: float
     violation: float
-    active: np.ndarray  # the first `size` rows are in the passes
+    active: np.ndarray  # the first `size` entries are the rows in the epochs
     size: int
-    cuts: np.ndarray  # see the loops
-    passes: int
+    cuts: np.ndarray  # (2,), shrinking thresholds of the loops
+    passes: int  # epochs so far
 
 
 def augmented_row_norms(X, s):
@@ -56,9 +56,9 @@ def augmented_row_norms(X, s):
     return out + s * s
 
 
-def loop_and_rows(machine):
-    """What the loops read of the rows, and which of the two loops it is."""
-    X = machine.X
+def loop_and_rows(problem):
+    """The compiled loop for the kind of rows, and the arrays that it reads."""
+    X = problem.X
     if sp.issparse(X):
         # unsigned indices: compiled code then needs no test for those from the end
         index = X.indices.view(f"u{X.indices.itemsize}")
@@ -66,23 +66,24 @@ def loop_and_rows(machine):
     return loops.dense_dual_epochs, (np.ascontiguousarray(X),)
 
 
-def row_table(machine):
-    """What the loops need of every row: t, l, u, c, q, beta, start, stop."""
-    m = machine
-    table = np.zeros((m.X.shape[0], 8))
+def row_table(problem):
+    """The numbers that the loops need of every row, in the columns of `loops`."""
+    m = problem
+    table = np.zeros((m.X.shape[0], loops.N_COLUMNS))
     q = augmented_row_norms(m.X, m.scale) + m.curve
     # an empty row has slope -t: it goes straight to its bound
     parts = (m.target, m.low, m.high, m.curve, np.maximum(q, 1e-300))
     for j, part in enumerate(parts):
         table[:, j] = part
     if sp.issparse(m.X):
-        table[:, 6], table[:, 7] = m.X.indptr[:-1], m.X.indptr[1:]
+        table[:, loops.START] = m.X.indptr[:-1]
+        table[:, loops.STOP] = m.X.indptr[1:]
     return table
 
 
-def minimise_dual(machine, rng, *, max_iter=1000, tol=1e-4, task=SILENT) -> Result:
+def minimise_dual(problem, rng, *, max_iter=1000, tol=1e-4, task=SILENT) -> Result:
     """Maximise D over beta; `max_iter` counts passes over the rows."""
-    m = machine
+    m = problem
     n, d = m.X.shape
     epochs, rows = loop_and_rows(m)
     table = row_table(m)
@@ -90,31 +91,58 @@ def minimise_dual(machine, rng, *, max_iter=1000, tol=1e-4, task=SILENT) -> Resu
 
     def step(s):
         w = s.w.copy()
-        table[:, 5] = s.beta
-        left = max_iter - s.passes
-        cuts, active = s.cuts.copy(), s.active.copy()
+        table[:, loops.BETA] = s.beta
+        cuts = s.cuts.copy()
+        active = s.active.copy()
+        n_epochs = min(max(EPOCHS_PER_CHECK, s.passes), max_iter - s.passes)
         size, worst, count = epochs(
-            *(*rows, m.scale, m.epsilon, table, w, active, s.size, cuts),
-            *(seed, tol, min(max(EPOCHS_PER_CHECK, s.passes), left)),
+            *rows,
+            m.scale,
+            m.epsilon,
+            table,
+            w,
+            active,
+            s.size,
+            cuts,
+            seed,
+            tol,
+            n_epochs,
         )
-        beta = table[:, 5].copy()
-        whole = size == n
-        if worst <= tol and not whole:  # all rows again
-            active, size, cuts = np.arange(n), n, np.full(2, np.inf)
+        beta = table[:, loops.BETA].copy()
+        all_rows = size == n
+        if worst <= tol and not all_rows:  # check all rows again
+            active = np.arange(n)
+            size = n
+            cuts = np.full(2, np.inf)
         at = certified_state(m, w[: m.width], beta, w[: m.width])
         dual = max(s.dual, at.objective - at.gap)
         return DualState(
-            *(w, beta, at.objective, max(at.objective - dual, 0.0), dual),
-            worst if whole else max(worst, 2 * tol),
-            *(active, size, cuts, s.passes + count),
+            w=w,
+            beta=beta,
+            objective=at.objective,
+            gap=max(at.objective - dual, 0.0),
+            dual=dual,
+            violation=worst if all_rows else max(worst, 2 * tol),
+            active=active,
+            size=size,
+            cuts=cuts,
+            passes=s.passes + count,
         )
 
     def change(old, new):
         return 0.0 if new.violation <= tol or new.passes >= max_iter else 1.0
 
     start = DualState(
-        *(np.zeros(d + 1), np.zeros(n), np.inf, np.inf, -np.inf, np.inf),
-        *(np.arange(n), n, np.full(2, np.inf), 0),
+        w=np.zeros(d + 1),
+        beta=np.zeros(n),
+        objective=np.inf,
+        gap=np.inf,
+        dual=-np.inf,
+        violation=np.inf,
+        active=np.arange(n),
+        size=n,
+        cuts=np.full(2, np.inf),
+        passes=0,
     )
     run = iterate(
         step,

@@ -1,4 +1,4 @@
-"""Sparse linear support vector machines: squared hinge with an L1 penalty.
+"""L1-penalised linear support vector machine (squared hinge) by proximal Newton.
 
     P(w) = |w|_1 + sum_i C_i max(0, 1 - y_i a_i w)^2,   A = [X, s 1]              (1)
 
@@ -6,11 +6,13 @@ Near w the loss is its quadratic over the rows inside the margin,
 
     slope r_i = -2 C_i y_i max(0, e_i),  curvature h_i = 2 C_i [e_i > 0]         (2)
 
-with e = 1 - y (A w), so the best move is a lasso, and a search on the line follows,
-on which e moves linearly (proximal Newton). With few columns the lasso is solved on
-its Gram matrix A^T diag(h) A; with many by the passes over CSC columns that
-`linear_model/logistic_l1.py` makes. Multipliers theta >= 0, scaled by z into the set
-where no |a_j (theta y)| exceeds 1, are feasible for the dual,
+with e = 1 - y (A w). A step minimises this quadratic plus the penalty, which is a
+lasso, and a line search follows, along which e is linear (proximal Newton). With few
+columns the lasso is solved on its Gram matrix A^T diag(h) A; with many, by coordinate
+descent over CSC columns as in `linear_model/logistic_l1.py`.
+
+Multipliers theta >= 0, scaled by z into the set where no |a_j (theta y)| exceeds 1,
+are feasible for the dual,
 
     D = z sum_i theta_i - z^2 sum_i theta_i^2 / (4 C_i),                         (3)
 
@@ -41,11 +43,11 @@ from ..penalties import l1 as l1_penalty
 from ..penalties.base import ELASTIC_NET
 
 GRAM_COLUMNS = 600  # columns up to which the Gram matrix is made
-CURVATURE_FLOOR = 1e-9  # of the curvature of a row outside the margin, in passes over columns
-MAX_SWEEPS = 200  # over a Gram matrix in a step, at most
-MAX_EPOCHS = 100  # passes over columns in a step, at most
-MAX_CG_STEPS = 30  # steps of conjugate gradients for eq. (4), at most
-INNER_ACCURACY = 0.03  # of the distance to optimality, what a step's lasso may leave
+CURVATURE_FLOOR = 1e-9  # relative curvature of rows outside the margin
+MAX_SWEEPS = 200  # over the Gram matrix in one step
+MAX_EPOCHS = 100  # over the columns in one step
+MAX_CG_STEPS = 30  # of conjugate gradients for eq. (4)
+INNER_ACCURACY = 0.03  # share of the distance to optimality that a step may leave
 
 
 class L1SVMState(NamedTuple):
@@ -60,17 +62,21 @@ class L1SVMState(NamedTuple):
 
 
 class GramSolver:
-    """A with few columns: products by blocks of rows, moves on the Gram matrix."""
+    """Lasso steps for few columns, on the Gram matrix."""
 
     def __init__(self, X, scale):
-        self.X, self.scale, self.d = X, scale, X.shape[1]
+        self.X = X
+        self.scale = scale
+        self.d = X.shape[1]
         self.rows = Rows(X)
 
-    def times(self, w):
+    def matvec(self, w):
+        """A w."""
         f = self.rows.map(lambda X: X @ w[: self.d], blas=False)
         return f + self.scale * w[self.d] if self.scale else f
 
-    def transposed(self, r):
+    def rmatvec(self, r):
+        """A^T r."""
         g = self.rows.with_aligned(r).sum(
             lambda X, r: X.T @ r if sp.issparse(X) else r @ X, blas=False
         )
@@ -94,67 +100,83 @@ class GramSolver:
         return sum(threads.run(tasks), np.zeros((width, width)))
 
     def lasso_step(self, w, h, r, slopes, tol):
-        """The lasso of eq. (2): u, and what A u - A w is."""
+        """The minimum u of eq. (2) plus the penalty, and A (u - w)."""
         from ..optim._coordinate import gram_epochs
 
-        G, q, u = self.gram(h), -slopes, w.copy()
-        order, penalty = np.arange(len(w)), l1_penalty(1.0)
+        G = self.gram(h)
+        q = -slopes
+        u = w.copy()
+        order = np.arange(len(w))
+        penalty = l1_penalty(1.0)
         first = float(np.max(penalty.distance(w, slopes)))
         for _ in range(MAX_SWEEPS // 10):
             gram_epochs(G, q, u, order, ELASTIC_NET, 1.0, 0.0, 10)
-            if float(np.max(penalty.distance(u, -q))) <= max(INNER_ACCURACY * first, tol):
+            violation = float(np.max(penalty.distance(u, -q)))
+            if violation <= max(INNER_ACCURACY * first, tol):
                 break
         return u, self.matvec(u - w)
 
 
 class ColumnSolver:
-    """A with many columns, as CSC: moves by passes over its columns."""
+    """Lasso steps for many columns, by coordinate descent over CSC."""
 
     def __init__(self, X, scale):
-        from ..linear_model import _logistic_l1 as loops
         from ..linear_model.logistic_l1 import csc_partitioned
 
         if scale:
             ones = np.full((X.shape[0], 1), scale, dtype=X.dtype)
             X = sp.hstack([sp.csr_array(X), sp.csr_array(ones)], format="csc")
-        self.loops, (self.X, self.columns) = loops, csc_partitioned(X)
+        self.X, self.columns = csc_partitioned(X)
 
-    def times(self, w):
+    def matvec(self, w):
+        """A w."""
         return self.X @ w
 
-    def transposed(self, r):
+    def rmatvec(self, r):
+        """A^T r."""
         return self.X.T @ r
 
-    def move(self, w, h, r, slopes, tol):
-        loops, columns = self.loops, self.columns
+    def lasso_step(self, w, h, r, slopes, tol):
+        """The minimum u of eq. (2) plus the penalty, and A (u - w)."""
+        from ..linear_model import _logistic_l1 as loops
+
+        columns = self.columns
         h = np.maximum(h, CURVATURE_FLOOR * h.max())
         mean, curve = np.empty((2, len(w)))
-        loops.curvatures(*columns.arrays, h, 0.0, mean, curve)
+        loops.column_curvatures(columns.csc, h, 0.0, mean, curve)
         block = columns.block
         G = np.zeros((len(block), len(block)))
-        loops.weighted_gram(*columns.inside, h, G)
+        loops.block_gram(*columns.block_csr, h, G)
         G = np.tril(G) + np.tril(G, -1).T
         u = w.copy()
-        loops.newton_epochs(
-            *columns.arrays,
-            *(h, r.copy(), 0.0, mean, curve, u, block, G, columns.others.copy()),
-            *(1.0, 0.0, INNER_ACCURACY, tol, MAX_EPOCHS),
+        loops.quadratic_epochs(
+            columns.csc,
+            loops.ColumnQuadratic(h, 0.0, mean, curve, block, G),
+            r.copy(),
+            u,
+            columns.others.copy(),
+            1.0,
+            0.0,
+            INNER_ACCURACY,
+            tol,
+            MAX_EPOCHS,
         )
         along = np.zeros(len(h))
-        loops.add_columns(*columns.arrays, u - w, along)
+        loops.add_column_changes(columns.csc, u - w, along)
         return u, along
 
 
 def l1_dual_value(theta, slopes, C):
     """Eq. (3) at the best feasible multiple of theta."""
-    first, second = float(theta.sum()), float((theta**2 / (4 * C)).sum())
+    first = float(theta.sum())
+    second = float((theta**2 / (4 * C)).sum())
     top = max(float(np.abs(slopes).max()), 1e-300)
     z = min(first / max(2 * second, 1e-300), 1 / top)
     return z * first - z * z * second
 
 
 def l1_state(A: Any, w, e, y, C) -> L1SVMState:
-    """Eqs. (1) and (3) at w, whose margins are e."""
+    """The state at w, eqs. (1) and (3), whose margins are e."""
     inside = np.maximum(e, 0.0)
     theta = 2 * C * inside
     slopes = A.rmatvec(-y * theta)
@@ -164,7 +186,7 @@ def l1_state(A: Any, w, e, y, C) -> L1SVMState:
 
 
 def tighten_gap(A: Any, s: L1SVMState, y, C) -> L1SVMState:
-    """The state with the gap that eq. (4) proves, where that is smaller."""
+    """The state with the gap of eq. (4), where that is smaller."""
     h = 2 * C * (s.e > 0)
     on = (s.w != 0) | (np.abs(s.slopes) > 1)
     sign = np.where(s.w != 0, -np.sign(s.w), np.sign(s.slopes))
@@ -181,7 +203,7 @@ def tighten_gap(A: Any, s: L1SVMState, y, C) -> L1SVMState:
 
 
 def halving_line_search(s, u, along, C):
-    """The best share of the move to u, within a factor: P at shares 1, 1/2, ..."""
+    """The best of the shares 1, 1/2, 1/4, ... of the step to u, or 0."""
     value = lambda x: float(
         np.abs(s.w + x * (u - s.w)).sum() + C @ np.maximum(s.e + x * along, 0.0) ** 2
     )
@@ -195,7 +217,7 @@ def halving_line_search(s, u, along, C):
 
 
 def minimise_l1_svm(X, y, C, *, scale, max_iter=1000, tol=1e-4, task=SILENT) -> Result:
-    """Minimise eq. (1) until no coordinate is off by more than tol of the first."""
+    """Minimise eq. (1) until the largest violation is tol times the first one."""
     A = GramSolver(X, scale) if X.shape[1] <= GRAM_COLUMNS else ColumnSolver(X, scale)
     width = X.shape[1] + (scale > 0)
     start = l1_state(A, np.zeros(width), np.ones(len(y)), y, C)
@@ -203,7 +225,9 @@ def minimise_l1_svm(X, y, C, *, scale, max_iter=1000, tol=1e-4, task=SILENT) -> 
 
     def step(s):
         h = 2 * C * (s.e > 0)
-        u, f = A.lasso_step(s.w, h, -2 * C * y * np.maximum(s.e, 0.0), s.slopes, 0.3 * goal)
+        u, f = A.lasso_step(
+            s.w, h, -2 * C * y * np.maximum(s.e, 0.0), s.slopes, 0.3 * goal
+        )
         x = halving_line_search(s, u, -y * f, C)
         w = u if x == 1.0 else s.w + x * (u - s.w)
         e = 1 - y * A.matvec(w)
