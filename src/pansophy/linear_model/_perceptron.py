@@ -1,6 +1,6 @@
-"""Compiled passes of the perceptron with a pocket and with several classes at once.
+"""Compiled passes of the pocket and the multi-class perceptron.
 
-Rows come as in `_sgd.py`. `perceptron.py` has the mathematics.
+Rows come as in `_sgd.py`; `perceptron.py` has the mathematics.
 """
 
 import math
@@ -9,7 +9,7 @@ from numba import njit
 
 from ._sgd import add_row, add_row_to_average, prefetch_row, row_dot
 
-PREFETCH_DISTANCE = 8  # rows looked ahead
+PREFETCH_DISTANCE = 8  # rows
 
 
 @njit(cache=True, nogil=True)
@@ -24,8 +24,13 @@ def weight_of_errors(X, indices, indptr, order, y, v, w, b):
 
 
 @njit(cache=True, nogil=True)
-def pocket_pass(X, indices, indptr, order, y, v, eta, intercept, w, b, kept, z):
-    """A pass for two classes; `kept` is the pocket, z its b, errors and longest run."""
+def pocket_pass(rows, order, y, v, eta, intercept, w, b, kept, z):
+    """A pass for two classes, in place; returns the mistakes.
+
+    `kept` is the pocket; z (4,) holds its intercept, its errors, its run of rows without
+    a mistake, and the current run.
+    """
+    X, indices, indptr = rows
     wrong, run = 0, z[3]
     last = order.size - 1
     for k in range(order.size):
@@ -52,7 +57,7 @@ def pocket_pass(X, indices, indptr, order, y, v, eta, intercept, w, b, kept, z):
 
 @njit(cache=True, nogil=True)
 def strongest_rival(X, indices, indptr, i, own, W, b):
-    """The strongest class other than `own` on row i, and how far it is behind."""
+    """The best-scored class other than `own` on row i, and the margin over it."""
     score = row_dot(X, indices, indptr, i, W[own]) + b[own]
     best, high = -1, -math.inf
     for c in range(W.shape[0]):
@@ -64,8 +69,9 @@ def strongest_rival(X, indices, indptr, i, own, W, b):
 
 
 @njit(cache=True, nogil=True)
-def multiclass_weight_of_errors(X, indices, indptr, order, codes, v, W, b):
-    """Weight of the rows whose own class does not score best alone."""
+def multiclass_weight_of_errors(rows, order, codes, v, W, b):
+    """Weight of the rows whose own class does not have the single best score."""
+    X, indices, indptr = rows
     total = 0.0
     for k in range(order.size):
         i = order[k]
@@ -75,10 +81,12 @@ def multiclass_weight_of_errors(X, indices, indptr, order, codes, v, W, b):
 
 
 @njit(cache=True, nogil=True)
-def multiclass_pass(
-    X, indices, indptr, order, codes, v, eta, intercept, W, b, past, pastb, t
-):
-    """A pass for several classes; `past` and `pastb` sum what averages need."""
+def multiclass_pass(rows, order, codes, v, eta, intercept, W, b, past, past_b, t):
+    """A pass for several classes, in place; returns the mistakes.
+
+    `past` and `past_b` collect what the averages of W and b need.
+    """
+    X, indices, indptr = rows
     wrong = 0
     for k in range(order.size):
         i = order[k]
@@ -90,7 +98,7 @@ def multiclass_pass(
             for c, change in ((own, step), (other, -step)):
                 if past.size:
                     add_row_to_average(X, indices, indptr, i, change, W[c], past[c], t)
-                    pastb[c] += t * change if intercept else 0.0
+                    past_b[c] += t * change if intercept else 0.0
                 else:
                     add_row(X, indices, indptr, i, change, W[c])
                 if intercept:

@@ -1,10 +1,10 @@
-"""Loops of the risk: one pass over rows gives its value, gradient or a Hessian product.
+"""Compiled passes of `risk.py`: loss, gradient and Hessian products of rows.
 
-A pass takes rows a few at a time, while they are in the cache: raw predictions, what
-the loss says of them, and their share of the gradient, last entry for the intercept.
+A pass takes a few rows at a time, while they are in the cache: raw predictions, loss
+and loss gradient, and their part of the gradient, whose last entry is the intercept's.
 `f` comes in as the offsets and leaves as the raw predictions. CSR rows come with
-unsigned indices: compiled code then needs no test for those counted from the end.
-Their sums stay in order (no `reassoc`): gathering in vectors is slower.
+unsigned indices: compiled code then needs no test for indices from the end. Their sums
+stay in order (no `reassoc`): gathering in vectors is slower.
 """
 
 import math
@@ -12,17 +12,16 @@ import math
 import numpy as np
 from numba import njit
 
+from ..core.compiled import FASTMATH, FASTMATH_ORDERED
 from ..losses import _pointwise as losses
 from ..losses.base import LOGISTIC
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
-ORDERED = {"contract", "nsz", "arcp"}
 CHUNK = 64  # rows
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def loss_and_gradient(kind, a, y, v, f, r):
-    """Sum of v l(y, f); r becomes v l'(y, f)."""
+    """Returns the sum of v l(y, f); r becomes v l'(y, f)."""
     loss = 0.0
     if kind == LOGISTIC:  # one exponential for both
         for i in range(f.shape[0]):
@@ -37,14 +36,14 @@ def loss_and_gradient(kind, a, y, v, f, r):
     return loss
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def loss_curvature(kind, a, y, v, f, h):
     """h = v l''(y, f)."""
     for i in range(f.shape[0]):
         h[i] = v[i] * losses.curvature(kind, y[i], f[i], a)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def add_dense_predictions(X, w, b, f):
     """f += X w + b."""
     for i in range(f.shape[0]):
@@ -55,7 +54,7 @@ def add_dense_predictions(X, w, b, f):
         f[i] += s + b
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def add_dense_gradient(X, r, g):
     """g += (X, 1)^T r, four rows at a time."""
     n, d = X.shape
@@ -75,7 +74,7 @@ def add_dense_gradient(X, r, g):
         g[d] += r[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def dense_loss_gradient(X, y, v, w, b, kind, a, f, g):
     """Loss of dense rows; the gradient is added to g (d + 1,)."""
     n, loss = X.shape[0], 0.0
@@ -88,7 +87,7 @@ def dense_loss_gradient(X, y, v, w, b, kind, a, f, g):
     return loss
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def dense_hessian_product(X, h, u, c, g):
     """g += (X, 1)^T diag(h) (X u + c)."""
     n = X.shape[0]
@@ -102,7 +101,7 @@ def dense_hessian_product(X, h, u, c, g):
         add_dense_gradient(X[i : i + m], r[:m], g)
 
 
-@njit(cache=True, nogil=True, fastmath=ORDERED)
+@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
 def add_sparse_predictions(data, columns, starts, w, b, f):
     """f += X w + b for CSR rows."""
     for i in range(f.shape[0]):
@@ -112,7 +111,7 @@ def add_sparse_predictions(data, columns, starts, w, b, f):
         f[i] += s + b
 
 
-@njit(cache=True, nogil=True, fastmath=ORDERED)
+@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
 def add_sparse_gradient(data, columns, starts, r, g):
     """g += (X, 1)^T r for CSR rows."""
     total = 0.0
@@ -123,7 +122,7 @@ def add_sparse_gradient(data, columns, starts, r, g):
     g[-1] += total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def sparse_loss_gradient(data, columns, starts, y, v, w, b, kind, a, f, g):
     """`dense_loss_gradient` for CSR rows."""
     n, loss = f.shape[0], 0.0
@@ -137,7 +136,7 @@ def sparse_loss_gradient(data, columns, starts, y, v, w, b, kind, a, f, g):
     return loss
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def sparse_hessian_product(data, columns, starts, h, u, c, g):
     """`dense_hessian_product` for CSR rows."""
     n = h.shape[0]
@@ -152,10 +151,12 @@ def sparse_hessian_product(data, columns, starts, h, u, c, g):
         add_sparse_gradient(data, columns, at, r[:m], g)
 
 
-@njit(cache=True, nogil=True, fastmath=ORDERED)
+@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
 def sparse_diagonal_and_block(data, columns, starts, h, place, D, G):
-    """D += the diagonal of (X, 1)^T diag(h) (X, 1) for CSR rows, and G its part at the
-    columns whose `place` is not -1, with the intercept last: lower triangle."""
+    """Diagonal D and block G of (X, 1)^T diag(h) (X, 1) for CSR rows, added in place.
+
+    G (lower triangle, intercept last) has the columns whose `place` is not -1.
+    """
     m = G.shape[0] - 1
     seen, entry = np.empty(m + 1, np.int64), np.empty(m + 1)
     for i in range(h.shape[0]):
@@ -176,9 +177,9 @@ def sparse_diagonal_and_block(data, columns, starts, h, place, D, G):
         G[m, m] += h[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def softmax_loss_gradient(F, y, v, R):
-    """Loss of logits F (n, k), labels y; F becomes p, and R = v (p - onehot)."""
+    """Returns the loss of logits F (n, k); F becomes p, and R = v (p - one_hot(y))."""
     n, k = F.shape
     loss = 0.0
     for i in range(n):
@@ -200,7 +201,7 @@ def softmax_loss_gradient(F, y, v, R):
     return loss
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def softmax_curvature_product(P, v, D):
     """Each row of D becomes v (diag p - p p^T) times that row."""
     n, k = P.shape

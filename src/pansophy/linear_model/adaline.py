@@ -1,4 +1,4 @@
-"""Adaline: a linear unit trained on its error before the threshold (delta rule).
+"""Adaline: least squares on class signs by the delta rule, then a threshold.
 
 For targets t (signs for a classifier, any numbers for the functions here), rows x_i
 with a constant 1 for the intercept and weights v_i,
@@ -24,7 +24,7 @@ Refs      [WidrowHoff1960]
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -44,6 +44,8 @@ MAX_HESSIAN_COLUMNS = 500  # up to so many columns H is made
 
 
 class AdalineState(NamedTuple):
+    """Weights after a pass."""
+
     W: np.ndarray
     objective: float  # E, summed over units
     slope: float  # largest |g_j|
@@ -86,14 +88,29 @@ def largest_step(X, v=None):
 
 def lms_pass(X, T, v, W, eta, order):
     """A pass of eq. (3): SGD on half the squared error with step 2 eta."""
-    none = {"penalty": None, "alpha": 0.0, "l1_ratio": 0.0, "intercept": False}
-    rule = sgd.make_sgd_rule(half_squared, "constant", eta0=2 * eta, **none)
-    k, m = T.shape[1], X.shape[1]
+    rule = sgd.make_sgd_rule(
+        half_squared,
+        "constant",
+        penalty=None,
+        alpha=0.0,
+        l1_ratio=0.0,
+        eta0=2 * eta,
+        fit_intercept=False,
+    )
+    k = T.shape[1]
+    m = X.shape[1]
     units = np.ascontiguousarray(W.T)
     memory = sgd.initial_memory(k, m, units.dtype, rule, 0.0)
-    rows, columns = sgd.rows_for_loops(X), np.ascontiguousarray(T.T)
-    target = lambda c: columns[c]
-    problem = sgd.SGDProblem(rows, order, target, v, np.ones((k, 2)), rule, hinge=False)
+    columns = np.ascontiguousarray(T.T)
+    problem = sgd.SGDProblem(
+        rows=sgd.rows_for_loops(X),
+        order=order,
+        target=lambda c: columns[c],
+        v=v,
+        factors=np.ones((k, 2)),
+        rule=rule,
+        y_is_sign=False,
+    )
     for c in range(k):
         sgd.sgd_pass(problem, c, units[c], memory)
     return units.T
@@ -136,7 +153,7 @@ def delta_rule(
 
 @dataclass(eq=False, repr=False)
 class Adaline(AbstractLinearClassifier):
-    """Adaline, the delta-rule classifier. The module text gives the method.
+    """Adaline, the delta-rule classifier; see the module text.
 
     Parameters
     ----------
@@ -199,24 +216,36 @@ class Adaline(AbstractLinearClassifier):
         X, y, v = self._begin(X, y, sample_weight, y_kind="class", accept_sparse="csr")
         X, y, v = require_in_memory(self, X, y, v)
         classes, codes = encode_two_or_more_classes(y)
-        k, dtype = len(classes), X.dtype
-        A, v = self._with_constant(X), np.ones(len(y)) if v is None else v.astype(float)
+        k = len(classes)
+        dtype = X.dtype
+        A = self._with_constant(X)
+        v = np.ones(len(y)) if v is None else v.astype(float)
         own = codes[:, None] == (np.arange(k) if k > 2 else np.array([1]))
         T = np.where(own, 1.0, -1.0)
         self.largest_step_ = largest_step(A, v)
         self.eta_ = self._step(A, v)
-        how: dict[str, Any] = {"solver": self.solver, "eta": self.eta_, "tol": self.tol}
-        how |= {"max_iter": self.max_iter, "W": self._start(T.shape[1], A.shape[1])}
-        how["rng"] = rng_from(self.random_state) if self.shuffle else None
+        W = self._start(T.shape[1], A.shape[1])
+        rng = rng_from(self.random_state) if self.shuffle else None
         self.classes_ = classes
         result = self._drive(
-            lambda task: delta_rule(A, T, v, **how, task=task),
+            lambda task: delta_rule(
+                A,
+                T,
+                v,
+                W,
+                solver=self.solver,
+                eta=self.eta_,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                rng=rng,
+                task=task,
+            ),
             total=self.max_iter,
             X=X,
             y=codes,
-            snapshot=lambda s: self._view(s.W, dtype),
+            snapshot=lambda s: self._fitted_attributes(s.W, dtype),
         )
-        for name, value in self._view(result.state.W, dtype).items():
+        for name, value in self._fitted_attributes(result.state.W, dtype).items():
             setattr(self, name, value)
         return self
 
@@ -244,7 +273,7 @@ class Adaline(AbstractLinearClassifier):
             W = last if last.shape == W.shape else W
         return W
 
-    def _view(self, W, dtype):
+    def _fitted_attributes(self, W, dtype):
         W = W.T.astype(dtype)
         d = W.shape[1] - self.fit_intercept
         b = W[:, d] if self.fit_intercept else np.zeros(len(W), dtype)

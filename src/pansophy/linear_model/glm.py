@@ -1,27 +1,47 @@
-"""Generalised linear models: any family, any link, offsets, and inference.
+"""Generalised linear models: any family and link, offsets and inference.
 
-The mean mu of a target is a function of a linear one and fixes its variance,
+The mean mu of a target is a function of a linear predictor and fixes its variance,
 
-    g(mu_i) = x_i^T B + b + o_i,   Var[y_i] = phi V(mu_i) / w_i                  (1)
+    g(mu_i) = f_i = x_i^T B + b + o_i,   Var[y_i] = phi V(mu_i) / w_i            (1)
 
 with the link g of `links`, the variance function V of a family (`losses.glm`), known
-offsets o_i (for a log link log of the exposure: the time, area or number of persons
-that a count belongs to) and a dispersion phi. B and b maximise the likelihood, less a
-penalty; `glm_fit.py` has the objective and the solvers. Without a penalty theory says
-how well they are known: with the information
+offsets o_i (for a log link the log of the exposure: the time, area or number of persons
+that a count belongs to) and a dispersion phi. Family and link make a loss l, and with W
+the sum of the weights w,
 
-    I = sum_i w_i mu'(f_i)^2 / V(mu_i) (x_i, 1) (x_i, 1)^T                       (2)
+    minimise  1/W sum_i w_i l(y_i, f_i) + alpha/2 |B|^2                          (2)
+
+which is the mean half deviance up to a constant. Solvers, all of which stop when no
+entry of the gradient of eq. (2) exceeds tol:
+
+    newton-cholesky  Newton steps with the Hessian of eq. (2), or the expected one
+                     where that is not positive definite
+    irls             always the expected one: each step is the weighted least squares
+                     of [Nelder1972], shortened if it overshoots
+    newton-cg        the same from products with the Hessian
+    lbfgs            quasi-Newton
+
+"auto" is newton-cholesky up to 1000 columns and lbfgs beyond. Steps that lead to
+impossible means (below 0, say) cost infinity and are shortened. The start is B = 0
+with b at the mean of y.
+
+Without a penalty, with the Fisher information
+
+    I = sum_i w_i mu'(f_i)^2 / V(mu_i) (x_i, 1) (x_i, 1)^T                       (3)
 
 the estimates are close to Normal with covariance phi I^-1, where phi is 1 for counts
 and fractions and elsewhere estimated by
 
-    phi = 1/(N - p) sum_i w_i (y_i - mu_i)^2 / V(mu_i)                           (3)
+    phi = 1/(N - p) sum_i w_i (y_i - mu_i)^2 / V(mu_i)                           (4)
 
-with N rows (sum of w) and p coefficients. The deviance is twice the log-likelihood
-that is missing to mu = y, times phi.
+with N rows (sum of w) and p coefficients. The deviance is twice the difference of the
+log-likelihood to that of mu = y, times phi.
 
 Weights are repetitions. For "binomial" y is a fraction of successes and w the number
 of trials (or y has two columns, successes and failures); "bernoulli" takes 0 and 1.
+
+Time O(n d) a pass and O(n d^2) a Hessian; memory n numbers beyond X. X may be dense,
+CSR, a tensor, or a table on disk.
 
 Shapes    X (n, d)   y, w, o (n,)   B (d,)   b ()   I (d + 1, d + 1)
 Refs      [Nelder1972] [McCullagh1989]
@@ -39,6 +59,7 @@ from scipy.special import gammaln
 from .. import links
 from ..base import Estimator, Regressor
 from ..core import arrays
+from ..core.information_criteria import aic, bic
 from ..core.least_squares import least_squares
 from ..core.linalg import scaled_cholesky
 from ..core.numerics import LOG_2PI
@@ -48,7 +69,14 @@ from ..losses import glm
 from ..losses.glm import unit
 from ..optim import lbfgs, newton, newton_cg
 from ..params import Count, Flag, NonNegative, Number, Verbosity
-from .base import raw_prediction, target_columns
+from .base import (
+    array_like,
+    numpy_float_name,
+    raw_prediction,
+    target_columns,
+    target_vector,
+    thread_budget,
+)
 from .risk import Risk
 from .summary import Summary, coefficient_names, wald_table
 
@@ -62,11 +90,11 @@ GLMFamily = Literal[
     "bernoulli",
     "negative_binomial",
 ]
-SINGULAR_INFORMATION = (
-    1e-2  # eps times the condition above which no digit of I^-1 is left
-)
+# eps times the condition number above which no digit of I^-1 is left
+SINGULAR_INFORMATION = 1e-2
+# eps times the condition number above which columns may be dependent
+DEPENDENT_COLUMNS = 1e-5
 MAX_HESSIAN_COLUMNS = 1000  # columns up to which a Hessian is made
-DEPENDENT_COLUMNS = 1e-5  # eps times a condition above which columns may be dependent
 TARGET_RANGES = {
     "nonnegative": ("at least 0", lambda y: y < 0),
     "positive": ("above 0", lambda y: y <= 0),
@@ -75,7 +103,7 @@ TARGET_RANGES = {
 
 
 def check_glm_targets(y, family, name):
-    """One sentence about the first target that the family cannot give."""
+    """Refuse targets outside the range of the family."""
     if family.domain == "real":
         return
     says, wrong = TARGET_RANGES[family.domain]
@@ -91,7 +119,7 @@ def check_glm_targets(y, family, name):
 
 
 def initial_glm_coefficients(J, X, y, v, loss, offset, *, intercept):
-    """x = (B, b) of finite risk: the mean of y, or a least squares fit to g(y)."""
+    """x = (B, b) of finite risk: the mean of y, or a least-squares fit to g(y)."""
     xp = arrays.namespace(y)
     shift = 0.0 if offset is None else float(xp.sum(v * offset))
     x = np.zeros(J.d + 1)
@@ -120,45 +148,47 @@ def glm_hessian(J, family, link, x, rough=False):
         return H
     factor = scaled_cholesky(H)
     if factor is None and not J.loss.convex:
-        own, J.loss = J.loss, glm(family, link, expected=True)
+        observed = J.loss
+        J.loss = glm(family, link, expected=True)
         H = J.hessian(x, rough)
-        J.loss, factor = own, scaled_cholesky(H)
+        J.loss = observed
+        factor = scaled_cholesky(H)
     return (
         H if factor is not None and factor.q < DEPENDENT_COLUMNS else fill_null_space(H)
     )
 
 
 def fill_null_space(H):
-    """H with curvature in the directions that X leaves open, so that no step uses them.
+    """H with curvature added in its null space, so that no step goes there.
 
     The gradient is 0 there, and of all optima the one nearest to the start is found.
     """
     s, V = np.linalg.eigh(H)
-    open_ = V[:, s <= 8 * len(s) * float(np.finfo(float).eps) * s[-1]]
-    return H + s[-1] * (open_ @ open_.T)
+    null = V[:, s <= 8 * len(s) * float(np.finfo(float).eps) * s[-1]]
+    return H + s[-1] * (null @ null.T)
 
 
 def finite_objective(J, x):
-    """J with a high wall in the place of infinity, for a line search by polynomials."""
+    """J with a large value in place of infinity, for line searches by polynomials."""
     value = J(x)[0]
-    wall = value + 100 * max(abs(value), 1.0)
+    ceiling = value + 100 * max(abs(value), 1.0)
 
     def call(x):
         value, g = J(x)
-        return (value, g) if np.isfinite(value) else (wall, np.zeros_like(g))
+        return (value, g) if np.isfinite(value) else (ceiling, np.zeros_like(g))
 
     return call
 
 
 class AbstractGLM(Regressor, Estimator):
-    """Fits, predictions and D^2 of a model that has `_parts()`: family and link."""
+    """Fit, predictions and D^2 of a model that gives `_family_and_link()`."""
 
     coef_: Any
     intercept_: Any
 
     def _fit_glm(self, X, y, w, alpha, offset=None):
-        """Minimise eq. (1); returns the risk and x = (B, b)."""
-        family, link = self._parts()
+        """Minimise eq. (2); returns the risk and x = (B, b)."""
+        family, link = self._family_and_link()
         check_glm_targets(y, family, type(self).__name__)
         solver = choose_glm_solver(self.solver, X)
         loss = glm(family, link, expected=solver in ("irls", "newton-cg"))
@@ -186,7 +216,7 @@ class AbstractGLM(Regressor, Estimator):
             "newton-cg": partial(newton_cg, J, J.hessian_product, x),
         }
         dense = partial(
-            newton, J, partial(glm_hessian, J, *self._parts()), x, rough=True
+            newton, J, partial(glm_hessian, J, *self._family_and_link()), x, rough=True
         )
         result = self._drive(
             lambda task: runs.get(solver, dense)(**how, task=task),
@@ -200,7 +230,7 @@ class AbstractGLM(Regressor, Estimator):
         return np.asarray(result.state.position)
 
     def _warm(self, J):
-        """The last fit as a start, where that is wanted and possible."""
+        """The last fit as initial x with `warm_start`, where its risk is finite."""
         if not (getattr(self, "warm_start", False) and hasattr(self, "coef_")):
             return None
         b = float(self.intercept_) if self.fit_intercept else 0.0
@@ -222,14 +252,14 @@ class AbstractGLM(Regressor, Estimator):
 
     def predict(self, X):
         """The mean of the target for every row."""
-        return self._parts()[1].inverse(self._raw(X))
+        return self._family_and_link()[1].inverse(self._raw(X))
 
     def score(self, X, y, sample_weight=None):
         """D^2: the share of the deviance of the best constant that is explained."""
         return self._explained(y, self.predict(X), sample_weight)
 
     def _explained(self, y, mu, w=None, null=None):
-        family = self._parts()[0]
+        family = self._family_and_link()[0]
         xp = arrays.namespace(mu)
         y = array_like(y, mu)
         check_glm_targets(y, family, type(self).__name__)
@@ -237,33 +267,33 @@ class AbstractGLM(Regressor, Estimator):
         if null is None:
             null = xp.zeros_like(y) + xp.sum(w * y) / xp.sum(w)
         left = float(xp.sum(w * family.deviance(y, mu)))
-        whole = float(xp.sum(w * family.deviance(y, null)))
-        return 1 - left / whole if whole > 0 else float(left == 0)
+        null_deviance = float(xp.sum(w * family.deviance(y, null)))
+        return 1 - left / null_deviance if null_deviance > 0 else float(left == 0)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         with suppress(ValueError, TypeError):  # parameters that fit will refuse
-            tags.target_tags.positive_only = self._parts()[0].domain != "real"
+            tags.target_tags.positive_only = self._family_and_link()[0].domain != "real"
         return tags
 
 
 def choose_glm_solver(solver, X):
-    """The solver for "auto", and whether the one asked for can do it."""
+    """The solver for "auto", or the given one."""
     if solver == "auto":
         return "newton-cholesky" if X.shape[1] <= MAX_HESSIAN_COLUMNS else "lbfgs"
     return solver
 
 
 def weights_of_sum_one(X, y, w):
-    """v = w / W in y's library."""
+    """v = w / W in the library of y."""
     xp = arrays.namespace(y)
     w = xp.ones_like(y) if w is None else array_like(w, y)
     return w / xp.sum(w)
 
 
 def split_intercept(x):
-    """B and b in x."""
+    """B and b of x = (B, b)."""
     return x[:-1], x[-1]
 
 
@@ -314,7 +344,7 @@ def null_means(family, link, y, w, offset, *, intercept):
 
 @dataclass(eq=False, repr=False)
 class GeneralizedLinearModel(AbstractGLM):
-    """A generalised linear model with inference. The module text gives the method.
+    """A generalised linear model with inference. See the module text.
 
     Parameters
     ----------
@@ -349,7 +379,7 @@ class GeneralizedLinearModel(AbstractGLM):
     coef_ : array of shape (n_features,)
     intercept_ : float
     dispersion_ : float
-        phi, eq. (3) or 1.
+        phi, eq. (4) or 1.
     deviance_, null_deviance_ : float
         Of the fit, and of the best model without columns.
     log_likelihood_ : float or None
@@ -407,10 +437,10 @@ class GeneralizedLinearModel(AbstractGLM):
         y, w = self._trials(X, y, w)
         o = self._offset(offset, exposure, y)
         J, x = self._fit_glm(X, y, w, self.alpha, o)
-        self._judge(J, x, y, w, o)
+        self._store_inference(J, x, y, w, o)
         return self
 
-    def _parts(self):
+    def _family_and_link(self):
         parameter = {"tweedie": self.power, "negative_binomial": self.overdispersion}
         family = family_of(self.family, parameter.get(self.family))
         return family, family.link if self.link is None else links.get(self.link)
@@ -440,7 +470,7 @@ class GeneralizedLinearModel(AbstractGLM):
         if offset is not None:
             o = array_like(offset, like)
         if exposure is not None:
-            if self._parts()[1] is not links.log:
+            if self._family_and_link()[1] is not links.log:
                 raise ValueError("exposure needs a log link; use offset for others.")
             e = array_like(exposure, like)
             if not bool(xp.all(e > 0)):
@@ -452,9 +482,9 @@ class GeneralizedLinearModel(AbstractGLM):
             )
         return o
 
-    def _judge(self, J, x, y, w, o):
+    def _store_inference(self, J, x, y, w, o):
         """Deviances, dispersion, likelihood and covariance."""
-        family, link = self._parts()
+        family, link = self._family_and_link()
         host = lambda a: arrays.to_numpy(a).astype(float)
         f = np.concatenate([host(part) for part in J.predictions_at(x)])
         y, w = host(y), np.ones(len(f)) if w is None else host(w)
@@ -462,27 +492,30 @@ class GeneralizedLinearModel(AbstractGLM):
         mu = link.inverse(f)
         N = float(np.sum(w > 0)) if self.family == "binomial" else float(w.sum())
         p = J.d + self.fit_intercept
-        self.df_residual_, self._rows = N - p, N
+        self.df_residual_ = N - p
+        self._rows = N
         self.deviance_ = float(w @ family.deviance(y, mu))
         with np.errstate(all="ignore"):  # without an intercept f = 0 may be impossible
             null = null_means(family, link, y, w, o, intercept=self.fit_intercept)
-            whole = float(w @ family.deviance(y, null))
-        self.null_deviance_ = whole if math.isfinite(whole) else math.inf
+            null_deviance = float(w @ family.deviance(y, null))
+        self.null_deviance_ = (
+            null_deviance if math.isfinite(null_deviance) else math.inf
+        )
         pearson = float(w @ ((y - mu) ** 2 / family.variance(mu)))
         self.dispersion_ = 1.0
         if family.dispersed:
             self.dispersion_ = pearson / (N - p) if p < N else math.nan
         self.log_likelihood_ = family_log_likelihood(family, y, mu, w, self.dispersion_)
         known = self.log_likelihood_
-        self.aic_ = None if known is None else 2 * p - 2 * known
-        self.bic_ = None if known is None else math.log(N) * p - 2 * known
+        self.aic_ = None if known is None else aic(known, p)
+        self.bic_ = None if known is None else float(bic(known, p, N))
         self.covariance_ = self._covariance(J, x, float(w.sum()))
 
     def _covariance(self, J, x, W):
         """phi I^-1, intercept first; None where there is no such thing."""
         if self.alpha > 0 or J.d > 10_000:
             return None
-        J.loss = glm(*self._parts(), expected=True)
+        J.loss = glm(*self._family_and_link(), expected=True)
         H = W * J.hessian(x)
         order = [J.d, *range(J.d)] if self.fit_intercept else list(range(J.d))
         H = H[np.ix_(order, order)]
@@ -495,14 +528,14 @@ class GeneralizedLinearModel(AbstractGLM):
         """The mean of the target for every row."""
         f = self._raw(X)
         o = self._offset(offset, exposure, f)
-        return self._parts()[1].inverse(f if o is None else f + o)
+        return self._family_and_link()[1].inverse(f if o is None else f + o)
 
     def score(self, X, y, sample_weight=None, *, offset=None, exposure=None):
         """D^2: the share of the deviance of the best constant that is explained."""
         mu = self.predict(X, offset=offset, exposure=exposure)
         if np.ndim(y) == 2 and np.shape(y)[1] == 2:
             y, sample_weight = self._trials(mu[:, None], y, sample_weight)
-        null, (family, link) = None, self._parts()
+        null, (family, link) = None, self._family_and_link()
         o = self._offset(offset, exposure, mu)
         if o is not None:
             host = lambda a: arrays.to_numpy(array_like(a, mu)).astype(float)
@@ -525,7 +558,7 @@ class GeneralizedLinearModel(AbstractGLM):
                 "the columns of X are linearly dependent (or the fit has run to its "
                 "limits), so the coefficients are not determined one by one."
             )
-        family, link = self._parts()
+        family, link = self._family_and_link()
         B = arrays.to_numpy(self.coef_).astype(float)
         B = np.append(self.intercept_, B) if self.fit_intercept else B
         df = self.df_residual_ if family.dispersed else np.inf

@@ -1,4 +1,4 @@
-"""Group lasso: features that enter or leave the model in groups.
+"""Group lasso: least squares whose features enter or leave the model in groups.
 
 For groups g of features with weights m_g (the square root of the size by default),
 
@@ -11,14 +11,13 @@ sparse-group lasso; rho = 1 is the lasso). `optim/groups.py` solves it by workin
 of groups and block coordinate descent, and certifies the duality gap. Everything is 0
 once alpha (1 - rho) m_g is at least the length of each group's correlations with y.
 
-Time O(n d) a round, and rounds are few.
+Time O(n d) an iteration, and iterations are few.
 
 Shapes    X (n, d) dense or CSC   y (n,)   groups (d,)   w (d,)
 Refs      [Yuan2006] [Simon2013] [Ndiaye2017]
 """
 
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -43,7 +42,7 @@ def group_labels(groups, d):
 
 
 def checked_groups(model, d) -> sets.Groups:
-    """The groups and weights that the parameters name."""
+    """The groups and their weights from the parameters."""
     labels = group_labels(model.groups, d)
     if labels.shape != (d,):
         raise ParameterError(
@@ -67,8 +66,8 @@ class GroupLasso(AbstractLinearRegressor):
     Parameters
     ----------
     groups : list of length d, int or None, default=None
-        The label of each feature's group; a number for groups of so many features
-        next to each other; None for every feature alone, which is the lasso.
+        The label of each feature's group; a number for groups of that many adjacent
+        features; None for every feature alone, which is the lasso.
     alpha : float, default=1.0
         Strength of the penalty in eq. (1).
     l1_ratio : float, default=0.0
@@ -79,7 +78,7 @@ class GroupLasso(AbstractLinearRegressor):
     fit_intercept : bool, default=True
         Whether to fit b; if not, data are expected to be centred.
     max_iter : int, default=1000
-        Most rounds of the working set, each a solve and a check of all groups.
+        Most iterations of the working set, each a solve and a check of all groups.
     tol : float, default=1e-4
         Stop when the duality gap is at most tol times the variance of y.
     warm_start : bool, default=False
@@ -99,9 +98,9 @@ class GroupLasso(AbstractLinearRegressor):
         Bound on how far the objective is from its minimum.
     sparse_coef_ : CSR matrix of shape (1, d)
     n_iter_ : int
-        Rounds of the working set.
+        Iterations of the working set.
     history_ : dict of arrays
-        "objective" and "gap" after each round.
+        "objective" and "gap" after each iteration.
 
     Examples
     --------
@@ -129,19 +128,28 @@ class GroupLasso(AbstractLinearRegressor):
         """Fit to rows X and targets y."""
         data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
         design = Design(data.X, data.p, centre=self.fit_intercept)
-        found = checked_groups(self, design.d)
-        a, rho = self.alpha, self.l1_ratio
-        penalty = sets.GroupPenalty(found, a * (1 - rho), a * rho)
+        groups = checked_groups(self, design.d)
+        rho = self.l1_ratio
+        penalty = sets.GroupPenalty(groups, self.alpha * (1 - rho), self.alpha * rho)
         rng = rng_from(self.random_state) if self.selection == "random" else None
         Y, mean = centre_targets(data.Y, data.p, self.fit_intercept)
         start = initial_coefficients(self, (1, design.d), data.X.dtype)
-        how = {"tol": self.tol, "max_iter": self.max_iter, "rng": rng}
         with threads.single_blas():
             store = gram_store(design, design.root * np.ascontiguousarray(Y.T))
             state = sets.start(store, start, penalty)
-            run = partial(minimise_lasso, store, penalty, state, **how)
             run = self._drive(
-                lambda task: run(task=task), total=self.max_iter, X=data.like, y=data.Y
+                lambda task: minimise_lasso(
+                    store,
+                    penalty,
+                    state,
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                    rng=rng,
+                    task=task,
+                ),
+                total=self.max_iter,
+                X=data.like,
+                y=data.Y,
             )
         store_lasso_fit(self, [run], design, mean, data)
         chosen = run.state.w[0] != 0

@@ -1,14 +1,24 @@
-"""Lasso: the elastic net with an L1 penalty alone.
+"""Lasso and elastic net: least squares with a penalty that sets coefficients to zero.
 
-    minimise  1/(2V) sum_i v_i (y_i - x_i w - b)^2 + alpha |w|_1                 (1)
+With row weights v_i of sum V,
 
-which is eq. (1) of `elastic_net.py` with rho = 1; the method is told there.
+    minimise  1/(2V) sum_i v_i (y_i - x_i w - b)^2
+              + alpha rho |w|_1 + alpha (1 - rho)/2 |w|^2                        (1)
 
-Refs      [Tibshirani1996]
+rho = 1 is the lasso, rho = 0 ridge regression with alpha V. `lasso_path.py` describes
+the solver: a Gram matrix where X is tall, coordinate descent over X where it is not,
+exact steps on the support at the end, and a duality gap that bounds the error. A weight
+k equals k repeated rows, since eq. (1) is the same.
+
+Time O(n d) an iteration, and iterations are few; memory O(n k + k^2) beyond X for k
+columns that were ever in the working set. X is not copied, except those columns of a
+dense X that is not in Fortran order.
+
+Shapes    X (n, d) dense or CSC   y (n,) or (n, t)   w (d,) or (t, d)
+Refs      [Tibshirani1996] [Zou2005] [Tibshirani2012] [Massias2018]
 """
 
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -33,30 +43,41 @@ from .lasso_path import (
 
 
 def fit_elastic_net(model, l1_ratio, X, y, sample_weight):
-    """The common `fit` of the lasso and the elastic net, target by target."""
+    """The common `fit` of `Lasso` and `ElasticNet`, target by target."""
     data = check_lasso_data(model, X, y, sample_weight)
     design = Design(data.X, data.p, centre=model.fit_intercept)
     penalty = elastic_net(model.alpha, l1_ratio, model.positive)
     rng = rng_from(model.random_state) if model.selection == "random" else None
     Y, mean = centre_targets(data.Y, data.p, model.fit_intercept)
     start = initial_coefficients(model, (Y.shape[1], design.d), data.X.dtype)
-    how = {"tol": model.tol, "max_iter": model.max_iter, "rng": rng}
-    store, runs = None, []
-    with threads.single_blas():  # small products; the large ones take our threads
+    store = None
+    runs = []
+    with threads.single_blas():  # products are small; large ones use our own threads
         for target, w in zip(Y.T, start, strict=True):
             store = store_for_target(store, design, design.root * target, model, data.p)
-            run = partial(
-                minimise_lasso, store, penalty, sets.start(store, w, penalty), **how
+            state = sets.start(store, w, penalty)
+            run = model._drive(
+                lambda task, store=store, state=state: minimise_lasso(
+                    store,
+                    penalty,
+                    state,
+                    tol=model.tol,
+                    max_iter=model.max_iter,
+                    rng=rng,
+                    task=task,
+                ),
+                total=model.max_iter,
+                X=data.like,
+                y=data.Y,
             )
-            run = lambda task, run=run: run(task=task)
-            runs.append(model._drive(run, total=model.max_iter, X=data.like, y=data.Y))
+            runs.append(run)
     if len(runs) > 1:
         model.n_iter_ = [run.n_iter for run in runs]
     return store_lasso_fit(model, runs, design, mean, data)
 
 
 def store_for_target(store, design, target, model, p):
-    """The store, made for the first target and turned to the next."""
+    """The Gram matrices, made for the first target and reused for the next."""
     if store is None:
         return gram_store(design, target, model.precompute, p is not None)
     if isinstance(store, sets.Whole):
@@ -67,7 +88,7 @@ def store_for_target(store, design, target, model, p):
 
 
 def initial_coefficients(model, shape, dtype):
-    """Where to start: the last coefficients with `warm_start`, else 0."""
+    """Initial coefficients: those of the last fit with `warm_start`, else 0."""
     start = np.zeros(shape, dtype)
     if model.warm_start and hasattr(model, "coef_"):
         old = np.atleast_2d(arrays.to_numpy(model.coef_))
@@ -76,12 +97,12 @@ def initial_coefficients(model, shape, dtype):
 
 
 def store_lasso_fit(model, runs: list[Result], design, means, data):
-    """Store coefficients, gaps and intercepts, squeezed for one target."""
+    """Set coef_, intercept_ and dual_gap_, squeezed for one target."""
     W = np.stack([run.state.w for run in runs])
     W = W if W.ndim == 2 else W[0]
     gaps = np.array([run.state.gap for run in runs])
-    one = len(W) == 1 and len(runs) == 1
-    model.coef_ = W[0] if one else W
+    single = len(W) == 1 and len(runs) == 1
+    model.coef_ = W[0] if single else W
     model.dual_gap_ = float(gaps[0]) if len(runs) == 1 else gaps
     model.intercept_ = 0.0
     if model.fit_intercept:
@@ -109,7 +130,7 @@ class ElasticNet(AbstractLinearRegressor):
         True makes the whole Gram matrix first; an array is taken as X^T X of the
         (centred) X. False makes only the part that is needed.
     max_iter : int, default=1000
-        Most rounds of the working set, each a solve and a check of all columns.
+        Most iterations of the working set, each a solve and a check of all columns.
     copy_X : bool, default=True
         X is never written to, whatever this says.
     tol : float, default=1e-4
@@ -131,9 +152,9 @@ class ElasticNet(AbstractLinearRegressor):
         Bound on how far the objective is from its minimum.
     sparse_coef_ : CSR matrix of shape (1, d) or (t, d)
     n_iter_ : int or list of int
-        Rounds of the working set.
+        Iterations of the working set.
     history_ : dict of arrays
-        "objective", "gap" and "n_screened" (columns proven to be 0) after each round.
+        "objective", "gap" and "n_screened" (columns proven to be 0) after each iteration.
 
     Examples
     --------
@@ -175,12 +196,12 @@ class ElasticNet(AbstractLinearRegressor):
 
 @dataclass(eq=False, repr=False)
 class Lasso(AbstractLinearRegressor):
-    """Linear regression with an L1 penalty. The module text gives the method.
+    """Linear regression with an L1 penalty. See the module text.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        Strength of the penalty in eq. (1).
+        Strength of the penalty in eq. (1), with rho = 1.
     fit_intercept : bool, default=True
         Whether to fit b; if not, data are expected to be centred.
     precompute : bool or array of shape (d, d), default=False
@@ -189,7 +210,7 @@ class Lasso(AbstractLinearRegressor):
     copy_X : bool, default=True
         X is never written to, whatever this says.
     max_iter : int, default=1000
-        Most rounds of the working set, each a solve and a check of all columns.
+        Most iterations of the working set, each a solve and a check of all columns.
     tol : float, default=1e-4
         Stop when the duality gap is at most tol times the variance of y.
     warm_start : bool, default=False
@@ -209,9 +230,9 @@ class Lasso(AbstractLinearRegressor):
         Bound on how far the objective is from its minimum.
     sparse_coef_ : CSR matrix of shape (1, d) or (t, d)
     n_iter_ : int or list of int
-        Rounds of the working set.
+        Iterations of the working set.
     history_ : dict of arrays
-        "objective", "gap" and "n_screened" (columns proven to be 0) after each round.
+        "objective", "gap" and "n_screened" (columns proven to be 0) after each iteration.
 
     Examples
     --------

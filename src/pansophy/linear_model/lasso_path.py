@@ -1,4 +1,4 @@
-"""Paths of the lasso family, and what its estimators share.
+"""Regularisation paths of the lasso family, and the solver that its members share.
 
 For weights p_i of sum 1 and a penalty g with strength alpha,
 
@@ -11,9 +11,9 @@ most tol times the weighted mean of (y - mean y)^2. Coefficients are all 0 from
 
     alpha_max = max_j |sum_i p_i x_ij (y_i - mean y)| / rho                      (2)
 
-on, rho being the share of alpha on the L1 or group norm. A path goes down from there;
-each point starts at the one before, the strong rule guesses who enters, and columns
-that `optim/screening.py` proves to be 0 are left out of the checks.
+on, where rho is the share of alpha on the L1 or group norm. A path goes down from there;
+each point starts at the previous one, the strong rule predicts which columns enter, and
+columns that `optim/screening.py` proves to be 0 are left out of the checks.
 
 Shapes    X (n, d) dense or CSC   y (n,) or (n, t)   p (n,)   W (d,) or (t, d)
 Refs      [Tibshirani2012] [Massias2018] [Ndiaye2017]
@@ -35,13 +35,13 @@ from ..optim import working_set as sets
 from ..optim.design import Design
 from ..penalties import elastic_net
 
-SMALL_GRAM = 256  # up to this many columns the whole Gram matrix is made in one pass
+SMALL_GRAM = 256  # columns up to which the whole Gram matrix is made in one pass
 PATH_GRAM = 1000  # the same for a path, along which it is used many times
-TINY_ALPHA = 1e-15  # alphas of a grid for a target that no column explains
+TINY_ALPHA = 1e-15  # alphas of the grid where no column correlates with the target
 
 
 class LassoData(NamedTuple):
-    """Checked input: arrays of NumPy or CSC, and what to hand back."""
+    """Checked input in NumPy or CSC, and the X that was given."""
 
     X: Any
     Y: np.ndarray  # (n, t)
@@ -51,7 +51,7 @@ class LassoData(NamedTuple):
 
 
 def check_lasso_data(model, X, y, sample_weight, y_kind="numbers") -> LassoData:
-    """Check parameters and data."""
+    """Check parameters and data of an estimator."""
     X, y, w = model._begin(
         X,
         y,
@@ -63,8 +63,9 @@ def check_lasso_data(model, X, y, sample_weight, y_kind="numbers") -> LassoData:
     if isinstance(X, DatasetRows):
         raise TypeError(f"{type(model).__name__} takes rows in memory, not a table.")
     like = X
-    if arrays.is_foreign(X):  # computed on the CPU, handed back where X is
-        X, y = arrays.to_numpy(X), arrays.to_numpy(y)
+    if arrays.is_foreign(X):  # computed in NumPy, stored in the library of X
+        X = arrays.to_numpy(X)
+        y = arrays.to_numpy(y)
         w = None if w is None else arrays.to_numpy(w)
     y = np.asarray(y, dtype=X.dtype)
     p = None if w is None else (w / w.sum()).astype(X.dtype)
@@ -82,7 +83,7 @@ def centre_targets(Y, p, fit_intercept):
 def full_gram_or_none(design, precompute, weighted):
     """The whole Gram matrix where it is given or pays, else None."""
     if isinstance(precompute, (bool, np.bool_, str)):
-        # not a matter of n, so that repeated rows go the way of weights
+        # does not depend on n, so that repeated rows and weights take the same path
         few = design.d <= (PATH_GRAM if precompute == "auto" else SMALL_GRAM)
         return design.gram() if precompute is True or few else None
     gram = np.asarray(precompute, dtype=design.X.dtype)
@@ -100,7 +101,7 @@ def full_gram_or_none(design, precompute, weighted):
 
 
 def gram_store(design, y, precompute=False, weighted=False, Xy=None):
-    """The whole Gram matrix where it is given or pays, else the growing one."""
+    """Inner products of the columns: a full Gram matrix, or one that grows on demand."""
     gram = full_gram_or_none(design, precompute, weighted)
     if gram is None:
         return sets.Store(design, y, Xy=Xy)
@@ -108,7 +109,7 @@ def gram_store(design, y, precompute=False, weighted=False, Xy=None):
 
 
 def solver_module(penalty):
-    """The solver that a penalty needs."""
+    """The working-set solver of a penalty: for coefficients or for groups."""
     grouped = isinstance(penalty, group_sets.GroupPenalty)
     return group_sets if grouped else sets
 
@@ -139,22 +140,24 @@ def minimise_lasso(
 
 
 def solve_path(store, penalties, w, *, tol, max_iter, rng=None) -> Iterator[Result]:
-    """A path: one result per penalty, each starting at the one before."""
-    state, last = None, np.inf
+    """One result for each penalty, each starting at the previous solution."""
+    state = None
+    last = np.inf
     for penalty in penalties:
         if state is None:
             state = solver_module(penalty).start(store, w, penalty)
-        near = 2 * penalty.a - last if last < np.inf else np.inf
+        strong_rule_level = 2 * penalty.a - last if last < np.inf else np.inf
         run = minimise_lasso(
             store,
             penalty,
             state,
             tol=tol,
             max_iter=max_iter,
-            strong_rule_level=near,
+            strong_rule_level=strong_rule_level,
             rng=rng,
         )
-        state, last = run.state, penalty.a
+        state = run.state
+        last = penalty.a
         yield run
         if run.interrupted:
             raise KeyboardInterrupt
@@ -254,18 +257,22 @@ def enet_path(
         start[:] = coef_init
     make = penalty_factory(l1_ratio, positive, design.d if multi else None)
     coefs = np.empty((len(alphas), *start.shape), X.dtype)
-    gaps, counts = np.empty(len(alphas)), []
-    how = {"tol": tol, "max_iter": max_iter, "rng": rng}
+    gaps = np.empty(len(alphas))
+    counts = []
     with threads.single_blas():
-        for i, run in enumerate(solve_path(store, map(make, alphas), start, **how)):
-            coefs[i], gaps[i] = run.state.w, run.state.gap
+        path = solve_path(
+            store, map(make, alphas), start, tol=tol, max_iter=max_iter, rng=rng
+        )
+        for i, run in enumerate(path):
+            coefs[i] = run.state.w
+            gaps[i] = run.state.gap
             counts.append(run.n_iter)
     coefs = np.moveaxis(coefs, 0, -1)
     return (alphas, coefs, gaps, counts) if return_n_iter else (alphas, coefs, gaps)
 
 
 def penalty_factory(l1_ratio, positive=False, d=None):
-    """alpha -> penalty: elastic net, or its multi-task form over d columns."""
+    """The function alpha -> penalty: elastic net, or its multi-task form over d columns."""
     if d is None:
         return lambda alpha: elastic_net(alpha, l1_ratio, positive)
     single, rho = group_sets.singles(d), l1_ratio

@@ -10,14 +10,16 @@ feature is in the model for every target or for none. rho = 1 is the multi-task 
 t = 1 is the elastic net. `optim/groups.py` solves it by working sets and block
 coordinate descent, each feature's step being exact, and certifies the duality gap.
 
-Time O(n d t) a round, and rounds are few.
+The versions with CV choose alpha and rho on folds as in `lasso_cv.py`, by the squared
+error averaged over targets.
+
+Time O(n d t) an iteration, and iterations are few.
 
 Shapes    X (n, d) dense or CSC   y (n, t)   W (t, d)   b (t,)
 Refs      [Obozinski2010] [Zou2005] [Massias2018]
 """
 
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -44,7 +46,7 @@ from .lasso_path import (
 
 
 def require_2d_targets(model, data):
-    """Refuse a y without a second dimension, as scikit-learn does."""
+    """Refuse a one-dimensional y, as scikit-learn does."""
     if data.y_is_1d:
         raise ValueError(
             f"y of {type(model).__name__} must have one column per target, got a flat "
@@ -54,20 +56,29 @@ def require_2d_targets(model, data):
 
 
 def fit_multi_task(model, l1_ratio, X, y, sample_weight):
-    """The common `fit` of the two estimators below."""
+    """The common `fit` of `MultiTaskLasso` and `MultiTaskElasticNet`."""
     data = require_2d_targets(model, check_lasso_data(model, X, y, sample_weight))
     design = Design(data.X, data.p, centre=model.fit_intercept)
     penalty = penalty_factory(l1_ratio, d=design.d)(model.alpha)
     rng = rng_from(model.random_state) if model.selection == "random" else None
     Y, mean = centre_targets(data.Y, data.p, model.fit_intercept)
     start = initial_coefficients(model, (Y.shape[1], design.d), data.X.dtype)
-    how = {"tol": model.tol, "max_iter": model.max_iter, "rng": rng}
     with threads.single_blas():
         store = gram_store(design, design.root * np.ascontiguousarray(Y.T))
         state = groups.start(store, start, penalty)
-        run = partial(minimise_lasso, store, penalty, state, **how)
         run = model._drive(
-            lambda task: run(task=task), total=model.max_iter, X=data.like, y=data.Y
+            lambda task: minimise_lasso(
+                store,
+                penalty,
+                state,
+                tol=model.tol,
+                max_iter=model.max_iter,
+                rng=rng,
+                task=task,
+            ),
+            total=model.max_iter,
+            X=data.like,
+            y=data.Y,
         )
     store_lasso_fit(model, [run], design, mean, data)
     model.coef_ = model.coef_ if model.coef_.ndim == 2 else model.coef_[None, :]
@@ -76,7 +87,7 @@ def fit_multi_task(model, l1_ratio, X, y, sample_weight):
 
 
 def multi_task_tags(tags):
-    """y has several columns, always."""
+    """Tags of estimators whose y always has several columns."""
     tags.target_tags.multi_output = True
     tags.target_tags.single_output = False
     return tags
@@ -97,7 +108,7 @@ class MultiTaskElasticNet(AbstractLinearRegressor):
     copy_X : bool, default=True
         X is never written to, whatever this says.
     max_iter : int, default=1000
-        Most rounds of the working set, each a solve and a check of all columns.
+        Most iterations of the working set, each a solve and a check of all columns.
     tol : float, default=1e-4
         Stop when the duality gap is at most tol times the summed variance of y.
     warm_start : bool, default=False
@@ -117,9 +128,9 @@ class MultiTaskElasticNet(AbstractLinearRegressor):
         n times the gap that `tol` asks for, which is scikit-learn's scale.
     sparse_coef_ : CSR matrix of shape (t, d)
     n_iter_ : int
-        Rounds of the working set.
+        Iterations of the working set.
     history_ : dict of arrays
-        "objective" and "gap" after each round.
+        "objective" and "gap" after each iteration.
 
     Examples
     --------
@@ -169,7 +180,7 @@ class MultiTaskLasso(AbstractLinearRegressor):
     copy_X : bool, default=True
         X is never written to, whatever this says.
     max_iter : int, default=1000
-        Most rounds of the working set, each a solve and a check of all columns.
+        Most iterations of the working set, each a solve and a check of all columns.
     tol : float, default=1e-4
         Stop when the duality gap is at most tol times the summed variance of y.
     warm_start : bool, default=False
@@ -189,9 +200,9 @@ class MultiTaskLasso(AbstractLinearRegressor):
         n times the gap that `tol` asks for, which is scikit-learn's scale.
     sparse_coef_ : CSR matrix of shape (t, d)
     n_iter_ : int
-        Rounds of the working set.
+        Iterations of the working set.
     history_ : dict of arrays
-        "objective" and "gap" after each round.
+        "objective" and "gap" after each iteration.
 
     Examples
     --------
@@ -240,7 +251,7 @@ class MultiTaskLassoCV(AbstractLinearRegressor):
     fit_intercept : bool, default=True
         Whether to fit b; if not, data are expected to be centred.
     max_iter : int, default=1000
-        Most rounds of the working set for one strength.
+        Most iterations of the working set for one strength.
     tol : float, default=1e-4
         Stop when the duality gap is at most tol times the variance of y.
     copy_X : bool, default=True
@@ -266,13 +277,13 @@ class MultiTaskLassoCV(AbstractLinearRegressor):
         Of the fit to all rows at `alpha_`.
     intercept_ : array of shape (t,)
     mse_path_ : array of shape (m, folds)
-        Eq. (1) of `lasso_folds.py`.
+        Eq. (1) of `lasso_cv.py`.
     alphas_ : array of shape (m,)
         The strengths tried, largest first.
     dual_gap_ : float
         Bound on how far the final objective is from its minimum.
     n_iter_ : int
-        Rounds of the final fit.
+        Iterations of the final fit.
 
     Examples
     --------
@@ -326,7 +337,7 @@ class MultiTaskElasticNetCV(AbstractLinearRegressor):
     fit_intercept : bool, default=True
         Whether to fit b; if not, data are expected to be centred.
     max_iter : int, default=1000
-        Most rounds of the working set for one strength.
+        Most iterations of the working set for one strength.
     tol : float, default=1e-4
         Stop when the duality gap is at most tol times the variance of y.
     cv : int, splitter, iterable or None, default=None
@@ -352,13 +363,13 @@ class MultiTaskElasticNetCV(AbstractLinearRegressor):
         Of the fit to all rows at `alpha_`.
     intercept_ : array of shape (t,)
     mse_path_ : array of shape (m, folds) or (rhos, m, folds)
-        Eq. (1) of `lasso_folds.py`.
+        Eq. (1) of `lasso_cv.py`.
     alphas_ : array of shape (m,) or (rhos, m)
         The strengths tried, largest first.
     dual_gap_ : float
         Bound on how far the final objective is from its minimum.
     n_iter_ : int
-        Rounds of the final fit.
+        Iterations of the final fit.
 
     Examples
     --------

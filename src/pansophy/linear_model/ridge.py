@@ -1,4 +1,4 @@
-"""Ridge regression: least squares that prefers small coefficients.
+"""Ridge regression: least squares with an L2 penalty, for one or many strengths.
 
     J(B, b) = sum_i w_i |y_i - b - B^T x_i|^2 + sum_t alpha_t |B_t|^2            (1)
 
@@ -6,16 +6,22 @@ The intercept is not penalised. With m the mean and Xc = sqrt(w)(X - 1 m^T),
 
     B = (Xc^T Xc + alpha I)^-1 Xc^T y           primal, d equations              (2)
       = Xc^T (Xc Xc^T + alpha I)^-1 y           dual, n equations                (3)
+      = V diag(1 / (S^2 + alpha)) V^T Xc^T y    from the SVD of Xc               (4)
 
 "cholesky" solves (2) by moments and refinement (`core.least_squares`), or (3) when
-d > n; "svd" takes the SVD of the triangle of Xc, which is exact however small alpha;
-"lsqr" (LSMR) and "sparse_cg" touch X by products only. The sum of squares in (1) is
-not averaged: an alpha for the averaged form must be multiplied by the sum of w.
+d > n; "svd" takes the SVD of the triangular factor of Xc, which is accurate however
+small alpha; "lsqr" (LSMR) and "sparse_cg" use X in products only. The sum of squares in
+(1) is not averaged: an alpha for the averaged form must be multiplied by the sum of w.
 
-Time O(n d min(n, d)) direct, O(nnz) a step iterative.
+`ridge_path` computes (4) for many alphas from one decomposition (`core.spectral`). As
+alpha grows, |B| falls and the error on the rows rises.
+
+Time O(n d min(n, d)) direct, O(nnz) a step iterative; a path then takes d^2 (n d for
+d > n) for each alpha.
 
 Shapes    X (n, d)   y (n,) or (n, t)   B (d, t)   b (t,)   alpha () or (t,)
-Refs      [Hoerl1970]; [Bjorck1987]; [FongSaunders2011] LSMR; [Hestenes1952] CG
+Refs      [Hoerl1970]; [Bjorck1987]; [FongSaunders2011] LSMR; [Hestenes1952] CG;
+          [Hastie2004] paths
 """
 
 from dataclasses import KW_ONLY, dataclass
@@ -34,13 +40,14 @@ from .base import (
     DENSE_WIDTH,
     AbstractLinearRegressor,
     CentredOperator,
+    checked_rows,
     solve_lsmr,
     store_coefficients,
     target_columns,
     warn_rank_deficient,
 )
 
-DUAL_ROWS = 2000  # a wide sparse X of at most so many rows is solved by eq. (3)
+DUAL_ROWS = 2000  # a wide sparse X of at most this many rows is solved by eq. (3)
 REFINEMENTS = 2  # refinement passes of the dual
 
 
@@ -63,7 +70,7 @@ def solve_ridge_dual(X, Y, w, alpha, *, intercept):
 
 
 def flatten_single_target(model):
-    """coef_ of a single target as (d,), scikit-learn's shape for the ridge family."""
+    """Make `coef_` of a single target (d,), scikit-learn's shape for the ridge family."""
     if model.coef_.ndim == 2 and model.coef_.shape[0] == 1:
         model.coef_ = model.coef_[0, :]
 
@@ -91,7 +98,7 @@ def checked_alphas(alphas, *, strictly_positive=False, name="alphas"):
 
 
 def ridge_path(X, y, alphas=None, *, fit_intercept=True, sample_weight=None):
-    """Ridge coefficients for every alpha from one decomposition, eq. (1).
+    """Ridge coefficients for every alpha from one decomposition, eq. (4).
 
     Parameters
     ----------
@@ -205,7 +212,8 @@ class Ridge(AbstractLinearRegressor):
     def _solve(self, X, Y, w):
         """B (d, t) and b (t,) for checked rows; sets solver_ and n_iter_."""
         alpha = self._strengths(Y.shape[1])
-        self.solver_, self.n_iter_ = self._choose(X), np.ones(Y.shape[1], int)
+        self.solver_ = self._choose_solver(X)
+        self.n_iter_ = np.ones(Y.shape[1], int)
         solve = {
             "lsqr": self._lsqr,
             "sparse_cg": self._cg,
@@ -228,10 +236,11 @@ class Ridge(AbstractLinearRegressor):
             )
         return np.broadcast_to(alpha, (t,))
 
-    def _choose(self, X):
-        """The solver for this X, or one sentence why there is none."""
+    def _choose_solver(self, X):
+        """The solver for this X; raises where there is none."""
         n, d = X.shape
-        sparse, table = sp.issparse(X), isinstance(X, DatasetRows)
+        sparse = sp.issparse(X)
+        table = isinstance(X, DatasetRows)
         wide = sparse and d > DENSE_WIDTH
         if self.positive:
             if self.solver not in ("auto", "lbfgs"):
@@ -299,7 +308,7 @@ class Ridge(AbstractLinearRegressor):
 
     def _cg(self, X, Y, w, alpha):
         A = CentredOperator(X, w, intercept=self.fit_intercept)
-        Y, center = A.target(Y, w, intercept=self.fit_intercept)
+        Y, center = A.centred_targets(Y, w, intercept=self.fit_intercept)
         product = lambda P: A.T @ (A @ P) + alpha * P
         limit = self.max_iter or 10 * max(X.shape)
         run = self._drive(

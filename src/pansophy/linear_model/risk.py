@@ -1,4 +1,4 @@
-"""The penalised risk of a linear model, in passes over rows wherever they are.
+"""The penalised empirical risk of a linear model: value, gradient and Hessian.
 
 For k raw predictions F = X W^T + b + offset per row and weights v,
 
@@ -14,10 +14,27 @@ by block. With h_i = v_i l''(y_i, f_i), or v_i (diag p_i - p_i p_i^T) for softma
 
 Blocks depend only on the shape of X and are added up in order, so neither the number
 of threads nor the place of the rows changes the result. The raw predictions of the
-last point are kept (k numbers a row), so H there needs no second look at F.
+last point are cached (k numbers a row), so H there does not compute F again.
+
+Two preconditioners approximate H for solvers that never form it:
+`block_jacobi_preconditioner`, for sparse rows, is the diagonal of H with the part of
+the `BLOCK_SIZE` densest columns and the intercept exact, for each class by itself,
+
+    M_c = [ H_c over the block   0           ]                                    (3)
+          [ 0                    diag(H_c)   ]
+
+In text data the few most frequent words hold most entries and correlate with the
+intercept and with each other; the rest is nearly diagonal. `whitening_factor`, for
+many more rows than columns, is a factor of the mean curvature times the second moments
+of every s-th row,
+
+    L L^T = sum_i h_i (x_i, 1) (x_i, 1)^T + alpha I,   h = v times a mean l''    (4)
+
+the same for all classes; in z = L^T x the risk is nearly isotropic.
 
 Shapes    X (n, d)   y, v (n,)   offset (n,) or (n, k)   W (k, d)   b (k,)
           x (k (d + 1),), class by class with the intercept last
+Refs      [Nocedal2006] ch. 5; [Lin2008] Newton steps on text
 """
 
 from contextlib import nullcontext
@@ -32,16 +49,14 @@ from ..core.numerics import softmax
 from ..core.rows import DatasetRows, Rows, part, total
 from ..losses.multiclass import one_hot
 
-pass
-
-ROUGH_ROWS = 50_000  # with more rows than this a rough Hessian takes every s-th
-BLOCKS = 16  # pieces a pass over many rows is cut into
+ROUGH_ROWS = 50_000  # with more rows than this a rough Hessian uses every s-th
+BLOCKS = 16  # blocks of a pass over many rows
 BLOCK_BYTES = 1 << 25  # of a dense block at most
-SINGLE_THREAD_ENTRIES = 1 << 18  # entries of X up to which one thread does all
-TILE_BYTES = 1 << 20  # of a tile of rows in a product with itself
-BLOCK_SIZE = 64  # columns
-ROWS_PER_COLUMN = 6  # rows for a column that `whitening_factor` looks at
-MAX_FACTOR_WIDTH = 4000  # columns for which a factor is made
+SINGLE_THREAD_ENTRIES = 1 << 18  # entries of X up to which one thread is used
+TILE_BYTES = 1 << 20  # of a tile of rows whose second moments are computed
+BLOCK_SIZE = 64  # columns of the block in eq. (3)
+ROWS_PER_COLUMN = 6  # rows for each column that eq. (4) uses
+MAX_FACTOR_WIDTH = 4000  # columns up to which eq. (4) is factored
 
 
 class Risk:
@@ -63,14 +78,20 @@ class Risk:
     """
 
     def __init__(self, X, y, v, loss, alpha=0.0, *, k=1, intercept=True, offset=None):
-        self.X, self.loss, self.k = X, loss, k
-        self.alpha, self.intercept = alpha, intercept
+        self.X = X
+        self.loss = loss
+        self.k = k
+        self.alpha = alpha
+        self.intercept = intercept
         self.n, self.d = int(X.shape[0]), int(X.shape[1])
-        self.sparse, self.foreign = sp.issparse(X), arrays.is_foreign(X)
+        self.sparse = sp.issparse(X)
+        self.foreign = arrays.is_foreign(X)
         if not self.foreign:
             y = np.asarray(y, dtype=np.intp if k > 1 else X.dtype)
             v = np.asarray(v, dtype=X.dtype)
-        self.y, self.v, self.offset = y, v, offset
+        self.y = y
+        self.v = v
+        self.offset = offset
         step = self.block_rows()
         self.block_slices = [
             slice(i, min(i + step, self.n)) for i in range(0, self.n, step)
@@ -82,12 +103,11 @@ class Risk:
             self.blocks_in_memory = [csr_row_slice(X, cut) for cut in self.block_slices]
         else:
             self.blocks_in_memory = [X[cut, ...] for cut in self.block_slices]
-        self.cached_predictions: Any = (
-            None  # the last x, and F (probabilities for k > 1) there by block
-        )
+        # the last x, and F (probabilities for k > 1) there by block
+        self.cached_predictions: Any = None
 
     def block_rows(self):
-        """Rows of a block: few large ones for loops and tensors, small for BLAS."""
+        """Rows of a block: few large blocks for loops and tensors, small ones for BLAS."""
         if self.foreign:
             return 1 << 18
         if self.sparse:  # each block has a gradient of its own: not too many of them
@@ -104,7 +124,7 @@ class Risk:
         return x[:, : self.d], x[:, self.d]
 
     def as_row_dtype(self, *values):
-        """Coefficients as the rows' library and dtype want them."""
+        """Coefficients in the library and dtype of the rows."""
         if self.foreign:
             return [arrays.asarray(a, like=self.X) for a in values]
         return [np.ascontiguousarray(a, dtype=self.X.dtype) for a in values]
@@ -125,7 +145,7 @@ class Risk:
         return total(threads.run(tasks, blas=not self.sparse))
 
     def entries(self):
-        """Numbers that a pass reads."""
+        """Number of entries of X that a pass reads."""
         return self.X.nnz if self.sparse else self.n * self.d
 
     def block_targets(self, i) -> Any:
@@ -148,7 +168,7 @@ class Risk:
         return value, g.ravel()
 
     def loss_gradient_of_block(self, W, b, kept):
-        """The function of a block that gives loss and gradient, and fills `kept`."""
+        """The function (X_b, i) -> loss and gradient of a block; it fills `kept`."""
         W, b = self.as_row_dtype(W, b)
         if self.foreign:
             return lambda X, i: self.tensor_block(X, i, W, b, kept)
@@ -294,7 +314,7 @@ class Risk:
         return times
 
     def hessian_product_of_block(self, U, c, known):
-        """The function of a block that gives its part of H u."""
+        """The function (X_b, i) -> H u of a block."""
         if self.foreign or self.k > 1:
             return lambda X, i: self.hessian_product_block(X, i, U, c, known[i])
         from . import _risk as loops
@@ -364,7 +384,7 @@ def unsigned_csr(X):
 
 
 def initial_predictions(offset, X):
-    """What raw predictions of a block begin at."""
+    """Raw predictions of a block before X w is added: the offset or 0."""
     if offset is None:
         return np.zeros(X.shape[0], X.dtype)
     return np.array(offset, dtype=X.dtype)
@@ -378,7 +398,10 @@ def tensor_transposed_product(xp, X, R):
 
 
 def weighted_second_moments(X, s):
-    """Eq. (1); s may be negative."""
+    """sum_i s_i (x_i, 1) (x_i, 1)^T, (d + 1, d + 1) in NumPy; s may be negative.
+
+    Computed in tiles of rows that stay in the cache, for arrays, CSR rows and tensors.
+    """
     xp = arrays.namespace(s)
     if sp.issparse(X):
         S = X.multiply(s[:, None]).tocsr()
@@ -404,40 +427,45 @@ def bordered_matrix(A, c, s):
     """A with the border c and the corner s."""
     d = A.shape[0]
     H = np.empty((d + 1, d + 1))
-    H[:d, :d], H[d, :d], H[:d, d], H[d, d] = A, c, c, s
+    H[:d, :d] = A
+    H[d, :d] = c
+    H[:d, d] = c
+    H[d, d] = s
     return H
 
 
 def softmax_second_moments(X, P, v):
-    """Eq. (1) with v (diag p - p p^T) in the place of s, class by class."""
-    k, m = int(P.shape[1]), int(X.shape[1]) + 1
+    """`weighted_second_moments` with v (diag p - p p^T) for s, class by class."""
+    k = int(P.shape[1])
+    m = int(X.shape[1]) + 1
     H = np.empty((k, m, k, m))
     for c in range(k):
         for e in range(c, k):
-            own = P[:, c] * (1 - P[:, c]) if c == e else -P[:, c] * P[:, e]
-            H[c, :, e, :] = weighted_second_moments(X, own * v)
+            h = P[:, c] * (1 - P[:, c]) if c == e else -P[:, c] * P[:, e]
+            H[c, :, e, :] = weighted_second_moments(X, h * v)
             H[e, :, c, :] = H[c, :, e, :].T
     return H.reshape(k * m, k * m)
 
 
 def densest_columns(X, m=BLOCK_SIZE):
-    """The m columns of a CSR matrix with most entries, in order."""
+    """The m columns of a CSR matrix with the most entries, in increasing order."""
     counts = np.bincount(X.indices, minlength=X.shape[1])
     m = min(m, X.shape[1])
     return np.sort(np.argpartition(-counts, m - 1)[:m])
 
 
 def block_jacobi_preconditioner(J):
-    """x -> (r -> M^-1 r) of eq. (1) for a `Risk` of CSR rows."""
+    """The function x -> (r -> M^-1 r) of eq. (3), for a `Risk` of CSR rows."""
     from . import _risk as loops
 
     top = densest_columns(J.X)
     place = np.full(J.d, -1, dtype=np.int32)
     place[top] = np.arange(len(top))
-    head, m = np.append(top, J.d), len(top)
+    head = np.append(top, J.d)
+    m = len(top)
 
     def parts(h):
-        """The diagonal and the head for one class of row curvatures h."""
+        """The diagonal and the factored block for the row curvatures h of a class."""
 
         def stats(X, i):
             D, G = np.zeros(J.d + 1), np.zeros((m + 1, m + 1))
@@ -471,17 +499,18 @@ def block_jacobi_preconditioner(J):
 
 
 def class_curvature(J, i, kept, c):
-    """h of block i for class c."""
+    """Row curvatures h of block i for class c."""
     if J.k == 1:
         return J.curvatures(i, kept)
     return J.v[J.block_slices[i]] * kept[:, c] * (1 - kept[:, c])
 
 
 def whitening_factor(J, x):
-    """L of eq. (2) at x, or None where it would not pay."""
+    """L of eq. (4) at x, or None where it would not pay."""
     if J.n < ROWS_PER_COLUMN * J.d or J.d > MAX_FACTOR_WIDTH:
         return None
-    kept, s = J.predictions_at(x), max(1, J.n // (ROWS_PER_COLUMN * J.d))
+    kept = J.predictions_at(x)
+    s = max(1, J.n // (ROWS_PER_COLUMN * J.d))
 
     def stats(X, i):
         v, xp = J.v[J.block_slices[i]], arrays.namespace(J.v)
@@ -498,6 +527,7 @@ def whitening_factor(J, x):
         G *= float(arrays.namespace(J.v).sum(J.v)) / max(weight, 1e-300)
     G[np.arange(J.d), np.arange(J.d)] += J.alpha
     if not J.intercept:
-        G[J.d], G[:, J.d] = 0.0, 0.0
+        G[J.d] = 0.0
+        G[:, J.d] = 0.0
         G[J.d, J.d] = 1.0
     return cholesky(G)[0]

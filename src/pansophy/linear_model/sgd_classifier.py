@@ -1,4 +1,4 @@
-"""Linear classifiers by stochastic gradient descent: SVM, logistic and kin.
+"""Linear classifiers by stochastic gradient descent: SVM, logistic and others.
 
 The method is that of `sgd.py`, on signs y of -1 and +1 (0 and 1 for "log_loss"): one
 problem for two classes, one class against the rest each for more, all on the same
@@ -49,7 +49,7 @@ LOSS_ALIASES = {
 
 
 def loss_by_name(name, epsilon):
-    """The loss of that name; `epsilon` where it has a parameter."""
+    """The loss of a scikit-learn or pansophy name, with `epsilon` where it has one."""
     name = LOSS_ALIASES.get(name, name)
     takes = name in ("huber", "epsilon_insensitive", "squared_epsilon_insensitive")
     return losses.get(name, epsilon) if takes else losses.get(name)
@@ -62,14 +62,14 @@ def ovr_targets(codes, k, low, dtype, c):
 
 
 def ovr_class_factors(factors):
-    """(k, 2): what the rest and the class itself weigh in each problem."""
+    """(k, 2): the factors of the rest and of the class itself in each problem."""
     if len(factors) == 2:
         return factors[None, :].copy()
     return np.column_stack([np.ones(len(factors)), factors])
 
 
 def codes_of_known_classes(y, classes):
-    """The places of labels among classes given before."""
+    """Codes of labels among known classes."""
     codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     strange = classes[codes] != y
     if np.any(strange):
@@ -81,12 +81,12 @@ def codes_of_known_classes(y, classes):
 
 
 def weighted_sign_accuracy(X, right, w, coef, b):
-    """Weighted share of rows whose sign is right."""
+    """Weighted share of rows with the right sign of the raw prediction."""
     return float(np.average((X @ coef + b > 0) == right, weights=w))
 
 
 class AbstractSGDClassifier(AbstractLinearClassifier, AbstractSGD):
-    """`fit` and `partial_fit` of classifiers that know their rule and variant."""
+    """`fit` and `partial_fit` of classifiers by SGD; members give loss and rule."""
 
     class_weight: Any
     shuffle: Any
@@ -116,11 +116,12 @@ class AbstractSGDClassifier(AbstractLinearClassifier, AbstractSGD):
         X, y, w = check_stream_chunk(self, X, y, sample_weight, "class", first)
         X, y, w = require_in_memory(self, X, y, w)
         self._check_stream(classes, first)
-        codes, rule = codes_of_known_classes(y, self.classes_), self._rule()
+        codes = codes_of_known_classes(y, self.classes_)
+        rule = self._rule()
         k = len(self.classes_)
-        W, memory = self._goes_on(X, 1 if k == 2 else k, rule)
+        W, memory = self._resume(X, 1 if k == 2 else k, rule)
         problem = self._problem(X, codes, w, rule)._replace(tol=None)
-        self._descend(problem, W, memory, max_iter=1, X=X, y=y)
+        self._run_sgd(problem, W, memory, max_iter=1, X=X, y=y)
         return self
 
     def _check_stream(self, classes, first):
@@ -148,7 +149,8 @@ class AbstractSGDClassifier(AbstractLinearClassifier, AbstractSGD):
             self.classes_ = classes
 
     def _problem(self, X, codes, w, rule) -> sgd.SGDProblem:
-        k, rng = len(self.classes_), rng_from(self.random_state)
+        k = len(self.classes_)
+        rng = rng_from(self.random_state)
         loss = self._loss()
         low = 0.0 if loss.domain == "fraction" else -1.0
         order, held = self._hold_out(rng, codes, w, stratify=True)
@@ -175,11 +177,12 @@ class AbstractSGDClassifier(AbstractLinearClassifier, AbstractSGD):
 
     def decision_function(self, X) -> Any:
         """Raw predictions: (n,) for two classes, (n, k) for more."""
-        F = self._raw(X)
+        F = self._raw_prediction(X)
         return F[:, 0] if F.ndim == 2 and F.shape[1] == 1 else F
 
 
 def has_probabilities(model):
+    """Whether the loss of a model gives probabilities; raises if not."""
     if model.loss in ("log_loss", "modified_huber"):
         return True
     raise AttributeError(
@@ -314,7 +317,7 @@ class SGDClassifier(AbstractSGDClassifier):
         rule = self._rule()
         memory = sgd.initial_memory(len(W), X.shape[1], W.dtype, rule, b)
         problem = self._problem(X, codes, w, rule)
-        self._descend(problem, W, memory, max_iter=self.max_iter, X=X, y=codes)
+        self._run_sgd(problem, W, memory, max_iter=self.max_iter, X=X, y=codes)
 
     @available_if(has_probabilities)
     def predict_proba(self, X):
@@ -330,14 +333,14 @@ class SGDClassifier(AbstractSGDClassifier):
 
     @available_if(has_probabilities)
     def predict_log_proba(self, X):
-        """Their logarithms, -inf for a probability of 0."""
+        """Logarithms of the probabilities, -inf for a probability of 0."""
         p = self.predict_proba(X)
         with np.errstate(divide="ignore"):
             return arrays.namespace(p).log(p)
 
 
 def sgd_rule_of(model, loss, aggressive):
-    """The rule of an SGDClassifier or SGDRegressor; `aggressive` is eq. (4)'s loss."""
+    """The rule of an SGDClassifier or SGDRegressor; `aggressive` is the loss of eq. (4)."""
     step = model.learning_rate
     if step in ("pa1", "pa2"):
         if model.loss != aggressive:
@@ -356,9 +359,9 @@ def sgd_rule_of(model, loss, aggressive):
         alpha=model.alpha,
         l1_ratio=model.l1_ratio,
         eta0=model.eta0,
-        power=model.power_t,
+        power_t=model.power_t,
         momentum=model.momentum,
-        intercept=model.fit_intercept,
+        fit_intercept=model.fit_intercept,
         average=model.average,
-        batch=model.batch_size,
+        batch_size=model.batch_size,
     )

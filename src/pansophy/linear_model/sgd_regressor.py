@@ -1,4 +1,4 @@
-"""Linear regression by stochastic gradient descent, least mean squares among it.
+"""Linear regression by stochastic gradient descent, including least mean squares.
 
 The method is that of `sgd.py`, with one problem. With loss "squared_error" and no
 penalty, eq. (2) there is the LMS or delta rule, w <- w + eta (y - w . x) x, which
@@ -34,7 +34,7 @@ from .sgd_classifier import loss_by_name, sgd_rule_of
 
 
 def weighted_r2(y, f, w):
-    """The share of the variance of y that f explains."""
+    """Weighted R2: the share of the variance of y that f explains."""
     left = np.average((y - f) ** 2, weights=w)
     spread = np.average((y - np.average(y, weights=w)) ** 2, weights=w)
     return float(1 - left / spread) if spread > 0 else float(left == 0)
@@ -158,7 +158,7 @@ class SGDRegressor(Regressor, AbstractSGD):
         W, b = self._start(X, 1, coef_init, intercept_init)
         memory = sgd.initial_memory(1, X.shape[1], W.dtype, rule, b)
         problem = self._problem(X, y, w, rule)
-        self._descend(problem, W, memory, max_iter=self.max_iter, X=X, y=y)
+        self._run_sgd(problem, W, memory, max_iter=self.max_iter, X=X, y=y)
         return self
 
     def partial_fit(self, X, y, sample_weight=None):
@@ -169,9 +169,9 @@ class SGDRegressor(Regressor, AbstractSGD):
         if self.early_stopping:
             raise ValueError("early_stopping should be False with partial_fit")
         rule = self._rule()
-        W, memory = self._goes_on(X, 1, rule)
+        W, memory = self._resume(X, 1, rule)
         problem = self._problem(X, y, w, rule)._replace(tol=None)
-        self._descend(problem, W, memory, max_iter=1, X=X, y=y)
+        self._run_sgd(problem, W, memory, max_iter=1, X=X, y=y)
         return self
 
     def _prepared(self, X, y, w):
@@ -206,20 +206,20 @@ class SGDRegressor(Regressor, AbstractSGD):
             v=np.empty(0, X.dtype) if w is None else w,
             factors=np.ones((1, 2)),
             rule=rule,
-            hinge=False,
+            y_is_sign=False,
             rng=rng if self.shuffle else None,
             tol=self.tol,
             patience=self.n_iter_no_change,
             score=score,
         )
 
-    def _view(self, state, rule):
-        view = super()._view(state, rule)
-        return {**view, "coef_": view["coef_"][0]}
+    def _fitted_attributes(self, state, rule):
+        attributes = super()._fitted_attributes(state, rule)
+        return {**attributes, "coef_": attributes["coef_"][0]}
 
     def predict(self, X):
         """w . x + b for every row, or its exponential with a log link."""
-        F = self._raw(X)
+        F = self._raw_prediction(X)
         return self._loss().link.inverse(F[:, 0] if F.ndim == 2 else F)
 
     def __sklearn_tags__(self):

@@ -7,7 +7,7 @@ linear function (or, for power at most 0, the linear function itself):
 
 with p = 1 for `PoissonRegressor`, 2 for `GammaRegressor`, any p outside (0, 1) for
 `TweedieRegressor`: between 1 and 2 a Poisson number of Gamma amounts, which is often 0;
-3 is the inverse Gaussian. The objective and the solvers are those of `glm_fit.py`.
+3 is the inverse Gaussian. The objective and the solvers are those of `glm.py`.
 
 Shapes    X (n, d)   y, mu (n,)   B (d,)   b ()
 Refs      [Nelder1972] [Jorgensen1987]
@@ -26,7 +26,7 @@ TweedieSolver = Literal["auto", "lbfgs", "newton-cholesky"]
 
 
 def fit_tweedie(model, X, y, w):
-    """Check, run, store: the same for the three."""
+    """The common `fit` of the three regressors."""
     X, y, w = model._begin(X, y, w, y_kind="number", accept_sparse="csr")
     model._fit_glm(X, target_vector(y, X), w, model.alpha)
     return model
@@ -90,7 +90,7 @@ class PoissonRegressor(AbstractGLM):
         """Fit to rows X and counts y."""
         return fit_tweedie(self, X, y, sample_weight)
 
-    def _parts(self):
+    def _family_and_link(self):
         return family("poisson"), links.log
 
 
@@ -150,7 +150,7 @@ class GammaRegressor(AbstractGLM):
         """Fit to rows X and amounts y."""
         return fit_tweedie(self, X, y, sample_weight)
 
-    def _parts(self):
+    def _family_and_link(self):
         return family("gamma"), links.log
 
 
@@ -217,7 +217,7 @@ class TweedieRegressor(AbstractGLM):
         """Fit to rows X and targets y."""
         return fit_tweedie(self, X, y, sample_weight)
 
-    def _parts(self):
+    def _family_and_link(self):
         name = self.link
         if name == "auto":
             name = "identity" if self.power <= 0 else "log"
