@@ -1,23 +1,23 @@
-"""Robust covariance: that of the half of the rows which is tightest.
+"""Minimum covariance determinant: a robust mean and covariance, by FAST-MCD.
 
 The minimum covariance determinant takes, of all subsets H of h rows,
 
     the H of least det S(H),   m and S being the moments of its rows            (1)
 
-so that up to n - h rows anywhere cannot carry it away. From any m, S the C-step
+so that up to n - h outliers cannot affect it much. From any m, S the C-step
 
     H' = the h rows of smallest (x - m)^T S^-1 (x - m)                          (2)
 
-has det S(H') <= det S(H), with equality only if nothing changes, so steps end. FAST-MCD
-makes two steps from many small random subsets, keeps the best ten and goes on with
-those until they stay; many rows are first dealt into groups of about 300. With one
-column the best H is a run of the sorted rows, found exactly. Then
+has det S(H') <= det S(H), with equality only if nothing changes, so steps converge.
+FAST-MCD makes two steps from many small random subsets, keeps the best ten and iterates
+those until they converge; many rows are first split into groups of about 300. With one
+column the best H is an interval of the sorted rows, found exactly. Then
 
     S_c = c(h / n) S      c(a) = a / P(chi2_{d+2} <= q_a)                       (3)
 
-with q_a the a-quantile of chi2_d makes S right for normal rows, and m, S are taken
-once more, with c(.975), from all rows of squared distance below the .975 quantile of
-chi2_d, which wins back precision.
+with q_a the a-quantile of chi2_d makes S consistent for normal rows, and m, S are
+computed once more, with c(.975), from all rows of squared distance below the .975
+quantile of chi2_d, which regains efficiency.
 
 All subsets of a group go through a step together, as stacks of small matrices.
 
@@ -39,10 +39,12 @@ from ..params import OpenFraction, Rule
 from ..typing import Seed
 from .empirical import AbstractCovariance, mean_and_covariance, squared_mahalanobis
 
-STARTS, BEST = 500, 10  # random subsets in all, and how many of them go on
-GROUP, POOL = 300, 1500  # rows of a group, and rows the winners of groups meet on
-MAX_C_STEPS = 100  # C-steps at most
-MAX_STACK_SIZE = 1 << 22  # numbers in a stack of rows
+STARTS = 500  # random subsets in all
+BEST = 10  # subsets that are iterated further
+GROUP = 300  # rows of a group
+POOL = 1500  # rows on which the best subsets of the groups are compared
+MAX_C_STEPS = 100
+MAX_STACK_SIZE = 1 << 22  # numbers in a stack of distances
 Share = Annotated[float, Rule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)]
 
 
@@ -80,13 +82,16 @@ def c_step(X, at: Subsets, h):
     if len(at.m) > 1 and at.m.size * len(X) > MAX_STACK_SIZE:  # one by one
         ones = [Subsets(*(part[[r]] for part in at)) for r in range(len(at.m))]
         done = [c_step(X, one, h) for one in ones]
-        return np.concatenate([H for H, _ in done]), concatenated_subsets([a for _, a in done])
+        return np.concatenate([H for H, _ in done]), concatenated_subsets(
+            [a for _, a in done]
+        )
     D = stacked_distances(X, at.m, at.S)
     H = np.argpartition(D, h - 1, axis=1)[:, :h] if h < len(X) else all_rows(D)
     return H, stacked_moments(X, H)
 
 
 def all_rows(D):
+    """The numbers of all rows, for each of a stack."""
     return np.broadcast_to(np.arange(D.shape[1]), D.shape)
 
 
@@ -97,7 +102,7 @@ def smallest_determinants(at: Subsets, count) -> Subsets:
 
 
 def converged_c_steps(X, at: Subsets, h, count):
-    """C-steps until no determinant falls: the best subsets, and the rows of one."""
+    """C-steps until no determinant falls: `count` best subsets, rows of the best."""
     H, now = c_step(X, at, h)
     for _ in range(MAX_C_STEPS):
         going = now.log_det > -np.inf
@@ -115,7 +120,7 @@ def converged_c_steps(X, at: Subsets, h, count):
 
 
 def initial_subsets(X, h, starts, rng) -> Subsets:
-    """Two C-steps from random subsets of d + 1 rows, more where those are flat."""
+    """Two C-steps from random subsets of d + 1 rows, larger where S is singular."""
     n, d = X.shape
     size = min(d + 1, n)
     order = np.argsort(rng.random((starts, n)), axis=1)
@@ -132,6 +137,7 @@ def initial_subsets(X, h, starts, rng) -> Subsets:
 
 
 def concatenated_subsets(parts) -> Subsets:
+    """One stack of several."""
     return Subsets(*(np.concatenate(p) for p in zip(*parts, strict=True)))
 
 
@@ -152,7 +158,9 @@ def fast_mcd(X, h, rng):
         parts = np.array_split(order, groups)
         share = lambda rows: max(d + 1, int(np.ceil(len(rows) * h / n)))
         tries = STARTS // groups
-        at = concatenated_subsets([initial_subsets(X[g], share(g), tries, rng) for g in parts])
+        at = concatenated_subsets(
+            [initial_subsets(X[g], share(g), tries, rng) for g in parts]
+        )
         pool, _ = pooled_c_steps(X[order], at, share(order))
         _, H = converged_c_steps(X, pool, h, 1)
         mask[H] = True
@@ -160,14 +168,14 @@ def fast_mcd(X, h, rng):
 
 
 def pooled_c_steps(X, at, h):
-    """Two C-steps on the pooled rows, of which the best go on to all rows."""
+    """The best subsets after two C-steps on the pooled rows."""
     for _ in range(2):
         H, at = c_step(X, at, h)
     return smallest_determinants(at, BEST), H
 
 
 def tightest_interval(x, h):
-    """Eq. (1) for one column: the run of h sorted rows of least variance."""
+    """Eq. (1) for one column: the h neighbouring sorted rows of least variance."""
     order = np.argsort(x, kind="stable")
     s = x[order] - np.median(x)
     one, two = (np.concatenate([[0.0], np.cumsum(v)]) for v in (s, s * s))
@@ -182,7 +190,7 @@ def consistency_factor(d, share):
 
 
 class RobustMoments(NamedTuple):
-    """A raw estimate, its distances, and the reweighted one."""
+    """The raw estimate, eq. (1), and the reweighted one."""
 
     raw_m: np.ndarray
     raw_S: np.ndarray
@@ -192,7 +200,9 @@ class RobustMoments(NamedTuple):
     support: np.ndarray
 
 
-def reweighted_mcd(X, *, support_fraction=None, assume_centered=False, rng) -> RobustMoments:
+def reweighted_mcd(
+    X, *, support_fraction=None, assume_centered=False, rng
+) -> RobustMoments:
     """Eqs. (1) to (3)."""
     n, d = X.shape
     h = min(int(np.ceil(0.5 * (n + d + 1))), n)
@@ -217,7 +227,7 @@ def reweighted_mcd(X, *, support_fraction=None, assume_centered=False, rng) -> R
 
 
 def fit_mcd(model, X):
-    """Store a robust estimate in a model."""
+    """Fit a model by `reweighted_mcd`."""
     X = X.astype(np.float64)
     found = reweighted_mcd(
         X,
@@ -225,8 +235,10 @@ def fit_mcd(model, X):
         assume_centered=model.assume_centered,
         rng=rng_from(model.random_state),
     )
-    model.raw_location_, model.raw_covariance_ = found.raw_m, found.raw_S
-    model.raw_support_, model.support_ = found.raw_support, found.support
+    model.raw_location_ = found.raw_m
+    model.raw_covariance_ = found.raw_S
+    model.raw_support_ = found.raw_support
+    model.support_ = found.support
     model._store(found.m, found.S)
     model.dist_ = squared_mahalanobis(X, model.location_, model.get_precision())
     return model
@@ -234,7 +246,7 @@ def fit_mcd(model, X):
 
 @dataclass(eq=False, repr=False)
 class MinCovDet(AbstractCovariance):
-    """The covariance of the tightest half of the rows, eq. (1), reweighted.
+    """The minimum covariance determinant, eq. (1), reweighted.
 
     Parameters
     ----------
@@ -292,16 +304,18 @@ class MinCovDet(AbstractCovariance):
         return consistent_covariance(self)
 
     def reweight_covariance(self, data):
-        """Mean, covariance and rows of those near by the raw estimate."""
+        """Mean, covariance and mask of the rows near the raw estimate."""
         return reweighted_moments(self, np.asarray(data, np.float64))
 
 
 def consistent_covariance(model):
+    """The raw covariance times c(h / n), eq. (3)."""
     S = model.raw_covariance_
     return S * consistency_factor(len(S), model.raw_support_.mean())
 
 
 def reweighted_moments(model, X):
+    """Mean, covariance and mask of the rows near the raw estimate."""
     d = X.shape[1]
     S = consistent_covariance(model)
     D = stacked_distances(X, model.raw_location_[None], S[None])[0]
@@ -385,5 +399,5 @@ class EllipticEnvelope(OneClass, AbstractCovariance):
         return consistent_covariance(self)
 
     def reweight_covariance(self, data):
-        """Mean, covariance and rows of those near by the raw estimate."""
+        """Mean, covariance and mask of the rows near the raw estimate."""
         return reweighted_moments(self, np.asarray(data, np.float64))

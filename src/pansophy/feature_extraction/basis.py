@@ -1,4 +1,4 @@
-"""Basis functions: columns that a linear model needs to draw curves.
+"""Basis functions: new columns by formulas, for models that are linear in them.
 
 A model linear in its weights is as curved as its columns phi(x),
 
@@ -105,23 +105,23 @@ class BasisFeatures(Transformer, Estimator):
         X = self._ready(X)
         xp = arrays.namespace(X)
         d = X.shape[1]
-        named = {name: X[:, j] for name, j in self._columns(d).items()}
+        columns = {name: X[:, j] for name, j in self._columns(d).items()}
         out = [X] if self.append else []
         for text in self._texts():
             tree = parse_formula(text)
-            each = range(d) if "x" in names_in_formula(tree) - set(named) else [None]
+            each = range(d) if "x" in names_in_formula(tree) - set(columns) else [None]
             for j in each:
                 value = evaluate_formula(
-                    tree, named if j is None else {**named, "x": X[:, j]}
+                    tree, columns if j is None else {**columns, "x": X[:, j]}
                 )
                 if isinstance(value, (int, float)):
                     value = xp.full_like(X[:, 0], value)
                 out.append(value[:, None])
         Z = xp.concat(out, axis=1)
-        self._refuse_holes(Z)
+        self._check_finite(Z)
         return Z
 
-    def _refuse_holes(self, Z):
+    def _check_finite(self, Z):
         if not arrays.finite(Z):
             bad = ~np.isfinite(arrays.to_numpy(Z)).all(axis=0)
             text = self.get_feature_names_out()[np.argmax(bad)]
@@ -132,7 +132,7 @@ class BasisFeatures(Transformer, Estimator):
         return [texts] if isinstance(texts, str) else list(texts)
 
     def _columns(self, d):
-        """Name -> place: x0, x1, ... and the names of the table that can be written."""
+        """Name -> number of the column: x0, x1, ..., and names that are identifiers."""
         places = {f"x{j}": j for j in range(d)}
         for j, name in enumerate(getattr(self, "feature_names_in_", ())):
             if str(name).isidentifier() and str(name) not in {"x", *CONSTANTS}:
@@ -157,7 +157,7 @@ class BasisFeatures(Transformer, Estimator):
 
 
 def formula_of_column(text, name):
-    """The formula with x replaced by a name."""
+    """The text of a formula with x replaced by the name of a column."""
     import ast
 
     tree = parse_formula(text)

@@ -1,9 +1,10 @@
-"""Small formulas of columns, read as text and never executed as code.
+"""Formulas of columns: parsed from text, checked and evaluated without `eval`.
 
 A formula is arithmetic (+ - * / **, brackets, numbers), the functions of `FUNCTIONS`
-and names of columns. It is parsed to a tree, of which only these nodes are allowed,
-and the tree is evaluated on arrays of any library. So a map is data: it can be saved,
-printed and compared, and a formula from a file can do nothing but arithmetic.
+and names of columns. It is parsed to a syntax tree in which only these nodes are
+allowed, and the tree is evaluated on arrays of any library. So a feature map is data:
+it can be saved, printed and compared, and a formula from a file can do nothing but
+arithmetic.
 """
 
 import ast
@@ -22,14 +23,25 @@ BINARY: dict[type, Any] = {
 }
 UNARY: dict[type, Any] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
 FUNCTIONS = (
-    "abs", "cos", "cosh", "exp", "expm1", "log", "log1p", "sign", "sin", "sinh",
-    "sqrt", "tan", "tanh",
-)  # fmt: skip
+    "abs",
+    "cos",
+    "cosh",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+)
 CONSTANTS = {"pi": math.pi, "e": math.e}
 
 
 def parse_formula(text: str) -> ast.expr:
-    """The tree of a formula, or one sentence about what is wrong with it."""
+    """The syntax tree of a formula; raises where it is not allowed."""
     if not isinstance(text, str):
         raise TypeError(f"a formula must be text, got {text!r}.")
     try:
@@ -46,6 +58,7 @@ def parse_formula(text: str) -> ast.expr:
 
 
 def is_allowed_node(node) -> bool:
+    """Whether a node of the syntax tree may be in a formula."""
     if isinstance(node, ast.Call):
         named = isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS
         return named and len(node.args) == 1 and not node.keywords
@@ -75,7 +88,10 @@ def evaluate_formula(tree, columns: dict[str, Any]):
     if isinstance(tree, ast.Name):
         return columns[tree.id] if tree.id in columns else CONSTANTS[tree.id]
     if isinstance(tree, ast.BinOp):
-        a, b = evaluate_formula(tree.left, columns), evaluate_formula(tree.right, columns)
+        a, b = (
+            evaluate_formula(tree.left, columns),
+            evaluate_formula(tree.right, columns),
+        )
         return BINARY[type(tree.op)](a, b)
     if isinstance(tree, ast.UnaryOp):
         return UNARY[type(tree.op)](evaluate_formula(tree.operand, columns))

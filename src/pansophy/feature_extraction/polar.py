@@ -1,4 +1,4 @@
-"""Polar coordinates: what turns rings and sectors into intervals.
+"""Polar coordinates of the rows around a centre, as features.
 
 With r the distance of a row from a centre, and in the plane t its angle,
 

@@ -1,19 +1,21 @@
-"""Loops of subset search: sweeps of a cross-product matrix, and the branches.
+"""Compiled subset search: sweeps of a cross-product matrix, greedy and by branches.
 
-A is the symmetric matrix of centred products of [X, y], its last row and column y's.
+A is the symmetric matrix of centred products of [X, y]; its last row and column are
+those of y. `subset.py` has the method.
 """
 
 import numpy as np
 from numba import njit
 
-DEPENDENT_SHARE = 1e-9  # share of a column's square below which the others hold it
+# share of the square of a column below which it depends on the others
+DEPENDENT_SHARE = 1e-9
 
 
 @njit(cache=True, nogil=True)
 def sweep_column(A, j, back):
-    """Let column j into the regression, or out of it (`back`), in place.
+    """Add column j to the regression, or remove it (`back`), in place.
 
-    The entries outside the columns that are in become products of residuals.
+    The entries of columns outside the regression become products of residuals.
     """
     m = A.shape[0]
     pivot = A[j, j]
@@ -33,7 +35,7 @@ def sweep_column(A, j, back):
 
 @njit(cache=True, nogil=True)
 def best_addition(A, inside, square):
-    """The column outside whose entry lowers the residual most, and by how much."""
+    """The column whose addition lowers the RSS most, and by how much."""
     y, best, drop = A.shape[0] - 1, -1, 0.0
     for j in range(y):
         if not inside[j] and A[j, j] > DEPENDENT_SHARE * square[j]:
@@ -45,7 +47,7 @@ def best_addition(A, inside, square):
 
 @njit(cache=True, nogil=True)
 def best_removal(A, inside):
-    """The column inside whose leaving raises the residual least, and by how much."""
+    """The column whose removal raises the RSS least, and by how much."""
     y, best, rise = A.shape[0] - 1, -1, np.inf
     for j in range(y):
         if inside[j]:
@@ -57,7 +59,7 @@ def best_removal(A, inside):
 
 @njit(cache=True, nogil=True)
 def greedy_subset_path(A, inside, square, rss, sets, out):
-    """One column at a time in (or `out`), noting the best of each size on the way."""
+    """Add (or with `out` remove) the best column at a time, recording each size."""
     y, size = A.shape[0] - 1, 0
     for j in range(y):
         size += inside[j]
@@ -77,7 +79,7 @@ def greedy_subset_path(A, inside, square, rss, sets, out):
 
 @njit(cache=True, nogil=True)
 def record_if_best(value, inside, size, rss, sets):
-    """Keep the set if it is the best of its size."""
+    """Record the set if it is the best of its size."""
     if size < rss.shape[0] and value < rss[size]:
         rss[size] = value
         for j in range(inside.shape[0]):
@@ -88,9 +90,9 @@ def record_if_best(value, inside, size, rss, sets):
 def search_branch(stack, inside, size, order, depth, first, rss, sets, left):
     """Drop columns in all ways that may still improve a size, `left` nodes at most.
 
-    `stack[depth]` is A with the `size` columns `inside` swept in. Below this node the
-    residual only grows, so a node whose residual no size below can use is left.
-    Columns of `order` before `first` stay in.
+    `stack[depth]` is A with the `size` columns `inside` swept in. Further down the RSS
+    only grows, so a branch ends where it is above the best of every size below.
+    Columns of `order` before `first` stay in. Returns the nodes visited.
     """
     A = stack[depth]
     y, p = A.shape[0] - 1, order.shape[0]

@@ -1,13 +1,13 @@
-"""Filters: each column is judged alone, by what it says about the target.
+"""Univariate filters: columns scored one by one by their relation to the target.
 
     correlation   |corr(x_j, y)|; for classes the correlation ratio, the share of the
                   standard deviation of x_j that class means explain              (1)
     information   I(b(x_j); c) = sum p(b, c) log p(b, c) / (p(b) p(c)), in nats,  (2)
                   with b the quantile bins of the column, c those of y or its classes
 
-Both are cheap and blind in two ways: they keep copies of a good column, and they miss
-columns that help only together. Each filter looks for both and warns: for kept columns
-that all but repeat each other, and for dropped pairs whose product is informative.
+Both are cheap and have two weaknesses: they keep copies of a good column, and they miss
+columns that help only together. Each filter checks for both and warns: of kept columns
+that nearly repeat each other, and of dropped pairs whose product is informative.
 
 Shapes    X (n, d)   y (n,)   scores (d,)
 Refs      [Guyon2003]; [CoverThomas2006] for (2)
@@ -24,11 +24,9 @@ from ..distributions import information
 from ..params import Count, Fraction, NonNegative, number
 from .selector import AbstractSelector, checked_n_features, is_continuous_target
 
-DUPLICATE_CORRELATION = (
-    0.999  # correlation from which two columns are said to repeat each other
-)
-MAX_PAIRED_COLUMNS = 60  # dropped columns up to which their products are looked at
-INFORMATIVE_PAIR = 0.3  # score of a product that is worth a warning
+DUPLICATE_CORRELATION = 0.999  # above this two columns count as copies
+MAX_PAIRED_COLUMNS = 60  # dropped columns up to which their products are checked
+INFORMATIVE_PAIR = 0.3  # score of a product above which a warning is given
 
 
 Bins = Annotated[int, number("a whole number from 1 to 10000", 1, 10_000, whole=True)]
@@ -60,7 +58,7 @@ def correlation_ratio(X, codes, w=None):
 
 
 def quantile_bins(x, n_bins, w=None):
-    """Codes of x by quantiles, equal numbers always together."""
+    """Codes of x by quantile bins; equal numbers share a bin."""
     inner = np.linspace(0, 1, n_bins + 1)[1:-1]
     edges = np.unique(np.quantile(x, inner, weights=w, method="inverted_cdf"))
     return np.searchsorted(edges, x, side="right")
@@ -74,22 +72,22 @@ def mutual_information_of_codes(a, b, w=None):
 
 
 def count_used_codes(codes, w=None):
-    """How many codes occur."""
+    """The number of different codes of rows with weight above 0."""
     return len(np.unique(codes if w is None else codes[w > 0]))
 
 
 def target_codes_or_numbers(y):
-    """Codes of classes, or the numbers of a regression target as they are."""
+    """y as numbers or as codes of classes, and whether it holds classes."""
     if is_continuous_target(y):
         return np.asarray(y, dtype=float), False
     return np.unique(y, return_inverse=True)[1], True
 
 
 class AbstractFilter(AbstractSelector):
-    """Score, keep, warn."""
+    """Common `fit` of the filters; members give the scores."""
 
     def fit(self, X, y, sample_weight=None):
-        """Judge every column of X."""
+        """Score every column of X and keep the best."""
         kind = "number" if is_continuous_target(y) else "class"
         X, y, w = self._begin(X, y, sample_weight, y_kind=kind)
         t, classes = target_codes_or_numbers(y)
@@ -103,11 +101,11 @@ class AbstractFilter(AbstractSelector):
             )
             order = np.argsort(-self.scores_, kind="stable")
             self.support_ = np.isin(np.arange(d), order[:k])
-        self._warn_twins(X)
+        self._warn_duplicates(X)
         self._warn_pairs(X, t, classes, w)
         return self
 
-    def _warn_twins(self, X):
+    def _warn_duplicates(self, X):
         at = np.flatnonzero(self.support_ & (np.ptp(X, axis=0) > 0))
         if len(at) < 2 or len(at) > 1000:
             return
@@ -115,8 +113,8 @@ class AbstractFilter(AbstractSelector):
         i, j = np.nonzero(np.triu(C, 1) > DUPLICATE_CORRELATION)
         if len(i):
             warnings.warn(
-                f"{type(self).__name__} kept {self._named(at[i[0]])} and "
-                f"{self._named(at[j[0]])}, which all but repeat each other.",
+                f"{type(self).__name__} kept {self._column_name(at[i[0]])} and "
+                f"{self._column_name(at[j[0]])}, which all but repeat each other.",
                 FilterWarning,
                 stacklevel=3,
             )
@@ -131,14 +129,16 @@ class AbstractFilter(AbstractSelector):
         found = score(Z[:, i] * Z[:, j], t, w)
         best = int(np.argmax(found))
         if found[best] > INFORMATIVE_PAIR:
+            first = self._column_name(at[i[best]])
+            second = self._column_name(at[j[best]])
             warnings.warn(
-                f"{type(self).__name__} dropped {self._named(at[i[best]])} and "
-                f"{self._named(at[j[best]])}, which say nothing alone but together.",
+                f"{type(self).__name__} dropped {first} and {second}, which say nothing "
+                "alone but together.",
                 FilterWarning,
                 stacklevel=3,
             )
 
-    def _named(self, j):
+    def _column_name(self, j):
         names = getattr(self, "feature_names_in_", None)
         return repr(str(names[j])) if names is not None else f"x{j}"
 
@@ -194,7 +194,7 @@ class MutualInformationFilter(AbstractFilter):
     Attributes
     ----------
     scores_ : array of shape (d,)
-        Eq. (2) in nats, less what chance alone gives on average.
+        Eq. (2) in nats, less its expectation for independent columns.
     support_ : array of shape (d,)
     n_features_in_ : int
 
@@ -219,7 +219,7 @@ class MutualInformationFilter(AbstractFilter):
         out = np.empty(X.shape[1])
         for j in range(X.shape[1]):
             b = quantile_bins(X[:, j], self.n_bins, w)
-            # chance makes a table of independent codes look informative by this much
-            luck = (count_used_codes(b, w) - 1) * (count_used_codes(c, w) - 1) / (2 * n)
-            out[j] = max(mutual_information_of_codes(b, c, w) - luck, 0.0)
+            # expected value of eq. (2) for independent codes
+            bias = (count_used_codes(b, w) - 1) * (count_used_codes(c, w) - 1) / (2 * n)
+            out[j] = max(mutual_information_of_codes(b, c, w) - bias, 0.0)
         return out

@@ -1,8 +1,8 @@
-"""Stability selection: the columns that a sparse model keeps choosing.
+"""Stability selection: columns that a lasso chooses in most random halves of the rows.
 
-A lasso (for classes one of the indicator of each) is fitted along a path of penalties
-to many random halves of the rows, in complementary pairs. With P_j(a) the share of the
-halves in which column j has a coefficient at penalty a,
+A lasso (for classes, one for the indicator of each class) is fitted along a path of
+penalties to many random halves of the rows, in complementary pairs. With P_j(a) the
+share of the halves in which column j has a coefficient at penalty a,
 
     S = {j : max_a P_j(a) >= t}                                                  (1)
 
@@ -12,7 +12,7 @@ wrong ones is at most
     E V <= q^2 / ((2 t - 1) d)                                                   (2)
 
 for t > 1/2, which is reported. Columns are scaled to variance 1 first, so that the
-penalty is fair.
+penalty treats them alike.
 
 Shapes    X (n, d)   P (m, d)   a (m,)
 Refs      [Meinshausen2010]; [Shah2013] complementary pairs
@@ -36,18 +36,19 @@ def standardised_columns(X):
 
 
 def lasso_selected(Z, T, alphas):
-    """(m, d): whether a lasso of any target at each penalty uses each column."""
+    """Whether the lasso of any target uses each column at each penalty, (m, d)."""
     from ..linear_model import lasso_path
 
-    Z, out = np.asfortranarray(standardised_columns(Z)), 0
+    Z = np.asfortranarray(standardised_columns(Z))
+    out = 0
     for t in T.T:
-        # which coefficients are zero settles long before their digits do
+        # the support converges long before the digits of the coefficients
         out |= lasso_path(Z, t - t.mean(), alphas=alphas, tol=1e-3)[1].T != 0
     return out
 
 
 def lasso_targets(y, numbers):
-    """Columns to explain: y itself, or indicators of its classes (one of two)."""
+    """Targets of the lassos: y itself, or indicators of its classes (one of two)."""
     if numbers:
         return y.astype(float)[:, None]
     classes = np.unique(y)
@@ -55,7 +56,7 @@ def lasso_targets(y, numbers):
 
 
 def smallest_empty_penalty(X, T):
-    """The penalty from which no column is chosen on all rows."""
+    """The smallest penalty at which the lasso on all rows chooses no column."""
     return float(
         np.abs(standardised_columns(X).T @ (T - T.mean(axis=0))).max() / len(X)
     )
@@ -145,8 +146,8 @@ class StabilitySelection(AbstractSelector):
         self.scores_ = self.stability_.max(axis=0)
         self.support_ = self.scores_ >= self.threshold
         q = float(np.mean([f.any(axis=0).sum() for f in found]))
-        room = (2 * self.threshold - 1) * X.shape[1]
-        self.false_bound_ = q * q / room if room > 0 else np.inf
+        slack = (2 * self.threshold - 1) * X.shape[1]
+        self.false_bound_ = q * q / slack if slack > 0 else np.inf
         return self
 
     def plot(self, *, ax=None):

@@ -1,24 +1,24 @@
-"""Which columns a least-squares fit needs: greedy searches, and the best of all.
+"""Subset selection for least squares: greedy searches and the best subset of all.
 
-For a set S of columns let RSS(S) be the residual sum of squares of least squares on
-them. The search finds, for every size, a set of small RSS, then takes the size with
-the lowest
+Let RSS(S) be the residual sum of squares of least squares on a set S of columns. The
+search finds, for every size, a set of small RSS, then takes the size with the lowest
 
     n log(RSS / n) + price |S|        price 2: AIC,  log n: BIC                  (1)
 
-or the lowest error on held-out folds, the search being repeated inside each.
+or the lowest error on held-out folds, with the search repeated inside each fold.
 
 RSS changes by one column through a sweep of the cross-product matrix A of the centred
 [X, y]: with the columns of S swept in, A_yy = RSS(S), and
 
-    letting j in     lowers RSS by  A_jy^2 / A_jj                                (2)
-    letting j out    raises RSS by  A_jy^2 / |A_jj|                              (3)
+    adding j      lowers RSS by  A_jy^2 / A_jj                                   (2)
+    removing j    raises RSS by  A_jy^2 / |A_jj|                                 (3)
 
-so a step of "forward", "backward" or "stepwise" costs d^2, whatever n. "best" drops
-columns from the full set in all ways, but leaves a branch as soon as its RSS, which
-can only grow below, is above what every size there has already: the answer is that of
-trying all 2^d sets. With fewer rows than columns all large sets fit exactly and no
-branch is left early; the search then ends after a number of sets, and says so.
+so a step of "forward", "backward" or "stepwise" costs d^2, whatever n. "best" is branch
+and bound: it drops columns from the full set in all ways, but leaves a branch as soon
+as its RSS, which can only grow further down, is above the best known for every size
+there. The answer is that of trying all 2^d sets. With fewer rows than columns all large
+sets fit exactly and no branch is left early; the search then ends after `MAX_NODES`
+sets with a warning.
 
 Shapes    X (n, d)   y (n,)   A (d+1, d+1)
 Refs      [Furnival1974] branches; [Goodnight1979] sweeps; [Efroymson1960] stepwise
@@ -39,7 +39,7 @@ from ..params import Count, Flag, Fraction, NonNegative, ParameterError
 from ..typing import Splits
 from .selector import AbstractSelector, checked_n_features
 
-MAX_BEST_COLUMNS = 40  # columns up to which all sets are searched
+MAX_BEST_COLUMNS = 40  # columns up to which "best" is allowed
 MAX_NODES = (
     4_000_000  # sets that "best" looks at, at most; with dependent columns fewer
 )
@@ -47,11 +47,11 @@ RIDGE = 1e-9  # of the squared length of a column
 
 
 class SubsetPath(NamedTuple):
-    """For each size from 0 a set of small RSS."""
+    """For each size from 0 a set of small RSS, and that RSS."""
 
     rss: np.ndarray  # (m + 1,), inf where there is none
     sets: np.ndarray  # (m + 1, d) masks
-    nodes: int  # regressions looked at by "best"
+    nodes: int  # sets visited by "best"
 
 
 def centred_cross_products(X, y, w=None, *, intercept=True):
@@ -60,17 +60,15 @@ def centred_cross_products(X, y, w=None, *, intercept=True):
     M = moments(problem)
     d = len(M.gram)
     A = np.empty((d + 1, d + 1))
-    A[:d, :d], A[d, :d], A[:d, d], A[d, d] = (
-        M.gram,
-        M.cross.T,
-        M.cross[:, 0],
-        M.power[0],
-    )
+    A[:d, :d] = M.gram
+    A[d, :d] = M.cross.T
+    A[:d, d] = M.cross[:, 0]
+    A[d, d] = M.power[0]
     return A, problem.weight
 
 
 def with_unit_columns(A):
-    """A with columns of length 1, and which columns have a length at all."""
+    """A for columns scaled to length 1, and which columns are not constant."""
     d = len(A) - 1
     size = np.sqrt(np.maximum(np.diagonal(A)[:d], 0))
     alive = size > 1e-150
@@ -79,7 +77,7 @@ def with_unit_columns(A):
 
 
 def search_subsets(A, method, limit) -> SubsetPath:
-    """Sets of every size up to `limit`, by greedy steps or branches."""
+    """Sets of every size up to `limit`, by greedy steps or branch and bound."""
     from . import _subset as loops
 
     A, alive = with_unit_columns(A)
@@ -91,34 +89,38 @@ def search_subsets(A, method, limit) -> SubsetPath:
         loops.greedy_subset_path(A.copy(), np.zeros(d, bool), square, rss, sets, False)
     if method == "forward":
         return SubsetPath(rss, sets, 0)
-    full, inside = sweep_in_independent(A, square, loops)
+    full, inside = sweep_in_independent(A, square)
     if method == "backward":
         loops.greedy_subset_path(full, inside, square, rss, sets, True)
         return SubsetPath(rss, sets, 0)
-    nodes = branch_and_bound(A, full, inside, alive, rss, sets, loops)
+    nodes = branch_and_bound(A, full, inside, alive, rss, sets)
     return SubsetPath(rss, sets, int(nodes))
 
 
-def branch_and_bound(A, full, inside, alive, rss, sets, loops):
-    """Improve every size over all subsets of the columns that are not constant."""
+def branch_and_bound(A, full, inside, alive, rss, sets):
+    """Improve the best set of every size over all subsets of non-constant columns."""
+    from . import _subset as loops
+
     d = len(A) - 1
     left = MAX_NODES
     if not np.array_equal(inside, alive):
-        # no set of all columns bounds those below it: the search cannot be complete
+        # the full set does not exist to bound the others: the search is incomplete
         left //= 20
-        # dependent columns: a trace of ridge lets all of them in together
+        # a tiny ridge penalty makes dependent columns invertible together
         A = A + RIDGE * np.diag(np.append(alive, False).astype(float))
         full = A.copy()
         for j in np.flatnonzero(alive):
-            loops.sweep(full, j, False)
+            loops.sweep_column(full, j, False)
     columns = np.flatnonzero(alive)
-    # columns whose loss hurts least come last, deep down in the branches
-    hurt = full[columns, d] ** 2 / -full[columns, columns]
-    order = columns[np.argsort(-hurt, kind="stable")]
+    # columns whose removal costs least come last, deep down in the branches
+    cost = full[columns, d] ** 2 / -full[columns, columns]
+    order = columns[np.argsort(-cost, kind="stable")]
     stack = np.empty((len(order) + 1, d + 1, d + 1))
     stack[0] = full
-    loops.note(full[d, d], alive, len(order), rss, sets)
-    nodes = loops.branch(stack, alive.copy(), len(order), order, 0, 0, rss, sets, left)
+    loops.record_if_best(full[d, d], alive, len(order), rss, sets)
+    nodes = loops.search_branch(
+        stack, alive.copy(), len(order), order, 0, 0, rss, sets, left
+    )
     if nodes >= left:
         warnings.warn(
             f"SubsetSelector stopped after {nodes} sets of columns; the best of each "
@@ -132,38 +134,41 @@ def branch_and_bound(A, full, inside, alive, rss, sets, loops):
 
 
 def subset_rss(A, at):
-    """RSS of the columns `at`, afresh."""
+    """RSS of the columns `at`, solved from scratch for its digits."""
     G, c = A[np.ix_(at, at)], A[at, -1]
     B = np.linalg.lstsq(G, c, rcond=None)[0]
     return max(float(A[-1, -1] - 2 * B @ c + B @ G @ B), 0.0)
 
 
-def sweep_in_independent(A, square, loops):
-    """A with every column swept in that the ones before do not determine."""
+def sweep_in_independent(A, square):
+    """A with all columns swept in that do not depend on those before them."""
+    from . import _subset as loops
+
     full, inside = A.copy(), np.zeros(len(A) - 1, bool)
     while True:
         rest = np.where(inside, 0.0, np.diagonal(full)[:-1])
         j = int(np.argmax(rest))
-        if rest[j] <= loops.TINY or not np.isfinite(square[j]):
+        if rest[j] <= loops.DEPENDENT_SHARE or not np.isfinite(square[j]):
             return full, inside
-        loops.sweep(full, j, False)
+        loops.sweep_column(full, j, False)
         inside[j] = True
 
 
 def information_criterion(rss, size, n, price, power):
-    """Eq. (1); a residual below rounding of |y|^2 = power counts as that."""
+    """Eq. (1); an RSS below rounding of |y|^2 = power is raised to that."""
     floor = max(1e-14 * power, 1e-300)
     return n * np.log(np.maximum(rss, floor) / n) + price * size
 
 
 def stepwise_search(A, n, price, limit):
-    """Masks visited by adding or dropping one column while eq. (1) falls."""
+    """Add or drop one column while eq. (1) falls: the mask, and (size, RSS) visited."""
     from . import _subset as loops
 
     A, alive = with_unit_columns(A)
     d = len(A) - 1
     square = np.where(alive, 1.0, np.inf)
-    inside, path = np.zeros(d, bool), [(0, A[d, d])]
+    inside = np.zeros(d, bool)
+    path = [(0, A[d, d])]
     cost = lambda rss, size: float(
         information_criterion(rss, size, n, price, path[0][1])
     )
@@ -213,7 +218,7 @@ class SubsetSelector(AbstractSelector):
     criterion_path_ : array of shape (m + 1,)
         What the size was chosen by.
     n_nodes_ : int
-        Regressions that "best" looked at.
+        Sets of columns that "best" visited.
     n_features_in_ : int
 
     Examples
@@ -242,8 +247,8 @@ class SubsetSelector(AbstractSelector):
         d = X.shape[1]
         if self.method == "best" and d > MAX_BEST_COLUMNS:
             raise ParameterError(
-                f"method='best' of SubsetSelector takes at most {MAX_BEST_COLUMNS} columns, "
-                f"got {d}; take 'forward', 'backward' or 'stepwise'."
+                f"method='best' of SubsetSelector takes at most {MAX_BEST_COLUMNS} "
+                f"columns, got {d}; take 'forward', 'backward' or 'stepwise'."
             )
         A, n = centred_cross_products(X, y, w, intercept=self.fit_intercept)
         limit = min(d, self.max_features or d, max(int(n) - 1 - self.fit_intercept, 0))
@@ -251,9 +256,10 @@ class SubsetSelector(AbstractSelector):
         if self.method == "stepwise":
             return self._stepwise(A, n, k, limit)
         found = search_subsets(A, self.method, limit)
-        self.rss_path_, self.subsets_ = found.rss, found.sets
+        self.rss_path_ = found.rss
+        self.subsets_ = found.sets
         self.n_nodes_ = found.nodes
-        self.criterion_path_ = self._judge(X, y, w, n, found)
+        self.criterion_path_ = self._criterion_path(X, y, w, n, found)
         if k is None:
             k = int(np.argmin(self.criterion_path_))
         elif k > limit or not np.isfinite(found.rss[k]):
@@ -265,7 +271,8 @@ class SubsetSelector(AbstractSelector):
         known: dict[Any, float] = {"aic": 2.0, "bic": math.log(n)}
         return known.get(self.criterion, self.criterion)
 
-    def _judge(self, X, y, w, n, found):
+    def _criterion_path(self, X, y, w, n, found):
+        """The criterion for each size."""
         if self.criterion == "cv":
             return self._held_out(X, y, w, len(found.rss))
         size = np.arange(len(found.rss))
@@ -275,23 +282,24 @@ class SubsetSelector(AbstractSelector):
         """Mean squared error on folds of the sets found without them, per size."""
         error, mass = np.zeros(sizes), 0.0
         for train, test in check_cv(self.cv).split(X, y):
-            Xa, Xb, ya, yb = X[train], X[test], y[train], y[test]
-            wa, wb = (None, None) if w is None else (w[train], w[test])
+            Xa = X[train]
+            ya = y[train]
+            wa = None if w is None else w[train]
+            wb = np.ones(len(test)) if w is None else w[test]
             A, n = centred_cross_products(Xa, ya, wa, intercept=self.fit_intercept)
             most = min(sizes - 1, max(int(n) - 1 - self.fit_intercept, 0))
             found = search_subsets(A, self.method, most)
-            wb = np.ones(len(yb)) if wb is None else wb
             for k in range(sizes):
                 at = found.sets[k] if k <= most else None
                 if at is None or not np.isfinite(found.rss[k]):
                     error[k] = np.inf
                     continue
-                e = yb - self._line(Xa, ya, wa, A, at, Xb)
+                e = y[test] - self._predict_subset(Xa, ya, wa, A, at, X[test])
                 error[k] += float(wb @ (e * e))
             mass += float(wb.sum())
         return error / mass
 
-    def _line(self, Xa, ya, wa, A, at, Xb):
+    def _predict_subset(self, Xa, ya, wa, A, at, Xb):
         """Predictions for Xb of the fit to the columns `at` of Xa."""
         B = np.linalg.lstsq(A[:-1, :-1][np.ix_(at, at)], A[:-1, -1][at], rcond=None)[0]
         if not self.fit_intercept:

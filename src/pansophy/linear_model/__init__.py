@@ -1,4 +1,4 @@
-"""Linear models: least squares, ridge, lasso, logistic regression."""
+"""Linear models: least squares, ridge, lasso, logistic regression, GLM and SGD."""
 
 from .adaline import Adaline
 from .ard_regression import ARDRegression

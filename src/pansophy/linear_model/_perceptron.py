@@ -27,8 +27,8 @@ def weight_of_errors(X, indices, indptr, order, y, v, w, b):
 def pocket_pass(rows, order, y, v, eta, intercept, w, b, kept, z):
     """A pass for two classes, in place; returns the mistakes.
 
-    `kept` is the pocket; z (4,) holds its intercept, its errors, its run of rows without
-    a mistake, and the current run.
+    `kept` is the pocket; z (4,) holds its intercept, its errors, its run of rows
+    without a mistake, and the current run.
     """
     X, indices, indptr = rows
     wrong, run = 0, z[3]

@@ -44,7 +44,7 @@ SMALLEST_SCALE = 1e-9  # below this s is multiplied into u
 
 @njit(cache=True, nogil=True)
 def prefetch_row(X, indices, indptr, i):
-    """Prefetch the first cache lines of row i, since shuffled rows defeat the hardware."""
+    """Prefetch the first cache lines of row i, as rows are read in random order."""
     if X.ndim == 2:
         d = X.shape[1]
         for j in range(0, min(d, LINES * LINE), LINE):

@@ -1,4 +1,4 @@
-"""Automatic relevance determination: one strength of penalty for every coefficient.
+"""Automatic relevance determination: one penalty for every coefficient.
 
     y ~ N(b + X theta, 1/alpha),  theta_j ~ N(0, 1/lambda_j)                     (1)
     alpha ~ Gamma(a1, a2),  lambda_j ~ Gamma(l1, l2)                             (2)
@@ -9,10 +9,10 @@ With S and theta the covariance and mean of the posterior, gamma_j = 1 - lambda_
     lambda_j = (gamma_j + 2 l1) / (theta_j^2 + 2 l2)                             (4)
     alpha    = (n - sum gamma + 2 a1) / (|y - X theta|^2 + 2 a2)                 (5)
 
-A lambda_j that passes `threshold_lambda` says that column j explains nothing: it is
-taken out for good, so that the fit is sparse and turns get cheaper. X is read once,
-into its triangle (`core.design`); with k columns left eq. (3) costs k^3, or m^2 k when
-fewer rows m than columns are left, by the identity of Woodbury.
+A lambda_j above `threshold_lambda` means that column j explains nothing: it is removed
+for good, so that the fit is sparse and iterations get cheaper. X is read once, into its
+triangular factor (`core.design`); with k columns left eq. (3) costs k^3, or m^2 k when
+fewer rows m than columns are left, by the Woodbury identity.
 
 Shapes    X (n, d)   y (n,)   theta, lambda (d,)   S (k, k)
 Refs      [MacKay1992]; [Tipping2001]
@@ -32,14 +32,16 @@ from .bayesian_ridge import EPS, AbstractEvidenceRegression, triangular_statisti
 
 
 class ARDState(NamedTuple):
+    """The hyper-parameters after an iteration."""
+
     theta: np.ndarray
     alpha: float
     lam: np.ndarray
-    objective: float  # minus the log evidence, where the turn began
+    objective: float  # minus the log evidence at the start of the iteration
 
 
 class ARDPosterior(NamedTuple):
-    """Eq. (3) on the columns that are left."""
+    """Eq. (3) on the remaining columns."""
 
     theta: np.ndarray
     variance: np.ndarray  # diagonal of S
@@ -48,7 +50,7 @@ class ARDPosterior(NamedTuple):
 
 
 def ard_posterior(R, c, alpha, lam) -> ARDPosterior:
-    """Eq. (3) for a triangle R (m, k) with its targets c (m,)."""
+    """Eq. (3) for a triangular factor R (m, k) with its targets c (m,)."""
     m, k = R.shape
     if m >= k:
         A = alpha * (R.T @ R)
@@ -85,7 +87,7 @@ def ard_log_evidence(P: ARDPosterior, sse, n, alpha, lam, priors):
 
 
 def ard_iteration(R, c, outside, n, state: ARDState, priors, threshold) -> ARDState:
-    """Eqs (3) to (5), then columns past the threshold are taken out."""
+    """Eqs (3) to (5), then columns above the threshold are removed."""
     a1, a2, l1, l2 = priors
     keep = state.lam < threshold
     lam, theta = state.lam.copy(), np.zeros(len(keep))
@@ -102,20 +104,20 @@ def ard_iteration(R, c, outside, n, state: ARDState, priors, threshold) -> ARDSt
 
 @dataclass(eq=False, repr=False)
 class ARDRegression(AbstractEvidenceRegression):
-    """Linear regression that finds out which columns matter, by maximal evidence.
+    """Linear regression with a penalty for each coefficient, by maximal evidence.
 
     Parameters
     ----------
     max_iter : int, default=300
-        Most turns of eqs (3) to (5).
+        Most iterations of eqs (3) to (5).
     tol : float, default=1e-3
         Stop when the coefficients change by less in sum.
     alpha_1, alpha_2, lambda_1, lambda_2 : float, default=1e-6
         a1, a2, l1, l2 of eq. (2).
     compute_score : bool, default=False
-        Whether to keep the log evidence of every turn in `scores_`.
+        Whether to keep the log evidence of every iteration in `scores_`.
     threshold_lambda : float, default=1e4
-        Columns whose lambda passes this are taken out.
+        Columns whose lambda exceeds this are removed.
     fit_intercept : bool, default=True
         Whether to fit b, which has no prior.
     copy_X : bool, default=True
@@ -126,7 +128,7 @@ class ARDRegression(AbstractEvidenceRegression):
     Attributes
     ----------
     coef_ : array of shape (d,)
-        Mean of the posterior; exactly 0 for columns taken out.
+        Mean of the posterior; exactly 0 for removed columns.
     intercept_ : float
     alpha_ : float
         Precision of the noise.
@@ -135,7 +137,7 @@ class ARDRegression(AbstractEvidenceRegression):
     sigma_ : array of shape (k, k)
         Covariance of the posterior of the columns that were kept.
     scores_ : array of shape (n_iter_,)
-        The log evidence at which every turn began, if `compute_score`.
+        The log evidence at the start of every iteration, if `compute_score`.
     n_iter_ : int
     X_offset_, X_scale_ : array of shape (d,)
         What is subtracted from the columns, and what they are divided by (ones).
@@ -165,7 +167,7 @@ class ARDRegression(AbstractEvidenceRegression):
     verbose: Verbosity = 0
 
     def fit(self, X, y, sample_weight=None):
-        """Climb the evidence of alpha and every lambda_j."""
+        """Maximise the evidence of alpha and every lambda_j."""
         X, y, w = self._begin(
             X,
             y,
@@ -200,18 +202,23 @@ class ARDRegression(AbstractEvidenceRegression):
                 X=X,
                 y=y,
             )
-        self.alpha_, self.lambda_ = run.state.alpha, run.state.lam
-        keep, theta, self.sigma_ = self._kept(), np.zeros(d), np.empty((0, 0))
+        self.alpha_ = run.state.alpha
+        self.lambda_ = run.state.lam
+        keep = self._kept_columns()
+        theta = np.zeros(d)
+        self.sigma_ = np.empty((0, 0))
         if keep.any():
             P = ard_posterior(R[:, keep], c, self.alpha_, self.lambda_[keep])
             W = P.root()
-            theta[keep], self.sigma_ = P.theta, W.T @ W
+            theta[keep] = P.theta
+            self.sigma_ = W.T @ W
         objective = -run.history["objective"]
         self.scores_ = objective if self.compute_score else np.empty(0)
-        self.X_offset_, self.X_scale_ = mean, np.ones(d)
+        self.X_offset_ = mean
+        self.X_scale_ = np.ones(d)
         b = offset - mean @ theta
         store_coefficients(self, X, theta[:, None], np.array([b]), y_is_1d=True)
         return self
 
-    def _kept(self):
+    def _kept_columns(self):
         return self.lambda_ < self.threshold_lambda

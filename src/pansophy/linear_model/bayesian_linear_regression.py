@@ -1,13 +1,13 @@
-"""Bayesian linear regression in closed form, noise known or learnt.
+"""Conjugate Bayesian linear regression, with known or unknown noise variance.
 
     y = b + x^T theta + noise of variance s^2                                    (1)
     theta ~ N(m0, S0)                        noise known                         (2)
     theta | s^2 ~ N(m0, s^2 S0),  s^2 ~ InverseGamma(a0, b0)    noise learnt     (3)
 
-and b is free (a flat prior, which counts as density 1). Both posteriors come from the
-triangle of `square_root_information.py`, to which the prior adds d rows: the mean solves U m = z,
-its covariance is s^2 (U^T U)^-1, and with r^2 what is left over, f = 1 with an
-intercept and 0 without,
+and b has a flat prior, which counts as density 1. Both posteriors come from the
+triangular factor U of `square_root_information.py`, to which the prior adds d rows: the
+mean solves U m = z, its covariance is s^2 (U^T U)^-1, and with r^2 the residual sum of
+squares, f = 1 with an intercept and 0 without,
 
     a_n = a0 + (n - f) / 2,   b_n = b0 + r^2 / 2                                 (4)
 
@@ -29,6 +29,7 @@ import math
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, Regressor
 from ..core import arrays
@@ -43,7 +44,7 @@ from .predictive_distribution import PredictiveDistribution, plot_predictive_ban
 
 
 def prior_precision_root(variance, mean, d, scale, name):
-    """L^T of the prior precision times `scale`, and the mean, with d checked."""
+    """L^T of the prior precision times `scale`, and the prior mean, both checked."""
     m0 = np.zeros(d) if mean is None else np.asarray(mean, dtype=float).ravel()
     if len(m0) != d or not np.isfinite(m0).all():
         raise ParameterError(f"prior_mean of {name} must hold {d} numbers, got {m0}.")
@@ -75,7 +76,7 @@ def log_abs_determinant(root):
 
 
 class AbstractConjugateRegression(Regressor, Estimator):
-    """Rows into a triangle, and the posterior off it."""
+    """Base: the posterior by square-root information; members give prior and noise."""
 
     def fit(self, X, y, sample_weight=None):
         """The posterior given rows X and targets y."""
@@ -84,7 +85,7 @@ class AbstractConjugateRegression(Regressor, Estimator):
         return self._learn(inf.prior_information(root, m0, self.fit_intercept), X, y, w)
 
     def partial_fit(self, X, y, sample_weight=None):
-        """The posterior given these rows too; the same as one fit to all of them."""
+        """The posterior given further rows; the same as one fit to all rows."""
         if not hasattr(self, "triangle_"):
             return self.fit(X, y, sample_weight)
         X, y, w = self._begin(
@@ -98,8 +99,9 @@ class AbstractConjugateRegression(Regressor, Estimator):
         inf.check_determined(info, type(self).__name__)
         coef, b, _ = inf.solve_information(info)
         store_coefficients(self, X, coef[:, None], np.array([b]), y_is_1d=True)
-        self.triangle_, self.weight_ = info.R, info.weight
-        self._finish(info)
+        self.triangle_ = info.R
+        self.weight_ = info.weight
+        self._store_posterior(info)
         return self
 
     def _information(self):
@@ -130,19 +132,14 @@ class AbstractConjugateRegression(Regressor, Estimator):
         )
 
     def sample(self, n=1, random_state=None):
-        """n lines drawn from the posterior: coefficients (n, d), intercepts (n,)."""
-        self._ready_only()
+        """n draws from the posterior: coefficients (n, d), intercepts (n,)."""
+        check_is_fitted(self)
         rng = rng_from(random_state)
         info = self._information()
         theta = inf.draw_coefficients(info, np.sqrt(self._draw_noise(n, rng)), rng)
         if not self.fit_intercept:
             return theta, np.zeros(n)
         return theta[:, 1:], theta[:, 0]
-
-    def _ready_only(self):
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self)
 
     def plot(self, X, y=None, *, level=0.95, ax=None):
         """Mean and interval along the one column of X, with the rows if y is given."""
@@ -187,8 +184,8 @@ class BayesianLinearRegression(AbstractConjugateRegression):
     >>> model = model.fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0])
     >>> model.coef_.round(6)
     array([0.965517])
-    >>> said = model.predict_dist([[4.0]], latent=True)
-    >>> said.mean.round(6), (said.scale**2).round(6)
+    >>> latent = model.predict_dist([[4.0]], latent=True)
+    >>> latent.mean.round(6), (latent.scale**2).round(6)
     (array([3.862069]), array([0.551724]))
     """
 
@@ -210,7 +207,7 @@ class BayesianLinearRegression(AbstractConjugateRegression):
     def _draw_noise(self, n, rng):
         return np.full(n, self.noise_variance)
 
-    def _finish(self, info):
+    def _store_posterior(self, info):
         s2 = self.noise_variance
         self.covariance_ = s2 * inf.coefficient_covariance(info)
         n, f = info.weight, count_flat_directions(self)
@@ -279,11 +276,13 @@ class NormalInverseGammaRegression(AbstractConjugateRegression):
     def _draw_noise(self, n, rng):
         return self.b_ / rng.gamma(self.a_, size=n)
 
-    def _finish(self, info):
+    def _store_posterior(self, info):
         self.covariance_ = inf.coefficient_covariance(info)
         n, f = info.weight, count_flat_directions(self)
-        a, b = self.a0 + (n - f) / 2, self.b0 + info.residual_ss / 2
-        self.a_, self.b_ = a, b
+        a = self.a0 + (n - f) / 2
+        b = self.b0 + info.residual_ss / 2
+        self.a_ = a
+        self.b_ = b
         self.noise_variance_ = b / (a - 1) if a > 1 else math.inf
         root, _ = self._prior(self.n_features_in_)
         gain = log_abs_determinant(root) - log_abs_determinant(info.U)

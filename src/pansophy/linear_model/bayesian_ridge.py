@@ -1,19 +1,19 @@
-"""Bayesian ridge: the strengths of noise and penalty are learnt from the data.
+"""Bayesian ridge regression: noise and penalty by maximising the evidence.
 
     y ~ N(b + X theta, 1/alpha),  theta ~ N(0, 1/lambda)                         (1)
     alpha ~ Gamma(a1, a2),  lambda ~ Gamma(l1, l2)                               (2)
 
-The evidence of (alpha, lambda), with theta integrated out, is climbed by the fixed
-point of MacKay: with s_k the singular values of the centred X and theta the mean of
-the posterior, gamma directions are determined by the data, and
+The evidence of (alpha, lambda), with theta integrated out, is maximised by the fixed
+point iteration of MacKay: with s_k the singular values of the centred X and theta the
+mean of the posterior, gamma directions are determined by the data, and
 
     gamma  = sum_k alpha s_k^2 / (lambda + alpha s_k^2)                          (3)
     lambda = (gamma + 2 l1) / (|theta|^2 + 2 l2)                                 (4)
     alpha  = (n - gamma + 2 a1) / (|y - X theta|^2 + 2 a2)                       (5)
 
-X enters through its triangle (`core.design`), read once; a turn then costs d^2. The
-residual in (5) is a sum of squares in the rotated coordinates, never a difference, so
-a perfect fit is seen as one.
+X enters through its triangular factor (`core.design`), read once; an iteration then
+costs d^2. The residual in (5) is a sum of squares in the rotated coordinates, never a
+difference, so a perfect fit is recognised.
 
 Time O(n d min(n, d)) once; memory one block beyond X, and min(n, d) d.
 
@@ -47,7 +47,7 @@ class RotatedRows(NamedTuple):
     s: np.ndarray  # singular values
     u: np.ndarray  # y along the left singular vectors
     V: np.ndarray  # right singular vectors, one per row
-    outside: float  # |y|^2 outside the range of X
+    outside: float  # |y|^2 outside the column space of X
     n: float  # sum of weights
     mean: np.ndarray  # of X
     offset: float  # mean of y
@@ -55,6 +55,8 @@ class RotatedRows(NamedTuple):
 
 
 class EvidenceState(NamedTuple):
+    """The hyper-parameters after an iteration."""
+
     theta: np.ndarray
     alpha: float
     lam: float
@@ -62,23 +64,23 @@ class EvidenceState(NamedTuple):
 
 
 class AbstractEvidenceRegression(Regressor, Estimator):
-    """Predictions with a spread from `coef_`, `sigma_`, `alpha_` and `X_offset_`."""
+    """Predictive distributions from `coef_`, `sigma_`, `alpha_` and `X_offset_`."""
 
     def predict(self, X, return_std=False):
         """The mean of every prediction, and its standard deviation if asked."""
         X = self._ready(X, accept_sparse="csr")
         mean = raw_prediction(self, X)
-        return (mean, self._spread(X)) if return_std else mean
+        return (mean, self._predictive_std(X)) if return_std else mean
 
     def predict_dist(self, X) -> PredictiveDistribution:
         """The Normal distribution of the targets, noise included."""
         X = self._ready(X, accept_sparse="csr")
         return PredictiveDistribution(
-            arrays.to_numpy(raw_prediction(self, X)), self._spread(X)
+            arrays.to_numpy(raw_prediction(self, X)), self._predictive_std(X)
         )
 
-    def _spread(self, X):
-        kept = self._kept()
+    def _predictive_std(self, X):
+        kept = self._kept_columns()
 
         def std(x):
             x = x.toarray() if hasattr(x, "toarray") else arrays.to_numpy(x)
@@ -98,12 +100,13 @@ class AbstractEvidenceRegression(Regressor, Estimator):
 
 
 def triangular_statistics(X, y, w, intercept):
-    """Triangle, weight and means of the rows: all that either method needs of them."""
+    """Triangular factor, weight, means and variance: all that is needed of the rows."""
     Y, _ = target_columns(y, X)
     problem = prepare(X, Y, w, intercept=intercept)
     T = triangle(problem)
     shift = 0.0 if problem.shift is None else arrays.to_numpy(problem.shift)
-    mean, offset = T.mean + shift, float((T.offset + problem.offset)[0])
+    mean = T.mean + shift
+    offset = float((T.offset + problem.offset)[0])
     power = float(T.residual[0] + np.sum(T.c**2))
     variance = power / problem.weight
     if not intercept:  # scikit-learn starts at the variance about the mean
@@ -114,7 +117,7 @@ def triangular_statistics(X, y, w, intercept):
 
 
 def rotate_rows(X, y, w, intercept) -> RotatedRows:
-    """Singular vectors of the centred rows, from their triangle."""
+    """The centred rows in the coordinates of their singular vectors."""
     T, n, mean, offset, variance = triangular_statistics(X, y, w, intercept)
     with few_threads(T.R.shape[1]):
         U, s, V = scipy.linalg.svd(T.R, full_matrices=False)
@@ -144,7 +147,8 @@ def ridge_log_evidence(D: RotatedRows, alpha, lam, priors):
 def evidence_iteration(D: RotatedRows, state: EvidenceState, priors) -> EvidenceState:
     """Eqs (3) to (5)."""
     a1, a2, l1, l2 = priors
-    alpha, lam = state.alpha, state.lam
+    alpha = state.alpha
+    lam = state.lam
     t, sse = ridge_posterior(D, alpha, lam)
     gamma = float(np.sum(alpha * D.s**2 / (lam + alpha * D.s**2)))
     lam = (gamma + 2 * l1) / max(float(t @ t) + 2 * l2, 1e-300)
@@ -156,12 +160,12 @@ def evidence_iteration(D: RotatedRows, state: EvidenceState, priors) -> Evidence
 
 @dataclass(eq=False, repr=False)
 class BayesianRidge(AbstractEvidenceRegression):
-    """Ridge regression whose penalty and noise are found by maximal evidence.
+    """Ridge regression whose penalty and noise maximise the evidence.
 
     Parameters
     ----------
     max_iter : int, default=300
-        Most turns of eqs (3) to (5).
+        Most iterations of eqs (3) to (5).
     tol : float, default=1e-3
         Stop when the coefficients change by less in sum.
     alpha_1, alpha_2, lambda_1, lambda_2 : float, default=1e-6
@@ -169,7 +173,7 @@ class BayesianRidge(AbstractEvidenceRegression):
     alpha_init, lambda_init : float or None
         Where alpha and lambda start: None for one over the variance of y, and 1.
     compute_score : bool, default=False
-        Whether to keep the log evidence of every turn in `scores_`.
+        Whether to keep the log evidence of every iteration in `scores_`.
     fit_intercept : bool, default=True
         Whether to fit b, which has no prior.
     copy_X : bool, default=True
@@ -187,7 +191,7 @@ class BayesianRidge(AbstractEvidenceRegression):
     sigma_ : array of shape (d, d)
         Covariance of the posterior.
     scores_ : array of shape (n_iter_ + 1,)
-        The log evidence at the start and after every turn, if `compute_score`.
+        The log evidence at the start and after every iteration, if `compute_score`.
     n_iter_ : int
     X_offset_, X_scale_ : array of shape (d,)
         What is subtracted from the columns, and what they are divided by (ones).
@@ -219,7 +223,7 @@ class BayesianRidge(AbstractEvidenceRegression):
     verbose: Verbosity = 0
 
     def fit(self, X, y, sample_weight=None):
-        """Climb the evidence of alpha and lambda."""
+        """Maximise the evidence of alpha and lambda."""
         X, y, w = self._begin(X, y, sample_weight, y_kind="number", accept_sparse="csr")
         D = rotate_rows(X, y, w, self.fit_intercept)
         priors = self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2
@@ -240,7 +244,8 @@ class BayesianRidge(AbstractEvidenceRegression):
             X=X,
             y=y,
         )
-        self.alpha_, self.lambda_ = run.state.alpha, run.state.lam
+        self.alpha_ = run.state.alpha
+        self.lambda_ = run.state.lam
         self.scores_ = np.empty(0)
         if self.compute_score:
             start = ridge_log_evidence(
@@ -248,12 +253,13 @@ class BayesianRidge(AbstractEvidenceRegression):
             )
             self.scores_ = np.concatenate([[start], -run.history["objective"]])
         theta = ridge_posterior(D, self.alpha_, self.lambda_)[0] @ D.V
-        self.X_offset_, self.X_scale_ = D.mean, np.ones(d)
+        self.X_offset_ = D.mean
+        self.X_scale_ = np.ones(d)
         shrunk = 1 / (self.alpha_ * D.s**2 + self.lambda_) - 1 / self.lambda_
         self.sigma_ = (D.V.T * shrunk) @ D.V + np.eye(d) / self.lambda_
         b = D.offset - D.mean @ theta
         store_coefficients(self, X, theta[:, None], np.array([b]), y_is_1d=True)
         return self
 
-    def _kept(self):
+    def _kept_columns(self):
         return slice(None)

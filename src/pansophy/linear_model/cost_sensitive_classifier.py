@@ -1,10 +1,10 @@
-"""Decisions by cost: any classifier with probabilities, and a price for each mistake.
+"""Cost-sensitive decisions: any classifier with probabilities, and a cost matrix.
 
-With p = `predict_proba` and costs L[k, a] of saying a when the truth is k,
+With p = `predict_proba` and costs L[k, a] of predicting a when the truth is k,
 
-    say  argmin_a sum_k p_k L[k, a]                                              (1)
+    predict  argmin_a sum_k p_k L[k, a]                                              (1)
 
-and say nothing where even the cheapest answer is expected to cost more than
+and reject the row where even the cheapest answer is expected to cost more than
 `reject_cost`. The probabilities stay as they are; only decisions change. For two
 classes eq. (1) is the threshold c_FP / (c_FP + c_FN) on the probability of the second,
 and with 0/1 costs the most probable class (`losses.decisions`).
@@ -35,7 +35,7 @@ ProbabilisticClassifier = Annotated[
 
 
 def checked_cost_matrix(costs, k):
-    """Costs as a (k, k) array; 0/1 if none are given."""
+    """The cost matrix as a checked (k, k) array; 0/1 costs if none is given."""
     if costs is None:
         return 1.0 - np.eye(k)
     table = np.asarray(costs, dtype=float)
@@ -143,14 +143,14 @@ class CostSensitiveClassifier(Classifier, Estimator):
         return labels[best]
 
     def mean_cost(self, X, y, sample_weight=None):
-        """What the decisions for X cost on average, given the true classes y."""
+        """Mean cost of the decisions for X, given the true classes y."""
         check_is_fitted(self)
         p = arrays.to_numpy(self.predict_proba(X))
         best = bayes_action(p, self._actions())
-        place = {label: i for i, label in enumerate(self._labels())}
-        truth = [place[label] for label in arrays.to_numpy(np.asarray(y)).tolist()]
-        paid = self._actions()[truth, best]
-        return float(np.average(paid, weights=sample_weight))
+        code = {label: i for i, label in enumerate(self._labels())}
+        truth = [code[label] for label in arrays.to_numpy(np.asarray(y)).tolist()]
+        costs = self._actions()[truth, best]
+        return float(np.average(costs, weights=sample_weight))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -161,7 +161,7 @@ class CostSensitiveClassifier(Classifier, Estimator):
 
 
 def append_label(labels, extra):
-    """Labels and one more, as numbers or text if all are, else as objects."""
+    """Labels and an extra one: numbers or text if all are, else objects."""
     both = [*labels.tolist(), extra]
     number = lambda a: isinstance(a, (int, float)) and not isinstance(a, bool)
     if all(map(number, both)) or all(isinstance(a, str) for a in both):

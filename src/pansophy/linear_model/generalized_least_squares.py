@@ -1,4 +1,4 @@
-"""Generalised least squares: noise that is unequal or correlated between rows.
+"""Generalised least squares: noise with a known covariance between rows.
 
 For y = A beta + e, A = [1, X], with noise of covariance s^2 R and R known,
 
@@ -77,7 +77,7 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
     coef_ : array of shape (n_features,) or (n_targets, n_features)
     intercept_ : float or array of shape (n_targets,)
     noise_variance_ : float or array of shape (n_targets,)
-        The most likely s^2, of the whitened residuals.
+        Maximum-likelihood s^2, of the whitened residuals.
     rank_ : int
     singular_ : array
         Singular values of the whitened [1, X].
@@ -97,7 +97,7 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
 
     _: KW_ONLY
     fit_intercept: Flag = True
-    positive = False  # no theory of the summary is lost to it
+    positive = False  # read by `inference.check_summary_exists`
 
     def fit(self, X, y, covariance=None):
         """Minimise eq. (1); covariance is R (n, n), its diagonal (n,) or None (I)."""
@@ -113,9 +113,11 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
         A, Y = (arrays.to_numpy(a).astype(np.float64) for a in (X, Y))
         if self.fit_intercept:
             A = np.column_stack([np.ones(n), A])
-        A, Y = white(A), white(Y)
+        A = white(A)
+        Y = white(Y)
         found = least_squares(A, Y, intercept=False)
-        beta, i = found.coef, int(self.fit_intercept)
+        beta = found.coef
+        i = int(self.fit_intercept)
         self.rank_ = found.rank - i
         if found.rank < A.shape[1]:
             lost = tuple(j - i for j in found.dropped if j >= i)
@@ -123,31 +125,33 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
                 self, found._replace(rank=self.rank_, dropped=lost), n, d
             )
         self.singular_ = singular_values(found.triangle.astype(np.float64))
-        self._facts = self._keep(found, A, Y)
+        self._fit_statistics = self._statistics(found, A, Y)
         variance = found.residual / n
         self.noise_variance_ = float(variance[0]) if flat else variance
         b = beta[0] if i else np.zeros(Y.shape[1])
         store_coefficients(self, X, beta[i:], b, flat)
         return self
 
-    def _keep(self, found, A, Y):
-        """Residuals and powers of the whitened rows, for the summary."""
+    def _statistics(self, found, A, Y):
+        """Sums of squares of the whitened rows, for the summary."""
         n, p = A.shape
         power = found.power
         if self.fit_intercept:  # what a constant leaves
             power = power - (A[:, 0] @ Y) ** 2 / (A[:, 0] @ A[:, 0])
-        spread = None
+        unit_errors = None
         if found.rank == p and n > p:
-            spread = standard_lengths(found, intercept=False)
-        return FitStatistics(spread, found.residual, power, float(n), self.rank_)
+            unit_errors = standard_lengths(found, intercept=False)
+        return FitStatistics(unit_errors, found.residual, power, float(n), self.rank_)
 
     def summary(self, *, level=0.95):
         """Coefficients with standard errors from eq. (3), tests and intervals."""
         check_is_fitted(self)
         if not 0 < level < 1:
             raise ParameterError(f"level must be between 0 and 1, got {level!r}.")
-        check_summary_exists(self, self._facts)
-        return regression_summary(self, self._facts, level=level, log_det=self._log_det)
+        check_summary_exists(self, self._fit_statistics)
+        return regression_summary(
+            self, self._fit_statistics, level=level, log_det=self._log_det
+        )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

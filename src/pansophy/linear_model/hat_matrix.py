@@ -1,4 +1,4 @@
-"""Predictions as weights on the targets: hat matrix, leverages, leaving one out.
+"""The hat matrix of least squares and ridge: leverages and leave-one-out residuals.
 
 Least squares and ridge regression are linear in y. At a point x,
 
@@ -29,7 +29,7 @@ from .ridge import checked_alphas
 
 
 def ridge_spectrum(X, y, w, alpha, intercept):
-    """The checked rows, their spectrum (from a QR, for its digits) and alpha."""
+    """The spectrum of the rows (by QR, for its accuracy), the checked rows and alpha."""
     alpha = float(checked_alphas(alpha, name="alpha")[0])
     X, Y, w, flat = checked_rows(X, y, w)
     return spectrum(X, Y, w, intercept=intercept, way="svd"), (X, Y, w, flat), alpha

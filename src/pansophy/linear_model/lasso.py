@@ -130,7 +130,8 @@ class ElasticNet(AbstractLinearRegressor):
         True makes the whole Gram matrix first; an array is taken as X^T X of the
         (centred) X. False makes only the part that is needed.
     max_iter : int, default=1000
-        Most iterations of the working set, each a solve and a check of all columns.
+        Most iterations of the working set, each a solve and a check of all
+        columns.
     copy_X : bool, default=True
         X is never written to, whatever this says.
     tol : float, default=1e-4
@@ -154,7 +155,8 @@ class ElasticNet(AbstractLinearRegressor):
     n_iter_ : int or list of int
         Iterations of the working set.
     history_ : dict of arrays
-        "objective", "gap" and "n_screened" (columns proven to be 0) after each iteration.
+        "objective", "gap" and "n_screened" (columns proven to be 0) after each
+        iteration.
 
     Examples
     --------
@@ -210,7 +212,8 @@ class Lasso(AbstractLinearRegressor):
     copy_X : bool, default=True
         X is never written to, whatever this says.
     max_iter : int, default=1000
-        Most iterations of the working set, each a solve and a check of all columns.
+        Most iterations of the working set, each a solve and a check of all
+        columns.
     tol : float, default=1e-4
         Stop when the duality gap is at most tol times the variance of y.
     warm_start : bool, default=False
@@ -232,7 +235,8 @@ class Lasso(AbstractLinearRegressor):
     n_iter_ : int or list of int
         Iterations of the working set.
     history_ : dict of arrays
-        "objective", "gap" and "n_screened" (columns proven to be 0) after each iteration.
+        "objective", "gap" and "n_screened" (columns proven to be 0) after each
+        iteration.
 
     Examples
     --------

@@ -11,9 +11,9 @@ most tol times the weighted mean of (y - mean y)^2. Coefficients are all 0 from
 
     alpha_max = max_j |sum_i p_i x_ij (y_i - mean y)| / rho                      (2)
 
-on, where rho is the share of alpha on the L1 or group norm. A path goes down from there;
-each point starts at the previous one, the strong rule predicts which columns enter, and
-columns that `optim/screening.py` proves to be 0 are left out of the checks.
+on, where rho is the share of alpha on the L1 or group norm. A path goes down from
+there; each point starts at the previous one, the strong rule predicts which columns
+enter, and columns that `optim/screening.py` proves to be 0 are left out of the checks.
 
 Shapes    X (n, d) dense or CSC   y (n,) or (n, t)   p (n,)   W (d,) or (t, d)
 Refs      [Tibshirani2012] [Massias2018] [Ndiaye2017]
@@ -101,7 +101,7 @@ def full_gram_or_none(design, precompute, weighted):
 
 
 def gram_store(design, y, precompute=False, weighted=False, Xy=None):
-    """Inner products of the columns: a full Gram matrix, or one that grows on demand."""
+    """Inner products of the columns: the full Gram matrix, or one made on demand."""
     gram = full_gram_or_none(design, precompute, weighted)
     if gram is None:
         return sets.Store(design, y, Xy=Xy)
@@ -272,7 +272,7 @@ def enet_path(
 
 
 def penalty_factory(l1_ratio, positive=False, d=None):
-    """The function alpha -> penalty: elastic net, or its multi-task form over d columns."""
+    """The function alpha -> penalty: elastic net, or multi-task for d columns."""
     if d is None:
         return lambda alpha: elastic_net(alpha, l1_ratio, positive)
     single, rho = group_sets.singles(d), l1_ratio

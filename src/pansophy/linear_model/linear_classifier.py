@@ -1,4 +1,4 @@
-"""Planes as classifiers: the rule of a given plane, its margins, its canonical form.
+"""Linear classifiers with given weights: decision rule, margins, canonical form.
 
 With f_c(x) = w_c.x + b_c, for one plane and for k of them,
 
@@ -24,7 +24,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class LinearClassifier:
-    """The rule of eq. (1) for weights that are given, not learnt.
+    """A linear classifier with given weights, eq. (1).
 
     Parameters
     ----------

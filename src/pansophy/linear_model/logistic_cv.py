@@ -1,13 +1,13 @@
-"""Logistic regression with the strength of its penalty chosen by cross-validation.
+"""Logistic regression with its penalty chosen by cross-validation.
 
 For every fold, ratio rho and C from strong to weak, the model of `logistic.py` is
 fitted to the other folds, started at the last C's coefficients, and scored on the fold.
 The pair (C, rho) with the best mean score is fitted to all rows, started at the mean of
 the folds' coefficients (`refit`); otherwise each fold's best coefficients are averaged.
 
-What a fold needs is prepared once (`logistic_fit.Problem`: blocks, CSC columns), and a
-path passes from one optimum to a near one, so a grid costs a few fits. Accuracy and
-log-loss, the usual scores, are taken from the raw predictions directly.
+What a fold needs is prepared once (`logistic.LogisticProblem`: blocks, CSC columns),
+and a path goes from one optimum to a near one, so a grid costs a few fits. Accuracy,
+the default score, is computed from the raw predictions directly.
 
 Shapes    scores (folds, ratios, Cs)   paths (folds, ratios, Cs, k, d or d + 1)
 Refs      [Friedman2010] paths
@@ -62,12 +62,21 @@ def default_fold_count(codes):
     return max(2, min(5, int(np.bincount(codes).max())))
 
 
-def logistic_path(problem, Cs, ratio, V, *, solver, start, how):
-    """W, b and the number of steps for each C, from strong to weak penalty."""
+def logistic_path(problem, Cs, ratio, V, *, solver, start, max_iter, tol, seed):
+    """W, b, iterations and stopping reason for each C, from strong to weak penalty."""
     out: list = [None] * len(Cs)
     for i in np.argsort(Cs, kind="stable"):
         a, b2 = penalty_strengths(Cs[i], ratio, V)
-        result = problem.minimise(solver, a, b2, start=start, task=SILENT, **how)
+        result = problem.minimise(
+            solver,
+            a,
+            b2,
+            start=start,
+            max_iter=max_iter,
+            tol=tol,
+            seed=seed,
+            task=SILENT,
+        )
         W, b = centre_over_classes(
             *coefficients_of_state(result.state, problem.k), problem.k, a + b2 > 0
         )
@@ -91,9 +100,9 @@ class LogisticRegressionCV(AbstractLogistic):
     cv : int, splitter, iterable or None
         Folds; None is 5, in which classes keep their shares.
     dual : bool, default=False
-        Takes solver="liblinear" with L2, whose optimum is that of the primal.
+        Only for solver="liblinear" with L2; the optimum is that of the primal.
     penalty : "l1", "l2", "elasticnet" or "deprecated"
-        The older way to say l1_ratios=[1], [0], or those given.
+        scikit-learn's older parameter for l1_ratios=[1], [0], or the given ones.
     scoring : str, callable, None or "warn"
         The score of a fold; None and "warn" are accuracy.
     solver : as in `LogisticRegression`
@@ -165,7 +174,8 @@ class LogisticRegressionCV(AbstractLogistic):
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and labels y."""
         X, y, w = self._begin(X, y, sample_weight, y_kind="class", accept_sparse="csr")
-        self.Cs_, ratios = c_grid(self.Cs), self._ratios()
+        self.Cs_ = c_grid(self.Cs)
+        ratios = self._ratios()
         for ratio in ratios:
             check_liblinear_options(self, ratio)
         self.classes_, codes = encode_two_or_more_classes(y, X)
@@ -180,7 +190,7 @@ class LogisticRegressionCV(AbstractLogistic):
                 self._fold(X, y, codes, w, balance, ratios, *fold) for fold in folds
             ]
         paths, scores, counts = (np.array(part) for part in zip(*parts, strict=True))
-        self._warn_unsettled_path()
+        self._warn_unconverged_path()
         self._choose(X, y, sample_weight, balance, ratios, paths, scores)
         self._record(ratios, paths, scores, counts)
         return self
@@ -202,7 +212,7 @@ class LogisticRegressionCV(AbstractLogistic):
         return ratios
 
     def _fold(self, X, y, codes, w, balance, ratios, train, test):
-        """Coefficients, scores and steps of every pair on one fold."""
+        """Coefficients, scores and iterations of every pair on one fold."""
         k = len(self.classes_)
         k = 1 if k == 2 else k
         part = None if w is None else w[train]
@@ -214,28 +224,35 @@ class LogisticRegressionCV(AbstractLogistic):
         problem = LogisticProblem(
             rows, codes[train], v, k, intercept=self.fit_intercept and not scaled
         )
-        how = {"max_iter": self.max_iter, "tol": self.tol, "seed": self.random_state}
         score = self._scorer(X[test], y[test], codes[test], w, test)
-        paths, scores, counts = [], [], []
+        paths = []
+        scores = []
+        counts = []
         for ratio in ratios:
             solver = choose_logistic_solver(self.solver, ratio, rows, k)
             if solver == "liblinear":
                 solver = choose_logistic_solver("auto", ratio, rows, k)
             start = np.zeros((k, rows.shape[1])), np.zeros(k)
             found = logistic_path(
-                problem, self.Cs_, ratio, V, solver=solver, start=start, how=how
+                problem,
+                self.Cs_,
+                ratio,
+                V,
+                solver=solver,
+                start=start,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                seed=self.random_state,
             )
             if scaled:
                 found = [(W[:, :-1], s * W[:, -1], *rest) for W, _, *rest in found]
-            keep = (
-                (lambda W, b: np.column_stack([W, b]))
-                if self.fit_intercept
-                else (lambda W, b: W)
+            with_intercept = self.fit_intercept
+            paths.append(
+                [np.column_stack([W, b]) if with_intercept else W for W, b, *_ in found]
             )
-            paths.append([keep(W, b) for W, b, *_ in found])
             scores.append([score(W, b) for W, b, *_ in found])
             counts.append([n for *_, n, _ in found])
-            self._unsettled = getattr(self, "_unsettled", 0) + sum(
+            self._unconverged = getattr(self, "_unconverged", 0) + sum(
                 reason == "max_iter" for *_, reason in found
             )
         return paths, scores, counts
@@ -256,14 +273,16 @@ class LogisticRegressionCV(AbstractLogistic):
 
         def score(W, b):
             model = LogisticRegression()
-            model.classes_, model.n_features_in_ = self.classes_, X.shape[1]
-            model.coef_, model.intercept_ = W, b
+            model.classes_ = self.classes_
+            model.n_features_in_ = X.shape[1]
+            model.coef_ = W
+            model.intercept_ = b
             return float(scorer(model, X, y, **extra))
 
         return score
 
-    def _warn_unsettled_path(self):
-        if self.__dict__.pop("_unsettled", 0):
+    def _warn_unconverged_path(self):
+        if self.__dict__.pop("_unconverged", 0):
             warnings.warn(
                 "LogisticRegressionCV did not converge in some folds within "
                 f"{self.max_iter} iterations. Raise max_iter or tol, or scale the "
@@ -279,15 +298,18 @@ class LogisticRegressionCV(AbstractLogistic):
             mean = scores.sum(axis=0)
             # among ties the first C, and of its ratios the first, as in scikit-learn
             c, r = np.unravel_index(np.argmax(mean.T), mean.T.shape)
-            self.C_, self.l1_ratio_ = float(self.Cs_[c]), float(ratios[r])
+            self.C_ = float(self.Cs_[c])
+            self.l1_ratio_ = float(ratios[r])
             start = paths[:, r, c].mean(axis=0)
             self._refit(X, y, w, balance, start, d)
             return
         flat = [np.argmax(s.T) for s in scores]
         c, r = np.unravel_index(flat, scores[0].T.shape)
         best = np.mean([paths[i, r[i], c[i]] for i in range(len(paths))], axis=0)
-        self.C_, self.l1_ratio_ = float(self.Cs_[c].mean()), float(ratios[r].mean())
-        self.coef_, self.intercept_ = best[:, :d], np.zeros(len(best))
+        self.C_ = float(self.Cs_[c].mean())
+        self.l1_ratio_ = float(ratios[r].mean())
+        self.coef_ = best[:, :d]
+        self.intercept_ = np.zeros(len(best))
         if self.fit_intercept:
             self.intercept_ = best[:, d]
 
@@ -297,34 +319,44 @@ class LogisticRegressionCV(AbstractLogistic):
             l1_ratio=self.l1_ratio_,
             warm_start=True,
             class_weight=None if self.class_weight is None else balance,
-            **{
-                name: getattr(self, name)
-                for name in (
-                    *("dual", "tol", "fit_intercept", "intercept_scaling", "solver"),
-                    *("random_state", "max_iter", "verbose", "n_jobs"),
-                )
-            },
+            dual=self.dual,
+            tol=self.tol,
+            fit_intercept=self.fit_intercept,
+            intercept_scaling=self.intercept_scaling,
+            solver=self.solver,
+            random_state=self.random_state,
+            max_iter=self.max_iter,
+            verbose=self.verbose,
+            n_jobs=self.n_jobs,
         )
-        model.coef_, model.intercept_ = start[:, :d], np.zeros(len(start))
+        model.coef_ = start[:, :d]
+        model.intercept_ = np.zeros(len(start))
         if self.fit_intercept:
             model.intercept_ = start[:, d]
         model.fit(X, y, sample_weight=w)
-        self.coef_, self.intercept_ = model.coef_, model.intercept_
+        self.coef_ = model.coef_
+        self.intercept_ = model.intercept_
         self.solver_ = model.solver_
 
     def _record(self, ratios, paths, scores, counts):
-        """Set l1_ratios_, scores_, coefs_paths_ and n_iter_ in the form asked for."""
+        """Set l1_ratios_, scores_, coefs_paths_ and n_iter_, in the legacy form or not."""
         self.l1_ratios_ = ratios
-        self.scores_, self.coefs_paths_, self.n_iter_ = scores, paths, counts
+        self.scores_ = scores
+        self.coefs_paths_ = paths
+        self.n_iter_ = counts
         if self.use_legacy_attributes is False:
             return
         k = paths.shape[3]
         names = self.classes_[1:] if k == 1 else self.classes_
-        self.C_, self.l1_ratio_ = np.full(k, self.C_), np.full(k, self.l1_ratio_)
-        scores, counts = np.swapaxes(scores, 1, 2), np.swapaxes(counts, 1, 2)[None]
+        self.C_ = np.full(k, self.C_)
+        self.l1_ratio_ = np.full(k, self.l1_ratio_)
+        scores = np.swapaxes(scores, 1, 2)
+        counts = np.swapaxes(counts, 1, 2)[None]
         paths = np.moveaxis(paths, (3, 0, 2, 1, 4), (0, 1, 2, 3, 4))
         if isinstance(self.l1_ratios, str) or self.l1_ratios is None:
-            scores, counts, paths = scores[..., 0], counts[..., 0], paths[:, :, :, 0]
+            scores = scores[..., 0]
+            counts = counts[..., 0]
+            paths = paths[:, :, :, 0]
         names = names.tolist()
         self.scores_ = {name: scores.copy() for name in names}
         self.coefs_paths_ = dict(zip(names, paths, strict=True))

@@ -108,7 +108,8 @@ class MultiTaskElasticNet(AbstractLinearRegressor):
     copy_X : bool, default=True
         X is never written to, whatever this says.
     max_iter : int, default=1000
-        Most iterations of the working set, each a solve and a check of all columns.
+        Most iterations of the working set, each a solve and a check of all
+        columns.
     tol : float, default=1e-4
         Stop when the duality gap is at most tol times the summed variance of y.
     warm_start : bool, default=False
@@ -180,7 +181,8 @@ class MultiTaskLasso(AbstractLinearRegressor):
     copy_X : bool, default=True
         X is never written to, whatever this says.
     max_iter : int, default=1000
-        Most iterations of the working set, each a solve and a check of all columns.
+        Most iterations of the working set, each a solve and a check of all
+        columns.
     tol : float, default=1e-4
         Stop when the duality gap is at most tol times the summed variance of y.
     warm_start : bool, default=False

@@ -1,4 +1,4 @@
-"""Several regressions that lend each other strength.
+"""Multi-task ridge: several regressions whose coefficients are pulled to their mean.
 
 Task t has rows (x_i, y_i), coefficients B_t and intercept b_t; with c = `coupling`
 and B_, b_ the means over the T tasks,
@@ -31,6 +31,7 @@ import scipy.linalg
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays
+from ..core.labels import class_codes
 from ..core.least_squares import least_squares
 from ..core.rows import DatasetRows
 from ..params import Flag, Infinite, NonNegative
@@ -67,14 +68,14 @@ def task_rows(X, Y, w, codes, k):
 
 @dataclass(eq=False, repr=False)
 class MultiTaskRidge(AbstractLinearRegressor):
-    """Ridge regressions whose coefficients are drawn to their mean.
+    """Ridge regressions of several tasks, pulled towards their mean.
 
     Parameters
     ----------
     alpha : float, default=1.0
         Strength of the penalty on the coefficients of every task.
     coupling : float, default=1.0
-        How strongly the tasks are drawn together: 0 fits them separately,
+        How strongly the tasks are pulled together: 0 fits them separately,
         float("inf") fits one regression to all.
     fit_intercept : bool, default=True
         Whether to fit an intercept for each task, coupled but not penalised.
@@ -133,7 +134,7 @@ class MultiTaskRidge(AbstractLinearRegressor):
             raise ValueError(f"tasks must have shape ({len(Y)},), got {tasks.shape}.")
         if Y.shape[1] != 1:
             raise ValueError("tasks is for a y of one column.")
-        self.tasks_, codes = np.unique(tasks, return_inverse=True)
+        self.tasks_, codes = class_codes(tasks)
         return codes
 
     def _solve(self, X, parts):

@@ -1,21 +1,22 @@
-"""Many classes from two: scores made comparable, doubtful rows, binary codes.
+"""Reductions of multi-class to binary problems: comparable scores and output codes.
 
-Of k scorers "class c or not" the raw scores depend on the length of each w_c, while
+The raw scores of k classifiers "class c or not" depend on the length of each w_c, while
 
     f_c(x) / |w_c|                                                               (1)
 
-is a distance. Taken as hard votes, they leave rows claimed by none or by several; of
-k (k-1)/2 voters on pairs, rows with no single winner. `ambiguous_mask` marks both;
-argmax decides them.
+is a distance. Taken as hard votes, they leave rows claimed by no class or by several;
+the votes of k (k-1)/2 classifiers of pairs leave rows with no single winner.
+`ambiguous_mask` marks both; argmax decides them.
 
-A code gives class c a word of L bits and learns one classifier per bit; a row goes to
-the class with the nearest word. Words that differ in at least D bits pairwise bear
-floor((D - 1)/2) wrong bits. With D = 1, L = ceil(log2 k). For larger D a linear code is
-grown: of the numbers below 2^L the least that is D bits away from all words so far
-joins, with its sum (xor) with each of them. For D = 3 this is Hamming's code.
+An output code gives class c a word of L bits and learns one classifier per bit; a row
+goes to the class with the nearest word. Words that differ in at least D bits pairwise
+correct floor((D - 1)/2) wrong bits. With D = 1, L = ceil(log2 k). For larger D a linear
+code is built greedily (a lexicode): the smallest number below 2^L that is D bits away
+from all words so far joins, with its sum (xor) with each of them. For D = 3 this is
+Hamming's code.
 
 Shapes    F (n, k)   words (k, L)
-Refs      [Dietterich1995] codes; [Conway1986] least words
+Refs      [Dietterich1995] codes; [Conway1986] lexicodes
 """
 
 from typing import NamedTuple
@@ -37,41 +38,41 @@ def normalize_scores(scores, coef):
     return np.asarray(scores) / length
 
 
-def ambiguous_mask(scores, multi_class="rest"):
-    """Rows whose class hard votes do not settle.
+def ambiguous_mask(scores, multi_class="ovr"):
+    """Mask of the rows whose class is not decided by hard votes.
 
     Parameters
     ----------
     scores : array of shape (n, k)
-        Scores of "class c or not" for `how="rest"`, votes of pairs for "pairs".
-    how : {"rest", "pairs"}
-        "rest" marks rows without exactly one score above 0, "pairs" those whose most
-        votes are shared.
+        Scores of "class c or not" for "ovr", votes of pairs for "ovo".
+    multi_class : {"ovr", "ovo"}, default="ovr"
+        "ovr" marks rows without exactly one score above 0, "ovo" those in which several
+        classes share the most votes.
 
     Examples
     --------
     >>> ambiguous_mask([[1.0, -1], [1, 2], [-1, -1]])
     array([False,  True,  True])
-    >>> ambiguous_mask([[2, 0, 1], [1, 1, 1]], how="pairs")
+    >>> ambiguous_mask([[2, 0, 1], [1, 1, 1]], multi_class="ovo")
     array([False,  True])
     """
     F = np.asarray(scores)
-    if multi_class == "rest":
+    if multi_class == "ovr":
         return np.sum(F > 0, axis=1) != 1
-    if multi_class == "pairs":
+    if multi_class == "ovo":
         return np.sum(F.max(axis=1, keepdims=True) == F, axis=1) != 1
-    raise ValueError(f"how must be 'rest' or 'pairs', got {multi_class!r}.")
+    raise ValueError(f"multi_class must be 'ovr' or 'ovo', got {multi_class!r}.")
 
 
 class OutputCodes(NamedTuple):
-    """A word of bits for every class."""
+    """A binary code word for every class."""
 
     words: np.ndarray  # (k, L) of 0 and 1
     distance: int  # least number of bits in which two words differ
 
     @property
     def corrects(self) -> int:
-        """How many wrong bits are always made good."""
+        """How many wrong bits are always corrected."""
         return max((self.distance - 1) // 2, 0)
 
     def encode(self, y):
@@ -85,7 +86,7 @@ class OutputCodes(NamedTuple):
 
 
 def hamming_codes(n_classes, correct=0) -> OutputCodes:
-    """The shortest linear code of least words that bears `correct` wrong bits.
+    """The shortest lexicode that corrects `correct` wrong bits.
 
     Examples
     --------
@@ -103,8 +104,8 @@ def hamming_codes(n_classes, correct=0) -> OutputCodes:
         length += 1
         if length > 24:
             raise ValueError(
-                f"no code of at most 24 bits for {n_classes} classes bears {correct} "
-                "wrong bits."
+                f"no code of at most 24 bits for {n_classes} classes corrects "
+                f"{correct} wrong bits."
             )
     words = np.zeros(1, dtype=np.int64)
     for g in basis:
@@ -116,7 +117,7 @@ def hamming_codes(n_classes, correct=0) -> OutputCodes:
 
 def lexicode_basis(size, length, distance):
     """`size` numbers whose span has weight at least `distance`, or None."""
-    # the distance of every number from the words so far
+    # the Hamming distance of every number to the words so far
     far = np.array([bin(v).count("1") for v in range(1 << min(length, 12))])
     for _ in range(12, length):
         far = np.concatenate([far, far + 1])

@@ -146,7 +146,7 @@ class MulticlassPasses:
         self.mistakes = np.zeros(1, int)
 
     def start(self, W, b):
-        """W, b, the sums of the average or the best W, the same of b, and t or errors."""
+        """W, b, the sums of the average or the best W, the same of b, t or errors."""
         extra = np.zeros_like(W, dtype=float)
         extra = extra[:0] if self.variant == "plain" else extra
         first = np.inf if self.variant == "pocket" else 0.0

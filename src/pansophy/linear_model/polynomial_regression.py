@@ -1,17 +1,15 @@
-"""Polynomial regression, its degree chosen on rows that the fit did not see.
+"""Polynomial regression with the degree chosen by leave-one-out or cross-validation.
 
     f_M(x) = sum over powers of total degree <= M of c_p prod_j z_j^p_j            (1)
 
-where z is x with every column moved and scaled to [-1, 1], so that high powers stay
-apart. The columns of all degrees up to the largest are made once, in rising degree,
+where z is x with every column scaled to [-1, 1], so that high powers are not collinear. The columns of all degrees up to the largest are made once, in rising degree,
 and one QR of them serves every degree: with q_ik the entries of Q and z = Q^T y,
 
     r_i(M) = y_i - sum_(k <= K_M) q_ik z_k,   h_i(M) = sum_(k <= K_M) q_ik^2       (2)
     error(M) = mean_i (r_i / (1 - h_i))^2                                         (3)
 
-(3) is the exact leave-one-out error (`linear_model.hat`). The degree with the least is
-taken; the error on the fitted rows themselves, which falls with every degree, is
-never looked at. With `cv` the rows are split instead.
+(3) is the exact leave-one-out error (`linear_model.hat_matrix`). The degree with the least is
+taken; the training error, which falls with every degree, is not used. With `cv` the rows are split instead.
 
 Cost      n K^2 for K = (d + M choose M) columns, all degrees together
 Shapes    X (n, d)   y (n,)   Q (n, K)   h, r (n, M + 1)
@@ -60,7 +58,7 @@ def leave_one_out_errors(A, y, w, widths):
     errors = []
     for K in widths:
         if Q.shape[1] < K or not sound[:K].all() or live.sum() <= K:
-            errors.append(np.inf)  # the rows do not determine so many terms
+            errors.append(np.inf)  # the rows do not determine this many terms
             continue
         left = 1 - h[:, K - 1]
         if np.any(left < 1e-10):
@@ -144,7 +142,7 @@ class PolynomialRegression(Regressor, Estimator):
         Z = (X - self.center_) / self.scale_
         self.degree_ = self.degree
         if self.degree == "cv":
-            self.degree_ = self._choose(Z, y, w)
+            self.degree_ = self._choose_degree(Z, y, w)
         self.powers_ = polynomial_powers(
             X.shape[1], self.degree_, interactions=self.interactions
         )
@@ -154,9 +152,11 @@ class PolynomialRegression(Regressor, Estimator):
         self.coef_ = found.coef[:, 0]
         return self
 
-    def _choose(self, Z, y, w):
+    def _choose_degree(self, Z, y, w):
+        """The degree of least validation error."""
         rows = int(np.sum(w > 0))
-        top, widths = 0, [1]
+        top = 0
+        widths = [1]
         for degree in range(1, self.max_degree + 1):
             K = len(
                 polynomial_powers(Z.shape[1], degree, interactions=self.interactions)

@@ -1,4 +1,4 @@
-"""The distribution of predictions: Normal, or Student's t where the noise is learnt.
+"""Predictive distributions: Normal, or Student's t where the noise is estimated.
 
 y = mean + scale t,   t of `df` degrees of freedom; df = inf is Normal       (1)
 """
@@ -9,13 +9,14 @@ import numpy as np
 
 
 class PredictiveDistribution(NamedTuple):
-    """Eq. (1) per row.
+    """Eq. (1) for every row.
 
     Examples
     --------
     >>> import numpy as np
     >>> from pansophy.linear_model.predictive_distribution import PredictiveDistribution
-    >>> low, high = PredictiveDistribution(np.array([1.0]), np.array([2.0])).interval(0.95)
+    >>> predicted = PredictiveDistribution(np.array([1.0]), np.array([2.0]))
+    >>> low, high = predicted.interval(0.95)
     >>> low.round(3), high.round(3)
     (array([-2.92]), array([4.92]))
     """
@@ -25,7 +26,7 @@ class PredictiveDistribution(NamedTuple):
     df: float = np.inf
 
     def scipy_distribution(self):
-        """The same as a frozen distribution of SciPy's."""
+        """The distribution as a frozen one of SciPy."""
         import scipy.stats
 
         if np.isinf(self.df):
@@ -62,10 +63,10 @@ def plot_predictive_band(model, X, y=None, *, level=0.95, ax=None):
         raise ValueError(f"a band is drawn for one column, got shape {X.shape}.")
     ax = plt.gca() if ax is None else ax
     line = np.linspace(X.min(), X.max(), 200)[:, None]
-    said = model.predict_dist(line)
-    low, high = said.interval(level)
+    predicted = model.predict_dist(line)
+    low, high = predicted.interval(level)
     ax.fill_between(line[:, 0], low, high, alpha=0.25, label=f"{level:.0%}")
-    ax.plot(line[:, 0], said.mean, label="mean")
+    ax.plot(line[:, 0], predicted.mean, label="mean")
     if y is not None:
         ax.plot(X[:, 0], y, ".", color="black")
     ax.legend()

@@ -1,4 +1,4 @@
-"""The linear programme of quantile regression: interior point, then an exact vertex.
+"""The linear program of quantile regression: interior point, then an exact vertex.
 
 With rows a_i, targets y_i and slopes -l_i >= 0 below and h_i >= 0 above a target,
 
@@ -15,15 +15,15 @@ between (1) and (2) is a z + s v. Newton's method on a z = s v = m, m -> 0, cost
 a step, with a predictor and a corrector from the same factor. About twenty steps do
 for any n. u = 0 is a start that satisfies (2).
 
-The solution of a linear programme is a vertex: as many rows as x has entries are fitted
-exactly. `simplex_from_basis` takes the rows whose u is furthest inside its limits, solves for x and
-u, and if some u is outside its limits walks along the edge that lets go of that row to
-the best point on it, as the simplex method does, until all are inside: then the gap is
-0, and coefficients that should be 0 are 0.
+The solution of a linear program is a vertex: as many rows as x has entries are fitted
+exactly. `simplex_from_basis` takes the rows whose u is furthest inside its limits and
+solves for x and u; while some u is outside its limits, it moves along the edge on which
+that row is released to the best point there, as the simplex method does. Then the gap
+is 0, and coefficients that should be 0 are 0.
 
-With many rows, most can be told by sign from a fit to a part (`solve_reduced`): they keep
-u = l or h and enter the problem only through one sum. A wrong sign is seen at the end
-and mended.
+With many rows, a fit to a part of them predicts the sign of most residuals
+(`solve_reduced`): these rows keep u = l or h and enter the problem only through one
+sum. A wrong sign is detected at the end and corrected.
 
 Shapes    X (n, d)   x (p,), intercept last   u, y, r (n + k,)
 Refs      [Koenker1978] [Portnoy1997] the interior point and the reduction;
@@ -42,10 +42,10 @@ from ..core.linalg import cholesky, solve_cholesky
 from ..core.progress import SILENT
 from .risk import weighted_second_moments
 
-BOUNDARY_FRACTION = 0.9995  # of the way to the nearest limit
-MAX_PIVOTS = 2000  # edges at most
-SINGLE_THREAD_ENTRIES = 200_000  # entries of X that one thread takes
-REDUCTION_ROWS = 10_000  # rows from which a part of them is looked at first
+BOUNDARY_FRACTION = 0.9995  # of the step to the nearest limit
+MAX_PIVOTS = 2000
+SINGLE_THREAD_ENTRIES = 200_000  # entries of X up to which one thread is used
+REDUCTION_ROWS = 10_000  # rows above which the problem is reduced first
 
 
 class PinballProgram(NamedTuple):
@@ -90,16 +90,16 @@ class PinballProgram(NamedTuple):
         return H
 
     def dense_rows(self, index):
-        """Some rows as a dense matrix."""
+        """Rows `index` of A as a dense matrix."""
         n, d = self.X.shape
         index = np.asarray(index)
         out = np.zeros((len(index), self.p))
-        own = index < n
-        some = self.X[index[own]]
-        out[own, :d] = some.toarray() if sp.issparse(some) else some
+        of_X = index < n
+        rows_of_X = self.X[index[of_X]]
+        out[of_X, :d] = rows_of_X.toarray() if sp.issparse(rows_of_X) else rows_of_X
         if self.intercept:
-            out[own, d] = 1.0
-        out[np.flatnonzero(~own), self.penalised[index[~own] - n]] = 1.0
+            out[of_X, d] = 1.0
+        out[np.flatnonzero(~of_X), self.penalised[index[~of_X] - n]] = 1.0
         return out
 
     def value(self, r):
@@ -129,7 +129,7 @@ class InteriorPoint(NamedTuple):
 
 
 def step_to_boundary(x, dx):
-    """How far x + t dx stays at least 0, at most 1."""
+    """The largest t up to 1 for which x + t dx stays above 0, with a margin."""
     down = dx < 0
     if not down.any():
         return 1.0
@@ -137,25 +137,26 @@ def step_to_boundary(x, dx):
 
 
 def initial_interior_point(P: PinballProgram) -> InteriorPoint:
-    """u = 0 with x of least squares, and v, z a little above what r asks for."""
+    """u = 0 with x of least squares, and v, z a little above the residuals."""
     w = P.h - P.l
     x = solve_normal_equations(P.gram(w), P.rmatvec(w * P.y))
     r = P.y - P.matvec(x)
     size = np.abs(r)
-    more = 0.1 * float(w @ size) / w.sum() + 1e-8 * (1 + np.abs(P.y).max())
-    v, z = np.maximum(r, 0) + more, np.maximum(-r, 0) + more
+    margin = 0.1 * float(w @ size) / w.sum() + 1e-8 * (1 + np.abs(P.y).max())
+    v = np.maximum(r, 0) + margin
+    z = np.maximum(-r, 0) + margin
     return InteriorPoint(
         x, -P.l, P.h.copy(), z, v, P.value(r), float(-P.l @ z + P.h @ v)
     )
 
 
 def solve_normal_equations(G, g):
-    """G^-1 g, with a jitter where columns are dependent."""
+    """G^-1 g, with jitter where columns are dependent."""
     return solve_cholesky(cholesky(G)[0], g)
 
 
 def predictor_corrector_step(P: PinballProgram, state: InteriorPoint) -> InteriorPoint:
-    """One predictor and corrector, eq. (3)."""
+    """One predictor-corrector step, eq. (3)."""
     x, a, s, z, v = state[:5]
     r = P.y - P.matvec(x)
     lost = -P.rmatvec(a + P.l)  # 0 but for rounding
@@ -190,7 +191,7 @@ def predictor_corrector_step(P: PinballProgram, state: InteriorPoint) -> Interio
 
 
 class PinballVertex(NamedTuple):
-    """p rows fitted exactly, and what that means for x and u."""
+    """A vertex: p rows fitted exactly, with its x and u."""
 
     basis: np.ndarray
     x: np.ndarray
@@ -217,7 +218,7 @@ def vertex_of_basis(P: PinballProgram, basis, up=None) -> PinballVertex:
 
 
 def initial_basis(P: PinballProgram, inside):
-    """p independent rows, those furthest inside their limits first; None if too few."""
+    """p independent rows, those furthest inside their limits first; else None."""
     m = min(len(inside), 3 * P.p + 10)
     order = np.argpartition(-inside, m - 1)[:m] if m < len(inside) else np.arange(m)
     order = order[np.argsort(-inside[order])]
@@ -235,7 +236,7 @@ def initial_basis(P: PinballProgram, inside):
 
 
 def simplex_from_basis(P: PinballProgram, inside) -> PinballVertex | None:
-    """Walk along edges from the vertex that `inside` suggests to the best one."""
+    """Simplex pivots from the vertex that `inside` suggests to the optimal one."""
     basis = initial_basis(P, inside)
     if basis is None:
         return None
@@ -257,7 +258,7 @@ def simplex_from_basis(P: PinballProgram, inside) -> PinballVertex | None:
 def pivot_along_edge(
     P: PinballProgram, at: PinballVertex, k, slope, *, up
 ) -> PinballVertex | None:
-    """Let r_k leave 0, upwards or not, to where eq. (1) stops falling.
+    """The vertex where eq. (1) stops falling when r_k is released, upwards or not.
 
     Along x + t dx eq. (1) falls by `slope` a unit of t at first, then by
     (h - l)_i |df_i| less after every row i whose residual r_i - t df_i has passed 0.
@@ -282,9 +283,9 @@ def pivot_along_edge(
 
 
 def interior_point(P: PinballProgram, *, max_iter=100, tol=1e-8, task=SILENT):
-    """Steps of `predictor_corrector_step` until the gap is at most tol of eq. (1)."""
+    """Predictor-corrector steps until the gap is at most tol of eq. (1)."""
     start = initial_interior_point(P)
-    # a share of the start, for fits that reach 0
+    # a share of the first gap, for fits whose eq. (1) is 0
     floor = 1e-6 * start.gap + 1e-13 * float((P.h - P.l) @ np.abs(P.y)) + 1e-300
     return iterate(
         lambda state: predictor_corrector_step(P, state),
@@ -298,7 +299,7 @@ def interior_point(P: PinballProgram, *, max_iter=100, tol=1e-8, task=SILENT):
 
 
 class PinballSolution(NamedTuple):
-    """The best x that was found, and how it was found."""
+    """The best x that was found, its gap and the run of the interior point."""
 
     x: np.ndarray
     gap: float  # of eq. (1) over eq. (2)
@@ -325,16 +326,18 @@ def solve_pinball(
 
 
 def first_sample_size(n, p):
-    """Rows of the first part, of the order that balances both fits."""
+    """Rows of the first part, of the order that balances the two fits."""
     return int(2 * (p * n) ** (2 / 3) / p ** (1 / 3)) + 20 * p
 
 
-def solve_reduced(P: PinballProgram, part, **how) -> PinballSolution | None:
-    """Fit a part, then all rows with those of certain sign in two sums."""
+def solve_reduced(
+    P: PinballProgram, part, *, max_iter, tol, task
+) -> PinballSolution | None:
+    """Fit a part, then all rows with those of predicted sign in two sums."""
     n = P.X.shape[0]
     every = np.linspace(0, n - 1, part).astype(int)
     first = pinball_subproblem(P, every, share=part / n)
-    x = interior_point(first, tol=1e-4, max_iter=how["max_iter"]).state.x
+    x = interior_point(first, tol=1e-4, max_iter=max_iter).state.x
     keep = np.zeros(n, dtype=bool)
     r = P.y[:n] - P.matvec(x)[:n]
     keep[np.argpartition(np.abs(r), part)[:part]] = True
@@ -343,7 +346,7 @@ def solve_reduced(P: PinballProgram, part, **how) -> PinballSolution | None:
         small = pinball_subproblem(
             P, np.flatnonzero(keep), sums=(above & ~keep, ~above & ~keep)
         )
-        found = solve_pinball(small, **how)
+        found = solve_pinball(small, max_iter=max_iter, tol=tol, task=task)
         r = P.y[:n] - P.matvec(found.x)[:n]
         wrong = ~keep & (above != (r > 0))
         if not wrong.any():

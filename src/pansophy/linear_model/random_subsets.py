@@ -1,8 +1,8 @@
-"""Least squares fits of many small subsets of rows, a batch at a time.
+"""Least squares on many random small subsets of rows, in batches.
 
 Theil-Sen regression and RANSAC both fit thousands of subsets of about as many rows as
-there are coefficients. Drawn and solved together in one LAPACK call per batch they
-cost a fraction of what one fit after the other does.
+there are coefficients. Solving them together, one LAPACK call per
+batch, costs a fraction of one fit after the other.
 
 Shapes    X (n, d)   y (n,)   index (m, k)   coefficients (m, p), intercept first
 """
@@ -18,14 +18,14 @@ BATCH_ENTRIES = 1 << 18  # numbers in the matrices of one batch
 def draw_row_subsets(rng, n, k, m):
     """m subsets of k of n rows, each subset equally likely, as sorted rows (m, k)."""
     if k * k > 4 * n:  # a repeat is likely: shuffle instead of drawing again
-        one = lambda: np.sort(rng.permutation(n)[:k])
-        return np.stack([one() for _ in range(m)])
+        subset = lambda: np.sort(rng.permutation(n)[:k])
+        return np.stack([subset() for _ in range(m)])
     out = np.sort(rng.integers(n, size=(m, k)), axis=1)
     while True:
-        again = np.flatnonzero((out[:, 1:] == out[:, :-1]).any(axis=1))
-        if len(again) == 0:
+        repeated = np.flatnonzero((out[:, 1:] == out[:, :-1]).any(axis=1))
+        if len(repeated) == 0:
             return out
-        out[again] = np.sort(rng.integers(n, size=(len(again), k)), axis=1)
+        out[repeated] = np.sort(rng.integers(n, size=(len(repeated), k)), axis=1)
 
 
 def least_squares_batch(X, y, index, *, intercept):
@@ -49,7 +49,7 @@ def least_squares_batch(X, y, index, *, intercept):
 
 
 def least_squares_of_subsets(X, y, index, *, intercept):
-    """`least_squares_batch` in batches on threads."""
+    """`least_squares_batch` for all subsets, in batches on threads."""
     m, k = index.shape
     p = X.shape[1] + intercept
     step = max(1, BATCH_ENTRIES // max(k * p, 1))

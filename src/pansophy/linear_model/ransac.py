@@ -1,4 +1,4 @@
-"""RANSAC: fit random small subsets, keep the model that most rows agree with.
+"""RANSAC: robust regression by fits to random small subsets.
 
     draw k rows, fit, count the rows with loss <= t, keep the best        (1)
 
@@ -37,12 +37,13 @@ from ..typing import Seed
 from .linear_regression import LinearRegression
 from .random_subsets import draw_row_subsets, least_squares_batch
 
-FIRST, LARGEST = 4, 64  # subsets in the first batch and in the largest
+FIRST = 4  # subsets in the first batch
+LARGEST = 64  # subsets in the largest batch
 RESIDUALS = 1 << 22  # numbers in a batch of residuals
 
 
 def is_regressor_like(value):
-    """Whether value has what a regressor must have."""
+    """Whether a value has the methods of a regressor."""
     names = ("fit", "predict", "score", "get_params")
     return all(hasattr(value, name) for name in names) and not isinstance(value, type)
 
@@ -56,14 +57,14 @@ ExtendedReal = Annotated[
 
 
 class RANSACCandidate(NamedTuple):
-    """A model from one subset: what it predicts, or why it is left out."""
+    """Predictions of the model of one subset, or why it is invalid."""
 
     predictions: Any
     invalid: str = ""  # "data", "model" or ""
 
 
 def trials_needed(inliers, n, k, probability):
-    """Eq. (2)."""
+    """The number of draws, eq. (2)."""
     clean = (inliers / n) ** k
     if probability <= 0 or clean >= 1:
         return 1.0 if clean >= 1 else 0.0
@@ -156,12 +157,14 @@ class RANSACRegressor(Regressor, Estimator):
         y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         if w is not None:
             fit_params = {**fit_params, "sample_weight": w}
-        model, rng = self._model(fit_params), rng_from(self.random_state)
+        model = self._model(fit_params)
+        rng = rng_from(self.random_state)
         k = self._subset_size(model, *X.shape)
         best = self._search(model, X, y, k, rng, fit_params)
         self._report(best)
         model.fit(X[best], y[best], **subset_fit_params(fit_params, best, len(y)))
-        self.estimator_, self.inlier_mask_ = model, best
+        self.estimator_ = model
+        self.inlier_mask_ = best
         return self
 
     def _model(self, fit_params):
@@ -196,7 +199,9 @@ class RANSACRegressor(Regressor, Estimator):
         """The rows that agree with the best model, or None."""
         t = self.residual_threshold
         t = float(np.median(np.abs(y - np.median(y)))) if t is None else t
-        best, most, score = None, 1, -math.inf
+        best = None
+        most = 1
+        score = -math.inf
         self.n_skips_no_inliers_ = self.n_skips_invalid_data_ = 0
         self.n_skips_invalid_model_ = self.n_trials_ = 0
         limit = self.max_trials
@@ -216,7 +221,9 @@ class RANSACRegressor(Regressor, Estimator):
             new = mean_r2(y[agree], candidate.predictions[agree])
             if count == most and new < score:
                 continue
-            best, most, score = agree, count, new
+            best = agree
+            most = count
+            score = new
             limit = min(limit, trials_needed(most, len(y), k, self.stop_probability))
             if most >= self.stop_n_inliers or score >= self.stop_score:
                 break
@@ -230,7 +237,7 @@ class RANSACRegressor(Regressor, Estimator):
         )
 
     def _candidates(self, model, X, y, k, rng, fit_params):
-        """Models of random subsets, without end."""
+        """An endless stream of `RANSACCandidate`s of random subsets."""
         n, size = X.shape[0], FIRST
         fast = (
             is_least_squares(model)
@@ -249,10 +256,10 @@ class RANSACRegressor(Regressor, Estimator):
                 elif fast:
                     yield RANSACCandidate(next(F))
                 else:
-                    yield self._one(model, X, y, i, fit_params)
+                    yield self._fit_subset(model, X, y, i, fit_params)
             size = min(2 * size, LARGEST, max(1, RESIDUALS // n))
 
-    def _one(self, model, X, y, i, fit_params):
+    def _fit_subset(self, model, X, y, i, fit_params):
         with warnings.catch_warnings():  # few rows may not determine all columns
             warnings.simplefilter("ignore", np.exceptions.RankWarning)
             model.fit(X[i], y[i], **subset_fit_params(fit_params, i, len(y)))
@@ -262,7 +269,7 @@ class RANSACRegressor(Regressor, Estimator):
         return RANSACCandidate(np.asarray(model.predict(X)))
 
     def _report(self, best):
-        """One sentence if nothing was found, or if the search ended early."""
+        """Raise if no model was found, warn if the search ended early."""
         early = self._skips() > self.max_skips
         if best is None:
             why = (
@@ -290,8 +297,9 @@ class RANSACRegressor(Regressor, Estimator):
     def score(self, X, y, sample_weight=None):
         """The score of `estimator_`."""
         X = self._ready(X, accept_sparse="csr")
-        how = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return self.estimator_.score(X, y, **how)
+        if sample_weight is None:
+            return self.estimator_.score(X, y)
+        return self.estimator_.score(X, y, sample_weight=sample_weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -320,12 +328,12 @@ def batch_predictions(model, X, y, index):
 def mean_r2(y, f):
     """R^2, averaged over targets; 1 for an exact fit, 0 for others of a constant y."""
     left = np.atleast_1d(np.sum((y - f) ** 2, axis=0))
-    whole = np.atleast_1d(np.sum((y - y.mean(axis=0)) ** 2, axis=0))
-    share = np.divide(left, whole, out=1.0 * (left > 0), where=whole > 0)
+    total = np.atleast_1d(np.sum((y - y.mean(axis=0)) ** 2, axis=0))
+    share = np.divide(left, total, out=1.0 * (left > 0), where=total > 0)
     return float(np.mean(1 - share))
 
 
 def subset_fit_params(params, index, n):
-    """The rows `index` of those parameters of a fit that have one entry per row."""
+    """The parameters of `fit`, those with one entry per row cut to `index`."""
     rows = lambda v: np.ndim(v) > 0 and len(v) == n
     return {name: v[index] if rows(v) else v for name, v in params.items()}

@@ -1,4 +1,4 @@
-"""Recursive least squares: the fit after every row, for the price of a row.
+"""Recursive least squares: least squares that is updated row by row.
 
 With K the gain, R the noise variance and P the covariance of theta, a row (x, y) gives
 
@@ -8,9 +8,9 @@ With K the gain, R the noise variance and P the covariance of theta, a row (x, y
     P^-1 <- P^-1 + x R^-1 x^T                       information                  (4)
 
 `rls_update` is one such step in any of the forms, for one row or several at once. The
-estimator keeps the triangle of (4) (`square_root_information.py`), which cannot lose symmetry or
-sign and for which no start P0 is needed: with an infinite one the coefficients are
-those of batch least squares after every call. A factor f below 1 forgets: a row of
+estimator keeps the triangular factor of (4) (`square_root_information.py`), which stays
+symmetric and positive and needs no initial P0: with an infinite one the coefficients
+are those of batch least squares after every call. A factor f below 1 forgets: a row of
 age k weighs f^k.
 
 Cost      d^2 a row, whatever number has been seen; memory d^2
@@ -121,7 +121,7 @@ class RecursiveLeastSquares(AbstractLinearRegressor):
     fit_intercept: Flag = True
 
     def fit(self, X, y, sample_weight=None):
-        """Start anew with these rows, the first being the oldest."""
+        """Fit to rows X and targets y from scratch; the first row is the oldest."""
         X, y, w = self._begin(X, y, sample_weight, y_kind="number", accept_sparse="csr")
         d = X.shape[1]
         root = np.full(d, np.sqrt(self.noise_variance / self.prior_variance))
@@ -130,7 +130,7 @@ class RecursiveLeastSquares(AbstractLinearRegressor):
         )
 
     def partial_fit(self, X, y, sample_weight=None):
-        """Go on with further rows."""
+        """Continue with further rows."""
         if not hasattr(self, "triangle_"):
             return self.fit(X, y, sample_weight)
         X, y, w = self._begin(
@@ -146,7 +146,8 @@ class RecursiveLeastSquares(AbstractLinearRegressor):
         info = inf.add_information(info, X, Y[:, 0], w, self.forgetting)
         coef, b, self.rank_ = inf.solve_information(info)
         store_coefficients(self, X, coef[:, None], np.array([b]), y_is_1d=True)
-        self.triangle_, self.weight_ = info.R, info.weight
+        self.triangle_ = info.R
+        self.weight_ = info.weight
         return self
 
     @property

@@ -1,5 +1,4 @@
-"""Regularised risk: any convex loss plus any penalty, for regression and two or more
-classes.
+"""Regularised empirical risk: any convex loss plus any penalty.
 
 With row weights v_i of sum V,
 
@@ -9,7 +8,7 @@ The intercept is exempt from g. How eq. (1) is solved follows from its parts: le
 squares with L1, L2 or both by the working sets of the lasso; other smooth losses by
 accelerated proximal gradient steps (`optim/proximal.py`); losses with kinks (absolute,
 quantile, hinge, ...) by alternating directions (`optim/admm.py`), the prox of the loss
-being found row by row by bisection on its slope, which never falls. The reported
+being found row by row by bisection on its increasing derivative. The reported
 `risk_` is the first part of eq. (1) alone, never with the penalty.
 
 Several classes are fitted one against the rest.
@@ -56,7 +55,7 @@ NON_SMOOTH = {ABSOLUTE, QUANTILE, EPSILON_INSENSITIVE, HINGE, PERCEPTRON}
 LEAST_SQUARES = {SQUARED, HALF_SQUARED}
 SHRINKING = {L1, L2, ELASTIC_NET, POSITIVE}
 SLOPE_BOUND = 2.0  # more than the slope of any loss in KINKED
-LARGEST_START = 30.0  # for targets that are all at the end of a link: no log odds of 0
+LARGEST_START = 30.0  # bound of the initial intercept, for infinite log-odds
 LossLike = Annotated[
     Any,
     Rule(
@@ -68,7 +67,7 @@ PenaltyLike = penalties.Penalty | Literal["l1", "l2"] | None
 
 
 def scale_penalty(penalty, alpha) -> penalties.Penalty:
-    """alpha g; None is no penalty."""
+    """The penalty alpha g; None is no penalty."""
     if penalty is None or alpha == 0:
         return penalties.l2(0.0)
     g = getattr(penalties, penalty)(1.0) if isinstance(penalty, str) else penalty
@@ -86,7 +85,7 @@ def scale_penalty(penalty, alpha) -> penalties.Penalty:
 
 
 def exempt_intercept(g) -> penalties.Penalty:
-    """g on all coordinates but the last, which is the intercept."""
+    """The penalty g on all coordinates but the last, the intercept."""
 
     def prox(x, step):
         out = x.copy()
@@ -115,12 +114,12 @@ def loss_prox(loss, y, v, f, step):
 
 
 def solve_by_working_sets(X, y, v, loss, g, intercept, *, tol, max_iter, task):
-    """Least squares and a penalty that shrinks single coefficients."""
+    """Least squares with a penalty on single coefficients, by working sets."""
     X = X.tocsc() if sp.issparse(X) else X
     y, v = y.astype(X.dtype), v.astype(X.dtype)
     design = Design(X, v, centre=intercept)
     target, mean = centre_targets(y[:, None], v, intercept)
-    double = 2.0 if loss.kind == SQUARED else 1.0  # the sets halve the square
+    double = 2.0 if loss.kind == SQUARED else 1.0  # the solver has half the square
     penalty = penalties.Penalty(
         g.name, g.kind, g.values, g.proxes, g.distances, g.a / double, g.b / double
     )
@@ -132,7 +131,7 @@ def solve_by_working_sets(X, y, v, loss, g, intercept, *, tol, max_iter, task):
 
 
 def solve_by_proximal_gradient(X, y, v, loss, g, intercept, *, tol, max_iter, task):
-    """A smooth loss."""
+    """A smooth loss, by proximal gradient steps."""
     J = Risk(X, y, v, loss, intercept=intercept)
     x = np.zeros(X.shape[1] + 1)
     if intercept:
@@ -145,7 +144,7 @@ def solve_by_proximal_gradient(X, y, v, loss, g, intercept, *, tol, max_iter, ta
     eta = 1.0
     if np.isfinite(loss.lipschitz):
         eta = 2 / max(loss.lipschitz * size, 1e-300)
-    # the start may be the optimum: no gradient gets below its rounding
+    # the start may be the optimum, where only rounding is left of the gradient
     rounding = 1e-12 * size**0.5 * float(v @ np.abs(loss.gradient(y, np.zeros(len(y)))))
     end = max(tol * slope, rounding)
     run = proximal_gradient(
@@ -156,7 +155,7 @@ def solve_by_proximal_gradient(X, y, v, loss, g, intercept, *, tol, max_iter, ta
 
 
 def largest_moment_eigenvalue(X, v, intercept, rounds=20):
-    """The largest eigenvalue of sum_i v_i (x_i, 1) (x_i, 1)^T, nearly."""
+    """Approximate largest eigenvalue of sum_i v_i (x_i, 1) (x_i, 1)^T, by powers."""
     z = np.ones(X.shape[1] + 1)
     size = 1.0
     for _ in range(rounds):
@@ -168,7 +167,7 @@ def largest_moment_eigenvalue(X, v, intercept, rounds=20):
 
 
 def solve_by_admm(X, y, v, loss, g, intercept, *, tol, max_iter, task):
-    """A loss with kinks."""
+    """A loss with kinks, by alternating directions."""
     n, d = X.shape
     if not intercept:
         A = X
@@ -188,7 +187,7 @@ def solve_by_admm(X, y, v, loss, g, intercept, *, tol, max_iter, task):
 
 
 def choose_risk_solver(loss, g):
-    """How eq. (1) is solved."""
+    """The solver for a loss and a penalty."""
     if loss.kind in LEAST_SQUARES and g.kind in SHRINKING:
         return solve_by_working_sets
     return solve_by_admm if loss.kind in NON_SMOOTH else solve_by_proximal_gradient
@@ -211,20 +210,29 @@ def check_risk_inputs(model, X, y, sample_weight, y_kind):
 
 
 def fit_regularized_risk(model, X, t, v, loss, g):
-    """Run the solver for targets t: w and b."""
+    """Minimise eq. (1) for targets t; returns w and b."""
     solve = choose_risk_solver(loss, g)
-    found = {}
+    solution = None
 
     def run(task):
-        found["w"], found["b"], result = solve(
-            X, t, v, loss, g, model.fit_intercept,
-            tol=model.tol, max_iter=model.max_iter, task=task,
-        )  # fmt: skip
+        nonlocal solution
+        *solution, result = solve(
+            X,
+            t,
+            v,
+            loss,
+            g,
+            model.fit_intercept,
+            tol=model.tol,
+            max_iter=model.max_iter,
+            task=task,
+        )
         return result
 
     with threads.single_blas():
         model._drive(run, total=model.max_iter, X=X, y=t)
-    return found["w"], found["b"]
+    w, b = solution
+    return w, b
 
 
 @dataclass(eq=False, repr=False)

@@ -1,4 +1,4 @@
-"""Lq penalties and the adaptive lasso: lasso and ridge fits with changing weights.
+"""Bridge regression and the adaptive lasso, by reweighted lasso and ridge fits.
 
 With row weights v_i of sum V,
 
@@ -48,6 +48,8 @@ from .lasso_path import centre_targets, check_lasso_data, gram_store, minimise_l
 
 
 class ReweightedState(NamedTuple):
+    """The coefficients after a step."""
+
     w: np.ndarray
     objective: float  # J
     gap: float = 0.0  # duality gap of the last lasso
@@ -98,7 +100,7 @@ def bridge_objective(G, h, energy, alpha, q, w):
 
 
 def reweighted_ridge(G, h, energy, alpha, q, *, tol, max_iter, task=SILENT) -> Result:
-    """Eq. (3) again and again, from the ridge fit."""
+    """Iterate eq. (3) from the ridge fit."""
     value = lambda w: bridge_objective(G, h, energy, alpha, q, w)
 
     def step(state):
@@ -130,28 +132,33 @@ def smooth_bridge(G, h, energy, alpha, q, *, tol, max_iter, task=SILENT) -> Resu
     return run._replace(state=ReweightedState(run.state.position, run.objective))
 
 
-def reweighted_lasso(data, weights_at, value, intercept, *, how, n, task) -> Result:
-    """Eq. (2) again and again; the first fit has weights 1."""
+def reweighted_lasso(
+    data, weights_at, value, intercept, *, n_reweights, tol, max_iter, task
+) -> Result:
+    """Iterate eq. (2); the first fit has weights 1."""
     d = data.X.shape[1]
 
     def step(state):
         alpha, weights = weights_at(state.w)
-        w, gap = weighted_lasso(data, alpha, weights, intercept, **how)
+        w, gap = weighted_lasso(
+            data, alpha, weights, intercept, tol=tol, max_iter=max_iter
+        )
         return ReweightedState(w, value(w), gap)
 
     begin = ReweightedState(np.full(d, np.nan), np.inf)
     change = lambda old, new: (
         relative_change(old, new) if np.isfinite(old.objective) else np.inf
     )
-    return iterate(step, begin, max_iter=n, tol=how["tol"], change=change, task=task)
+    return iterate(step, begin, max_iter=n_reweights, tol=tol, change=change, task=task)
 
 
 def store_reweighted_fit(model, run, data):
-    """Store coefficients and the intercept."""
+    """Set coef_, intercept_ and dual_gap_."""
     w = run.state.w.astype(data.X.dtype)
     _, mean = centre_targets(data.Y, data.p, model.fit_intercept)
     design = Design(data.X, data.p, centre=model.fit_intercept)
-    model.coef_, model.intercept_ = w, 0.0
+    model.coef_ = w
+    model.intercept_ = 0.0
     if model.fit_intercept:
         model.intercept_ = (mean - design.mean @ w)[0]
     if arrays.is_foreign(data.like):
@@ -175,7 +182,7 @@ class BridgeRegression(AbstractLinearRegressor):
     fit_intercept : bool, default=True
         Whether to fit b, which is not penalised.
     max_iter : int, default=1000
-        Most steps of eqs. (2) or (3), and rounds of each lasso.
+        Most steps of eqs. (2) or (3), and iterations of each lasso.
     tol : float, default=1e-4
         Relative change of J at which steps end; lassos are solved to this gap.
 
@@ -213,18 +220,23 @@ class BridgeRegression(AbstractLinearRegressor):
         data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
         self.convex_ = lq(self.q).convex
         with threads.single_blas():
-            drive = lambda run: self._drive(
-                run, total=self.max_iter, X=data.like, y=data.Y
+            run = self._drive(
+                lambda task: self._solve(data, task),
+                total=self.max_iter,
+                X=data.like,
+                y=data.Y,
             )
-            run = drive(lambda task: self._solve(data, task))
         return store_reweighted_fit(self, run, data)
 
     def _solve(self, data, task):
-        a, q, how = self.alpha, self.q, {"tol": self.tol, "max_iter": self.max_iter}
+        a = self.alpha
+        q = self.q
         if q > 1 and a > 0:
-            found = gram_moments(data, self.fit_intercept)
+            G, h, energy = gram_moments(data, self.fit_intercept)
             solve = smooth_bridge if q > 2 else reweighted_ridge
-            return solve(*found, a, q, **how, task=task)
+            return solve(
+                G, h, energy, a, q, tol=self.tol, max_iter=self.max_iter, task=task
+            )
         value = penalised_risk(
             data, self.fit_intercept, lambda w: float(lq(q, a).value(w))
         )
@@ -235,11 +247,18 @@ class BridgeRegression(AbstractLinearRegressor):
             with np.errstate(divide="ignore"):
                 return a, q * np.abs(u) ** (q - 1)
 
-        n = 1 if q == 1 or a == 0 else self.max_iter
+        n_reweights = 1 if q == 1 or a == 0 else self.max_iter
         run = reweighted_lasso(
-            data, weights_at, value, self.fit_intercept, how=how, n=n, task=task
+            data,
+            weights_at,
+            value,
+            self.fit_intercept,
+            n_reweights=n_reweights,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            task=task,
         )
-        return run._replace(reason="tolerance") if n == 1 else run
+        return run._replace(reason="tolerance") if n_reweights == 1 else run
 
 
 def penalised_risk(data, intercept, penalty):
@@ -272,7 +291,7 @@ class AdaptiveLasso(AbstractLinearRegressor):
     fit_intercept : bool, default=True
         Whether to fit b, which is not penalised.
     max_iter : int, default=1000
-        Most rounds of each lasso.
+        Most iterations of each lasso.
     tol : float, default=1e-4
         Each lasso is solved to a gap of tol times the variance of y.
 
@@ -310,7 +329,6 @@ class AdaptiveLasso(AbstractLinearRegressor):
     def fit(self, X, y, sample_weight=None):
         """A first fit, then weighted lassos."""
         data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
-        how = {"tol": self.tol, "max_iter": self.max_iter}
         first = initial_ridge_fit(data, self.ridge, self.fit_intercept)
 
         def weights_at(u):
@@ -320,18 +338,26 @@ class AdaptiveLasso(AbstractLinearRegressor):
             return self.alpha, self.weights_
 
         def penalty(w):
-            some = w != 0
-            return self.alpha * float(self.weights_[some] @ np.abs(w[some]))
+            used = w != 0
+            return self.alpha * float(self.weights_[used] @ np.abs(w[used]))
 
         with threads.single_blas():
             value = penalised_risk(data, self.fit_intercept, penalty)
             run = self._drive(
                 lambda task: reweighted_lasso(
-                    data, weights_at, value, self.fit_intercept,
-                    how=how, n=self.n_reweights, task=task,
+                    data,
+                    weights_at,
+                    value,
+                    self.fit_intercept,
+                    n_reweights=self.n_reweights,
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                    task=task,
                 )._replace(reason="tolerance"),
-                total=self.n_reweights, X=data.like, y=data.Y,
-            )  # fmt: skip
+                total=self.n_reweights,
+                X=data.like,
+                y=data.Y,
+            )
         return store_reweighted_fit(self, run, data)
 
 

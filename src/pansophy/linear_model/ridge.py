@@ -70,7 +70,7 @@ def solve_ridge_dual(X, Y, w, alpha, *, intercept):
 
 
 def flatten_single_target(model):
-    """Make `coef_` of a single target (d,), scikit-learn's shape for the ridge family."""
+    """Give `coef_` of a single target the shape (d,), as in scikit-learn."""
     if model.coef_.ndim == 2 and model.coef_.shape[0] == 1:
         model.coef_ = model.coef_[0, :]
 

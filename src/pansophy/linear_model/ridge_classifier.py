@@ -1,4 +1,4 @@
-"""Classification by least squares on the labels, with and without a ridge penalty.
+"""Ridge and least-squares classifiers: linear regression on class indicators.
 
 Each class k has a target of +1 on its rows and -1 elsewhere (two classes share one),
 
@@ -7,7 +7,7 @@ Each class k has a target of +1 on its rows and -1 elsewhere (two classes share 
 and a row goes to the class with the largest f_k = b_k + B_k^T x. With an intercept,
 the outputs (1 + f_k) / 2, which is what targets of 1 and 0 would give, sum to 1
 on every row. They are not probabilities: a row far on the right side of the boundary
-is as costly as one on the wrong side, and pulls the boundary towards it.
+costs as much as one on the wrong side, and pulls the boundary towards it.
 
 All of it is ridge regression with several targets, `linear_model.ridge`, and the
 choice of alpha that of `linear_model.ridge_cv`.
@@ -165,7 +165,8 @@ class RidgeClassifier(AbstractRidgeClassifier):
         )
         inner.n_features_in_ = self.n_features_in_
         B, b = inner._solve(X, Y, w)
-        self.solver_, self.n_iter_ = inner.solver_, inner.n_iter_
+        self.solver_ = inner.solver_
+        self.n_iter_ = inner.n_iter_
         store_coefficients(self, X, B, b, y_is_1d=False)
         flatten_single_target(self)
         return self
@@ -228,15 +229,15 @@ class RidgeClassifierCV(AbstractRidgeClassifier):
         """Choose alpha and minimise eq. (1)."""
         X, y, w = self._begin(X, y, sample_weight, y_kind="labels", accept_sparse="csr")
         Y, w, codes = self._targets(X, y, w)
-        judge = HeldOutScorer(None, None)
+        scorer = HeldOutScorer(None, None)
         if not (self.cv is None and self.scoring is None):
             if codes is None:
                 raise ValueError("scoring and cv are for one label per row.")
             model = PredictedScores(arrays.to_numpy(self.classes_))
-            judge = HeldOutScorer(
+            scorer = HeldOutScorer(
                 check_scoring(model, self.scoring), model, arrays.to_numpy(y)
             )
-        found = search_alpha(self, X, Y, w, judge, y)
+        found = search_alpha(self, X, Y, w, scorer, y)
         store_alpha_search(self, found, flat=False)
         store_coefficients(self, X, found.B, found.b, y_is_1d=False)
         flatten_single_target(self)
@@ -283,15 +284,21 @@ class LeastSquaresClassifier(AbstractRidgeClassifier):
         X, y, w = self._begin(X, y, sample_weight, y_kind="labels", accept_sparse="csr")
         Y, w, _ = self._targets(X, y, w)
         if is_wide_sparse(X):
-            zero = np.zeros(Y.shape[1])
-            options = {"tol": 1e-10, "max_iter": None, "name": "LeastSquaresClassifier"}
             B, b, _ = solve_lsmr(
-                X, Y, w, alpha=zero, intercept=self.fit_intercept, **options
+                X,
+                Y,
+                w,
+                alpha=np.zeros(Y.shape[1]),
+                intercept=self.fit_intercept,
+                tol=1e-10,
+                max_iter=None,
+                name="LeastSquaresClassifier",
             )
         else:
             found = least_squares(X, Y, w, intercept=self.fit_intercept)
             warn_rank_deficient(self, found, *X.shape)
-            B, b = found.coef, found.intercept
+            B = found.coef
+            b = found.intercept
         store_coefficients(self, X, B, b, y_is_1d=False)
         flatten_single_target(self)
         return self

@@ -1,4 +1,4 @@
-"""Ridge regression with its strength chosen on rows that the fit did not see.
+"""Ridge regression with alpha chosen by leave-one-out or cross-validation.
 
 For each alpha of a list, the error of every row is predicted from the others; the
 alpha with the smallest mean squared error (or the best score) is kept and refitted,
@@ -41,7 +41,7 @@ DECOMPOSITIONS = {None: "auto", "auto": "auto", "svd": "svd", "eigen": "auto"}
 
 
 class PredictedValues(Regressor, Estimator):
-    """An estimator whose X already is its predictions, for scikit-learn's scorers."""
+    """An estimator whose X is its predictions already, for scikit-learn's scorers."""
 
     def fit(self, X, y=None):
         return self
@@ -51,7 +51,7 @@ class PredictedValues(Regressor, Estimator):
 
 
 class PredictedScores(Classifier, Estimator):
-    """The same for scores of classes: one column for two classes, k for more."""
+    """A classifier whose X is its scores already: one column for two classes, or k."""
 
     def __init__(self, classes=None):
         self.classes_ = classes
@@ -82,7 +82,7 @@ class HeldOutScorer(NamedTuple):
 
 
 class AlphaSearch(NamedTuple):
-    """What a search over alphas found."""
+    """The result of a search over alphas."""
 
     alpha: np.ndarray  # (t,)
     best: np.ndarray  # score, (1,) or (t,)
@@ -94,7 +94,7 @@ class AlphaSearch(NamedTuple):
 def search_by_leave_one_out(
     X, Y, w, alphas, scorer, *, intercept, way, per_target, keep_results
 ):
-    """Eqs (1) and (2) for every alpha from one decomposition."""
+    """The alpha of eq. (1), with eq. (2) for every alpha from one decomposition."""
     S = spectrum(X, Y, w, least=float(alphas.min()), intercept=intercept, way=way)
     n, t = int(X.shape[0]), int(Y.shape[1])
     results = None
@@ -118,7 +118,7 @@ def search_by_leave_one_out(
 
 
 def unweighted_errors(E, w):
-    """Errors of rows left out; those of weight 0 count for nothing."""
+    """Leave-one-out errors without the root of the weights; 0 for rows of weight 0."""
     if w is None:
         return E
     root = np.sqrt(w)[:, None, None]
@@ -146,11 +146,11 @@ def search_by_cross_validation(X, Y, w, alphas, scorer, splits, *, intercept):
         S = spectrum(X[train], Y[train], part, least=least, intercept=intercept)
         B, b = coefficients(S, alphas)
         P = np.stack([X[test] @ B[:, :, k] + b[:, k] for k in range(len(alphas))], 2)
-        held = scorer
+        fold_scorer = scorer
         if scorer.labels is not None:
-            held = scorer._replace(labels=scorer.labels[test])
+            fold_scorer = scorer._replace(labels=scorer.labels[test])
         part = None if w is None else w[test]
-        scores.append(scores_by_alpha(held, P, Y[test], part, False)[0])
+        scores.append(scores_by_alpha(fold_scorer, P, Y[test], part, False)[0])
     mean = np.mean(scores, axis=0)
     k = int(np.argmax(mean))
     S = spectrum(X, Y, w, least=float(alphas[k]), intercept=intercept)
@@ -180,9 +180,11 @@ def search_alpha(
             per_target=per_target,
             keep_results=model.store_cv_results,
         )
-    given = {"store_cv_results": model.store_cv_results, "alpha_per_target": per_target}
-    for option, on in given.items():
-        if on:
+    for option, is_set in (
+        ("store_cv_results", model.store_cv_results),
+        ("alpha_per_target", per_target),
+    ):
+        if is_set:
             raise ValueError(f"cv!=None and {option}=True are incompatible")
     if isinstance(X, DatasetRows) or arrays.is_foreign(X):
         raise ValueError(
@@ -197,9 +199,9 @@ def search_alpha(
 
 def store_alpha_search(model, found, flat, *, per_target=False):
     """Set alpha_, best_score_ and cv_results_."""
-    several = per_target and not flat
-    model.alpha_ = found.alpha if several else float(found.alpha[0])
-    model.best_score_ = found.best if several else float(found.best[0])
+    separate = per_target and not flat
+    model.alpha_ = found.alpha if separate else float(found.alpha[0])
+    model.best_score_ = found.best if separate else float(found.best[0])
     if model.store_cv_results:
         model.cv_results_ = found.results[:, 0] if flat else found.results
 

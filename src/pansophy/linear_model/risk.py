@@ -107,7 +107,7 @@ class Risk:
         self.cached_predictions: Any = None
 
     def block_rows(self):
-        """Rows of a block: few large blocks for loops and tensors, small ones for BLAS."""
+        """Rows of a block: large blocks for loops and tensors, small ones for BLAS."""
         if self.foreign:
             return 1 << 18
         if self.sparse:  # each block has a gradient of its own: not too many of them

@@ -1,4 +1,4 @@
-"""Robust M-estimation: regression that forgets far outliers altogether.
+"""Robust M-estimation: regression by Tukey's biweight or Huber's function.
 
 With residuals r_i, weights w_i and the scale s of the noise,
 
@@ -9,13 +9,13 @@ scale is fixed first, from the residuals of least absolute deviations,
 
     s = median |r_i| / 0.6745                                                    (2)
 
-which estimates the standard deviation of Normal noise and does not see the size of
-outliers. From that fit, reweighted least squares
+which estimates the standard deviation of Normal noise whatever the size of outliers.
+From that fit, iteratively reweighted least squares
 
     B, b <- least squares with weights w_i psi(r_i / s) / (r_i / s)              (3)
 
-never raises eq. (1): its weights make a parabola that touches rho from above at every
-row. The biweight is not convex; starting at a robust fit picks the good minimum.
+never raises eq. (1): for every row its weighted square is a parabola that touches rho
+from above. The biweight is not convex; starting at a robust fit finds the good minimum.
 
 Time O(n d^2) a step.
 
@@ -32,8 +32,8 @@ from ..core import arrays
 from ..core.iterate import iterate
 from ..core.least_squares import least_squares
 from ..core.rows import DatasetRows
+from ..core.weighted import weighted_median
 from ..losses import huber, tukey
-from ..losses.base import weighted_quantile
 from ..params import Count, Flag, NonNegative, Positive
 from .base import (
     AbstractLinearRegressor,
@@ -147,9 +147,9 @@ class RobustRegressor(AbstractLinearRegressor):
         r = P.y - P.matvec(x)
         s = self.scale
         if s is None:
-            s = float(weighted_quantile(np.abs(r), P.h - P.l, 0.5)) / NORMAL_QUARTILE
+            s = float(weighted_median(np.abs(r), P.h - P.l)) / NORMAL_QUARTILE
             least = 1e-10 * float(np.max(np.abs(P.y))) + 1e-300
-            s = max(s, least)  # more than half of the rows fitted exactly
+            s = max(s, least)  # where more than half of the rows are fitted exactly
         return x, s
 
     def _run(self, loss, X, y, w, x):
@@ -169,14 +169,14 @@ class RobustRegressor(AbstractLinearRegressor):
             fit = least_squares(X, y[:, None], weights, intercept=self.fit_intercept)
             return at(fit.coef[:, 0], float(fit.intercept[0]))
 
-        moved = lambda old, new: float(xp.max(xp.abs(old.z - new.z)))
+        change = lambda old, new: float(xp.max(xp.abs(old.z - new.z)))
         run = self._drive(
             lambda task: iterate(
                 step,
                 at(x[:d], float(x[d]) if self.fit_intercept else 0.0),
                 max_iter=self.max_iter,
                 tol=max(self.tol, 64 * float(xp.finfo(y.dtype).eps)),
-                change=moved,
+                change=change,
                 task=task,
             ),
             total=self.max_iter,

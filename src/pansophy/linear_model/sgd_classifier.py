@@ -340,7 +340,7 @@ class SGDClassifier(AbstractSGDClassifier):
 
 
 def sgd_rule_of(model, loss, aggressive):
-    """The rule of an SGDClassifier or SGDRegressor; `aggressive` is the loss of eq. (4)."""
+    """The rule of an SGD estimator; `aggressive` is the loss that eq. (4) needs."""
     step = model.learning_rate
     if step in ("pa1", "pa2"):
         if model.loss != aggressive:

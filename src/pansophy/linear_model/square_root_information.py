@@ -1,10 +1,10 @@
-"""What rows say about coefficients, kept as a triangle that takes more rows.
+"""Square-root information: a triangular factor of the rows that is updated by more.
 
 For rows with weights w_i, and a 1 in front where there is an intercept,
 
     R^T R = sum_i w_i [1, x_i, y_i]^T [1, x_i, y_i],   R upper triangular        (1)
 
-More rows are put under R and the pile is made triangular again; forgetting the past
+More rows are stacked under R, which is made triangular again by QR; forgetting the past
 is R <- sqrt(f) R. A prior N(m0, L^-T L^-1) on the coefficients is d rows more:
 
     [0, L^T, L^T m0]                                                             (2)
@@ -13,7 +13,7 @@ Without its first row R holds the information about the coefficients alone, the
 intercept being free:
 
         [ T  c ]      T^T T (theta - m)(...) around  m = T^-1 c,                 (3)
-        [ 0  r ]      and r^2 = what no coefficients explain
+        [ 0  r ]      and r^2 the residual sum of squares
 
 No square of X is formed, so R has the digits of a QR of all rows, and the order and
 the grouping of rows change it by rounding only.
@@ -37,7 +37,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 class SquareRootInformation(NamedTuple):
-    """R of eq. (1) and the weight of the rows in it, after forgetting."""
+    """R of eq. (1) and the total weight of its rows, after forgetting."""
 
     R: np.ndarray
     weight: float
@@ -60,7 +60,7 @@ class SquareRootInformation(NamedTuple):
 
 
 def empty_information(d, intercept) -> SquareRootInformation:
-    """No rows seen."""
+    """The information of no rows."""
     p = d + intercept
     return SquareRootInformation(np.zeros((p + 1, p + 1)), 0.0, intercept)
 
@@ -70,13 +70,14 @@ def prior_information(root, mean, intercept) -> SquareRootInformation:
     root = np.diag(root) if np.ndim(root) == 1 else root
     d = len(mean)
     A = np.zeros((d, intercept + d + 1))
-    A[:, intercept:-1], A[:, -1] = root, root @ mean
+    A[:, intercept:-1] = root
+    A[:, -1] = root @ mean
     start = empty_information(d, intercept)
     return start._replace(R=stack_triangles(start.R, A))
 
 
 def stack_triangles(*parts):
-    """One square triangle for rows on top of each other."""
+    """The square triangular factor of stacked rows."""
     A = np.concatenate(parts)
     R = np.linalg.qr(A, mode="r")
     if len(R) < A.shape[1]:
@@ -87,7 +88,7 @@ def stack_triangles(*parts):
 def add_information(
     info: SquareRootInformation, X, y, w=None, forgetting=1.0
 ) -> SquareRootInformation:
-    """Take more rows, eq. (1); with `forget` < 1 each row fades those before it."""
+    """Add rows, eq. (1); with `forgetting` < 1 each row fades those before it."""
     n, d = X.shape
     intercept = info.intercept
     old = forgetting ** (n / 2)
@@ -107,12 +108,16 @@ def add_information(
     held = rows(X, y, w)
     if held.block < 4 * (d + 2):
         held = rows(X, y, w, block=4 * (d + 2))
-    R, piled, height = old * info.R, [], 0
+    R = old * info.R
+    piled = []
+    height = 0
     for part in held.each(triangle):
         piled.append(part)
         height += len(part)
         if height > 8 * (d + 2):
-            R, piled, height = stack_triangles(R, *piled), [], 0
+            R = stack_triangles(R, *piled)
+            piled = []
+            height = 0
     R = stack_triangles(R, *piled) if piled else R
     if not np.all(np.isfinite(R)):
         raise ValueError("Input X contains NaN, infinity or numbers too large.")
@@ -121,7 +126,7 @@ def add_information(
 
 
 def solve_information(info: SquareRootInformation):
-    """Coefficients (d,), intercept and rank; the smallest where rows leave a choice."""
+    """Coefficients (d,), intercept and rank; of smallest norm if rank deficient."""
     i = int(info.intercept)
     T, c = info.R[i:-1, i:-1], info.R[i:-1, -1]
     noise = 8 * EPS * max(len(T), 10) * np.ones(len(T))
@@ -139,7 +144,7 @@ def solve_information(info: SquareRootInformation):
 
 
 def check_determined(info: SquareRootInformation, name):
-    """One sentence where the rows and the prior leave coefficients open."""
+    """Raise where the rows and the prior do not determine the coefficients."""
     pivots = np.abs(np.diagonal(info.U))
     if not np.all(pivots > EPS * len(pivots) * lengths(info.U)):
         raise ValueError(

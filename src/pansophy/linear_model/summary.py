@@ -1,12 +1,12 @@
-"""What a fitted linear model says about itself: a table that prints, and its numbers.
+"""Summary tables of fitted models: coefficients, standard errors, tests, intervals.
 
 For coefficients b with standard errors s, and F the t distribution on df degrees of
 freedom (the normal where df is infinite),
 
     t = b / s,   p = 2 (1 - F(|t|)),   b +- s F^-1((1 + level) / 2)              (1)
 
-`wald_table` makes those columns, `Summary` holds them with a title, header pairs and notes
-and renders them as text and HTML. A model of several targets keeps one column of
+`wald_table` makes those columns; `Summary` holds them with a title, header pairs and
+notes, and renders them as text and HTML. A model of several targets keeps one column of
 every array per target and prints one table for each.
 
 Shapes    b, s, t, p (p,), or (p, k) for k targets
@@ -38,15 +38,15 @@ def wald_table(coef, std_error, *, level=0.95, df=np.inf) -> dict[str, np.ndarra
     """
     coef, std_error = np.asarray(coef, float), np.asarray(std_error, float)
     normal = bool(np.all(np.isinf(df)))
-    law = stats.norm() if normal else stats.t(df)
+    distribution = stats.norm() if normal else stats.t(df)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = coef / std_error
-    half = std_error * law.ppf((1 + level) / 2)
+    half = std_error * distribution.ppf((1 + level) / 2)
     return {
         "coef": coef,
         "std error": std_error,
         "z" if normal else "t": t,
-        "p": 2 * law.sf(np.abs(t)),
+        "p": 2 * distribution.sf(np.abs(t)),
         "low": coef - half,
         "high": coef + half,
     }
@@ -130,7 +130,7 @@ class Summary:
         return nw.from_dict(data, backend=backend).to_native()
 
     def to_text(self) -> str:
-        """The whole as plain text."""
+        """The summary as plain text."""
         out = [self.title, "-" * len(self.title)]
         for name, pairs, table in self._parts():
             out += [f"[{name}]"] if name else []
@@ -144,7 +144,7 @@ class Summary:
         return "\n".join(out[:-1] + ([""] if notes else []) + notes)
 
     def _repr_html_(self) -> str:
-        """The whole as an HTML fragment, for notebooks."""
+        """The summary as an HTML fragment, for notebooks."""
         out = [f"<h4>{escape(self.title)}</h4>"]
         for name, pairs, table in self._parts():
             out += [f"<h5>{escape(name)}</h5>"] if name else []
@@ -153,7 +153,7 @@ class Summary:
         return "\n".join(out)
 
     def _parts(self):
-        """For each target its name, its header and its table, as rows of words."""
+        """For each target its name, its header and its table, as rows of strings."""
         for j in range(max(len(self.targets), 1)):
             of = lambda a, j=j: a[..., j] if self.targets and np.ndim(a) else a
             columns = {
@@ -171,14 +171,14 @@ class Summary:
 
 
 def two_pairs_per_row(pairs):
-    """Rows of two pairs, read down the left half and then down the right."""
+    """Header pairs in two columns, read down the left and then down the right."""
     half = -(-len(pairs) // 2)
     right = [*pairs[half:], *[("", "")] * (2 * half - len(pairs))]
     return [(*a, " ", *b) for a, b in zip(pairs[:half], right, strict=True)]
 
 
 def format_value(value, label="") -> str:
-    """One number as it is printed."""
+    """A value as it is printed."""
     if isinstance(value, (str, bool, int, np.integer)):
         return str(value)
     if np.ndim(value):
@@ -190,7 +190,7 @@ def format_value(value, label="") -> str:
 
 
 def align_cells(table, *, left=False):
-    """Rows of words as aligned lines; numbers to the right unless `left`."""
+    """Rows of strings as aligned lines; to the right unless `left`."""
     if not table:
         return []
     widths = [max(len(w) for w in column) for column in zip(*table, strict=True)]
@@ -205,7 +205,7 @@ def align_cells(table, *, left=False):
 
 
 def html_table(table, *, head=True) -> str:
-    """Rows of words as an HTML table, the first row as its head."""
+    """Rows of strings as an HTML table, the first row as its head."""
     out = []
     for i, (first, *rest) in enumerate(table):
         tag = "th" if head and i == 0 else "td"

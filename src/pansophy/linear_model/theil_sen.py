@@ -1,12 +1,12 @@
-"""Theil-Sen regression: the median of the fits to all small subsets of rows.
+"""Theil-Sen regression: the spatial median of the fits to all small subsets of rows.
 
 Every subset of k rows gives coefficients by least squares; their spatial median
 
     argmin over c of sum_s |c - c_s|                                             (1)
 
-is far from none of the good ones however bad the rest is, as long as fewer than half
-of the subsets hold an outlier: with n rows, a share of about 1 - 2^(-1/k) of outliers
-is borne. With one column and no intercept eq. (1) is a median of slopes.
+stays near the good ones however bad the others are, as long as fewer than half of the
+subsets contain an outlier: with n rows, a share of about 1 - 2^(-1/k) of outliers
+is tolerated. With one column and no intercept eq. (1) is a median of slopes.
 
 Of more than `max_subpopulation` subsets as many are drawn at random. Eq. (1) is convex
 and solved by Newton's method with |c| rounded off within a 10^-9 share of the spread.
@@ -35,7 +35,7 @@ from .random_subsets import draw_row_subsets, least_squares_of_subsets
 
 
 class MedianState(NamedTuple):
-    """Where the search is, and the mean distance there."""
+    """An iterate and its mean distance to the points."""
 
     position: np.ndarray
     objective: float
@@ -49,7 +49,7 @@ def spatial_median(C, *, max_iter=300, tol=1e-3):
     start = np.median(C, axis=0)
     distance = np.sqrt(np.sum((C - start) ** 2, axis=1))
     soft = 1e-9 * float(np.median(distance))
-    if soft == 0:  # half of the rows are here, and hold it
+    if soft == 0:  # half of the rows are at this point
         return Result(MedianState(start, float(distance.mean())), 1, "tolerance", {})
 
     def parts(c):
@@ -71,7 +71,7 @@ def spatial_median(C, *, max_iter=300, tol=1e-3):
 
 
 def breakdown_point(n, k):
-    """The share of outliers among n rows that subsets of k rows can bear."""
+    """The share of outliers among n rows that subsets of k rows tolerate."""
     return 1 - (0.5 ** (1 / k) * (n - k + 1) + k - 1) / n
 
 
@@ -103,7 +103,7 @@ class TheilSenRegressor(AbstractLinearRegressor):
     coef_ : array of shape (n_features,)
     intercept_ : float
     breakdown_ : float
-        Share of outliers that the fit can bear.
+        Share of outliers that the fit tolerates.
     n_iter_ : int
         Iterations of the spatial median.
     n_subpopulation_ : int
@@ -146,9 +146,13 @@ class TheilSenRegressor(AbstractLinearRegressor):
             if C.shape[1] == 1:
                 c, self.n_iter_ = np.median(C, axis=0), 1
             else:
-                how = {"max_iter": self.max_iter, "tol": self.tol}
                 run = self._drive(
-                    lambda task: spatial_median(C, **how), total=self.max_iter, X=X, y=y
+                    lambda task: spatial_median(
+                        C, max_iter=self.max_iter, tol=self.tol
+                    ),
+                    total=self.max_iter,
+                    X=X,
+                    y=y,
                 )
                 c = run.state.position
         self.breakdown_ = breakdown_point(n, k)
@@ -159,7 +163,7 @@ class TheilSenRegressor(AbstractLinearRegressor):
         return self
 
     def _subset_size(self, n, d):
-        """k, or one sentence why it cannot be that."""
+        """k, the rows of a subset; raises where it is impossible."""
         least = d + int(self.fit_intercept)
         if self.n_subsamples is None:
             return min(least, n)
@@ -189,7 +193,7 @@ class TheilSenRegressor(AbstractLinearRegressor):
 
 
 def require_numpy_rows(model, X):
-    """X if it is a NumPy array, else one sentence."""
+    """X if it is a NumPy array; raises otherwise."""
     if not isinstance(X, np.ndarray):
         raise TypeError(f"{type(model).__name__} takes a NumPy array.")
     return X

@@ -1,4 +1,4 @@
-"""Tikhonov regularisation: ridge regression with a matrix in the penalty.
+"""Tikhonov regularisation: least squares with a penalty matrix.
 
     J(B, b) = sum_i w_i |y_i - b - B^T x_i|^2 + |Gamma (B - B0)|^2               (1)
 

@@ -1,4 +1,4 @@
-"""Poisson, Gamma and Tweedie regression: counts, amounts, and amounts with zeros.
+"""Poisson, Gamma and Tweedie regression: counts, positive amounts, and both.
 
 The variance of the target is a power of its mean and the mean is the exponential of a
 linear function (or, for power at most 0, the linear function itself):
