@@ -47,7 +47,7 @@ def test_sequential_comes_near_and_gradient_is_right(rng):
     )
     np.testing.assert_allclose(run.state.W[:, 0], [2, 1], atol=1e-3)
     X, t = np.column_stack([np.ones(4), np.arange(4)]), np.array([1.0, 2, 2, 4])
-    run = delta_rule(X, t, eta=0.02, **HOW)  # W16 of 000
+    run = delta_rule(X, t, eta=0.02, **HOW)
     np.testing.assert_allclose(run.state.W[:, 0], [0.9, 0.9], atol=1e-6)
     W, v, h = rng.standard_normal((2, 1)), np.ones(4), 1e-6
     J = lambda W: squared_error_and_gradient(X, t[:, None], v, W)[0]

@@ -132,8 +132,8 @@ class AbstractFilter(AbstractSelector):
             first = self._column_name(at[i[best]])
             second = self._column_name(at[j[best]])
             warnings.warn(
-                f"{type(self).__name__} dropped {first} and {second}, which say nothing "
-                "alone but together.",
+                f"{type(self).__name__} dropped {first} and {second}, which say "
+                "nothing alone but together.",
                 FilterWarning,
                 stacklevel=3,
             )

@@ -29,7 +29,7 @@ from .ridge import checked_alphas
 
 
 def ridge_spectrum(X, y, w, alpha, intercept):
-    """The spectrum of the rows (by QR, for its accuracy), the checked rows and alpha."""
+    """The spectrum of the rows (by QR, for accuracy), the checked rows and alpha."""
     alpha = float(checked_alphas(alpha, name="alpha")[0])
     X, Y, w, flat = checked_rows(X, y, w)
     return spectrum(X, Y, w, intercept=intercept, way="svd"), (X, Y, w, flat), alpha

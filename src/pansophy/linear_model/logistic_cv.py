@@ -339,7 +339,7 @@ class LogisticRegressionCV(AbstractLogistic):
         self.solver_ = model.solver_
 
     def _record(self, ratios, paths, scores, counts):
-        """Set l1_ratios_, scores_, coefs_paths_ and n_iter_, in the legacy form or not."""
+        """Set l1_ratios_, scores_, coefs_paths_ and n_iter_, legacy form or not."""
         self.l1_ratios_ = ratios
         self.scores_ = scores
         self.coefs_paths_ = paths

@@ -2,14 +2,16 @@
 
     f_M(x) = sum over powers of total degree <= M of c_p prod_j z_j^p_j            (1)
 
-where z is x with every column scaled to [-1, 1], so that high powers are not collinear. The columns of all degrees up to the largest are made once, in rising degree,
-and one QR of them serves every degree: with q_ik the entries of Q and z = Q^T y,
+where z is x with every column scaled to [-1, 1], so that high powers are not collinear.
+The columns of all degrees up to the largest are made once, in increasing degree, and
+one QR of them serves every degree: with q_ik the entries of Q and z = Q^T y,
 
     r_i(M) = y_i - sum_(k <= K_M) q_ik z_k,   h_i(M) = sum_(k <= K_M) q_ik^2       (2)
     error(M) = mean_i (r_i / (1 - h_i))^2                                         (3)
 
-(3) is the exact leave-one-out error (`linear_model.hat_matrix`). The degree with the least is
-taken; the training error, which falls with every degree, is not used. With `cv` the rows are split instead.
+(3) is the exact leave-one-out error (`hat_matrix.py`). The degree with the least is
+taken; the training error, which falls with every degree, is not used. With `cv` the
+rows are split instead.
 
 Cost      n K^2 for K = (d + M choose M) columns, all degrees together
 Shapes    X (n, d)   y (n,)   Q (n, K)   h, r (n, M + 1)

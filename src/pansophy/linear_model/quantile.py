@@ -19,7 +19,7 @@ Refs      [Koenker1978] [Portnoy1997]
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -161,7 +161,7 @@ class QuantileRegressor(AbstractLinearRegressor):
                 "solver_options of the interior point method are max_iter and tol, "
                 f"got {min(unknown)!r}."
             )
-        solution = None
+        solution: Any = None
 
         def run(task):
             nonlocal solution

@@ -212,7 +212,7 @@ def check_risk_inputs(model, X, y, sample_weight, y_kind):
 def fit_regularized_risk(model, X, t, v, loss, g):
     """Minimise eq. (1) for targets t; returns w and b."""
     solve = choose_risk_solver(loss, g)
-    solution = None
+    solution: Any = None
 
     def run(task):
         nonlocal solution
