@@ -41,7 +41,7 @@ def test_votes_and_doubtful_rows(rng):
     assert ((G > 0) == (F > 0)).all()
     scaled = normalize_scores(F * [1, 10, 1], coef * [[1], [10], [1]])
     np.testing.assert_allclose(scaled, G)
-    with pytest.raises(ValueError, match="how must be"):
+    with pytest.raises(ValueError, match="multi_class must be"):
         ambiguous_mask(F, multi_class="all")
 
 

@@ -88,10 +88,8 @@ def evaluate_formula(tree, columns: dict[str, Any]):
     if isinstance(tree, ast.Name):
         return columns[tree.id] if tree.id in columns else CONSTANTS[tree.id]
     if isinstance(tree, ast.BinOp):
-        a, b = (
-            evaluate_formula(tree.left, columns),
-            evaluate_formula(tree.right, columns),
-        )
+        a = evaluate_formula(tree.left, columns)
+        b = evaluate_formula(tree.right, columns)
         return BINARY[type(tree.op)](a, b)
     if isinstance(tree, ast.UnaryOp):
         return UNARY[type(tree.op)](evaluate_formula(tree.operand, columns))

@@ -112,7 +112,8 @@ class PolarFeatures(AbstractCentred):
         xp = arrays.namespace(X)
         if X.shape[1] == 1:
             raise ValueError("a radius alone does not say on which side a row was.")
-        left, out = X[:, 0], []
+        left = X[:, 0]
+        out = []
         for k in range(1, X.shape[1]):
             out.append(left * xp.cos(X[:, k]))
             left = left * xp.sin(X[:, k])

@@ -144,7 +144,8 @@ def sweep_in_independent(A, square):
     """A with all columns swept in that do not depend on those before them."""
     from . import _subset as loops
 
-    full, inside = A.copy(), np.zeros(len(A) - 1, bool)
+    full = A.copy()
+    inside = np.zeros(len(A) - 1, bool)
     while True:
         rest = np.where(inside, 0.0, np.diagonal(full)[:-1])
         j = int(np.argmax(rest))
@@ -280,7 +281,8 @@ class SubsetSelector(AbstractSelector):
 
     def _held_out(self, X, y, w, sizes):
         """Mean squared error on folds of the sets found without them, per size."""
-        error, mass = np.zeros(sizes), 0.0
+        error = np.zeros(sizes)
+        mass = 0.0
         for train, test in check_cv(self.cv).split(X, y):
             Xa = X[train]
             ya = y[train]

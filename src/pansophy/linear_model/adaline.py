@@ -40,7 +40,7 @@ from . import sgd
 from .base import AbstractLinearClassifier, encode_two_or_more_classes
 from .sgd import require_in_memory
 
-MAX_HESSIAN_COLUMNS = 500  # up to so many columns H is made
+MAX_HESSIAN_COLUMNS = 500  # columns up to which H is made
 
 
 class AdalineState(NamedTuple):

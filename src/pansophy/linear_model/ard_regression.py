@@ -90,7 +90,8 @@ def ard_iteration(R, c, outside, n, state: ARDState, priors, threshold) -> ARDSt
     """Eqs (3) to (5), then columns above the threshold are removed."""
     a1, a2, l1, l2 = priors
     keep = state.lam < threshold
-    lam, theta = state.lam.copy(), np.zeros(len(keep))
+    lam = state.lam.copy()
+    theta = np.zeros(len(keep))
     P = ard_posterior(R[:, keep], c, state.alpha, lam[keep])
     sse = outside + float(np.sum((c - R[:, keep] @ P.theta) ** 2))
     score = ard_log_evidence(P, sse, n, state.alpha, lam[keep], priors)
@@ -179,8 +180,11 @@ class ARDRegression(AbstractEvidenceRegression):
         T, n, mean, offset, variance = triangular_statistics(
             X, y, w, self.fit_intercept
         )
-        R, c, outside = T.R, T.c[:, 0], float(T.residual[0])
-        d, threshold = R.shape[1], self.threshold_lambda
+        R = T.R
+        c = T.c[:, 0]
+        outside = float(T.residual[0])
+        d = R.shape[1]
+        threshold = self.threshold_lambda
         priors = self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2
         first = ARDState(np.full(d, np.inf), 1 / (variance + EPS), np.ones(d), np.inf)
 

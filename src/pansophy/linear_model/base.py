@@ -110,7 +110,8 @@ def checked_rows(X, y, sample_weight=None):
     if is_dataset(X):
         X = X if isinstance(X, DatasetRows) else DatasetRows(X)
     elif arrays.is_foreign(X):
-        X, y = arrays.as_float(X), arrays.as_float(y)
+        X = arrays.as_float(X)
+        y = arrays.as_float(y)
     else:
         kinds = (np.float64, np.float32)
         X, y = check_X_y(X, y, accept_sparse="csr", dtype=kinds, multi_output=True)

@@ -210,7 +210,8 @@ class BayesianLinearRegression(AbstractConjugateRegression):
     def _store_posterior(self, info):
         s2 = self.noise_variance
         self.covariance_ = s2 * inf.coefficient_covariance(info)
-        n, f = info.weight, count_flat_directions(self)
+        n = info.weight
+        f = count_flat_directions(self)
         root, _ = self._prior(self.n_features_in_)
         gain = log_abs_determinant(root) - log_abs_determinant(info.U)
         self.log_evidence_ = (
@@ -278,7 +279,8 @@ class NormalInverseGammaRegression(AbstractConjugateRegression):
 
     def _store_posterior(self, info):
         self.covariance_ = inf.coefficient_covariance(info)
-        n, f = info.weight, count_flat_directions(self)
+        n = info.weight
+        f = count_flat_directions(self)
         a = self.a0 + (n - f) / 2
         b = self.b0 + info.residual_ss / 2
         self.a_ = a

@@ -136,7 +136,8 @@ def ridge_log_evidence(D: RotatedRows, alpha, lam, priors):
     """Log density of y and of (alpha, lambda) under eq. (1) and (2)."""
     a1, a2, l1, l2 = priors
     t, sse = ridge_posterior(D, alpha, lam)
-    d, k = D.V.shape[1], len(D.s)
+    d = D.V.shape[1]
+    k = len(D.s)
     log_det = np.sum(np.log(lam + alpha * D.s**2)) + (d - k) * math.log(lam)
     fit = d * math.log(lam) + D.n * math.log(alpha / (2 * math.pi)) - log_det
     fit -= alpha * sse + lam * float(t @ t)

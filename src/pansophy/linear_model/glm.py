@@ -110,7 +110,8 @@ def check_glm_targets(y, family, name):
     xp = arrays.namespace(y)
     bad = wrong(y)
     if family.name == "bernoulli":
-        says, bad = "0 or 1", (y != 0) & (y != 1)
+        says = "0 or 1"
+        bad = (y != 0) & (y != 1)
     if bool(xp.any(bad)):
         first = float(y[bad][0])
         raise ValueError(
@@ -206,11 +207,9 @@ class AbstractGLM(Regressor, Estimator):
         return J, x
 
     def _minimise(self, J, x, solver, X, y):
-        wide = float(np.max(np.abs(J(x)[1])))
-        tol = max(
-            self.tol, 32 * float(np.finfo(numpy_float_name(X)).eps) * max(wide, 1.0)
-        )
-        how = {"max_iter": self.max_iter, "tol": tol}
+        steepest = float(np.max(np.abs(J(x)[1])))
+        eps = float(np.finfo(numpy_float_name(X)).eps)
+        tol = max(self.tol, 32 * eps * max(steepest, 1.0))
         runs = {
             "lbfgs": partial(lbfgs, finite_objective(J, x), x),
             "newton-cg": partial(newton_cg, J, J.hessian_product, x),
@@ -219,7 +218,9 @@ class AbstractGLM(Regressor, Estimator):
             newton, J, partial(glm_hessian, J, *self._family_and_link()), x, rough=True
         )
         result = self._drive(
-            lambda task: runs.get(solver, dense)(**how, task=task),
+            lambda task: runs.get(solver, dense)(
+                max_iter=self.max_iter, tol=tol, task=task
+            ),
             total=self.max_iter,
             X=X,
             y=y,
@@ -240,7 +241,8 @@ class AbstractGLM(Regressor, Estimator):
     def _store(self, X, x):
         B, b = split_intercept(x)
         if not arrays.is_foreign(X):
-            self.coef_, self.intercept_ = B.astype(X.dtype), float(b)
+            self.coef_ = B.astype(X.dtype)
+            self.intercept_ = float(b)
         else:
             self.coef_ = arrays.asarray(B, like=X)
             self.intercept_ = float(b)
@@ -300,7 +302,8 @@ def split_intercept(x):
 def family_log_likelihood(family, y, mu, w, phi):
     """Log-likelihood of all rows; None where the density has no closed form."""
     if family.name == "gaussian":
-        N, s = w.sum(), float(w @ (y - mu) ** 2)
+        N = w.sum()
+        s = float(w @ (y - mu) ** 2)
         return -N / 2 * (LOG_2PI + math.log(s / N) + 1) if s > 0 else math.inf
     if family.name == "poisson":
         parts = y * np.log(np.where(y > 0, mu, 1.0)) - mu - gammaln(y + 1)
@@ -466,7 +469,8 @@ class GeneralizedLinearModel(AbstractGLM):
 
     def _offset(self, offset, exposure, like):
         """o of eq. (1) from offsets and the exposure."""
-        xp, o = arrays.namespace(like), None
+        xp = arrays.namespace(like)
+        o = None
         if offset is not None:
             o = array_like(offset, like)
         if exposure is not None:
@@ -487,7 +491,8 @@ class GeneralizedLinearModel(AbstractGLM):
         family, link = self._family_and_link()
         host = lambda a: arrays.to_numpy(a).astype(float)
         f = np.concatenate([host(part) for part in J.predictions_at(x)])
-        y, w = host(y), np.ones(len(f)) if w is None else host(w)
+        y = host(y)
+        w = np.ones(len(f)) if w is None else host(w)
         o = None if o is None else host(o)
         mu = link.inverse(f)
         N = float(np.sum(w > 0)) if self.family == "binomial" else float(w.sum())
@@ -535,7 +540,8 @@ class GeneralizedLinearModel(AbstractGLM):
         mu = self.predict(X, offset=offset, exposure=exposure)
         if np.ndim(y) == 2 and np.shape(y)[1] == 2:
             y, sample_weight = self._trials(mu[:, None], y, sample_weight)
-        null, (family, link) = None, self._family_and_link()
+        null = None
+        family, link = self._family_and_link()
         o = self._offset(offset, exposure, mu)
         if o is not None:
             host = lambda a: arrays.to_numpy(array_like(a, mu)).astype(float)

@@ -110,7 +110,8 @@ class ConcentratedHuber:
         if J.cached_predictions is None or not np.array_equal(
             J.cached_predictions[0], x
         ):
-            (B, b), kept = J.as_row_dtype(*J.split(x)), [None] * len(J.block_slices)
+            B, b = J.as_row_dtype(*J.split(x))
+            kept = [None] * len(J.block_slices)
 
             def fill(X, i):
                 kept[i] = X @ B[0, :] + b[0]
@@ -122,13 +123,15 @@ class ConcentratedHuber:
 
     def __call__(self, x):
         """Value and gradient; s becomes the best one at x."""
-        J, B = self.risk, np.asarray(x)[:-1]
+        J = self.risk
+        B = np.asarray(x)[:-1]
         xp = arrays.namespace(self.y)
         r = self.residuals(x)
         self.s = s = huber_scale(
             r * r, self.w, self.W, self.e, self.scale_floor, self.s
         )
-        J.loss, J.alpha = huber(self.e * s), self.alpha * s
+        J.loss = huber(self.e * s)
+        J.alpha = self.alpha * s
         loss = float(xp.sum(self.w * J.loss.value(self.y, self.y - r)))
         u = self.w * J.loss.gradient(self.y, self.y - r)
         g = 2 / s * J.sum(lambda X, i: rows_moment(X, u[J.block_slices[i]]))

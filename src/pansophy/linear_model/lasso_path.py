@@ -275,7 +275,8 @@ def penalty_factory(l1_ratio, positive=False, d=None):
     """The function alpha -> penalty: elastic net, or multi-task for d columns."""
     if d is None:
         return lambda alpha: elastic_net(alpha, l1_ratio, positive)
-    single, rho = group_sets.singles(d), l1_ratio
+    single = group_sets.singles(d)
+    rho = l1_ratio
     Penalty = group_sets.GroupPenalty
     return lambda alpha: Penalty(single, alpha * rho, 0.0, alpha * (1 - rho))
 

@@ -333,7 +333,8 @@ def logistic_covariance(J, x):
             "the coefficients are not determined one by one: columns are linearly "
             "dependent, or the classes are separable."
         )
-    k, m = J.k, J.d + 1
+    k = J.k
+    m = J.d + 1
     V = (np.linalg.inv(H / np.outer(scale, scale)) / np.outer(scale, scale)).reshape(
         k, m, k, m
     )

@@ -139,7 +139,8 @@ class MultiTaskRidge(AbstractLinearRegressor):
 
     def _solve(self, X, parts):
         """B (d, T) and b (T,)."""
-        k, i = len(parts), int(self.fit_intercept)
+        k = len(parts)
+        i = int(self.fit_intercept)
         if self.coupling == 0 or k == 1:
             fits = [
                 least_squares(x, y, v, alpha=self.alpha, intercept=self.fit_intercept)
@@ -160,7 +161,8 @@ class MultiTaskRidge(AbstractLinearRegressor):
         if i:
             total = sum(v.sum() for v in weights)
             m = sum(v @ p[0] for v, p in zip(weights, parts, strict=True)) / total
-        G, h = [], []
+        G = []
+        h = []
         for (x, y, _), v in zip(parts, weights, strict=True):
             A = np.column_stack([np.full(len(x), float(i)), x - m])
             G.append((A * v[:, None]).T @ A)

@@ -121,7 +121,8 @@ def lexicode_basis(size, length, distance):
     far = np.array([bin(v).count("1") for v in range(1 << min(length, 12))])
     for _ in range(12, length):
         far = np.concatenate([far, far + 1])
-    all_, basis = np.arange(1 << length), []
+    all_ = np.arange(1 << length)
+    basis = []
     for _ in range(size):
         free = far >= distance
         if not free.any():

@@ -50,13 +50,15 @@ def polynomial_terms(Z, powers):
 def leave_one_out_errors(A, y, w, widths):
     """Eqs (2) and (3) for the first `widths` columns of A, from one QR."""
     root = np.sqrt(w)
-    A, y = A * root[:, None], y * root
+    A = A * root[:, None]
+    y = y * root
     live = w > 0
     Q, R = np.linalg.qr(A[live])
     size = np.abs(np.diagonal(R))
     sound = np.logical_and.accumulate(size > 1e-12 * size.max())
     z = Q.T @ y[live]
-    h, fit = np.cumsum(Q**2, axis=1), np.cumsum(Q * z, axis=1)
+    h = np.cumsum(Q**2, axis=1)
+    fit = np.cumsum(Q * z, axis=1)
     errors = []
     for K in widths:
         if Q.shape[1] < K or not sound[:K].all() or live.sum() <= K:
@@ -135,10 +137,12 @@ class PolynomialRegression(Regressor, Estimator):
     def fit(self, X, y, sample_weight=None):
         """Choose the degree by eq. (3) if asked to, then fit eq. (1)."""
         X, y, w = self._begin(X, y, sample_weight, y_kind="number")
-        X, y = X.astype(np.float64), y.astype(np.float64)
+        X = X.astype(np.float64)
+        y = y.astype(np.float64)
         w = np.ones(len(y)) if w is None else w.astype(np.float64)
         seen = X[w > 0]
-        low, high = seen.min(axis=0), seen.max(axis=0)
+        low = seen.min(axis=0)
+        high = seen.max(axis=0)
         self.center_ = low / 2 + high / 2
         self.scale_ = np.where(high > low, high / 2 - low / 2, 1.0)
         Z = (X - self.center_) / self.scale_

@@ -169,23 +169,25 @@ def predictor_corrector_step(P: PinballProgram, state: InteriorPoint) -> Interio
         return dx, q * (right - P.matvec(dx))
 
     dx, da = solve(r)
-    dz, dv = -z - z * da / a, -v + v * da / s
-    near, far = (
-        min(step_to_boundary(a, da), step_to_boundary(s, -da)),
-        min(step_to_boundary(z, dz), step_to_boundary(v, dv)),
-    )
+    dz = -z - z * da / a
+    dv = -v + v * da / s
+    near = min(step_to_boundary(a, da), step_to_boundary(s, -da))
+    far = min(step_to_boundary(z, dz), step_to_boundary(v, dv))
     gap = float(a @ z + s @ v)
     left = float((a + near * da) @ (z + far * dz) + (s - near * da) @ (v + far * dv))
     m = (left / gap) ** 2 * left / (2 * len(a))
-    up, down = (m - da * dz) / a - z, (m + da * dv) / s - v
+    up = (m - da * dz) / a - z
+    down = (m + da * dv) / s - v
     dx, da = solve(off - down + up)
-    dz, dv = up - z * da / a, down + v * da / s
-    near, far = (
-        min(step_to_boundary(a, da), step_to_boundary(s, -da)),
-        min(step_to_boundary(z, dz), step_to_boundary(v, dv)),
-    )
-    x, a, s = x + far * dx, a + near * da, s - near * da
-    z, v = z + far * dz, v + far * dv
+    dz = up - z * da / a
+    dv = down + v * da / s
+    near = min(step_to_boundary(a, da), step_to_boundary(s, -da))
+    far = min(step_to_boundary(z, dz), step_to_boundary(v, dv))
+    x = x + far * dx
+    a = a + near * da
+    s = s - near * da
+    z = z + far * dz
+    v = v + far * dv
     value = P.value(P.y - P.matvec(x))
     return InteriorPoint(x, a, s, z, v, value, float(a @ z + s @ v))
 
@@ -331,7 +333,7 @@ def first_sample_size(n, p):
 
 
 def solve_reduced(
-    P: PinballProgram, part, *, max_iter, tol, task
+    P: PinballProgram, part, *, max_iter, tol, task=SILENT
 ) -> PinballSolution | None:
     """Fit a part, then all rows with those of predicted sign in two sums."""
     n = P.X.shape[0]
@@ -362,8 +364,12 @@ def pinball_subproblem(P: PinballProgram, index, *, share=None, sums=()):
 
     `share` scales the penalised rows where the rest is only a share of all.
     """
-    n, k = P.X.shape[0], len(P.penalised)
-    A, y, l, h = P.dense_rows(index), P.y[index], P.l[index], P.h[index]  # noqa: E741
+    n = P.X.shape[0]
+    k = len(P.penalised)
+    A = P.dense_rows(index)
+    y = P.y[index]
+    low = P.l[index]
+    high = P.h[index]
     w = (P.h - P.l)[:n]
     top = [P.rmatvec(np.append(np.where(s, w, 0.0), np.zeros(k))) for s in sums]
     mass = [float(w[s] @ P.y[:n][s]) for s in sums]
@@ -374,7 +380,7 @@ def pinball_subproblem(P: PinballProgram, index, *, share=None, sums=()):
         np.concatenate([A, *(row[None] for row in top)]),
         P.penalised,
         np.concatenate([y, mass, P.y[n:]]),
-        np.concatenate([l, (tau - 1) * one, scale * P.l[n:]]),
-        np.concatenate([h, tau * one, scale * P.h[n:]]),
+        np.concatenate([low, (tau - 1) * one, scale * P.l[n:]]),
+        np.concatenate([high, tau * one, scale * P.h[n:]]),
         False,
     )

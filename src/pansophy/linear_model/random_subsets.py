@@ -30,7 +30,8 @@ def draw_row_subsets(rng, n, k, m):
 
 def least_squares_batch(X, y, index, *, intercept):
     """Least squares on every subset, of least norm where that is not unique."""
-    A, b = X[index.ravel()], y[index][..., None]
+    A = X[index.ravel()]
+    b = y[index][..., None]
     A = (A.toarray() if sp.issparse(A) else A).reshape(*index.shape, -1)
     if intercept:
         A = np.concatenate([np.ones((*index.shape, 1)), A], axis=2)

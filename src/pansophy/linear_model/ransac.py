@@ -103,7 +103,7 @@ class RANSACRegressor(Regressor, Estimator):
     max_skips : float, default=inf
         Most subsets left out or with fewer agreeing rows than the best.
     stop_n_inliers : float, default=inf
-        Stop when so many rows agree.
+        Stop when this many rows agree.
     stop_score : float, default=inf
         Stop when the score on the agreeing rows reaches this.
     stop_probability : float, default=0.99
@@ -238,7 +238,8 @@ class RANSACRegressor(Regressor, Estimator):
 
     def _candidates(self, model, X, y, k, rng, fit_params):
         """An endless stream of `RANSACCandidate`s of random subsets."""
-        n, size = X.shape[0], FIRST
+        n = X.shape[0]
+        size = FIRST
         fast = (
             is_least_squares(model)
             and self.is_model_valid is None

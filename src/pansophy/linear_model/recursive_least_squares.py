@@ -63,7 +63,8 @@ def rls_update(
     array([0.805797, 1.481802])
     """
     theta, P = state
-    X, y = np.atleast_2d(np.asarray(X, float)), np.atleast_1d(np.asarray(y, float))
+    X = np.atleast_2d(np.asarray(X, float))
+    y = np.atleast_1d(np.asarray(y, float))
     R = np.asarray(R, float) * np.eye(len(X)) if np.ndim(R) == 0 else np.asarray(R)
     if gain is not None and form != "joseph":
         raise ValueError(f"form={form!r} holds at the optimal gain only: use 'joseph'.")

@@ -105,18 +105,21 @@ def exempt_intercept(g) -> penalties.Penalty:
 def loss_prox(loss, y, v, f, step):
     """argmin_u v l(y, u) + (u - f)^2 / (2 step) per row: u + step v l'(y, u) = f."""
     reach = step * v * SLOPE_BOUND
-    low, high = f - reach, f + reach
+    low = f - reach
+    high = f + reach
     for _ in range(54):
         u = (low + high) / 2
         over = u + step * v * loss.gradient(y, u) > f
-        low, high = np.where(over, low, u), np.where(over, u, high)
+        low = np.where(over, low, u)
+        high = np.where(over, u, high)
     return (low + high) / 2
 
 
 def solve_by_working_sets(X, y, v, loss, g, intercept, *, tol, max_iter, task):
     """Least squares with a penalty on single coefficients, by working sets."""
     X = X.tocsc() if sp.issparse(X) else X
-    y, v = y.astype(X.dtype), v.astype(X.dtype)
+    y = y.astype(X.dtype)
+    v = v.astype(X.dtype)
     design = Design(X, v, centre=intercept)
     target, mean = centre_targets(y[:, None], v, intercept)
     double = 2.0 if loss.kind == SQUARED else 1.0  # the solver has half the square
@@ -137,10 +140,8 @@ def solve_by_proximal_gradient(X, y, v, loss, g, intercept, *, tol, max_iter, ta
     if intercept:
         b = float(loss.constant(y, v))
         x[-1] = b if np.isfinite(b) else np.copysign(LARGEST_START, b)
-    slope, size = (
-        float(np.abs(J(x)[1]).max()),
-        largest_moment_eigenvalue(X, v, intercept),
-    )
+    slope = float(np.abs(J(x)[1]).max())
+    size = largest_moment_eigenvalue(X, v, intercept)
     eta = 1.0
     if np.isfinite(loss.lipschitz):
         eta = 2 / max(loss.lipschitz * size, 1e-300)
@@ -175,7 +176,8 @@ def solve_by_admm(X, y, v, loss, g, intercept, *, tol, max_iter, task):
         A = sp.csr_matrix(sp.hstack([X, np.ones((n, 1))]))
     else:
         A = np.column_stack([X, np.ones(n)])
-    v, A = v.astype(float), A.astype(float)
+    v = v.astype(float)
+    A = A.astype(float)
     value = lambda f, z: float(v @ loss.value(y, f)) + float(g.value(z))
     prox = partial(loss_prox, loss, y, v)
     run = admm(
@@ -372,14 +374,17 @@ class RegularizedRiskClassifier(AbstractLinearClassifier):
         self.classes_, codes = encode_two_or_more_classes(y)
         own = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         low = -1.0 if loss.domain == "sign" else 0.0
-        W, b, risk = [], [], 0.0
+        W = []
+        b = []
+        risk = 0.0
         for k in own:
             t = np.where(codes == k, 1.0, low)
             w, shift = fit_regularized_risk(self, X, t, v, loss, g)
             W.append(w)
             b.append(shift)
             risk += float(v @ loss.value(t, X @ w + shift))
-        self.coef_, self.intercept_ = np.stack(W), np.asarray(b)
+        self.coef_ = np.stack(W)
+        self.intercept_ = np.asarray(b)
         self.risk_ = risk
         self.penalty_ = float(sum(g.value(w) for w in W))
         return self

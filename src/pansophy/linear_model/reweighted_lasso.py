@@ -81,7 +81,8 @@ def gram_moments(data, intercept):
     """G = X^T X, h = X^T y of centred, weighted data, and |y|^2."""
     design = Design(data.X, data.p, centre=intercept)
     y = design.root * centre_targets(data.Y, data.p, intercept)[0][:, 0]
-    G, h = design.gram().astype(float), design.correlate(y).astype(float)
+    G = design.gram().astype(float)
+    h = design.correlate(y).astype(float)
     return G, h, float(y @ y)
 
 
@@ -367,7 +368,8 @@ def initial_ridge_fit(data, ridge, intercept):
     y = design.root * centre_targets(data.Y, data.p, intercept)[0][:, 0]
     n, d = data.X.shape
     if d <= n or design.sparse:
-        G, h = design.gram().astype(float), design.correlate(y)
+        G = design.gram().astype(float)
+        h = design.correlate(y)
         shift = ridge * max(np.trace(G) / d, 1e-300)
         return np.linalg.lstsq(G + shift * np.eye(d), h, rcond=1e-12)[0]
     rows = design.rows(np.arange(d)).astype(float)

@@ -61,7 +61,8 @@ def signed_targets(y, X, class_weight, w):
         every = xp.arange(k, device=arrays.device(codes))
         Y = 2.0 * xp.astype(codes[:, None] == every[None, :], xp.float64) - 1
     if class_weight is not None:
-        names, at = arrays.to_numpy(classes), arrays.to_numpy(codes)
+        names = arrays.to_numpy(classes)
+        at = arrays.to_numpy(codes)
         given = None if w is None else arrays.to_numpy(w)
         factors = compute_class_weight(
             class_weight, classes=names, codes=at, sample_weight=given

@@ -77,7 +77,8 @@ class HeldOutScorer(NamedTuple):
         """One number for predictions P (m, t)."""
         extra = {} if w is None else {"sample_weight": w}
         if self.labels is None and P.shape[1] == 1:
-            P, y = P[:, 0], y[:, 0]
+            P = P[:, 0]
+            y = y[:, 0]
         return self.scorer(self.model, P, y, **extra)
 
 
@@ -96,7 +97,8 @@ def search_by_leave_one_out(
 ):
     """The alpha of eq. (1), with eq. (2) for every alpha from one decomposition."""
     S = spectrum(X, Y, w, least=float(alphas.min()), intercept=intercept, way=way)
-    n, t = int(X.shape[0]), int(Y.shape[1])
+    n = int(X.shape[0])
+    t = int(Y.shape[1])
     results = None
     if scorer.scorer is None and not keep_results:
         scores = -left_out(S, alphas, total=True) / n
@@ -113,7 +115,8 @@ def search_by_leave_one_out(
     at = np.broadcast_to(np.argmax(scores, axis=1), (t,))
     used, inverse = np.unique(at, return_inverse=True)
     B, b = coefficients(S, alphas[used])
-    B, b = B[:, np.arange(t), inverse], b[np.arange(t), inverse]
+    B = B[:, np.arange(t), inverse]
+    b = b[np.arange(t), inverse]
     return AlphaSearch(alphas[at], np.max(scores, axis=1), B, b, results)
 
 

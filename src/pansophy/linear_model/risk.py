@@ -83,7 +83,8 @@ class Risk:
         self.k = k
         self.alpha = alpha
         self.intercept = intercept
-        self.n, self.d = int(X.shape[0]), int(X.shape[1])
+        self.n = int(X.shape[0])
+        self.d = int(X.shape[1])
         self.sparse = sp.issparse(X)
         self.foreign = arrays.is_foreign(X)
         if not self.foreign:
@@ -193,7 +194,8 @@ class Risk:
                 f += X @ W[0] + b[0]
                 r = np.empty_like(f)
                 value = loops.loss_and_gradient(kind, a, y, v, f, r)
-                g[:-1], g[-1] = r @ X, r.sum()
+                g[:-1] = r @ X
+                g[-1] = r.sum()
             kept[i] = f
             return value, g
 
@@ -223,12 +225,14 @@ class Risk:
         if offset is not None:
             F = F + xp.reshape(offset, (F.shape[0], -1))
         if self.k == 1:
-            y, kept[i] = xp.astype(y, X.dtype), F[:, 0]
+            y = xp.astype(y, X.dtype)
+            kept[i] = F[:, 0]
             value = self.loss.value(y, kept[i])
             R = (v * self.loss.gradient(y, kept[i]))[:, None]
         else:
             P = softmax(F)
-            value, kept[i] = self.loss.value(y, F), P
+            value = self.loss.value(y, F)
+            kept[i] = P
             R = v[:, None] * (P - one_hot(y, F))
         return float(xp.sum(v * value)), tensor_transposed_product(xp, X, R)
 
@@ -259,7 +263,8 @@ class Risk:
         s = max(1, self.n // ROUGH_ROWS) if rough and not self.sparse else 1
 
         def stats(X, i):
-            v, F = self.v[self.block_slices[i]], kept[i]
+            v = self.v[self.block_slices[i]]
+            F = kept[i]
             sums = v if s == 1 else v[::s]
             weight = float(arrays.namespace(v).sum(sums))
             if self.k > 1:
@@ -280,7 +285,8 @@ class Risk:
         sum over classes gets the curvature of its neighbours. The gradient is 0 in
         these directions, so steps do not use them.
         """
-        k, m = self.k, self.d + 1
+        k = self.k
+        m = self.d + 1
         H = H.reshape(k, m, k, m)
         for c in range(k):
             at = np.arange(self.d)
@@ -328,7 +334,8 @@ class Risk:
                 loops.dense_hessian_product(X, known[i], U[0], c[0], g)
             else:
                 r = known[i] * (X @ U[0] + c[0])
-                g[:-1], g[-1] = r @ X, r.sum()
+                g[:-1] = r @ X
+                g[-1] = r.sum()
             return g
 
         return stats
@@ -372,7 +379,8 @@ class Risk:
 
 def csr_row_slice(X, cut):
     """Rows of a CSR matrix that share its entries."""
-    a, b = int(X.indptr[cut.start]), int(X.indptr[cut.stop])
+    a = int(X.indptr[cut.start])
+    b = int(X.indptr[cut.stop])
     starts = X.indptr[cut.start : cut.stop + 1] - X.indptr[cut.start]
     shape = (cut.stop - cut.start, X.shape[1])
     return sp.csr_matrix((X.data[a:b], X.indices[a:b], starts), shape=shape)
@@ -468,7 +476,8 @@ def block_jacobi_preconditioner(J):
         """The diagonal and the factored block for the row curvatures h of a class."""
 
         def stats(X, i):
-            D, G = np.zeros(J.d + 1), np.zeros((m + 1, m + 1))
+            D = np.zeros(J.d + 1)
+            G = np.zeros((m + 1, m + 1))
             loops.sparse_diagonal_and_block(*unsigned_csr(X), h(i), place, D, G)
             return D, G
 
@@ -476,7 +485,8 @@ def block_jacobi_preconditioner(J):
         D[: J.d] += J.alpha
         G[np.arange(m), np.arange(m)] += J.alpha
         if not J.intercept:
-            D[J.d], G[m] = 1.0, np.append(np.zeros(m), 1.0)
+            D[J.d] = 1.0
+            G[m] = np.append(np.zeros(m), 1.0)
         G = np.tril(G) + np.tril(G, -1).T
         return np.where(D > 0, D, 1.0), cholesky(G)[0]
 
@@ -513,7 +523,8 @@ def whitening_factor(J, x):
     s = max(1, J.n // (ROWS_PER_COLUMN * J.d))
 
     def stats(X, i):
-        v, xp = J.v[J.block_slices[i]], arrays.namespace(J.v)
+        v = J.v[J.block_slices[i]]
+        xp = arrays.namespace(J.v)
         h = J.curvatures(i, kept[i]) if J.k == 1 else v * xp.mean(kept[i], axis=1)
         if J.k > 1:  # the mean over classes of p (1 - p)
             h = h - v * xp.mean(kept[i] * kept[i], axis=1)

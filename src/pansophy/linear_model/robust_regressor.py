@@ -153,7 +153,8 @@ class RobustRegressor(AbstractLinearRegressor):
         return x, s
 
     def _run(self, loss, X, y, w, x):
-        s, d = self.scale_, X.shape[1]
+        s = self.scale_
+        d = X.shape[1]
         xp = arrays.namespace(y)
 
         def at(B, b):

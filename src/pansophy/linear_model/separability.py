@@ -115,7 +115,8 @@ def is_separable(X, y) -> Separability:
     X, y = check_X_y(X, y, dtype=np.float64)
     classes, codes = encode_two_or_more_classes(y)
     k = len(classes)
-    shift, scale = X.mean(axis=0), X.std(axis=0)
+    shift = X.mean(axis=0)
+    scale = X.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     Z = np.column_stack([(X - shift) / scale, np.ones(len(X))])
     keep = None

@@ -159,7 +159,8 @@ class AbstractSGDClassifier(AbstractLinearClassifier, AbstractSGD):
         )
         score = None
         if held is not None:
-            Xh, wh = X[held], None if w is None else w[held]
+            Xh = X[held]
+            wh = None if w is None else w[held]
             right = lambda c: codes[held] == (1 if k == 2 else c)
             score = lambda c, u, b: weighted_sign_accuracy(Xh, right(c), wh, u, b)
         return sgd.SGDProblem(

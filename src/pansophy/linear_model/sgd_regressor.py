@@ -196,7 +196,9 @@ class SGDRegressor(Regressor, AbstractSGD):
         order, held = self._hold_out(rng, y, w, stratify=False)
         score = None
         if held is not None:
-            Xh, yh, wh = X[held], y[held], None if w is None else w[held]
+            Xh = X[held]
+            yh = y[held]
+            wh = None if w is None else w[held]
             mean = self._loss().link.inverse
             score = lambda c, u, b: weighted_r2(yh, mean(Xh @ u + b), wh)
         return sgd.SGDProblem(

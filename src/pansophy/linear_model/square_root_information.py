@@ -100,7 +100,8 @@ def add_information(
     def triangle(x, y, w):
         x = x.toarray() if hasattr(x, "toarray") else x
         xp = arrays.namespace(x)
-        x, y = xp.astype(x, xp.float64), xp.astype(y, xp.float64)[:, None]
+        x = xp.astype(x, xp.float64)
+        y = xp.astype(y, xp.float64)[:, None]
         parts = [xp.ones_like(y)] * intercept + [x, y]
         A = xp.concat(parts, axis=1)
         return fold(A if w is None else A * xp.sqrt(xp.astype(w, xp.float64))[:, None])

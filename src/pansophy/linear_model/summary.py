@@ -36,7 +36,8 @@ def wald_table(coef, std_error, *, level=0.95, df=np.inf) -> dict[str, np.ndarra
     >>> table["p"].round(4), table["low"].round(4)
     (array([0.0455]), array([0.04]))
     """
-    coef, std_error = np.asarray(coef, float), np.asarray(std_error, float)
+    coef = np.asarray(coef, float)
+    std_error = np.asarray(std_error, float)
     normal = bool(np.all(np.isinf(df)))
     distribution = stats.norm() if normal else stats.t(df)
     with np.errstate(divide="ignore", invalid="ignore"):

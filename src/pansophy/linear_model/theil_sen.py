@@ -84,7 +84,7 @@ class TheilSenRegressor(AbstractLinearRegressor):
     fit_intercept : bool, default=True
         Whether to fit an intercept.
     max_subpopulation : float, default=1e4
-        Most subsets; with more of them, so many are drawn at random.
+        Most subsets; if there are more, this many are drawn at random.
     n_subsamples : int or None, default=None
         k, rows of a subset; None is the least possible, which is the most robust.
     max_iter : int, default=300
@@ -134,7 +134,8 @@ class TheilSenRegressor(AbstractLinearRegressor):
     def fit(self, X, y):
         """Fit to rows X and targets y."""
         X, y, _ = self._begin(X, y, y_kind="number")
-        X, y = require_numpy_rows(self, X), np.asarray(y, dtype=np.float64)
+        X = require_numpy_rows(self, X)
+        y = np.asarray(y, dtype=np.float64)
         n, d = X.shape
         k = self._subset_size(n, d)
         index = self._subsets(n, k)
@@ -144,7 +145,8 @@ class TheilSenRegressor(AbstractLinearRegressor):
             )
             C = C[np.isfinite(C).all(axis=1)]
             if C.shape[1] == 1:
-                c, self.n_iter_ = np.median(C, axis=0), 1
+                c = np.median(C, axis=0)
+                self.n_iter_ = 1
             else:
                 run = self._drive(
                     lambda task: spatial_median(

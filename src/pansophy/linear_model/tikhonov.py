@@ -85,7 +85,8 @@ class Tikhonov(AbstractLinearRegressor):
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
         Y, flat = target_columns(y, X)
-        d, t = int(X.shape[1]), int(Y.shape[1])
+        d = int(X.shape[1])
+        t = int(Y.shape[1])
         G = penalty_matrix(self.gamma, d)
         try:
             B0 = np.broadcast_to(np.asarray(to_numpy(self.prior), float), (t, d)).T

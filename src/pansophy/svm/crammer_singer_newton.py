@@ -229,7 +229,8 @@ def solve_posdef_in_place(K, right):
 
 def joint_hessian(A, on, rho):
     """Eq. (3) for free rows A with classes `on`, one pair of classes at a time."""
-    k, width = on.shape[1], A.shape[1]
+    k = on.shape[1]
+    width = A.shape[1]
     H = np.zeros((k, width, k, width))
     each = 1 / on.sum(axis=1)
     for a in range(k):

@@ -207,12 +207,14 @@ def halving_line_search(s, u, along, C):
     value = lambda x: float(
         np.abs(s.w + x * (u - s.w)).sum() + C @ np.maximum(s.e + x * along, 0.0) ** 2
     )
-    x, best = 1.0, value(1.0)
+    x = 1.0
+    best = value(1.0)
     for _ in range(40):
         half = value(x / 2)
         if best < s.objective and best <= half:
             break
-        x, best = x / 2, half
+        x = x / 2
+        best = half
     return x if best <= s.objective else 0.0
 
 

@@ -118,7 +118,8 @@ class NewtonRows:
         self.fixed_loss = fixed_loss
         X = problem.X
         self.n, self.d = (int(size) for size in X.shape)
-        self.foreign, self.sparse = arrays.is_foreign(X), sp.issparse(X)
+        self.foreign = arrays.is_foreign(X)
+        self.sparse = sp.issparse(X)
         block = max(-(-self.n // 8), 1024) if self.sparse else None
         self.blocks = Rows(X, block=1 << 18 if self.foreign else block)
 
@@ -231,7 +232,9 @@ class NewtonRows:
 
     def direction_by_woodbury(self, free, root, g):
         """`direction` from the smaller system, one unknown for each free row."""
-        X, s, d = self.blocks.take(free), self.problem.scale, self.d
+        X = self.blocks.take(free)
+        s = self.problem.scale
+        d = self.d
         X = X if self.sparse else arrays.to_numpy(X)
         K = X @ X.T
         K = root[:, None] * ((K.toarray() if self.sparse else K) + s * s) * root
@@ -263,7 +266,9 @@ class NewtonRows:
 
     def direction_by_cg(self, free, root, g):
         """`direction` by conjugate gradients, more accurate as the gradient falls."""
-        X, s, d = self.blocks.take(free), self.problem.scale, self.d
+        X = self.blocks.take(free)
+        s = self.problem.scale
+        d = self.d
         h = root * root
 
         def product(U):
