@@ -30,7 +30,7 @@ def wald_table(coef, std_error, *, level=0.95, df=np.inf) -> dict[str, np.ndarra
 
     Examples
     --------
-    >>> table = wald(np.array([2.0]), np.array([1.0]))
+    >>> table = wald_table(np.array([2.0]), np.array([1.0]))
     >>> list(table)
     ['coef', 'std error', 'z', 'p', 'low', 'high']
     >>> table["p"].round(4), table["low"].round(4)
@@ -82,7 +82,7 @@ class Summary:
 
     Examples
     --------
-    >>> table = wald([1.5, -0.25], [0.5, 0.5])
+    >>> table = wald_table([1.5, -0.25], [0.5, 0.5])
     >>> s = Summary("Model", {"rows": 10, "R2": 0.5}, ("intercept", "x0"), table)
     >>> print(s)
     Model
