@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from pansophy import save
-from tests.compare.saved import fitted, people
+from tests.compare.table_models import fitted, people
 
 TABLE = people()
 ROW = {"age": 41.5, "city": "Bonn"}

@@ -1,11 +1,11 @@
 """`pansophy` on the command line.
 
-`comparing` has compare, explore, rerun and demo; `models` has predict, serve and plot;
-`library` has methods; `app` what they share. Heavy things are imported by the command
-that needs them.
+`compare_commands` has compare, explore, rerun and demo; `model_commands` has predict,
+serve and plot; `catalogue_command` has methods; `app` has what they share. Each command
+imports the heavy modules that it needs.
 """
 
-from . import comparing, library, models
+from . import catalogue_command, compare_commands, model_commands
 from .app import app
 
-__all__ = ["app", "comparing", "library", "models"]
+__all__ = ["app", "catalogue_command", "compare_commands", "model_commands"]

@@ -39,7 +39,7 @@ from sklearn.model_selection import (
 from ..params import ParameterError
 from ..tables import TableError
 
-MANY = 5000  # groups beyond which chance spreads the classes well enough
+MANY_GROUPS = 5000  # groups beyond which chance spreads the classes well enough
 KINDS = ("auto", "plain", "stratified", "grouped", "time")
 
 
@@ -104,10 +104,10 @@ def folds_of(y, task, folds, repeats, seed):
     """[(train, test)] of stratified or plain folds, for all repeats."""
     kind = RepeatedStratifiedKFold if task == "classification" else RepeatedKFold
     cut = kind(n_splits=folds, n_repeats=repeats, random_state=seed)
-    return dealt(cut, np.zeros(len(y)), y)
+    return split_quietly(cut, np.zeros(len(y)), y)
 
 
-def dealt(way, *rows) -> list:
+def split_quietly(way, *rows) -> list:
     """The folds of a splitter; that a class has few rows is told in a note."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class")
@@ -142,7 +142,7 @@ def make_splits(
     gap : int
         Rows left out between training and test rows along time.
     """
-    check(data, kind, folds, repeats, gap)
+    check_split_options(data, kind, folds, repeats, gap)
     notes: list[str] = []
     group, why = data.group, f"rows of one {schema.group or 'group'} stay together"
     if kind in ("plain", "stratified"):
@@ -152,20 +152,24 @@ def make_splits(
         if copies is not None:
             text = "rows with the same inputs stay together"
             why = text if group is None else f"{why}, and {text}"
-            group = copies if group is None else merged(group, copies)
+            group = copies if group is None else merge_groups(group, copies)
     along = kind == "time" or (kind == "auto" and data.time is not None)
-    labels = strata(data.y, schema.task, folds) if kind != "plain" else None
+    labels = (
+        stratification_codes(data.y, schema.task, folds) if kind != "plain" else None
+    )
     if along:
-        return time_ordered(data, schema, group, folds, repeats, gap, notes)
+        return time_ordered_split(data, schema, group, folds, repeats, gap, notes)
     if group is not None:
-        return grouped(data, schema, group, labels, folds, repeats, seed, why, notes)
+        return grouped_split(
+            data, schema, group, labels, folds, repeats, seed, why, notes
+        )
     n = len(data)
     if labels is None:
-        folds = enough_rows(n, folds)
+        folds = check_row_count(n, folds)
         why = "as asked" if kind == "plain" else "the target is a number"
         return Split("plain", why, folds_of(data.y, "", folds, repeats, seed), repeats)
-    folds = enough_of_each(labels, schema, folds, notes)
-    enough_rows(n, folds)
+    folds = folds_for_rarest_class(labels, schema, folds, notes)
+    check_row_count(n, folds)
     cut = folds_of(labels, "classification", folds, repeats, seed)
     why = "every fold has its share of each class"
     if schema.task == "multilabel":
@@ -173,12 +177,14 @@ def make_splits(
     return Split("stratified", why, cut, repeats, tuple(notes))
 
 
-def check(data, kind, folds, repeats, gap):
+def check_split_options(data, kind, folds, repeats, gap):
     if kind not in KINDS:
         raise ParameterError(f"split must be one of {', '.join(KINDS)}, got {kind!r}.")
     for name, value, least in (
-        ("folds", folds, 2), ("repeats", repeats, 1), ("gap", gap, 0)
-    ):  # fmt: skip
+        ("folds", folds, 2),
+        ("repeats", repeats, 1),
+        ("gap", gap, 0),
+    ):
         if not isinstance(value, int | np.integer) or value < least:
             text = f"{name} must be a whole number of at least {least}"
             raise ParameterError(f"{text}, got {value!r}.")
@@ -193,7 +199,7 @@ def check(data, kind, folds, repeats, gap):
             raise TableError(f"The {name} of row {where} is missing.")
 
 
-def enough_rows(n, folds) -> int:
+def check_row_count(n, folds) -> int:
     if n < 2 * folds:
         raise TableError(
             f"{n} rows are too few for {folds} folds; at least {2 * folds} are needed."
@@ -204,7 +210,7 @@ def enough_rows(n, folds) -> int:
 # --- classes -----------------------------------------------------------------------
 
 
-def strata(y, task, folds) -> np.ndarray | None:
+def stratification_codes(y, task, folds) -> np.ndarray | None:
     """Codes whose shares every fold should have."""
     if task == "classification":
         return y
@@ -223,7 +229,7 @@ def class_name(schema, code) -> str:
     return repr(schema.classes[code] if known else int(code))
 
 
-def enough_of_each(labels, schema, folds, notes) -> int:
+def folds_for_rarest_class(labels, schema, folds, notes) -> int:
     """Fewer folds where one of two classes is too rare to be in each."""
     counts = np.bincount(labels)
     rare = int(np.argmin(np.where(counts > 0, counts, counts.max() + 1)))
@@ -235,7 +241,7 @@ def enough_of_each(labels, schema, folds, notes) -> int:
         )
     if schema.task == "classification" and np.count_nonzero(counts) > 2:
         folds = min(folds, int(counts.max()))
-        notes += rare_classes(counts, schema, folds)
+        notes += rare_class_notes(counts, schema, folds)
         return folds
     if fewest < folds:
         notes.append(
@@ -244,7 +250,7 @@ def enough_of_each(labels, schema, folds, notes) -> int:
     return min(folds, fewest)
 
 
-def rare_classes(counts, schema, folds) -> list[str]:
+def rare_class_notes(counts, schema, folds) -> list[str]:
     """A note about classes that are not in the test rows of every fold."""
     few = np.flatnonzero((counts > 0) & (counts < folds))
     if len(few) == 0:
@@ -260,7 +266,7 @@ def rare_classes(counts, schema, folds) -> list[str]:
     ]
 
 
-def lacking(cut, y, schema) -> str:
+def missing_class(cut, y, schema) -> str:
     """The class that some part of some fold lacks but needs, or nothing."""
     if schema.task != "classification":
         return ""
@@ -276,7 +282,9 @@ def lacking(cut, y, schema) -> str:
 # --- groups ------------------------------------------------------------------------
 
 
-def grouped(data, schema, group, labels, folds, repeats, seed, why, notes) -> Split:
+def grouped_split(
+    data, schema, group, labels, folds, repeats, seed, why, notes
+) -> Split:
     """Folds of whole groups, with like shares of the classes as far as that goes."""
     _, group = np.unique(group, return_inverse=True)
     total, asked = int(group.max()) + 1, folds
@@ -295,19 +303,19 @@ def grouped(data, schema, group, labels, folds, repeats, seed, why, notes) -> Sp
         two = np.count_nonzero(spread) == 2
         folds = min(folds, int(spread[thin] if two else np.bincount(y).max()))
     folds = min(folds, total)
-    balanced = labels is not None and total <= MANY
+    balanced = labels is not None and total <= MANY_GROUPS
     cut: list = []
     for k in range(folds, 1, -1):
         cut = group_folds(len(y), labels if balanced else None, group, k, repeats, seed)
-        if not lacking(cut, y, schema):
+        if not missing_class(cut, y, schema):
             break
     else:
         raise TableError(
-            f"The groups cannot be dealt so that class {lacking(cut, y, schema)} is in "
+            f"The groups cannot be dealt so that class {missing_class(cut, y, schema)} is in "
             "every part; a class needs to be in several groups."
         )
     if schema.task == "classification" and len(np.unique(y)) > 2:
-        notes += rare_classes(np.bincount(y), schema, k)
+        notes += rare_class_notes(np.bincount(y), schema, k)
     if k < asked:
         notes.append(f"{k} folds, since there are too few groups for {asked}.")
     kind = "stratified grouped" if balanced else "grouped"
@@ -322,7 +330,7 @@ def group_folds(n, labels, group, folds, repeats, seed) -> list:
             way = GroupKFold(folds, shuffle=True, random_state=state)
         else:
             way = StratifiedGroupKFold(folds, shuffle=True, random_state=state)
-        cut += dealt(way, np.zeros(n), labels, group)
+        cut += split_quietly(way, np.zeros(n), labels, group)
     return cut
 
 
@@ -339,7 +347,7 @@ def duplicate_groups(frame) -> np.ndarray | None:
     return None if len(found) == len(rows) else code.ravel()
 
 
-def merged(a, b) -> np.ndarray:
+def merge_groups(a, b) -> np.ndarray:
     """Codes of rows that are linked by either grouping, however far around."""
     _, a = np.unique(a, return_inverse=True)
     _, b = np.unique(b, return_inverse=True)
@@ -353,7 +361,7 @@ def merged(a, b) -> np.ndarray:
 # --- time --------------------------------------------------------------------------
 
 
-def time_ordered(data, schema, group, folds, repeats, gap, notes) -> Split:
+def time_ordered_split(data, schema, group, folds, repeats, gap, notes) -> Split:
     """Forward chaining: each part is predicted from all that came before it."""
     column = schema.time or "time"
     order = np.argsort(data.time, kind="stable")
@@ -362,11 +370,11 @@ def time_ordered(data, schema, group, folds, repeats, gap, notes) -> Split:
         raise TableError(f"All rows have the same {column}; there is no order in them.")
     if repeats > 1:
         notes.append("No repeats, since time runs once.")
-    enough_rows(len(t), folds)
+    check_row_count(len(t), folds)
     cut, missing = [], ""
     for k in range(folds, 1, -1):
-        cut = chained(order, t, k, gap, group)
-        missing = lacking(cut, data.y, schema)
+        cut = forward_folds(order, t, k, gap, group)
+        missing = missing_class(cut, data.y, schema)
         if len(cut) == k and not missing:
             break
     else:
@@ -374,14 +382,14 @@ def time_ordered(data, schema, group, folds, repeats, gap, notes) -> Split:
         why = f": class {missing} is not in all of them" if missing else ""
         raise TableError(text + why + ".")
     if k < folds:
-        gone = lacking(chained(order, t, folds, gap, group), data.y, schema)
+        gone = missing_class(forward_folds(order, t, folds, gap, group), data.y, schema)
         few = f"a part without class {gone}" if gone else "too few different times"
         notes.append(f"{k} folds, since with {folds} there would be {few}.")
     why = f"rows have an order in {column}, and later ones are predicted from earlier"
     return Split("time-ordered", why, cut, 1, tuple(notes))
 
 
-def chained(order, t, folds, gap, group) -> list:
+def forward_folds(order, t, folds, gap, group) -> list:
     """[(train, test)] along time; rows of one moment are never parted."""
     at = [round(i * len(t) / (folds + 1)) for i in range(1, folds + 1)]
     starts = np.unique(np.searchsorted(t, t[at], side="left"))

@@ -40,23 +40,31 @@ from sklearn.pipeline import Pipeline
 
 from ...base import Estimator
 from ...tables import Preparation
-from .choice import Method, nothing
-from .pipelines import fit_pipeline, output, recipe
+from .method import Method, empty_parameters
+from .pipelines import fit_pipeline, predict_all_classes, preparation_key
 
 BLEND = "blend"
-ROUNDS = 20  # R, so that no member has a share below 5 %
-MOST = 5  # members with weight
-ENOUGH = 20_000  # rows on which weights are found
+SELECTION_ROUNDS = 20  # R, so that no member has a share below 5 %
+MAX_MEMBERS = 5  # members with weight
+MAX_WEIGHT_ROWS = 20_000  # rows on which weights are found
 
 
-def blend_of(members, weights, task) -> Method:
+def make_blend(members, weights, task) -> Method:
     """The method that averages others; those without weight are left out."""
     kept = [(m, float(a)) for m, a in zip(members, weights) if a > 0]
-    return Method(BLEND, task, "", nothing, members=tuple(m for m, _ in kept),
-                  weights=tuple(a for _, a in kept))  # fmt: skip
+    return Method(
+        BLEND,
+        task,
+        "",
+        empty_parameters,
+        members=tuple(m for m, _ in kept),
+        weights=tuple(a for _, a in kept),
+    )
 
 
-def greedy_weights(P, y, loss, w=None, rounds=ROUNDS, most=MOST) -> np.ndarray:
+def greedy_weights(
+    P, y, loss, w=None, rounds=SELECTION_ROUNDS, max_members=MAX_MEMBERS
+) -> np.ndarray:
     """a of eq. (1) from predictions P (M, n, ...) of the same rows.
 
     Examples
@@ -68,8 +76,8 @@ def greedy_weights(P, y, loss, w=None, rounds=ROUNDS, most=MOST) -> np.ndarray:
     >>> greedy_weights(P, y, lambda y, p, w: np.mean((y - p) ** 2))
     array([0.5, 0.5, 0. ])
     """
-    if len(y) > ENOUGH:
-        some = np.linspace(0, len(y) - 1, ENOUGH).astype(int)
+    if len(y) > MAX_WEIGHT_ROWS:
+        some = np.linspace(0, len(y) - 1, MAX_WEIGHT_ROWS).astype(int)
         P, y, w = P[:, some], y[some], None if w is None else w[some]
     alone = [loss(y, p, w) for p in P]
     counts = np.zeros(len(P))
@@ -77,7 +85,11 @@ def greedy_weights(P, y, loss, w=None, rounds=ROUNDS, most=MOST) -> np.ndarray:
     total = P[int(np.argmin(alone))].astype(float)
     best, kept = min(alone), counts.copy()
     for r in range(2, rounds + 1):
-        open_to = range(len(P)) if np.sum(counts > 0) < most else np.flatnonzero(counts)
+        open_to = (
+            range(len(P))
+            if np.sum(counts > 0) < max_members
+            else np.flatnonzero(counts)
+        )
         tried = {int(m): loss(y, (total + P[m]) / r, w) for m in open_to}
         m = min(tried, key=tried.__getitem__)
         counts[m] += 1
@@ -87,7 +99,7 @@ def greedy_weights(P, y, loss, w=None, rounds=ROUNDS, most=MOST) -> np.ndarray:
     return kept / kept.sum()
 
 
-def prepared(model) -> bool:
+def has_preparation(model) -> bool:
     """Whether a model is a preparation and an estimator."""
     two = isinstance(model, Pipeline) and len(model) == 2
     return two and isinstance(model[0], Preparation)
@@ -125,10 +137,10 @@ class Blend(Estimator):
         shelf, fitted = {}, []
         for _, model in self.members:
             model = clone(model)
-            if not prepared(model):
+            if not has_preparation(model):
                 fitted.append(fit_pipeline(model, frame, y, *told))
                 continue
-            key = recipe(model[0])
+            key = preparation_key(model[0])
             if key not in shelf:
                 made = model[0].fit_transform(frame, y, sample_weight)
                 shelf[key] = model[0], made
@@ -147,12 +159,12 @@ class Blend(Estimator):
         seen, parts = {}, []
         for a, model in zip(self.weights_.values(), self.members_):
             X = frame
-            if prepared(model):  # often one and the same, see `fit`
+            if has_preparation(model):  # often one and the same, see `fit`
                 prepare, model = model[0], model[1]
                 if id(prepare) not in seen:
                     seen[id(prepare)] = prepare.transform(frame)
                 X = seen[id(prepare)].copy()
-            parts.append(a * output(model, X, self.task, self.n_classes_))
+            parts.append(a * predict_all_classes(model, X, self.task, self.n_classes_))
         return np.sum(parts, axis=0)
 
     @property

@@ -8,7 +8,7 @@ from sklearn.model_selection import (
     StratifiedKFold,
 )
 
-from ..splits import chained
+from ..splits import forward_folds
 
 
 def inner_folds(y, folds=3, *, group=None, time=None, seed=0) -> list:
@@ -19,7 +19,7 @@ def inner_folds(y, folds=3, *, group=None, time=None, seed=0) -> list:
     if time is not None:
         time = np.asarray(time)
         order = np.argsort(time, kind="stable")
-        cut = chained(order, time[order], min(folds, n - 1), 0, group)
+        cut = forward_folds(order, time[order], min(folds, n - 1), 0, group)
         if cut:  # none if all rows are of one moment
             return cut
     fewest = int(np.bincount(y).clip(1)[np.unique(y)].min()) if classes else n
@@ -28,8 +28,9 @@ def inner_folds(y, folds=3, *, group=None, time=None, seed=0) -> list:
         if k < 2:
             group = None
         elif classes:
-            cut = StratifiedGroupKFold(min(k, max(2, fewest)), shuffle=True,
-                                       random_state=seed)  # fmt: skip
+            cut = StratifiedGroupKFold(
+                min(k, max(2, fewest)), shuffle=True, random_state=seed
+            )
             return list(cut.split(empty, y, group))
         else:
             return list(GroupKFold(k).split(empty, y, group))

@@ -1,0 +1,103 @@
+"""The blend of a comparison: judged on every fold, without a fit of its own.
+
+See `methods.blending` for the weights and for why the test is an honest one.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from ..evaluation.row_level import DUMMY
+from ..methods.blending import greedy_weights, make_blend
+from ..methods.tuning import metric_loss
+from .fit_fold import Workload, fit_context, score_predictions
+from .trials import Trial, refit_first_fold
+
+MIN_BLEND_ROWS = 1000  # rows; see `methods.blending` for why not fewer
+
+
+def with_blend_trial(trials, data, schema, metrics, split, running) -> tuple[list, str]:
+    """The trials and that of their blend; or the trials, and why there is none."""
+    done = [t for t in trials if not t.failure and t.method.name != DUMMY]
+    if len(done) < 2:
+        return trials, "takes two methods that finish"
+    if len(data) < MIN_BLEND_ROWS:
+        return (
+            trials,
+            f"under {MIN_BLEND_ROWS:,} rows its scores would be too good to be true",
+        )
+    if any(t.answers is None for t in done):
+        return trials, "takes more memory for predictions than there is"
+    setting = fit_context(schema, split.folds, running, metrics[0].name)
+    work = Workload(data, schema, metrics, split.folds, [], setting, running.threads)
+    loss = metric_loss(schema.task, metrics[0].name)
+    everywhere = blend_weights(range(len(split.folds)), done, work, split, loss)
+    if np.sum(everywhere > 0) < 2:
+        alone = done[int(everywhere.argmax())].method.name
+        return trials, f"no average is better than {alone} alone"
+    found = make_blend_trial(done, everywhere, work, split, loss)
+    return [*trials, found], ""
+
+
+def blend_weights(folds, done, work, split, loss) -> np.ndarray:
+    """Greedy weights of the methods by their answers for the rows of some folds."""
+    folds = list(folds)
+    if not folds:
+        return np.full(len(done), 1 / len(done))
+    rows = np.concatenate([work.folds[f][1] for f in folds])
+    repeat = np.concatenate(
+        [np.full(len(work.folds[f][1]), f // split.per_repeat) for f in folds]
+    )
+    w = None if work.data.weight is None else work.data.weight[rows]
+    P = np.stack([t.answers[repeat, rows] for t in done])
+    return greedy_weights(P, work.data.y[rows], loss, w)
+
+
+def weighting_folds(f, split) -> range | list[int]:
+    """Folds of the repeat of f that may weigh what is judged on f."""
+    begin = f // split.per_repeat * split.per_repeat
+    if split.kind == "time-ordered":
+        return range(begin, f)
+    return [g for g in range(begin, begin + split.per_repeat) if g != f]
+
+
+def make_blend_trial(done, everywhere, work, split, loss) -> Trial:
+    """The trial: each fold with weights from the others, eq. (2) of `blending`."""
+    task, first = work.schema.task, work.metrics[0]
+    members = [t.method for t in done]
+    scores: dict[str, list[float]] = {m.name: [] for m in work.metrics}
+    fits, asks = [], []
+    answers = np.full_like(done[0].answers, np.nan)
+    losses = np.full(answers.shape[:2], np.nan)
+    of_first = everywhere
+    for f, (_, test) in enumerate(work.folds):
+        a = blend_weights(weighting_folds(f, split), done, work, split, loss)
+        of_first = a if f == 0 else of_first
+        repeat = f // split.per_repeat
+        p = np.einsum("m,m...->...", a, [t.answers[repeat, test] for t in done])
+        for name, value in score_predictions(work, f, p).items():
+            scores[name].append(value)
+        answers[repeat, test] = p
+        if first.rows is not None:
+            losses[repeat, test] = first.rows(work.data.y[test], p)
+        taken = [t for t, v in zip(done, a) if v > 0]
+        fits.append(sum(t.fit_seconds[f] for t in taken))
+        asks.append(sum(t.predict_seconds[f] for t in taken))
+    method = make_blend(members, everywhere, task)
+    return Trial(
+        method,
+        scores,
+        fits,
+        asks,
+        losses=None if first.rows is None else losses.mean(0),
+        predictions=answers[0],
+        answers=answers,
+        parts=describe_blend(method),
+        again=partial(refit_first_fold, work, make_blend(members, of_first, task)),
+    )
+
+
+def describe_blend(method) -> str:
+    """What a blend is made of, the heaviest first."""
+    parts = sorted(zip(method.weights, method.members), key=lambda p: -p[0])
+    return ", ".join(f"{100 * a:.0f} % {m.name}" for a, m in parts)

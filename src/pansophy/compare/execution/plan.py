@@ -1,0 +1,247 @@
+"""What a comparison will do, job by job, and what has to match for it to be repeated.
+
+One job is one fit: a method on a fold. Methods come in the order given, cheap to dear,
+so that a comparison that is cut short keeps whole methods. The first fold in which a
+method fails puts it out of the ranking: later folds are dropped, earlier ones still
+run, so that the fold named does not depend on how many workers there were.
+"""
+
+import hashlib
+import json
+import math
+import platform
+import re
+import threading
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import __version__
+from ...params import ParameterError
+from .. import resource_limits
+
+RECORDED_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
+
+
+@dataclass(frozen=True)
+class ExecutionLimits:
+    """How fits are run. None of this but `threads` and `seed` can change a score."""
+
+    workers: int | None = None  # None: one for each core; 0: inside this process
+    threads: int = 1  # of one fit
+    time_limit: float | None = 300.0  # seconds of one fit
+    memory_limit: float | None = None  # bytes of one worker; None: a share of the free
+    max_fits: int | None = None  # methods that do not fit in whole are not begun
+    stop_after: float | None = None  # seconds of everything
+    seed: int = 0
+    cluster: Any = None  # address of a dask scheduler, or a Client
+
+    def __post_init__(self):
+        whole = lambda v, least: isinstance(v, int | np.integer) and v >= least
+        above = lambda v: isinstance(v, int | float | np.number) and v > 0
+        rules = {
+            "workers": (lambda v: v is None or whole(v, 0), "a whole number"),
+            "threads": (lambda v: whole(v, 1), "a whole number above 0"),
+            "time_limit": (lambda v: v is None or above(v), "seconds above 0"),
+            "memory_limit": (lambda v: v is None or above(v), "bytes above 0"),
+            "max_fits": (lambda v: v is None or whole(v, 1), "a number of fits"),
+            "stop_after": (lambda v: v is None or above(v), "seconds above 0"),
+            "seed": (lambda v: whole(v, 0), "a whole number"),
+        }
+        for name, (holds, what) in rules.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not holds(value):
+                raise ParameterError(f"{name} must be {what}, got {value!r}.")
+        if (
+            self.workers != 0
+            and (self.memory_limit or math.inf) < resource_limits.MIN_MEMORY
+        ):
+            least, given = map(
+                resource_limits.format_bytes,
+                (resource_limits.MIN_MEMORY, self.memory_limit),
+            )
+            raise ParameterError(f"memory_limit must be at least {least}, got {given}.")
+
+
+class FitOutcome(NamedTuple):
+    """What became of one fit."""
+
+    method: int
+    fold: int
+    scores: dict[str, float] = {}  # by metric
+    fit_seconds: float = 0.0
+    predict_seconds: float = 0.0  # of one row
+    predictions: np.ndarray | None = None  # of the test rows
+    warned: dict[str, int] = {}
+    failure: str = ""  # one line
+    kind: str = ""  # of failure: "error", "time", "memory", "died" or "sent"
+    model: Any = None  # fitted, of the first fold
+
+
+class ActiveFit(NamedTuple):
+    """A fit at work."""
+
+    method: int
+    fold: int
+    since: float  # time.monotonic()
+
+
+class JobQueue:
+    """Which fits are still to be done."""
+
+    def __init__(self, n_methods, n_folds):
+        self.left = [set(range(n_folds)) for _ in range(n_methods)]
+        self.failed: dict[int, int] = {}  # method -> first fold that failed
+        self.lock = threading.Lock()  # a cluster takes jobs in threads of its own
+
+    def __bool__(self):
+        return any(self.left)
+
+    def take(self, known=()) -> tuple[int, int] | None:
+        """The next (method, fold), with a fold that is `known` if there is one."""
+        with self.lock:
+            for m, folds in enumerate(self.left):
+                if folds:
+                    f = min(folds & set(known) or folds)
+                    folds.discard(f)
+                    return m, f
+        return None
+
+    def back(self, method, fold) -> None:
+        """A fit that was taken has to be done by another."""
+        with self.lock:
+            if self.wanted(method, fold):
+                self.left[method].add(fold)
+
+    def wanted(self, method, fold) -> bool:
+        """Whether the outcome of a fit still matters."""
+        return fold <= self.failed.get(method, fold)
+
+    def close(self, outcome) -> None:
+        """Take note of a fit that is done."""
+        m, f = outcome.method, outcome.fold
+        with self.lock:
+            self.left[m].discard(f)
+            if outcome.failure:
+                self.failed[m] = min(f, self.failed.get(m, f))
+                self.left[m] = {g for g in self.left[m] if g < self.failed[m]}
+
+    def drop(self, method) -> None:
+        self.left[method].clear()
+
+
+# --- what must match ---------------------------------------------------------------
+
+
+def data_hash(data) -> str:
+    """Of inputs, answers, weights, groups and times, in this order of rows."""
+    total = hashlib.sha256()
+    parts = (data.frame.values, data.y, data.weight, data.group, data.time)
+    for part in parts:
+        total.update(b"-" if part is None else np.ascontiguousarray(part).tobytes())
+    for column in data.frame.texts:
+        for v in column.to_pylist():
+            total.update(b"\0" if v is None else b"\1" + v.encode())
+    return total.hexdigest()[:16]
+
+
+def split_hash(folds) -> str:
+    total = hashlib.sha256()
+    for train, test in folds:
+        total.update(np.asarray(train, np.int64).tobytes() + b"|")
+        total.update(np.asarray(test, np.int64).tobytes() + b";")
+    return total.hexdigest()[:16]
+
+
+def fingerprint(value) -> str:
+    """Of something by its description, wherever in memory it lives."""
+    text = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def method_description(method, setting) -> tuple:
+    """All that tells one method from another, without importing what it needs."""
+    own = method.estimator
+    values = {} if own is None else own.get_params(deep=True)
+    plain = method._replace(parameters=None, estimator=None)
+    return (
+        plain,
+        type(own).__name__,
+        sorted((k, repr(v)) for k, v in values.items()),
+        sorted(method.parameters(setting).items()),
+    )
+
+
+def library_versions() -> dict[str, str]:
+    found = {name: metadata.version(name) for name in RECORDED_LIBRARIES}
+    return {"pansophy": __version__, "python": platform.python_version(), **found}
+
+
+def make_plan(methods, data, schema, metrics, split, running, settings=None) -> dict:
+    """Everything needed to repeat a run, ready for JSON."""
+    from .fit_fold import fit_context
+
+    setting = fit_context(schema, split.folds, running, metrics[0].name)
+    described = {m.name: fingerprint(method_description(m, setting)) for m in methods}
+    told = ("time_limit", "memory_limit", "max_fits", "stop_after", "workers")
+    plan = {
+        "data_hash": data_hash(data),
+        "rows": len(data),
+        "target": schema.target,
+        "task": schema.task,
+        "schema_hash": fingerprint(schema),
+        "split": split.summary(),
+        "split_hash": split_hash(split.folds),
+        "metrics": [m.name for m in metrics],
+        "methods": described,
+        "seed": int(running.seed),
+        "threads": int(running.threads),
+        "limits": {k: getattr(running, k) for k in told},
+        "versions": library_versions(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "settings": settings or {},
+    }
+    return json.loads(json.dumps(plan, default=str))
+
+
+MUST_MATCH = {
+    "data_hash": "the rows of the table",
+    "target": "the target",
+    "task": "the task",
+    "schema_hash": "the roles of the columns",
+    "split_hash": "the folds",
+    "metrics": "the metrics",
+    "seed": "the seed",
+    "threads": "the threads of a fit",
+}
+
+
+def plan_differences(before, after) -> list[str]:
+    """In what two plans differ that can change a score, each as a phrase."""
+    found = []
+    for key, what in MUST_MATCH.items():
+        a, b = before.get(key), after.get(key)
+        if a != b:
+            plain = all(isinstance(v, str | int) for v in (a, b))
+            shown = f" ({a} before, {b} now)" if plain and "hash" not in key else ""
+            found.append(what + shown)
+    return found + environment_differences(before, after)
+
+
+def environment_differences(before, after) -> list[str]:
+    """In what two plans differ that comes with time or place: versions, settings.
+
+    What a run found is still what it found; but it cannot be gone on with.
+    """
+    found, a, b = [], before.get("machine"), after.get("machine")
+    if a != b:
+        found.append(f"the machine ({a} before, {b} now)")
+    old, new = before.get("versions", {}), after.get("versions", {})
+    for name in sorted(old.keys() | new.keys()):
+        if old.get(name) != new.get(name):
+            found.append(f"{name} ({old.get(name)} before, {new.get(name)} now)")
+    was, now = before.get("methods", {}), after.get("methods", {})
+    found += [f"the settings of {m}" for m in was if m in now and was[m] != now[m]]
+    return found

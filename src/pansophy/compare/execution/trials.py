@@ -1,0 +1,342 @@
+"""The engine: every method on the same folds, each fit on its own.
+
+Fits run in worker processes (`workers`), on a cluster (`cluster`) or in this process,
+through the same function (`fold.fit_fold`) and with the same outcomes. Methods go from
+cheap to dear, so that a comparison cut short keeps whole rows. A method that fails in
+any fold is out of the ranking, with the reason; so is one that was cut off. What is
+done is in the run folder as soon as it is done.
+"""
+
+import contextlib
+import pickle
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from .. import resource_limits
+from ..methods.method import Method
+from ..splits import folds_of
+from . import shared_store
+from .fit_fold import (
+    FitTimeout,
+    PreparationCache,
+    Workload,
+    fit_context,
+    fit_fold,
+    time_limited,
+)
+from .plan import ActiveFit, ExecutionLimits, FitOutcome, JobQueue
+from .progress import ProgressDisplay
+from .worker_pool import NoWorkers, WorkerPool, fit_on_workers
+
+__all__ = ["Trial", "folds_of", "run_trials"]
+PREDICTION_BYTES = (
+    1e9  # bytes of answers that are held, beyond those of the first repeat
+)
+
+
+@dataclass
+class Trial:
+    """What became of one method."""
+
+    method: Method
+    scores: dict[str, list[float]]  # one per fold, by metric
+    fit_seconds: list[float] = field(default_factory=list)
+    predict_seconds: list[float] = field(default_factory=list)  # of one row
+    losses: np.ndarray | None = None  # mean loss of each row over the repeats
+    predictions: np.ndarray | None = None  # of rows held out in the first repeat
+    answers: np.ndarray | None = field(default=None, repr=False)  # in every repeat
+    parts: str = ""  # what a blend is made of
+    warned: dict[str, int] = field(default_factory=dict)
+    failure: str = ""
+    kept: Any = field(default=None, repr=False)  # the model, or its bytes
+    again: Callable | None = field(default=None, repr=False)  # fits it anew
+
+    @property
+    def model(self):
+        """The pipeline fitted in the first fold."""
+        if isinstance(self.kept, bytes):
+            try:
+                self.kept = pickle.loads(self.kept)
+            except Exception:
+                self.kept = None
+        if self.kept is None and self.again is not None:
+            self.kept = self.again()
+        return self.kept
+
+
+class TrialAggregator:
+    """Outcomes put together, whatever the order in which they come."""
+
+    def __init__(self, work, split):
+        self.work, self.split = work, split
+        self.done: list[dict[int, FitOutcome]] = [{} for _ in work.methods]
+        self.losses: dict[int, np.ndarray] = {}  # method -> (repeats, n)
+        self.answers: dict[int, np.ndarray] = {}  # method -> (repeats, n, ...)
+
+    def add(self, outcome) -> None:
+        m, f, p = outcome.method, outcome.fold, outcome.predictions
+        keep = outcome.model if f == 0 else None
+        self.done[m][f] = outcome._replace(predictions=None, model=keep)
+        if p is None or outcome.failure:
+            return
+        n, test = len(self.work.data), self.work.folds[f][1]
+        repeat, first = f // self.split.per_repeat, self.work.metrics[0]
+        if first.rows is not None:
+            if m not in self.losses:
+                self.losses[m] = np.full((self.split.repeats, n), np.nan)
+            self.losses[m][repeat, test] = first.rows(self.work.data.y[test], p)
+        if m not in self.answers:
+            repeats = self.split.repeats if self.all_fit(p) else 1
+            self.answers[m] = np.full((repeats, n, *p.shape[1:]), np.nan)
+        if repeat < len(self.answers[m]):
+            self.answers[m][repeat, test] = p
+
+    def all_fit(self, p) -> bool:
+        """Whether there is room for the answers of every method in every repeat."""
+        each = 8 * len(self.work.data) * int(np.prod(p.shape[1:]))
+        return each * self.split.repeats * len(self.work.methods) <= PREDICTION_BYTES
+
+    def trial(self, m, method, cut="") -> Trial:
+        """What is known of method m; `cut` says why not more."""
+        work, done = self.work, self.done[m]
+        good = [done[f] for f in sorted(done) if not done[f].failure]
+        trial = Trial(
+            method,
+            {k.name: [o.scores[k.name] for o in good] for k in work.metrics},
+            [o.fit_seconds for o in good],
+            [o.predict_seconds for o in good],
+            failure=self.failure(m) or ("" if len(good) == len(work.folds) else cut),
+        )
+        for o in good:
+            for what, k in o.warned.items():
+                trial.warned[what] = trial.warned.get(what, 0) + k
+        if m in self.answers:
+            trial.predictions = self.answers[m][0]
+            whole = len(self.answers[m]) == self.split.repeats
+            trial.answers = self.answers[m] if whole else None
+        if 0 in done and not done[0].failure:
+            trial.kept = done[0].model
+            trial.again = partial(refit_first_fold, work, method)
+        if m in self.losses and not trial.failure:
+            trial.losses = self.losses[m].mean(0)  # NaN for rows never held out
+        return trial
+
+    def failure(self, m) -> str:
+        """The first failure of a method, with its fold."""
+        bad = [o for _, o in sorted(self.done[m].items()) if o.failure]
+        if not bad:
+            return ""
+        o, total = bad[0], len(self.work.folds)
+        if o.kind == "sent":
+            return o.failure
+        if o.kind == "error":
+            return f"fold {o.fold + 1} failed: {o.failure}"
+        if o.kind == "died":
+            return f"{o.failure} in fold {o.fold + 1} of {total}"
+        return f"{o.failure} (fold {o.fold + 1} of {total})"
+
+
+def refit_first_fold(work, method):
+    """The pipeline of the first fold, fitted in this process."""
+    alone = replace(work, methods=[method])
+    return fit_fold(alone, 0, 0, PreparationCache(0)).model
+
+
+# --- where fits run ----------------------------------------------------------------
+
+
+def fit_in_process(work, agenda, running):
+    """Outcomes one after the other; only the clock can end a fit, and not in C."""
+    shelf = PreparationCache(resource_limits.default_memory(1) / 8)
+    while (job := agenda.take()) is not None:
+        m, f = job
+        yield (ActiveFit(m, f, time.monotonic()),)
+        try:
+            with time_limited(running.time_limit):
+                outcome = fit_fold(work, m, f, shelf)
+        except FitTimeout:
+            why = f"took more than {running.time_limit:g} s"
+            outcome = FitOutcome(m, f, failure=why, kind="time")
+        yield outcome
+
+
+def modules_to_preload(methods) -> list[str]:
+    """What to import before workers are forked: nothing that starts threads."""
+    listed = [m for m in methods if m.path.startswith(("pansophy.", "sklearn."))]
+    return sorted({m.path.rpartition(".")[0] for m in listed if not m.needs})
+
+
+def may_carry_state(estimator) -> bool:
+    """Whether an estimator has parts of the user's, which may outlive a fit."""
+    if estimator is None:
+        return False
+    parts = [estimator, *estimator.get_params(deep=True).values()]
+    found = (
+        p if isinstance(p, FunctionType) else type(p)
+        for p in parts
+        if callable(p) or hasattr(p, "get_params")
+    )
+    home = lambda p: str(p.__module__).split(".")[0]
+    return any(home(p) not in ("sklearn", "pansophy", "numpy") for p in found)
+
+
+def fit_in_workers(work, agenda, running, n):
+    """Outcomes from n worker processes of this machine."""
+    memory = running.memory_limit or resource_limits.default_memory(n)
+    if running.memory_limit and not resource_limits.memory_is_watched():
+        warnings.warn("Memory is not watched here: psutil is missing.", stacklevel=2)
+    with shared_store.store_folder() as folder:
+        own = [m for m, k in enumerate(work.methods) if may_carry_state(k.estimator)]
+        crew = WorkerPool(n, running, memory, modules_to_preload(work.methods), own)
+        try:
+            shared_store.write_workload(work, folder)  # they import meanwhile
+            crew.begin(folder)
+            yield from fit_on_workers(crew, agenda)
+        except NoWorkers:
+            for doing in crew.doing():
+                agenda.back(*doing[:2])
+            raise
+        finally:
+            crew.close()
+
+
+def fit_events(work, agenda, running):
+    """Outcomes and what is being done, from wherever fits run."""
+    if not agenda:
+        return
+    if running.cluster is not None:
+        from .dask_cluster import fit_on_cluster
+
+        yield from fit_on_cluster(work, agenda, running)
+        return
+    n = (
+        resource_limits.default_workers()
+        if running.workers is None
+        else running.workers
+    )
+    n = min(n, sum(map(len, agenda.left)))
+    if n:
+        try:
+            yield from fit_in_workers(work, agenda, running, n)
+            return
+        except NoWorkers as error:
+            warnings.warn(
+                f"Fits run in this process, without a limit of memory, since worker "
+                f"processes cannot be started: {error}",
+                stacklevel=2,
+            )
+    yield from fit_in_process(work, agenda, running)
+
+
+# --- the run -----------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def catch_interrupt(handled):
+    """An event that the first Ctrl-C sets; the second one stops at once."""
+    told = threading.Event()
+    ours = (
+        handled
+        and threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if not ours:
+        yield told
+        return
+
+    def ring(*_):
+        if told.is_set():
+            raise KeyboardInterrupt
+        told.set()
+
+    before = signal.signal(signal.SIGINT, ring)
+    try:
+        yield told
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def run_trials(
+    methods, data, schema, metrics, split, running=None, folder=None, show=None
+) -> tuple[list[Trial], bool]:
+    """Trials of all methods, and whether the comparison came to its end.
+
+    `split` is a `splits.Split`, `folder` an open `folder.Folder` or None, `show` True,
+    False or None for a live table on a terminal only. Every method has its trial; those
+    that did not finish every fold say why in `failure`.
+    """
+    running = running or ExecutionLimits()
+    folds, names = split.folds, [m.name for m in methods]
+    setting = fit_context(schema, folds, running, metrics[0].name)
+    work = Workload(
+        data, schema, metrics, folds, list(methods), setting, running.threads
+    )
+    agenda, tally = JobQueue(len(methods), len(folds)), TrialAggregator(work, split)
+    if folder is not None:
+        for outcome in folder.finished(names, running, len(folds)):
+            agenda.close(outcome)
+            tally.add(outcome)
+    cut = {}
+    if running.max_fits is not None:
+        for m in range(running.max_fits // len(folds), len(methods)):
+            agenda.drop(m)
+            cut[m] = f"not begun: the budget of {running.max_fits} fits is used up"
+    reason, doing = process_events(work, agenda, tally, running, folder, show)
+    trials = []
+    for m, method in enumerate(methods):
+        begun = tally.done[m] or any(d.method == m for d in doing)
+        if not reason:
+            why = cut.get(m, "")
+        elif begun:
+            why = f"{reason} in fold {min(len(tally.done[m]) + 1, len(folds))} of "
+            why += str(len(folds))
+        else:
+            why = f"{reason} before it began"
+        trials.append(tally.trial(m, method, cut.get(m) or why))
+    return trials, not reason
+
+
+def process_events(work, agenda, tally, running, folder, show) -> tuple[str, tuple]:
+    """Do what is on the agenda: why it ended early, if so, and what was at work."""
+    names = [m.name for m in work.methods]
+    begun, doing, reason = time.monotonic(), (), ""
+    outside = running.cluster is not None or running.workers != 0
+    stream = fit_events(work, agenda, running)
+    with (
+        ProgressDisplay(show, names, work, tally, running) as board,
+        catch_interrupt(outside) as told,
+    ):
+        try:
+            for event in stream:
+                if isinstance(event, FitOutcome):
+                    agenda.close(event)
+                    tally.add(event)
+                    if folder is not None:
+                        folder.write(names[event.method], event)
+                else:
+                    doing = event
+                board.update(doing)
+                spent = time.monotonic() - begun
+                if told.is_set():
+                    reason = "interrupted"
+                    break
+                if running.stop_after is not None and spent > running.stop_after:
+                    reason = f"stopped after {running.stop_after:g} s"
+                    break
+        except KeyboardInterrupt:
+            reason = "interrupted"
+        finally:
+            stream.close()
+            if folder is not None:
+                with contextlib.suppress(OSError):  # a full disk; it has been said
+                    folder.sync(reason)
+    return reason, doing

@@ -1,0 +1,205 @@
+"""Fits in worker processes: handed out, watched, killed, replaced.
+
+Each worker has its own session, thread budget, time limit and memory limit. The parent
+reads their answers in threads and looks at the clock and at their memory a few times
+a second; a worker beyond its limits is killed with everything it started and another
+takes its place. Which worker does which fit never changes an outcome: an estimator of
+the user's, whose class or module may remember earlier fits, gets a process in which no
+such estimator has been fitted before.
+"""
+
+import contextlib
+import queue
+import threading
+import time
+from typing import Any
+
+from .. import resource_limits
+from . import process_handles
+from .plan import ActiveFit, FitOutcome
+from .process_handles import ForkServer, NoWorkers, SpawnedProcess, last_error_line
+from .worker_process import receive_message, send_message
+
+POLL_SECONDS = 0.05  # seconds between looks at the clock
+GRACE_SECONDS = 0.5  # seconds for a process that has closed its pipe to be gone
+
+
+class WorkerHandle:
+    """The parent's end of one worker."""
+
+    def __init__(self, process, events):
+        self.process, self.events = process, events
+        self.job: tuple[int, int] | None = None
+        self.since = 0.0
+        self.known: set[int] = set()  # folds it has prepared
+        self.used = False  # whether it has fitted an estimator of the user's
+        self.ready = False
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self):
+        try:
+            while True:
+                self.events.put((self, receive_message(self.process.stdout)))
+        except Exception:  # whatever broke the pipe, it is broken
+            self.process.stdout.close()
+            self.events.put((self, None))
+
+    def say(self, value):
+        with contextlib.suppress(OSError, ValueError):  # its end is seen by `listen`
+            send_message(self.process.stdin, value)
+
+    def give(self, job, memory):
+        self.job, self.since = job, time.monotonic()
+        self.known.add(job[1])
+        self.say((*job, memory))
+
+    def overdue(self, now, time_limit, memory) -> tuple[str, str] | None:
+        """Why its fit has to end, in words and as a kind."""
+        if time_limit is not None and now - self.since > time_limit:
+            return f"took more than {time_limit:g} s", "time"
+        if (
+            memory < float("inf")
+            and resource_limits.private_memory(self.process.pid) > memory
+        ):
+            return (
+                f"used more than {resource_limits.format_bytes(memory)} of memory",
+                "memory",
+            )
+        return None
+
+    def end(self, grace=0.0) -> int | None:
+        code = self.process.end(grace)
+        with contextlib.suppress(OSError, ValueError):
+            self.process.stdin.close()
+        return code
+
+
+class WorkerPool:
+    """n workers on one folder of spooled work."""
+
+    def __init__(self, n, running, memory, modules=(), own=()):
+        self.running, self.memory = running, memory
+        self.own = frozenset(own)  # methods that are estimators of the user's
+        self.modules = modules  # that most fits will need
+        self.events: queue.SimpleQueue = queue.SimpleQueue()
+        self.folder: str | None = None
+        self.misses = 0  # workers in a row that never got ready
+        self.nursery: ForkServer | None = None
+        self.members: list[WorkerHandle] = []
+        try:
+            for _ in range(n):
+                self.members.append(self.hire())
+        except BaseException:  # those that were hired do not outlive it
+            self.close()
+            raise
+
+    def hire(self) -> WorkerHandle:
+        threads = self.running.threads
+        if process_handles.CAN_FORK:
+            if self.nursery is not None and self.nursery.closed:
+                self.nursery.close()
+                self.nursery = None
+            if self.nursery is None:
+                self.nursery = ForkServer(threads, self.modules)
+            process: Any = self.nursery.fork()
+        else:
+            process = SpawnedProcess(threads)
+        worker = WorkerHandle(process, self.events)
+        if self.folder is not None:
+            worker.say(self.folder)
+        return worker
+
+    def begin(self, folder):
+        """Tell all where the work is; they have been importing meanwhile."""
+        self.folder = str(folder)
+        for worker in self.members:
+            worker.say(self.folder)
+
+    def close(self):
+        nursery, self.nursery = self.nursery, None
+        members, self.members = self.members, []
+        if nursery is not None:
+            nursery.close()
+        for worker in members:
+            worker.end()
+
+    def doing(self) -> tuple[ActiveFit, ...]:
+        busy = [(w.job, w.since) for w in self.members if w.job is not None]
+        return tuple(ActiveFit(job[0], job[1], since) for job, since in busy)
+
+    def hear(self, timeout=POLL_SECONDS):
+        """The next (worker, message), or None; the messages of the dead are dropped."""
+        with contextlib.suppress(queue.Empty):
+            worker, message = self.events.get(timeout=timeout)
+            if worker in self.members:
+                return worker, message
+        return None
+
+    def replace(self, worker, needed=True, grace=0.0) -> int | None:
+        """End a worker and put another in its place."""
+        at = self.members.index(worker)
+        code = worker.end(grace)
+        if needed:
+            self.members[at] = self.hire()
+        else:
+            del self.members[at]
+        return code
+
+    def react(self, worker, message, agenda) -> FitOutcome | None:
+        """What a message means; None stands for the end of a worker."""
+        if isinstance(message, FitOutcome):
+            worker.job = None
+            return message
+        if message == "ready":
+            worker.ready, self.misses = True, 0
+            return None
+        if worker.job is None and not worker.ready:  # it never got to work
+            self.misses += 1
+            source = self.nursery or worker.process
+            why = message[1] if message else last_error_line(source.errors)
+            if self.misses > len(self.members) + 1:
+                raise NoWorkers(why or "they end early")
+            self.replace(worker)
+            return None
+        job = worker.job
+        code = self.replace(worker, bool(agenda), GRACE_SECONDS)
+        if job is None:
+            return None
+        return FitOutcome(
+            *job, failure=resource_limits.describe_exit_code(code), kind="died"
+        )
+
+    def late(self, agenda):
+        """Outcomes of the fits that went beyond a limit; their workers are killed."""
+        now = time.monotonic()
+        for worker in [w for w in self.members if w.job is not None]:
+            reason = worker.overdue(now, self.running.time_limit, self.memory)
+            if reason is not None:
+                m, f = worker.job or (0, 0)
+                self.replace(worker, bool(agenda))
+                yield FitOutcome(m, f, failure=reason[0], kind=reason[1])
+
+
+def fit_on_workers(crew, agenda):
+    """Outcomes as they come, and now and then what is being done (`Doing` ...)."""
+    looked = time.monotonic()
+    wanted = lambda: agenda or any(agenda.wanted(*d[:2]) for d in crew.doing())
+    while crew.members and wanted():
+        # fits that no longer matter are not waited for
+        for worker in list(crew.members):
+            if worker.ready and worker.job is None:
+                job = agenda.take(worker.known)
+                if job is not None and worker.used and job[0] in crew.own:
+                    agenda.back(*job)
+                    crew.replace(worker)  # the next one takes it
+                elif job is not None:
+                    worker.used = worker.used or job[0] in crew.own
+                    worker.give(job, crew.memory)
+        heard = crew.hear()
+        outcome = None if heard is None else crew.react(*heard, agenda)
+        if outcome is not None and agenda.wanted(outcome.method, outcome.fold):
+            yield outcome
+        if time.monotonic() - looked >= POLL_SECONDS:
+            looked = time.monotonic()
+            yield from (o for o in crew.late(agenda) if agenda.wanted(*o[:2]))
+            yield crew.doing()
