@@ -10,7 +10,7 @@ OURS = ["ridge", "bayesian ridge", "linear regression", "decision tree"]
 def make(size):
     import pyarrow as pa
 
-    from pansophy.compare.methods.method import choose_methods
+    from pansophy.compare.methods.method_choice import choose_methods
     from pansophy.compare.metrics import metrics_for
     from pansophy.compare.samples import Samples
     from pansophy.compare.splits import make_splits

@@ -77,7 +77,7 @@ def pansophy(folder, job):
         "verdict": found.verdict,
         "disqualified": found.disqualified,
         "board": [
-            (r.method, r.scores[metric].mean, r.verdict) for r in found.leaderboard
+            (r.method, r.scores[metric].mean, r.standing) for r in found.leaderboard
         ],
     }
     return entries, seconds, facts

@@ -1,4 +1,4 @@
-"""Comparisons made up without a single fit, for every task and of any size."""
+"""Synthetic comparisons without a single fit, for every task and of any size."""
 
 from functools import cache
 
@@ -7,13 +7,15 @@ import numpy as np
 from pansophy.compare import Column, Schema
 from pansophy.compare.comparison import Comparison
 from pansophy.compare.evaluation.ranking import (
-    decide,
+    choose_model,
     expected_best_score,
     paired_intervals,
     rank_methods,
 )
 from pansophy.compare.execution.plan import ExecutionLimits
 from pansophy.compare.execution.trials import Trial
+from pansophy.compare.loading import LoadedDataset
+from pansophy.compare.methods.excluded import SkipKind, SkippedMethod
 from pansophy.compare.methods.method import Method
 from pansophy.compare.metrics import metrics_for
 from pansophy.compare.samples import Samples
@@ -102,7 +104,7 @@ def made(
     )
     rows = rank_methods(trials, metrics, split.ratio, data, seed)
     paired = paired_intervals(trials, metrics[0], split.ratio)
-    winner, verdict = decide(rows, listed, paired, metrics[0].greater)
+    kept = choose_model(rows, listed, paired, metrics[0].greater)
     settings = {
         "metric": metrics[0].name,
         "rows": n,
@@ -118,21 +120,22 @@ def made(
         "versions": {"pansophy": "0", "numpy": np.__version__},
         "machine": "Linux",
     }
+    skipped = [
+        SkippedMethod("Ridge", "its kin is tried", SkipKind.UNSUITED),
+        SkippedMethod("boost", "not asked for", SkipKind.NOT_REQUESTED),
+    ]
     return Comparison(
-        schema,
-        settings,
-        rows,
-        [("broken", "fold 1 failed")],
-        [("Ridge", "its kin is tried"), ("boost", "not asked for")],
-        ["a note"],
-        winner,
-        verdict,
-        True,
-        expected_best_score(trials, rows, metrics[0], seed, data),
-        [*trials, failed],
-        data,
+        dataset=LoadedDataset("table.csv", None, schema, data, []),
         split=split,
-        running=ExecutionLimits(seed=seed),
+        leaderboard=rows,
+        winner=kept.method,
+        keep_reason=kept.reason,
+        expected=expected_best_score(trials, rows, metrics[0], seed, data),
+        trials=[*trials, failed],
+        settings=settings,
+        skipped=skipped,
+        notes=["a note"],
+        limits=ExecutionLimits(seed=seed),
         **more,
     )
 
@@ -145,7 +148,7 @@ def trial(name, model, data, task, metrics, split):
         for m in metrics
     }
     first, k = metrics[0], len(split.folds)
-    losses = None if first.rows is None else first.rows(data.y, p)
+    losses = None if first.row_losses is None else first.row_losses(data.y, p)
     return Trial(
         Method(name, task, "", lambda s: {}),
         scores,
@@ -153,7 +156,7 @@ def trial(name, model, data, task, metrics, split):
         [2e-6] * k,
         losses=losses,
         predictions=p,
-        kept=model,
+        fitted_model=model,
     )
 
 

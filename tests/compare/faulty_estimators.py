@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from pansophy.compare.execution.plan import ExecutionLimits
 from pansophy.compare.execution.trials import run_trials
-from pansophy.compare.methods.method import choose_methods
+from pansophy.compare.methods.method_choice import choose_methods
 from pansophy.compare.metrics import metrics_for
 from pansophy.compare.samples import Samples
 from pansophy.compare.splits import make_splits

@@ -15,27 +15,30 @@ from pansophy.compare.comparison import dataframe_library
 from pansophy.compare.evaluation.bayesian_tests import ComparisonProbabilities
 from pansophy.compare.evaluation.ranking import (
     RankedMethod,
+    Standing,
+    choose_model,
     clipped_interval,
     compare_with_baselines,
-    decide,
     interval_over_rows,
-    join_names,
     tradeoff_of_best,
 )
 from pansophy.compare.evaluation.row_level import RowLevelTest
+from pansophy.compare.evaluation.wording import join_names
 from pansophy.compare.metrics import metrics_for
-from pansophy.compare.report.terminal import (
-    baseline_sentence,
+from pansophy.compare.report.formatting import (
     format_difference_interval,
     format_interval,
     format_mean,
     format_seconds,
     names_by_common_reason,
-    print_comparison,
-    render_text,
+)
+from pansophy.compare.report.sentences import (
+    baseline_sentence,
     selection_bias_sentence,
     tradeoff_sentence,
 )
+from pansophy.compare.report.terminal import print_comparison, render_text
+from pansophy.compare.report.verdict import verdict_sentence
 from pansophy.diagnose import finding
 
 from .comparisons import EVIL, TASKS, made, ready
@@ -46,7 +49,7 @@ def result():
     return made("classification")
 
 
-def row(rank, method, mean, error, p=1.0, verdict="tied", near=True, seconds=1.0):
+def row(rank, method, mean, error, p=1.0, standing="tied", near=True, seconds=1.0):
     score = Interval(mean, mean - 2 * error, mean + 2 * error, error)
     gap = None if rank == 1 else Interval(mean, 0, 2 * mean, error)
     return RankedMethod(
@@ -55,23 +58,28 @@ def row(rank, method, mean, error, p=1.0, verdict="tied", near=True, seconds=1.0
         {"rmse": score},
         gap,
         p,
-        verdict,
+        Standing(standing),
         seconds,
         1.0,
-        "",
-        None,
-        None,
-        near,
+        within_one_error=near,
     )
+
+
+def decide(rows, order, *arguments, row_test=None, **named):
+    """The name of the method that is kept, and the verdict about it."""
+    kept = choose_model(rows, order, *arguments, **named)
+    return kept.method, verdict_sentence(rows, kept, row_test)
 
 
 def test_each_method_is_held_against_the_best_in_both_ways(result):
     best, *rest = result.leaderboard
-    assert best.odds is None and best.near and best.difference is None
+    assert (
+        best.probabilities is None and best.within_one_error and best.difference is None
+    )
     for r in rest:
-        assert sum(r.odds) == pytest.approx(1)
-        assert r.near == (abs(r.difference.mean) <= r.difference.error)
-    assert rest[-1].method == "dummy" and rest[-1].odds.worse > 0.99
+        assert sum(r.probabilities) == pytest.approx(1)
+        assert r.within_one_error == (abs(r.difference.mean) <= r.difference.error)
+    assert rest[-1].method == "dummy" and rest[-1].probabilities.worse > 0.99
     assert result.rope == pytest.approx(0.01 * best.scores["log loss"].mean)
 
 
@@ -88,7 +96,7 @@ def test_intervals_over_rows_of_a_metric_that_grows():
     accuracy = metrics_for("classification", "accuracy")[0]
     trial = c.trials[1]
     y, p = c.data.y, trial.predictions
-    judged = replace(trial, losses=accuracy.rows(y, p))
+    judged = replace(trial, losses=accuracy.row_losses(y, p))
     found = interval_over_rows(judged, accuracy, c.data, 0)
     assert found.mean == pytest.approx(accuracy.score(y, p))
     assert 0 <= found.low < found.mean < found.high <= 1
@@ -98,10 +106,10 @@ def test_intervals_over_rows_of_a_metric_that_grows():
 
 def test_the_simplest_within_one_standard_error_is_kept():
     rows = [
-        row(1, "net", 1.0, 0.1, verdict="best", seconds=12.0),
+        row(1, "net", 1.0, 0.1, standing="best", seconds=12.0),
         row(2, "forest", 0.05, 0.1),
         row(3, "tree", 0.2, 0.1, near=False),
-        row(4, "dummy", 3.0, 0.1, p=0.0, verdict="worse"),
+        row(4, "dummy", 3.0, 0.1, p=0.0, standing="worse"),
     ]
     kept, words = decide(rows, ["dummy", "tree", "forest", "net"])
     assert kept == "forest"  # the tree is tied too, but farther than one error
@@ -115,24 +123,24 @@ def test_what_is_practically_equal_is_as_good_however_sure_the_difference():
         ComparisonProbabilities(0.0, 0.5, 0.5),
     )
     rows = [
-        row(1, "blend", 1.0, 0.1, verdict="best", seconds=9.0),
-        row(2, "net", 1.002, 0.1, p=0.01, verdict="worse", near=False),
-        row(3, "tree", 1.05, 0.1, p=0.01, verdict="worse", near=False),
-        row(4, "dummy", 1.002, 0.1, p=0.01, verdict="worse", near=False),
+        row(1, "blend", 1.0, 0.1, standing="best", seconds=9.0),
+        row(2, "net", 1.002, 0.1, p=0.01, standing="worse", near=False),
+        row(3, "tree", 1.05, 0.1, p=0.01, standing="worse", near=False),
+        row(4, "dummy", 1.002, 0.1, p=0.01, standing="worse", near=False),
     ]
     order = ["dummy", "tree", "net", "blend"]
     told = [
         rows[0],
-        rows[1]._replace(odds=same),
-        rows[2]._replace(odds=apart),
-        rows[3]._replace(odds=same),
+        rows[1]._replace(probabilities=same),
+        rows[2]._replace(probabilities=apart),
+        rows[3]._replace(probabilities=same),
     ]
     kept, words = decide(told, order)
     assert kept == "net" and words.startswith(
         "blend is better than every other method; net is kept as the simpler one that "
         "is almost certainly practically equal (9 times faster to fit)."
     )
-    told[1] = rows[1]._replace(odds=apart)
+    told[1] = rows[1]._replace(probabilities=apart)
     assert decide(told, order) == ("blend", "blend is better than every other method.")
     kept, words = decide(told, order, rule="best")
     assert kept == "blend" and "asked" not in words
@@ -141,7 +149,7 @@ def test_what_is_practically_equal_is_as_good_however_sure_the_difference():
 def test_of_what_is_as_good_only_what_beats_the_linear_model_is_kept():
     """The simpler of two does not, beyond the interval; the other does."""
     rows = [
-        row(1, "blend", 1.0, 0.1, verdict="best"),
+        row(1, "blend", 1.0, 0.1, standing="best"),
         row(2, "forest", 0.05, 0.1),
         row(3, "linear regression", 0.2, 0.1, near=False),
     ]
@@ -160,9 +168,9 @@ def test_of_what_is_as_good_only_what_beats_the_linear_model_is_kept():
 
 def test_the_top_scorer_is_kept_if_asked_for_and_its_gain_told_if_not():
     rows = [
-        row(1, "net", 1.0, 0.1, verdict="best"),
+        row(1, "net", 1.0, 0.1, standing="best"),
         row(2, "tree", 1.05, 0.1)._replace(difference=Interval(0.05, -0.02, 0.12, 0.1)),
-        row(3, "dummy", 3.0, 0.1, p=0.0, verdict="worse"),
+        row(3, "dummy", 3.0, 0.1, p=0.0, standing="worse"),
     ]
     order = ["dummy", "tree", "net"]
     assert decide(rows, order)[0] == "tree"
@@ -173,7 +181,9 @@ def test_the_top_scorer_is_kept_if_asked_for_and_its_gain_told_if_not():
     more = tradeoff_of_best(
         rows, "tree", True
     )  # a greater score is better: that is a loss
-    assert more.gain == Interval(-0.05, -0.12, 0.02, 0.1) and more.luck is None
+    assert (
+        more.gain == Interval(-0.05, -0.12, 0.02, 0.1) and more.selection_bias is None
+    )
     assert tradeoff_of_best(rows, "net", False) is None
 
 
@@ -189,8 +199,8 @@ def test_the_answer_tells_what_the_top_scorer_would_gain():
         "--keep best" in told
         and tradeoff_sentence(replace(c, winner=best.method)) == ""
     )
-    assert c.to_dict()["instead"] is None
-    other = replace(c, winner=second.method).to_dict()["instead"]
+    assert c.to_dict()["tradeoff"] is None
+    other = replace(c, winner=second.method).to_dict()["tradeoff"]
     assert other["method"] == best.method and other["gain"]["mean"] > 0
 
 
@@ -215,7 +225,7 @@ def test_intervals_end_where_the_metric_does():
 
 def test_the_plain_linear_model_is_kept_unless_beaten_beyond_the_interval():
     rows = [
-        row(1, "net", 1.0, 0.1, verdict="best"),
+        row(1, "net", 1.0, 0.1, standing="best"),
         row(2, "linear regression", 0.2, 0.15, near=False),
     ]
     order = ["linear regression", "net"]
@@ -228,7 +238,7 @@ def test_the_plain_linear_model_is_kept_unless_beaten_beyond_the_interval():
 
 def test_names_in_the_plural_get_their_verb():
     rows = [
-        row(1, "nearest neighbours", 1.0, 0.1, verdict="best"),
+        row(1, "nearest neighbours", 1.0, 0.1, standing="best"),
         row(2, "extra trees", 0.05, 0.1),
     ]
     assert decide(rows, ["extra trees", "nearest neighbours"])[1] == (
@@ -241,7 +251,8 @@ def test_doubt_about_the_dummy_is_said_in_one_voice():
     """Tied when picking is allowed for, though apart if the two are looked at alone."""
     c = made("classification")
     rows = [
-        r._replace(verdict="tied") if r.method == "dummy" else r for r in c.leaderboard
+        r._replace(standing=Standing.TIED) if r.method == "dummy" else r
+        for r in c.leaderboard
     ]
     told = baseline_sentence(replace(c, leaderboard=rows))
     assert "but not when allowing for the best having been picked from 4" in told
@@ -255,9 +266,9 @@ def test_what_has_to_be_beaten():
         "net", ["net", "dummy", "logistic regression"], paired, False
     )
     assert [b.method for b in found] == ["dummy", "logistic regression"]
-    assert all(b.beyond for b in found)
+    assert all(b.significant for b in found)
     assert not any(
-        b.beyond for b in compare_with_baselines("net", ["dummy"], paired, True)
+        b.significant for b in compare_with_baselines("net", ["dummy"], paired, True)
     )
     assert compare_with_baselines("dummy", ["dummy"], paired, True) == []
 
@@ -297,7 +308,7 @@ def test_text_fits_the_screen_and_the_terminal_gets_a_drawn_table(result, monkey
 
 def test_markup_in_names_is_only_text_on_a_terminal():
     c = made("regression", methods=2)
-    c.leaderboard[0] = c.leaderboard[0]._replace(remarks="[red]odd[/nothing]")
+    c.leaderboard[0] = c.leaderboard[0]._replace(warnings={"[red]odd[/nothing]": 1})
     out = type("Screen", (io.StringIO,), {"isatty": lambda self: True})()
     print_comparison(c, out)
     assert "[red]" in out.getvalue()
@@ -318,7 +329,7 @@ def test_records_and_json_for_every_task(task):
     assert again["winner"] == c.winner and again["complete"] is True
     assert len(again["leaderboard"]) == 4 and again["leaderboard"][0]["rank"] == 1
     assert again["folds"]["dummy"][c.metric] == c.trial("dummy").scores[c.metric]
-    assert again["beats"][0]["method"] == "dummy"
+    assert again["baselines"][0]["method"] == "dummy"
     assert [r["kept"] for r in c.records()].count(True) == 1
     assert isinstance(c, Comparison) and str(c) and c._repr_html_()
 
@@ -326,10 +337,10 @@ def test_records_and_json_for_every_task(task):
 def test_the_table_is_of_the_kind_that_was_given(result):
     assert isinstance(result.table, pa.Table)
     for like, kind in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
-        result.like = like
+        result.library = like
         assert isinstance(result.table, kind)
         assert next(iter(result.table["method"])) == result.leaderboard[0].method
-    result.like = "arrow"
+    result.library = "arrow"
     assert isinstance(result.to_pandas(), pd.DataFrame)
     assert [
         dataframe_library(t) for t in (pd.DataFrame(), pl.DataFrame(), {}, "t.csv")
@@ -406,11 +417,13 @@ def test_luck_is_not_called_small_beside_a_tie():
     seen = c.leaderboard[0].scores[c.metric].mean
     apart = [
         c.leaderboard[0],
-        *(r._replace(verdict="worse", p=0.0) for r in c.leaderboard[1:]),
+        *(r._replace(standing=Standing.WORSE, p=0.0) for r in c.leaderboard[1:]),
     ]
     clear = selection_bias_sentence(replace(c, expected=seen, leaderboard=apart))
     assert "it was clear enough" in clear
-    rows = [r._replace(verdict="tied") if r.method == "dummy" else r for r in apart]
+    rows = [
+        r._replace(standing=Standing.TIED) if r.method == "dummy" else r for r in apart
+    ]
     told = selection_bias_sentence(replace(c, expected=seen, leaderboard=rows))
     assert "clear enough" not in told and "says nothing about the ties" in told
 
@@ -418,11 +431,12 @@ def test_luck_is_not_called_small_beside_a_tie():
 def test_rows_have_a_say_about_the_dummy_where_folds_are_few():
     c = made("classification")
     rows = [
-        r._replace(verdict="tied") if r.method == "dummy" else r for r in c.leaderboard
+        r._replace(standing=Standing.TIED) if r.method == "dummy" else r
+        for r in c.leaderboard
     ]
-    second = RowLevelTest(3, 200, 3, {c.winner: 1e-5})
-    told = baseline_sentence(replace(c, leaderboard=rows, second=second))
+    test = RowLevelTest(3, 200, 3, {c.winner: 1e-5})
+    told = baseline_sentence(replace(c, leaderboard=rows, row_test=test))
     assert "row by row (paired bootstrap of 200 held-out rows, p < 0.001" in told
     assert "not beyond doubt over 3 folds" in told and "picked from" not in told
-    kept = replace(c, second=second).to_dict()["second_opinion"]
+    kept = replace(c, row_test=test).to_dict()["row_level_test"]
     assert kept == {"folds": 3, "rows": 200, "ranked": 3, "p": {c.winner: 1e-5}}

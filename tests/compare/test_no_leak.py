@@ -15,6 +15,7 @@ from pansophy.compare import Comparison, TableError, compare
 from pansophy.compare.execution.fit_fold import PreparationCache, fit_fold
 from pansophy.compare.holdout import load_holdout
 from pansophy.compare.loading import load_dataset
+from pansophy.compare.options import Options
 
 QUICK = {"workers": 0, "repeats": 1, "progress": False}
 
@@ -143,7 +144,7 @@ def test_rows_of_the_test_table_that_were_learned_from_are_counted():
     }
     found = compare(table, "y", methods={"nb": GaussianNB()}, test=new, **QUICK)
     assert any(n.startswith("10 of 30 rows of the test table") for n in found.notes)
-    assert found.on_test.n == 30
+    assert found.holdout.n == 30
     with pytest.raises(TableError, match=r"test table: .*unknown class 'maybe'"):
         load_holdout(found.schema, {**new, "y": ["maybe"] * 30})
 
@@ -152,13 +153,14 @@ def test_predictions_of_a_fold_do_not_depend_on_its_answers():
     """Other answers in the test rows, the same predictions."""
     from pansophy.compare.execution.fit_fold import Workload, fit_context
     from pansophy.compare.execution.plan import ExecutionLimits
-    from pansophy.compare.methods.method import choose_methods
+    from pansophy.compare.methods.method_choice import choose_methods
     from pansophy.compare.metrics import metrics_for
     from pansophy.compare.splits import make_splits
 
     rng = np.random.default_rng(0)
     table = {**noise(80), "k": rng.choice([f"k{i}" for i in range(15)], 80)}
-    data, schema = load_dataset(table, "y")[3:1:-1]
+    dataset = load_dataset(table, Options(target="y"))
+    data, schema = dataset.data, dataset.schema
     split = make_splits(data, schema, folds=4)
     methods, _ = choose_methods(
         schema, 60, ["naive Bayes", "calibrated naive Bayes"], tune=3
@@ -190,14 +192,15 @@ def test_tuning_never_sees_the_rows_held_out(monkeypatch):
     """Every row that is prepared or learned from during a fit is a training row."""
     from pansophy.compare.execution import fit_fold as folds
     from pansophy.compare.execution.plan import ExecutionLimits
-    from pansophy.compare.methods.method import choose_methods
+    from pansophy.compare.methods.method_choice import choose_methods
     from pansophy.compare.metrics import metrics_for
     from pansophy.compare.splits import make_splits
     from pansophy.tables import Preparation
 
     table = noise(60)
     row = {x: i for i, x in enumerate(table["x0"].tolist())}  # which one it is
-    data, schema = load_dataset(table, "y")[3:1:-1]
+    dataset = load_dataset(table, Options(target="y"))
+    data, schema = dataset.data, dataset.schema
     split = make_splits(data, schema, folds=3)
     named = ["naive Bayes", "logistic regression"]
     methods, _ = choose_methods(schema, 40, named, tune=2)

@@ -11,19 +11,22 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
-from pansophy.compare import compare, infer, reliability_curve, reopen, rerun
+from pansophy.compare import Column, compare, infer, reliability_curve, reopen, rerun
 from pansophy.compare.holdout import load_holdout
 from pansophy.compare.loading import load_dataset
-from pansophy.compare.methods.method import FitContext, choose_methods
+from pansophy.compare.methods.method import FitContext
+from pansophy.compare.methods.method_choice import choose_methods
 from pansophy.compare.methods.pipelines import (
     fit_pipeline,
     make_pipeline,
     predict_all_classes,
 )
+from pansophy.compare.model.kept_model import held_out_predictions
+from pansophy.compare.options import Options
 from pansophy.compare.report import plot_data
 from pansophy.compare.report.holdout_and_groups import group_fairness
 from pansophy.compare.report.methodology import keep_rule_sentence
-from pansophy.compare.run_comparison import merge_notes_into_findings
+from pansophy.compare.run_comparison import findings_and_notes
 from pansophy.diagnose import finding
 from pansophy.tables import read_table
 
@@ -40,6 +43,10 @@ def rows(n=60, seed=0):
         "g": np.arange(n) // 2,
         "y": np.where(x + rng.normal(size=n) > 0, "yes", "no"),
     }
+
+
+def load(table, **options):
+    return load_dataset(table, Options.checked(**options))
 
 
 class Never(GaussianNB):
@@ -65,7 +72,7 @@ class Never(GaussianNB):
         ({"metric": 3}, "metric must be a name"),
         ({"methods": "ridge"}, "methods must be a list of names"),
         ({"together": "no"}, "together must be True or False"),
-        ({"keep": "worst"}, "keep must be one of simplest, best, got 'worst'"),
+        ({"keep": "worst"}, "keep must be one of 'simplest', 'best', got 'worst'"),
         ({"blend": 3}, "blend must be True or False"),
         ({"tune": 3}, "tune knows the library's methods only"),
         ({"methods": ["blend"]}, "A blend averages methods that are run"),
@@ -94,11 +101,11 @@ def test_a_schema_and_what_is_asked_must_agree(tmp_path):
         ({"roles": {"k": "text"}}, "role of 'k'"),
     ]:
         with pytest.raises(ValueError, match=says):
-            load_dataset(table, "y", schema=schema, **asked)
+            load(table, target="y", schema=schema, **asked)
     same = {"task": "classification", "roles": {"k": "category"}, "group": None}
-    assert load_dataset(table, "y", schema=schema, **same).schema == schema
+    assert load(table, target="y", schema=schema, **same).schema == schema
     with pytest.raises(ValueError, match="no column 'y'"):
-        load_dataset(table.drop(["y"]), "y", schema=schema)
+        load(table.drop(["y"]), target="y", schema=schema)
 
 
 def test_rows_of_weight_0_are_not_there():
@@ -120,9 +127,9 @@ def test_weights_reach_the_preparation_too(name):
     """A row of weight k counts in medians, levels and scales as k rows do."""
     table = {**rows(), "z": np.where(np.arange(60) % 4, np.arange(60.0), np.nan)}
     w = np.tile([1, 5, 2], 20)
-    plain = load_dataset({**table, "w": w}, "y", weight="w", ignore=["g"])
-    many = load_dataset(
-        {k: np.repeat(v, w) for k, v in table.items()}, "y", ignore=["g"]
+    plain = load({**table, "w": w}, target="y", weight="w", ignore=["g"])
+    many = load(
+        {k: np.repeat(v, w) for k, v in table.items()}, target="y", ignore=["g"]
     )
     (_, method), _ = choose_methods(many.schema, 60, [name])
     fit = lambda t: fit_pipeline(
@@ -207,7 +214,7 @@ def test_weights_enter_what_is_shown():
         c.trial("lr").scores["log loss"],
     )
     assert -curve.test[-1] == pytest.approx(fits, rel=1e-3)  # all rows of each fold
-    held, w = plot_data.held_out_predictions(c, "lr"), c.data.weight
+    held, w = held_out_predictions(c, "lr"), c.data.weight
     at = reliability_curve(held.y, held.p, bins=1, weights=w)
     assert at.observed == pytest.approx([np.average(held.y, weights=w)])
     assert at.predicted == pytest.approx([np.average(held.p[:, 1], weights=w)])
@@ -244,7 +251,7 @@ def test_the_kept_model_is_the_method_fitted_on_all_rows(tmp_path):
     for made, path in zip(found, files):
         made.save(path)
     assert files[0].read_bytes() == files[1].read_bytes()
-    assert c.settings["asked"] == {
+    assert c.settings["options"] == {
         "keep": "best"
     } and "as asked for" in keep_rule_sentence(c)
 
@@ -317,19 +324,22 @@ def test_the_report_tells_every_setting_that_matters(tmp_path):
 def test_an_empty_cell_among_lists_of_labels_is_no_label():
     tags = pa.array(["a;b", None, "b", "a", "", "a;b"] * 5)
     table = pa.table({"x": np.sin(np.arange(30)), "tags": tags})
-    found = load_dataset(table, "tags", task="multilabel")
+    found = load(table, target="tags", task="multilabel")
     assert len(found.data) == 30 and found.data.y[1].tolist() == [0, 0]
     assert found.notes == ["5 rows with an empty 'tags': taken as no label."]
     rest = load_holdout(found.schema, table)
     assert (rest.y == found.data.y).all()
     lists = pa.table({"x": np.sin(np.arange(6)), "tags": [["a"], None, ["a", "b"]] * 2})
-    assert len(load_dataset(lists, "tags").data) == 4  # a missing list is not known
+    assert len(load(lists, target="tags").data) == 4  # a missing list is not known
 
 
-def test_a_nested_column_is_told_about_once():
+def test_an_excluded_column_is_reported_once():
+    columns = (
+        Column("n", "other", "values of type struct"),
+        Column("id", "id", "all values differ"),
+    )
+    dataset = SimpleNamespace(schema=SimpleNamespace(columns=columns), notes=["a note"])
     said = finding("other type", "note", "'n' holds structs.", column="n")
-    answer = SimpleNamespace(notes=["'n' left out: values of type struct."])
-    assert [f.text for f in merge_notes_into_findings([said], answer)] == [
-        "'n' holds structs. It is left out."
-    ]
-    assert answer.notes == []
+    findings, notes = findings_and_notes([said], dataset)
+    assert [f.text for f in findings] == ["'n' holds structs. It is left out."]
+    assert notes == ["a note", "'id' left out: all values differ."]

@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 import pansophy
 from pansophy.compare import Column, Schema, TableError, compare
-from pansophy.compare.methods.method import choose_methods
+from pansophy.compare.methods.method_choice import choose_methods
 from pansophy.compare.methods.pipelines import raw_predictions
 from pansophy.compare.metrics import METRICS, metrics_for
 from pansophy.compare.splits import folds_of
@@ -47,8 +47,8 @@ def test_leaderboard_tells_the_truth(result):
     assert result.leaderboard[0].method == "logit"
     assert result.winner == "logit" and result.complete
     best, *rest = result.leaderboard
-    assert best.verdict == "best" and best.p == 1.0 and best.difference is None
-    assert {r.verdict for r in rest} <= {"worse", "below dummy"}
+    assert best.standing == "best" and best.p == 1.0 and best.difference is None
+    assert {r.standing for r in rest} <= {"worse", "below dummy"}
     for row in result.leaderboard:
         assert list(row.scores)[:2] == ["log loss", "accuracy"]
         assert all(s.low <= s.mean <= s.high for s in row.scores.values())
@@ -121,7 +121,7 @@ def test_all_methods_see_the_same_folds():
 def test_ties_are_called_ties_and_the_simpler_is_kept():
     own = {"plain": LinearRegression(), "ridge": Ridge(alpha=1e-3)}
     r = compare(numbers(), "y", methods=own, repeats=2)
-    assert [row.verdict for row in r.leaderboard] == ["best", "tied", "worse"]
+    assert [row.standing for row in r.leaderboard] == ["best", "tied", "worse"]
     assert r.winner == "plain" and "tied with" in r.verdict
     assert r.metric == "rmse" and r.schema.task == "regression"
 
@@ -130,7 +130,7 @@ def test_a_method_below_the_dummy_is_never_tied():
     own = {"line": LinearRegression(), "wild": Wild()}
     r = compare(numbers(), "y", methods=own, repeats=1)
     last = r.leaderboard[-1]
-    assert (last.method, last.verdict) == ("wild", "below dummy")
+    assert (last.method, last.standing) == ("wild", "below dummy")
     assert last.p > 0.05 and "wild" not in r.verdict
 
 
@@ -327,12 +327,16 @@ def test_row_losses_agree_with_scores():
     rng = np.random.default_rng(0)
     y, p = rng.integers(0, 3, 50), rng.dirichlet(np.ones(3), 50)
     for m in metrics_for("classification"):
-        if m.rows:
-            assert m.undo(m.rows(y, p).mean()) == pytest.approx(m.score(y, p))
+        if m.row_losses:
+            assert m.from_mean_loss(m.row_losses(y, p).mean()) == pytest.approx(
+                m.score(y, p)
+            )
     t, q = rng.normal(size=(2, 50))
     for m in metrics_for("regression"):
-        if m.rows:
-            assert m.undo(m.rows(t, q).mean()) == pytest.approx(m.score(t, q))
+        if m.row_losses:
+            assert m.from_mean_loss(m.row_losses(t, q).mean()) == pytest.approx(
+                m.score(t, q)
+            )
 
 
 def test_many_classes_with_words_and_missing_levels():

@@ -1,11 +1,11 @@
 """`pansophy` on the command line.
 
-`compare_commands` has compare, explore, rerun and demo; `model_commands` has predict,
-serve and plot; `catalogue_command` has methods; `app` has what they share. Each command
-imports the heavy modules that it needs.
+`compare_commands` has compare, explore, rerun and demo; `library_command` has methods;
+`model_commands` has predict, serve and plot; `app` has what they share. Each command
+imports the heavy modules that it needs. The help lists commands in this order.
 """
 
-from . import catalogue_command, compare_commands, model_commands
+from . import compare_commands, library_command, model_commands
 from .app import app
 
-__all__ = ["app", "catalogue_command", "compare_commands", "model_commands"]
+__all__ = ["app", "compare_commands", "library_command", "model_commands"]

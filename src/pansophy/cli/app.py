@@ -63,17 +63,6 @@ def split_names(text) -> list[str] | None:
     return [t.strip() for row in rows for t in row if t.strip()]
 
 
-def parse_pairs(texts, what, example) -> dict[str, str]:
-    """`name=value` texts as a dict; a name may hold `=` itself."""
-    found = {}
-    for text in texts:
-        name, mark, value = text.rpartition("=")
-        if not (mark and name.strip() and value.strip()):
-            raise ValueError(f"{what} must look like `{example}`, got {text!r}.")
-        found[name.strip()] = value.strip()
-    return found
-
-
 def print_version(wanted: bool):
     if wanted:
         typer.echo(f"pansophy {__version__}")

@@ -1,4 +1,4 @@
-"""`pansophy compare`, `explore`, `rerun` and `demo`: a table in, an answer out."""
+"""`pansophy compare`, `explore`, `rerun` and `demo`."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from . import compare_options
 from .app import (
     TABLE,
     AsJson,
@@ -14,93 +13,26 @@ from .app import (
     TableFile,
     app,
     errors_as_one_sentence,
-    parse_pairs,
     print_error,
     split_names,
 )
+from .compare_options import AnyTask, options_from_flags, takes_options
 
-SCHEMA_ROWS = 100_000  # rows that a schema is read off
-Out = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", help="Folder for report, results and model."),
-]
+SCHEMA_ROWS = 100_000  # rows from which a schema is inferred
 
 
 @app.command()
-def compare(
-    table: TableFile,
-    target: compare_options.Target,
-    out: Out = None,
-    task: compare_options.Task = "auto",
-    group: compare_options.Group = None,
-    time: compare_options.Time = None,
-    weight: compare_options.Weight = None,
-    ignore: compare_options.Ignore = None,
-    role: compare_options.Role = None,
-    schema: compare_options.Schema = None,
-    test: compare_options.Test = None,
-    max_rows: compare_options.MaxRows = 1_000_000,
-    methods: compare_options.Methods = None,
-    folds: compare_options.Folds = 5,
-    repeats: compare_options.Repeats = None,
-    together: compare_options.Together = False,
-    gap: compare_options.Gap = 0,
-    tune: compare_options.Tune = 0,
-    blend: compare_options.Blend = None,
-    calibrate: compare_options.Calibrate = False,
-    workers: compare_options.Workers = None,
-    time_limit: compare_options.TimeLimit = 300.0,
-    memory_limit: compare_options.MemoryLimit = None,
-    max_fits: compare_options.MaxFits = None,
-    stop_after: compare_options.StopAfter = None,
-    cluster: compare_options.Cluster = None,
-    resume: compare_options.Resume = False,
-    seed: Seed = 0,
-    metric: compare_options.Metric = None,
-    keep: compare_options.Keep = "simplest",
-    by: compare_options.By = None,
-    costs: compare_options.Costs = None,
-    as_json: AsJson = False,
-):
+@takes_options
+def compare(table: TableFile, as_json: AsJson = False, **flags):
     """Try every suitable method on a table and rank them honestly."""
     with errors_as_one_sentence():
         from ..compare import compare as run
 
-        result = run(
-            table,
-            target if len(target) > 1 else target[0],
-            task=task,
-            group=group,
-            time=time,
-            weight=weight,
-            ignore=split_names(ignore),
-            roles=parse_pairs(role or (), "role", "zip=category") or None,
-            schema=schema,
-            test=test,
-            max_rows=max_rows,
-            methods=split_names(methods),
-            folds=folds,
-            repeats=repeats,
-            together=together,
-            gap=gap,
-            tune=tune,
-            blend=blend,
-            calibrate=calibrate,
-            workers=workers,
-            time_limit=time_limit,
-            memory_limit=memory_limit,
-            max_fits=max_fits,
-            stop_after=stop_after,
-            cluster=cluster,
-            metric=metric,
-            keep=keep,
-            by=by,
-            costs=parse_costs(costs),
-            random_state=seed,
-            folder=out
-            or default_folder(f"{table.name.split('.')[0]}-pansophy", resume),
-            resume=resume,
-        )
+        options = options_from_flags(flags)
+        target = options.pop("target")
+        stem = f"{table.name.split('.')[0]}-pansophy"
+        options["folder"] = options["folder"] or default_folder(stem, options["resume"])
+        result = run(table, target if len(target) > 1 else target[0], **options)
         print_and_write(result, as_json)
 
 
@@ -109,19 +41,6 @@ def default_folder(stem, resume) -> Path:
     taken = [Path(stem), *(Path(f"{stem}-{i}") for i in range(2, 1000))]
     free = next(i for i, p in enumerate(taken) if not p.exists())
     return taken[max(free - 1, 0) if resume else free]
-
-
-def parse_costs(text) -> dict | None:
-    """`"yes=5,no=1"` as a dict."""
-    if text is None:
-        return None
-    found = parse_pairs(split_names(text), "costs", "yes=5,no=1")
-    try:
-        return {name: float(cost) for name, cost in found.items()}
-    except ValueError:
-        raise ValueError(
-            f"costs must look like `yes=5,no=1`, one number a class, got {text!r}."
-        ) from None
 
 
 def print_and_write(result, as_json):
@@ -168,7 +87,7 @@ def explore(
             "--target", "-t", help="Column to predict, if any; again for several."
         ),
     ] = None,
-    task: compare_options.AnyTask = "auto",
+    task: AnyTask = "auto",
     other: Annotated[
         Path | None, typer.Option(help="A second table: what has drifted?")
     ] = None,

@@ -1,84 +1,82 @@
-"""The options of `pansophy compare`, in the panels of its help."""
+"""The flags of `pansophy compare`, one for each field of `compare.options.Options`."""
 
-from pathlib import Path
-from typing import Annotated
+import inspect
+from dataclasses import MISSING, fields
+from typing import Annotated, Any
 
 import typer
 
-DATA, JOB, ANSWER = "Data", "Running", "Answer"
+from ..compare.options import Options
+from .app import split_names
+
+TASK_HELP = next(f for f in fields(Options) if f.name == "task").metadata["flag"].help
+AnyTask = Annotated[str, typer.Option(help=TASK_HELP)]
 
 
-def option(text, panel, *names, **more):
-    return typer.Option(*names, help=text, rich_help_panel=panel, **more)
+def parse_pairs(texts, what, example) -> dict[str, str]:
+    """`name=value` texts as a dict; a name may hold `=` itself."""
+    pairs = {}
+    for text in texts:
+        name, mark, value = text.rpartition("=")
+        if not (mark and name.strip() and value.strip()):
+            raise ValueError(f"{what} must look like `{example}`, got {text!r}.")
+        pairs[name.strip()] = value.strip()
+    return pairs
 
 
-Target = Annotated[
-    list[str],
-    option("Column to predict; again for several labels.", DATA, "--target", "-t"),
-]
-Task = Annotated[
-    str,
-    option("auto, classification, regression, count or multilabel.", DATA),
-]
-AnyTask = Annotated[
-    str, typer.Option(help="auto, classification, regression, count or multilabel.")
-]
-Group = Annotated[str | None, option("Column whose rows stay in one fold.", DATA)]
-Time = Annotated[str | None, option("Column along which folds are cut.", DATA)]
-Weight = Annotated[str | None, option("Column saying how often a row counts.", DATA)]
-Ignore = Annotated[
-    list[str] | None, option("Columns to leave out, separated by commas.", DATA)
-]
-Role = Annotated[
-    list[str] | None,
-    option("Column and its role, e.g. `zip=category`; may be repeated.", DATA),
-]
-Schema = Annotated[
-    Path | None, option("Schema file, as an earlier run wrote it.", DATA)
-]
-Test = Annotated[
-    Path | None, option("A test table: the methods are compared on it too.", DATA)
-]
-MaxRows = Annotated[int, option("A larger table is sampled to compare.", DATA, min=10)]
-Methods = Annotated[
-    list[str] | None, option("Names of methods, separated by commas.", JOB)
-]
-Folds = Annotated[int, option("Folds of a cross-validation.", JOB)]
-Repeats = Annotated[int | None, option("Cross-validations; fewer for more rows.", JOB)]
-Together = Annotated[
-    bool, option("Keep rows with the very same inputs in one fold.", JOB)
-]
-Gap = Annotated[int, option("Rows left out before each test part along time.", JOB)]
-Tune = Annotated[
-    int, option("Settings tried for each method, on inner folds.", JOB, min=0)
-]
-Blend = Annotated[
-    bool | None,
-    option(
-        "Rank an average of the methods as well, or not.", JOB, "--blend/--no-blend"
-    ),
-]
-Calibrate = Annotated[
-    bool, option("Try each classifier with calibrated probabilities too.", JOB)
-]
-Workers = Annotated[
-    int | None, option("Fits at the same time; by default one a core.", JOB)
-]
-TimeLimit = Annotated[float, option("Seconds that one fit may take.", JOB)]
-MemoryLimit = Annotated[float | None, option("Megabytes that one fit may take.", JOB)]
-MaxFits = Annotated[int | None, option("Fits in all.", JOB, min=1)]
-StopAfter = Annotated[float | None, option("Seconds after which no fit begins.", JOB)]
-Cluster = Annotated[str | None, option("Address of a dask scheduler to run on.", JOB)]
-Resume = Annotated[bool, option("Go on with the run in the folder of --out.", JOB)]
-Metric = Annotated[str | None, option("What ranks the methods.", ANSWER)]
-Keep = Annotated[
-    str,
-    option("Of the methods tied with the best, keep the simplest or the best.", ANSWER),
-]
-By = Annotated[
-    str | None, option("Column whose groups are compared for fairness.", ANSWER)
-]
-Costs = Annotated[
-    str | None,
-    option("Costs of wrong answers, e.g. `yes=5,no=1`.", ANSWER),
-]
+def parse_costs(text) -> dict | None:
+    """`"yes=5,no=1"` as a dict."""
+    if text is None:
+        return None
+    pairs = parse_pairs(split_names(text) or (), "costs", "yes=5,no=1")
+    try:
+        return {name: float(cost) for name, cost in pairs.items()}
+    except ValueError:
+        raise ValueError(
+            f"costs must look like `yes=5,no=1`, one number a class, got {text!r}."
+        ) from None
+
+
+PARSERS = {
+    "": lambda value: value,
+    "names": split_names,
+    "pairs": lambda texts: parse_pairs(texts or (), "role", "zip=category") or None,
+    "numbers": parse_costs,
+}
+
+
+def command_line_parameter(f) -> inspect.Parameter:
+    """One option as a parameter that typer turns into a flag."""
+    flag = f.metadata["flag"]
+    info = typer.Option(
+        *flag.declarations,
+        help=flag.help,
+        rich_help_panel=flag.panel,
+        **({} if flag.minimum is None else {"min": flag.minimum}),
+    )
+    return inspect.Parameter(
+        flag.name or f.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if f.default is MISSING else f.default,
+        annotation=Annotated[flag.type, info],
+    )
+
+
+def takes_options(command):
+    """Give a command `(table, as_json, **options)` a flag for every option."""
+    own = inspect.signature(command).parameters
+    flags = [command_line_parameter(f) for f in fields(Options)]
+    flags.sort(key=lambda p: p.default is not inspect.Parameter.empty)
+    command.__signature__ = inspect.Signature(
+        [own["table"], *flags, own["as_json"].replace(kind=own["as_json"].KEYWORD_ONLY)]
+    )
+    return command
+
+
+def options_from_flags(given) -> dict[str, Any]:
+    """Values of flags as keyword arguments of `compare`."""
+    out = {}
+    for f in fields(Options):
+        flag = f.metadata["flag"]
+        out[f.name] = PARSERS[flag.form](given[flag.name or f.name])
+    return out

@@ -39,7 +39,7 @@ HOME = {
         "..tables": "Column Schema TableError infer read_table",
         ".comparison": "Comparison",
         ".evaluation.bayesian_tests": """ComparisonProbabilities bayesian_correlated_t
-            bayesian_signed_rank default_rope describe_probabilities""",
+            bayesian_signed_rank default_rope""",
         ".evaluation.calibration": """CalibrationMap ReliabilityCurve
             brier_decomposition calibrate_folds calibration_error fit_calibration
             reliability_curve""",
@@ -65,6 +65,7 @@ HOME = {
         ".evaluation.validation_selection": """SelectionResult ThreeWaySplit
             TuningResult select_on_validation train_validation_test_split
             tune_hyperparameters""",
+        ".evaluation.wording": "describe_probabilities",
         ".metrics": "METRICS",
         ".model.streaming": "StreamResult predict_stream",
         ".model.table_model": "TableModel",

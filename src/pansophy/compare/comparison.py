@@ -1,4 +1,8 @@
-"""The outcome: a leaderboard with intervals, a verdict in words, a model to keep."""
+"""`Comparison`: the data of a finished comparison, and its model.
+
+The fields are numbers, enumerations and tables. Sentences, pages and figures are made
+of them by `compare.report`, which is imported only when something is shown.
+"""
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -9,53 +13,23 @@ from ..tables import Schema
 from .evaluation.bayesian_tests import default_rope
 from .evaluation.ranking import (
     BaselineComparison,
+    KeepReason,
+    KeptMethod,
     RankedMethod,
     Tradeoff,
     compare_with_baselines,
-    decide,
-    expected_best_score,
     paired_intervals,
-    rank_methods,
     tradeoff_of_best,
 )
 from .metrics import Metric, metrics_for
-from .model.table_model import TableModel, fit_table_model
+from .model.table_model import TableModel
 from .samples import Samples
-
-__all__ = [
-    "BaselineComparison",
-    "Comparison",
-    "Tradeoff",
-    "RankedMethod",
-    "decide",
-    "expected_best_score",
-    "dataframe_library",
-    "paired_intervals",
-    "rank_methods",
-]
 
 
 def dataframe_library(table) -> str:
-    """Of a dataframe: pandas or polars; arrow for all else."""
-    home = type(table).__module__.split(".")[0]
-    return home if home in ("pandas", "polars") else "arrow"
-
-
-def fit_kept_model(c) -> TableModel:
-    """The winner fitted on all rows, also those beyond a sample, and its threshold."""
-    method = c.trial(c.winner).method
-    if c.settings.get("sampled") and c.taken is not None:
-        from .model.refit import refit_on_all_rows
-
-        model = refit_on_all_rows(method, c.taken.source, c)
-    else:
-        model = fit_table_model(method, c.data, c)
-    if c.settings.get("costs"):
-        from .report.decisions import least_cost_threshold
-        from .report.plot_data import held_out_predictions
-
-        model = model.with_threshold(least_cost_threshold(c, held_out_predictions(c)))
-    return model
+    """Of a dataframe: pandas or polars; arrow for anything else."""
+    library = type(table).__module__.split(".")[0]
+    return library if library in ("pandas", "polars") else "arrow"
 
 
 @dataclass(repr=False)
@@ -64,68 +38,99 @@ class Comparison:
 
     Attributes
     ----------
-    leaderboard : list of Row
+    dataset : LoadedDataset
+        The table that was compared, its schema, and where it came from.
+    split : Split
+        The folds, and why they were chosen.
+    leaderboard : list of RankedMethod
         Methods that finished every fold, best first.
-    table : dataframe or Arrow table
-        The same, of the kind that was compared.
     winner : str
-        The method that is kept; see `ranking` for the rule.
-    best : TableModel
-        The winner, fitted on all rows; saved by `save`.
-    verdict : str
-        The answer in a sentence or two.
-    disqualified : list of (name, reason)
-        Methods that failed, ran out of time or memory, or were cut off.
-    not_run : list of (name, reason)
-        Methods that were not tried.
+        The method that is kept; see `evaluation.ranking` for the rule.
+    keep_reason : KeepReason
+        Why it is kept.
+    row_test : RowLevelTest or None
+        The row-level test against the dummy, where folds are few.
+    expected : float or None
+        The best score, corrected for having picked the best of several.
+    trials : list of Trial
+        Everything measured about each method, failed ones included.
+    skipped : list of SkippedMethod
+        Methods that were not run, with kind and reason.
+    complete : bool
+        False if the comparison was interrupted.
     findings : list of diagnose.Finding
         What looks suspicious in the table.
     notes : list of str
         What was done to the table.
-    complete : bool
-        False if the comparison was interrupted.
-    expected : float or None
-        The best score after allowing for having picked the best of several.
+    overview : diagnose.Overview or None
+    settings : dict
+        Options, data hash, versions and time, as in `results.json`.
+    limits : ExecutionLimits
+    holdout : HoldoutComparison or None
+        The ranked methods on the test set, if there is one.
+    folder : path or None
+        The run folder.
+    library : {"arrow", "pandas", "polars"}
+        The kind of dataframe that was compared.
     """
 
-    schema: Schema
-    settings: dict
+    dataset: Any
+    split: Any
     leaderboard: list[RankedMethod]
-    disqualified: list[tuple[str, str]]
-    not_run: list[tuple[str, str]]
-    notes: list[str]
     winner: str
-    verdict: str
-    complete: bool
+    keep_reason: KeepReason
     expected: float | None
     trials: list
-    data: Samples
+    settings: dict
+    skipped: list = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     findings: list = field(default_factory=list)
-    overview: Any = None  # of diagnose.explore
-    split: Any = None  # kind, why and folds
-    folder: Any = None  # where the run is kept
-    running: Any = None  # limits it ran under
-    like: str = "arrow"  # kind of dataframe that was compared
-    taken: Any = None  # the table itself, and where it came from
-    second: Any = None  # what rows say about the dummy, where folds are few
-    on_test: Any = None  # the ranked methods on a test table, if there is one
+    row_test: Any = None
+    complete: bool = True
+    overview: Any = None
+    limits: Any = None
+    holdout: Any = None
+    folder: Any = None
+    library: str = "arrow"
     _model: TableModel | None = None
-    _views: dict = field(default_factory=dict)  # what pictures are drawn from
+    _views: dict = field(default_factory=dict)  # computed for plots, see `report`
+
+    # --- numbers -----------------------------------------------------------------
+
+    @property
+    def schema(self) -> Schema:
+        """Columns, their roles, the task and the classes."""
+        return self.dataset.schema
+
+    @property
+    def data(self) -> Samples:
+        """The rows that were compared."""
+        return self.dataset.data
+
+    @property
+    def kept(self) -> KeptMethod:
+        """The method that is kept, and why."""
+        return KeptMethod(self.winner, self.keep_reason)
+
+    @property
+    def disqualified(self) -> list[tuple[str, str]]:
+        """(name, reason) of methods that failed, or ran out of time or memory."""
+        return [(t.method.name, t.failure) for t in self.trials if t.failure]
+
+    @property
+    def not_run(self) -> list[tuple[str, str]]:
+        """(name, reason) of methods that were not tried."""
+        return [(s.name, s.reason) for s in self.skipped]
 
     @property
     def metric(self) -> str:
-        """Name of what ranks."""
+        """Name of the ranking metric."""
         return self.settings["metric"]
 
     @property
     def metrics(self) -> list[Metric]:
+        """All metrics of the task, the ranking one first."""
         return metrics_for(self.schema.task, self.metric)
-
-    @property
-    def ratio(self) -> float:
-        """Test rows over training rows of a fold."""
-        known = getattr(self.split, "ratio", None)
-        return 1 / (self.settings["folds"] - 1) if known is None else known
 
     @property
     def rope(self) -> float:
@@ -133,29 +138,20 @@ class Comparison:
         return default_rope(self.metric, self.leaderboard[0].scores[self.metric].mean)
 
     @property
-    def beats(self) -> list[BaselineComparison]:
-        """The winner against the dummy and the plain linear model."""
+    def baselines(self) -> list[BaselineComparison]:
+        """The winner against the dummy and the linear baseline."""
         first = self.metrics[0]
-        paired = paired_intervals(self.trials, first, self.ratio)
+        paired = paired_intervals(self.trials, first, self.split.ratio)
         names = [r.method for r in self.leaderboard]
         return compare_with_baselines(self.winner, names, paired, first.greater)
 
     @property
-    def instead(self) -> Tradeoff | None:
+    def tradeoff(self) -> Tradeoff | None:
         """What the top scorer would be expected to gain, if a simpler one is kept."""
         greater = self.metrics[0].greater
         return tradeoff_of_best(
             self.leaderboard, self.winner, greater, self.expected, self.metric
         )
-
-    @property
-    def model(self) -> TableModel:
-        """The winner, fitted on all rows."""
-        if self._model is None:
-            self._model = fit_kept_model(self)
-        return self._model
-
-    best = model
 
     def trial(self, name):
         """Everything measured about one method."""
@@ -172,65 +168,32 @@ class Comparison:
                 return r
         raise ValueError(f"{name!r} is not in the leaderboard.")
 
-    def predict(self, table):
-        """Predictions of the winner for new rows."""
-        return self.model.predict(table)
-
-    def save(self, path) -> None:
-        """Write the winner and its schema to a file for `pansophy.load`."""
-        from ..persist import save
-
-        save(self.model, path)
-
-    def write(self, folder=None) -> dict[str, Path]:
-        """Write results, report and model to a folder; their names and places."""
-        import json
-
-        place = Path(folder or self.folder or ".")
-        place.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
-        (place / "results.json").write_text(text + "\n", "utf-8")
-        self.save(place / "model.pansophy")
-        written = {"Report": self.report(place / "report.html")}
-        written["Model"] = place / "model.pansophy"
-        written["Results"] = place / "results.json"
-        return {name: path.resolve() for name, path in written.items()}
-
-    def report(self, path=None) -> Path:
-        """Write everything as one HTML page that needs no other file.
-
-        Without a path it goes to the folder of the run, or to `report.html` here.
-        """
-        from .report.html import write_report
-
-        if path is None:
-            path = Path(self.folder or ".") / "report.html"
-        return write_report(self, path)
-
     def records(self) -> list[dict]:
         """The leaderboard as plain dicts, one per method."""
+        from .report.formatting import describe_blend, describe_warnings
+
         out = []
         for row in self.leaderboard:
-            flat = {"rank": row.rank, "method": row.method}
+            record = {"rank": row.rank, "method": row.method}
             for name, s in row.scores.items():
                 key = name.replace(" ", "_")
-                flat |= {key: s.mean, f"{key}_low": s.low, f"{key}_high": s.high}
-            rows, odds = row.over_rows, row.odds
-            flat |= {
+                record |= {key: s.mean, f"{key}_low": s.low, f"{key}_high": s.high}
+            rows, odds = row.over_rows, row.probabilities
+            record |= {
                 "rows_low": None if rows is None else rows.low,
                 "rows_high": None if rows is None else rows.high,
                 "p": row.p,
                 "better": None if odds is None else odds.better,
                 "equivalent": None if odds is None else odds.equivalent,
                 "worse": None if odds is None else odds.worse,
-                "verdict": row.verdict,
+                "verdict": str(row.standing),
                 "kept": row.method == self.winner,
                 "fit_seconds": row.fit_seconds,
                 "predict_micros": row.predict_micros,
-                "remarks": row.remarks,
-                "parts": row.parts,
+                "remarks": describe_warnings(row),
+                "parts": describe_blend(row.blend),
             }
-            out.append(flat)
+            out.append(record)
         return out
 
     @property
@@ -239,9 +202,9 @@ class Comparison:
         import pyarrow as pa
 
         rows = pa.Table.from_pylist(self.records())
-        if self.like == "pandas":
+        if self.library == "pandas":
             return rows.to_pandas()
-        if self.like == "polars":
+        if self.library == "polars":
             import polars as pl
 
             return pl.from_arrow(rows)
@@ -256,34 +219,87 @@ class Comparison:
     def to_dict(self) -> dict:
         """Everything but the rows, ready for JSON."""
         s = self.schema
-        asked = ("group", "time", "weight")
         columns = [{"name": c.name, "role": c.role, "why": c.why} for c in s.columns]
-        told = {
-            "target": s.target,
-            "task": s.task,
-            "why": s.why,
-            "columns": columns,
-            "classes": list(s.classes),
-            "labels": list(s.labels),
-            **{k: getattr(s, k) for k in asked if getattr(s, k) is not None},
-            "settings": self.settings,
-            "leaderboard": self.records(),
-            "winner": self.winner,
-            "verdict": self.verdict,
-            "beats": [b._asdict() for b in self.beats],
-            "second_opinion": None if self.second is None else self.second._asdict(),
-            "instead": None if self.instead is None else self.instead._asdict(),
-            "rope": self.rope,
-            "expected": self.expected,
-            "complete": self.complete,
-            "disqualified": self.disqualified,
-            "not_run": self.not_run,
-            "findings": as_dicts(self.findings),
-            "notes": self.notes,
-            "folds": {t.method.name: t.scores for t in self.trials if not t.failure},
-            "on_test": None if self.on_test is None else asdict(self.on_test),
-        }
-        return plain(told)
+        special = {k: getattr(s, k) for k in ("group", "time", "weight")}
+        optional = lambda value: None if value is None else value._asdict()
+        return plain(
+            {
+                "target": s.target,
+                "task": s.task,
+                "why": s.why,
+                "columns": columns,
+                "classes": list(s.classes),
+                "labels": list(s.labels),
+                **{k: name for k, name in special.items() if name is not None},
+                "settings": self.settings,
+                "leaderboard": self.records(),
+                "winner": self.winner,
+                "verdict": self.verdict,
+                "baselines": [b._asdict() for b in self.baselines],
+                "row_level_test": optional(self.row_test),
+                "tradeoff": optional(self.tradeoff),
+                "rope": self.rope,
+                "expected": self.expected,
+                "complete": self.complete,
+                "disqualified": self.disqualified,
+                "not_run": self.not_run,
+                "findings": as_dicts(self.findings),
+                "notes": self.notes,
+                "folds": {
+                    t.method.name: t.scores for t in self.trials if not t.failure
+                },
+                "holdout": None if self.holdout is None else asdict(self.holdout),
+            }
+        )
+
+    # --- the model ---------------------------------------------------------------
+
+    @property
+    def model(self) -> TableModel:
+        """The winner, fitted on all rows."""
+        if self._model is None:
+            from .model.kept_model import fit_kept_model
+
+            self._model = fit_kept_model(self)
+        return self._model
+
+    best = model
+
+    def predict(self, table):
+        """Predictions of the winner for new rows."""
+        return self.model.predict(table)
+
+    def save(self, path) -> None:
+        """Write the winner and its schema to a file for `pansophy.load`."""
+        from ..persist import save
+
+        save(self.model, path)
+
+    # --- presentation: made by `compare.report` ----------------------------------
+
+    @property
+    def verdict(self) -> str:
+        """The result in a sentence or two."""
+        from .report.verdict import verdict_sentence
+
+        return verdict_sentence(self.leaderboard, self.kept, self.row_test)
+
+    def write(self, folder=None) -> dict[str, Path]:
+        """Write results, report and model to a folder; their names and places."""
+        from .report.html import write_results
+
+        return write_results(self, Path(folder or self.folder or "."))
+
+    def report(self, path=None) -> Path:
+        """Write everything as one HTML page that needs no other file.
+
+        Without a path it goes to the folder of the run, or to `report.html` here.
+        """
+        from .report.html import write_report
+
+        if path is None:
+            path = Path(self.folder or ".") / "report.html"
+        return write_report(self, path)
 
     def __str__(self):
         from .report.terminal import render_text
@@ -300,53 +316,53 @@ class Comparison:
 
         return render_notebook(self)
 
-    # Pictures: each draws on the axes given, or on new ones, and gives them back.
+    # Figures: each draws on the axes given, or on new ones, and returns them.
 
     def plot_scores(self, ax=None):
         """Scores with their intervals, best on top."""
-        return self._draw("scores", ax)
+        return self._draw("plot_scores", ax)
 
     def plot_quality_time(self, ax=None):
-        """Score against the time of a fit; nothing better lies below the line."""
-        return self._draw("quality_time", ax)
+        """Score against the time of a fit, with the Pareto front."""
+        return self._draw("plot_quality_time", ax)
 
     def plot_roc(self, method=None, ax=None):
-        """True against false positives of held-out rows."""
-        return self._draw("roc", ax, method)
+        """ROC curve of held-out rows."""
+        return self._draw("plot_roc", ax, method)
 
     def plot_precision_recall(self, method=None, ax=None):
         """Precision against recall of held-out rows."""
-        return self._draw("precision_recall", ax, method)
+        return self._draw("plot_precision_recall", ax, method)
 
     def plot_confusion(self, method=None, ax=None):
-        """What was taken for what among held-out rows."""
-        return self._draw("confusion", ax, method)
+        """Confusion matrix of held-out rows."""
+        return self._draw("plot_confusion", ax, method)
 
     def plot_calibration(self, method=None, ax=None):
-        """How often what was given a probability came true, with a band."""
-        return self._draw("calibration", ax, method)
+        """Reliability curve of held-out probabilities, with a band."""
+        return self._draw("plot_calibration", ax, method)
 
     def plot_gain(self, method=None, ax=None):
-        """What is found when the rows of highest probability are looked at first."""
-        return self._draw("gain", ax, method)
+        """Cumulative gain: positives found when the most probable rows come first."""
+        return self._draw("plot_gain", ax, method)
 
     def plot_residuals(self, method=None, ax=None):
-        """What was left over of held-out rows, against what was predicted."""
-        return self._draw("residuals", ax, method)
+        """Residuals of held-out rows against the prediction."""
+        return self._draw("plot_residuals", ax, method)
 
     def plot_importance(self, method=None, ax=None):
-        """How much worse held-out rows are predicted when a column is shuffled."""
-        return self._draw("importance", ax, method)
+        """Permutation importance of the columns on held-out rows."""
+        return self._draw("plot_importance", ax, method)
 
     def plot_partial_dependence(self, column=None, method=None, ax=None):
         """The mean prediction as one column changes; the most important by default."""
-        return self._draw("partial_dependence", ax, method, column)
+        return self._draw("plot_partial_dependence", ax, method, column)
 
     def plot_learning_curve(self, method=None, ax=None):
-        """Score against the number of rows to learn from; takes fits of its own."""
-        return self._draw("learning_curve", ax, method)
+        """Score against the number of training rows; takes fits of its own."""
+        return self._draw("plot_learning_curve", ax, method)
 
-    def _draw(self, what, ax, *about):
+    def _draw(self, name, ax, *arguments):
         from .report import plots
 
-        return getattr(plots, f"plot_{what}")(self, *about, ax=ax)
+        return getattr(plots, name)(self, *arguments, ax=ax)

@@ -1,8 +1,8 @@
-"""A table of rows that take no part in choosing: the ranked methods are held to it.
+"""The test set: rows that take no part in choosing, on which the ranking is checked.
 
-It is read before anything is fitted, so that what does not fit is said at once; the
-methods are then fitted on all rows of the comparison, with their weights, groups and
-times, exactly as the kept model is.
+The test set is read before anything is fitted, so that a misfit is reported at once.
+The ranked methods are then fitted on all rows of the comparison, with their weights,
+groups and times, exactly as the kept model is.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from .splits import Split, duplicate_groups
 
 
 def load_holdout(schema, table) -> Samples:
-    """The rows of a test table whose answer is known."""
+    """The rows of a test set whose target is known."""
     table = read_table(table)
     lacking = [n for n in schema.targets if n not in table.column_names]
     if lacking:
@@ -35,64 +35,65 @@ def load_holdout(schema, table) -> Samples:
         raise TableError(f"Of the test table: {error}") from error
 
 
-def overlap_notes(data, rest) -> list[str]:
-    """A note if rows of the test table were learned from as well."""
-    both = concatenate_samples(data, rest)
+def overlap_notes(data, holdout) -> list[str]:
+    """A note if rows of the test set are among the rows compared as well."""
+    both = concatenate_samples(data, holdout)
     y = both.y if both.y.ndim == 2 else both.y[:, None]
     values = np.column_stack([both.frame.values, y])
     code = duplicate_groups(Frame(values, both.frame.texts))
     if code is None:
         return []
     n = len(data)
-    again = int(np.isin(code[n:], code[:n]).sum())
-    if not again:
+    repeated = int(np.isin(code[n:], code[:n]).sum())
+    if not repeated:
         return []
     return [
-        f"{again:,} of {len(rest):,} rows of the test table are also among the rows "
-        "compared: they flatter whatever memorises."
+        f"{repeated:,} of {len(holdout):,} rows of the test table are also among the "
+        "rows compared: they flatter whatever memorises."
     ]
 
 
-def evaluate_on_holdout(comparison, rest, progress=None) -> HoldoutComparison:
+def evaluate_on_holdout(comparison, holdout, progress=None) -> HoldoutComparison:
     """The ranked methods, fitted on all rows, compared on rows of `load_holdout`."""
     c = comparison
-    both, n = concatenate_samples(c.data, rest), len(c.data)
-    fold = (np.arange(n), np.arange(n, n + len(rest)))
+    n = len(c.data)
+    both = concatenate_samples(c.data, holdout)
+    fold = (np.arange(n), np.arange(n, n + len(holdout)))
     split = Split("test table", "as asked", [fold])
     methods = [c.trial(row.method).method for row in c.leaderboard]
     trials, _ = run_trials(
-        methods, both, c.schema, c.metrics, split, c.running, None, progress
+        methods, both, c.schema, c.metrics, split, c.limits, None, progress
     )
-    found = {
+    predictions = {
         t.method.name: t.predictions[n:]
         for t in trials
         if not t.failure and t.predictions is not None
     }
-    if c.winner not in found:
+    if c.winner not in predictions:
         raise TableError(f"{c.winner} did not finish on the test table.")
     return compare_on_test_set(
-        rest.y,
-        found,
+        holdout.y,
+        predictions,
         c.metrics[0],
         reference=c.winner,
-        weights=rest.weight,
+        weights=holdout.weight,
         random_state=c.settings["seed"],
     )
 
 
 def concatenate_samples(a, b) -> Samples:
-    """Rows of a, then rows of b; what only training rows need is blank for those."""
+    """Rows of a, then rows of b; groups and times of b are blank."""
     texts = tuple(
         pa.concat_arrays([combined_text(s), combined_text(t)])
         for s, t in zip(a.frame.texts, b.frame.texts)
     )
     frame = Frame(np.concatenate([a.frame.values, b.frame.values]), texts)
-    longer = lambda v, blank: None if v is None else np.r_[v, np.full(len(b), blank)]
+    extend = lambda v, blank: None if v is None else np.r_[v, np.full(len(b), blank)]
     weight = a.weight
     if weight is not None:
         weight = np.r_[weight, np.ones(len(b)) if b.weight is None else b.weight]
-    group, time = longer(a.group, -1), longer(a.time, np.inf)
-    return Samples(frame, np.concatenate([a.y, b.y]), weight, group, time)
+    y = np.concatenate([a.y, b.y])
+    return Samples(frame, y, weight, extend(a.group, -1), extend(a.time, np.inf))
 
 
 def combined_text(texts):

@@ -1,8 +1,8 @@
 """From what the user hands over to the rows of a comparison.
 
-A file or dataframe becomes a table, a table larger than `max_rows` a sample of its
-rows; roles of columns are read off it or off a schema file; rows without a known
-target, of weight 0, and of a class with no other row are left out and counted.
+A file or dataframe becomes a table; a table larger than `max_rows` becomes a sample of
+its rows. The roles of columns are inferred or read from a schema file. Rows without a
+known target, of weight 0, and of a class with no other row are left out and counted.
 """
 
 import os
@@ -19,6 +19,7 @@ from ..tables.targets import names_of, need
 from .samples import Samples, fill_empty_labels
 
 LARGE_FILE = 50_000_000  # bytes of a file above which its rows are counted first
+EXCLUDED_ROLES = ("id", "constant", "other")  # of columns that no method sees
 
 
 class LoadedDataset(NamedTuple):
@@ -32,31 +33,26 @@ class LoadedDataset(NamedTuple):
     sampled: int = 0  # rows of the whole table, if these are a sample
 
 
-def load_dataset(
-    source, target, *, schema=None, max_rows=None, seed=0, **asked
-) -> LoadedDataset:
-    """Read, name and select the rows; `asked` goes to `tables.infer`."""
-    table, sampled = read_or_sample(source, max_rows, seed)
+def load_dataset(source, options) -> LoadedDataset:
+    """Read the table, find the roles of its columns and select the rows.
+
+    Parameters
+    ----------
+    source : path, dataframe, Arrow table or dict of columns
+    options : Options
+    """
+    table, sampled = read_or_sample(source, options.max_rows, options.random_state)
     notes = list(reading_notes(table))
     if sampled:
         notes.append(
             f"The table has {sampled:,} rows; methods are compared on "
             f"{table.num_rows:,} of them, drawn at random."
         )
-    if schema is None:
-        find = lambda t: infer(t, target, **asked)
-    else:
-        find = lambda t: schema_from_file(schema, t, target, asked)
-    first = find(table)
+    first = find_schema(table, options)
     table = drop_unknown_targets(table, first, notes)
     table = drop_zero_weights(table, first, notes)
-    schema = find(table)
-    table, schema = drop_single_row_classes(table, schema, find, notes)
-    notes += [
-        f"{c.name!r} left out: {c.why}."
-        for c in schema.columns
-        if c.role in ("id", "constant", "other")
-    ]
+    schema = find_schema(table, options)
+    table, schema = drop_single_row_classes(table, schema, options, notes)
     data = Samples(
         schema.frame(table),
         schema.goal(table),
@@ -65,6 +61,22 @@ def load_dataset(
         schema.times(table),
     )
     return LoadedDataset(source, table, schema, data, notes, sampled)
+
+
+def find_schema(table, options) -> Schema:
+    """The schema of the options, or the roles inferred from the table."""
+    if options.schema is not None:
+        return check_given_schema(table, options)
+    return infer(
+        table,
+        options.target,
+        task=options.task,
+        group=options.group,
+        time=options.time,
+        weight=options.weight,
+        roles=options.roles,
+        ignore=options.ignore or (),
+    )
 
 
 def read_or_sample(source, max_rows, seed) -> tuple[pa.Table, int]:
@@ -81,36 +93,43 @@ def read_or_sample(source, max_rows, seed) -> tuple[pa.Table, int]:
     return table, 0
 
 
-def schema_from_file(schema, table, target, asked) -> Schema:
-    """A schema as given, or read from its file; nothing asked may speak against it."""
-    found = schema if isinstance(schema, Schema) else Schema.read(schema, table)
-    wanted = names_of(target)
-    if wanted and wanted not in ([found.target], list(found.targets)):
+def check_given_schema(table, options) -> Schema:
+    """A schema as given, or read from its file; no option may contradict it."""
+    schema = options.schema
+    if not isinstance(schema, Schema):
+        schema = Schema.read(schema, table)
+    targets = names_of(options.target)
+    if targets and targets not in ([schema.target], list(schema.targets)):
         raise TableError(
-            f"The schema is for the target {found.target!r}, not {', '.join(wanted)!r}."
+            f"The schema is for the target {schema.target!r}, not "
+            f"{', '.join(targets)!r}."
         )
-    said = {k: getattr(found, k) for k in ("task", "group", "time", "weight")}
-    said |= {f"role of {c.name!r}": c.role for c in found.columns}
-    told = {k: v for k, v in asked.items() if k in said and v not in (None, "auto")}
-    told |= {f"role of {n!r}": r for n, r in (asked.get("roles") or {}).items()}
-    told |= {f"role of {n!r}": "ignore" for n in names_of(asked.get("ignore") or ())}
-    for what, value in told.items():
+    said, wanted = {}, {}
+    for name in ("task", "group", "time", "weight"):
+        said[name] = getattr(schema, name)
+        if getattr(options, name) not in (None, "auto"):
+            wanted[name] = getattr(options, name)
+    said |= {f"role of {c.name!r}": c.role for c in schema.columns}
+    wanted |= {f"role of {n!r}": r for n, r in (options.roles or {}).items()}
+    wanted |= {f"role of {n!r}": "ignore" for n in names_of(options.ignore or ())}
+    for what, value in wanted.items():
         if said.get(what) != value:
             raise TableError(
                 f"The schema says {said.get(what)!r} for the {what}, not {value!r}: "
                 "change it there."
             )
-    return found
+    return schema
 
 
 def drop_unknown_targets(table, schema, notes) -> pa.Table:
     """The rows in which the target is known."""
     need(table, schema.targets)
-    table, given = fill_empty_labels(table, schema), table
-    if table is not given:
-        bare = given.column(schema.target).null_count
-        told = f"{bare:,} rows" if bare > 1 else "One row"
-        notes.append(f"{told} with an empty {schema.target!r}: taken as no label.")
+    original = table
+    table = fill_empty_labels(table, schema)
+    if table is not original:
+        empty = original.column(schema.target).null_count
+        rows = f"{empty:,} rows" if empty > 1 else "One row"
+        notes.append(f"{rows} with an empty {schema.target!r}: taken as no label.")
     known = known_rows(table, schema.targets)
     if known.all():
         return table
@@ -131,7 +150,7 @@ def drop_zero_weights(table, schema, notes) -> pa.Table:
     return table.filter(pa.array(w > 0))
 
 
-def drop_single_row_classes(table, schema, find, notes) -> tuple[pa.Table, Schema]:
+def drop_single_row_classes(table, schema, options, notes) -> tuple[pa.Table, Schema]:
     """Without classes of a single row, which cannot be both learned and tested."""
     if schema.task != "classification":
         return table, schema
@@ -147,4 +166,4 @@ def drop_single_row_classes(table, schema, find, notes) -> tuple[pa.Table, Schem
             "than one row; two are needed."
         )
     table = table.filter(pa.array(~alone))
-    return table, find(table)
+    return table, find_schema(table, options)

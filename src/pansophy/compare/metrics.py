@@ -1,13 +1,14 @@
-"""Scores: a proper one first, for probabilities, squared error or counts.
+"""Metrics: proper scores first, for probabilities, squared error or counts.
 
 Every metric is computed in every fold; one of them ranks. Most are means over rows of
-a loss, seen through a monotone `undo`,
+a loss, followed by a monotone map g,
 
-    score = undo( sum_i w_i loss_i / sum_i w_i ),                              (1)
+    score = g( sum_i w_i loss_i / sum_i w_i ),                                 (1)
 
-and `rows` gives those losses, which intervals over rows and the estimate of selection
-need. Areas and explained shares are not of this kind and have no `rows`. `ends` are the
-least and the greatest value a metric can have: no interval reaches beyond them.
+where `row_losses` gives the losses, which intervals over rows and the correction for
+selection need, and `from_mean_loss` is g. Areas under curves and explained variance
+are not of this kind and have no `row_losses`. `bounds` are the least and the greatest
+value that a metric can have: intervals are clipped there.
 """
 
 from collections.abc import Callable
@@ -29,30 +30,34 @@ class Metric(NamedTuple):
     task: str
     greater: bool  # greater is better
     score: Callable  # (y, p, w=None) -> number
-    rows: Callable | None = None  # (y, p) -> one loss per row
-    undo: Callable = float  # mean of the row losses -> score
-    ends: tuple[float, float] = (0.0, np.inf)  # values it can have
+    row_losses: Callable | None = None  # (y, p) -> one loss per row
+    from_mean_loss: Callable = float  # mean of the row losses -> score
+    bounds: tuple[float, float] = (0.0, np.inf)  # least and greatest value
 
-    def cut(self, interval):
-        """An interval of scores without what lies beyond the ends."""
+    def clip(self, interval):
+        """An interval of scores, clipped to the bounds."""
         low, high = (
-            min(max(v, self.ends[0]), self.ends[1]) if np.isfinite(v) else v
+            min(max(v, self.bounds[0]), self.bounds[1]) if np.isfinite(v) else v
             for v in (interval.low, interval.high)
         )
         return interval._replace(low=low, high=high)
 
 
 def row_mean_metric(
-    name, task, rows, undo=float, *, most=np.inf, greater=False
+    name, task, row_losses, from_mean_loss=float, *, upper=np.inf, greater=False
 ) -> Metric:
-    """Eq. (1), from 0 to `most`."""
-    score = lambda y, p, w=None: float(undo(np.average(rows(y, p), weights=w)))
-    return Metric(name, task, greater, score, rows, undo, (0.0, most))
+    """A metric of eq. (1), from 0 to `upper`."""
+
+    def score(y, p, w=None):
+        return float(from_mean_loss(np.average(row_losses(y, p), weights=w)))
+
+    bounds = (0.0, upper)
+    return Metric(name, task, greater, score, row_losses, from_mean_loss, bounds)
 
 
-def aggregate_metric(name, task, score, least=0.0) -> Metric:
-    """A metric of all rows together, greater is better, from `least` to 1."""
-    return Metric(name, task, True, score, ends=(least, 1.0))
+def aggregate_metric(name, task, score, lower=0.0) -> Metric:
+    """A metric of all rows together; greater is better, from `lower` to 1."""
+    return Metric(name, task, True, score, bounds=(lower, 1.0))
 
 
 def clip_and_normalise(p):
@@ -135,10 +140,10 @@ METRICS = [
         CLASS,
         lambda y, p: (p.argmax(1) != y) * 1.0,
         one_minus,
-        most=1.0,
+        upper=1.0,
         greater=True,
     ),
-    row_mean_metric("brier score", CLASS, brier_rows, most=2.0),
+    row_mean_metric("brier score", CLASS, brier_rows, upper=2.0),
     aggregate_metric("roc auc", CLASS, one_against_rest(sk.roc_auc_score)),
     aggregate_metric(
         "average precision", CLASS, one_against_rest(sk.average_precision_score)
@@ -158,7 +163,7 @@ METRICS = [
         LABELS,
         lambda y, p: ((p >= 0.5) != y).mean(1),
         one_minus,
-        most=1.0,
+        upper=1.0,
         greater=True,
     ),
     row_mean_metric(
@@ -166,11 +171,11 @@ METRICS = [
         LABELS,
         lambda y, p: ((p >= 0.5) != y).any(1) * 1.0,
         one_minus,
-        most=1.0,
+        upper=1.0,
         greater=True,
     ),
     row_mean_metric(
-        "brier score", LABELS, lambda y, p: ((p - y) ** 2).mean(1), most=1.0
+        "brier score", LABELS, lambda y, p: ((p - y) ** 2).mean(1), upper=1.0
     ),
     aggregate_metric(
         "roc auc",

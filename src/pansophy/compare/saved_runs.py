@@ -1,17 +1,22 @@
-"""A comparison done again, or opened again."""
+"""Comparisons that are saved in a run folder: repeated (`rerun`) or shown (`reopen`)."""
 
 import shutil
 import tempfile
-from dataclasses import dataclass
-from inspect import signature
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from .execution.plan import library_versions
-from .execution.run_folder import RunFolderError, compare_runs, read_lines, read_plan
+from .execution.run_folder import (
+    RunFolderError,
+    compare_runs,
+    read_lines,
+    read_plan,
+)
 from .methods.blending import BLEND
-from .methods.method import choose_methods, wants_blend
+from .methods.method_choice import choose_methods, wants_blend
+from .options import Options
 
 
 @dataclass(frozen=True)
@@ -36,10 +41,11 @@ class Rerun:
 
 
 def recorded_options(folder, table=None) -> tuple:
-    """The table and the settings that a run folder was made with."""
-    asked = dict(read_plan(folder)["settings"])
-    source, is_file = asked.pop("source"), asked.pop("file")
-    if asked.pop("own_methods", None):
+    """The table and the options that a run folder was made with."""
+    recorded = dict(read_plan(folder)["settings"])
+    source = recorded.pop("source")
+    is_file = recorded.pop("file")
+    if recorded.pop("own_methods", None):
         raise RunFolderError(
             f"The run in {folder} compared estimators of your own, which are not kept "
             "in it; call compare with them again."
@@ -52,9 +58,11 @@ def recorded_options(folder, table=None) -> tuple:
         if not Path(source).exists():
             raise RunFolderError(f"{source} is no longer there: name the table.")
         table = source
-    if asked["schema"] is not None and not Path(asked["schema"]).is_file():
-        asked["schema"] = Path(folder) / "schema.toml"  # it was no file, or has moved
-    return table, asked
+    options = Options(**recorded)
+    if options.schema is not None and not Path(options.schema).is_file():
+        # it was no file, or has moved
+        options = replace(options, schema=Path(folder) / "schema.toml")
+    return table, options
 
 
 def rerun(folder, table=None, *, workers=None, progress=None) -> Rerun:
@@ -67,57 +75,76 @@ def rerun(folder, table=None, *, workers=None, progress=None) -> Rerun:
     table : path, dataframe or None
         The table, if it was not a file or has moved.
     """
-    from .run_comparison import compare
+    from .run_comparison import run_comparison
 
-    table, asked = recorded_options(folder, table)
-    asked |= {"test": None, "stop_after": None}
+    table, options = recorded_options(folder, table)
     with tempfile.TemporaryDirectory() as place:
-        compare(table, **asked, folder=place, workers=workers, progress=progress)
-        found = compare_runs(folder, place)
+        options = replace(
+            options, test=None, stop_after=None, folder=place, workers=workers
+        )
+        run_comparison(table, options, progress)
+        differences = compare_runs(folder, place)
         fits = len(read_lines(place))
-    return Rerun(not found, fits, tuple(found))
+    return Rerun(not differences, fits, tuple(differences))
 
 
 def reopen(folder, table=None):
-    """The comparison kept in a run folder, with the methods that are complete.
+    """The comparison saved in a run folder, with the methods that are complete.
 
     Nothing is fitted; what is not on record is left out. A run of other versions is
     shown as it was, and a note says what has changed since.
     """
-    from .run_comparison import compare, run_comparison
+    from .run_comparison import run_comparison
 
-    table, asked = recorded_options(folder, table)
+    table, options = recorded_options(folder, table)
+    requested = options.methods
+    if read_plan(folder)["versions"] != library_versions():
+        # roles may be inferred in another way now
+        options = replace(options, schema=Path(folder) / "schema.toml")
+    with tempfile.TemporaryDirectory() as place:  # the run itself stays as it is
+        for name in ("plan.json", "results.jsonl"):
+            shutil.copy(Path(folder) / name, place)
+        link_folder(Path(folder).resolve() / "predictions", Path(place) / "predictions")
+        options = replace(
+            options,
+            methods=complete_methods(folder),
+            blend=wants_blend(options.blend, requested),
+            test=None,
+            max_fits=None,
+            stop_after=None,
+            folder=place,
+            resume=True,
+        )
+        comparison = run_comparison(table, options, False, as_recorded=True)
+    comparison.folder = folder
+    if requested is None:  # nobody asked for the complete methods only
+        _, skipped = choose_methods(
+            comparison.schema,
+            int(np.mean([len(train) for train, _ in comparison.split.folds])),
+            None,
+            comparison.limits,
+            tune=options.tune,
+            calibrate=options.calibrate,
+            fits=len(comparison.split.folds),
+        )
+        of_blend = [s for s in comparison.skipped if s.name == BLEND]
+        comparison.skipped = of_blend + skipped
+    return comparison
+
+
+def complete_methods(folder) -> list[str]:
+    """Names of the methods whose folds are all on record."""
     plan, done = read_plan(folder), {}
     for line in read_lines(folder):
         if not line["failure"]:
             done[line["method"]] = done.get(line["method"], 0) + 1
     fits = plan["split"]["folds"] * plan["split"]["repeats"]
-    whole = [name for name in plan["methods"] if done.get(name) == fits]
-    if "dummy" not in whole:
+    complete = [name for name in plan["methods"] if done.get(name) == fits]
+    if "dummy" not in complete:
         raise RunFolderError(
             f"No method is complete in {folder}; resume the run first."
         )
-    usual = {k: v.default for k, v in signature(compare).parameters.items()}
-    del usual["table"], usual["progress"]
-    if plan["versions"] != library_versions():  # roles may be found in another way now
-        asked["schema"] = Path(folder) / "schema.toml"
-    named = asked["methods"]
-    asked["blend"] = wants_blend(asked.get("blend"), named)
-    asked |= {"methods": whole, "test": None, "max_fits": None, "stop_after": None}
-    with tempfile.TemporaryDirectory() as place:  # the run itself stays as it is
-        for name in ("plan.json", "results.jsonl"):
-            shutil.copy(Path(folder) / name, place)
-        link_folder(Path(folder).resolve() / "predictions", Path(place) / "predictions")
-        asked = {**usual, **asked, "folder": place, "resume": True}
-        result = run_comparison(table, asked, False, as_it_was=True)
-    result.folder = folder
-    if named is None:  # the reasons of then: nobody asked for the complete ones only
-        rows = int(np.mean([len(train) for train, _ in result.split.folds]))
-        how = {k: asked[k] for k in ("tune", "calibrate")}
-        how["fits"] = len(result.split.folds)
-        _, left = choose_methods(result.schema, rows, None, result.running, **how)
-        result.not_run = [r for r in result.not_run if r[0] == BLEND] + left
-    return result
+    return complete
 
 
 def link_folder(source, place):

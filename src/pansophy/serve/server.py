@@ -68,7 +68,12 @@ def run(
     common["http"] = "pansophy.serve.server:TimeoutProtocol"
     values = (os.path.abspath(os.fspath(path)), json.dumps(asdict(limits)))
     os.environ.update(zip(VARIABLES, values))
-    uvicorn.run("pansophy.serve.server:worker_application", factory=True, workers=workers, **common)
+    uvicorn.run(
+        "pansophy.serve.server:worker_application",
+        factory=True,
+        workers=workers,
+        **common,
+    )
 
 
 def worker_application():

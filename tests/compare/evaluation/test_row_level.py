@@ -4,9 +4,14 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from pansophy.compare.evaluation.ranking import decide, paired_intervals, rank_methods
+from pansophy.compare.evaluation.ranking import (
+    choose_model,
+    paired_intervals,
+    rank_methods,
+)
 from pansophy.compare.evaluation.row_level import FEW_FOLDS, row_level_test
 from pansophy.compare.metrics import metrics_for
+from pansophy.compare.report.verdict import verdict_sentence
 from pansophy.compare.samples import Samples
 from pansophy.tables import Frame
 
@@ -23,9 +28,8 @@ def trials(gains, n=300, folds=3, noise=0.5, swing=0.25, seed=0):
         uneven = swing * (name != "dummy") * np.linspace(-1, 1, folds)
         out.append(
             SimpleNamespace(
-                method=SimpleNamespace(name=name),
+                method=SimpleNamespace(name=name, blend_weights={}),
                 scores={"log loss": parts + uneven},
-                parts="",
                 losses=losses,
                 failure="",
                 warned={},
@@ -41,14 +45,19 @@ def told(made, **how):
     found = row_level_test(made, rows, METRIC, **how)
     paired = paired_intervals(made, METRIC, 0.5)
     order = [t.method.name for t in made]
-    return found, decide(rows, order, paired, second=found)[1], rows
+    kept = choose_model(rows, order, paired)
+    return found, verdict_sentence(rows, kept, found), rows
 
 
 def test_rows_speak_for_a_model_that_three_folds_cannot_tell_from_the_dummy():
     found, words, rows = told(trials({"forest": 0.3, "tree": 0.25}))
-    assert rows[-1].method == "dummy" and rows[-1].verdict == "tied"
+    assert rows[-1].method == "dummy" and rows[-1].standing == "tied"
     assert found.folds == 3 and found.rows == 300 and found.ranked == 2
-    assert found.sure("forest") and found.sure("tree") and not found.sure("dummy")
+    assert (
+        found.beats_dummy("forest")
+        and found.beats_dummy("tree")
+        and not found.beats_dummy("dummy")
+    )
     assert "tied with tree: " in words and "dummy: the difference" not in words
     assert "3 folds are too few to tell it from the dummy" in words
     assert "it beats it (paired bootstrap of 300 held-out rows, p < 0.001" in words
@@ -57,7 +66,7 @@ def test_rows_speak_for_a_model_that_three_folds_cannot_tell_from_the_dummy():
 
 def test_rows_do_not_speak_where_there_is_nothing_to_say():
     found, words, _ = told(trials({"forest": 0.02}))
-    assert not found.sure("forest")
+    assert not found.beats_dummy("forest")
     assert "beyond doubt: not over folds, nor row by row (paired" in words
     made = trials({"forest": 0.3})
     rows = rank_methods(made, [METRIC], 0.5)
@@ -72,7 +81,7 @@ def test_rows_do_not_speak_where_there_is_nothing_to_say():
 def all_tied(made):
     """Rows as `rank` gives them, without their intervals."""
     names = ["a", *(t.method.name for t in made if t.method.name != "a")]
-    return [SimpleNamespace(method=n, verdict="tied") for n in names]
+    return [SimpleNamespace(method=n, standing="tied") for n in names]
 
 
 def test_groups_and_weights_are_drawn_as_they_are():
@@ -84,7 +93,7 @@ def test_groups_and_weights_are_drawn_as_they_are():
         made, all_tied(made), METRIC, Samples(frame, y, **how)
     )
     alone, few = ask(), ask(group=group)
-    assert alone.sure("a") and not few.sure("a")  # six draws, not 300
+    assert alone.beats_dummy("a") and not few.beats_dummy("a")  # six draws, not 300
     assert ask(weight=np.full(300, 2.0)) == alone
 
 
@@ -93,5 +102,5 @@ def test_equals_of_the_dummy_are_rarely_called_better():
     for seed in range(60):
         made = trials(dict.fromkeys("abc", 0.0), n=60, seed=seed)
         found = row_level_test(made, all_tied(made), METRIC, seed=seed)
-        wrong += any(found.sure(n) for n in found.p)
+        wrong += any(found.beats_dummy(n) for n in found.p)
     assert wrong <= 8  # 5 % of 60, and three standard errors

@@ -14,7 +14,8 @@ from pansophy.compare.methods.blending import (
     greedy_weights,
     make_blend,
 )
-from pansophy.compare.methods.method import FitContext, choose_methods, wants_blend
+from pansophy.compare.methods.method import FitContext
+from pansophy.compare.methods.method_choice import choose_methods, wants_blend
 from pansophy.compare.methods.pipelines import (
     fit_pipeline,
     learned_choices,

@@ -15,7 +15,8 @@ from pansophy.compare.methods.costs import (
     relative_slowness,
     time_reference_work,
 )
-from pansophy.compare.methods.method import EXTERNAL_LIBRARIES, FitContext, FitLimits
+from pansophy.compare.methods.method import EXTERNAL_LIBRARIES, FitContext
+from pansophy.compare.methods.method_choice import FitLimits
 from pansophy.compare.methods.pipelines import fit_pipeline, make_pipeline
 from pansophy.compare.methods.portfolio import METHODS
 from pansophy.core import threads

@@ -20,12 +20,11 @@ from pansophy.compare.methods.excluded import (
     NO_TARGET,
     OTHER_TASKS,
 )
-from pansophy.compare.methods.method import (
-    FitContext,
+from pansophy.compare.methods.method import FitContext, user_method
+from pansophy.compare.methods.method_choice import (
     FitLimits,
     choose_methods,
     names_by_reason,
-    user_method,
 )
 from pansophy.compare.methods.pipelines import (
     cv_parameter,
@@ -173,9 +172,9 @@ def test_what_is_said_of_methods_is_true_of_their_estimators():
             c = capability_of(estimator_classes()[m.path.rsplit(".", 1)[1]])
             assert c.weights == m.weighted, m.name
             assert not m.native or (c.missing and c.categories), m.name
-            assert m.several != "native" or c.labels, m.name
+            assert m.multilabel != "native" or c.labels, m.name
             if m.task in ("classification", "multilabel"):
-                assert c.probabilities != m.scores, m.name
+                assert c.probabilities != m.lacks_probabilities, m.name
 
 
 def test_names_dicts_and_typos():
@@ -263,7 +262,7 @@ def test_scores_become_probabilities_on_inner_folds():
         assert np.allclose(p.sum(1), 1) and np.mean(p.argmax(1) == y) > 0.7
         assert abs(p[:, 1].mean() - y.mean()) < 0.1
     mine = user_method("r", RidgeClassifier(), "classification")
-    assert mine.scores and fit(mine, "classification")[1].shape == (120, 2)
+    assert mine.lacks_probabilities and fit(mine, "classification")[1].shape == (120, 2)
 
 
 def test_rare_classes_do_not_stop_the_calibration():
@@ -340,7 +339,7 @@ def test_votes_leave_no_class_without_a_chance():
     heavy = SmoothedProbabilities(DecisionTreeClassifier()).fit(X, y, sample_weight=w)
     assert np.allclose(heavy.predict_proba(X), twice.predict_proba(X))
     for m in METHODS:
-        if m.hedged:
+        if m.smoothed:
             steps = make_pipeline(m, problem(m.task)[0], FitContext(m.task, 50, 0))
             assert {m.prefix + name for name in m.space} <= set(steps.get_params())
 

@@ -4,7 +4,6 @@ import re
 import shlex
 from dataclasses import replace
 from html.parser import HTMLParser
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +12,7 @@ from sklearn.linear_model import LinearRegression
 
 from pansophy.compare import compare
 from pansophy.compare.evaluation.holdout_comparison import compare_on_test_set
+from pansophy.compare.methods.excluded import SkipKind, SkippedMethod
 from pansophy.compare.report import decisions, sections
 from pansophy.compare.report.html import render_report, write_exploration
 from pansophy.compare.report.methodology import commands_to_repeat
@@ -132,8 +132,8 @@ def test_hostile_names_stay_text():
     names = [EVIL, "w</svg><b>", "=cmd()|' /C calc'!A0", "_x $\\frac{1}{0}$"]
     c = made("classification", names=names)
     c.findings = [finding("leak", "alarm", f"{EVIL} is the target.", column=EVIL)]
-    c.not_run = [(EVIL, "no <i>reason</i>")]
-    c.leaderboard[0] = c.leaderboard[0]._replace(remarks="<i>odd</i>")
+    c.skipped = [SkippedMethod(EVIL, "no <i>reason</i>", SkipKind.UNSUITED)]
+    c.leaderboard[0] = c.leaderboard[0]._replace(warnings={"<i>odd</i>": 1})
     c.overview = overview(pa.table({name: [1.0, 2.0, None] * 30 for name in names}))
     text = render_report(c)
     page = parsed(text)
@@ -152,7 +152,10 @@ def test_same_result_same_bytes():
 def test_forty_methods_and_two_hundred_columns_stay_small():
     names = [f"a column with a long name, number {j}" for j in range(200)]
     c = made("multiclass", n=400, methods=40, columns=200, folds=2, names=names)
-    c.not_run += [(f"pansophy.thing_{i}", f"reason {i % 30}") for i in range(150)]
+    c.skipped += [
+        SkippedMethod(f"pansophy.thing_{i}", f"reason {i % 30}", SkipKind.OTHER_TASK)
+        for i in range(150)
+    ]
     text = render_report(c)
     parsed(text)
     assert len(text.encode()) < 3_000_000
@@ -174,7 +177,8 @@ def test_a_picture_that_fails_does_not_stop_the_page(monkeypatch):
 def test_an_interrupted_comparison_says_so_and_the_command_is_quoted():
     c = made("classification")
     c.complete = False
-    c.schema = replace(c.schema, target="it's; rm -rf", group="g")
+    schema = replace(c.schema, target="it's; rm -rf", group="g")
+    c.dataset = c.dataset._replace(schema=schema)
     c.settings |= {"source": "my table.csv", "costs": {"k0": 1.0, "k1": 5.0}}
     c.folder = "run 1"
     first, second, third = commands_to_repeat(c)
@@ -199,10 +203,10 @@ def test_an_interrupted_comparison_says_so_and_the_command_is_quoted():
 def test_a_test_table_and_groups_if_asked_for():
     c = made("classification", n=300)
     p = {t.method.name: t.predictions for t in c.trials if not t.failure}
-    c.on_test = compare_on_test_set(c.data.y, p, "log loss", reference=c.winner)
+    c.holdout = compare_on_test_set(c.data.y, p, "log loss", reference=c.winner)
     c.settings["by"] = "<town>"
     towns = pa.table({"<town>": ["u", "v", None] * 100})
-    c.taken = SimpleNamespace(table=towns)
+    c.dataset = c.dataset._replace(table=towns)
     text = render_report(c)
     parsed(text)
     assert "On the 300 rows of the test table" in text and "McNemar" in text
@@ -227,14 +231,14 @@ def test_exploration_page(tmp_path):
 
 
 def test_promises_are_checked_on_later_rows_and_other_groups():
-    from pansophy.compare.report import plot_data
+    from pansophy.compare.model.kept_model import held_out_predictions
     from pansophy.compare.report.decisions import calibration_halves
 
     c, n = made("regression"), 150
     when, whose = np.arange(n)[::-1], np.arange(n) // 7
     for data in (replace(c.data, time=when), replace(c.data, group=whose)):
-        one = replace(c, data=data)
-        a, b = calibration_halves(one, plot_data.held_out_predictions(one))
+        one = replace(c, dataset=c.dataset._replace(data=data))
+        a, b = calibration_halves(one, held_out_predictions(one))
         assert sorted([*a, *b]) == list(range(n)) and min(len(a), len(b)) > n // 3
         if data.time is not None:
             assert when[a].max() < when[b].min()
@@ -243,7 +247,7 @@ def test_promises_are_checked_on_later_rows_and_other_groups():
 
 
 def test_what_promises_hold_is_counted_by_weight():
-    from pansophy.compare.report import plot_data
+    from pansophy.compare.model.kept_model import held_out_predictions
     from pansophy.compare.report.decisions import (
         calibration_halves,
         interval_section,
@@ -255,7 +259,7 @@ def test_what_promises_hold_is_counted_by_weight():
         ("classification", prediction_set_section),
     ):
         c = made(task)
-        bare = plot_data.held_out_predictions(c)
+        bare = held_out_predictions(c)
         n, (_, b) = len(bare.y), calibration_halves(c, bare)
         one = part(c, bare)
         heavy = np.where(np.arange(n) == b[0], 1e4, 1.0)  # one row is nearly all
@@ -268,11 +272,18 @@ def test_what_promises_hold_is_counted_by_weight():
 
 
 def test_a_long_target_and_a_long_verdict_do_not_fill_a_phone(monkeypatch):
-    for dear in ("overall", "data_views", "winner_pictures", "weak", "blocks"):
+    for dear in (
+        "overview_figures",
+        "data_figures",
+        "kept_model_figures",
+        "weak_subgroups",
+        "method_blocks",
+    ):
         monkeypatch.setattr(sections, dear, lambda c: [])
     monkeypatch.setattr(decisions, "decision_sections", lambda c: [])
     c, name = ready("classification"), "the answer to a question " * 12
-    long = replace(c, schema=replace(c.schema, target=name, why=f"{name} holds text"))
+    schema = replace(c.schema, target=name, why=f"{name} holds text")
+    long = replace(c, dataset=c.dataset._replace(schema=schema))
     text = render_report(long)
     heading = re.search(r"<h1.*?</h1>", text)[0]
     assert f'title="{name}"' in heading and heading.endswith("…</h1>")

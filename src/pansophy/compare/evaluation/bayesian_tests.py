@@ -31,7 +31,8 @@ from scipy import special
 from ...core.random import rng_from
 from .statistics import corrected_standard_error, finite_array
 
-ALMOST_CERTAIN, PROBABLE = 0.95, 0.75
+ALMOST_CERTAIN = 0.95
+PROBABLE = 0.75
 UNIT_SCALE_METRICS = {
     "accuracy",
     "balanced accuracy",
@@ -148,56 +149,3 @@ def default_rope(metric, score) -> float:
     their own (log loss, RMSE, MAE, deviance) a hundredth of `score`.
     """
     return 0.01 if metric in UNIT_SCALE_METRICS else 0.01 * abs(float(score))
-
-
-def format_percent(p) -> str:
-    if p < 0.005:
-        return "under 1 %"
-    return "over 99 %" if p > 0.995 else f"{100 * p:.0f} %"
-
-
-PLURAL = ("vectors", "neighbours", "trees")  # methods that are named by their parts
-
-
-def verb_for(name, one="is", many="are") -> str:
-    """The verb that goes with a method: nearest neighbours are, a forest is.
-
-    Examples
-    --------
-    >>> from pansophy.compare.evaluation.bayesian_tests import verb_for
-    >>> verb_for("nearest neighbours"), verb_for("naive Bayes", "scores", "score")
-    ('are', 'scores')
-    """
-    return many if name.split()[-1:] and name.split()[-1] in PLURAL else one
-
-
-def describe_probabilities(p, a, b, rope, metric, relative=False) -> str:
-    """One sentence about method a against method b; a `relative` rope is a ratio.
-
-    Examples
-    --------
-    >>> from pansophy.compare.evaluation.bayesian_tests import ComparisonProbabilities, describe_probabilities
-    >>> p = ComparisonProbabilities(0.02, 0.97, 0.01)
-    >>> describe_probabilities(p, "forest", "ridge", 0.01, "accuracy")
-    'forest and ridge are almost certainly practically equal (97 %): within 0.01 of
-    accuracy.'
-    """
-    names = ("better than", "practically equal to", "worse than")
-    k = int(np.argmax(p))
-    size = f"{100 * rope:.2g} %" if relative else f"{rope:.2g}"
-    if p[k] < PROBABLE:
-        return (
-            f"Whether {a} {verb_for(a)} better than {b} is open: better "
-            f"{format_percent(p.better)}, practically equal (within {size} of {metric}) "
-            f"{format_percent(p.equivalent)}, worse {format_percent(p.worse)}."
-        )
-    surely = "almost certainly" if p[k] >= ALMOST_CERTAIN else "probably"
-    if k == 1:
-        return (
-            f"{a} and {b} are {surely} practically equal ({format_percent(p[k])}): within "
-            f"{size} of {metric}."
-        )
-    return (
-        f"{a} {verb_for(a)} {surely} {names[k]} {b} ({format_percent(p[k])}), by more than {size} "
-        f"of {metric}."
-    )

@@ -184,12 +184,11 @@ def resolve_metric(metric, greater, y, p) -> Metric:
 def bootstrap_scores(y, P, metric, weights, groups, n_resamples, seed):
     """Scores (M,) and their values (B, M) on rows drawn with replacement."""
     rng = rng_from(seed)
-    if metric.rows is not None:
-        losses = np.column_stack([metric.rows(y, p) for p in P.values()])
+    if metric.row_losses is not None:
+        losses = np.column_stack([metric.row_losses(y, p) for p in P.values()])
         S, w = resampling_units(losses, weights, groups)
-        undo = lambda means: np.array([[metric.undo(v) for v in row] for row in means])
         means = np.vstack([S.sum(0) / w.sum(), resampled_means(S, w, n_resamples, rng)])
-        scores = undo(means)
+        scores = np.array([[metric.from_mean_loss(v) for v in row] for row in means])
         return scores[0], scores[1:]
     if weights is not None:
         raise ValueError(f"{metric.name} is no mean over rows and takes no weights.")

@@ -31,11 +31,11 @@ from ..metrics import METRICS
 from .bayesian_tests import (
     ComparisonProbabilities,
     check_rope,
-    describe_probabilities,
     dirichlet_weights,
     signed_rank_probabilities,
 )
 from .statistics import holm_adjust
+from .wording import describe_probabilities
 
 RELATIVE_METRICS = {"rmse", "mae", "poisson deviance"}
 MAX_EXACT = 100  # tables up to which signed ranks are counted out

@@ -8,7 +8,8 @@ from functools import partial
 import numpy as np
 
 from ..evaluation.row_level import DUMMY
-from ..methods.blending import greedy_weights, make_blend
+from ..methods.blending import BLEND, greedy_weights, make_blend
+from ..methods.excluded import SkipKind, SkippedMethod
 from ..methods.tuning import metric_loss
 from .fit_fold import Workload, fit_context, score_predictions
 from .trials import Trial, refit_first_fold
@@ -16,27 +17,28 @@ from .trials import Trial, refit_first_fold
 MIN_BLEND_ROWS = 1000  # rows; see `methods.blending` for why not fewer
 
 
-def with_blend_trial(trials, data, schema, metrics, split, running) -> tuple[list, str]:
+def with_blend_trial(
+    trials, data, schema, metrics, split, limits
+) -> tuple[list, SkippedMethod | None]:
     """The trials and that of their blend; or the trials, and why there is none."""
     done = [t for t in trials if not t.failure and t.method.name != DUMMY]
+    skip = lambda reason, kind=SkipKind.UNSUITED: SkippedMethod(BLEND, reason, kind)
     if len(done) < 2:
-        return trials, "takes two methods that finish"
+        return trials, skip("takes two methods that finish")
     if len(data) < MIN_BLEND_ROWS:
-        return (
-            trials,
-            f"under {MIN_BLEND_ROWS:,} rows its scores would be too good to be true",
-        )
-    if any(t.answers is None for t in done):
-        return trials, "takes more memory for predictions than there is"
-    setting = fit_context(schema, split.folds, running, metrics[0].name)
-    work = Workload(data, schema, metrics, split.folds, [], setting, running.threads)
+        size = f"{MIN_BLEND_ROWS:,} rows"
+        return trials, skip(f"under {size} its scores would be too good to be true")
+    if any(t.all_predictions is None for t in done):
+        reason = "takes more memory for predictions than there is"
+        return trials, skip(reason, SkipKind.OVER_LIMITS)
+    context = fit_context(schema, split.folds, limits, metrics[0].name)
+    work = Workload(data, schema, metrics, split.folds, [], context, limits.threads)
     loss = metric_loss(schema.task, metrics[0].name)
-    everywhere = blend_weights(range(len(split.folds)), done, work, split, loss)
-    if np.sum(everywhere > 0) < 2:
-        alone = done[int(everywhere.argmax())].method.name
-        return trials, f"no average is better than {alone} alone"
-    found = make_blend_trial(done, everywhere, work, split, loss)
-    return [*trials, found], ""
+    overall = blend_weights(range(len(split.folds)), done, work, split, loss)
+    if np.sum(overall > 0) < 2:
+        alone = done[int(overall.argmax())].method.name
+        return trials, skip(f"no average is better than {alone} alone")
+    return [*trials, make_blend_trial(done, overall, work, split, loss)], None
 
 
 def blend_weights(folds, done, work, split, loss) -> np.ndarray:
@@ -49,7 +51,7 @@ def blend_weights(folds, done, work, split, loss) -> np.ndarray:
         [np.full(len(work.folds[f][1]), f // split.per_repeat) for f in folds]
     )
     w = None if work.data.weight is None else work.data.weight[rows]
-    P = np.stack([t.answers[repeat, rows] for t in done])
+    P = np.stack([t.all_predictions[repeat, rows] for t in done])
     return greedy_weights(P, work.data.y[rows], loss, w)
 
 
@@ -67,19 +69,19 @@ def make_blend_trial(done, everywhere, work, split, loss) -> Trial:
     members = [t.method for t in done]
     scores: dict[str, list[float]] = {m.name: [] for m in work.metrics}
     fits, asks = [], []
-    answers = np.full_like(done[0].answers, np.nan)
+    answers = np.full_like(done[0].all_predictions, np.nan)
     losses = np.full(answers.shape[:2], np.nan)
     of_first = everywhere
     for f, (_, test) in enumerate(work.folds):
         a = blend_weights(weighting_folds(f, split), done, work, split, loss)
         of_first = a if f == 0 else of_first
         repeat = f // split.per_repeat
-        p = np.einsum("m,m...->...", a, [t.answers[repeat, test] for t in done])
+        p = np.einsum("m,m...->...", a, [t.all_predictions[repeat, test] for t in done])
         for name, value in score_predictions(work, f, p).items():
             scores[name].append(value)
         answers[repeat, test] = p
-        if first.rows is not None:
-            losses[repeat, test] = first.rows(work.data.y[test], p)
+        if first.row_losses is not None:
+            losses[repeat, test] = first.row_losses(work.data.y[test], p)
         taken = [t for t, v in zip(done, a) if v > 0]
         fits.append(sum(t.fit_seconds[f] for t in taken))
         asks.append(sum(t.predict_seconds[f] for t in taken))
@@ -89,15 +91,8 @@ def make_blend_trial(done, everywhere, work, split, loss) -> Trial:
         scores,
         fits,
         asks,
-        losses=None if first.rows is None else losses.mean(0),
+        losses=None if first.row_losses is None else losses.mean(0),
         predictions=answers[0],
-        answers=answers,
-        parts=describe_blend(method),
-        again=partial(refit_first_fold, work, make_blend(members, of_first, task)),
+        all_predictions=answers,
+        refit=partial(refit_first_fold, work, make_blend(members, of_first, task)),
     )
-
-
-def describe_blend(method) -> str:
-    """What a blend is made of, the heaviest first."""
-    parts = sorted(zip(method.weights, method.members), key=lambda p: -p[0])
-    return ", ".join(f"{100 * a:.0f} % {m.name}" for a, m in parts)

@@ -17,7 +17,7 @@ import joblib
 
 from .. import resource_limits
 from . import shared_store
-from .plan import ActiveFit, FitOutcome, JobQueue
+from .plan import ActiveFit, FailureKind, FitOutcome, JobQueue
 from .worker_pool import POLL_SECONDS, WorkerPool, fit_on_workers
 
 
@@ -46,21 +46,21 @@ def dask_client(cluster):
         raise ClusterError(f"No dask scheduler answers at {cluster}.") from error
 
 
-def fit_on_cluster(work, agenda, running):
-    """Outcomes as they come from the cluster, and now and then what it is doing."""
-    client, ours = dask_client(running.cluster)
+def fit_on_cluster(work, job_queue, limits):
+    """Outcomes as they come from the cluster, and now and then what it is active."""
+    client, ours = dask_client(limits.cluster)
     here: queue.SimpleQueue = queue.SimpleQueue()
-    doing: dict[tuple[int, int], float] = {}
+    active: dict[tuple[int, int], float] = {}
     stop, key = threading.Event(), uuid.uuid4().hex
     with shared_store.store_folder() as folder:
         shared_store.write_workload(work, folder)
         files = {p.name: p.read_bytes() for p in folder.iterdir()}
-    plain = {"threads": running.threads, "time_limit": running.time_limit}
-    plain["memory_limit"] = running.memory_limit
+    plain = {"threads": limits.threads, "time_limit": limits.time_limit}
+    plain["memory_limit"] = limits.memory_limit
 
     def jobs():
-        while not stop.is_set() and (job := agenda.take()) is not None:
-            doing[job] = time.monotonic()
+        while not stop.is_set() and (job := job_queue.take()) is not None:
+            active[job] = time.monotonic()
             yield joblib.delayed(fit_remotely)(files, key, job, plain)
 
     def feed():
@@ -78,7 +78,7 @@ def fit_on_cluster(work, agenda, running):
     thread = threading.Thread(target=feed, daemon=True)
     thread.start()
     try:
-        yield from collect_outcomes(here, doing, agenda)
+        yield from collect_outcomes(here, active, job_queue)
     finally:
         stop.set()
         with contextlib.suppress(Exception):
@@ -88,26 +88,28 @@ def fit_on_cluster(work, agenda, running):
             client.close()
 
 
-def collect_outcomes(here, doing, agenda):
+def collect_outcomes(here, active, job_queue):
     while True:
         try:
             found = here.get(timeout=POLL_SECONDS)
         except queue.Empty:
-            yield tuple(ActiveFit(m, f, since) for (m, f), since in dict(doing).items())
+            yield tuple(
+                ActiveFit(m, f, since) for (m, f), since in dict(active).items()
+            )
             continue
         if found is None:
             return
         if isinstance(found, BaseException):
             text = " ".join(str(found).split())[:200]
             raise ClusterError(f"The cluster broke: {text}") from found
-        doing.pop((found.method, found.fold), None)
-        if agenda.wanted(found.method, found.fold):
+        active.pop((found.method, found.fold), None)
+        if job_queue.wanted(found.method, found.fold):
             yield found
 
 
 # --- over there --------------------------------------------------------------------
 
-_idle: dict[str, list] = {}  # key of a run -> crews of one that wait for work
+_idle: dict[str, list] = {}  # key of a run -> pools of one that wait for work
 _busy: dict[str, list] = {}
 _places: dict[str, tempfile.TemporaryDirectory] = {}
 _over: set[str] = set()  # runs whose last tasks may still arrive
@@ -124,24 +126,25 @@ class RemoteLimits:
 
 def fit_remotely(files, key, job, plain) -> FitOutcome:
     """One fit, in a process of the machine that this runs on."""
-    crew = borrow_pool(files, key, RemoteLimits(**plain))
-    over = FitOutcome(*job, failure="the run was over", kind="died")
-    if crew is None:
+    pool = borrow_pool(files, key, RemoteLimits(**plain))
+    over = FitOutcome(*job, failure="the run was over", kind=FailureKind.DIED)
+    if pool is None:
         return over
-    agenda = JobQueue(job[0] + 1, 0)
-    agenda.left[job[0]] = {job[1]}
+    job_queue = JobQueue(job[0] + 1, 0)
+    job_queue.left[job[0]] = {job[1]}
     try:
         return next(
-            (e for e in fit_on_workers(crew, agenda) if isinstance(e, FitOutcome)), over
+            (e for e in fit_on_workers(pool, job_queue) if isinstance(e, FitOutcome)),
+            over,
         )
     except RuntimeError as error:
-        return FitOutcome(*job, failure=str(error), kind="died")
+        return FitOutcome(*job, failure=str(error), kind=FailureKind.DIED)
     finally:
-        return_pool(crew, key)
+        return_pool(pool, key)
 
 
-def borrow_pool(files, key, running) -> WorkerPool | None:
-    """A crew of one for this run; None if the run is over."""
+def borrow_pool(files, key, limits) -> WorkerPool | None:
+    """A pool of one for this run; None if the run is over."""
     with _lock:
         if key in _over:
             return None
@@ -152,30 +155,30 @@ def borrow_pool(files, key, running) -> WorkerPool | None:
             for name, body in files.items():
                 (Path(_places[key].name) / name).write_bytes(body)
         waiting = _idle.setdefault(key, [])
-        crew = waiting.pop() if waiting else None
-        if crew is None:
+        pool = waiting.pop() if waiting else None
+        if pool is None:
             share = resource_limits.default_memory(
                 resource_limits.default_workers() or 1
             )
-            crew = WorkerPool(1, running, running.memory_limit or share)
-            crew.begin(_places[key].name)
-        elif crew.members[0].process.gone():
-            crew.replace(crew.members[0])
-        _busy.setdefault(key, []).append(crew)
-    return crew
+            pool = WorkerPool(1, limits, limits.memory_limit or share)
+            pool.begin(_places[key].name)
+        elif pool.members[0].process.gone():
+            pool.replace(pool.members[0])
+        _busy.setdefault(key, []).append(pool)
+    return pool
 
 
-def return_pool(crew, key):
+def return_pool(pool, key):
     with _lock:
-        if crew in _busy.get(key, ()):
-            _busy[key].remove(crew)
-            if not crew.members:  # its worker was killed, and no other needed
+        if pool in _busy.get(key, ()):
+            _busy[key].remove(pool)
+            if not pool.members:  # its worker was killed, and no other needed
                 with contextlib.suppress(RuntimeError):
-                    crew.members = [crew.hire()]
-            if crew.members:
-                _idle.setdefault(key, []).append(crew)
+                    pool.members = [pool.hire()]
+            if pool.members:
+                _idle.setdefault(key, []).append(pool)
                 return
-    crew.close()  # the run is over
+    pool.close()  # the run is over
 
 
 def dismiss_run(key) -> None:
@@ -183,8 +186,8 @@ def dismiss_run(key) -> None:
     with _lock:
         _over.add(key)
         folder = _places.pop(key, None)
-        crews = _idle.pop(key, []) + _busy.pop(key, [])
-    for crew in crews:
-        crew.close()
+        pools = _idle.pop(key, []) + _busy.pop(key, [])
+    for pool in pools:
+        pool.close()
     if folder is not None:
         folder.cleanup()

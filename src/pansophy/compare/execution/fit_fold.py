@@ -1,13 +1,13 @@
-"""One fit: a method on the training rows of a fold, answering for the test rows.
+"""One fit: a method on the training rows of a fold, predicting for the test rows.
 
 The same function runs in a worker, on a cluster and in this process. Whatever a method
-does to seeds, environment, folder or error states is undone afterwards, and global
-generators are seeded anew for each (method, fold), so that no fit can tell which others
-came before it: outcomes are the same in any order and on any number of workers.
+does to seeds, environment, working directory or error states is undone afterwards, and
+global generators are seeded anew for each (method, fold), so that no fit depends on the
+fits before it: outcomes are the same in any order and on any number of workers.
 
-Methods of one kind want their columns prepared in the same way. What a preparation has
-learned in a fold, and made of it, is kept on a `PreparationCache` and handed to the next such
-method as read-only arrays; an estimator of the user's own gets copies instead.
+Methods of one kind want their columns prepared in the same way. A fitted preparation of
+a fold and its output are stored in a `PreparationCache` and handed to the next such
+method as read-only arrays; an estimator of the user's gets copies instead.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ from ..methods.pipelines import (
     with_all_classes,
 )
 from ..samples import Samples
-from .plan import FitOutcome
+from .plan import FailureKind, FitOutcome
 
 CACHE_BYTES = 1e9  # bytes of prepared folds that are kept, where there is memory
 IGNORED_WARNINGS = (
@@ -64,10 +64,11 @@ class Workload:
     threads: int = 1
 
 
-def fit_context(schema, folds, running, metric="") -> FitContext:
+def fit_context(schema, folds, limits, metric="") -> FitContext:
     n = min(len(train) for train, _ in folds)
-    told = {"threads": running.threads, "metric": metric}
-    return FitContext(schema.task, n, running.seed, **told)
+    return FitContext(
+        schema.task, n, limits.seed, threads=limits.threads, metric=metric
+    )
 
 
 class FitTimeout(BaseException):
@@ -168,17 +169,17 @@ class PreparationCache:
 
     def __init__(self, room=CACHE_BYTES):
         self.room = min(room, CACHE_BYTES)
-        self.kept: dict = {}
+        self.folds: dict = {}
 
     def get(self, work, fold, prepare) -> PreparedFold:
         key = fold, preparation_key(prepare)
-        if key in self.kept:
-            return self.kept[key]
+        if key in self.folds:
+            return self.folds[key]
         made = prepare_fold(work, fold, prepare)
         size = made.train.nbytes + made.test.nbytes
         if size <= self.room:
             self.room -= size
-            self.kept[key] = made
+            self.folds[key] = made
         return made
 
 
@@ -198,7 +199,7 @@ def prepare_fold(work, fold, prepare) -> PreparedFold:
 # --- the fit -----------------------------------------------------------------------
 
 
-def fit_and_predict(work, method, fold, shelf):
+def fit_and_predict(work, method, fold, cache):
     """(model, p, seconds to fit, seconds to predict) of a method in a fold."""
     model = make_pipeline(method, work.schema, work.setting)
     data, task = work.data, work.schema.task
@@ -210,7 +211,7 @@ def fit_and_predict(work, method, fold, shelf):
         A, B, core = data.frame[train], data.frame[test], model
         ahead = behind = 0.0
     else:
-        ready = shelf.get(work, fold, model[0])
+        ready = cache.get(work, fold, model[0])
         ahead, behind = ready.fit_seconds, ready.test_seconds
         A, B, core = ready.train, ready.test, model[1:]
         if not method.path.startswith(("pansophy.", "sklearn.")):
@@ -262,11 +263,11 @@ def score_predictions(work, fold, p) -> dict[str, float]:
     return found
 
 
-def fit_fold(work, m, fold, shelf) -> FitOutcome:
+def fit_fold(work, m, fold, cache) -> FitOutcome:
     """One job; whatever the method raises becomes one line, but for Ctrl-C."""
     method = work.methods[m]
     if isinstance(method, str):
-        return FitOutcome(m, fold, failure=method, kind="sent")
+        return FitOutcome(m, fold, failure=method, kind=FailureKind.SENT)
     seed = zlib.crc32(f"{work.setting.seed}/{method.name}/{fold}".encode())
     try:
         with contextlib.ExitStack() as stack:
@@ -274,7 +275,7 @@ def fit_fold(work, m, fold, shelf) -> FitOutcome:
             stack.enter_context(thread_budget(work.threads))
             caught = stack.enter_context(warnings.catch_warnings(record=True))
             warnings.simplefilter("always")
-            model, p, fit_seconds, seconds = fit_and_predict(work, method, fold, shelf)
+            model, p, fit_seconds, seconds = fit_and_predict(work, method, fold, cache)
         test = work.folds[fold][1]
         if len(p) != len(test):
             raise ValueError(f"{len(p)} predictions for {len(test)} rows")
@@ -286,7 +287,7 @@ def fit_fold(work, m, fold, shelf) -> FitOutcome:
     except (KeyboardInterrupt, FitTimeout):
         raise
     except BaseException as error:
-        return FitOutcome(m, fold, failure=error_line(error), kind="error")
+        return FitOutcome(m, fold, failure=error_line(error), kind=FailureKind.ERROR)
     each = seconds / len(test)
     return FitOutcome(m, fold, scores, fit_seconds, each, p, warned, model=model)
 

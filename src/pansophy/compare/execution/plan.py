@@ -1,9 +1,9 @@
-"""What a comparison will do, job by job, and what has to match for it to be repeated.
+"""The jobs of a comparison, and what must match for a run to be repeated.
 
-One job is one fit: a method on a fold. Methods come in the order given, cheap to dear,
-so that a comparison that is cut short keeps whole methods. The first fold in which a
-method fails puts it out of the ranking: later folds are dropped, earlier ones still
-run, so that the fold named does not depend on how many workers there were.
+One job is one fit: a method on a fold. Methods come in the order given, cheap to
+expensive, so that a comparison that is cut short keeps complete methods. The first fold
+in which a method fails excludes it from the ranking: later folds are dropped, earlier
+ones still run, so that the fold named does not depend on the number of workers.
 """
 
 import hashlib
@@ -13,6 +13,7 @@ import platform
 import re
 import threading
 from dataclasses import dataclass
+from enum import StrEnum
 from importlib import metadata
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ import numpy as np
 from ... import __version__
 from ...params import ParameterError
 from .. import resource_limits
+from ..option_types import Count, Limit, Natural
+from ..options import check_fields
 
 RECORDED_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
 
@@ -29,40 +32,33 @@ RECORDED_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pyarrow")
 class ExecutionLimits:
     """How fits are run. None of this but `threads` and `seed` can change a score."""
 
-    workers: int | None = None  # None: one for each core; 0: inside this process
-    threads: int = 1  # of one fit
-    time_limit: float | None = 300.0  # seconds of one fit
-    memory_limit: float | None = None  # bytes of one worker; None: a share of the free
-    max_fits: int | None = None  # methods that do not fit in whole are not begun
-    stop_after: float | None = None  # seconds of everything
-    seed: int = 0
+    workers: Natural | None = None  # None: one for each core; 0: inside this process
+    threads: Count = 1  # of one fit
+    time_limit: Limit = 300.0  # seconds of one fit
+    memory_limit: Limit = None  # bytes of one worker; None: a share of the free
+    max_fits: Count | None = None  # methods that do not fit in whole are not begun
+    stop_after: Limit = None  # seconds of everything
+    seed: Natural = 0
     cluster: Any = None  # address of a dask scheduler, or a Client
 
     def __post_init__(self):
-        whole = lambda v, least: isinstance(v, int | np.integer) and v >= least
-        above = lambda v: isinstance(v, int | float | np.number) and v > 0
-        rules = {
-            "workers": (lambda v: v is None or whole(v, 0), "a whole number"),
-            "threads": (lambda v: whole(v, 1), "a whole number above 0"),
-            "time_limit": (lambda v: v is None or above(v), "seconds above 0"),
-            "memory_limit": (lambda v: v is None or above(v), "bytes above 0"),
-            "max_fits": (lambda v: v is None or whole(v, 1), "a number of fits"),
-            "stop_after": (lambda v: v is None or above(v), "seconds above 0"),
-            "seed": (lambda v: whole(v, 0), "a whole number"),
-        }
-        for name, (holds, what) in rules.items():
-            value = getattr(self, name)
-            if isinstance(value, bool) or not holds(value):
-                raise ParameterError(f"{name} must be {what}, got {value!r}.")
-        if (
-            self.workers != 0
-            and (self.memory_limit or math.inf) < resource_limits.MIN_MEMORY
-        ):
-            least, given = map(
-                resource_limits.format_bytes,
-                (resource_limits.MIN_MEMORY, self.memory_limit),
-            )
+        check_fields(self)
+        memory = self.memory_limit or math.inf
+        if self.workers != 0 and memory < resource_limits.MIN_MEMORY:
+            least = resource_limits.format_bytes(resource_limits.MIN_MEMORY)
+            given = resource_limits.format_bytes(memory)
             raise ParameterError(f"memory_limit must be at least {least}, got {given}.")
+
+
+class FailureKind(StrEnum):
+    """Why a fit has no scores."""
+
+    NONE = ""
+    ERROR = "error"
+    TIME = "time"
+    MEMORY = "memory"
+    DIED = "died"  # its process ended
+    SENT = "sent"  # it could not be sent to a worker process
 
 
 class FitOutcome(NamedTuple):
@@ -76,7 +72,7 @@ class FitOutcome(NamedTuple):
     predictions: np.ndarray | None = None  # of the test rows
     warned: dict[str, int] = {}
     failure: str = ""  # one line
-    kind: str = ""  # of failure: "error", "time", "memory", "died" or "sent"
+    kind: FailureKind = FailureKind.NONE
     model: Any = None  # fitted, of the first fold
 
 
@@ -179,13 +175,13 @@ def library_versions() -> dict[str, str]:
     return {"pansophy": __version__, "python": platform.python_version(), **found}
 
 
-def make_plan(methods, data, schema, metrics, split, running, settings=None) -> dict:
+def make_plan(methods, data, schema, metrics, split, limits, settings=None) -> dict:
     """Everything needed to repeat a run, ready for JSON."""
     from .fit_fold import fit_context
 
-    setting = fit_context(schema, split.folds, running, metrics[0].name)
-    described = {m.name: fingerprint(method_description(m, setting)) for m in methods}
-    told = ("time_limit", "memory_limit", "max_fits", "stop_after", "workers")
+    context = fit_context(schema, split.folds, limits, metrics[0].name)
+    described = {m.name: fingerprint(method_description(m, context)) for m in methods}
+    recorded = ("time_limit", "memory_limit", "max_fits", "stop_after", "workers")
     plan = {
         "data_hash": data_hash(data),
         "rows": len(data),
@@ -196,9 +192,9 @@ def make_plan(methods, data, schema, metrics, split, running, settings=None) -> 
         "split_hash": split_hash(split.folds),
         "metrics": [m.name for m in metrics],
         "methods": described,
-        "seed": int(running.seed),
-        "threads": int(running.threads),
-        "limits": {k: getattr(running, k) for k in told},
+        "seed": int(limits.seed),
+        "threads": int(limits.threads),
+        "limits": {k: getattr(limits, k) for k in recorded},
         "versions": library_versions(),
         "machine": f"{platform.system()} {platform.machine()}",
         "settings": settings or {},
@@ -218,30 +214,50 @@ MUST_MATCH = {
 }
 
 
-def plan_differences(before, after) -> list[str]:
-    """In what two plans differ that can change a score, each as a phrase."""
-    found = []
+class PlanChange(NamedTuple):
+    """One thing in which two plans differ."""
+
+    key: str  # in the plan
+    what: str
+    before: Any = None  # shown to the reader, if not None
+    now: Any = None
+
+    def __str__(self):
+        if self.before is None and self.now is None:
+            return self.what
+        return f"{self.what} ({self.before} before, {self.now} now)"
+
+
+def plan_differences(before, after) -> list[PlanChange]:
+    """In what two plans differ that can change a score."""
+    changes = []
     for key, what in MUST_MATCH.items():
         a, b = before.get(key), after.get(key)
-        if a != b:
-            plain = all(isinstance(v, str | int) for v in (a, b))
-            shown = f" ({a} before, {b} now)" if plain and "hash" not in key else ""
-            found.append(what + shown)
-    return found + environment_differences(before, after)
+        if a == b:
+            continue
+        readable = all(isinstance(v, str | int) for v in (a, b)) and "hash" not in key
+        changes.append(PlanChange(key, what, *((a, b) if readable else ())))
+    return changes + environment_differences(before, after)
 
 
-def environment_differences(before, after) -> list[str]:
+def environment_differences(before, after) -> list[PlanChange]:
     """In what two plans differ that comes with time or place: versions, settings.
 
-    What a run found is still what it found; but it cannot be gone on with.
+    The results of such a run still stand, but it cannot be resumed.
     """
-    found, a, b = [], before.get("machine"), after.get("machine")
+    changes = []
+    a, b = before.get("machine"), after.get("machine")
     if a != b:
-        found.append(f"the machine ({a} before, {b} now)")
+        changes.append(PlanChange("machine", "the machine", a, b))
     old, new = before.get("versions", {}), after.get("versions", {})
     for name in sorted(old.keys() | new.keys()):
         if old.get(name) != new.get(name):
-            found.append(f"{name} ({old.get(name)} before, {new.get(name)} now)")
+            versions = old.get(name), str(new.get(name))
+            changes.append(PlanChange("versions", name, *versions))
     was, now = before.get("methods", {}), after.get("methods", {})
-    found += [f"the settings of {m}" for m in was if m in now and was[m] != now[m]]
-    return found
+    changes += [
+        PlanChange("methods", f"the settings of {m}")
+        for m in was
+        if m in now and was[m] != now[m]
+    ]
+    return changes

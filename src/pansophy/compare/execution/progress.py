@@ -1,13 +1,14 @@
-"""What is going on: a live table on a terminal, silence in a log unless asked.
+"""Progress of a comparison: a live table on a terminal, silence elsewhere unless asked.
 
-First of all how long it will take, as far as `costs` can tell. Then, on a terminal: one
-line a method with folds done, the fold at work and for how long, the score so far and
-the time left. Asked for elsewhere: one plain line for each method that is done and each
-fit that is slow.
+The first line says how long it will take, as far as `costs` can predict. Then, on a
+terminal, there is one line for each method with folds done, the fold being fitted and
+for how long, the score so far and the time left. Elsewhere, if progress is asked for,
+there is one plain line for each method that is done and each fit that is slow.
 """
 
 import sys
 import time
+from enum import Enum, auto
 from typing import Any
 
 import numpy as np
@@ -19,18 +20,28 @@ SLOW_SECONDS = 10.0  # seconds after which a fit may be called slow
 SLOW_FACTOR = 5.0  # as long as the method's other fits
 
 
+class MethodState(Enum):
+    """How far a method is."""
+
+    WAITING = auto()
+    RUNNING = auto()
+    SLOW = auto()  # one of its fits takes unusually long
+    DONE = auto()
+    FAILED = auto()
+
+
 class ProgressDisplay:
     """Shows a `Tally` while it fills; `update` is called with what is being done."""
 
-    def __init__(self, wanted, names, work, tally, running):
-        self.names, self.tally, self.running = names, tally, running
+    def __init__(self, wanted, names, work, aggregator, limits):
+        self.names, self.aggregator, self.limits = names, aggregator, limits
         self.total = len(work.folds)
         self.metric = work.metrics[0].name
         self.work = work
         self.live = wanted is not False and sys.stderr.isatty()
         self.plain = wanted is True and not self.live
-        self.doing: tuple = ()
-        self.told: set = set()
+        self.active: tuple = ()
+        self.reported: set = set()
         self.screen: Any = None
         self.begun = time.monotonic()
 
@@ -57,20 +68,20 @@ class ProgressDisplay:
         if self.screen is not None:
             self.screen.stop()
 
-    def update(self, doing) -> None:
-        self.doing = doing
+    def update(self, active) -> None:
+        self.active = active
         if self.plain:
             for line in self.news():
                 print(line, file=sys.stderr, flush=True)
 
     def promise(self) -> str:
         """How many fits are to be done, and how long that will take."""
-        left = [self.total - len(done) for done in self.tally.done]
+        left = [self.total - len(done) for done in self.aggregator.done]
         fits, names = sum(left), sum(k > 0 for k in left)
-        told = f"{fits} fits of {names} methods"
-        if self.running.cluster is not None or not fits:
-            return f"{told}."
-        n = self.running.workers
+        size = f"{fits} fits of {names} methods"
+        if self.limits.cluster is not None or not fits:
+            return f"{size}."
+        n = self.limits.workers
         n = min(resource_limits.default_workers() if n is None else n, fits)
         where = f" in {n} processes" if n > 1 else ""
         work = self.work
@@ -78,25 +89,36 @@ class ProgressDisplay:
             work.methods, left, work.schema, work.folds, n
         )
         about = "at least" if unknown else "about"
-        return f"{told}{where}: {about} {format_duration(max(seconds, 1.0))} on this machine."
+        duration = format_duration(max(seconds, 1.0))
+        return f"{size}{where}: {about} {duration} on this machine."
 
-    # --- words -----------------------------------------------------------------
+    # --- states ----------------------------------------------------------------
 
-    def state(self, m) -> str:
-        if self.tally.failure(m):
-            return "out: " + self.tally.failure(m)
-        if len(self.tally.done[m]) == self.total:
-            return "done"
+    def state(self, m) -> tuple[MethodState, Any]:
+        """The state of method m, and the slow fold if there is one."""
+        if self.aggregator.failure(m):
+            return MethodState.FAILED, None
+        if len(self.aggregator.done[m]) == self.total:
+            return MethodState.DONE, None
         slow = self.slow(m)
         if slow is not None:
-            limit = self.running.time_limit
+            return MethodState.SLOW, slow
+        return (MethodState.RUNNING if self.at_work(m) else MethodState.WAITING), None
+
+    def describe_state(self, m) -> str:
+        state, slow = self.state(m)
+        if state is MethodState.FAILED:
+            return f"out: {self.aggregator.failure(m)}"
+        if state is MethodState.SLOW:
+            fold, seconds = slow
+            limit = self.limits.time_limit
             most = "" if limit is None else f" of {limit:g} s"
-            return f"slow: fold {slow[0] + 1} for {slow[1]:.0f} s{most}"
-        return "running" if self.at_work(m) else "waiting"
+            return f"slow: fold {fold + 1} for {seconds:.0f} s{most}"
+        return state.name.lower()
 
     def at_work(self, m):
         now = time.monotonic()
-        return [(d.fold, now - d.since) for d in self.doing if d.method == m]
+        return [(d.fold, now - d.since) for d in self.active if d.method == m]
 
     def slow(self, m):
         """(fold, seconds) of a fit that takes unusually long."""
@@ -110,37 +132,41 @@ class ProgressDisplay:
         return max(late, key=lambda k: k[1]) if late else None
 
     def seconds(self, m) -> list[float]:
-        return [o.fit_seconds for o in self.tally.done[m].values() if not o.failure]
+        return [
+            o.fit_seconds for o in self.aggregator.done[m].values() if not o.failure
+        ]
 
     def score(self, m) -> str:
-        done = self.tally.done[m].values()
+        done = self.aggregator.done[m].values()
         found = [o.scores[self.metric] for o in done if not o.failure]
         return f"{np.mean(found):.4g}" if found else ""
 
     def left(self, m) -> str:
         """Time to go of a method that is at work, if all keep helping."""
-        before, todo = self.seconds(m), self.total - len(self.tally.done[m])
+        before, todo = self.seconds(m), self.total - len(self.aggregator.done[m])
         if not before or not todo or not self.at_work(m):
             return ""
-        hands = max(len(self.doing), 1)
+        hands = max(len(self.active), 1)
         return format_elapsed(float(np.median(before)) * todo / hands)
 
     def news(self):
-        """Lines not yet told."""
+        """Lines about methods that have changed since the last call."""
         for m, name in enumerate(self.names):
-            state = self.state(m)
-            key = m, state.split(" for ")[0]
-            if state in ("waiting", "running") or key in self.told:
+            state, slow = self.state(m)
+            key = m, state, slow[0] if slow else None
+            quiet = state in (MethodState.WAITING, MethodState.RUNNING)
+            if quiet or key in self.reported:
                 continue
-            self.told.add(key)
-            score = f", {self.metric} {self.score(m)}" if state == "done" else ""
-            yield f"{name}: {state}{score}"
+            self.reported.add(key)
+            done = state is MethodState.DONE
+            score = f", {self.metric} {self.score(m)}" if done else ""
+            yield f"{name}: {self.describe_state(m)}{score}"
 
     def table(self):
         from rich.table import Table
         from rich.text import Text
 
-        done = sum(len(d) for d in self.tally.done)
+        done = sum(len(d) for d in self.aggregator.done)
         every = len(self.names) * self.total
         elapsed = format_elapsed(time.monotonic() - self.begun)
         table = Table(
@@ -155,11 +181,11 @@ class ProgressDisplay:
             )
             cells = [
                 self.names[m],
-                f"{len(self.tally.done[m])}/{self.total}",
+                f"{len(self.aggregator.done[m])}/{self.total}",
                 work,
                 self.score(m),
                 self.left(m),
-                self.state(m),
+                self.describe_state(m),
             ]
             table.add_row(*map(Text, cells))  # names are not markup
         if hidden:
@@ -170,7 +196,8 @@ class ProgressDisplay:
         """Methods that have room on the screen: those at work first."""
         room = max(self.screen.console.size.height - 5, 3) if self.screen else 40
         every = range(len(self.names))
-        rank = lambda m: (not self.at_work(m), self.state(m) == "waiting", -m)
+        waiting = lambda m: self.state(m)[0] is MethodState.WAITING
+        rank = lambda m: (not self.at_work(m), waiting(m), -m)
         keep = sorted(every, key=rank)[:room]
         return sorted(keep), len(self.names) - len(keep)
 

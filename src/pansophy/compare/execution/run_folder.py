@@ -23,9 +23,13 @@ from pathlib import Path
 
 import numpy as np
 
-from .plan import MUST_MATCH, FitOutcome, environment_differences, plan_differences
+from .plan import (
+    FailureKind,
+    FitOutcome,
+    environment_differences,
+    plan_differences,
+)
 
-ROLES_PHRASE = MUST_MATCH["schema_hash"]
 SYNC_SECONDS = 1.0  # seconds between calls that wait for the disk
 RUN_FILES = ("plan.json", "results.jsonl", "predictions")
 LINE_TYPES = {
@@ -57,11 +61,11 @@ class RunFolder:
         self.touched: set = set()  # descriptors with news for the disk
         self.files: dict = {}
         self.lost = False  # whether something could not be written
-        self.changed: list[str] = []  # since the run was made, where that may be
+        self.changes: list = []  # of the plan since the run was made, if accepted
 
     # --- reading -----------------------------------------------------------------
 
-    def finished(self, names, running, n_folds) -> list[FitOutcome]:
+    def finished(self, names, limits, n_folds) -> list[FitOutcome]:
         """Outcomes of earlier runs for methods of these names.
 
         A fit that ran out of time or memory gets another chance if it has more now;
@@ -71,7 +75,7 @@ class RunFolder:
         out = []
         for line in self.lines:
             m = place.get(line["method"])
-            if m is None or line["fold"] >= n_folds or deserves_retry(line, running):
+            if m is None or line["fold"] >= n_folds or deserves_retry(line, limits):
                 continue
             p = read_predictions(self.path, line)
             if p is None and not line["failure"]:
@@ -87,7 +91,7 @@ class RunFolder:
                     p,
                     line["warned"],
                     line["failure"],
-                    line["kind"],
+                    FailureKind(line["kind"]),
                 )
             )
         return out
@@ -185,37 +189,35 @@ class RunFolder:
         self.close()
 
 
-def open_run(path, plan, *, resume=False, as_it_was=False) -> RunFolder:
+def open_run(path, plan, *, resume=False, as_recorded=False) -> RunFolder:
     """A run folder for this plan: new, or with the fits of an earlier run of it.
 
     A new run in a folder that holds one moves that one to `previous/`. Resuming needs
     the same plan; limits and the choice of methods may differ. To show a run
-    `as_it_was` it takes the same rows and folds only: what else has changed is kept in
-    `changed`.
+    `as_recorded`, only rows and folds must be the same: what else has changed is kept
+    in `changes`.
     """
-    path, aged = Path(path), []
+    path, accepted = Path(path), []
     there = check_run_folder(path, resume)
     if resume:
         earlier = read_plan(path)
-        changed, aged = (
-            plan_differences(earlier, plan),
-            environment_differences(earlier, plan),
-        )
-        if as_it_was:
-            other = earlier["versions"]["pansophy"] != plan["versions"]["pansophy"]
-            if other and ROLES_PHRASE in changed:
-                aged = [*aged, ROLES_PHRASE]  # may be written down in another way
-            changed = [c for c in changed if c not in aged]
-        if changed:
-            done = "shown" if as_it_was else "resumed"
+        changes = plan_differences(earlier, plan)
+        if as_recorded:
+            accepted = environment_differences(earlier, plan)
+            if earlier["versions"]["pansophy"] != plan["versions"]["pansophy"]:
+                # another version may write the roles down in another way
+                accepted += [c for c in changes if c.key == "schema_hash"]
+            changes = [c for c in changes if c not in accepted]
+        if changes:
+            done = "shown" if as_recorded else "resumed"
             raise RunFolderError(
                 f"The run in {path} cannot be {done}, since this differs: "
-                f"{'; '.join(changed)}."
+                f"{'; '.join(map(str, changes))}."
             )
     try:
         (path / "predictions").mkdir(parents=True, exist_ok=True)
         folder = RunFolder(path, plan)
-        folder.changed = aged
+        folder.changes = accepted
     except OSError as error:
         raise RunFolderError(
             f"{path} cannot be written to: {error.strerror}."
@@ -353,15 +355,15 @@ def read_predictions(path, line) -> np.ndarray | None:
     return np.frombuffer(body, "<f8").astype(float).reshape(where["shape"])
 
 
-def deserves_retry(line, running) -> bool:
+def deserves_retry(line, limits) -> bool:
     """Whether a fit that hit a limit has more room now, or may have been killed."""
     before = line.get("limit")
-    if line["kind"] == "died":
+    if line["kind"] == FailureKind.DIED:
         return True
-    if line["kind"] == "time" and before is not None:
-        return running.time_limit is None or running.time_limit > before
-    if line["kind"] == "memory":
-        return before is None or (running.memory_limit or math.inf) > before
+    if line["kind"] == FailureKind.TIME and before is not None:
+        return limits.time_limit is None or limits.time_limit > before
+    if line["kind"] == FailureKind.MEMORY:
+        return before is None or (limits.memory_limit or math.inf) > before
     return False
 
 
@@ -371,7 +373,7 @@ def compare_runs(before, after) -> list[str]:
     Times are not compared.
     """
     changed = plan_differences(read_plan(before), read_plan(after))
-    found = [f"Different: {what}." for what in changed]
+    found = [f"Different: {change}." for change in changed]
     by_fit = lambda path: {(k["method"], k["fold"]): k for k in read_lines(path)}
     a, b = by_fit(before), by_fit(after)
     for key in sorted(a.keys() | b.keys()):

@@ -33,7 +33,7 @@ from .fit_fold import (
     fit_fold,
     time_limited,
 )
-from .plan import ActiveFit, ExecutionLimits, FitOutcome, JobQueue
+from .plan import ActiveFit, ExecutionLimits, FailureKind, FitOutcome, JobQueue
 from .progress import ProgressDisplay
 from .worker_pool import NoWorkers, WorkerPool, fit_on_workers
 
@@ -53,24 +53,25 @@ class Trial:
     predict_seconds: list[float] = field(default_factory=list)  # of one row
     losses: np.ndarray | None = None  # mean loss of each row over the repeats
     predictions: np.ndarray | None = None  # of rows held out in the first repeat
-    answers: np.ndarray | None = field(default=None, repr=False)  # in every repeat
-    parts: str = ""  # what a blend is made of
+    all_predictions: np.ndarray | None = field(
+        default=None, repr=False
+    )  # in every repeat
     warned: dict[str, int] = field(default_factory=dict)
     failure: str = ""
-    kept: Any = field(default=None, repr=False)  # the model, or its bytes
-    again: Callable | None = field(default=None, repr=False)  # fits it anew
+    fitted_model: Any = field(default=None, repr=False)  # the model, or its bytes
+    refit: Callable | None = field(default=None, repr=False)  # fits it anew
 
     @property
     def model(self):
         """The pipeline fitted in the first fold."""
-        if isinstance(self.kept, bytes):
+        if isinstance(self.fitted_model, bytes):
             try:
-                self.kept = pickle.loads(self.kept)
+                self.fitted_model = pickle.loads(self.fitted_model)
             except Exception:
-                self.kept = None
-        if self.kept is None and self.again is not None:
-            self.kept = self.again()
-        return self.kept
+                self.fitted_model = None
+        if self.fitted_model is None and self.refit is not None:
+            self.fitted_model = self.refit()
+        return self.fitted_model
 
 
 class TrialAggregator:
@@ -80,7 +81,7 @@ class TrialAggregator:
         self.work, self.split = work, split
         self.done: list[dict[int, FitOutcome]] = [{} for _ in work.methods]
         self.losses: dict[int, np.ndarray] = {}  # method -> (repeats, n)
-        self.answers: dict[int, np.ndarray] = {}  # method -> (repeats, n, ...)
+        self.all_predictions: dict[int, np.ndarray] = {}  # method -> (repeats, n, ...)
 
     def add(self, outcome) -> None:
         m, f, p = outcome.method, outcome.fold, outcome.predictions
@@ -90,15 +91,15 @@ class TrialAggregator:
             return
         n, test = len(self.work.data), self.work.folds[f][1]
         repeat, first = f // self.split.per_repeat, self.work.metrics[0]
-        if first.rows is not None:
+        if first.row_losses is not None:
             if m not in self.losses:
                 self.losses[m] = np.full((self.split.repeats, n), np.nan)
-            self.losses[m][repeat, test] = first.rows(self.work.data.y[test], p)
-        if m not in self.answers:
+            self.losses[m][repeat, test] = first.row_losses(self.work.data.y[test], p)
+        if m not in self.all_predictions:
             repeats = self.split.repeats if self.all_fit(p) else 1
-            self.answers[m] = np.full((repeats, n, *p.shape[1:]), np.nan)
-        if repeat < len(self.answers[m]):
-            self.answers[m][repeat, test] = p
+            self.all_predictions[m] = np.full((repeats, n, *p.shape[1:]), np.nan)
+        if repeat < len(self.all_predictions[m]):
+            self.all_predictions[m][repeat, test] = p
 
     def all_fit(self, p) -> bool:
         """Whether there is room for the answers of every method in every repeat."""
@@ -119,13 +120,13 @@ class TrialAggregator:
         for o in good:
             for what, k in o.warned.items():
                 trial.warned[what] = trial.warned.get(what, 0) + k
-        if m in self.answers:
-            trial.predictions = self.answers[m][0]
-            whole = len(self.answers[m]) == self.split.repeats
-            trial.answers = self.answers[m] if whole else None
+        if m in self.all_predictions:
+            trial.predictions = self.all_predictions[m][0]
+            whole = len(self.all_predictions[m]) == self.split.repeats
+            trial.all_predictions = self.all_predictions[m] if whole else None
         if 0 in done and not done[0].failure:
-            trial.kept = done[0].model
-            trial.again = partial(refit_first_fold, work, method)
+            trial.fitted_model = done[0].model
+            trial.refit = partial(refit_first_fold, work, method)
         if m in self.losses and not trial.failure:
             trial.losses = self.losses[m].mean(0)  # NaN for rows never held out
         return trial
@@ -136,11 +137,11 @@ class TrialAggregator:
         if not bad:
             return ""
         o, total = bad[0], len(self.work.folds)
-        if o.kind == "sent":
+        if o.kind == FailureKind.SENT:
             return o.failure
-        if o.kind == "error":
+        if o.kind == FailureKind.ERROR:
             return f"fold {o.fold + 1} failed: {o.failure}"
-        if o.kind == "died":
+        if o.kind == FailureKind.DIED:
             return f"{o.failure} in fold {o.fold + 1} of {total}"
         return f"{o.failure} (fold {o.fold + 1} of {total})"
 
@@ -154,18 +155,18 @@ def refit_first_fold(work, method):
 # --- where fits run ----------------------------------------------------------------
 
 
-def fit_in_process(work, agenda, running):
+def fit_in_process(work, job_queue, limits):
     """Outcomes one after the other; only the clock can end a fit, and not in C."""
-    shelf = PreparationCache(resource_limits.default_memory(1) / 8)
-    while (job := agenda.take()) is not None:
+    cache = PreparationCache(resource_limits.default_memory(1) / 8)
+    while (job := job_queue.take()) is not None:
         m, f = job
         yield (ActiveFit(m, f, time.monotonic()),)
         try:
-            with time_limited(running.time_limit):
-                outcome = fit_fold(work, m, f, shelf)
+            with time_limited(limits.time_limit):
+                outcome = fit_fold(work, m, f, cache)
         except FitTimeout:
-            why = f"took more than {running.time_limit:g} s"
-            outcome = FitOutcome(m, f, failure=why, kind="time")
+            why = f"took more than {limits.time_limit:g} s"
+            outcome = FitOutcome(m, f, failure=why, kind=FailureKind.TIME)
         yield outcome
 
 
@@ -189,44 +190,40 @@ def may_carry_state(estimator) -> bool:
     return any(home(p) not in ("sklearn", "pansophy", "numpy") for p in found)
 
 
-def fit_in_workers(work, agenda, running, n):
+def fit_in_workers(work, job_queue, limits, n):
     """Outcomes from n worker processes of this machine."""
-    memory = running.memory_limit or resource_limits.default_memory(n)
-    if running.memory_limit and not resource_limits.memory_is_watched():
+    memory = limits.memory_limit or resource_limits.default_memory(n)
+    if limits.memory_limit and not resource_limits.memory_is_watched():
         warnings.warn("Memory is not watched here: psutil is missing.", stacklevel=2)
     with shared_store.store_folder() as folder:
         own = [m for m, k in enumerate(work.methods) if may_carry_state(k.estimator)]
-        crew = WorkerPool(n, running, memory, modules_to_preload(work.methods), own)
+        pool = WorkerPool(n, limits, memory, modules_to_preload(work.methods), own)
         try:
             shared_store.write_workload(work, folder)  # they import meanwhile
-            crew.begin(folder)
-            yield from fit_on_workers(crew, agenda)
+            pool.begin(folder)
+            yield from fit_on_workers(pool, job_queue)
         except NoWorkers:
-            for doing in crew.doing():
-                agenda.back(*doing[:2])
+            for active in pool.active_fits():
+                job_queue.back(*active[:2])
             raise
         finally:
-            crew.close()
+            pool.close()
 
 
-def fit_events(work, agenda, running):
+def fit_events(work, job_queue, limits):
     """Outcomes and what is being done, from wherever fits run."""
-    if not agenda:
+    if not job_queue:
         return
-    if running.cluster is not None:
+    if limits.cluster is not None:
         from .dask_cluster import fit_on_cluster
 
-        yield from fit_on_cluster(work, agenda, running)
+        yield from fit_on_cluster(work, job_queue, limits)
         return
-    n = (
-        resource_limits.default_workers()
-        if running.workers is None
-        else running.workers
-    )
-    n = min(n, sum(map(len, agenda.left)))
+    n = resource_limits.default_workers() if limits.workers is None else limits.workers
+    n = min(n, sum(map(len, job_queue.left)))
     if n:
         try:
-            yield from fit_in_workers(work, agenda, running, n)
+            yield from fit_in_workers(work, job_queue, limits, n)
             return
         except NoWorkers as error:
             warnings.warn(
@@ -234,7 +231,7 @@ def fit_events(work, agenda, running):
                 f"processes cannot be started: {error}",
                 stacklevel=2,
             )
-    yield from fit_in_process(work, agenda, running)
+    yield from fit_in_process(work, job_queue, limits)
 
 
 # --- the run -----------------------------------------------------------------------
@@ -243,30 +240,30 @@ def fit_events(work, agenda, running):
 @contextlib.contextmanager
 def catch_interrupt(handled):
     """An event that the first Ctrl-C sets; the second one stops at once."""
-    told = threading.Event()
+    interrupted = threading.Event()
     ours = (
         handled
         and threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     )
     if not ours:
-        yield told
+        yield interrupted
         return
 
     def ring(*_):
-        if told.is_set():
+        if interrupted.is_set():
             raise KeyboardInterrupt
-        told.set()
+        interrupted.set()
 
     before = signal.signal(signal.SIGINT, ring)
     try:
-        yield told
+        yield interrupted
     finally:
         signal.signal(signal.SIGINT, before)
 
 
 def run_trials(
-    methods, data, schema, metrics, split, running=None, folder=None, show=None
+    methods, data, schema, metrics, split, limits=None, folder=None, show=None
 ) -> tuple[list[Trial], bool]:
     """Trials of all methods, and whether the comparison came to its end.
 
@@ -274,63 +271,68 @@ def run_trials(
     False or None for a live table on a terminal only. Every method has its trial; those
     that did not finish every fold say why in `failure`.
     """
-    running = running or ExecutionLimits()
+    limits = limits or ExecutionLimits()
     folds, names = split.folds, [m.name for m in methods]
-    setting = fit_context(schema, folds, running, metrics[0].name)
+    setting = fit_context(schema, folds, limits, metrics[0].name)
     work = Workload(
-        data, schema, metrics, folds, list(methods), setting, running.threads
+        data, schema, metrics, folds, list(methods), setting, limits.threads
     )
-    agenda, tally = JobQueue(len(methods), len(folds)), TrialAggregator(work, split)
+    job_queue, aggregator = (
+        JobQueue(len(methods), len(folds)),
+        TrialAggregator(work, split),
+    )
     if folder is not None:
-        for outcome in folder.finished(names, running, len(folds)):
-            agenda.close(outcome)
-            tally.add(outcome)
+        for outcome in folder.finished(names, limits, len(folds)):
+            job_queue.close(outcome)
+            aggregator.add(outcome)
     cut = {}
-    if running.max_fits is not None:
-        for m in range(running.max_fits // len(folds), len(methods)):
-            agenda.drop(m)
-            cut[m] = f"not begun: the budget of {running.max_fits} fits is used up"
-    reason, doing = process_events(work, agenda, tally, running, folder, show)
+    if limits.max_fits is not None:
+        for m in range(limits.max_fits // len(folds), len(methods)):
+            job_queue.drop(m)
+            cut[m] = f"not begun: the budget of {limits.max_fits} fits is used up"
+    reason, active = process_events(work, job_queue, aggregator, limits, folder, show)
     trials = []
     for m, method in enumerate(methods):
-        begun = tally.done[m] or any(d.method == m for d in doing)
+        begun = aggregator.done[m] or any(d.method == m for d in active)
         if not reason:
             why = cut.get(m, "")
         elif begun:
-            why = f"{reason} in fold {min(len(tally.done[m]) + 1, len(folds))} of "
+            why = f"{reason} in fold {min(len(aggregator.done[m]) + 1, len(folds))} of "
             why += str(len(folds))
         else:
             why = f"{reason} before it began"
-        trials.append(tally.trial(m, method, cut.get(m) or why))
+        trials.append(aggregator.trial(m, method, cut.get(m) or why))
     return trials, not reason
 
 
-def process_events(work, agenda, tally, running, folder, show) -> tuple[str, tuple]:
-    """Do what is on the agenda: why it ended early, if so, and what was at work."""
+def process_events(
+    work, job_queue, aggregator, limits, folder, show
+) -> tuple[str, tuple]:
+    """Do what is on the job_queue: why it ended early, if so, and what was at work."""
     names = [m.name for m in work.methods]
-    begun, doing, reason = time.monotonic(), (), ""
-    outside = running.cluster is not None or running.workers != 0
-    stream = fit_events(work, agenda, running)
+    begun, active, reason = time.monotonic(), (), ""
+    outside = limits.cluster is not None or limits.workers != 0
+    stream = fit_events(work, job_queue, limits)
     with (
-        ProgressDisplay(show, names, work, tally, running) as board,
-        catch_interrupt(outside) as told,
+        ProgressDisplay(show, names, work, aggregator, limits) as board,
+        catch_interrupt(outside) as interrupted,
     ):
         try:
             for event in stream:
                 if isinstance(event, FitOutcome):
-                    agenda.close(event)
-                    tally.add(event)
+                    job_queue.close(event)
+                    aggregator.add(event)
                     if folder is not None:
                         folder.write(names[event.method], event)
                 else:
-                    doing = event
-                board.update(doing)
+                    active = event
+                board.update(active)
                 spent = time.monotonic() - begun
-                if told.is_set():
+                if interrupted.is_set():
                     reason = "interrupted"
                     break
-                if running.stop_after is not None and spent > running.stop_after:
-                    reason = f"stopped after {running.stop_after:g} s"
+                if limits.stop_after is not None and spent > limits.stop_after:
+                    reason = f"stopped after {limits.stop_after:g} s"
                     break
         except KeyboardInterrupt:
             reason = "interrupted"
@@ -339,4 +341,4 @@ def process_events(work, agenda, tally, running, folder, show) -> tuple[str, tup
             if folder is not None:
                 with contextlib.suppress(OSError):  # a full disk; it has been said
                     folder.sync(reason)
-    return reason, doing
+    return reason, active

@@ -16,7 +16,7 @@ from typing import Any
 
 from .. import resource_limits
 from . import process_handles
-from .plan import ActiveFit, FitOutcome
+from .plan import ActiveFit, FailureKind, FitOutcome
 from .process_handles import ForkServer, NoWorkers, SpawnedProcess, last_error_line
 from .worker_process import receive_message, send_message
 
@@ -77,8 +77,8 @@ class WorkerHandle:
 class WorkerPool:
     """n workers on one folder of spooled work."""
 
-    def __init__(self, n, running, memory, modules=(), own=()):
-        self.running, self.memory = running, memory
+    def __init__(self, n, limits, memory, modules=(), own=()):
+        self.limits, self.memory = limits, memory
         self.own = frozenset(own)  # methods that are estimators of the user's
         self.modules = modules  # that most fits will need
         self.events: queue.SimpleQueue = queue.SimpleQueue()
@@ -94,7 +94,7 @@ class WorkerPool:
             raise
 
     def hire(self) -> WorkerHandle:
-        threads = self.running.threads
+        threads = self.limits.threads
         if process_handles.CAN_FORK:
             if self.nursery is not None and self.nursery.closed:
                 self.nursery.close()
@@ -123,7 +123,7 @@ class WorkerPool:
         for worker in members:
             worker.end()
 
-    def doing(self) -> tuple[ActiveFit, ...]:
+    def active_fits(self) -> tuple[ActiveFit, ...]:
         busy = [(w.job, w.since) for w in self.members if w.job is not None]
         return tuple(ActiveFit(job[0], job[1], since) for job, since in busy)
 
@@ -145,7 +145,7 @@ class WorkerPool:
             del self.members[at]
         return code
 
-    def react(self, worker, message, agenda) -> FitOutcome | None:
+    def react(self, worker, message, job_queue) -> FitOutcome | None:
         """What a message means; None stands for the end of a worker."""
         if isinstance(message, FitOutcome):
             worker.job = None
@@ -162,44 +162,48 @@ class WorkerPool:
             self.replace(worker)
             return None
         job = worker.job
-        code = self.replace(worker, bool(agenda), GRACE_SECONDS)
+        code = self.replace(worker, bool(job_queue), GRACE_SECONDS)
         if job is None:
             return None
         return FitOutcome(
-            *job, failure=resource_limits.describe_exit_code(code), kind="died"
+            *job,
+            failure=resource_limits.describe_exit_code(code),
+            kind=FailureKind.DIED,
         )
 
-    def late(self, agenda):
+    def late(self, job_queue):
         """Outcomes of the fits that went beyond a limit; their workers are killed."""
         now = time.monotonic()
         for worker in [w for w in self.members if w.job is not None]:
-            reason = worker.overdue(now, self.running.time_limit, self.memory)
+            reason = worker.overdue(now, self.limits.time_limit, self.memory)
             if reason is not None:
                 m, f = worker.job or (0, 0)
-                self.replace(worker, bool(agenda))
+                self.replace(worker, bool(job_queue))
                 yield FitOutcome(m, f, failure=reason[0], kind=reason[1])
 
 
-def fit_on_workers(crew, agenda):
+def fit_on_workers(pool, job_queue):
     """Outcomes as they come, and now and then what is being done (`Doing` ...)."""
     looked = time.monotonic()
-    wanted = lambda: agenda or any(agenda.wanted(*d[:2]) for d in crew.doing())
-    while crew.members and wanted():
+    wanted = lambda: (
+        job_queue or any(job_queue.wanted(*d[:2]) for d in pool.active_fits())
+    )
+    while pool.members and wanted():
         # fits that no longer matter are not waited for
-        for worker in list(crew.members):
+        for worker in list(pool.members):
             if worker.ready and worker.job is None:
-                job = agenda.take(worker.known)
-                if job is not None and worker.used and job[0] in crew.own:
-                    agenda.back(*job)
-                    crew.replace(worker)  # the next one takes it
+                job = job_queue.take(worker.known)
+                if job is not None and worker.used and job[0] in pool.own:
+                    job_queue.back(*job)
+                    pool.replace(worker)  # the next one takes it
                 elif job is not None:
-                    worker.used = worker.used or job[0] in crew.own
-                    worker.give(job, crew.memory)
-        heard = crew.hear()
-        outcome = None if heard is None else crew.react(*heard, agenda)
-        if outcome is not None and agenda.wanted(outcome.method, outcome.fold):
+                    worker.used = worker.used or job[0] in pool.own
+                    worker.give(job, pool.memory)
+        heard = pool.hear()
+        outcome = None if heard is None else pool.react(*heard, job_queue)
+        if outcome is not None and job_queue.wanted(outcome.method, outcome.fold):
             yield outcome
         if time.monotonic() - looked >= POLL_SECONDS:
             looked = time.monotonic()
-            yield from (o for o in crew.late(agenda) if agenda.wanted(*o[:2]))
-            yield crew.doing()
+            yield from (o for o in pool.late(job_queue) if job_queue.wanted(*o[:2]))
+            yield pool.active_fits()

@@ -87,39 +87,41 @@ def sendable_outcome(outcome):
     return outcome._replace(model=model)
 
 
-def serve_fits(heard, told) -> None:
+def serve_fits(incoming, outgoing) -> None:
     """Read the work, then do what is asked until the parent goes."""
     resource_limits.no_core_dumps()
     jobs: queue.SimpleQueue = queue.SimpleQueue()
-    threading.Thread(target=queue_messages, args=(heard, jobs), daemon=True).start()
+    threading.Thread(target=queue_messages, args=(incoming, jobs), daemon=True).start()
     try:
         from . import shared_store
         from .fit_fold import PreparationCache, error_line, fit_fold
-        from .plan import FitOutcome
+        from .plan import FailureKind, FitOutcome
 
-        work, shelf = shared_store.read_workload(jobs.get()), PreparationCache()
+        work, cache = shared_store.read_workload(jobs.get()), PreparationCache()
     except Exception as error:
-        send_message(told, ("no", f"{type(error).__name__}: {error}"))
+        send_message(outgoing, ("no", f"{type(error).__name__}: {error}"))
         raise
     redirect_to_null(2)
-    send_message(told, "ready")
+    send_message(outgoing, "ready")
     while True:
         m, fold, memory = jobs.get()
         resource_limits.cap_memory(memory)
-        shelf.room = min(shelf.room, memory / 8)
+        cache.room = min(cache.room, memory / 8)
         try:
-            outcome = sendable_outcome(fit_fold(work, m, fold, shelf))
+            outcome = sendable_outcome(fit_fold(work, m, fold, cache))
         except BaseException as error:  # a KeyboardInterrupt of its own making
-            outcome = FitOutcome(m, fold, failure=error_line(error), kind="error")
-        send_message(told, outcome)
+            outcome = FitOutcome(
+                m, fold, failure=error_line(error), kind=FailureKind.ERROR
+            )
+        send_message(outgoing, outcome)
 
 
 def run_worker() -> None:
     """A worker that talks over its standard streams."""
     resource_limits.die_with(int(sys.argv[1]))
-    heard, told = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     redirect_to_null(0, 1)
-    serve_fits(heard, told)
+    serve_fits(incoming, outgoing)
 
 
 # --- forking -----------------------------------------------------------------------
@@ -138,26 +140,26 @@ def run_fork_server() -> None:
     wake.setblocking(False)
     signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    born: dict[int, int] = {}  # pid -> number
+    children: dict[int, int] = {}  # pid -> number
     while True:
         ready, _, _ = select.select([parent, woken], [], [])
         if parent in ready:
             words, fds, _, _ = socket.recv_fds(parent, 64, 2)
             if not words:
                 break
-            handle_request(words.decode().split(), fds, parent, born)
+            handle_request(words.decode().split(), fds, parent, children)
         if woken in ready:
             woken.recv(64)
-        reap_children(parent, born)
-    for pid in born:
+        reap_children(parent, children)
+    for pid in children:
         resource_limits.kill_process_group(pid)
     os._exit(0)
 
 
-def handle_request(words, fds, parent, born) -> None:
+def handle_request(words, fds, parent, children) -> None:
     what, number = words[0], int(words[1])
     if what == "end":
-        for pid in [p for p, i in born.items() if i == number]:
+        for pid in [p for p, i in children.items() if i == number]:
             resource_limits.kill_process_group(pid)
         return
     me, pid = os.getpid(), os.fork()
@@ -168,7 +170,7 @@ def handle_request(words, fds, parent, born) -> None:
             os._exit(1)
     for fd in fds:
         os.close(fd)
-    born[pid] = number
+    children[pid] = number
     notify_parent(parent, f"pid {number} {pid}")
 
 
@@ -182,12 +184,12 @@ def run_forked_worker(nursery_pid, parent, fds) -> None:
     serve_fits(os.fdopen(fds[0], "rb"), os.fdopen(fds[1], "wb"))
 
 
-def reap_children(parent, born) -> None:
-    while born:
+def reap_children(parent, children) -> None:
+    while children:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == 0:
             return
-        number = born.pop(pid, None)
+        number = children.pop(pid, None)
         if number is not None:
             resource_limits.kill_process_group(pid)  # what it left behind in its group
             notify_parent(parent, f"gone {number} {os.waitstatus_to_exitcode(status)}")

@@ -125,7 +125,7 @@ def predict_cost(
     numbers = measured_costs()["methods"].get(f"{task}/{method.base_name}")
     if numbers is None or method.estimator is not None:
         return None
-    times = (labels if method.several == "each" else 1) * (
+    times = (labels if method.multilabel == "each" else 1) * (
         1 + INNER_FOLDS * method.trials
     )
     times *= 6 if method.calibrated else 1  # five inner folds, and all rows

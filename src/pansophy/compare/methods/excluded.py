@@ -5,6 +5,27 @@ the library for it would cost seconds. A test holds it against the library.
 """
 
 import pkgutil
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class SkipKind(StrEnum):
+    """What could be done about a method that was not run."""
+
+    OVER_LIMITS = "over the limits"
+    NOT_INSTALLED = "not installed"
+    NOT_REQUESTED = "not requested"
+    UNSUITED = "unsuited"  # to this table, or represented by a method that ran
+    OTHER_TASK = "for other tasks"
+
+
+class SkippedMethod(NamedTuple):
+    """A method that was not run."""
+
+    name: str
+    reason: str  # a phrase for the reader
+    kind: SkipKind
+
 
 CLASS, NUMBER, COUNT, LABELS = "classification", "regression", "count", "multilabel"
 TUNED_BY_OTHER = "its strength is chosen by a method that is tried"
@@ -135,32 +156,45 @@ REPRESENTED = (
 )  # by a method that is tried
 
 
-def excluded_estimators(task, run, listed, named=False) -> list[tuple[str, str]]:
-    """(estimator or part of the package, why it is not run) for one task.
+def excluded_estimators(task, run, listed, named=False) -> list[SkippedMethod]:
+    """Estimators and parts of the package that are not run for a task.
 
-    `run` and `listed` are the names of classes that are run now, and in any task. With
-    `named`, methods were asked for by name: what would have spoken for the others may
-    not be tried, so of those only that they were not asked for is said.
+    Parameters
+    ----------
+    task : str
+    run, listed : set of str
+        Names of the classes that are run now, and in any task.
+    named : bool
+        Whether methods were requested by name. Then the method that would have
+        represented an estimator may not be run, so the reason is only that it was not
+        requested.
     """
-    classes = task in (CLASS, LABELS)
-    mine, not_mine = (
-        (EXCLUDED_CLASSIFIERS, EXCLUDED_REGRESSORS)
-        if classes
-        else (EXCLUDED_REGRESSORS, EXCLUDED_CLASSIFIERS)
-    )
+    for_classes = task in (CLASS, LABELS)
+    reasons = EXCLUDED_CLASSIFIERS if for_classes else EXCLUDED_REGRESSORS
+    other = EXCLUDED_REGRESSORS if for_classes else EXCLUDED_CLASSIFIERS
     if task == COUNT:
-        mine = {**mine, **EXCLUDED_FOR_COUNTS}
-    away = "predicts numbers" if classes else "predicts classes"
-    rest = sorted((set(not_mine) | set(listed)) - set(mine))
-    found = {**mine, **dict.fromkeys(rest, away), **NO_TARGET}
-    said = lambda why: NOT_REQUESTED if named and why in REPRESENTED else why
-    left = [(name, said(why)) for name, why in found.items() if name not in run]
-    return left + excluded_subpackages()
+        reasons = {**reasons, **EXCLUDED_FOR_COUNTS}
+    predicts = "predicts numbers" if for_classes else "predicts classes"
+    rest = sorted((set(other) | set(listed)) - set(reasons))
+    reasons = {**reasons, **dict.fromkeys(rest, predicts), **NO_TARGET}
+    out = []
+    for name, reason in reasons.items():
+        if name in run:
+            continue
+        kind = SkipKind.OTHER_TASK if name in NO_TARGET else SkipKind.UNSUITED
+        if named and reason in REPRESENTED:
+            reason, kind = NOT_REQUESTED, SkipKind.NOT_REQUESTED
+        out.append(SkippedMethod(name, reason, kind))
+    return out + excluded_subpackages()
 
 
-def excluded_subpackages() -> list[tuple[str, str]]:
+def excluded_subpackages() -> list[SkippedMethod]:
     """Parts of the package whose methods do not predict a target from rows."""
     import pansophy
 
     present = {m.name for m in pkgutil.iter_modules(pansophy.__path__)}
-    return [(f"pansophy.{d}", why) for d, why in OTHER_TASKS.items() if d in present]
+    return [
+        SkippedMethod(f"pansophy.{part}", reason, SkipKind.OTHER_TASK)
+        for part, reason in OTHER_TASKS.items()
+        if part in present
+    ]

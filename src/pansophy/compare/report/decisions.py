@@ -10,9 +10,13 @@ from ...core.random import rng_from
 from ...diagnose.counts import are_whole, telling
 from ..evaluation.conformal import fit_prediction_sets, interval_quantile
 from ..evaluation.decision_threshold import choose_threshold, cost_curve
-from . import plot_data
+from ..model.kept_model import (
+    costs_of_missing,
+    held_out_predictions,
+    least_cost_threshold,
+)
 from .elements import HtmlTable, Section
-from .terminal import format_number
+from .formatting import format_number
 
 COVERAGE_LEVELS = (0.8, 0.9, 0.95, 0.99)
 
@@ -21,7 +25,7 @@ def decision_sections(c) -> list[Section]:
     """Threshold, costs and sets or intervals, from held-out rows."""
     out = []
     try:
-        held = plot_data.held_out_predictions(c)
+        held = held_out_predictions(c)
         if c.schema.task == "classification" and len(c.schema.classes) == 2:
             out += [given_costs_section(c, held)] if c.settings.get("costs") else []
             out += [threshold_section(c, held), cost_ratio_section(c, held)]
@@ -34,19 +38,6 @@ def decision_sections(c) -> list[Section]:
     except ValueError as error:
         out.append(Section("Decisions", str(error), HtmlTable("none", [], [], [])))
     return out
-
-
-def costs_of_missing(c) -> tuple[float, float]:
-    """Costs of missing the first and the second class."""
-    given = {str(k): float(v) for k, v in c.settings["costs"].items()}
-    no, yes = (given[str(k)] for k in c.schema.classes)
-    return no, yes
-
-
-def least_cost_threshold(c, held):
-    """The threshold of least cost."""
-    how = {"costs": costs_of_missing(c), "weights": held.weight}
-    return choose_threshold(held.y, held.p, "cost", **how)
 
 
 def given_costs_section(c, held) -> Section:
@@ -137,16 +128,17 @@ def calibration_halves(c, held):
         order = np.argsort(c.data.time[held.rows], kind="stable")
     elif c.data.group is not None:
         _, whose = np.unique(c.data.group[held.rows], return_inverse=True)
-        turn = rng.permutation(whose.max() + 1)[whose]
-        order = np.argsort(turn, kind="stable")
-        cut = int(np.searchsorted(turn[order], turn[order[cut]]))  # where one begins
+        rank = rng.permutation(whose.max() + 1)[whose]
+        order = np.argsort(rank, kind="stable")
+        # cut where a group begins
+        cut = int(np.searchsorted(rank[order], rank[order[cut]]))
     else:
         order = rng.permutation(n)
     return order[:cut], order[cut:]
 
 
 def coverage_check_sentence(a, b, w=None) -> str:
-    """How the promises are tested, and how far off chance alone may put them."""
+    """How coverage is checked, and how far off chance alone may put it."""
     whole = w is None or are_whole(w)
     w = np.ones(len(a) + len(b)) if w is None else w
     n = [max(telling(w[half], whole).sum(), 1) for half in (a, b)]

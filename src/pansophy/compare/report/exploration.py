@@ -7,7 +7,7 @@ import numpy as np
 from ...diagnose.findings import by_severity
 from ...plot.style import BLUE, GREY, INK, LINE, look, short, shorts
 from .elements import Figure, HtmlTable, make_figure
-from .terminal import format_number
+from .formatting import format_number
 
 MAX_POINTS = 500  # of the map: more hide each other and make the page heavy
 MAX_MISSING_COLUMNS = 20  # columns with missing values shown

@@ -1,71 +1,54 @@
-"""Parts of a report that are there only if asked for: a test table, groups."""
+"""Sections of a report that are there on request: the test set, and groups."""
+
+from functools import partial
 
 import numpy as np
 
-from ..evaluation.bayesian_tests import verb_for
+from ..model.kept_model import held_out_predictions, least_cost_threshold
 from . import plot_data
-from .decisions import least_cost_threshold
 from .elements import HtmlTable, Section
-from .terminal import format_interval, format_number, with_article
-
-
-def holdout_sentence(c) -> str:
-    """How the ranking fared on rows that no method had seen."""
-    t = c.on_test
-    if t is None:
-        return ""
-    own = next((r for r in t.rows if r.method == t.reference), t.rows[0])
-    better = [r.method for r in t.rows if r.verdict == "better"]
-    text = (
-        f"On the {t.n:,} rows of the test table {own.method} "
-        f"{verb_for(own.method, 'has', 'have')} {with_article(t.metric)} of "
-        f"{format_number(own.score.mean)} (95 % interval {format_interval(own.score)})"
-    )
-    if not better:
-        return f"{text}; nothing is better there beyond chance."
-    return f"{text}; {', '.join(better)} did better there beyond chance."
+from .formatting import format_interval, format_number
+from .sentences import capitalised
 
 
 def holdout_section(c) -> Section | None:
-    """The ranked methods on the test table."""
-    t = c.on_test
+    """The ranked methods on the test set."""
+    t = c.holdout
     if t is None:
         return None
-    head = ["method", t.metric, "95 % interval", "difference", "p"]
     classes = any(r.mcnemar is not None for r in t.rows)
+    head = ["method", t.metric, "95 % interval", "difference", "p"]
     head += ["right alone", "wrong alone", "McNemar p"] if classes else []
     head += ["verdict"]
     body = []
     for r in t.rows:
-        gap = (
-            ["", ""]
-            if r.difference is None
-            else [f"{r.difference.mean:+.3g}", f"{r.difference.p:.2g}"]
-        )
-        hits = (
-            ["", "", ""]
-            if r.mcnemar is None
-            else [f"{r.mcnemar.first:,}", f"{r.mcnemar.second:,}", f"{r.mcnemar.p:.2g}"]
-        )
-        cells = [r.method, format_number(r.score.mean), format_interval(r.score), *gap]
-        body.append([*cells, *(hits if classes else []), r.verdict])
-    told = (
+        cells = [r.method, format_number(r.score.mean), format_interval(r.score)]
+        if r.difference is None:
+            cells += ["", ""]
+        else:
+            cells += [f"{r.difference.mean:+.3g}", f"{r.difference.p:.2g}"]
+        if classes and r.mcnemar is None:
+            cells += ["", "", ""]
+        elif classes:
+            m = r.mcnemar
+            cells += [f"{m.first:,}", f"{m.second:,}", f"{m.p:.2g}"]
+        body.append([*cells, r.verdict])
+    text = (
         f"{t.n:,} rows that took no part in choosing. Intervals and differences from "
         f"{t.reference}, the method chosen before, come from drawing the rows again "
         "(paired bootstrap, Holm's adjustment)"
     )
-    told += "; McNemar's test counts rows that only one of the two has right"
-    told = told if classes else told.partition("; McNemar")[0]
+    if classes:
+        text += "; McNemar's test counts rows that only one of the two has right"
     numeric = [False] + [True] * (len(head) - 2) + [False]
-    return Section(
-        "On the test table", f"{told}.", HtmlTable("Test table", head, body, numeric)
-    )
+    table = HtmlTable("Test table", head, body, numeric)
+    return Section("On the test table", f"{text}.", table)
 
 
 def group_fairness(c):
     """`diagnose.Fairness` of the kept model over the column asked about, or None."""
     by = c.settings.get("by")
-    if by is None or c.taken is None:
+    if by is None or c.dataset is None:
         return None
     return plot_data.cached_view(c, ("groups", by), lambda: audit_groups(c, by))
 
@@ -73,16 +56,22 @@ def group_fairness(c):
 def audit_groups(c, by):
     from ...diagnose.fairness import fairness
 
-    held = plot_data.held_out_predictions(c)
+    held = held_out_predictions(c)
     if c.schema.task == "multilabel":
         raise ValueError("Groups are compared for one target, not for several labels.")
-    column = np.asarray(c.taken.table.column(by).to_pylist(), dtype=object)
-    how = {"task": c.schema.task, "column": by, "weights": held.weight}
-    if c.settings.get("costs"):
-        how["threshold"] = least_cost_threshold(
-            c, held
-        ).threshold  # decides in the saved model
-    return fairness(held.y, held.p, column[held.rows], **how)
+    column = np.asarray(c.dataset.table.column(by).to_pylist(), dtype=object)
+    audit = partial(
+        fairness,
+        held.y,
+        held.p,
+        column[held.rows],
+        task=c.schema.task,
+        column=by,
+        weights=held.weight,
+    )
+    if c.settings.get("costs"):  # the threshold that decides in the saved model
+        return audit(threshold=least_cost_threshold(c, held).threshold)
+    return audit()
 
 
 def mean_and_interval(i) -> str:
@@ -110,6 +99,6 @@ def group_section(c) -> Section | None:
     ]
     return Section(
         f"Groups of {by}",
-        " ".join(line[:1].upper() + line[1:] for line in str(found).splitlines()),
+        " ".join(capitalised(line) for line in str(found).splitlines()),
         HtmlTable("Groups", head, body, [False] + [True] * (len(head) - 1)),
     )

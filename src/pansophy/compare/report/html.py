@@ -1,5 +1,6 @@
 """A comparison as one HTML page: no script, no other file, all text escaped."""
 
+import json
 import os
 import warnings
 from pathlib import Path
@@ -8,17 +9,34 @@ from ... import __version__
 from ...diagnose.findings import by_severity
 from ...plot.style import short
 from . import decisions, holdout_and_groups, methodology, sections
-from .terminal import (
+from .formatting import (
+    describe_blend,
+    describe_warnings,
     format_interval,
     format_mean,
     format_probabilities,
     format_seconds,
     standing_and_p,
-    summary_sentences,
 )
+from .sentences import capitalised, supporting_sentences
+from .verdict import verdict_paragraphs
 
 MAX_TARGET_LETTERS = 48  # letters of the target that a heading shows
 MAX_OPEN_ROWS = 20  # methods of the leaderboard that are not folded
+
+
+def write_results(comparison, folder) -> dict[str, Path]:
+    """Write results, report and model to a folder; their names and places."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False)
+    (folder / "results.json").write_text(text + "\n", "utf-8")
+    comparison.save(folder / "model.pansophy")
+    written = {
+        "Report": comparison.report(folder / "report.html"),
+        "Model": folder / "model.pansophy",
+        "Results": folder / "results.json",
+    }
+    return {name: path.resolve() for name, path in written.items()}
 
 
 def write_report(comparison, path) -> Path:
@@ -40,39 +58,25 @@ def load_template(name):
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    env.filters |= {
-        "spread": format_mean,
-        "between": format_interval,
-        "against": standing_and_p,
-        "chances": format_probabilities,
-        "shares": probability_bar,
-        "seconds": format_seconds,
-    }
+    filters = (
+        describe_blend,
+        describe_warnings,
+        format_interval,
+        format_mean,
+        format_probabilities,
+        format_seconds,
+        probability_bar,
+        standing_and_p,
+    )
+    env.filters |= {f.__name__: f for f in filters}
     return env.get_template(name)
 
 
 def probability_bar(row) -> list[tuple[str, str]]:
     """Parts of the bar of a method, in percent."""
-    o = row.odds
+    o = row.probabilities
     parts = (("b", o.better), ("e", o.equivalent), ("w", o.worse))
     return [(k, f"{100 * v:.1f}") for k, v in parts]
-
-
-def split_headline(lines) -> list[str]:
-    """The sentences with the first cut where it first could end: a short headline.
-
-    Examples
-    --------
-    >>> from pansophy.compare.report.html import split_headline
-    >>> split_headline(["a is best; b is kept. So it is.", "More."])
-    ['a is best.', 'B is kept. So it is.', 'More.']
-    """
-    first, *rest = lines
-    at = min((i for i in map(first.find, ("; ", ". ")) if i > 0), default=-1)
-    if at < 0:
-        return [first, *rest]
-    more = first[at + 2 :]
-    return [f"{first[:at]}.", more[:1].upper() + more[1:], *rest]
 
 
 def render_report(c) -> str:
@@ -90,12 +94,15 @@ def report_context(c) -> dict:
         "version": __version__,
         "settings": c.settings,
         "schema": c.schema,
-        "split": getattr(c.split, "kind", None) or c.settings.get("split", ""),
+        "split": c.split.kind,
         "target": short(c.schema.target, MAX_TARGET_LETTERS),
         "why": c.schema.why.replace(
             c.schema.target, short(c.schema.target, MAX_TARGET_LETTERS)
         ),
-        "sentences": split_headline(summary_sentences(c)),
+        "sentences": [
+            *map(capitalised, verdict_paragraphs(c.leaderboard, c.kept, c.row_test)),
+            *supporting_sentences(c),
+        ],
         "alarms": [f for f in found if f.severity == "alarm"],
         "findings": found,
         "notes": c.notes,
@@ -103,7 +110,7 @@ def report_context(c) -> dict:
         "greater": c.metrics[0].greater,
         "top": c.leaderboard[:MAX_OPEN_ROWS],
         "rest": c.leaderboard[MAX_OPEN_ROWS:],
-        "remarks": any(r.remarks for r in c.leaderboard),
+        "remarks": any(r.warnings for r in c.leaderboard),
         "rope": f"{c.rope:.2g} of {c.metric}",
         "rule": methodology.keep_rule_sentence(c),
         "overall": sections.overview_figures(c),

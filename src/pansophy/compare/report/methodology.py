@@ -2,9 +2,18 @@
 
 import shlex
 
-from ..evaluation.bayesian_tests import verb_for
-from ..evaluation.ranking import DUMMY, LINEAR_BASELINES
-from .terminal import format_interval, format_mean, format_number, format_seconds
+from ..evaluation.ranking import LINEAR_BASELINES
+from ..evaluation.row_level import DUMMY
+from ..evaluation.wording import verb_for
+from ..methods.excluded import SkipKind
+from ..options import command_line_words, is_path
+from .formatting import (
+    describe_blend,
+    format_interval,
+    format_mean,
+    format_number,
+    format_seconds,
+)
 
 METRIC_TERMS = {
     "log loss": "How surprised the model is by what happened: minus the logarithm of "
@@ -86,8 +95,8 @@ def kept_model_paragraph(c) -> str:
     """The kept model in one paragraph."""
     row, method = c.row(c.winner), c.trial(c.winner).method
     made = getattr(method, "path", "") or "An estimator of your own"
-    if getattr(method, "members", ()):
-        made = f"An average of {c.trial(c.winner).parts}"
+    if method.members:
+        made = f"An average of {describe_blend(method.blend_weights)}"
     text = f"{made}. Its {c.metric} is {format_mean(row.scores[c.metric])} over folds"
     if row.over_rows is not None:
         text += f", {format_interval(row.over_rows)} over rows"
@@ -147,61 +156,46 @@ def glossary(c) -> list[tuple[str, str]]:
 
 
 def effective_options(c) -> dict:
-    """What was asked for, as far as it shows in the answer."""
+    """The options that lead to the same comparison, as far as they are recorded."""
     s = c.settings
-    asked = {k: getattr(c.schema, k, None) for k in ("group", "time", "weight")}
-    named = any(why == "not asked for" for _, why in c.not_run)
+    named = any(skip.kind is SkipKind.NOT_REQUESTED for skip in c.skipped)
     tried = [t.method.name for t in c.trials if t.method.name != DUMMY]
-    return {
+    options = {
         "task": c.schema.task,
         "metric": c.metric,
-        **asked,
+        "group": c.schema.group,
+        "time": c.schema.time,
+        "weight": c.schema.weight,
         "methods": tried if named else None,
         "folds": s["folds"],
         "repeats": s["repeats"],
         "tune": s.get("tune") or None,
         "by": s.get("by"),
         "costs": s.get("costs"),
-        **s.get("asked", {}),
+        **s.get("options", {}),
     }
-
-
-def command_line_words(name, value) -> list[str]:
-    """A setting as words of a command line."""
-    flag = "--" + name.replace("_", "-")
-    if value is True:
-        return [flag]
-    if name == "roles":
-        return [w for k, v in value.items() for w in ("--role", f"{k}={v}")]
-    if isinstance(value, dict):
-        value = [f"{a}={b:g}" for a, b in value.items()]
-    if isinstance(value, list | tuple):  # a comma inside a name is quoted
-        value = ",".join(f'"{v}"' if "," in v else v for v in value)
-    return [flag, str(value)]
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def commands_to_repeat(c) -> list[str]:
-    """Lines that do all this again: at a shell where that can be, and in Python."""
-    s, asked = (
-        c.settings,
-        {k: v for k, v in effective_options(c).items() if v is not None},
-    )
-    seed, source = s["seed"], str(s.get("source", "TABLE"))
-    target = list(c.schema.targets)
-    target = target[0] if len(target) == 1 else target
-    given = ", ".join(f"{k}={v!r}" for k, v in asked.items())
-    python = f"pansophy.compare(table, {target!r}, {given}, random_state={seed})"
-    own = any(getattr(t.method, "estimator", None) is not None for t in c.trials)
-    levels = any(not isinstance(r, str) for r in asked.get("roles", {}).values())
-    if own or levels or source.startswith("a "):  # a shell has no words for these
-        return [python]
-    words = ["pansophy", "compare", source]
-    for name in c.schema.targets:
+    """Commands that repeat the comparison: at a shell where possible, and in Python."""
+    s, options = c.settings, effective_options(c)
+    targets = list(c.schema.targets)
+    target = targets[0] if len(targets) == 1 else targets
+    given = ", ".join(f"{k}={v!r}" for k, v in options.items())
+    python = f"pansophy.compare(table, {target!r}, {given}, random_state={s['seed']})"
+    has_user_methods = any(t.method.estimator is not None for t in c.trials)
+    roles = options.get("roles", {}).values()
+    has_levels = any(not isinstance(role, str) for role in roles)
+    if has_user_methods or has_levels or not is_path(c.dataset.source):
+        return [python]  # a command line has no words for these
+    words = ["pansophy", "compare", str(s.get("source", "TABLE"))]
+    for name in targets:
         words += ["--target", name]
-    for name, value in asked.items():
+    for name, value in options.items():
         words += command_line_words(name, value)
-    lines = [shlex.join([*words, "--seed", str(seed)]), python]
+    lines = [shlex.join([*words, "--seed", str(s["seed"])]), python]
     if c.folder is not None:
-        again = shlex.join(["pansophy", "rerun", str(c.folder)])
-        lines.insert(0, f"{again}    # every number, bit for bit")
+        rerun = shlex.join(["pansophy", "rerun", str(c.folder)])
+        lines.insert(0, f"{rerun}    # every number, bit for bit")
     return lines

@@ -2,14 +2,8 @@
 
 from html import escape
 
-from .terminal import (
-    format_mean,
-    format_number,
-    format_seconds,
-    setting_sentence,
-    standing_and_p,
-    summary_sentences,
-)
+from .formatting import format_mean, format_number, format_seconds, standing_and_p
+from .sentences import setting_sentence, summary_sentences
 
 MAX_ROWS_SHOWN = 12  # of the leaderboard
 CELL_STYLE = (

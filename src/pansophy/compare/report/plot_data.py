@@ -1,9 +1,9 @@
-"""What the pictures of a comparison are drawn from: always rows held out of the fit.
+"""The data behind the figures of a comparison: always rows held out of the fit.
 
 Probabilities and numbers are those of the first cross-validation. Importances and
-partial dependence ask the model of its first fold about the rows it had not seen.
-Work is limited by counts that follow from the measured times, and what has been
-computed is kept with the comparison.
+partial dependence use the model of the first fold on the rows it had not seen. The
+number of rows is limited by the measured prediction times, and results are cached with
+the comparison.
 """
 
 import warnings
@@ -22,15 +22,6 @@ from ..methods.pipelines import fit_pipeline, raw_predictions
 
 ROWS, SHUFFLES, SECONDS = 2000, 5, 15.0  # limits on asking models again
 GRID, SHOWN = 20, 4  # values of a partial dependence; outputs drawn
-
-
-class HeldOutPredictions(NamedTuple):
-    """Rows that were held out once."""
-
-    y: np.ndarray
-    p: np.ndarray
-    weight: np.ndarray | None
-    rows: np.ndarray  # their places in the data
 
 
 class PredictionAdapter(BaseEstimator):
@@ -76,23 +67,6 @@ def cached_view(c, key, make):
     return c._views[key]
 
 
-def held_out_predictions(c, method=None) -> HeldOutPredictions:
-    """Answers for rows that the answering model had not seen."""
-    p = c.trial(method or c.winner).predictions
-    if p is None:
-        raise ValueError(f"The predictions of {method or c.winner!r} were not kept.")
-    p = np.asarray(p, dtype=float)
-    flat = p.reshape(len(p), -1)
-    seen = np.isfinite(flat).all(1)
-    if c.schema.task == "classification":
-        seen &= flat.sum(1) > 0  # never tested, where folds follow time
-    rows = np.flatnonzero(seen)
-    w = c.data.weight
-    return HeldOutPredictions(
-        c.data.y[rows], p[rows], None if w is None else w[rows], rows
-    )
-
-
 def first_repeat_folds(c) -> list:
     """[(train, test)] of the first cross-validation."""
     return c.split.folds[: c.split.per_repeat]
@@ -109,7 +83,7 @@ def unfitted_pipeline(c, method):
     from ..methods.pipelines import make_pipeline
 
     return make_pipeline(
-        method, c.schema, fit_context(c.schema, c.split.folds, c.running)
+        method, c.schema, fit_context(c.schema, c.split.folds, c.limits)
     )
 
 

@@ -3,9 +3,10 @@ leaderboard, of one method from held-out rows."""
 
 import numpy as np
 
+from ..evaluation.ranking import Standing
+from ..model.kept_model import held_out_predictions
 from . import plot_data
-from .plot_data import held_out_predictions
-from .terminal import format_seconds
+from .formatting import format_seconds
 
 MAX_METHODS = 25  # methods in the picture of scores
 MAX_BARS = 15  # importances shown
@@ -54,19 +55,21 @@ def plot_quality_time(c, ax=None):
 
 def highlighted_methods(c) -> dict:
     """Coloured are the best and what is tied with it; filled is what is kept."""
-    tied = [r.method for r in c.leaderboard if r.verdict in ("best", "tied")]
+    tied = [
+        r.method for r in c.leaderboard if r.standing in (Standing.BEST, Standing.TIED)
+    ]
     return {"marked": tied, "best": c.winner}
 
 
 def plotted_methods(c) -> list:
     """Methods up to the dummy and a few more, the first ones of very many."""
-    good = sum(r.verdict != "below dummy" for r in c.leaderboard)
+    good = sum(r.standing is not Standing.BELOW_DUMMY for r in c.leaderboard)
     return c.leaderboard[: min(max(good + 2, 8), MAX_METHODS)]
 
 
 def axis_limits(rows, spans):
     """From the best to the dummy and what is near; one wild method hides nothing."""
-    good = [s for r, s in zip(rows, spans) if r.verdict != "below dummy"]
+    good = [s for r, s in zip(rows, spans) if r.standing is not Standing.BELOW_DUMMY]
     shown = good if len(good) > 1 else spans
     low, high = min(map(np.nanmin, shown)), max(map(np.nanmax, shown))
     room = 0.08 * (high - low) or 0.05 * abs(high) or 1.0

@@ -6,10 +6,15 @@ from typing import Any
 import numpy as np
 
 from ...plot.style import short
-from ..evaluation.ranking import DUMMY, join_names
+from ..evaluation.row_level import DUMMY
+from ..evaluation.wording import join_names
+from ..methods.excluded import SkipKind
+from ..model.kept_model import held_out_predictions
 from . import plot_data, plots
 from .elements import Figure, HtmlTable, MethodBlock, SkippedGroup, make_figure
-from .terminal import (
+from .formatting import (
+    describe_blend,
+    describe_warnings,
     format_interval,
     format_mean,
     format_probabilities,
@@ -136,7 +141,7 @@ def calibration_error_sentence(c) -> str:
     """The mean gap between probabilities and what came true."""
     from ..evaluation.calibration import calibration_error
 
-    h = plot_data.held_out_predictions(c)
+    h = held_out_predictions(c)
     flat = c.schema.task == "multilabel"
     y, p, w = h.y, h.p, h.weight
     if flat:
@@ -232,7 +237,7 @@ def method_block(c, row) -> MethodBlock:
     trial = c.trial(row.method)
     brief = f"{c.metric} {format_mean(row.scores[c.metric])}, {standing_and_p(row)}"
     told = []
-    if row.odds is not None:
+    if row.probabilities is not None:
         d = row.difference
         told.append(
             f"Against {c.leaderboard[0].method}: {format_probabilities(row)}. Difference "
@@ -244,7 +249,7 @@ def method_block(c, row) -> MethodBlock:
         f"{format_seconds(max(trial.fit_seconds))} at most, "
         f"{format_seconds(float(np.sum(trial.fit_seconds)))} in all."
     )
-    told += [f"Warning: {row.remarks}."] if row.remarks else []
+    told += [f"Warning: {describe_warnings(row)}."] if row.warnings else []
     body = [
         [name, format_mean(s), format_interval(s)] for name, s in row.scores.items()
     ]
@@ -286,8 +291,8 @@ LEARNED_SETTINGS = (
 
 def estimator_code(trial) -> str:
     """The estimator as code, and what it chose by itself."""
-    if getattr(trial.method, "members", ()):
-        return f"the average of {trial.parts}"  # without fitting them again
+    if trial.method.members:
+        return f"the average of {describe_blend(trial.method.blend_weights)}"  # without fitting them again
     model: Any = trial.model
     if model is None:
         return getattr(trial.method, "path", "")
@@ -308,36 +313,24 @@ def format_value(value) -> str:
     return str(value)
 
 
+SKIP_TITLES = {
+    SkipKind.OVER_LIMITS: "Too slow or too large for the limits",
+    SkipKind.NOT_INSTALLED: "Not installed",
+    SkipKind.NOT_REQUESTED: "Not asked for",
+    SkipKind.UNSUITED: "Not suited to this table, or spoken for by a method that ran",
+    SkipKind.OTHER_TASK: "Parts of the library for other tasks",
+}
+
+
 def skipped_groups(c) -> list[SkippedGroup]:
-    """By what could be done about it: little, install something, or nothing."""
-    kinds: dict[str, list[tuple[str, str]]] = {}
-    for name, why in c.not_run:
-        kinds.setdefault(skip_group(name, why), []).append((name, why))
-    order = [k for k in SKIP_GROUPS if k in kinds]
-    return [
-        SkippedGroup(k, len(kinds[k]), names_by_common_reason(kinds[k])) for k in order
-    ]
-
-
-SKIP_GROUPS = (
-    "Too slow or too large for the limits",
-    "Not installed",
-    "Not asked for",
-    "Not suited to this table, or spoken for by a method that ran",
-    "Parts of the library for other tasks",
-)
-
-
-def skip_group(name, why) -> str:
-    if "pip install" in why or "not installed" in why or "imported" in why:
-        return SKIP_GROUPS[1]
-    if why == "not asked for":
-        return SKIP_GROUPS[2]
-    if any(w in why for w in (" limit", "seconds", "memory", " MB", " GB")):
-        return SKIP_GROUPS[0]
-    if name.startswith("pansophy.") or "does not predict a target" in why:
-        return SKIP_GROUPS[4]
-    return SKIP_GROUPS[3]
+    """Methods that were not run, by what could be done about it."""
+    groups = []
+    for kind, title in SKIP_TITLES.items():
+        pairs = [(s.name, s.reason) for s in c.skipped if s.kind is kind]
+        if pairs:
+            reasons = names_by_common_reason(pairs)
+            groups.append(SkippedGroup(title, len(pairs), reasons))
+    return groups
 
 
 def column_table(c) -> HtmlTable:
