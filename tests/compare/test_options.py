@@ -1,6 +1,9 @@
 """What is asked of a comparison is honoured, or refused in one sentence at once."""
 
+import inspect
 import json
+from dataclasses import fields
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,7 +25,7 @@ from pansophy.compare.methods.pipelines import (
     predict_all_classes,
 )
 from pansophy.compare.model.kept_model import held_out_predictions
-from pansophy.compare.options import Options
+from pansophy.compare.options import Options, command_line_words, options_table
 from pansophy.compare.report import plot_data
 from pansophy.compare.report.holdout_and_groups import group_fairness
 from pansophy.compare.report.methodology import keep_rule_sentence
@@ -343,3 +346,46 @@ def test_an_excluded_column_is_reported_once():
     findings, notes = findings_and_notes([said], dataset)
     assert [f.text for f in findings] == ["'n' holds structs. It is left out."]
     assert notes == ["a note", "'id' left out: all values differ."]
+
+
+def test_signature_flags_and_documentation_list_the_same_options():
+    names = [f.name for f in fields(Options)]
+    signature = inspect.signature(compare)
+    assert list(signature.parameters) == ["table", *names, "progress"]
+    for f in fields(Options):
+        if f.name != "target":
+            assert signature.parameters[f.name].default == f.default
+        assert f"    {f.name} : {f.metadata['kind']}" in compare.__doc__
+        assert f.metadata["flag"] is not None
+    with pytest.raises(TypeError, match="has no option 'fold'"):
+        compare(rows(), "y", fold=3)
+
+
+def test_the_page_about_comparisons_lists_every_option():
+    page = Path(__file__).parents[2] / "docs" / "compare.md"
+    assert options_table() in page.read_text("utf-8")
+
+
+def test_every_option_can_be_written_as_a_command_line():
+    assert command_line_words("roles", {"k": "text"}) == ["--role", "k=text"]
+    assert command_line_words("costs", {"a": 2.0, "b": 1}) == ["--costs", "a=2,b=1"]
+    assert command_line_words("ignore", ["a, b", "c"]) == ["--ignore", '"a, b",c']
+    assert command_line_words("calibrate", True) == ["--calibrate"]
+    assert command_line_words("blend", True) == ["--blend"]
+    assert command_line_words("blend", False) == ["--no-blend"]
+
+
+def test_options_that_differ_from_the_default_are_recorded():
+    options = Options(target="y", blend=False, gap=2, keep="best", ignore="k", tune=3)
+    assert options.changed() == {
+        "ignore": ["k"],
+        "gap": 2,
+        "blend": False,
+        "keep": "best",
+    }
+    recorded = options.recorded("t.csv")
+    assert recorded["file"] is True and recorded["tune"] == 3
+    assert not {"folder", "resume", "workers", "cluster"} & set(recorded)
+    own = Options(target="y", methods=NB, folds=np.int64(3)).recorded(rows())
+    assert own["own_methods"] == ["nb"] and own["source"] == "a dict"
+    assert type(own["folds"]) is int

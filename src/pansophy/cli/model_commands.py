@@ -1,4 +1,4 @@
-"""`pansophy predict`, `serve` and `plot`: what a comparison leaves, at work."""
+"""`pansophy predict`, `serve` and `plot`: commands that use a kept model."""
 
 import sys
 from pathlib import Path

@@ -423,9 +423,12 @@ class Options:
 
     def recorded(self, table) -> dict:
         """The options as a run folder records them, ready for JSON."""
-        out: dict[str, Any] = {"source": describe_source(table), "file": is_path(table)}
+        out: dict[str, Any] = {
+            "source": describe_source(table),
+            "file": is_file_path(table),
+        }
         for f in fields(self):
-            value = getattr(self, f.name)
+            value: Any = getattr(self, f.name)
             if not f.metadata["recorded"]:
                 continue
             if f.name == "methods" and isinstance(value, dict):
@@ -433,8 +436,7 @@ class Options:
                 continue
             if f.name in ("schema", "test") and value is not None:
                 value = describe_source(value)
-            is_numpy = type(value).__module__ == "numpy"
-            out[f.name] = value.item() if is_numpy else value
+            out[f.name] = builtin_number(value)
         return out
 
     def changed(self) -> dict:
@@ -449,7 +451,7 @@ class Options:
             if f.name == "ignore":
                 value = names_of(value)
             if f.name == "schema":
-                if not is_path(value):
+                if not is_file_path(value):
                     continue
                 value = describe_source(value)
             if value or value is False:
@@ -497,13 +499,22 @@ def check_costs(costs, class_labels) -> None:
         raise ParameterError("costs must not all be 0.")
 
 
-def is_path(table) -> bool:
+def builtin_number(value: Any) -> Any:
+    """A number of NumPy as one of Python; anything else as it is."""
+    return value.item() if type(value).__module__ == "numpy" else value
+
+
+def is_file_path(table) -> bool:
     return isinstance(table, str | os.PathLike)
 
 
 def describe_source(table) -> str:
     """Of a file, its full name; of anything else, what it is."""
-    return str(Path(table).resolve()) if is_path(table) else f"a {type(table).__name__}"
+    return (
+        str(Path(table).resolve())
+        if is_file_path(table)
+        else f"a {type(table).__name__}"
+    )
 
 
 # --- what is derived ---------------------------------------------------------------

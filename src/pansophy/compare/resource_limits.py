@@ -2,8 +2,8 @@
 
 On Linux memory is read from /proc: pages of a process and its children that are its
 own (not files mapped into memory, such as the table all workers share). Elsewhere
-psutil is asked if it is there, and otherwise nobody watches; `memory_is_watched` says
-so in words.
+psutil is used if it is installed, and otherwise memory is not watched; see
+`memory_is_watched`.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""The rows of a comparison: inputs, answers, and what groups and weighs them."""
+"""The rows of a comparison: inputs, targets, weights, groups and times."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Comparisons that are saved in a run folder: repeated (`rerun`) or shown (`reopen`)."""
+"""Comparisons saved in a run folder: repeated (`rerun`) or shown (`reopen`)."""
 
 import shutil
 import tempfile

@@ -1,26 +1,27 @@
-"""Folds: stratified, grouped, along time or plain, chosen from the schema and said why.
+"""Folds: stratified, grouped, time-ordered or plain, chosen from the schema.
 
 Every method sees the same folds. In r repeats of k folds each row is held out r times,
 by models that were fitted on rows with which it shares
 
-    nothing             plain; classes in like shares in every fold: stratified
-    no group            rows of one group are in one fold: grouped
-    no later row        training rows come before the test rows: along time; rows of
+    nothing             plain; stratified if every fold has its share of each class
+    no group            grouped: rows of one group are in one fold
+    no later row        time-ordered: training rows come before the test rows; rows of
                         one moment are on one side, `gap` rows between are left out
 
-A group is what the schema names, and on request rows with the very same inputs as
-well, since a copy of a training row in the test part flatters whatever memorises.
+A group is what the schema names, and on request rows with identical inputs as well,
+since a copy of a training row in the test part rewards memorisation.
 
-Every training part holds every class. So does every test part if there are two
-classes, for a score of one class alone says nothing; of more than two, a class with
-fewer rows than folds is in as many test parts as it has rows: a loss is a mean over
-rows, whichever part they are in, and scores by class are means over those that occur. A
-note names it.
-Where some class, group or time has too few members, there are fewer folds and a note
-says so, or one sentence says why there can be none.
+Every training part holds every class. With two classes every test part does too, since
+a score of one class alone says nothing. With more than two, a class with fewer rows
+than folds is in as many test parts as it has rows: a loss is a mean over rows,
+whichever part they are in, and scores by class are means over those that occur. A note
+names the class. Where a class, group or time has too few members, there are fewer folds
+and a note says so, or one sentence says why there can be none.
 
-The ratio of test to training rows is what the corrected variance of `statistics`
-needs; along time it differs from fold to fold and the mean is used.
+The ratio of test to training rows is what the corrected variance of
+`evaluation.statistics` needs; time-ordered folds differ in it and the mean is used.
+
+`inner_folds` are folds inside the training rows of a fold, of the same kind.
 """
 
 import warnings
@@ -31,9 +32,11 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import (
     GroupKFold,
+    KFold,
     RepeatedKFold,
     RepeatedStratifiedKFold,
     StratifiedGroupKFold,
+    StratifiedKFold,
 )
 
 from ..params import ParameterError
@@ -311,8 +314,9 @@ def grouped_split(
             break
     else:
         raise TableError(
-            f"The groups cannot be dealt so that class {missing_class(cut, y, schema)} is in "
-            "every part; a class needs to be in several groups."
+            "The groups cannot be dealt so that class "
+            f"{missing_class(cut, y, schema)} is in every part; a class needs to be in "
+            "several groups."
         )
     if schema.task == "classification" and len(np.unique(y)) > 2:
         notes += rare_class_notes(np.bincount(y), schema, k)
@@ -403,3 +407,36 @@ def forward_folds(order, t, folds, gap, group) -> list:
         if len(train) and len(test):
             cut.append((np.sort(train), np.sort(test)))
     return cut
+
+
+# --- inner folds -------------------------------------------------------------------
+
+
+def inner_folds(y, folds=3, *, group=None, time=None, seed=0) -> list:
+    """[(train, test)] inside training rows, cut as the outer folds are."""
+    y = np.asarray(y)
+    n, classes = len(y), y.ndim == 1 and y.dtype.kind in "iub"
+    empty = np.zeros(n)
+    if time is not None:
+        time = np.asarray(time)
+        order = np.argsort(time, kind="stable")
+        cut = forward_folds(order, time[order], min(folds, n - 1), 0, group)
+        if cut:  # none if all rows are of one moment
+            return cut
+    fewest = int(np.bincount(y).clip(1)[np.unique(y)].min()) if classes else n
+    if group is not None:
+        k = min(folds, len(np.unique(group)))
+        if k < 2:
+            group = None
+        elif classes:
+            cut = StratifiedGroupKFold(
+                min(k, max(2, fewest)), shuffle=True, random_state=seed
+            )
+            return list(cut.split(empty, y, group))
+        else:
+            return list(GroupKFold(k).split(empty, y, group))
+    if classes and fewest >= 2:
+        kind = StratifiedKFold(min(folds, fewest), shuffle=True, random_state=seed)
+    else:
+        kind = KFold(min(folds, n), shuffle=True, random_state=seed)
+    return list(kind.split(empty, y))

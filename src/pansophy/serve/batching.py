@@ -1,10 +1,10 @@
 """Requests that arrive together are predicted together.
 
-A request leaves its rows and waits. At the next turn of the event loop all waiting rows
-go to the model as one frame: under load the cost of a call is shared, and a lone
-request waits for nothing. Short work is done on the spot; work that is expected to hold
-up the loop for longer than `MAX_INLINE_SECONDS` goes to the one worker thread, and what arrives
-meanwhile makes the next batch.
+A request queues its rows and waits. At the next iteration of the event loop all waiting
+rows go to the model as one frame: under load the cost of a call is shared, and a lone
+request is not delayed. Short work is done in the loop itself; work that is expected to
+block it for longer than `MAX_INLINE_SECONDS` goes to the one worker thread, and what
+arrives meanwhile makes the next batch.
 """
 
 import asyncio

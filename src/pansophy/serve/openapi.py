@@ -1,4 +1,4 @@
-"""The types of a request, for the OpenAPI document: a pydantic model of one row.
+"""The OpenAPI schema of a request: a pydantic model of one row.
 
 `reader` keeps the same rules on the way of every request; a test holds the two
 together.

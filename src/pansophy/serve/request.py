@@ -1,4 +1,4 @@
-"""What is read off a request; what is wrong with it is a status and a sentence."""
+"""Parsing of requests; an invalid one is refused with a status and a sentence."""
 
 import asyncio
 import json

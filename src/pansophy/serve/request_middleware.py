@@ -1,4 +1,4 @@
-"""Around every request: an id, a line in the log, and no stack trace to the client."""
+"""Middleware: a request id, a line in the log, and no stack trace to the client."""
 
 import logging
 import re

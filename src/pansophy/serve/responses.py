@@ -63,18 +63,18 @@ def add_conformal(model, p, level, frame, out):
     """An interval or a set beside each prediction."""
     schema = model.schema
     if schema.task == "classification":
-        held = model._promise("classification", "predict_interval")
+        held = model._conformal_scores("classification", "predict_interval")
         sets = held.sets(p, level, frame)
         for one, row in zip(out, sets):
             one["set"] = [c for c, k in zip(schema.classes, row) if k]
         return
-    ends = model._promise("number", "predict_set").interval(p, level)
+    ends = model._conformal_scores("number", "predict_set").interval(p, level)
     for one, (low, high) in zip(out, ends.tolist()):
         one["low"], one["high"] = finite_or_none(low), finite_or_none(high)
 
 
 def explanation_objects(model, found, p) -> list[dict]:
-    """Shares of the columns beside each prediction; see `keeping.explain`."""
+    """Shares of the columns beside each prediction; see `compare.model.shapley`."""
     from ..compare.model.prediction_table import explained_output, explained_quantities
 
     out = prediction_objects(model, p)

@@ -1,4 +1,4 @@
-"""Rows of a request straight to a frame, with what is wrong said by row and column.
+"""Reads the rows of a request into a frame; errors name the row and the column.
 
 One row takes microseconds: no table is made on the way. The rules are those of the
 OpenAPI document (`types`): numbers are numbers, levels are texts or numbers, dates are
@@ -115,8 +115,8 @@ class RowReader:
             try:
                 got = (None if text else NAN) if value is None else read(value)
             except ValueError as error:
-                told = f"{name!r} should be {error}, got {short_repr(value)}."
-                problems.append(RowProblem(i + 1, name, told))
+                text = f"{name!r} should be {error}, got {short_repr(value)}."
+                problems.append(RowProblem(i + 1, name, text))
                 got = None if text else NAN
             if text:
                 texts[t].append(got)
@@ -124,8 +124,9 @@ class RowReader:
             else:
                 out.append(got)
                 if got == -1.0 and name in self.levels:
-                    told = f"{short_repr(value)} of {name!r} was not in training; it counts"
-                    notes[f"{told} as unknown."] = None
+                    level = f"{short_repr(value)} of {name!r}"
+                    note = f"{level} was not in training; it counts as unknown."
+                    notes[note] = None
         if seen < len(item):
             problems += [
                 RowProblem(i + 1, name, self._unknown(name))

@@ -156,8 +156,8 @@ def timeout_protocol(seconds):
 
 
 def __getattr__(name):
-    """`TimeoutProtocol`, for worker processes, which import the protocol by its name."""
+    """`TimeoutProtocol`, which worker processes import by its name."""
     if name == "TimeoutProtocol":
-        told = json.loads(os.environ.get(VARIABLES[1], "{}"))
-        return timeout_protocol(ServerLimits(**told).head_seconds)
+        limits = ServerLimits(**json.loads(os.environ.get(VARIABLES[1], "{}")))
+        return timeout_protocol(limits.head_seconds)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

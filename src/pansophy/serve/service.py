@@ -1,4 +1,4 @@
-"""One model and what answers for it."""
+"""The prediction service: one model, its batcher, and a handler for each route."""
 
 import asyncio
 import time
@@ -25,7 +25,7 @@ from .row_reader import RowReader, RowsRejected
 
 
 class PredictionService:
-    """The model, the rows that wait for it, and a handler for each page."""
+    """The model, the rows that wait for it, and a handler for each route."""
 
     def __init__(self, model, limits):
         self.model, self.limits = model, limits

@@ -86,15 +86,15 @@ def test_calibration_error_by_hand():
 
 
 @pytest.mark.parametrize("how", ["sigmoid", "isotonic", "temperature"])
-def test_mends_what_was_too_sure(how):
+def test_calibration_corrects_overconfidence(how):
     rng = np.random.default_rng(0)
     y, p, q = table(rng, power=3.0)
     fold = np.arange(len(y)) % 5
-    mended = calibrate_folds(q, y, fold, how)
-    assert np.allclose(mended.sum(1), 1)
+    calibrated = calibrate_folds(q, y, fold, how)
+    assert np.allclose(calibrated.sum(1), 1)
     assert log_loss(y, q) > log_loss(y, p) + 0.2
-    assert log_loss(y, mended) < log_loss(y, p) + 0.03
-    assert calibration_error(y, mended) < 0.04 < calibration_error(y, q)
+    assert log_loss(y, calibrated) < log_loss(y, p) + 0.03
+    assert calibration_error(y, calibrated) < 0.04 < calibration_error(y, q)
 
 
 def test_temperature_finds_the_power(rng):
@@ -108,8 +108,8 @@ def test_sigmoid_is_platts(rng):
     """Newton's own two equations vanish at soft targets."""
     y, p, _ = table(rng, 300)
     one = (y == 0) * 1.0
-    mend = fit_calibration(p[:, 0], one.astype(int), "sigmoid")
-    q = mend.apply(p[:, 0])
+    calibration = fit_calibration(p[:, 0], one.astype(int), "sigmoid")
+    q = calibration.apply(p[:, 0])
     plus, minus = one.sum(), (1 - one).sum()
     t = np.where(one == 1, (plus + 1) / (plus + 2), 1 / (minus + 2))
     assert (
@@ -123,8 +123,8 @@ def test_sigmoid_is_platts(rng):
 
 def test_isotonic_never_says_never(rng):
     p = np.linspace(0, 1, 100)
-    mend = fit_calibration(p, (p > 0.5).astype(int), "isotonic")
-    q = mend.apply(np.array([0.0, 0.2, 0.8, 1.0]))
+    calibration = fit_calibration(p, (p > 0.5).astype(int), "isotonic")
+    q = calibration.apply(np.array([0.0, 0.2, 0.8, 1.0]))
     assert q.min() == pytest.approx(1 / 102) and q.max() == pytest.approx(101 / 102)
     y, p3, _ = table(rng, 200)
     k = rng.integers(1, 4, 200)

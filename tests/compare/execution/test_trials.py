@@ -170,10 +170,13 @@ def test_live_table_on_a_terminal(monkeypatch):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"workers": -1}, "workers must be a whole number, got -1"),
-        ({"threads": 0}, "threads must be a whole number above 0"),
-        ({"time_limit": 0}, "time_limit must be seconds above 0"),
-        ({"max_fits": 1.5}, "max_fits must be a number of fits"),
+        (
+            {"workers": -1},
+            "workers must be a whole number of at least 0 or None, got -1",
+        ),
+        ({"threads": 0}, "threads must be a whole number of at least 1"),
+        ({"time_limit": 0}, "time_limit must be a number above 0"),
+        ({"max_fits": 1.5}, "max_fits must be a whole number of at least 1"),
         ({"workers": True}, "workers must be"),
     ],
 )

@@ -20,7 +20,12 @@ from pansophy.compare.execution.fit_fold import (
     fit_context,
     fit_fold,
 )
-from pansophy.compare.execution.plan import ExecutionLimits, FitOutcome, JobQueue
+from pansophy.compare.execution.plan import (
+    ExecutionLimits,
+    FailureKind,
+    FitOutcome,
+    JobQueue,
+)
 from pansophy.compare.execution.worker_pool import WorkerPool
 from pansophy.tables import Frame
 from tests.compare.faulty_estimators import Case, Mean, same, table
@@ -116,16 +121,16 @@ def test_without_processes_fits_run_here(monkeypatch):
 
 
 @pytest.mark.skipif(not process_handles.CAN_FORK, reason="nurseries need Linux")
-def test_a_nursery_that_ended_is_closed_before_the_next():
-    crew = WorkerPool(1, ExecutionLimits(workers=1), float("inf"))
-    first = crew.nursery
+def test_a_fork_server_that_ended_is_closed_before_the_next():
+    pool = WorkerPool(1, ExecutionLimits(workers=1), float("inf"))
+    first = pool.fork_server
     resource_limits.kill_process_group(first.process.pid)
     while not first.closed:
         time.sleep(0.01)
-    crew.members.append(crew.hire())
-    second = crew.nursery
+    pool.members.append(pool.hire())
+    second = pool.fork_server
     assert second is not first and first.sock.fileno() == -1 and first.errors.closed
-    crew.close()
+    pool.close()
     assert second.sock.fileno() == -1 and second.errors.closed
 
 
@@ -155,7 +160,7 @@ def work_of(case):
     )
 
 
-def test_spooled_work_is_the_same(tmp_path):
+def test_a_stored_workload_is_read_back_the_same(tmp_path):
     case = Case({"ridge": Ridge()})
     texts = (
         pa.array(["a", None, "c"] * 20),
@@ -211,16 +216,16 @@ def test_preparation_is_shared_within_a_fold_only():
 
 
 def test_jobs_are_taken_cheap_methods_first_and_known_folds_first():
-    agenda = JobQueue(2, 4)
-    assert agenda.take() == (0, 0) and agenda.take({2, 3}) == (0, 2)
-    agenda.close(FitOutcome(0, 2, failure="no", kind="error"))
-    assert agenda.left[0] == {1}  # earlier folds still tell which one fails first
-    assert agenda.wanted(0, 1) and not agenda.wanted(0, 3)
-    assert agenda.take({7}) == (0, 1) and agenda.take() == (1, 0)
-    agenda.back(1, 0)
-    assert agenda.take() == (1, 0) and agenda
-    agenda.drop(1)
-    assert not agenda and agenda.take() is None
+    jobs = JobQueue(2, 4)
+    assert jobs.take() == (0, 0) and jobs.take({2, 3}) == (0, 2)
+    jobs.close(FitOutcome(0, 2, failure="no", kind=FailureKind.ERROR))
+    assert jobs.left[0] == {1}  # earlier folds still tell which one fails first
+    assert jobs.wanted(0, 1) and not jobs.wanted(0, 3)
+    assert jobs.take({7}) == (0, 1) and jobs.take() == (1, 0)
+    jobs.back(1, 0)
+    assert jobs.take() == (1, 0) and jobs
+    jobs.drop(1)
+    assert not jobs and jobs.take() is None
 
 
 def test_limits_in_words_and_numbers():

@@ -19,12 +19,12 @@ from pansophy.compare.methods.excluded import (
     EXCLUDED_REGRESSORS,
     NO_TARGET,
     OTHER_TASKS,
+    SkipKind,
 )
 from pansophy.compare.methods.method import FitContext, user_method
 from pansophy.compare.methods.method_choice import (
     FitLimits,
     choose_methods,
-    names_by_reason,
 )
 from pansophy.compare.methods.pipelines import (
     cv_parameter,
@@ -127,6 +127,10 @@ def test_several_labels_natively_or_one_model_each(name, tmp_path):
     check(method, tmp_path / "m.pansophy")
 
 
+def reasons_of(skipped) -> dict:
+    return {skip.name: skip.reason for skip in skipped}
+
+
 def test_every_estimator_is_run_or_has_its_reason():
     named = {m.path.rsplit(".", 1)[1] for m in METHODS}
     named |= set(EXCLUDED_CLASSIFIERS) | set(EXCLUDED_REGRESSORS) | set(NO_TARGET)
@@ -146,7 +150,7 @@ def test_each_task_has_a_dummy_a_plain_linear_model_and_a_reason_for_the_rest(ta
     assert names[0] == "dummy" and len(names) == len(set(names)) and len(run) >= 9
     plain = {"logistic regression", "linear regression", "poisson regression"}
     assert names[1] in plain
-    reasons = dict(left)
+    reasons = reasons_of(left)
     assert not set(names) & set(reasons) and all(reasons.values())
     assert "does not predict a target" in reasons["pansophy.cluster"]
     ran = {m.path.rsplit(".", 1)[1] for m in run}
@@ -156,14 +160,18 @@ def test_each_task_has_a_dummy_a_plain_linear_model_and_a_reason_for_the_rest(ta
             assert name in ran | set(reasons), (task, name)
 
 
-def test_reasons_are_folded_for_readers():
-    _, left = choose_methods(problem("regression")[0], 100)
-    folded = names_by_reason(left)
-    assert sum(map(len, folded.values())) == len(left) and len(folded) < 25
-    assert "LogisticRegressionCV" in folded["predicts classes"]
-    assert "pansophy.cluster" in folded["it does not predict a target"]
-    sizes = list(map(len, folded.values()))
-    assert sizes == sorted(sizes)
+def test_every_skip_has_a_kind():
+    _, left = choose_methods(problem("regression")[0], 100, ["ridge"])
+    kinds = {skip.name: skip.kind for skip in left}
+    assert kinds["lasso"] is SkipKind.NOT_REQUESTED
+    assert kinds["BaggingRegressor"] is SkipKind.NOT_REQUESTED
+    assert kinds["QuantileRegressor"] is SkipKind.UNSUITED
+    assert kinds["LogisticRegressionCV"] is SkipKind.UNSUITED
+    assert kinds["IsolationForest"] is kinds["pansophy.cluster"] is SkipKind.OTHER_TASK
+    _, left = choose_methods(problem("regression")[0], 8000)
+    kinds = {skip.name: skip.kind for skip in left}
+    assert kinds["Gaussian process"] is SkipKind.OVER_LIMITS
+    assert kinds["RBF support vectors"] is SkipKind.OVER_LIMITS
 
 
 def test_what_is_said_of_methods_is_true_of_their_estimators():
@@ -181,10 +189,12 @@ def test_names_dicts_and_typos():
     schema, _, _ = problem("regression")
     run, left = choose_methods(schema, 100, ["Ridge", "random_forest"])
     assert [m.name for m in run] == ["dummy", "ridge", "random forest"]
-    assert dict(left)["linear regression"] == "not asked for"
-    assert dict(left)["BaggingRegressor"] == "not asked for"  # nothing speaks for it
-    assert dict(left)["QuantileRegressor"] == "predicts a quantile, not the mean"
-    assert not any("that is tried" in why for _, why in left)
+    assert reasons_of(left)["linear regression"] == "not asked for"
+    assert (
+        reasons_of(left)["BaggingRegressor"] == "not asked for"
+    )  # nothing speaks for it
+    assert reasons_of(left)["QuantileRegressor"] == "predicts a quantile, not the mean"
+    assert not any("that is tried" in why for why in reasons_of(left).values())
     with pytest.raises(TableError, match="did you mean 'ridge'"):
         choose_methods(schema, 100, ["rigde"])
     own = {"line": LinearRegression()}
@@ -194,13 +204,13 @@ def test_names_dicts_and_typos():
         choose_methods(schema, 100, {"c": LogisticRegression()})
     run, _ = choose_methods(schema, 100, ["Gaussian process"])
     assert [m.name for m in run] == ["dummy", "Gaussian process"]  # named: run
-    assert "name it" in dict(choose_methods(schema, 100)[1])["Gaussian process"]
+    assert "name it" in reasons_of(choose_methods(schema, 100)[1])["Gaussian process"]
 
 
 def test_weights_leave_out_what_takes_none():
     schema, _, _ = problem("classification", weight="w")
     run, left = choose_methods(schema, 100)
-    assert dict(left)["nearest neighbours"] == "takes no row weights"
+    assert reasons_of(left)["nearest neighbours"] == "takes no row weights"
     assert "nearest neighbours" not in {m.name for m in run}
 
 
@@ -229,7 +239,7 @@ def test_an_extra_that_is_absent_is_named(monkeypatch):
     real = module.importlib.util.find_spec
     hide = lambda name: None if name in ("torch", "lightgbm") else real(name)
     monkeypatch.setattr(module.importlib.util, "find_spec", hide)
-    left = dict(choose_methods(problem("regression")[0], 100)[1])
+    left = reasons_of(choose_methods(problem("regression")[0], 100)[1])
     assert "pip install 'pansophy[deep]'" in left["neural network"]
     assert left["LightGBM"] == "not installed: pip install lightgbm"
 
@@ -347,18 +357,18 @@ def test_votes_leave_no_class_without_a_chance():
 def test_limits_leave_out_what_is_too_dear():
     schema, _, _ = problem("classification")
     run, left = choose_methods(schema, 2_000_000, limits=FitLimits(time_limit=60.0))
-    reason = dict(left)["RBF support vectors"]
+    reason = reasons_of(left)["RBF support vectors"]
     assert "one fit would take about" in reason and "--time-limit" in reason
     assert "logistic regression" in {m.name for m in run}
     _, left = choose_methods(schema, 8000)
-    assert "beyond 5,000 rows; name it" in dict(left)["RBF support vectors"]
+    assert "beyond 5,000 rows; name it" in reasons_of(left)["RBF support vectors"]
     assert "RBF support vectors" in {m.name for m in choose_methods(schema, 4000)[0]}
     named, _ = choose_methods(
         schema, 2_000_000, ["RBF support vectors"], FitLimits(60.0)
     )
     assert len(named) == 2  # who names it gets it
     _, left = choose_methods(schema, 2_000_000, limits=FitLimits(None, 50e6))
-    assert "--memory-limit" in dict(left)["random forest"]
+    assert "--memory-limit" in reasons_of(left)["random forest"]
     free, _ = choose_methods(schema, 2_000_000, limits=FitLimits(None, 1e15))
     assert "RBF support vectors" in {m.name for m in free}
 

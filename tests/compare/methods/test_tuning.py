@@ -7,7 +7,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
 import pansophy
-from pansophy.compare.methods.inner import inner_folds
 from pansophy.compare.methods.method import FitContext
 from pansophy.compare.methods.pipelines import (
     fit_pipeline,
@@ -16,6 +15,7 @@ from pansophy.compare.methods.pipelines import (
 )
 from pansophy.compare.methods.portfolio import METHODS
 from pansophy.compare.methods.tuning import Tuned, sample_setting, value_at_quantile
+from pansophy.compare.splits import inner_folds
 from pansophy.linear_model import LogisticRegression, Ridge
 from pansophy.tables import Column, Frame, Schema
 

@@ -1,11 +1,14 @@
-"""How good, how sure, who is better: the arithmetic of a comparison.
+"""How good, how certain, which is better: the arithmetic of a comparison.
 
 Nothing here fits a method of the portfolio or knows of folders and pages: numbers and
 predictions go in, intervals, probabilities, ties and decisions come out.
 
-scores         over folds `statistics`, `bayes`, `ranking`; over rows `held_out`,
-               `on_test`; over tables `many_tables`
-probabilities  `calibration`, `decision`, `dominance`; `conformal`, `conformal_models`,
-               `promise`: intervals and sets of single rows
-procedures     `selection`, `nested`, `leak_guard`, `clusterings`
+scores         over folds `statistics`, `bayesian_tests`, `ranking`; over rows
+               `row_tests`, `row_level`, `holdout_comparison`; over data sets
+               `multi_dataset`
+probabilities  `calibration`, `decision_threshold`, `curve_dominance`
+conformal      `conformal`, `conformal_estimators`, `conformal_scores`: prediction
+               intervals and sets
+procedures     `validation_selection`, `nested_cv`, `leak_guard`,
+               `clustering_comparison`
 """

@@ -1,4 +1,4 @@
-"""How probable it is that one method is better, practically equal, or worse.
+"""Bayesian comparison: the probability that a method is better, equal, or worse.
 
 **One table.** J differences d_j = s_j(a) - s_j(b) of scores on the same folds are
 Normal around the true difference, any two with correlation rho, the share n2/(n1 + n2)

@@ -1,4 +1,4 @@
-"""Are 70 % of the rows given 70 % a yes? Measured, and mended on rows held out.
+"""Calibration of probabilities: measured by bins, corrected on held-out rows.
 
 Rows are put into bins b of like probability, with mean probability p_b, observed share
 o_b and n_b rows of n. Then
@@ -12,8 +12,8 @@ where WITHIN is what the bins hide, and 0 if every distinct probability is a bin
 band of the curve comes from rows drawn with replacement. Bins stay, so that draws are
 multinomial over (bin, outcome) and cost nothing.
 
-Mending: a map of probabilities, fitted to out-of-fold rows only, for a fit's own rows
-look better than they are.
+Calibration maps are fitted to out-of-fold rows only, since probabilities for the
+training rows of a fit are too confident.
 
     sigmoid      1/(1 + exp(-(a logit p + c))), targets (N+ + 1)/(N+ + 2) and
                  1/(N- + 2) in place of 1 and 0, which keeps a and c finite      (3)
@@ -191,13 +191,13 @@ def brier_decomposition(
 
 @dataclass(frozen=True)
 class CalibrationMap:
-    """A fitted map of probabilities; `apply` it to those of new rows."""
+    """A fitted calibration map; `apply` it to the probabilities of new rows."""
 
     how: str
     values: tuple = ()  # (a, c) or (knots, heights) for each class, or (1/T,)
 
     def apply(self, p) -> np.ndarray:
-        """Mended probabilities of the shape of p."""
+        """Calibrated probabilities of the shape of p."""
         p = finite_array(p, "rows of probabilities", 0)
         if self.how == "none":
             return p
@@ -293,8 +293,8 @@ def fit_calibration(p, y, how="sigmoid", weights=None) -> CalibrationMap:
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(5000)
     >>> y = rng.random(5000) < p**2  # too sure of a yes
-    >>> mend = fit_calibration(p, y, "isotonic")
-    >>> bool(abs(mend.apply(np.array([0.5]))[0] - 0.25) < 0.05)
+    >>> calibration = fit_calibration(p, y, "isotonic")
+    >>> bool(abs(calibration.apply(np.array([0.5]))[0] - 0.25) < 0.05)
     True
     """
     if how not in CALIBRATION_METHODS:
@@ -320,13 +320,15 @@ def fit_calibration(p, y, how="sigmoid", weights=None) -> CalibrationMap:
 
 
 def calibrate_folds(p, y, fold, how="sigmoid", weights=None) -> np.ndarray:
-    """Out-of-fold probabilities mended without their own fold: honest to score.
+    """Out-of-fold probabilities, each fold calibrated on the others: honest to score.
 
     `fold` (n,) says which fold held a row out (any labels).
     """
     p, y, fold = np.asarray(p, dtype=float), np.asarray(y), np.asarray(fold)
     if len(np.unique(fold)) < 2:
-        raise ValueError("At least two folds are needed, to mend one by the others.")
+        raise ValueError(
+            "At least two folds are needed, to calibrate one by the others."
+        )
     out = np.empty_like(p)
     for f in np.unique(fold):
         rest = fold != f

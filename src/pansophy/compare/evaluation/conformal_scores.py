@@ -1,11 +1,11 @@
-"""Intervals and sets of a saved winner, at any level asked for later.
+"""Stored conformal scores: intervals and sets of a saved model, at any later level.
 
-Kept are the scores of the out-of-fold rows (`conformal`, eqs. (1), (2) and (6)), or of
-many rows the outermost and every so-manieth between. What is asked for is rounded up
-to the next score that was kept, so that a promise is never broken by what was left out.
-A row of whole weight k is kept as k rows would be. Weights that are not whole make rows
-share ranks: of each rank are then kept the score that its end lies in, for what is to
-stay below, and the score that its beginning lies in, for what is to stay above.
+Stored are the scores of the out-of-fold rows (`conformal`, eqs. (1), (2) and (6)); of
+many rows, the extreme scores and an evenly spaced subset of the rest. A requested rank
+is rounded up to the next score that is stored, so that coverage is never lost by what
+was dropped. A row of integer weight k is stored as k rows would be. With fractional
+weights rows share ranks: for each rank, the score in which the rank ends is stored for
+upper limits, and the score in which it begins for lower limits.
 """
 
 from typing import NamedTuple
@@ -65,8 +65,8 @@ def fit_conformal_scores(
 
     `weights` (n,) say how often each row counts.
 
-    What falls to chance in sets comes from the rows, not from the models: those of the
-    folds and the one that is kept must not draw apart.
+    The randomisation of sets is a function of the rows, not of the models: the models
+    of the folds and the kept one must not be randomised differently.
     """
     p, y = np.asarray(p, dtype=float), np.asarray(y)
     known = np.isfinite(p.reshape(len(p), -1)).all(axis=1)

@@ -1,4 +1,4 @@
-"""Does one method's curve lie on or above another's everywhere?
+"""Dominance of curves: whether one ROC or PR curve lies on or above another everywhere.
 
 Scores rank the rows; going down the ranking, true and false positives (TP, FP) grow
 from (0, 0) to (P, N), along straight lines where scores tie. In ROC space the curve is

@@ -1,4 +1,4 @@
-"""From probabilities to decisions: a threshold or costs, chosen apart from the fit.
+"""Decision thresholds: from probabilities to decisions, by an objective or by costs.
 
 A comparison ranks probabilities. What to do with them is another question, answered
 with what the user values. Saying yes when p >= t gives, as t falls over the seen p,

@@ -1,4 +1,4 @@
-"""Methods compared on a test file that none of them has seen.
+"""Methods compared on a test set that none of them has seen.
 
 Every score carries an interval and every difference from the reference a p value,
 both from rows (or groups) drawn with replacement, the same draws for all methods;

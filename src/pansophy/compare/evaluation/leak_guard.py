@@ -1,4 +1,4 @@
-"""Test rows under lock: fitting or tuning that touches them raises.
+"""A guard against leakage: fitting or tuning that touches test rows raises.
 
 `LeakGuard(X, y, test=...)` hands out views `X` and `y` that can be cut like arrays.
 Cutting out a locked row, or turning the whole view into an array as `fit` does, is a

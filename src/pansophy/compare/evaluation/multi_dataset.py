@@ -1,19 +1,19 @@
-"""Methods compared over several tables: `compare_over_datasets(scores)` or `compare_over_datasets(comparisons)`.
+"""Methods compared over several data sets: `compare_over_datasets`.
 
-With scores x[i, m] of k methods on N tables and their ranks r[i, m] within a table
-(1 is best, ties share), equal methods have equal mean ranks R_m. Friedman's
+With scores x[i, m] of k methods on N data sets and their ranks r[i, m] within a data
+set (1 is best, ties share), equal methods have equal mean ranks R_m. Friedman's
 
     chi2 = 12 N / (k (k+1)) (sum_m R_m^2 - k (k+1)^2 / 4),  corrected for ties   (1)
     F    = (N - 1) chi2 / (N (k-1) - chi2)   with k-1, (k-1)(N-1) degrees        (2)
 
-ask whether anything differs at all; (2), Iman and Davenport's, is less cautious. Which
-pairs differ is asked of each pair alone, by Wilcoxon's signed ranks of the differences,
-adjusted over all pairs (`statistics.holm`), and by the Bayesian
-signed rank (`bayes`). Tests on differences of mean ranks are not made: whether two
-methods differ would depend on which others are in the pool. Mean ranks only order what
-is shown.
+test whether any methods differ; (2), of Iman and Davenport, is less conservative. Which
+pairs differ is tested for each pair alone, by Wilcoxon's signed ranks of the
+differences, adjusted over all pairs (`statistics.holm_adjust`), and by the Bayesian
+signed-rank test (`bayesian_tests`). Differences of mean ranks are not tested: whether
+two methods differ would depend on which others are in the pool. Mean ranks only order
+the output.
 
-Errors in units of the target cannot be compared between tables, so RMSE, MAE and
+Errors in units of the target cannot be compared between data sets, so RMSE, MAE and
 deviances are compared by their logarithms: a difference is then a ratio.
 
 Refs      [Demsar2006] [Garcia2008]; [Iman1980] (2); [Benavoli2016] mean ranks

@@ -5,7 +5,7 @@ n - 2 others, n (n - 1) fits a setting. For test fold t
 
     m*_t = argmin_m  mean_{v != t} loss_v(model_m(t, v))                         (1)
 
-is chosen without fold t; what is reported is the loss of the chosen setting on it,
+is chosen without fold t; reported is the loss of the chosen setting on fold t,
 
     mean_{v != t} loss_t(model_{m*_t}(t, v)).                                    (2)
 
@@ -76,7 +76,8 @@ def nested_cross_validation(
     >>> from pansophy.linear_model import Ridge
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 3))
-    >>> result = nested_cross_validation(Ridge(), {"alpha": [0.1, 100.0]}, X, X[:, 0], folds=4)
+    >>> grid = {"alpha": [0.1, 100.0]}
+    >>> result = nested_cross_validation(Ridge(), grid, X, X[:, 0], folds=4)
     >>> result.fits, result.chosen[0]
     (24, {'alpha': 0.1})
     """

@@ -1,4 +1,4 @@
-"""What single rows say: intervals over rows, and two methods on the same rows.
+"""Row-level inference: intervals over held-out rows, and paired tests of two methods.
 
 Rows held out of the fit are independent (or groups of them are), so their losses l_i
 with weights w_i have a mean m = sum w_i l_i / sum w_i whose error follows from the
@@ -7,8 +7,9 @@ rows alone. With sums S_g = sum w l and W_g = sum w of the G units drawn as one,
     se(m)^2 = G/(G-1) sum_g (S_g - m W_g)^2 / (sum_g W_g)^2                      (1)
 
 and a Student interval with G - 1 degrees of freedom; where losses are skewed, the
-bootstrap corrected for bias and acceleration (BCa) leans the right way. It sees the
-luck of the test rows, not that of the training rows: `statistics` sees both. Losses of
+bootstrap corrected for bias and acceleration (BCa) is asymmetric as it should be. It
+measures the variance due to test rows, not that due to training rows: `statistics`
+measures both. Losses of
 several repeats (n, R) are averaged for each row first.
 
 Two methods answer the same rows, so what counts is where they differ.

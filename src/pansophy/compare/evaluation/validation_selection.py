@@ -1,12 +1,12 @@
-"""Choosing a setting on rows kept for it, and saying how good it is on others.
+"""Model selection on a validation set, with an unbiased estimate on a test set.
 
     train        every candidate m is fitted here
     validation   L_val(m) = mean loss, without any penalty; the smallest wins       (1)
     test         read once, at the end, by the winner alone                        (2)
 
 The winner's validation loss is the smallest of many and so too good; (2) is not.
-`tune_hyperparameters` does the choosing by cross-validation in place of one validation part, and fits
-the winner to all rows it was given; keep test rows away from it (`LeakGuard`).
+`tune_hyperparameters` chooses by cross-validation in place of one validation part, and
+fits the winner to all rows it was given; keep test rows away from it (`LeakGuard`).
 
 Ratings are rows too: a row is an observed cell (user, item), so that parts are parts of
 the observed cells, and cells nobody rated are in none.
@@ -273,19 +273,18 @@ def tune_hyperparameters(
     >>> tune_hyperparameters(Ridge(), {"alpha": [100.0, 0.001]}, X, y).best
     {'alpha': 0.001}
     """
-    told = {"scoring": scoring, "cv": cv, "refit": False, "error_score": np.nan}
+    common = {"scoring": scoring, "cv": cv, "refit": False, "error_score": np.nan}
     if n_iter is None:
-        search = GridSearchCV(estimator, space, **told)
+        search = GridSearchCV(estimator, space, **common)
     else:
         seed = seed_int(rng_from(random_state))
         search = RandomizedSearchCV(
-            estimator, space, n_iter=n_iter, random_state=seed, **told
+            estimator, space, n_iter=n_iter, random_state=seed, **common
         )
     search.fit(X, y)
-    found = search.cv_results_
-    rows = [
-        (dict(s), float(v)) for s, v in zip(found["params"], found["mean_test_score"])
-    ]
+    results = search.cv_results_
+    scores = zip(results["params"], results["mean_test_score"])
+    rows = [(dict(setting), float(score)) for setting, score in scores]
     rows = [r for r in rows if np.isfinite(r[1])]
     if not rows:
         raise ValueError("No setting of the space has a finite score.")

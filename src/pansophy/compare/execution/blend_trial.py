@@ -1,6 +1,6 @@
-"""The blend of a comparison: judged on every fold, without a fit of its own.
+"""The trial of a blend: evaluated on every fold, without a fit of its own.
 
-See `methods.blending` for the weights and for why the test is an honest one.
+See `methods.blending` for the weights and for why the evaluation is honest.
 """
 
 from functools import partial
@@ -42,7 +42,7 @@ def with_blend_trial(
 
 
 def blend_weights(folds, done, work, split, loss) -> np.ndarray:
-    """Greedy weights of the methods by their answers for the rows of some folds."""
+    """Greedy weights of the methods from their predictions for some folds."""
     folds = list(folds)
     if not folds:
         return np.full(len(done), 1 / len(done))
@@ -56,22 +56,22 @@ def blend_weights(folds, done, work, split, loss) -> np.ndarray:
 
 
 def weighting_folds(f, split) -> range | list[int]:
-    """Folds of the repeat of f that may weigh what is judged on f."""
+    """Folds of the same repeat that may decide the weights evaluated on fold f."""
     begin = f // split.per_repeat * split.per_repeat
     if split.kind == "time-ordered":
         return range(begin, f)
     return [g for g in range(begin, begin + split.per_repeat) if g != f]
 
 
-def make_blend_trial(done, everywhere, work, split, loss) -> Trial:
-    """The trial: each fold with weights from the others, eq. (2) of `blending`."""
+def make_blend_trial(done, overall, work, split, loss) -> Trial:
+    """The trial: each fold with weights from other folds, eq. (2) of `blending`."""
     task, first = work.schema.task, work.metrics[0]
     members = [t.method for t in done]
     scores: dict[str, list[float]] = {m.name: [] for m in work.metrics}
-    fits, asks = [], []
+    fit_seconds, predict_seconds = [], []
     answers = np.full_like(done[0].all_predictions, np.nan)
     losses = np.full(answers.shape[:2], np.nan)
-    of_first = everywhere
+    of_first = overall
     for f, (_, test) in enumerate(work.folds):
         a = blend_weights(weighting_folds(f, split), done, work, split, loss)
         of_first = a if f == 0 else of_first
@@ -82,15 +82,15 @@ def make_blend_trial(done, everywhere, work, split, loss) -> Trial:
         answers[repeat, test] = p
         if first.row_losses is not None:
             losses[repeat, test] = first.row_losses(work.data.y[test], p)
-        taken = [t for t, v in zip(done, a) if v > 0]
-        fits.append(sum(t.fit_seconds[f] for t in taken))
-        asks.append(sum(t.predict_seconds[f] for t in taken))
-    method = make_blend(members, everywhere, task)
+        members_used = [t for t, v in zip(done, a) if v > 0]
+        fit_seconds.append(sum(t.fit_seconds[f] for t in members_used))
+        predict_seconds.append(sum(t.predict_seconds[f] for t in members_used))
+    method = make_blend(members, overall, task)
     return Trial(
         method,
         scores,
-        fits,
-        asks,
+        fit_seconds,
+        predict_seconds,
         losses=None if first.row_losses is None else losses.mean(0),
         predictions=answers[0],
         all_predictions=answers,

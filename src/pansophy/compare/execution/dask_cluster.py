@@ -1,8 +1,9 @@
 """The same fits on a dask cluster, through joblib's dask backend.
 
-The work is spooled once, its files are scattered to the machines of the cluster, and
-each task there hands its fit to a worker process of that machine: the same limits of
-time, memory and threads hold as at home, and the outcomes are the same bit for bit.
+The workload is written to files once, which are scattered to the machines of the
+cluster. Each task there hands its fit to a worker process of that machine: the same
+limits of time, memory and threads hold as here, and the outcomes are the same bit for
+bit.
 """
 
 import contextlib
@@ -117,7 +118,7 @@ _lock = threading.Lock()
 
 
 class RemoteLimits:
-    """What of `Running` holds on the other side."""
+    """The part of `ExecutionLimits` that holds on the remote machine."""
 
     def __init__(self, threads, time_limit, memory_limit):
         self.threads, self.time_limit = threads, time_limit

@@ -1,8 +1,9 @@
-"""Processes that fit, as their parent sees them: started, asked, killed, waited for.
+"""The parent's handles of worker processes: start, ask, kill and wait for them.
 
-`SpawnedProcess` is a Python of its own; `ForkedProcess` comes out of a `ForkServer`, one process that
-has done the importing for all (see `worker`). Both have two pipes, a pid, `gone` and
-`end`, which kills the process and everything it started in its session.
+`SpawnedProcess` is a Python of its own; `ForkedProcess` is forked from a `ForkServer`,
+one process that has done the importing for all (see `worker_process`). Both have two
+pipes, a pid, `gone` and `end`, which kills the process and everything it started in its
+session.
 """
 
 import contextlib
@@ -53,10 +54,10 @@ class SpawnedProcess:
 
 
 class ForkedProcess:
-    """A worker that is forked off a nursery."""
+    """A worker that is forked from a fork server."""
 
-    def __init__(self, nursery, number):
-        self.nursery, self.number = nursery, number
+    def __init__(self, server, number):
+        self.server, self.number = server, number
         self.pid: int | None = None
         self.code: int | None = None
         self.left = threading.Event()
@@ -66,8 +67,8 @@ class ForkedProcess:
         self.theirs = [theirs, theirs_too]
 
     def ask(self):
-        """Have it born; the nursery knows it by its number from now on."""
-        self.nursery.ask(f"new {self.number}", self.theirs)
+        """Have it forked; the server knows it by its number from now on."""
+        self.server.ask(f"new {self.number}", self.theirs)
         for fd in self.theirs:
             os.close(fd)
 
@@ -78,13 +79,13 @@ class ForkedProcess:
         if grace:
             self.left.wait(grace)
         if not self.left.is_set():
-            self.nursery.ask(f"end {self.number}")
+            self.server.ask(f"end {self.number}")
             self.left.wait(10)
         return self.code
 
 
 class ForkServer:
-    """The parent's end of the process that workers are forked off."""
+    """The parent's end of the process that workers are forked from."""
 
     def __init__(self, threads, modules=()):
         self.sock, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -107,7 +108,7 @@ class ForkServer:
         self.children[number] = child = ForkedProcess(self, number)
         child.ask()
         if self.closed:
-            child.left.set()  # it will never be born
+            child.left.set()  # it will never be forked
         return child
 
     def ask(self, text, fds=()):
@@ -139,7 +140,7 @@ class ForkServer:
 
 
 def start_process(entry, threads, *arguments, **pipes: Any):
-    """A Python that runs a function of `worker`, in a session of its own.
+    """A Python that runs a function of `worker_process`, in a session of its own.
 
     Also the file to which it says what it could not start for.
     """

@@ -31,7 +31,7 @@ class MethodState(Enum):
 
 
 class ProgressDisplay:
-    """Shows a `Tally` while it fills; `update` is called with what is being done."""
+    """Shows a `TrialAggregator` while it fills; `update` gets the active fits."""
 
     def __init__(self, wanted, names, work, aggregator, limits):
         self.names, self.aggregator, self.limits = names, aggregator, limits

@@ -1,14 +1,14 @@
-"""The run folder: what was planned, and every finished fit as soon as it is finished.
+"""The run folder: the plan, and every finished fit as soon as it is finished.
 
     plan.json        seeds, versions, hashes of data and folds, limits, methods
     results.jsonl    one line a finished fit, appended; numbers as `repr` writes them
-    predictions/     answers for held-out rows, raw float64, one file a method
+    predictions/     predictions for held-out rows, raw float64, one file a method
     schema.toml      the roles of the columns
 
-A line is written after the predictions it points to. Lines are in the hands of the
-kernel at once, so that kill -9 loses nothing, and on the disk within a second, so that
-a power cut loses little; a torn last line is dropped, and its fit done again. Nothing
-in here is executed on reading.
+A line is written after the predictions it points to. Lines are handed to the kernel
+at once, so that kill -9 loses nothing, and are on the disk within a second, so that a
+power cut loses little; a torn last line is dropped, and its fit done again. Nothing in
+here is executed on reading.
 """
 
 import contextlib

@@ -1,8 +1,9 @@
-"""A comparison's work in files that workers map into memory: one copy for all.
+"""The shared store: the data of all fits in files that workers map into memory.
 
-Arrays are plain .npy files, texts an Arrow file; both are mapped, not read. The rest is
-small and goes as a pickle made by us for our own process. A method that cannot be
-pickled becomes a text that says so, and none of the others is harmed.
+Arrays are plain .npy files, texts an Arrow file; both are memory-mapped, so that there
+is one copy for all workers. The rest is small and is a pickle made by us for our own
+processes. A method that cannot be pickled becomes a text that says so, and none of the
+others is affected.
 """
 
 import contextlib
@@ -24,7 +25,7 @@ from .fit_fold import Workload, error_line
 STORED_ARRAYS = ("y", "weight", "group", "time")
 
 
-FOLDER_PREFIX = "pansophy-spool-"
+FOLDER_PREFIX = "pansophy-store-"
 
 
 @contextlib.contextmanager

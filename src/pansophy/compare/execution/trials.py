@@ -1,10 +1,10 @@
-"""The engine: every method on the same folds, each fit on its own.
+"""The engine: runs every method on the same folds and collects its trial.
 
-Fits run in worker processes (`workers`), on a cluster (`cluster`) or in this process,
-through the same function (`fold.fit_fold`) and with the same outcomes. Methods go from
-cheap to dear, so that a comparison cut short keeps whole rows. A method that fails in
-any fold is out of the ranking, with the reason; so is one that was cut off. What is
-done is in the run folder as soon as it is done.
+Fits run in worker processes (`worker_pool`), on a cluster (`dask_cluster`) or in this
+process, through the same function (`fit_fold.fit_fold`) and with the same outcomes.
+Methods run from cheap to expensive, so that a comparison that is cut short keeps
+complete methods. A method that fails in any fold is not ranked, with the reason; nor is
+one that was cut off. Each finished fit is in the run folder as soon as it is done.
 """
 
 import contextlib

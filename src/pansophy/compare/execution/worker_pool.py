@@ -1,11 +1,11 @@
-"""Fits in worker processes: handed out, watched, killed, replaced.
+"""The worker pool: fits in worker processes, handed out, watched, killed, replaced.
 
 Each worker has its own session, thread budget, time limit and memory limit. The parent
-reads their answers in threads and looks at the clock and at their memory a few times
-a second; a worker beyond its limits is killed with everything it started and another
+reads their messages in threads and checks the clock and their memory a few times a
+second; a worker beyond its limits is killed with everything it started, and another
 takes its place. Which worker does which fit never changes an outcome: an estimator of
-the user's, whose class or module may remember earlier fits, gets a process in which no
-such estimator has been fitted before.
+the user's, whose class or module may keep state between fits, gets a process in which
+no such estimator has been fitted before.
 """
 
 import contextlib
@@ -53,17 +53,17 @@ class WorkerHandle:
         self.known.add(job[1])
         self.say((*job, memory))
 
-    def overdue(self, now, time_limit, memory) -> tuple[str, str] | None:
-        """Why its fit has to end, in words and as a kind."""
+    def overdue(self, now, time_limit, memory) -> tuple[str, FailureKind] | None:
+        """Why its fit has to end, as a message and as a kind."""
         if time_limit is not None and now - self.since > time_limit:
-            return f"took more than {time_limit:g} s", "time"
+            return f"took more than {time_limit:g} s", FailureKind.TIME
         if (
             memory < float("inf")
             and resource_limits.private_memory(self.process.pid) > memory
         ):
             return (
                 f"used more than {resource_limits.format_bytes(memory)} of memory",
-                "memory",
+                FailureKind.MEMORY,
             )
         return None
 
@@ -75,7 +75,7 @@ class WorkerHandle:
 
 
 class WorkerPool:
-    """n workers on one folder of spooled work."""
+    """n workers on one shared store."""
 
     def __init__(self, n, limits, memory, modules=(), own=()):
         self.limits, self.memory = limits, memory
@@ -84,7 +84,7 @@ class WorkerPool:
         self.events: queue.SimpleQueue = queue.SimpleQueue()
         self.folder: str | None = None
         self.misses = 0  # workers in a row that never got ready
-        self.nursery: ForkServer | None = None
+        self.fork_server: ForkServer | None = None
         self.members: list[WorkerHandle] = []
         try:
             for _ in range(n):
@@ -96,12 +96,12 @@ class WorkerPool:
     def hire(self) -> WorkerHandle:
         threads = self.limits.threads
         if process_handles.CAN_FORK:
-            if self.nursery is not None and self.nursery.closed:
-                self.nursery.close()
-                self.nursery = None
-            if self.nursery is None:
-                self.nursery = ForkServer(threads, self.modules)
-            process: Any = self.nursery.fork()
+            if self.fork_server is not None and self.fork_server.closed:
+                self.fork_server.close()
+                self.fork_server = None
+            if self.fork_server is None:
+                self.fork_server = ForkServer(threads, self.modules)
+            process: Any = self.fork_server.fork()
         else:
             process = SpawnedProcess(threads)
         worker = WorkerHandle(process, self.events)
@@ -116,10 +116,10 @@ class WorkerPool:
             worker.say(self.folder)
 
     def close(self):
-        nursery, self.nursery = self.nursery, None
+        fork_server, self.fork_server = self.fork_server, None
         members, self.members = self.members, []
-        if nursery is not None:
-            nursery.close()
+        if fork_server is not None:
+            fork_server.close()
         for worker in members:
             worker.end()
 
@@ -155,7 +155,7 @@ class WorkerPool:
             return None
         if worker.job is None and not worker.ready:  # it never got to work
             self.misses += 1
-            source = self.nursery or worker.process
+            source = self.fork_server or worker.process
             why = message[1] if message else last_error_line(source.errors)
             if self.misses > len(self.members) + 1:
                 raise NoWorkers(why or "they end early")

@@ -1,16 +1,16 @@
-"""The process that fits: started by `workers`, fed jobs over a pipe, one at a time.
+"""The worker process: started by `worker_pool`, it fits jobs it receives over a pipe.
 
-It has nothing of the user's script in it and is in a session of its own, so that Ctrl-C
-does not reach it. It ends when its parent does: the kernel sees to that on Linux, and
+It contains nothing of the user's script and is in a session of its own, so that Ctrl-C
+does not reach it. It ends when its parent does: the kernel ensures that on Linux, and
 everywhere a thread waits for the pipe to close. Its standard streams lead nowhere; the
 pipes are out of the way of whatever methods print or read.
 
-    parent -> worker    folder of the spooled work, then (method, fold, memory) ...
-    worker -> parent    "ready" or ("no", why), then one Outcome for each job
+    parent -> worker    folder of the shared store, then (method, fold, memory) ...
+    worker -> parent    "ready" or ("no", why), then one FitOutcome for each job
 
-Importing takes a second or two, so on Linux one process does it once and workers are
-forked off it (`run_fork_server`): it never runs a fit nor starts a thread. Elsewhere each
-worker is a Python of its own (`run_worker`).
+Importing takes a second or two. On Linux one process does it once and workers are
+forked from it (`run_fork_server`); it never runs a fit nor starts a thread. Elsewhere
+each worker is a Python of its own (`run_worker`).
 """
 
 import contextlib
@@ -174,9 +174,9 @@ def handle_request(words, fds, parent, children) -> None:
     notify_parent(parent, f"pid {number} {pid}")
 
 
-def run_forked_worker(nursery_pid, parent, fds) -> None:
+def run_forked_worker(server_pid, parent, fds) -> None:
     os.setsid()
-    resource_limits.die_with(nursery_pid)
+    resource_limits.die_with(server_pid)
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     parent.close()

@@ -1,32 +1,29 @@
-"""An average of several methods, weighted by what they answered out of fold.
+"""A blend: the weighted average of several methods.
 
     p(x) = sum_m a_m p_m(x),   a_m >= 0,  sum_m a_m = 1                          (1)
 
-The weights are found by greedy selection with replacement [Caruana2004]: begin with
-the member whose predictions have the lowest loss, and add, R times, the member (again,
-perhaps) that lowers the loss of the average most; a_m is the share of m among those
-taken, at the length of the list with the lowest loss. It overfits less than free
-weights and leaves most of them at zero; after the first few members no others are let
-in, since each has to be fitted, kept and asked.
+The weights are found by greedy selection with replacement [Caruana2004]: start with the
+member whose predictions have the lowest loss, and add, R times, the member (perhaps
+again) that lowers the loss of the average most; a_m is the share of m in the list, at
+the length of the list with the lowest loss. This overfits less than free weights and
+leaves most of them at zero. After the first few members no others are admitted, since
+each has to be fitted, stored and evaluated.
 
-Nothing is fitted for it: the methods of a comparison have answered for rows out of
-their folds anyway. The blend has a held-out test of its own all the same. Let F be the
-folds of one repeat and P_g the predictions for the rows of fold g:
+No fit is needed: the methods of a comparison have made out-of-fold predictions anyway.
+The blend is still evaluated on held-out rows. Let F be the folds of one repeat and P_g
+the predictions for the rows of fold g:
 
     a(f) = greedy weights on P_g, all g in F but f;    score on f of a(f)        (2)
 
-so that no answer of fold f has a say in the weights that are judged on it; along time
-only folds before f have, and where there are none the members count alike. All methods
-that finished are candidates: to take those with the best scores would choose by the
-rows on which the blend is judged. The one that is kept has weights found on all folds.
+so that no prediction for fold f affects the weights that are evaluated on it; along
+time only folds before f do, and where there are none the members have equal weights.
+All methods that finished are candidates: to take those with the best scores would
+choose by the rows on which the blend is evaluated. The blend that is kept has weights
+found on all folds.
 
-One thread still leads from f to a(f): the models that answered for g have learned from
-f, so that a method for which f and g happen to agree gains weight. Against weights from
-inner folds, which cost as many fits again for each of them, this flatters the blend by
-2 % of its log loss on 100 rows of pure noise, 0.3 % on 300 and 0.13 % on 1000 (eight
-classifiers, 40 tables each); picking the best of the eight methods flatters more on the
-first two. So tables of under 1000 rows get no blend. On 1000 its 95 % interval covered
-in 36 of the 40, those of the eight methods alone in 88 %.
+One dependence of a(f) on f remains: the models that predicted for g were trained on f,
+so that a method for which f and g happen to agree gains weight. The bias is large for
+few rows (`docs/design.md` has the figures); so tables of under 1000 rows get no blend.
 
 Cost      R M evaluations of the loss for each fold, on a sample of its rows
 """

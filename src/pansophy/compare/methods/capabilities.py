@@ -189,7 +189,8 @@ def find_estimators(task=None, **needs) -> list[Capability]:
     Examples
     --------
     >>> from pansophy.compare.methods.capabilities import find_estimators
-    >>> [c.name for c in find_estimators("classification", labels=True, categories=True)]
+    >>> found = find_estimators("classification", labels=True, categories=True)
+    >>> [c.name for c in found]
     ['DecisionTreeClassifier', 'ExtraTreeClassifier', 'ExtraTreesClassifier',
      'RandomForestClassifier']
     """

@@ -1,4 +1,4 @@
-"""How long a fit will take and how much memory, before it is begun.
+"""Predicted time and memory of a fit, before it is begun.
 
 With n rows, d columns and k classes, seconds and megabytes of a fit, and microseconds
 of a prediction of one row, follow
@@ -6,21 +6,22 @@ of a prediction of one row, follow
     cost = c0 + c (n / 1000)^a (d / 10)^b (k / 2)^g                              (1)
 
 whose five numbers for every method of the portfolio were measured on this library by
-`tools/calibrate.py` and are kept in `costs.json`. Fitted by hand to a few fits are
-three additions: "many" instead of "fit" from `MANY_ROWS` rows on, where settings change;
-"categories", added with their number for d / 10, where a method takes them in a way of
-its own that costs more; and "stopped", the times a fit takes longer where rows set
-aside decide when to stop. Seconds are those of the machine they were measured on times
-`relative_slowness()`, the ratio of a short fixed piece of work here and there. Predictions are good
-to a factor of about 3, and on large tables their sum over all methods to one of about
-2, which is enough to tell a fit of seconds from one of hours: what exceeds a limit is
-not run, and listed with the number and the option that overrides it. Boosters are
-cheaper than predicted, up to ten times for ten classes, where columns have few
-different values.
+`tools/calibrate.py` and are stored in `costs.json`. Three additions were fitted by hand
+to a few fits: "many" replaces "fit" from `MANY_ROWS` rows on, where settings change;
+"categories" is added, with their number for d / 10, where a method's own treatment of
+them costs more; "stopped" is the factor by which a fit takes longer where a validation
+part decides when to stop. Seconds are those of the machine they were measured on times
+`relative_slowness()`, the ratio of a short fixed piece of work here and there.
 
-A method whose single fit is predicted to take more than `TIME_SHARE` of the time limit is
-left out as well, unless it is one of `ALWAYS_RUN`: a comparison is the sum of many fits,
-and two or three methods would be most of it. This is decided on the scale of the
+Predictions are good to a factor of about 3, and on large tables their sum over all
+methods to a factor of about 2, which is enough to tell a fit of seconds from one of
+hours. A method that exceeds a limit is not run, and is listed with the number and the
+option that overrides it. Boosters are cheaper than predicted, up to ten times for ten
+classes, where columns have few different values.
+
+A method whose single fit is predicted to take more than `TIME_SHARE` of the time limit
+is skipped as well, unless it is one of `ALWAYS_RUN`: a comparison is the sum of many
+fits, and two or three methods would be most of it. This is decided on the scale of the
 machine that was measured, so that the same table gets the same methods everywhere.
 """
 
@@ -147,11 +148,15 @@ def cost_on_schema(method, schema, n, factor=None) -> FitCost | None:
     """`predict_cost` for the columns and classes of a schema."""
     d = prepared_width(schema, method.native)
     k = max(2, len(schema.classes))
-    told = {
-        "labels": max(1, len(schema.labels)),
-        "categories": sum(c.role == "category" for c in schema.used),
-    }
-    return predict_cost(method, n, d, k, **told, factor=factor)
+    return predict_cost(
+        method,
+        n,
+        d,
+        k,
+        labels=max(1, len(schema.labels)),
+        categories=sum(c.role == "category" for c in schema.used),
+        factor=factor,
+    )
 
 
 def fit_and_predict_seconds(method, schema, n, tested=0, factor=None) -> float:
@@ -197,8 +202,8 @@ def too_expensive(method, schema, n, limits, fits=1) -> str:
         / max(1, min(workers, fits))
     )
     return (
-        f"would take about {format_duration(seconds)}, over the limit of what is not asked "
-        "for (--time-limit, or name it in --methods)"
+        f"would take about {format_duration(seconds)}, over the limit of what is not "
+        "asked for (--time-limit, or name it in --methods)"
     )
 
 
@@ -210,8 +215,8 @@ def over_limits(method, schema, n, limits) -> str:
     most = limits.time_limit
     if most is not None and cost.fit_seconds > SLACK * most:
         return (
-            f"one fit would take about {format_duration(cost.fit_seconds)}, over the limit "
-            f"of {format_duration(most)} (--time-limit, or name it in --methods)"
+            f"one fit would take about {format_duration(cost.fit_seconds)}, over the "
+            f"limit of {format_duration(most)} (--time-limit, or name it in --methods)"
         )
     most = limits.memory_limit
     if most is None:

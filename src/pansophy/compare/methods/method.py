@@ -56,11 +56,11 @@ class Method(NamedTuple):
     lacks_probabilities: bool = (
         False  # has no probabilities: they are made on inner folds
     )
-    calibrated: bool = False  # its probabilities are mended on inner folds
+    calibrated: bool = False  # its probabilities are calibrated on inner folds
     floored: bool = False  # may predict a count of zero or less: kept above it
     smoothed: bool = False  # may give a class no chance at all: kept above it
     weighted: bool = True  # takes row weights
-    on_request: bool = False  # too dear for what it adds, unless named
+    on_request: bool = False  # too expensive for what it adds, unless named
     max_rows: float = math.inf  # rows beyond which that is so
     multilabel: str = ""  # labels: "native" at once, "each" one model a label
     space: dict | None = None  # what `tuning` may change, see there

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from ...tables import Preparation
-from .inner import inner_folds
+from ..splits import inner_folds
 
 
 def make_pipeline(method, schema, setting):

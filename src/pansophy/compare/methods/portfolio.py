@@ -1,16 +1,13 @@
-"""The methods a comparison tries: one line each, from simple to elaborate.
+"""The portfolio: the methods that a comparison tries, from simple to elaborate.
 
-Adding a supervised estimator to the comparison is adding a line here; one that is not
-tried is listed in `excluded.py` with the reason. Fields are explained in `methods.py`,
-ranges in `tuning.py`. Settings are functions of what is known before the first fit
-(rows, task), so that a fit is the same wherever it runs.
+To add a supervised estimator to the comparison, add an entry here; one that is not
+tried is listed in `excluded` with the reason. Fields are explained in `method`, ranges
+in `tuning`. Parameters are functions of what is known before the first fit (rows,
+task), so that a fit is the same wherever it runs.
 
-Categories go encoded into all methods but CatBoost, also into those that could split
-them by sets of levels (`native`): such splits fit the noise of columns of many levels.
-On seven tables of 3,000 to 60,000 rows with categories of up to 400 levels, boosting
-has an rmse of 0.85 to 0.96 of that with sets and a log loss of 0.97 to 0.99; LightGBM
-gains less, XGBoost more. Forests gain up to a fifth and lose nothing, and most take
-half the time or less.
+Categories are encoded for all methods but CatBoost, also for those that could split
+them by sets of levels (`native`): such splits fit the noise of columns with many levels
+(`docs/design.md` has the figures).
 """
 
 from .costs import EARLY_STOPPING_ROWS, MANY_ROWS
@@ -29,11 +26,7 @@ regression_leaves = lambda s: {"min_samples_leaf": max(5, min(50, s.n // 50))}
 
 
 def regression_forest(s):
-    """Many rows: leaves of three, which halves the time for 0 to 2 % more error.
-
-    Very many: still larger leaves and half the trees. Of 160,000 rows with three
-    classes that takes 0.41 of the time, for a log loss of 0.881 instead of 0.877.
-    """
+    """Larger leaves for many rows, and half the trees for very many: to save time."""
     leaf = 1 if s.n < 1000 else max(3, s.n // 10_000)
     return {
         "min_samples_leaf": leaf,
@@ -42,13 +35,13 @@ def regression_forest(s):
 
 
 def count_forest(s):
-    told = regression_forest(s)
-    leaf = max(5, told["min_samples_leaf"])
-    return {**told, "criterion": "poisson", "min_samples_leaf": leaf}
+    parameters = regression_forest(s)
+    leaf = max(5, parameters["min_samples_leaf"])
+    return {**parameters, "criterion": "poisson", "min_samples_leaf": leaf}
 
 
 classification_forest = regression_forest
-# votes may leave a class without any: see `wrappers.Hedged`
+# votes may leave a class without any: see `wrappers.SmoothedProbabilities`
 SMOOTHED = {"smoothed": True}
 # many enough that a class that is there gets a vote
 neighbour_count = lambda s: {"n_neighbors": int(min(max(5, s.n**0.5), 50, s.n))}

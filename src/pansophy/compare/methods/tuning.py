@@ -31,7 +31,7 @@ from ...base import Estimator
 from ...core.random import rng_from
 from ...params import Count
 from ..metrics import metrics_for
-from .inner import inner_folds
+from ..splits import inner_folds
 from .pipelines import fit_pipeline, predict_all_classes
 
 MIN_FINISHED = 4  # settings that must have finished before others are given up

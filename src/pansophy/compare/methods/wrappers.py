@@ -1,25 +1,25 @@
-"""What an estimator lacks for a task, put around it.
+"""Wrappers that supply what an estimator lacks for a task.
 
-*Scored* turns the scores of a classifier into probabilities, or its probabilities into
-better ones, by a map fitted to rows held out of inner folds (`calibration`; Platt's
-sigmoid for two classes, a temperature for more), since scores of rows that were fitted
-look surer than they are. A machine made of one for each pair of classes (`ovo`) gives
-K (K - 1) / 2 margins f_kj = -f_jk; counting who wins throws away by how much, and every
-pair votes with the probability of its own sigmoid instead, whose slope a is fitted to
-the held-out rows of the two classes, one for all pairs:
+`ScoreCalibrated` turns the scores of a classifier into probabilities, or its
+probabilities into better ones, by a calibration map fitted to rows held out of inner
+folds (`evaluation.calibration`; Platt's sigmoid for two classes, a temperature for
+more), since scores of training rows are too confident. A one-versus-one machine gives
+K (K - 1) / 2 margins f_kj = -f_jk; counting wins would discard their size. Instead
+every pair votes with the probability of a sigmoid, whose slope a is fitted to the
+held-out rows of the two classes, one for all pairs:
 
     s_k = sum_{j != k} log 1 / (1 + exp(-a f_kj))                                (2)
 
-*Floor* keeps predicted counts above zero, where the deviance of a count that happens is
-infinite. *Hedged* keeps the probability of every class above zero, where the log loss
-of a class that happens is infinite: n rows voted, and one further row is shared evenly
-by the K classes,
+`FlooredCounts` keeps predicted counts above zero, where the Poisson deviance of an
+observed count is infinite. `SmoothedProbabilities` keeps the probability of every class
+above zero, where the log loss of an observed class is infinite: n rows voted, and one
+further row is shared evenly by the K classes (additive smoothing),
 
     p' = (n p + 1 / K) / (n + 1),                                                (1)
 
-which matters for few rows and vanishes for many. *Labels* gives the probability of yes
-for each of several labels in one matrix, from one model that knows several labels or
-from one model a label.
+which matters for few rows and vanishes for many. `MultiLabel` gives the probability of
+each of several labels in one matrix, from one model that takes several labels or from
+one model a label.
 """
 
 from dataclasses import KW_ONLY, dataclass
@@ -33,7 +33,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ...base import Classifier, Estimator, Regressor
 from ..evaluation.calibration import CalibrationMap, fit_calibration, fit_sigmoid
-from .inner import inner_folds
+from ..splits import inner_folds
 
 MIN_PROBABILITY = 1e-12  # a probability of 0 is read as this
 MIN_COUNT_SHARE = 0.01  # of the mean count: how small a predicted count may get
@@ -105,7 +105,7 @@ class ScoreCalibrated(Classifier, Estimator):
         return shape == "ovo" and len(self.classes_) > 2
 
     def _raw(self, S):
-        """Probabilities as if scores were log odds; the map mends them."""
+        """Probabilities as if scores were log odds; the map calibrates them."""
         S = S / self.scale_
         return expit(S) if S.ndim == 1 else softmax(S, axis=1)
 
@@ -148,7 +148,7 @@ def pairwise_slope(F, y, k, w) -> float:
     m, v = np.concatenate(margins), np.concatenate(weights)
     sides = np.r_[np.ones(len(m)), np.zeros(len(m))]
     a, _ = fit_sigmoid(expit(np.r_[m, -m]), sides, np.r_[v, v])
-    return a if a > 0 else 1.0  # pairs that know nothing are told by the temperature
+    return a if a > 0 else 1.0  # uninformative pairs are handled by the temperature
 
 
 @dataclass(eq=False, repr=False)
@@ -185,7 +185,8 @@ class SmoothedProbabilities(Classifier, Estimator):
     --------
     >>> from pansophy.compare.methods.wrappers import SmoothedProbabilities
     >>> from pansophy.neighbors import KNeighborsClassifier
-    >>> model = SmoothedProbabilities(KNeighborsClassifier(1)).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+    >>> model = SmoothedProbabilities(KNeighborsClassifier(1))
+    >>> model = model.fit([[0.0], [1.0], [2.0]], [0, 1, 1])
     >>> model.predict_proba([[0.0]])
     array([[0.875, 0.125]])
     """

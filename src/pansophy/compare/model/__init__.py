@@ -1,6 +1,7 @@
-"""The model that a comparison leaves, and what is done with it.
+"""The model that a comparison keeps, and what is done with it.
 
-`model` answers for new tables and holds a `reference` of its training rows, `explain`
-says why, `refit` fits it on tables larger than memory; `answer`, `streaming` and
-`sinks` turn predictions into columns and into files of any size.
+`kept_model` fits it and `table_model` predicts for new tables; `refit` fits it on
+tables larger than memory. `training_reference` compares new rows with the training
+rows, `shapley` explains predictions, and `prediction_table`, `streaming` and
+`table_writers` write predictions to tables of any size.
 """

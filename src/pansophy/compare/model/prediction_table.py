@@ -1,4 +1,4 @@
-"""Predictions as columns of a table, for files and for requests alike."""
+"""Predictions as columns of an Arrow table, for files and for requests alike."""
 
 import numpy as np
 import pyarrow as pa
@@ -60,12 +60,12 @@ def conformal_columns(model, p, level, frame) -> dict:
     """The ends of an interval, or a set as a list of classes."""
     schema = model.schema
     if schema.task == "classification":
-        held = model._promise("classification", "predict_interval")
+        held = model._conformal_scores("classification", "predict_interval")
         sets = held.sets(p, level, frame)
         ends = np.r_[0, np.cumsum(sets.sum(axis=1))].astype(np.int32)
         named = pa.array(list(schema.classes)).take(pa.array(np.nonzero(sets)[1]))
         return {f"{schema.target} set": pa.ListArray.from_arrays(ends, named)}
-    ends = model._promise("number", "predict_set").interval(p, level)
+    ends = model._conformal_scores("number", "predict_set").interval(p, level)
     return {
         f"{schema.target} low": pa.array(ends[:, 0]),
         f"{schema.target} high": pa.array(ends[:, 1]),

@@ -1,4 +1,4 @@
-"""Why a row got its prediction: shares of the columns of the table, adding up.
+"""Explanations of predictions: Shapley values of the columns of the table.
 
 For a row x, a function f of rows and background rows z_1..z_B (kept training rows),
 let f_S(x) be the mean over b of f at the row that has the columns S of x and the others

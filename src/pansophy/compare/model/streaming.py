@@ -67,8 +67,8 @@ def predict_stream(
         Columns of the source to write before the answers. An answer of the same name
         as one of them is called `name (predicted)`.
     check : bool
-        Whether to compare the rows with those of training; in long batches every
-        so-manieth row is looked at.
+        Whether to compare the rows with those of training; of long batches an evenly
+        spaced subset is used.
     batch : int
         Rows at a time.
     progress : bool or function of (rows done), optional

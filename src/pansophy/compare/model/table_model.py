@@ -1,10 +1,10 @@
-"""The model that a comparison leaves: all that is needed to answer for new tables.
+"""`TableModel`: the model that a comparison keeps, which predicts for new tables.
 
 A `TableModel` holds the fitted pipeline (preparation and estimator), the schema that
-reads a table, the threshold of a yes, the scores behind intervals and sets
-(`promise`), summaries of the training rows (`reference`), a few training rows as a
-background of explanations, and the facts of the comparison. It is plain data of
-listed classes, so that `pansophy.persist` writes it without pickle.
+reads a table, the decision threshold, the conformal scores behind intervals and sets,
+summaries of the training rows (`training_reference`), a few training rows as the
+background of explanations, and the facts of the comparison. It is plain data of listed
+classes, so that `pansophy.persist` writes it without pickle.
 """
 
 import warnings
@@ -52,7 +52,7 @@ class TableModel:
         What the training rows looked like, for `check`.
     background : Frame or None
         A few training rows, for `explain`.
-    conformal : Promise or None
+    conformal : ConformalScores or None
         Scores of rows out of their fold, for intervals and sets.
     threshold : float or None
         Probability of the second of two classes from which on it is predicted; by
@@ -83,18 +83,18 @@ class TableModel:
 
     def predict_interval(self, table, level=DEFAULT_LEVEL) -> np.ndarray:
         """(n, 2): from where to where a share `level` of answers lies."""
-        held = self._promise("number", "predict_set")
+        held = self._conformal_scores("number", "predict_set")
         return held.interval(self.scores(self._frame(table)), level)
 
     def predict_set(self, table, level=DEFAULT_LEVEL) -> list[tuple]:
         """Of each row the classes among which the answer is, a share `level` often."""
-        held = self._promise("classification", "predict_interval")
+        held = self._conformal_scores("classification", "predict_interval")
         frame = self._frame(table)
         kept = held.sets(self.scores(frame), level, frame)
         return [tuple(c for c, k in zip(self.schema.classes, row) if k) for row in kept]
 
     def explain(self, table, **how):
-        """What each column adds to each prediction; see `keeping.explain`."""
+        """What each column adds to each prediction; see `shapley`."""
         from .shapley import explain_rows
 
         with ignore_user_warnings():
@@ -203,7 +203,7 @@ class TableModel:
             out.append(finding("unknown column", "note", text, column=name))
         return out
 
-    def _promise(self, kind, other) -> ConformalScores:
+    def _conformal_scores(self, kind, other) -> ConformalScores:
         task = self.schema.task
         fits = task == kind if kind == "classification" else task != "classification"
         if not fits or task == "multilabel":

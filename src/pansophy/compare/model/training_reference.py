@@ -1,10 +1,10 @@
-"""What the training rows looked like, and how far new rows are from it.
+"""Comparison of new rows with the training rows: drift, unknown levels, ranges.
 
 `diagnose.reference_of` keeps a few numbers of every used column and `diagnose.drift`
 tests new rows against them. Both see rows the way the model does: as a table made from
 a frame, so that numbers written as text in one file and as numbers in another are the
-same. Of texts the length is compared. Of a long table every so-manieth row is looked
-at, as many in each batch, so that it can stream by.
+same. Of texts the length is compared. Of a long table an evenly spaced subset of the
+rows of each batch is used, so that the table can be streamed.
 
 A single value can be far from all that was learned from without any drift. With a and b
 the ends of a column in training, a number or date is far outside if it lies below
@@ -201,8 +201,8 @@ def unknown_level_findings(table, column):
     if n:
         share = n / table.num_rows
         text = (
-            f"{format_share(share)} of the rows have a value of {column.name!r} that was "
-            "not in training; it counts as unknown."
+            f"{format_share(share)} of the rows have a value of {column.name!r} that "
+            "was not in training; it counts as unknown."
         )
         grave = "warning" if share >= WARNING_SHARE else "note"
         yield finding("unknown levels", grave, text, column=column.name, share=share)

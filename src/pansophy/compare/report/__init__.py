@@ -1,7 +1,8 @@
-"""A comparison in words, tables and pictures.
+"""A comparison in sentences, tables and figures.
 
-words     `text` (terminal and shared sentences), `words`, `notebook`
-pictures  `views` (what they are drawn from), `drawings`
-page      `report`, put together from `pages`, `asked`, `deciding`, `explored` and the
-          plain `parts` that `templates/` lay out
+sentences  `verdict`, `sentences`, `methodology`, with numbers from `formatting`
+text       `terminal`, `notebook`
+figures    `plots`, drawn from `plot_data`
+page       `html`, put together from `sections`, `decisions`, `holdout_and_groups` and
+           `exploration`, whose `elements` the templates lay out
 """

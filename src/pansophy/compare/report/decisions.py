@@ -1,4 +1,4 @@
-"""From predictions to decisions: thresholds, costs, sets and intervals of a report.
+"""Sections about decisions: thresholds, costs, prediction sets and intervals.
 
 All of it is about the rows that the kept model had not seen; the ranking does not
 depend on it.

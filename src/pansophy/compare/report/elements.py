@@ -1,4 +1,4 @@
-"""What a page is made of, as plain data for the templates.
+"""The elements of a page, as plain data for the templates.
 
 A picture that cannot be drawn says so instead of stopping the page: a report comes at
 the end of a long run, and everything else in it is still true.

@@ -1,4 +1,4 @@
-"""What `diagnose.explore` found, as pictures and tables for the pages."""
+"""The results of `diagnose.explore` as figures and tables for the pages."""
 
 from typing import NamedTuple
 
@@ -186,8 +186,9 @@ def column_summaries(overview) -> list[ColumnTableRow]:
 
 def usual_values(s) -> str:
     if s.quantiles:
-        q = s.quantiles
-        return f"{format_number(q[0])} to {format_number(q[-1])}, middle {format_number(q[len(q) // 2])}"
+        low, middle, high = (s.quantiles[k] for k in (0, len(s.quantiles) // 2, -1))
+        limits = f"{format_number(low)} to {format_number(high)}"
+        return f"{limits}, middle {format_number(middle)}"
     return ", ".join(f"{short(v, 24)} ({k:,})" for v, k in s.top[:3])
 
 

@@ -9,7 +9,7 @@ TIME_UNITS = ((0.9995e-3, 1e-6, "µs"), (0.9995, 1e-3, "ms"), (99.5, 1, "s"))
 
 
 def format_mean(interval) -> str:
-    """`0.812 ± 0.030` with significant digits; of a clipped interval the longer side."""
+    """`0.812 ± 0.030` in significant digits; the longer side of a clipped interval."""
     shorter, longer = sorted(
         [interval.mean - interval.low, interval.high - interval.mean]
     )

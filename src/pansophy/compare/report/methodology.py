@@ -1,4 +1,4 @@
-"""The sentences of the report that explain: rules, terms, how to repeat it."""
+"""How the comparison was made: the rule, the procedure, terms, commands to repeat."""
 
 import shlex
 
@@ -6,7 +6,7 @@ from ..evaluation.ranking import LINEAR_BASELINES
 from ..evaluation.row_level import DUMMY
 from ..evaluation.wording import verb_for
 from ..methods.excluded import SkipKind
-from ..options import command_line_words, is_path
+from ..options import command_line_words, is_file_path
 from .formatting import (
     describe_blend,
     format_interval,
@@ -86,8 +86,9 @@ def keep_rule_sentence(c) -> str:
         return text + "; here that is the best itself."
     d = kept.difference
     return (
-        f"{text}. {kept.method} {verb_for(kept.method)} {format_number(abs(d.mean))} from "
-        f"{best.method}; the standard error of that difference is {format_number(d.error)}."
+        f"{text}. {kept.method} {verb_for(kept.method)} "
+        f"{format_number(abs(d.mean))} from {best.method}; the standard error of that "
+        f"difference is {format_number(d.error)}."
     )
 
 
@@ -102,8 +103,8 @@ def kept_model_paragraph(c) -> str:
         text += f", {format_interval(row.over_rows)} over rows"
     return (
         f"{text}; a fit takes {format_seconds(row.fit_seconds)}, a prediction "
-        f"{format_seconds(row.predict_micros / 1e6)}. The pictures show rows held out in the "
-        "first cross-validation."
+        f"{format_seconds(row.predict_micros / 1e6)}. The pictures show rows held out "
+        "in the first cross-validation."
     )
 
 
@@ -187,7 +188,7 @@ def commands_to_repeat(c) -> list[str]:
     has_user_methods = any(t.method.estimator is not None for t in c.trials)
     roles = options.get("roles", {}).values()
     has_levels = any(not isinstance(role, str) for role in roles)
-    if has_user_methods or has_levels or not is_path(c.dataset.source):
+    if has_user_methods or has_levels or not is_file_path(c.dataset.source):
         return [python]  # a command line has no words for these
     words = ["pansophy", "compare", str(s.get("source", "TABLE"))]
     for name in targets:

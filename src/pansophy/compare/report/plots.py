@@ -106,7 +106,7 @@ def repeated_weights(h, times):
 
 
 def plot_roc(c, method=None, ax=None):
-    """True against false positives of held-out rows."""
+    """ROC curve of held-out rows."""
     from ... import plot
 
     y, p, w = binary_curve_data(c, method)
@@ -122,7 +122,7 @@ def plot_precision_recall(c, method=None, ax=None):
 
 
 def plot_gain(c, method=None, ax=None):
-    """What is found when the most probable rows are looked at first."""
+    """Cumulative gain: positives found when the most probable rows come first."""
     from ... import plot
 
     y, p, w = binary_curve_data(c, method)
@@ -130,7 +130,7 @@ def plot_gain(c, method=None, ax=None):
 
 
 def plot_confusion(c, method=None, ax=None):
-    """What was taken for what, deciding for the most probable class."""
+    """Confusion matrix, deciding for the most probable class."""
     from ... import plot
 
     if c.schema.task != "classification":
@@ -144,7 +144,7 @@ def plot_confusion(c, method=None, ax=None):
 
 
 def plot_calibration(c, method=None, ax=None):
-    """How often what was given a probability came true, with a band.
+    """Reliability curve of held-out probabilities, with a band.
 
     Of several classes it is that of the most probable one being right.
     """

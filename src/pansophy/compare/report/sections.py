@@ -1,4 +1,4 @@
-"""The parts of a report: pictures, a block for each method, what was not run."""
+"""The sections of a report: figures, a block for each method, skipped methods."""
 
 import re
 from typing import Any
@@ -62,7 +62,7 @@ def omitted_methods_sentence(k) -> str:
 
 
 def kept_model_figures(c) -> list[Figure]:
-    """What the kept model does, on rows it had not seen."""
+    """Figures of the kept model on rows it had not seen."""
     makers = {
         "classification": classification_figures,
         "multilabel": classification_figures,
@@ -240,8 +240,8 @@ def method_block(c, row) -> MethodBlock:
     if row.probabilities is not None:
         d = row.difference
         told.append(
-            f"Against {c.leaderboard[0].method}: {format_probabilities(row)}. Difference "
-            f"{d.mean:.3g}, 95 % interval {d.low:.3g} to {d.high:.3g}, p "
+            f"Against {c.leaderboard[0].method}: {format_probabilities(row)}. "
+            f"Difference {d.mean:.3g}, 95 % interval {d.low:.3g} to {d.high:.3g}, p "
             f"{row.p:.2g} (adjusted)."
         )
     told.append(
@@ -292,7 +292,8 @@ LEARNED_SETTINGS = (
 def estimator_code(trial) -> str:
     """The estimator as code, and what it chose by itself."""
     if trial.method.members:
-        return f"the average of {describe_blend(trial.method.blend_weights)}"  # without fitting them again
+        # without fitting the members again
+        return f"the average of {describe_blend(trial.method.blend_weights)}"
     model: Any = trial.model
     if model is None:
         return getattr(trial.method, "path", "")

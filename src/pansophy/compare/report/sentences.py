@@ -114,8 +114,8 @@ def clipping_sentence(c) -> str:
     if not names:
         return ""
     return (
-        f"Where an interval would leave what the metric can be ({join_names(names, 3)}) it "
-        "is cut there; ± is the other side."
+        f"Where an interval would leave what the metric can be ({join_names(names, 3)})"
+        " it is cut there; ± is the other side."
     )
 
 
@@ -134,21 +134,22 @@ def selection_bias_sentence(c) -> str:
         return ""
     seen = c.leaderboard[0].scores[c.metric].mean
     tied = [r for r in c.leaderboard[1:] if r.standing is Standing.TIED]
-    if format_number(seen) == format_number(c.expected) and tied:
+    expected = format_number(c.expected)
+    start = f"On new rows expect {with_article(c.metric)} of about {expected} from the"
+    if format_number(seen) == expected and tied:
         return (
-            f"On new rows expect {with_article(c.metric)} of about {format_number(c.expected)} from the "
-            f"best, as seen here: having chosen it from {len(c.leaderboard)} by these "
-            "rows adds too little luck to show. That says nothing about the ties."
+            f"{start} best, as seen here: having chosen it from {len(c.leaderboard)} "
+            "by these rows adds too little luck to show. That says nothing about the "
+            "ties."
         )
-    if format_number(seen) == format_number(c.expected):
+    if format_number(seen) == expected:
         return (
-            f"On new rows expect {with_article(c.metric)} of about {format_number(c.expected)} from the "
-            f"best: it was clear enough that little of it is the luck of being picked."
+            f"{start} best: it was clear enough that little of it is the luck of being "
+            "picked."
         )
     return (
-        f"On new rows expect {with_article(c.metric)} of about {format_number(c.expected)} from the "
-        f"best rather than the {format_number(seen)} seen: being picked as best of "
-        f"{len(c.leaderboard)} takes some luck."
+        f"{start} best rather than the {format_number(seen)} seen: being picked as "
+        f"best of {len(c.leaderboard)} takes some luck."
     )
 
 

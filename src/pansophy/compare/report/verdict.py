@@ -87,9 +87,9 @@ def dummy_clause(tied, row_test) -> str:
     who = sure[0]
     it = verb_for(who, "it", "them") if who == tied[0] else who
     return (
-        f"{row_test.folds} folds are too few to tell {it} from the dummy, which ignores "
-        f"all columns, but row by row {verb_for(who, 'it beats', 'they beat')} it "
-        f"{describe_row_test(row_test, who)}"
+        f"{row_test.folds} folds are too few to tell {it} from the dummy, which "
+        f"ignores all columns, but row by row {verb_for(who, 'it beats', 'they beat')} "
+        f"it {describe_row_test(row_test, who)}"
     )
 
 
