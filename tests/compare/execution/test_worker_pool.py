@@ -127,7 +127,7 @@ def test_a_fork_server_that_ended_is_closed_before_the_next():
     resource_limits.kill_process_group(first.process.pid)
     while not first.closed:
         time.sleep(0.01)
-    pool.members.append(pool.hire())
+    pool.members.append(pool.start_worker())
     second = pool.fork_server
     assert second is not first and first.sock.fileno() == -1 and first.errors.closed
     pool.close()
@@ -220,9 +220,9 @@ def test_jobs_are_taken_cheap_methods_first_and_known_folds_first():
     assert jobs.take() == (0, 0) and jobs.take({2, 3}) == (0, 2)
     jobs.close(FitOutcome(0, 2, failure="no", kind=FailureKind.ERROR))
     assert jobs.left[0] == {1}  # earlier folds still tell which one fails first
-    assert jobs.wanted(0, 1) and not jobs.wanted(0, 3)
+    assert jobs.is_needed(0, 1) and not jobs.is_needed(0, 3)
     assert jobs.take({7}) == (0, 1) and jobs.take() == (1, 0)
-    jobs.back(1, 0)
+    jobs.put_back(1, 0)
     assert jobs.take() == (1, 0) and jobs
     jobs.drop(1)
     assert not jobs and jobs.take() is None

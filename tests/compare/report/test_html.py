@@ -211,7 +211,7 @@ def test_a_test_table_and_groups_if_asked_for():
     parsed(text)
     assert "On the 300 rows of the test table" in text and "McNemar" in text
     assert "Groups of &lt;town&gt;" in text and "true positive rate" in text
-    assert c.to_dict()["on_test"]["n"] == 300
+    assert c.to_dict()["holdout"]["n"] == 300
 
 
 def test_exploration_page(tmp_path):

@@ -104,7 +104,7 @@ def collect_outcomes(here, active, job_queue):
             text = " ".join(str(found).split())[:200]
             raise ClusterError(f"The cluster broke: {text}") from found
         active.pop((found.method, found.fold), None)
-        if job_queue.wanted(found.method, found.fold):
+        if job_queue.is_needed(found.method, found.fold):
             yield found
 
 
@@ -162,7 +162,7 @@ def borrow_pool(files, key, limits) -> WorkerPool | None:
                 resource_limits.default_workers() or 1
             )
             pool = WorkerPool(1, limits, limits.memory_limit or share)
-            pool.begin(_places[key].name)
+            pool.open_store(_places[key].name)
         elif pool.members[0].process.gone():
             pool.replace(pool.members[0])
         _busy.setdefault(key, []).append(pool)
@@ -175,7 +175,7 @@ def return_pool(pool, key):
             _busy[key].remove(pool)
             if not pool.members:  # its worker was killed, and no other needed
                 with contextlib.suppress(RuntimeError):
-                    pool.members = [pool.hire()]
+                    pool.members = [pool.start_worker()]
             if pool.members:
                 _idle.setdefault(key, []).append(pool)
                 return

@@ -105,13 +105,13 @@ class JobQueue:
                     return m, f
         return None
 
-    def back(self, method, fold) -> None:
+    def put_back(self, method, fold) -> None:
         """A fit that was taken has to be done by another."""
         with self.lock:
-            if self.wanted(method, fold):
+            if self.is_needed(method, fold):
                 self.left[method].add(fold)
 
-    def wanted(self, method, fold) -> bool:
+    def is_needed(self, method, fold) -> bool:
         """Whether the outcome of a fit still matters."""
         return fold <= self.failed.get(method, fold)
 

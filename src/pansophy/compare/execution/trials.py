@@ -96,12 +96,12 @@ class TrialAggregator:
                 self.losses[m] = np.full((self.split.repeats, n), np.nan)
             self.losses[m][repeat, test] = first.row_losses(self.work.data.y[test], p)
         if m not in self.all_predictions:
-            repeats = self.split.repeats if self.all_fit(p) else 1
+            repeats = self.split.repeats if self.fits_in_memory(p) else 1
             self.all_predictions[m] = np.full((repeats, n, *p.shape[1:]), np.nan)
         if repeat < len(self.all_predictions[m]):
             self.all_predictions[m][repeat, test] = p
 
-    def all_fit(self, p) -> bool:
+    def fits_in_memory(self, p) -> bool:
         """Whether there is room for the answers of every method in every repeat."""
         each = 8 * len(self.work.data) * int(np.prod(p.shape[1:]))
         return each * self.split.repeats * len(self.work.methods) <= PREDICTION_BYTES
@@ -200,11 +200,11 @@ def fit_in_workers(work, job_queue, limits, n):
         pool = WorkerPool(n, limits, memory, modules_to_preload(work.methods), own)
         try:
             shared_store.write_workload(work, folder)  # they import meanwhile
-            pool.begin(folder)
+            pool.open_store(folder)
             yield from fit_on_workers(pool, job_queue)
         except NoWorkers:
             for active in pool.active_fits():
-                job_queue.back(*active[:2])
+                job_queue.put_back(*active[:2])
             raise
         finally:
             pool.close()

@@ -30,9 +30,9 @@ class WorkerHandle:
     def __init__(self, process, events):
         self.process, self.events = process, events
         self.job: tuple[int, int] | None = None
-        self.since = 0.0
-        self.known: set[int] = set()  # folds it has prepared
-        self.used = False  # whether it has fitted an estimator of the user's
+        self.started = 0.0
+        self.prepared_folds: set[int] = set()  # folds it has prepared
+        self.has_user_fit = False  # whether it has fitted an estimator of the user's
         self.ready = False
         threading.Thread(target=self.listen, daemon=True).start()
 
@@ -44,18 +44,18 @@ class WorkerHandle:
             self.process.stdout.close()
             self.events.put((self, None))
 
-    def say(self, value):
+    def send(self, value):
         with contextlib.suppress(OSError, ValueError):  # its end is seen by `listen`
             send_message(self.process.stdin, value)
 
-    def give(self, job, memory):
-        self.job, self.since = job, time.monotonic()
-        self.known.add(job[1])
-        self.say((*job, memory))
+    def assign(self, job, memory):
+        self.job, self.started = job, time.monotonic()
+        self.prepared_folds.add(job[1])
+        self.send((*job, memory))
 
     def overdue(self, now, time_limit, memory) -> tuple[str, FailureKind] | None:
         """Why its fit has to end, as a message and as a kind."""
-        if time_limit is not None and now - self.since > time_limit:
+        if time_limit is not None and now - self.started > time_limit:
             return f"took more than {time_limit:g} s", FailureKind.TIME
         if (
             memory < float("inf")
@@ -77,23 +77,25 @@ class WorkerHandle:
 class WorkerPool:
     """n workers on one shared store."""
 
-    def __init__(self, n, limits, memory, modules=(), own=()):
+    def __init__(self, n, limits, memory, modules=(), user_methods=()):
         self.limits, self.memory = limits, memory
-        self.own = frozenset(own)  # methods that are estimators of the user's
+        self.user_methods = frozenset(
+            user_methods
+        )  # methods that are estimators of the user's
         self.modules = modules  # that most fits will need
         self.events: queue.SimpleQueue = queue.SimpleQueue()
         self.folder: str | None = None
-        self.misses = 0  # workers in a row that never got ready
+        self.failed_starts = 0  # workers in a row that never got ready
         self.fork_server: ForkServer | None = None
         self.members: list[WorkerHandle] = []
         try:
             for _ in range(n):
-                self.members.append(self.hire())
+                self.members.append(self.start_worker())
         except BaseException:  # those that were hired do not outlive it
             self.close()
             raise
 
-    def hire(self) -> WorkerHandle:
+    def start_worker(self) -> WorkerHandle:
         threads = self.limits.threads
         if process_handles.CAN_FORK:
             if self.fork_server is not None and self.fork_server.closed:
@@ -106,14 +108,14 @@ class WorkerPool:
             process = SpawnedProcess(threads)
         worker = WorkerHandle(process, self.events)
         if self.folder is not None:
-            worker.say(self.folder)
+            worker.send(self.folder)
         return worker
 
-    def begin(self, folder):
+    def open_store(self, folder):
         """Tell all where the work is; they have been importing meanwhile."""
         self.folder = str(folder)
         for worker in self.members:
-            worker.say(self.folder)
+            worker.send(self.folder)
 
     def close(self):
         fork_server, self.fork_server = self.fork_server, None
@@ -124,10 +126,10 @@ class WorkerPool:
             worker.end()
 
     def active_fits(self) -> tuple[ActiveFit, ...]:
-        busy = [(w.job, w.since) for w in self.members if w.job is not None]
+        busy = [(w.job, w.started) for w in self.members if w.job is not None]
         return tuple(ActiveFit(job[0], job[1], since) for job, since in busy)
 
-    def hear(self, timeout=POLL_SECONDS):
+    def next_message(self, timeout=POLL_SECONDS):
         """The next (worker, message), or None; the messages of the dead are dropped."""
         with contextlib.suppress(queue.Empty):
             worker, message = self.events.get(timeout=timeout)
@@ -140,24 +142,24 @@ class WorkerPool:
         at = self.members.index(worker)
         code = worker.end(grace)
         if needed:
-            self.members[at] = self.hire()
+            self.members[at] = self.start_worker()
         else:
             del self.members[at]
         return code
 
-    def react(self, worker, message, job_queue) -> FitOutcome | None:
+    def handle_message(self, worker, message, job_queue) -> FitOutcome | None:
         """What a message means; None stands for the end of a worker."""
         if isinstance(message, FitOutcome):
             worker.job = None
             return message
         if message == "ready":
-            worker.ready, self.misses = True, 0
+            worker.ready, self.failed_starts = True, 0
             return None
         if worker.job is None and not worker.ready:  # it never got to work
-            self.misses += 1
+            self.failed_starts += 1
             source = self.fork_server or worker.process
             why = message[1] if message else last_error_line(source.errors)
-            if self.misses > len(self.members) + 1:
+            if self.failed_starts > len(self.members) + 1:
                 raise NoWorkers(why or "they end early")
             self.replace(worker)
             return None
@@ -171,7 +173,7 @@ class WorkerPool:
             kind=FailureKind.DIED,
         )
 
-    def late(self, job_queue):
+    def overdue_outcomes(self, job_queue):
         """Outcomes of the fits that went beyond a limit; their workers are killed."""
         now = time.monotonic()
         for worker in [w for w in self.members if w.job is not None]:
@@ -186,24 +188,34 @@ def fit_on_workers(pool, job_queue):
     """Outcomes as they come, and now and then what is being done (`Doing` ...)."""
     looked = time.monotonic()
     wanted = lambda: (
-        job_queue or any(job_queue.wanted(*d[:2]) for d in pool.active_fits())
+        job_queue or any(job_queue.is_needed(*d[:2]) for d in pool.active_fits())
     )
     while pool.members and wanted():
         # fits that no longer matter are not waited for
         for worker in list(pool.members):
             if worker.ready and worker.job is None:
-                job = job_queue.take(worker.known)
-                if job is not None and worker.used and job[0] in pool.own:
-                    job_queue.back(*job)
+                job = job_queue.take(worker.prepared_folds)
+                if (
+                    job is not None
+                    and worker.has_user_fit
+                    and job[0] in pool.user_methods
+                ):
+                    job_queue.put_back(*job)
                     pool.replace(worker)  # the next one takes it
                 elif job is not None:
-                    worker.used = worker.used or job[0] in pool.own
-                    worker.give(job, pool.memory)
-        heard = pool.hear()
-        outcome = None if heard is None else pool.react(*heard, job_queue)
-        if outcome is not None and job_queue.wanted(outcome.method, outcome.fold):
+                    worker.has_user_fit = (
+                        worker.has_user_fit or job[0] in pool.user_methods
+                    )
+                    worker.assign(job, pool.memory)
+        heard = pool.next_message()
+        outcome = None if heard is None else pool.handle_message(*heard, job_queue)
+        if outcome is not None and job_queue.is_needed(outcome.method, outcome.fold):
             yield outcome
         if time.monotonic() - looked >= POLL_SECONDS:
             looked = time.monotonic()
-            yield from (o for o in pool.late(job_queue) if job_queue.wanted(*o[:2]))
+            yield from (
+                o
+                for o in pool.overdue_outcomes(job_queue)
+                if job_queue.is_needed(*o[:2])
+            )
             yield pool.active_fits()
