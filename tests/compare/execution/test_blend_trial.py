@@ -16,6 +16,7 @@ from pansophy.compare.execution.blend_trial import MIN_BLEND_ROWS, with_blend_tr
 from pansophy.compare.execution.plan import ExecutionLimits
 from pansophy.compare.execution.trials import Trial
 from pansophy.compare.metrics import metrics_for
+from pansophy.compare.report.formatting import describe_blend
 from pansophy.compare.samples import Samples
 from pansophy.compare.splits import Split, folds_of
 from pansophy.tables import Frame, Schema
@@ -31,7 +32,9 @@ def made(y, answers, kind="plain", repeats=2, folds=3):
     trials = []
     for name, p in answers.items():
         fits = [1.0] * len(cut)
-        trials.append(Trial(SimpleNamespace(name=name), {}, fits, fits, answers=p))
+        trials.append(
+            Trial(SimpleNamespace(name=name), {}, fits, fits, all_predictions=p)
+        )
     return trials, split
 
 
@@ -54,11 +57,15 @@ def test_weights_of_a_fold_do_not_know_its_answers():
     before = blend(y, trials, split)[0][-1]
     test = split.folds[1][1]
     other = y.copy()
-    other[test] = trials[2].answers[0, test]  # as if the worst were the best
+    other[test] = trials[2].all_predictions[0, test]  # as if the worst were the best
     after = blend(other, trials, split)[0][-1]
-    assert np.array_equal(before.answers[0, test], after.answers[0, test])
+    assert np.array_equal(
+        before.all_predictions[0, test], after.all_predictions[0, test]
+    )
     rest = split.folds[0][1]
-    assert not np.array_equal(before.answers[0, rest], after.answers[0, rest])
+    assert not np.array_equal(
+        before.all_predictions[0, rest], after.all_predictions[0, rest]
+    )
 
 
 def test_along_time_only_earlier_folds_weigh():
@@ -66,12 +73,14 @@ def test_along_time_only_earlier_folds_weigh():
     trials, split = made(y, answers, "time-ordered", repeats=1)
     before = blend(y, trials, split)[0][-1]
     first, second = split.folds[0][1], split.folds[1][1]
-    equal = np.mean([t.answers[0, first] for t in trials], 0)
-    assert np.allclose(before.answers[0, first], equal)
+    equal = np.mean([t.all_predictions[0, first] for t in trials], 0)
+    assert np.allclose(before.all_predictions[0, first], equal)
     later = y.copy()
-    later[split.folds[2][1]] = trials[2].answers[0, split.folds[2][1]]
+    later[split.folds[2][1]] = trials[2].all_predictions[0, split.folds[2][1]]
     after = blend(later, trials, split)[0][-1]
-    assert np.array_equal(before.answers[0, second], after.answers[0, second])
+    assert np.array_equal(
+        before.all_predictions[0, second], after.all_predictions[0, second]
+    )
 
 
 def test_scores_are_those_of_the_average_in_each_fold():
@@ -79,13 +88,13 @@ def test_scores_are_those_of_the_average_in_each_fold():
     trials, split = made(y, answers)
     found = blend(y, trials, split)[0][-1]
     for f, (_, test) in enumerate(split.folds):
-        p = found.answers[f // 3, test]
+        p = found.all_predictions[f // 3, test]
         assert found.scores["rmse"][f] == pytest.approx(
             np.sqrt(np.mean((y[test] - p) ** 2))
         )
     best = min(np.mean((y - p) ** 2) for p in (answers["a"], answers["b"]))
     assert np.mean(found.losses) < 0.7 * best  # errors of two that err apart
-    assert found.fit_seconds[0] >= 2 and "% a" in found.parts
+    assert found.fit_seconds[0] >= 2 and found.method.blend_weights["a"] > 0
 
 
 def test_rows_that_weigh_more_say_more():
@@ -103,15 +112,18 @@ def test_why_there_is_none():
     y, answers = noisy()
     trials, split = made(y, answers)
     alone = {"a": np.stack([y, y]), "b": np.stack([y, y]) + 1}
-    assert blend(y, *made(y, alone))[1] == "no average is better than a alone"
-    assert "two methods" in blend(y, trials[:1], split)[1]
+    assert blend(y, *made(y, alone))[1].reason == "no average is better than a alone"
+    assert "two methods" in blend(y, trials[:1], split)[1].reason
     lost = [replace(trials[0], failure="died"), trials[1]]
-    assert "two methods" in blend(y, lost, split)[1]
+    assert "two methods" in blend(y, lost, split)[1].reason
     assert (
-        "memory" in blend(y, [replace(trials[0], answers=None), *trials[1:]], split)[1]
+        "memory"
+        in blend(y, [replace(trials[0], all_predictions=None), *trials[1:]], split)[
+            1
+        ].reason
     )
     y, answers = noisy(MIN_BLEND_ROWS - 1)
-    assert f"under {MIN_BLEND_ROWS:,} rows" in blend(y, *made(y, answers))[1]
+    assert f"under {MIN_BLEND_ROWS:,} rows" in blend(y, *made(y, answers))[1].reason
 
 
 def of_noise(seed, n=MIN_BLEND_ROWS, d=10):
@@ -181,7 +193,7 @@ def test_from_a_table_to_a_saved_model_and_back(tmp_path):
     rows = table()
     found = compare(rows, "y", methods=OWN, blend=True, folder=tmp_path, **QUICK)
     first = found.leaderboard[0]
-    assert first.method == found.winner == "blend" and "memory" not in first.parts
+    assert first.method == found.winner == "blend" and "memory" not in first.blend
     assert first.fit_seconds > found.row("tree").fit_seconds
     new = table(seed=1)
     told, error = first.scores["rmse"], found.predict(new) - new["y"]
@@ -190,10 +202,11 @@ def test_from_a_table_to_a_saved_model_and_back(tmp_path):
     model = pansophy.load(tmp_path / "m.pansophy")
     assert np.array_equal(model.predict(new), found.predict(new))
     assert "% line" in str(model)
-    assert f"blend: {first.parts}." in str(found)
+    members = describe_blend(first.blend)
+    assert f"blend: {members}." in str(found)
     page = found.report(tmp_path / "r.html").read_text("utf-8")
-    assert f"An average of {first.parts}" in page
-    assert f"the average of {first.parts}" in page
+    assert f"An average of {members}" in page
+    assert f"the average of {members}" in page
     assert found.trial("blend").model.predict(found.data.frame).shape == (
         MIN_BLEND_ROWS,
     )

@@ -31,7 +31,7 @@ def test_trials_hold_what_the_folds_gave():
             assert np.allclose(t.predictions[test], p)
     assert np.allclose(t.losses, losses.mean(0))
     assert len(t.fit_seconds) == 15 and all(s > 0 for s in t.fit_seconds)
-    again = refit_first_fold(t.again.args[0], t.method)
+    again = refit_first_fold(t.refit.args[0], t.method)
     assert np.array_equal(*(m.predict(case.data.frame) for m in (again, t.model)))
 
 

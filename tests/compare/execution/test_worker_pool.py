@@ -197,20 +197,20 @@ def test_a_stored_workload_is_read_back_the_same(tmp_path):
 
 def test_preparation_is_shared_within_a_fold_only():
     case = Case(["ridge", "lasso", "linear_regression"])
-    work, shelf = work_of(case), PreparationCache()
+    work, cache = work_of(case), PreparationCache()
     names = [m.name for m in case.methods]
     alone = [fit_fold(work, m, 1, PreparationCache(0)) for m in range(len(names))]
-    shared = [fit_fold(work, m, 1, shelf) for m in range(len(names))]
+    shared = [fit_fold(work, m, 1, cache) for m in range(len(names))]
     for a, b in zip(alone, shared):
         assert a.scores == b.scores and np.array_equal(a.predictions, b.predictions)
-    kinds = len(shelf.kept)
+    kinds = len(cache.folds)
     assert kinds < len(names)
-    fit_fold(work, names.index("ridge"), 2, shelf)
-    assert len(shelf.kept) == kinds + 1
+    fit_fold(work, names.index("ridge"), 2, cache)
+    assert len(cache.folds) == kinds + 1
     small = PreparationCache(100)
     fit_fold(work, 1, 0, small)
-    assert small.kept == {} and small.room == 100
-    for ready in shelf.kept.values():
+    assert small.folds == {} and small.room == 100
+    for ready in cache.folds.values():
         assert not ready.train.flags.writeable
         assert ready.fit_seconds > 0
 

@@ -60,7 +60,7 @@ def curve_dominance(y, first, second) -> CurveDominance:
     --------
     >>> from pansophy.compare import curve_dominance
     >>> curve_dominance([1, 1, 0, 0], [0.9, 0.8, 0.2, 0.1], [0.9, 0.2, 0.8, 0.1])
-    Dominance(roc='first', pr='first')
+    CurveDominance(roc='first', pr='first')
     """
     curves = [threshold_counts(*check_binary_scores(y, s)) for s in (first, second)]
     P, N = curves[0].P, curves[0].N

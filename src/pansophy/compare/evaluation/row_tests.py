@@ -117,7 +117,7 @@ def mcnemar_test(right_a, right_b, how="mid-p") -> McNemarTest:
     --------
     >>> from pansophy.compare import mcnemar_test
     >>> mcnemar_test([1] * 9 + [0] * 2, [0] * 8 + [1] * 3, "exact")
-    McNemar(first=8, second=2, p=0.109375)
+    McNemarTest(first=8, second=2, p=0.109375)
     """
     a, b = (np.asarray(r) for r in (right_a, right_b))
     if a.shape != b.shape or a.ndim != 1 or len(a) == 0:
