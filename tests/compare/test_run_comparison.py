@@ -242,7 +242,8 @@ def test_warnings_are_counted_in_the_table():
     own = {"logit": LogisticRegression(max_iter=1)}
     r = compare(classes(), "y", methods=own, repeats=1)
     row = next(row for row in r.leaderboard if row.method == "logit")
-    assert row.remarks == "did not converge in 5 of 5 fits"
+    assert row.warnings == {"did not converge": 5} and row.n_fits == 5
+    assert r.records()[0]["remarks"] == "did not converge in 5 of 5 fits"
 
 
 # --- the table as it is ------------------------------------------------------------

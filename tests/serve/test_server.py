@@ -27,7 +27,7 @@ def start(path):
     """A server on a free port, and the port it says it has taken."""
     code = (
         "from pansophy import serve\n"
-        "limits = serve.Limits(head_seconds=3.0, body_seconds=60.0)\n"
+        "limits = serve.ServerLimits(head_seconds=3.0, body_seconds=60.0)\n"
         f"serve.run({str(path)!r}, port=0, limits=limits)"
     )
     child = subprocess.Popen(

@@ -115,8 +115,8 @@ class RowReader:
             try:
                 got = (None if text else NAN) if value is None else read(value)
             except ValueError as error:
-                text = f"{name!r} should be {error}, got {short_repr(value)}."
-                problems.append(RowProblem(i + 1, name, text))
+                message = f"{name!r} should be {error}, got {short_repr(value)}."
+                problems.append(RowProblem(i + 1, name, message))
                 got = None if text else NAN
             if text:
                 texts[t].append(got)
