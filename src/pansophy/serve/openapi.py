@@ -36,7 +36,10 @@ def row_model(model, reader):
 def json_type(column):
     """What JSON value a column takes."""
     if column.role in ("category", "ordinal"):
-        return str | int | float | bool
+        from pydantic import Field
+
+        level = Field(ge=-(2**63), lt=2**63)  # as `row_reader` takes numbers
+        return str | Annotated[int, level] | Annotated[float, level] | bool
     if column.form in EPOCHS:
         return float | str
     if column.role in ("text", "date"):
