@@ -473,10 +473,10 @@ def check_fields(instance) -> None:
     """Raise one sentence about the first field that breaks its rule."""
     from ..params import ParameterError
 
-    for name, rule in field_rules(type(instance)).items():
+    for name, (description, accepts) in field_rules(type(instance)).items():
         value = getattr(instance, name)
-        if not rule.holds(value):
-            raise ParameterError(f"{name} must be {rule.says}, got {value!r}.")
+        if not accepts(value):
+            raise ParameterError(f"{name} must be {description}, got {value!r}.")
 
 
 def check_costs(costs, class_labels) -> None:

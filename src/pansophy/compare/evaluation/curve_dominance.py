@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .decision_threshold import check_binary_scores, threshold_counts
+from ...core.threshold_counts import threshold_counts
+from .decision_threshold import check_binary_scores
 
 TINY = 1e-9
 
@@ -63,18 +64,17 @@ def curve_dominance(y, first, second) -> CurveDominance:
     CurveDominance(roc='first', pr='first')
     """
     curves = [threshold_counts(*check_binary_scores(y, s)) for s in (first, second)]
-    P, N = curves[0].P, curves[0].N
-    if P == 0 or N == 0:
+    if curves[0].positives == 0 or curves[0].negatives == 0:
         raise ValueError("y must hold both 0 and 1.")
-    at = np.unique(np.concatenate([c.fp for c in curves]))
+    at = np.unique(np.concatenate([c.false_positives for c in curves]))
     roc = []
     for c in curves:
-        before, after = one_sided_limits(c.fp, c.tp, at)
+        before, after = one_sided_limits(c.false_positives, c.true_positives, at)
         roc.append((before[1:], after))  # nothing comes before FP = 0
-    at = np.unique(np.concatenate([c.tp for c in curves]))
+    at = np.unique(np.concatenate([c.true_positives for c in curves]))
     pr = []
     for c in curves:
-        before, after = one_sided_limits(c.tp, c.fp, at)
+        before, after = one_sided_limits(c.true_positives, c.false_positives, at)
         some = at[1:]  # at TP = 0 precision is 0 or undefined; just beyond it is the
         start = after[:1]  # greater, the fewer false positives came before
         pr.append((some / (some + before[1:]), some / (some + after[1:]), -start))

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.random import rng_from
+from ...core.threshold_counts import ThresholdCounts, threshold_counts
 from ...losses import bayes_action
 from .statistics import finite_array
 
@@ -57,16 +58,6 @@ class DecisionThreshold(NamedTuple):
         )
 
 
-class OutcomeCounts(NamedTuple):
-    """Weights of outcomes when every p >= t is a yes, for falling t."""
-
-    t: np.ndarray
-    tp: np.ndarray
-    fp: np.ndarray
-    P: float  # all positives
-    N: float
-
-
 def positive_probability(p) -> np.ndarray:
     """Probabilities of yes (n,), from (n,) or (n, 2)."""
     p = np.asarray(p, dtype=float)
@@ -92,36 +83,39 @@ def check_binary_scores(y, p, weights=None):
     return y.astype(float), p, w
 
 
-def threshold_counts(y, p, w) -> OutcomeCounts:
-    """Outcomes at every distinct p from the highest, after none at all."""
-    order = np.argsort(-p, kind="stable")
-    p, hit, w = p[order], (y * w)[order], w[order]
-    last = np.r_[p[1:] != p[:-1], True]  # a threshold never parts equal p
-    tp, all_ = np.r_[0.0, np.cumsum(hit)[last]], np.r_[0.0, np.cumsum(w)[last]]
-    t = np.r_[np.nextafter(p[0], np.inf), p[last]]
-    return OutcomeCounts(t, tp, all_ - tp, float(hit.sum()), float(w.sum() - hit.sum()))
-
-
 def safe_ratio(part, whole):
     """part / whole, 0 where there is nothing to divide by."""
     part, whole = np.broadcast_arrays(np.asarray(part, float), whole)
     return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
 
 
-def objective_values(c: OutcomeCounts, objective, costs, precision):
+def objective_values(c: ThresholdCounts, objective, costs, precision):
     """Eqs. (1) to (3) at every threshold; greater is better."""
-    fn, tn, n = c.P - c.tp, c.N - c.fp, c.P + c.N
+    fn, tn, n = (
+        c.positives - c.true_positives,
+        c.negatives - c.false_positives,
+        c.positives + c.negatives,
+    )
     if objective == "accuracy":
-        return (c.tp + tn) / n
+        return (c.true_positives + tn) / n
     if objective == "f1":
-        return safe_ratio(2 * c.tp, c.tp + c.fp + c.P)
+        return safe_ratio(
+            2 * c.true_positives, c.true_positives + c.false_positives + c.positives
+        )
     if objective == "balanced":
-        return 0.5 * (safe_ratio(c.tp, c.P) + safe_ratio(tn, c.N))
+        return 0.5 * (
+            safe_ratio(c.true_positives, c.positives) + safe_ratio(tn, c.negatives)
+        )
     if objective == "cost":
-        return -(costs[0] * c.fp + costs[1] * fn) / n
-    kept = safe_ratio(c.tp, c.tp + c.fp) >= precision - 1e-12
-    nearest = safe_ratio(c.tp, c.tp + c.fp) - 2  # the most precise, where none will do
-    return np.where(kept, safe_ratio(c.tp, c.P), nearest)
+        return -(costs[0] * c.false_positives + costs[1] * fn) / n
+    kept = (
+        safe_ratio(c.true_positives, c.true_positives + c.false_positives)
+        >= precision - 1e-12
+    )
+    nearest = (
+        safe_ratio(c.true_positives, c.true_positives + c.false_positives) - 2
+    )  # the most precise, where none will do
+    return np.where(kept, safe_ratio(c.true_positives, c.positives), nearest)
 
 
 def cost_pair(costs):
@@ -155,7 +149,7 @@ def optimal_threshold(y, p, w, objective, costs, precision):
         v = np.array([float(objective(truth, (p >= one).astype(int))) for one in t])
     else:
         c = threshold_counts(y, p, w)
-        t, v = c.t, objective_values(c, objective, costs, precision)
+        t, v = c.threshold, objective_values(c, objective, costs, precision)
     good = np.flatnonzero(v >= v.max() - 1e-12 * max(abs(v.max()), 1e-300))
     at = good[np.argmin(np.abs(t[good] - 0.5))]
     return float(t[at])
@@ -167,7 +161,7 @@ def objective_of_decisions(y, decisions, w, objective, costs, precision) -> floa
         return float(objective(y.astype(int), decisions.astype(int)))
     tp, fp = float((w * y * decisions).sum()), float((w * (1 - y) * decisions).sum())
     P = float((w * y).sum())
-    one = OutcomeCounts(
+    one = ThresholdCounts(
         np.zeros(1), np.array([tp]), np.array([fp]), P, float(w.sum()) - P
     )
     if objective == "recall":  # as it is, whatever the precision came out as
