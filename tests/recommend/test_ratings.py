@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from pansophy import persist
 from pansophy.recommend import BiasModel, Ratings
-from pansophy.recommend.inputs import as_ratings
 from pansophy.recommend.names import coded, find
+from pansophy.recommend.ratings import as_ratings
 
 NAN = np.nan
 

@@ -21,7 +21,7 @@ from pansophy.state_space import (
 from pansophy.state_space.linear_gaussian import Belief, Kalman, Model
 from pansophy.state_space.nonlinear import GaussianFilter
 from pansophy.state_space.particle import Particles
-from pansophy.state_space.switching import SwitchingFilter
+from pansophy.state_space.switching_kalman import SwitchingFilter
 
 
 def linear_model(seed, k=2, p=2):

@@ -23,9 +23,9 @@ from ..params import Flag
 from ..typing import Numbers, Words
 from .als import ALS
 from .base import Recommender
-from .inputs import as_ratings
 from .names import find
 from .neighbours import ItemKNN
+from .ratings import as_ratings
 
 
 class ColdStart(NamedTuple):

@@ -29,8 +29,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .inputs import as_ratings
 from .names import counted, find
+from .ratings import as_ratings
 
 
 class Hits(NamedTuple):

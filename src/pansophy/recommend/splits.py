@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from .inputs import split_columns
 from .names import coded, counted, plain
-from .ratings import Ratings
+from .ratings import Ratings, split_columns
 
 
 def times_of(X, groups):

@@ -22,10 +22,9 @@ from .decoding import backward, enumerate_paths, forward, k_best
 from .dynamic_system import DynamicSystem
 from .gaussian_hmm import GaussianHMM
 from .gmm_hmm import GMMHMM
-from .histories import MarkovTest, choose_order
 from .kalman import KalmanFilter
 from .lti import StateSpace, companion, discretize, mass_spring_damper, poles
-from .markov_chain import MarkovChain
+from .markov_chain import MarkovChain, MarkovTest, choose_order
 from .mixed_hmm import MixedHMM
 from .multinomial_hmm import MultinomialHMM
 from .nonlinear import ExtendedKalmanFilter, UnscentedKalmanFilter

@@ -36,14 +36,12 @@ from ..distributions.modes import NormalPrior
 from ..distributions.normal import Moments, Normal
 from ..params import Count, Natural, NonNegative, Verbosity
 from ..typing import Matrix, Seed, Words
-from .abstract_hmm import AbstractHMM
 from .forecast import Forecast, check_level, steps_ahead
-from .gaussian_hmm import compact, covariance_prior
-from .hmm import evidence
-from .normal_emission import EMPTY, NormalEmission, table_of
+from .gaussian_hmm import EMPTY, NormalEmission, compact, covariance_prior, table_of
+from .hmm import AbstractHMM, evidence
 from .sequences import stacked
 from .starts import centres, covariance, in_shape, letters
-from .switching import Model, Regimes, forecast
+from .switching_kalman import Model, Regimes, forecast
 
 Letters = Annotated[str, letters("stmc")]
 

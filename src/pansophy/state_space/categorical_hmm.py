@@ -22,7 +22,7 @@ from ..distributions.categorical import Categorical, simplex
 from ..distributions.priors import Dirichlet
 from ..params import Count, NonNegative, Rule, Verbosity
 from ..typing import Matrix, Seed, Words
-from .abstract_hmm import AbstractHMM
+from .hmm import AbstractHMM
 
 Letters = Annotated[
     str,

@@ -26,7 +26,7 @@ from ..distributions.base import Sums
 from ..distributions.categorical import Categorical, Multinomial
 from ..distributions.counts import Bernoulli, Poisson
 from ..distributions.priors import Dirichlet, Gamma
-from .normal_emission import EMPTY, empty_notes
+from .gaussian_hmm import EMPTY, empty_notes
 
 DISCRETE = (Categorical, Multinomial, Bernoulli, Poisson)
 INDEPENDENT = (Bernoulli, Poisson, Gamma)  # over coordinates
@@ -207,65 +207,3 @@ def weighted(a, p):
     a = np.broadcast_to(a, p.shape)
     some = (a != 0) & (p > 0)
     return (a[some] * np.log(p[some])).sum()
-
-
-class Group(NamedTuple):
-    """Columns and what they are."""
-
-    columns: np.ndarray
-    emission: Any
-
-
-@dataclass(frozen=True, eq=False)
-class ProductEmission:
-    """Groups of columns, independent of one another given the state."""
-
-    groups: tuple  # of Group
-    memory: list = field(default_factory=list)
-
-    def parts(self, X):
-        """The columns of each group, cut once for all turns of a fit."""
-        if not self.memory or self.memory[0] is not X:
-            cut = [np.ascontiguousarray(X[:, g.columns]) for g in self.groups]
-            self.memory[:] = [X, *cut]
-        return zip(self.groups, self.memory[1:], strict=True)
-
-    @property
-    def notes(self):
-        return tuple(dict.fromkeys(n for g in self.groups for n in g.emission.notes))
-
-    def log_prob(self, X):
-        return sum(g.emission.log_prob(part) for g, part in self.parts(X))
-
-    def evidence(self, X, ends) -> Evidence:
-        return Evidence(self.log_prob(X), None, ends)
-
-    def stats(self, X, R):
-        return tuple(g.emission.stats(part, R) for g, part in self.parts(X))
-
-    def expected(self, X, counts):
-        return self.stats(X, counts)
-
-    def learn(self, stats, prior, letters):
-        priors = prior or (None,) * len(self.groups)
-        groups = [
-            Group(g.columns, g.emission.learn(s, p, letters))
-            for g, s, p in zip(self.groups, stats, priors, strict=True)
-        ]
-        return replace(self, groups=tuple(groups))
-
-    def log_prior(self, prior) -> float:
-        pairs = zip(self.groups, prior or (), strict=bool(prior))
-        return sum(g.emission.log_prior(p) for g, p in pairs)
-
-    def draw(self, z, rng):
-        d = sum(len(g.columns) for g in self.groups)
-        out = np.empty((len(z), d))
-        for g in self.groups:
-            out[:, g.columns] = g.emission.draw(z, rng)
-        return out
-
-    @property
-    def free(self) -> int:
-        counts = (g.emission.free for g in self.groups)
-        return sum(sum(c.values()) if isinstance(c, dict) else c for c in counts)

@@ -23,15 +23,34 @@ Shapes    X (n, d) all sequences one after the other, ends (s,)   pi (k,)   A (k
 Refs      [Baum1970]; [Rabiner1989]
 """
 
-from typing import Any, NamedTuple
+import warnings
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from ..core.filtering import Chain, Evidence, Expected, expected_counts, viterbi
+from ..base import Density, Estimator
+from ..core.em import em
+from ..core.filtering import (
+    Chain,
+    Evidence,
+    Expected,
+    expected_counts,
+    filtered,
+    log_likelihoods,
+    smooth,
+    viterbi,
+)
+from ..core.iterate import best_of
 from ..core.numerics import safe_divide, safe_log
+from ..core.random import rng_from, spawn
 from ..distributions.base import Sums
-from ..distributions.categorical import Categorical, pick_rows
+from ..distributions.categorical import Categorical, pick_rows, simplex
 from ..distributions.priors import Dirichlet
+from .chains import stationary
+from .decoding import fixed_lag, k_best, pair_marginals, possible
+from .sequences import joined, stacked
 
 
 class Params(NamedTuple):
@@ -194,3 +213,387 @@ def simulate(p: Params, n: int, rng, first=None):
     )
     walk(edges, z[0], len(edges), rng.random(n - 1), z[1:])
     return p.emission.draw(z, rng), z
+
+
+def allowed(topology, k: int) -> np.ndarray | None:
+    """Which moves a topology allows (k, k); None for all."""
+    if topology is None or (isinstance(topology, str) and topology == "ergodic"):
+        return None
+    if isinstance(topology, str):
+        if topology != "left-right":
+            raise ValueError(
+                'topology must be "ergodic", "left-right" or a matrix of moves, got '
+                f"{topology!r}."
+            )
+        return np.triu(np.ones((k, k), bool)) & ~np.triu(np.ones((k, k), bool), 2)
+    mask = np.asarray(topology, dtype=bool)
+    if mask.shape != (k, k) or not mask.any(axis=1).all():
+        raise ValueError(
+            f"a topology of {k} states must be a ({k}, {k}) matrix with a move in "
+            "every row."
+        )
+    return mask
+
+
+def masked(p: Params, mask, ordered: bool) -> Params:
+    """Parameters without the moves that are not allowed; zeros stay zeros."""
+    if mask is None:
+        return p
+    trans = np.where(mask, p.trans, 0.0)
+    trans = np.where(trans.sum(1, keepdims=True) > 0, trans, mask)
+    start = np.eye(len(p.start))[0] if ordered else p.start
+    return Params(start, trans / trans.sum(1, keepdims=True), p.emission)
+
+
+class Monitor(NamedTuple):
+    """How a fit went, in the words of hmmlearn."""
+
+    converged: bool
+    iter: int
+    history: list  # log-likelihood after each turn
+
+
+class AbstractHMM(Density, Estimator):
+    """What every HMM does, whatever it emits. A final class gives the emission."""
+
+    # attribute of the emission -> its letter in `params`, where that is not "e"
+    _letters: ClassVar[dict[str, str]] = {}
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    @abstractmethod
+    def _emission(self) -> Any:
+        """The fitted emission, a batch of k distributions."""
+
+    @abstractmethod
+    def _first_emission(self, X, rng) -> Any:
+        """An emission to start from."""
+
+    @abstractmethod
+    def _store_emission(self, emission) -> dict:
+        """The fitted attributes that say the same as the emission."""
+
+    @abstractmethod
+    def _emission_prior(self, emission) -> Any:
+        """The conjugate prior of the emission, or None."""
+
+    def fit(self, X, lengths=None, y=None, *, hard=False, n_init=1, topology=None):
+        """Fit by Baum-Welch.
+
+        Parameters
+        ----------
+        X : array of shape (n, d) or (n,), list of arrays, or grouped dataframe
+            Observations, sequences one after the other; NaN where one is missing. A
+            list of arrays, or a dataframe after groupby, has one sequence each.
+        lengths : array of int, optional
+            Length of each sequence; None for a single one.
+        y : None
+            Ignored, there for scikit-learn's sake.
+        hard : bool, default=False
+            Viterbi training: count along the likeliest paths, not in expectation.
+        n_init : int, default=1
+            Random starts, of which the best is kept.
+        topology : {"ergodic", "left-right"} or matrix of shape (k, k), optional
+            Moves that are allowed. "left-right" starts in the first state, and stays
+            or goes to the next. Zeros of `transmat_` stay zeros anyway.
+
+        Returns
+        -------
+        self : object
+        """
+        X, ends = self._sequences(X, lengths, reset=True)
+        if n_init < 1:
+            raise ValueError(f"n_init must be at least 1, got {n_init}.")
+        if getattr(self, "stopprob_", None) is not None:
+            raise ValueError(
+                "fit does not learn when to stop: delete stopprob_, or add a state and "
+                "a symbol for the end."
+            )
+        rng = rng_from(self.random_state)
+        rngs = [rng] if n_init == 1 else spawn(rng, n_init)
+        mask = allowed(topology, self.n_components)
+        ordered = isinstance(topology, str) and topology == "left-right"
+        firsts = [masked(self._first(X, rng), mask, ordered) for rng in rngs]
+        priors = self._priors(firsts[0])
+        letters, log = self.params, self.implementation == "log"
+        coded = isinstance(firsts[0].emission, Categorical)
+        seen = codes(firsts[0].emission, X) if coded else X
+
+        def counted(p):
+            stats, loglik = expect(p, seen, ends, log=log, hard=hard)
+            return (stats, p), loglik  # what is not estimated stays as it is
+
+        one = lambda i, task: em(
+            counted,
+            lambda pair: maximise(pair[0], pair[1], priors, letters),
+            firsts[i],
+            log_prior=lambda p: log_prior(p, priors, letters),
+            max_iter=self.n_iter,
+            tol=self.tol,
+            task=task,
+        )
+        run = lambda task: best_of(n_init, one, task=task)
+        snapshot = lambda state: self._attributes(state.params)
+        result = self._drive(run, total=self.n_iter, X=X, snapshot=snapshot)
+        self._keep(result.state.params)
+        self.log_likelihood_ = -result.objective
+        self._tell(result.state.params.emission, result.state.stats[0], len(X))
+        self._finish(X, ends)
+        return self
+
+    def fit_labeled(self, X, states, lengths=None, *, stop=False):
+        """Fit by counting, where the states are known (n,).
+
+        With `stop`, where sequences end is counted too: `stopprob_` (k,) and the rows
+        of `transmat_` then sum to 1 together.
+        """
+        X, ends = self._sequences(X, lengths, reset=True)
+        z = np.asarray(states)
+        k = self.n_components
+        if (
+            z.shape != (len(X),)
+            or z.dtype.kind not in "iu"
+            or z.min() < 0
+            or z.max() >= k
+        ):
+            raise ValueError(
+                f"states must be {len(X)} whole numbers from 0 to {k - 1}."
+            )
+        emission = self._first_emission(X, rng_from(0))
+        old = Params(np.full(k, 1 / k), np.full((k, k), 1 / k), emission)
+        R = (z[:, None] == np.arange(k)).astype(float)
+        inner = np.setdiff1d(np.arange(1, len(z)), ends)  # steps with one before them
+        begins = np.concatenate([[0], ends[:-1]])
+        here = ~np.isnan(X).any(axis=1)
+        stats = Stats(
+            R[begins].sum(0),
+            R[inner - 1].T @ R[inner],
+            old.emission.stats(X[here], R[here]),
+        )
+        p = maximise(stats, old, self._priors(old), self.params)
+        if hasattr(self, "stopprob_"):
+            del self.stopprob_
+        if stop:
+            self.stopprob_ = R[ends - 1].sum(0) / np.maximum(R.sum(0), 1)
+            p = p._replace(trans=p.trans * (1 - self.stopprob_)[:, None])
+        self._keep(p)
+        self._tell(p.emission, stats, len(X))
+        self._finish(X, ends)
+        return self
+
+    def _finish(self, X, ends):
+        """What else a final class keeps of its training data: by default nothing."""
+
+    def _keep(self, p: Params):
+        for name, value in self._attributes(p).items():
+            setattr(self, name, value)
+
+    @property
+    def monitor_(self) -> Monitor:
+        """How the fit went, as hmmlearn tells it."""
+        check_is_fitted(self, "history_")
+        history = [-float(v) for v in self.history_["objective"]]
+        return Monitor(self.converged_, self.n_iter_, history)
+
+    def _sequences(self, X, lengths, *, reset=False):
+        """Checked X (n, d) in floating point, and where the sequences end."""
+        X, lengths = joined(X, lengths)
+        check = {"ensure_all_finite": "allow-nan", "dtype": np.float64}
+        if reset:
+            X, _ = self._begin(X, **check)
+        else:
+            X = self._ready(X, **check)
+        X, ends = stacked(X, lengths)
+        if reset and (gone := np.isnan(X).all(axis=0)).any():
+            raise ValueError(f"column {gone.argmax()} of X has no value that is seen.")
+        self._check_columns(X, reset)
+        return X, ends
+
+    @abstractmethod
+    def _check_columns(self, X, fitting):
+        """Raise if X cannot be what this model emits."""
+
+    def _first(self, X, rng) -> Params:
+        """Where Baum-Welch begins: drawn by the letters of init_params, else given."""
+        k = self.n_components
+        found = {
+            "s": ("startprob_", rng.dirichlet(np.ones(k))),
+            "t": ("transmat_", rng.dirichlet(np.ones(k), size=k)),
+        }
+        for letter, (name, value) in found.items():
+            if letter in self.init_params:
+                setattr(self, name, value)
+        if set(self.init_params) - set("st"):
+            emission = self._first_emission(X, rng)
+            for name, value in self._store_emission(emission).items():
+                if self._letters.get(name, "e") in self.init_params:
+                    setattr(self, name, value)
+        return self._params()
+
+    def _params(self) -> Params:
+        """The parameters as they stand in the attributes, checked."""
+        k, given = self.n_components, []
+        stop = getattr(self, "stopprob_", None)
+        for name, shape in (("startprob_", (k,)), ("transmat_", (k, k))):
+            if not hasattr(self, name):
+                raise ValueError(f"{name} is neither fitted nor set: see init_params.")
+            value = np.asarray(getattr(self, name), dtype=float)
+            if name == "transmat_" and stop is not None:
+                simplex(np.c_[value, stop], "transmat_ with stopprob_")
+            else:
+                value = simplex(value, name)
+            if value.shape != shape:
+                raise ValueError(f"{name} must have shape {shape}, got {value.shape}.")
+            given.append(value)
+        return Params(given[0], given[1], self._emission())
+
+    def _tell(self, emission, stats, n):
+        """Warn of what the last M-step met: states without rows, floors reached."""
+        notes = list(getattr(emission, "notes", ()))
+        visits = stats.start + stats.trans.sum(axis=0)
+        if not hasattr(emission, "notes") and (visits < 1e-9 * n).any():
+            empty = ", ".join(map(str, np.flatnonzero(visits < 1e-9 * n)))
+            notes.append(f"no step belongs to state {empty}, which keeps what it had.")
+        for note in notes:
+            warnings.warn(f"{type(self).__name__}: {note}", stacklevel=3)
+
+    def _priors(self, p: Params) -> Priors:
+        prior = self._emission_prior(p.emission)
+        return Priors(self.startprob_prior, self.transmat_prior, prior)
+
+    def _attributes(self, p: Params) -> dict:
+        emission = self._store_emission(p.emission)
+        return {"startprob_": p.start, "transmat_": p.trans, **emission}
+
+    def _look(self, X, lengths):
+        """Chain and evidence for given observations."""
+        check_is_fitted(self, "startprob_")
+        X, ends = self._sequences(X, lengths)
+        p = self._params()
+        seen, stop = evidence(p.emission, X, ends), getattr(self, "stopprob_", None)
+        seen = seen if stop is None else with_stop(seen, stop)
+        return Chain(p.start, p.trans), seen
+
+    def score_samples(self, X, lengths=None):
+        """Total log-likelihood, and the posterior of the states at every step."""
+        chain, seen = self._look(X, lengths)
+        G, logliks = smooth(chain, seen, log=self.implementation == "log")
+        return float(logliks.sum()), possible(G, seen.ends)
+
+    def score(self, X, lengths=None):
+        """Total log-likelihood of the sequences."""
+        return float(log_likelihoods(*self._look(X, lengths)).sum())
+
+    def predict_proba(self, X, lengths=None):
+        """Posterior of the states at every step, given whole sequences: (n, k)."""
+        return self.score_samples(X, lengths)[1]
+
+    def filter(self, X, lengths=None):
+        """Belief in the states at every step, given the past only: (n, k)."""
+        chain, seen = self._look(X, lengths)
+        return possible(filtered(chain, seen)[0], seen.ends)
+
+    def smooth(self, X, lengths=None, lag=None):
+        """Posterior of the states at every step (n, k): given whole sequences, or
+        with `lag` given the past and that many steps ahead."""
+        if lag is None:
+            return self.predict_proba(X, lengths)
+        return fixed_lag(*self._look(X, lengths), lag)
+
+    def pair_marginals(self, X, lengths=None):
+        """p(z_t, z_t+1 | x) of the steps that have a next one: (n - s, k, k)."""
+        return pair_marginals(*self._look(X, lengths))
+
+    def decode(self, X, lengths=None, algorithm=None, *, method=None, k=None):
+        """Log-probability and states (n,) of all sequences.
+
+        Parameters
+        ----------
+        X, lengths :
+            As in `fit`.
+        algorithm : {"viterbi", "map"}, optional
+            The likeliest path, or the likeliest state of every step and the sum of
+            their posteriors; None takes the parameter `algorithm`.
+        method : {"viterbi", "posterior"}, optional
+            The same, by its other name.
+        k : int, optional
+            The k likeliest paths of one sequence: log-probabilities (k,) and states
+            (k, n), best first.
+        """
+        names = {"viterbi": "viterbi", "map": "map", "posterior": "map"}
+        asked = method or algorithm or self.algorithm
+        if asked not in names:
+            raise ValueError(
+                f'algorithm must be "viterbi" or "map" (or "posterior"), got {asked!r}.'
+            )
+        if names[asked] == "map":
+            G = self.predict_proba(X, lengths)
+            return float(G.max(axis=1).sum()), G.argmax(axis=1)
+        chain, seen = self._look(X, lengths)
+        if k is None:
+            path, scores = viterbi(chain, seen)
+            return float(possible(scores, seen.ends).sum()), path
+        if len(seen.ends) > 1:
+            raise ValueError("the k likeliest paths are of one sequence: pass just it.")
+        L = seen.log_table if seen.index is None else seen.log_table[seen.index]
+        paths, scores = k_best(*chain, L, k, log=True)
+        return scores, paths
+
+    def predict(self, X, lengths=None):
+        """States of the steps, by `algorithm`."""
+        return self.decode(X, lengths)[1]
+
+    def sample(self, n_samples=1, random_state=None, currstate=None):
+        """A sequence of observations (n, d) and its states (n,)."""
+        check_is_fitted(self, "startprob_")
+        if n_samples < 1:
+            raise ValueError(f"n_samples must be at least 1, got {n_samples}.")
+        seed = self.random_state if random_state is None else random_state
+        p, rng = self._params(), rng_from(seed)
+        first = None if currstate is None else pick_rows(p.trans, [currstate], rng)[0]
+        return simulate(p, n_samples, rng, first)
+
+    def fill(self, X, lengths=None):
+        """X with missing values filled in: the likeliest symbol, or the mean, given
+        everything seen."""
+        G = self.predict_proba(X, lengths)
+        X, _ = self._sequences(X, lengths)
+        emission = self._emission()
+        for name in ("normal", "part"):  # of emissions that wrap a distribution
+            emission = getattr(emission, name, emission)
+        if isinstance(emission, Categorical):
+            guess = (G @ emission.prob).argmax(axis=1)[:, None]
+        elif hasattr(emission, "mean"):
+            guess = G @ np.asarray(emission.mean).reshape(G.shape[1], -1)
+        else:
+            raise TypeError(f"{type(self).__name__} has no one mean to fill in.")
+        return np.where(np.isnan(X), guess, X)
+
+    def get_stationary_distribution(self):
+        """The distribution of states that the chain leaves as it is.
+
+        Of a chain that can end up in several sets of states, the mean over the sets.
+        """
+        A = self._params().trans
+        pi = stationary(A / A.sum(axis=1, keepdims=True))
+        return np.atleast_2d(pi).mean(axis=0)
+
+    def _n_parameters(self) -> int:
+        """Free numbers of the letters in `params`."""
+        k, p = self.n_components, self.params
+        own = self._emission().free
+        own = own if isinstance(own, dict) else {"e": own}
+        free = {"s": k - 1, "t": k * (k - 1), **own}
+        return sum(n for letter, n in free.items() if letter in p)
+
+    def bic(self, X, lengths=None):
+        """Bayesian information criterion, to be minimised."""
+        n = self._sequences(X, lengths)[1][-1]
+        return -2 * self.score(X, lengths) + self._n_parameters() * float(np.log(n))
+
+    def aic(self, X, lengths=None):
+        """Akaike information criterion, to be minimised."""
+        return -2 * self.score(X, lengths) + 2 * self._n_parameters()

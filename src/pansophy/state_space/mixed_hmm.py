@@ -12,21 +12,22 @@ Shapes    X (n, d)
 Refs      [Rabiner1989]; [ZucchiniMacDonald2009]
 """
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, Literal
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
 from ..base import Estimator
+from ..core.filtering import Evidence
 from ..distributions.categorical import Categorical
 from ..distributions.counts import Bernoulli, Poisson
 from ..distributions.normal import Normal
 from ..distributions.priors import Gamma
 from ..params import Count, NonNegative, Rule, Verbosity
 from ..typing import Matrix, Seed, Words
-from .abstract_hmm import AbstractHMM
-from .emissions import Group, PartEmission, ProductEmission
-from .normal_emission import NormalEmission
+from .emissions import PartEmission
+from .gaussian_hmm import NormalEmission
+from .hmm import AbstractHMM
 from .starts import centres, covariance, filled, letters, nearest
 
 KINDS = ("normal", "poisson", "categorical", "bernoulli", "gamma")
@@ -66,6 +67,68 @@ def first_part(kind, x, z, k):
         (k, 1), float(np.clip(mean.mean() ** 2 / max(x.var(), 1e-12), 1, 100))
     )
     return Gamma(shape, shape / mean[:, None])
+
+
+class Group(NamedTuple):
+    """Columns and what they are."""
+
+    columns: np.ndarray
+    emission: Any
+
+
+@dataclass(frozen=True, eq=False)
+class ProductEmission:
+    """Groups of columns, independent of one another given the state."""
+
+    groups: tuple  # of Group
+    memory: list = field(default_factory=list)
+
+    def parts(self, X):
+        """The columns of each group, cut once for all turns of a fit."""
+        if not self.memory or self.memory[0] is not X:
+            cut = [np.ascontiguousarray(X[:, g.columns]) for g in self.groups]
+            self.memory[:] = [X, *cut]
+        return zip(self.groups, self.memory[1:], strict=True)
+
+    @property
+    def notes(self):
+        return tuple(dict.fromkeys(n for g in self.groups for n in g.emission.notes))
+
+    def log_prob(self, X):
+        return sum(g.emission.log_prob(part) for g, part in self.parts(X))
+
+    def evidence(self, X, ends) -> Evidence:
+        return Evidence(self.log_prob(X), None, ends)
+
+    def stats(self, X, R):
+        return tuple(g.emission.stats(part, R) for g, part in self.parts(X))
+
+    def expected(self, X, counts):
+        return self.stats(X, counts)
+
+    def learn(self, stats, prior, letters):
+        priors = prior or (None,) * len(self.groups)
+        groups = [
+            Group(g.columns, g.emission.learn(s, p, letters))
+            for g, s, p in zip(self.groups, stats, priors, strict=True)
+        ]
+        return replace(self, groups=tuple(groups))
+
+    def log_prior(self, prior) -> float:
+        pairs = zip(self.groups, prior or (), strict=bool(prior))
+        return sum(g.emission.log_prior(p) for g, p in pairs)
+
+    def draw(self, z, rng):
+        d = sum(len(g.columns) for g in self.groups)
+        out = np.empty((len(z), d))
+        for g in self.groups:
+            out[:, g.columns] = g.emission.draw(z, rng)
+        return out
+
+    @property
+    def free(self) -> int:
+        counts = (g.emission.free for g in self.groups)
+        return sum(sum(c.values()) if isinstance(c, dict) else c for c in counts)
 
 
 @dataclass(eq=False, repr=False)

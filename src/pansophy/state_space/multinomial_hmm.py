@@ -22,8 +22,8 @@ from ..distributions.categorical import Multinomial, simplex
 from ..distributions.priors import Dirichlet
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Matrix, Seed, Words
-from .abstract_hmm import AbstractHMM
 from .emissions import PartEmission
+from .hmm import AbstractHMM
 from .starts import centres, letters, refuse_negative
 
 Letters = Annotated[str, letters("ste")]

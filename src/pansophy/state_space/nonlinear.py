@@ -40,7 +40,7 @@ Refs      [Jazwinski1970] (6); [Julier1997] [Wan2000] unscented; [Arasaratnam200
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from math import isnan
+from math import isfinite, isnan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,9 +51,42 @@ from ..core.random import rng_from
 from ..params import Count, Flag, NonNegative, Number, Positive, check_params
 from ..typing import Matrix, Words
 from .forecast import Beliefs, Forecast, check_level, steps_ahead
-from .given_functions import jacobian_of, over_rows
 from .linear_gaussian import covariance, positive, roots
 from .sequences import stacked
+
+
+def over_rows(g, inputs, batched, size, name):
+    """g as a function of states (m, k) and the step, whose numbers are checked."""
+
+    def rows(Z, t):
+        u = () if inputs is None else (inputs[t],)
+        if batched:
+            Y = np.asarray(g(Z, *u), dtype=float)
+        elif len(Z) == 1:
+            Y = np.array(g(Z[0], *u), dtype=float).reshape(1, -1)
+        else:
+            Y = np.array([g(z, *u) for z in Z], dtype=float).reshape(len(Z), -1)
+        if Y.shape != (len(Z), size):
+            raise ValueError(f"{name} must give {size} numbers, got {Y.shape[1:]}.")
+        if not isfinite(np.add.reduce(Y, axis=None)):
+            raise ValueError(f"{name} gave numbers that are not finite at step {t}.")
+        return Y
+
+    return rows
+
+
+def jacobian_of(J, inputs):
+    """A derivative as a function of one state and the step."""
+    if J is None:
+        return None
+
+    def slope(z, t):
+        G = J(z) if inputs is None else J(z, inputs[t])
+        G = np.ascontiguousarray(G, dtype=float)
+        return G if G.ndim > 1 else G.reshape(1, -1)
+
+    return slope
+
 
 STEP = 6e-6  # of a difference, relative to the size of z: near eps^(1/3)
 

@@ -26,8 +26,8 @@ from ..base import Estimator
 from ..distributions.counts import Poisson
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Matrix, Seed, Words
-from .abstract_hmm import AbstractHMM
 from .emissions import PartEmission, Pseudo
+from .hmm import AbstractHMM
 from .starts import centres, letters, refuse_negative
 
 Letters = Annotated[str, letters("stl")]
