@@ -150,22 +150,22 @@ def test_hidden_markov_models_rise(seed, k, prior, missing):
     if missing:
         X[rng.random(60) < 0.2] = np.nan
     ends = np.array([20, 21, 60])
-    first = hmm.Params(
+    first = hmm.HMMParams(
         rng.dirichlet(np.ones(k)),
         rng.dirichlet(np.ones(k), size=k),
         Categorical(rng.dirichlet(np.ones(4), size=k)),
     )
-    priors = hmm.Priors(prior, prior, None)
+    priors = hmm.HMMPriors(prior, prior, None)
 
     def expect(p):
-        stats, loglik = hmm.expect(p, X, ends)
+        stats, loglik = hmm.baum_welch_e_step(p, X, ends)
         return (stats, p), loglik
 
     run = em(
         expect,
-        lambda s: hmm.maximise(*s, priors, "ste"),
+        lambda s: hmm.baum_welch_m_step(*s, priors, "ste"),
         first,
-        log_prior=lambda p: hmm.log_prior(p, priors, "ste"),
+        log_prior=lambda p: hmm.hmm_log_prior(p, priors, "ste"),
         max_iter=10,
         tol=0,
     )
@@ -177,17 +177,17 @@ def test_hidden_markov_models_with_normal_emissions_rise(seed):
     """The same functions, another emission."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(50, 2)) + 3 * (np.arange(50) % 20 < 10)[:, None]
-    first = hmm.Params(
+    first = hmm.HMMParams(
         np.array([0.5, 0.5]),
         np.array([[0.7, 0.3], [0.4, 0.6]]),
         Normal(X[:2], np.ones((2, 2)), "diag"),
     )
 
     def expect(p):
-        stats, loglik = hmm.expect(p, X, np.array([30, 50]))
+        stats, loglik = hmm.baum_welch_e_step(p, X, np.array([30, 50]))
         return (stats, p), loglik
 
-    maximise = lambda s: hmm.maximise(*s, hmm.Priors(), "ste")
+    maximise = lambda s: hmm.baum_welch_m_step(*s, hmm.HMMPriors(), "ste")
     run = em(expect, maximise, first, max_iter=8, tol=0)
     check_rising(run)
     assert np.allclose(run.state.params.trans.sum(1), 1)

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 torch.set_num_threads(1)  # nets this small lose time to a second thread
 
 from pansophy import losses, nn  # noqa: E402
-from pansophy.nn.optimisers import pack  # noqa: E402
+from pansophy.nn.optimisers import flatten_parameters  # noqa: E402
 
 
 def column(*values):
@@ -16,7 +16,7 @@ def column(*values):
 
 def by_hand(net, X, Y):
     """Loss, and gradients of matrices and biases."""
-    pack(net.parameters())
+    flatten_parameters(net.parameters())
     with torch.no_grad():
         J = net.gradients((X, Y))["loss"]
     grads = lambda parts: [p.grad.numpy() for p in parts]
@@ -115,7 +115,7 @@ def test_slopes_against_autograd(name):
     H = g.value(Z)
     G = torch.linspace(1, 2, 14, dtype=torch.float64)
     H.backward(G)
-    torch.testing.assert_close(g.pull(G, H.detach()), Z.grad)
+    torch.testing.assert_close(g.backward(G, H.detach()), Z.grad)
     torch.testing.assert_close(g.apply_(Z.detach().clone()), H.detach())
 
 
@@ -151,7 +151,7 @@ def test_heads_give_prediction_minus_target(rng):
         G = F.clone().requires_grad_()
         value = head.value(Y, G)
         value.sum().backward()
-        found, residual = head.pair(Y, F.clone())
+        found, residual = head.value_and_gradient(Y, F.clone())
         torch.testing.assert_close(found, value.detach())
         torch.testing.assert_close(residual, G.grad)
         target = torch.nn.functional.one_hot(Y, 4) if Y.ndim == 1 else Y
@@ -175,13 +175,13 @@ def test_heads_are_the_losses_of_the_package(rng):
 
 def test_softmax_head_is_exact_for_large_scores():
     F = torch.tensor([[1e4, 0.0, -1e4]], dtype=torch.float64)
-    value, D = nn.HEADS["softmax"].pair(torch.tensor([1]), F)
+    value, D = nn.HEADS["softmax"].value_and_gradient(torch.tensor([1]), F)
     assert value.tolist() == [1e4]
     assert D.tolist() == [[1.0, -1.0, 0.0]]
 
 
 def test_batch_equals_stacked_rows_and_identity_collapses(rng):
-    coefs, intercepts = nn.glorot([4, 6, 2], rng)
+    coefs, intercepts = nn.glorot_uniform([4, 6, 2], rng)
     net = nn.MLP(coefs, intercepts, activation="identity", head="identity")
     X = torch.as_tensor(rng.normal(size=(9, 4)))
     one = torch.cat([net(X[i : i + 1]) for i in range(9)])
@@ -192,16 +192,16 @@ def test_batch_equals_stacked_rows_and_identity_collapses(rng):
 
 
 def test_initial_weights_have_glorot_s_scale(rng):
-    (W,), (b,) = nn.glorot([300, 200], rng)
+    (W,), (b,) = nn.glorot_uniform([300, 200], rng)
     bound = np.sqrt(6 / 500)
     assert np.abs(W).max() <= bound and W.std() == pytest.approx(bound / 3**0.5, 0.02)
     assert b.shape == (200,)
-    (W,), _ = nn.glorot([300, 200], rng, "logistic")
+    (W,), _ = nn.glorot_uniform([300, 200], rng, "logistic")
     assert np.abs(W).max() <= np.sqrt(2 / 500)
 
 
 def test_dropout_is_off_at_prediction_and_zero_is_identity(rng):
-    coefs, intercepts = nn.glorot([4, 50, 2], rng)
+    coefs, intercepts = nn.glorot_uniform([4, 50, 2], rng)
     X = torch.as_tensor(rng.normal(size=(9, 4)))
     plain = nn.MLP(coefs, intercepts)
     noisy = nn.MLP(coefs, intercepts, dropout=0.5)

@@ -11,8 +11,8 @@ torch.set_num_threads(1)  # nets this small lose time to a second thread
 from pansophy import nn  # noqa: E402
 from pansophy.core.progress import Task  # noqa: E402
 from pansophy.nn.batches import Batches  # noqa: E402
-from pansophy.nn.optimisers import Pack  # noqa: E402
-from pansophy.nn.stopping import Patience  # noqa: E402
+from pansophy.nn.optimisers import FlatParameters  # noqa: E402
+from pansophy.nn.stopping import StoppingState  # noqa: E402
 
 
 class Linear(torch.nn.Module):
@@ -70,7 +70,9 @@ def test_optimisers_are_torch_s(rule, peer, data):
 
 def test_plain_adam_is_the_fused_one(rng):
     grads = [torch.as_tensor(rng.normal(size=7)) for _ in range(5)]
-    packs = [Pack([torch.nn.Parameter(torch.ones(7).double())]) for _ in range(2)]
+    packs = [
+        FlatParameters([torch.nn.Parameter(torch.ones(7).double())]) for _ in range(2)
+    ]
     rule = nn.Adam(0.1)
     fused, plain = (rule.init(p) for p in packs)
     for t, g in enumerate(grads, 1):
@@ -96,11 +98,11 @@ def test_decay_pulls_matrices_and_spares_biases():
 def test_penalised_linear_net_is_ridge(data):
     from sklearn.linear_model import Ridge
 
-    from pansophy.neural_network.full_batch import minimise
+    from pansophy.neural_network.lbfgs_training import train_lbfgs
 
     X, Y = data
     net = nn.MLP([np.zeros((3, 1))], [np.zeros(1)], head="identity", alpha=7.0)
-    result = minimise(net, (X, Y), tol=1e-10, device="cpu")
+    result = train_lbfgs(net, (X, Y), tol=1e-10, device="cpu")
     peer = Ridge(7.0).fit(X, Y[:, 0])  # |y - Xw|^2 + alpha |w|^2, bias exempt
     assert result.converged
     W, b = net.layers[0]
@@ -109,7 +111,7 @@ def test_penalised_linear_net_is_ridge(data):
 
 
 def test_custom_optimiser_resumes_exactly(data, tmp_path):
-    rule = nn.Custom(torch.optim.Adagrad, {"lr": 0.1})
+    rule = nn.TorchOptimiser(torch.optim.Adagrad, {"lr": 0.1})
     options = {"optimiser": rule, "batch_size": 16}
     whole = train(Linear(), data, epochs=6, **options)
     train(Linear(), data, epochs=3, checkpoint=tmp_path / "c", **options)
@@ -134,12 +136,12 @@ def test_an_epoch_may_end_inside_a_pass(data, tmp_path):
 def test_passes_take_every_row_once(rng):
     data = {"x": np.arange(23)}
     batches = Batches(data, 5, rng)
-    seen = [b["x"] for b, _ in batches.pass_()]
+    seen = [b["x"] for b, _ in batches.one_pass()]
     assert [len(s) for s in seen] == [5, 5, 5, 5, 3]
     assert sorted(torch.cat(seen).tolist()) == list(range(23))
     inner = Batches(data, 5)
     inner.source.chunk = 7  # gathered in pieces
-    assert torch.cat([b["x"] for b, _ in inner.pass_()]).tolist() == list(range(23))
+    assert torch.cat([b["x"] for b, _ in inner.one_pass()]).tolist() == list(range(23))
 
 
 def test_rows_must_match():
@@ -179,7 +181,7 @@ def test_best_of_a_score_that_rises(data):
 
 def test_rate_is_cut_before_stopping():
     rule = nn.EarlyStopping("loss", patience=0, cut=0.1, floor=0.05)
-    p, over = rule.judge(Patience(best=1.0), 2.0)
+    p, over = rule.judge(StoppingState(best=1.0), 2.0)
     assert p.rate == pytest.approx(0.1) and p.bad == 0 and not over
     p, over = rule.judge(p, 2.0)
     assert p.rate == pytest.approx(0.01) and not over
@@ -255,17 +257,17 @@ def test_clipped_gradient_has_the_given_norm(data):
 
 
 def test_schedules():
-    clock = lambda step, total=10, epoch=0, seen=0: nn.schedules.Clock(
+    clock = lambda step, total=10, epoch=0, seen=0: nn.schedules.TrainingProgress(
         step, epoch, seen, total
     )
-    cosine = nn.schedules.cosine(2, floor=0.1)
+    cosine = nn.schedules.warmup_cosine(2, floor=0.1)
     assert cosine(clock(0)) == 0.5 and cosine(clock(1)) == 1.0
     assert cosine(clock(6)) == pytest.approx(0.55)
     assert cosine(clock(10)) == pytest.approx(0.1)
-    linear = nn.schedules.linear(floor=0.2)
+    linear = nn.schedules.warmup_linear(floor=0.2)
     assert linear(clock(0)) == 1.0 and linear(clock(5)) == pytest.approx(0.6)
-    assert nn.schedules.inverse(0.5)(clock(3, seen=99)) == pytest.approx(0.1)
-    assert nn.schedules.staircase(2, 0.5)(clock(0, epoch=5)) == 0.25
+    assert nn.schedules.inverse_scaling(0.5)(clock(3, seen=99)) == pytest.approx(0.1)
+    assert nn.schedules.step_decay(2, 0.5)(clock(0, epoch=5)) == 0.25
 
 
 def test_bfloat16_trains(data):
@@ -332,7 +334,7 @@ def test_small_steps_take_few_threads_and_give_them_back(rng):
     try:
         torch.set_num_threads(2)
         for width in (8, 400):
-            coefs, intercepts = nn.glorot([50, width, width, 3], rng)
+            coefs, intercepts = nn.glorot_uniform([50, width, width, 3], rng)
             data = rng.normal(size=(256, 50)), rng.integers(0, 3, 256)
             watch = lambda net: seen.append(torch.get_num_threads())
             net = nn.MLP(coefs, intercepts)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pansophy.recommend import BiasModel, Ratings
-from pansophy.recommend.bias import offsets
+from pansophy.recommend.bias_model import fit_offsets
 
 
 def some(seed, n=8, m=6, share=0.6):
@@ -43,7 +43,7 @@ def test_predictions_shift_with_a_constant_of_one_user(kind):
     moved = Y.copy()
     moved[2] += 7.0
     if kind == "user":
-        at = lambda Y: offsets(Ratings.from_matrix(Y), "user")
+        at = lambda Y: fit_offsets(Ratings.from_matrix(Y), "user")
         a, b = at(Y), at(moved)
         full = lambda o: o.mean + o.user[:, None] + o.item
         a, b = full(a), full(b)
@@ -58,12 +58,12 @@ def test_predictions_shift_with_a_constant_of_one_user(kind):
 
 def test_offsets():
     R = Ratings.from_matrix([[1, 3, np.nan], [5, np.nan, np.nan]])
-    assert offsets(R, "none").at(R.users, R.items).tolist() == [0, 0, 0]
-    assert offsets(R, "global").at(R.users, R.items).tolist() == [3, 3, 3]
-    assert offsets(R, "user").at(R.users, R.items).tolist() == [2, 2, 5]
-    assert offsets(R, "item").at(R.users, R.items).tolist() == [3, 3, 3]
+    assert fit_offsets(R, "none").at(R.users, R.items).tolist() == [0, 0, 0]
+    assert fit_offsets(R, "global").at(R.users, R.items).tolist() == [3, 3, 3]
+    assert fit_offsets(R, "user").at(R.users, R.items).tolist() == [2, 2, 5]
+    assert fit_offsets(R, "item").at(R.users, R.items).tolist() == [3, 3, 3]
     u, i = np.array([-1, 0]), np.array([0, -1])
-    assert offsets(R, "user").at(u, i).tolist() == [3, 2]
+    assert fit_offsets(R, "user").at(u, i).tolist() == [3, 2]
 
 
 def test_only_known_cells_count():

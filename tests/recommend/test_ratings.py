@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pansophy import persist
 from pansophy.recommend import BiasModel, Ratings
-from pansophy.recommend.names import coded, find
+from pansophy.recommend.name_codes import codes_of_names, encode_names
 from pansophy.recommend.ratings import as_ratings
 
 NAN = np.nan
@@ -136,12 +136,15 @@ def test_names_of_every_kind():
                    np.array(["b", "a", "b"], object), [True, False, True],
                    np.array(["2020-01-02", "2020-01-01", "2020-01-02"], "M8[D]"),
                    pa.array(["b", "a", "b"])):  # fmt: skip
-        codes, names = coded(labels)
+        codes, names = encode_names(labels)
         assert codes.tolist() == [1, 0, 1] and len(names) == 2
     long = [f"n{i % 700}" for i in range(2000)]
-    codes, names = coded(long)
+    codes, names = encode_names(long)
     assert names[codes].tolist() == long and (names[1:] > names[:-1]).all()
-    assert find(names, ["n3", "zz"]).tolist() == [names.tolist().index("n3"), -1]
+    assert codes_of_names(names, ["n3", "zz"]).tolist() == [
+        names.tolist().index("n3"),
+        -1,
+    ]
 
 
 def test_bad_names_and_values():

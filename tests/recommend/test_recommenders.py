@@ -29,8 +29,8 @@ from pansophy.recommend import (
     SVDRecommender,
     UserKNN,
     als,
-    bias,
-    sgd,
+    bias_model,
+    sgd_factorization,
 )
 
 FEATURES = np.random.default_rng(0).normal(size=(40, 4))
@@ -335,8 +335,8 @@ def test_large_numbers_as_names_and_equal_scores(model):
 @every
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_threads_change_nothing(model, ratings, threads, monkeypatch):
-    monkeypatch.setattr(als, "PIECE", 256)  # so that there are many pieces
-    monkeypatch.setattr(sgd, "LARGE", 100)
+    monkeypatch.setattr(als, "WORK_PER_TASK", 256)  # so that there are many pieces
+    monkeypatch.setattr(sgd_factorization, "BLOCKED_FROM", 100)
     right = clone(model).fit(ratings).complete()
     monkeypatch.setenv("OMP_NUM_THREADS", threads)
     np.testing.assert_array_equal(clone(model).fit(ratings).complete(), right)
@@ -357,11 +357,13 @@ def interrupted_at(count, function):
 
 @pytest.mark.parametrize("count", [1, 4])
 def test_an_interrupted_fit_is_a_model(ratings, monkeypatch, count):
-    monkeypatch.setattr(als, "half", interrupted_at(count, als.half))
+    monkeypatch.setattr(als, "half_sweep", interrupted_at(count, als.half_sweep))
     with pytest.warns(InterruptedFitWarning):
         model = ALS(3, random_state=0).fit(ratings)
     assert model.interrupted_ and np.isfinite(model.complete()).all()
-    monkeypatch.setattr(bias, "solve", interrupted_at(3, bias.solve))
+    monkeypatch.setattr(
+        bias_model, "shrunken_means", interrupted_at(3, bias_model.shrunken_means)
+    )
     with pytest.raises(KeyboardInterrupt):  # in the offsets: nothing is fitted yet
         ALS(3, random_state=0).fit(ratings)
 

@@ -5,8 +5,8 @@ import pytest
 
 from pansophy.core import threads
 from pansophy.datasets import make_ratings
-from pansophy.recommend import BiasModel, Ratings, SGDFactorization, sgd
-from pansophy.recommend._sgd import descend
+from pansophy.recommend import BiasModel, Ratings, SGDFactorization, sgd_factorization
+from pansophy.recommend._sgd_factorization import sgd_epoch
 
 
 def test_full_data_without_penalty_reaches_the_svd():
@@ -28,7 +28,7 @@ def test_one_step_by_hand():
     b, c, U, V = np.zeros(1), np.zeros(1), np.array([[2.0]]), np.array([[0.5]])
     one, none = np.zeros(1, np.int32), np.empty(0)
     r = np.array([4.0])
-    descend(np.array([0]), one, one, r, none, 1.0, 0.1, 0.5, True, b, c, U, V)
+    sgd_epoch(np.array([0]), one, one, r, none, 1.0, 0.1, 0.5, True, b, c, U, V)
     assert b[0] == c[0] == 1.0
     assert U[0, 0] == pytest.approx(2 + 0.5 * (2 * 0.5 - 0.1 * 2))
     assert V[0, 0] == pytest.approx(0.5 + 0.5 * (2 * 2.0 - 0.1 * 0.5))
@@ -51,13 +51,13 @@ def test_objective_is_that_of_the_text_and_known_cells_only():
 
 def test_blocks_share_nothing_and_cover_all(monkeypatch):
     R = Ratings.from_frame(make_ratings(200, 150, 5000))
-    plan = sgd.blocks(R, 4)
+    plan = sgd_factorization.independent_blocks(R, 4)
     assert sorted(np.concatenate([r for s in plan for r in s])) == list(range(len(R)))
     for some in plan:
         for codes in (R.users, R.items):
             groups = [set(codes[rows]) for rows in some]
             assert sum(map(len, groups)) == len(set().union(*groups))
-    monkeypatch.setattr(sgd, "LARGE", 1000)
+    monkeypatch.setattr(sgd_factorization, "BLOCKED_FROM", 1000)
     model = SGDFactorization(4, random_state=3)
     a = model.fit(R).user_factors_
     monkeypatch.setattr(threads, "count", lambda: 1)

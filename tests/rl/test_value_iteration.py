@@ -8,12 +8,12 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.rl import (
+    as_mdp,
     bellman_residual,
     discounted_return,
     evaluate_policy,
     greedy_path,
     greedy_policy,
-    mdp,
     policy_iteration,
     q_from_v,
     shift_rewards,
@@ -46,7 +46,7 @@ def random_mdp(rng, S, A, K):
 
 
 def test_worked_example_of_two_states():
-    model = mdp(T25, R25)
+    model = as_mdp(T25, R25)
     V = np.zeros(2)
     for want in ((1.6, 0.5), (2.248, 1.445), (3.04504, 2.16185)):
         V = q_from_v(model, V, 0.9).max(axis=1)
@@ -78,9 +78,9 @@ def test_worked_stay_or_go():
 def test_worked_corridor():
     got = value_iteration(P45, gamma=0.9)
     np.testing.assert_allclose(got.Q, [[81, 90], [81, 100]], atol=1e-9)
-    assert greedy_path(mdp(P45), got.policy, 0) == ([0, 1], True)
-    assert greedy_path(mdp(P45), [1, 0], 0) == ([0, 1], False)  # round and round
-    assert greedy_path(mdp(T46, R46), [0, 0], 1) == ([1], True)
+    assert greedy_path(as_mdp(P45), got.policy, 0) == ([0, 1], True)
+    assert greedy_path(as_mdp(P45), [1, 0], 0) == ([0, 1], False)  # round and round
+    assert greedy_path(as_mdp(T46, R46), [0, 0], 1) == ([1], True)
 
 
 def test_returns():
@@ -181,7 +181,7 @@ def test_blocks_and_threads_change_nothing(rng, monkeypatch):
 
 
 def test_sweep_is_a_contraction(rng):
-    model = mdp(*random_mdp(rng, 12, 3, 4))
+    model = as_mdp(*random_mdp(rng, 12, 3, 4))
     for _ in range(20):
         V, W = rng.normal(size=(2, 12))
         a, b = (q_from_v(model, x, 0.9).max(axis=1) for x in (V, W))
@@ -196,10 +196,10 @@ def test_start_and_shift(rng):
     first = value_iteration(T, r, gamma=0.99, tol=1e-8)
     again = value_iteration(T, r, gamma=0.99, tol=1e-7, V0=first.V)
     assert again.n_iter == 1
-    shifted = value_iteration(shift_rewards(mdp(T, r), 0.5), gamma=0.99, tol=1e-8)
+    shifted = value_iteration(shift_rewards(as_mdp(T, r), 0.5), gamma=0.99, tol=1e-8)
     np.testing.assert_allclose(shifted.V, first.V + 0.5 / 0.01, atol=1e-6)
     with pytest.raises(ValueError, match="cannot be shifted"):
-        shift_rewards(mdp(P45), 1.0)
+        shift_rewards(as_mdp(P45), 1.0)
 
 
 def test_forms_of_rewards_and_transitions_agree(rng):
@@ -207,10 +207,10 @@ def test_forms_of_rewards_and_transitions_agree(rng):
     R = rng.normal(size=(2, 5, 5))
     r = (T * R).sum(axis=2).T
     lists = [sparse.csr_array(M) for M in T]
-    np.testing.assert_allclose(mdp(T, R).r, r)
-    np.testing.assert_allclose(mdp(lists, R).r, r)
-    np.testing.assert_allclose(mdp(lists, [sparse.csr_array(M) for M in R]).r, r)
-    np.testing.assert_allclose(mdp(T, r[:, 0]).r, r[:, [0, 0]])
+    np.testing.assert_allclose(as_mdp(T, R).r, r)
+    np.testing.assert_allclose(as_mdp(lists, R).r, r)
+    np.testing.assert_allclose(as_mdp(lists, [sparse.csr_array(M) for M in R]).r, r)
+    np.testing.assert_allclose(as_mdp(T, r[:, 0]).r, r[:, [0, 0]])
     to = rng.integers(5, size=(5, 2))  # a world without chance is one-hot rows
     one_hot = np.eye(5)[to].swapaxes(0, 1)
     a = value_iteration(to, r, gamma=0.9, tol=1e-10)

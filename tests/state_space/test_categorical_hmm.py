@@ -208,19 +208,19 @@ def test_normal_emissions_are_hmmlearns_gaussian_hmm(rng):
     b.startprob_, b.transmat_ = np.array([0.5, 0.5]), A
     b.means_, b.covars_ = np.array([[0.0, 0.0], [2.0, 2.0]]), np.ones((2, 2))
     first = Normal([[0.0, 0.0], [2.0, 2.0]], np.ones((2, 2)), "diag")
-    p = hmm.Params(np.array([0.5, 0.5]), A, first)
-    stats, loglik = hmm.expect(p, X, np.array([50, 120]))
+    p = hmm.HMMParams(np.array([0.5, 0.5]), A, first)
+    stats, loglik = hmm.baum_welch_e_step(p, X, np.array([50, 120]))
     assert loglik == pytest.approx(b.score(X, [50, 70]))
-    new = hmm.maximise(stats, p, hmm.Priors(), "ste")
+    new = hmm.baum_welch_m_step(stats, p, hmm.HMMPriors(), "ste")
     b.fit(X, [50, 70])
     assert np.allclose(new.trans, b.transmat_)
     assert np.allclose(new.emission.mean, b.means_)
     assert np.allclose(new.emission.dense, b.covars_, rtol=1e-6)
-    one = hmm.Params(
+    one = hmm.HMMParams(
         np.ones(1), np.ones((1, 1)), Normal(np.zeros((1, 2)), np.ones((1, 2)), "diag")
     )
-    stats, _ = hmm.expect(one, X, np.array([120]))
-    alone = hmm.maximise(stats, one, hmm.Priors(), "e").emission
+    stats, _ = hmm.baum_welch_e_step(one, X, np.array([120]))
+    alone = hmm.baum_welch_m_step(stats, one, hmm.HMMPriors(), "e").emission
     assert np.allclose(alone.mean[0], X.mean(0))
     assert np.allclose(alone.cov[0], X.var(0))
 

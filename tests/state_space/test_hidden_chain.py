@@ -12,17 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from pansophy.core import chain_work, filtering
+from pansophy.core import filtering, hidden_chain
 from pansophy.core.filtering import Chain, Evidence
 from pansophy.state_space import (
     CategoricalHMM,
-    backward,
+    backward_messages,
     enumerate_paths,
     forced_align,
-    forward,
-    k_best,
+    forward_messages,
+    k_best_paths,
 )
-from pansophy.state_space.sequences import stacked
+from pansophy.state_space.sequences import stack_sequences
 
 X1 = ([0.8, 0.2], [[0.6, 0.4], [0.5, 0.5]])
 L1 = np.array([[0.4, 0.1], [0.2, 0.5], [0.4, 0.1]])  # of 2, 0, 2
@@ -63,7 +63,7 @@ def fit(model, *args, **kwargs):
 
 
 def test_messages_of_x1_of_002():
-    a, b = forward(*X1, L1), backward(*X1, L1)
+    a, b = forward_messages(*X1, L1), backward_messages(*X1, L1)
     numbers = [[0.32, 0.02], [0.0404, 0.069], [0.023496, 0.005066]]
     assert np.allclose(a, numbers, atol=1e-9)
     assert np.allclose(b[0], [0.0836, 0.0905])
@@ -71,8 +71,8 @@ def test_messages_of_x1_of_002():
 
 
 def test_messages_of_w23_of_000():
-    a = forward(**W23, inclusive=False)
-    b = backward(**W23, inclusive=True)
+    a = forward_messages(**W23, inclusive=False)
+    b = backward_messages(**W23, inclusive=True)
     numbers = [[0.6, 0.4], [0.218, 0.146], [0.05898, 0.08532]]
     assert np.allclose(a, numbers, atol=1e-9)
     numbers = [[0.039438, 0.007281], [0.0333, 0.1323], [0.06, 0.27]]
@@ -146,7 +146,10 @@ def test_equals_enumeration(seed, k, n):
     assert np.allclose(np.exp(scores), best)
     assert all(log_p[np.all(paths == z, axis=1)] == pytest.approx(s)
                for z, s in zip(found, scores, strict=True))  # fmt: skip
-    a, b = forward(model.startprob_, A, L), backward(model.startprob_, A, L)
+    a, b = (
+        forward_messages(model.startprob_, A, L),
+        backward_messages(model.startprob_, A, L),
+    )
     assert np.allclose((a * b).sum(1), p.sum())
     lagged = model.smooth(x, lag=1)
     for t in range(n):
@@ -160,9 +163,9 @@ def test_enumeration_refuses_large_models():
     with pytest.raises(ValueError, match="more than 1000000 paths"):
         enumerate_paths(np.ones(2) / 2, np.eye(2), np.ones((30, 2)))
     with pytest.raises(ValueError, match=r"likelihood \(n, 2\)"):
-        forward([0.5, 0.5], np.eye(2), np.ones((3, 3)))
+        forward_messages([0.5, 0.5], np.eye(2), np.ones((3, 3)))
     with pytest.raises(ValueError, match="at least one path"):
-        k_best(*X1, L1, 0)
+        k_best_paths(*X1, L1, 0)
 
 
 @pytest.mark.parametrize("dense", [True, False])
@@ -176,12 +179,12 @@ def test_a_long_sequence_is_worked_from_both_ends(monkeypatch, rng, dense, k):
     seen = Evidence(table, index, np.array([n]))
     results = []
     for long in (1 << 20, 100):
-        monkeypatch.setattr(chain_work, "LONG", long)
+        monkeypatch.setattr(hidden_chain, "LONG_SEQUENCE", long)
         E = filtering.expected_counts(chain, seen)
-        G, logliks = filtering.smooth(chain, seen)
+        G, logliks = filtering.smooth_chain(chain, seen)
         path, scores = filtering.viterbi(chain, seen)
         path = path if dense else scores  # of symbols, many paths are equally likely
-        again = filtering.log_likelihoods(chain, seen)
+        again = filtering.sequence_log_likelihoods(chain, seen)
         results.append((*E, G, logliks, path, scores, again))
     for one, two in zip(*results, strict=True):
         assert np.allclose(one, two, rtol=1e-10)
@@ -190,7 +193,7 @@ def test_a_long_sequence_is_worked_from_both_ends(monkeypatch, rng, dense, k):
 @pytest.mark.parametrize("long", [10, 1000])
 def test_products_too_small_are_done_again_in_logarithms(monkeypatch, long):
     """A chain that must make moves of probability 1e-200, time and again."""
-    monkeypatch.setattr(chain_work, "LONG", long)
+    monkeypatch.setattr(hidden_chain, "LONG_SEQUENCE", long)
     chain = Chain(np.array([1.0, 0.0]), np.array([[1.0, 1e-200], [1e-200, 1.0]]))
     table = np.array([[0.0, -800.0], [-800.0, 0.0]])
     seen = Evidence(table, np.arange(12) % 2, np.array([12]))
@@ -198,8 +201,8 @@ def test_products_too_small_are_done_again_in_logarithms(monkeypatch, long):
     for a, b in zip(E, F, strict=True):
         assert np.allclose(a, b)
     assert -5000 < E.loglik < -4000
-    assert filtering.log_likelihoods(chain, seen)[0] == pytest.approx(E.loglik)
-    assert np.allclose(filtering.filtered(chain, seen)[0].sum(1), 1)
+    assert filtering.sequence_log_likelihoods(chain, seen)[0] == pytest.approx(E.loglik)
+    assert np.allclose(filtering.filter_chain(chain, seen)[0].sum(1), 1)
 
 
 # -- learning
@@ -343,7 +346,7 @@ def test_grouped_frames_are_sequences():
         (other.group_by("id"), as_seen),
         (other.group_by("id", maintain_order=True), as_seen),
     ):
-        got = stacked(grouped)
+        got = stack_sequences(grouped)
         assert got[0].tolist() == X
         assert got[1].tolist() == ends
     model = fit(CategoricalHMM(2, n_features=6, random_state=0), frame.groupby("id"))
@@ -352,13 +355,13 @@ def test_grouped_frames_are_sequences():
 
 def test_bad_sequences_are_named():
     with pytest.raises(ValueError, match="sequence 0 has no rows"):
-        stacked([np.zeros(0), np.ones(2)])
+        stack_sequences([np.zeros(0), np.ones(2)])
     with pytest.raises(ValueError, match="sequence 1 has length 0"):
-        stacked(np.ones(3), [3, 0])
+        stack_sequences(np.ones(3), [3, 0])
     with pytest.raises(ValueError, match="same columns"):
-        stacked([np.ones((2, 1)), np.ones((2, 2))])
+        stack_sequences([np.ones((2, 1)), np.ones((2, 2))])
     with pytest.raises(ValueError, match="has its lengths already"):
-        stacked(pd.DataFrame({"a": [1], "x": [2]}).groupby("a"), [1])
+        stack_sequences(pd.DataFrame({"a": [1], "x": [2]}).groupby("a"), [1])
 
 
 def test_stationary_law_is_that_of_the_chain():

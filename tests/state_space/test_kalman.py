@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pansophy.core import chain_work, threads
+from pansophy.core import hidden_chain, threads
 from pansophy.core.filtering import Filter, bayes_filter, bayes_smoother
 from pansophy.linear_model import RecursiveLeastSquares
 from pansophy.linear_model.recursive import State
@@ -13,14 +13,18 @@ from pansophy.linear_model.recursive import update as rls
 from pansophy.params import ParameterError
 from pansophy.state_space import KalmanFilter
 from pansophy.state_space.kalman_learning import (
-    expect,
-    gradient,
-    maximise,
+    kalman_e_step,
+    kalman_m_step,
+    likelihood_gradient,
     transition_moments,
 )
-from pansophy.state_space.kalman_parameters import Parameters
-from pansophy.state_space.kalman_passes import run_filter, run_smoother
-from pansophy.state_space.linear_gaussian import Belief, Kalman, simulate
+from pansophy.state_space.kalman_parameters import KalmanParameters
+from pansophy.state_space.kalman_recursions import run_filter, run_smoother
+from pansophy.state_space.linear_gaussian import (
+    GaussianBelief,
+    LinearGaussianFilter,
+    simulate_linear_gaussian,
+)
 from tests.oracles import linear_gaussian as slow
 
 
@@ -42,7 +46,7 @@ def made(seed, k, p, n=None, *, start="known", inputs=0):
 
     six = one() if n is None else [np.stack(a) for a in zip(*(one() for _ in range(n)))]
     B, D = rng.normal(size=(k, inputs)), rng.normal(size=(p, inputs))
-    return Parameters(*six, rng.normal(size=k), spd(rng, k), B, D, start)
+    return KalmanParameters(*six, rng.normal(size=k), spd(rng, k), B, D, start)
 
 
 def with_gaps(rng, n, p, gaps):
@@ -79,11 +83,13 @@ def test_loops_equal_one_large_normal_and_the_driver(seed, k, p, n, moves, gaps)
         z = back.mean
         expected = lag.sum(axis=0) + z[1:].T @ z[:-1] if n > 1 else 0.0
         assert np.allclose(M.yw[:, :k], expected)
-    assert isinstance(Kalman(model), Filter)
-    plain = bayes_filter(Kalman(model), Belief(model.m, model.P), list(X))
+    assert isinstance(LinearGaussianFilter(model), Filter)
+    plain = bayes_filter(
+        LinearGaussianFilter(model), GaussianBelief(model.m, model.P), list(X)
+    )
     assert np.allclose(plain.logliks, run.logliks)
     assert np.allclose([b.cov for b in plain.filtered], run.covs)
-    smoothed = bayes_smoother(Kalman(model), plain)
+    smoothed = bayes_smoother(LinearGaussianFilter(model), plain)
     assert np.allclose([b.mean for b in smoothed], back.mean)
     assert np.allclose([b.cov for b in smoothed], back.covs)
 
@@ -132,10 +138,10 @@ def test_constant_state_is_recursive_least_squares(rng):
 def test_settled_covariances_change_nothing(rng, gaps):
     """The steady state is that of the Riccati equation; sharing rows is exact."""
     model = made(3, 3, 2).model(2000)
-    X = simulate(model, 2000, rng)[1]
+    X = simulate_linear_gaussian(model, 2000, rng)[1]
     X[rng.random(X.shape) < gaps] = np.nan
     runs = [run_filter(model, X, np.array([2000]), steady=on) for on in (True, False)]
-    assert runs[0].n_own < 1000 < runs[1].n_own
+    assert runs[0].n_computed < 1000 < runs[1].n_computed
     backs = [run_smoother(run) for run in runs]
     for a, b in (runs, backs):
         assert np.allclose(a.mean, b.mean, rtol=1e-10, atol=1e-10)
@@ -153,7 +159,7 @@ def test_sequences_share_nothing_but_the_matrices(rng, monkeypatch):
     params = made(4, 2, 2)
     X = rng.normal(size=(n, 2))
     X[rng.integers(n, size=20), 0] = np.nan
-    monkeypatch.setattr(chain_work, "GROUP", 300)
+    monkeypatch.setattr(hidden_chain, "GROUP_STEPS", 300)
     for start in ("known", "diffuse"):
         model = params._replace(start=start).model(n)
         got = []
@@ -172,7 +178,7 @@ def test_sequences_share_nothing_but_the_matrices(rng, monkeypatch):
             assert np.allclose(run.logliks[a:b], alone.logliks)
             assert np.allclose(back.mean[a:b], alone_back.mean)
             assert np.allclose(back.covs[a:b], alone_back.covs)
-            assert np.allclose(back.N[back.turn[a:b]], alone_back.N[alone_back.turn])
+            assert np.allclose(back.N[back.slot[a:b]], alone_back.N[alone_back.slot])
             assert np.allclose(back.D[a:b], alone_back.D)
 
 
@@ -205,9 +211,9 @@ def test_gradient_and_em(seed, start, gaps, inputs):
     n, ends = 24, np.array([10, 24])
     X = with_gaps(rng, n, 2, gaps)
     u = rng.normal(size=(n, inputs)) if inputs else None
-    loglik = lambda q: expect(q, X, ends, u)[1]
-    stats, first = expect(p, X, ends, u)
-    g = gradient(stats.back, X, u)
+    loglik = lambda q: kalman_e_step(q, X, ends, u)[1]
+    stats, first = kalman_e_step(p, X, ends, u)
+    g = likelihood_gradient(stats.back, X, u)
     for x in "FQHRcd" + ("mP" if start == "known" else "") + "BD" * (inputs > 0):
         a = getattr(p, x)
         step = rng.normal(size=a.shape)
@@ -221,7 +227,7 @@ def test_gradient_and_em(seed, start, gaps, inputs):
         letters += "BD" * (inputs > 0 and len(letters) == 6)
         q, before = p, first
         for _ in range(4):
-            q = maximise(expect(q, X, ends, u)[0], letters)
+            q = kalman_m_step(kalman_e_step(q, X, ends, u)[0], letters)
             after = loglik(q)
             assert after >= before - 1e-8 * abs(before)
             before = after
@@ -257,7 +263,7 @@ def test_parity_with_pykalman():
 def test_parity_with_statsmodels(rng):
     module = pytest.importorskip("statsmodels.tsa.statespace.kalman_smoother")
     model = made(7, 3, 2).model(200)
-    X = simulate(model, 200, rng)[1]
+    X = simulate_linear_gaussian(model, 200, rng)[1]
     X[50:60, 0], X[80] = np.nan, np.nan
     peer = module.KalmanSmoother(k_endog=2, k_states=3)
     peer.bind(X.copy())

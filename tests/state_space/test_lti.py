@@ -12,7 +12,7 @@ from pansophy.state_space import (
     AutoRegressive,
     DynamicSystem,
     StateSpace,
-    companion,
+    companion_system,
     discretize,
     mass_spring_damper,
     poles,
@@ -105,7 +105,7 @@ def test_recurrence_convolution_and_scipy_agree(seed, k, p, q):
 
 def test_companion_has_the_roots_as_poles():
     a = [2.0, -1.0, 3.0, 0.5]
-    found = np.sort_complex(companion(a).poles())
+    found = np.sort_complex(companion_system(a).poles())
     np.testing.assert_allclose(found, np.sort_complex(np.roots([1, *a])), atol=1e-9)
 
 

@@ -14,16 +14,16 @@ from pansophy import plot
 from pansophy.params import ParameterError
 from pansophy.state_space import (
     MarkovChain,
-    absorption,
+    absorption_probabilities,
     choose_order,
-    classify,
-    convergence,
+    communicating_classes,
+    distance_to_stationary,
     hitting_times,
     is_reversible,
     mixing_time,
-    reverse,
     second_eigenvalue,
-    stationary,
+    stationary_distribution,
+    time_reversal,
 )
 
 WEATHER = np.array([[0.7, 0.3], [0.2, 0.8]])
@@ -47,7 +47,7 @@ def test_weather_chain():
     np.testing.assert_allclose(chain.n_step(3, [1, 0]), [0.475, 0.525])
     assert second_eigenvalue(WEATHER) == pytest.approx(0.5)
     np.testing.assert_allclose(
-        stationary(REPAIRED), [0.266667, 0.355556, 0.377778], atol=5e-7
+        stationary_distribution(REPAIRED), [0.266667, 0.355556, 0.377778], atol=5e-7
     )
 
 
@@ -63,9 +63,9 @@ def test_tables_that_do_not_sum_to_one_are_refused():
     with pytest.raises(ValueError, match=r"after 1 must.*sum to 1"):
         MarkovChain.from_matrix([[0.3, 0.5, 0.2], [0.1, 0.2, 0.1], [0, 0, 1]])
     with pytest.raises(ValueError, match=r"row 1 of transmat .* sum 0.4"):
-        stationary([[0.3, 0.5, 0.2], [0.1, 0.2, 0.1], [0, 0, 1]])
+        stationary_distribution([[0.3, 0.5, 0.2], [0.1, 0.2, 0.1], [0, 0, 1]])
     with pytest.raises(ValueError, match="square"):
-        classify([[0.5, 0.5]])
+        communicating_classes([[0.5, 0.5]])
 
 
 def test_a_machine_is_a_chain_without_doubt():
@@ -80,35 +80,37 @@ def test_eight_states_in_classes():
     P = np.zeros((8, 8))
     for i, j in edges:
         P[names.index(i), names.index(j)] = 1
-    found = classify(P / P.sum(axis=1, keepdims=True))
+    found = communicating_classes(P / P.sum(axis=1, keepdims=True))
     of = lambda index: {names[i] for i in index}
     assert of(np.flatnonzero(found.transient)) == {"c", "g", "h"}
     recurrent = sorted(map(of, found.members()), key=min)
     assert recurrent == [{"a", "b"}, {"d", "e", "f"}]
     assert not found.ergodic and not found.irreducible
     assert sorted(found.period[found.recurrent]) == [2, 3]
-    both = absorption(P / P.sum(axis=1, keepdims=True))
+    both = absorption_probabilities(P / P.sum(axis=1, keepdims=True))
     np.testing.assert_allclose(both.sum(axis=1), 1)
-    assert stationary(P / P.sum(axis=1, keepdims=True)).shape == (2, 8)
+    assert stationary_distribution(P / P.sum(axis=1, keepdims=True)).shape == (2, 8)
 
 
 @given(matrices())
 @settings(max_examples=40, deadline=None)
 def test_limits_of_any_chain(P):
-    found = classify(P)
-    pis = np.atleast_2d(stationary(P))
+    found = communicating_classes(P)
+    pis = np.atleast_2d(stationary_distribution(P))
     np.testing.assert_allclose(pis @ P, pis, atol=1e-12)
     assert len(pis) == found.recurrent.sum()
-    np.testing.assert_allclose(absorption(P).sum(axis=1), 1, atol=1e-9)
+    np.testing.assert_allclose(absorption_probabilities(P).sum(axis=1), 1, atol=1e-9)
     if found.recurrent.sum() == 1:
-        curve = convergence(P, 30)
+        curve = distance_to_stationary(P, 30)
         assert (np.diff(curve) <= 1e-12).all()
         if found.ergodic and (n := mixing_time(P, 0.1)) < 30:
             assert curve[n] <= 0.1 + 1e-12
             assert n == 0 or curve[n - 1] > 0.1
         if found.irreducible:
-            np.testing.assert_allclose(reverse(reverse(P)), P, atol=1e-9)
-            np.testing.assert_allclose(stationary(reverse(P)), pis[0], atol=1e-9)
+            np.testing.assert_allclose(time_reversal(time_reversal(P)), P, atol=1e-9)
+            np.testing.assert_allclose(
+                stationary_distribution(time_reversal(P)), pis[0], atol=1e-9
+            )
 
 
 def test_detailed_balance():
@@ -118,12 +120,12 @@ def test_detailed_balance():
     back = MarkovChain.from_matrix(turning).reverse()
     np.testing.assert_allclose(back.transmat_, np.transpose(turning))
     with pytest.raises(ValueError, match="transient"):
-        reverse([[0.5, 0.5], [0, 1]])
+        time_reversal([[0.5, 0.5], [0, 1]])
 
 
 def test_tiny_probabilities_keep_their_digits():
     P = np.array([[1 - 1e-18, 1e-18], [3e-18, 1 - 3e-18]])
-    np.testing.assert_allclose(stationary(P), [0.75, 0.25], rtol=1e-14)
+    np.testing.assert_allclose(stationary_distribution(P), [0.75, 0.25], rtol=1e-14)
 
 
 def test_hitting_times_of_the_gambler():
@@ -134,7 +136,7 @@ def test_hitting_times_of_the_gambler():
         P[i, i - 1] = P[i, i + 1] = 0.5
     i = np.arange(k + 1)
     np.testing.assert_allclose(hitting_times(P, [0, k]), i * (k - i))
-    np.testing.assert_allclose(absorption(P)[:, 1], i / k)
+    np.testing.assert_allclose(absorption_probabilities(P)[:, 1], i / k)
     assert np.isinf(hitting_times(P, k)[:k]).all()
 
 

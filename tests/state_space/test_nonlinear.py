@@ -18,17 +18,21 @@ from pansophy.state_space import (
     SwitchingKalmanFilter,
     UnscentedKalmanFilter,
 )
-from pansophy.state_space.linear_gaussian import Belief, Kalman, Model
-from pansophy.state_space.nonlinear import GaussianFilter
-from pansophy.state_space.particle import Particles
-from pansophy.state_space.switching_kalman import SwitchingFilter
+from pansophy.state_space.linear_gaussian import (
+    GaussianBelief,
+    LinearGaussian,
+    LinearGaussianFilter,
+)
+from pansophy.state_space.nonlinear_kalman import GaussianFilter
+from pansophy.state_space.particle_filter import ImportanceSampler
+from pansophy.state_space.switching_kalman_filter import SwitchingFilter
 
 
 def linear_model(seed, k=2, p=2):
     rng = np.random.default_rng(seed)
     spd = lambda d: (lambda a: a @ a.T / d + 0.2 * np.eye(d))(rng.normal(size=(d, d)))
     F = rng.normal(size=(k, k)) * 0.5
-    return Model(
+    return LinearGaussian(
         F,
         spd(k),
         rng.normal(size=(p, k)),
@@ -41,8 +45,8 @@ def linear_model(seed, k=2, p=2):
 
 
 def kalman(model, X, smooth):
-    member = Kalman(model)
-    run = bayes_filter(member, Belief(model.m, model.P), X)
+    member = LinearGaussianFilter(model)
+    run = bayes_filter(member, GaussianBelief(model.m, model.P), X)
     found = bayes_smoother(member, run) if smooth else run.filtered
     return (
         np.array([b.mean for b in found]),
@@ -85,8 +89,13 @@ def test_linear_chains_are_kalman_filtered(way, seed, k, p):
 
 
 def test_all_are_members_of_the_driver():
-    assert all(isinstance(m, type) for m in (GaussianFilter, Particles))
-    for member in (GaussianFilter, Particles, SwitchingFilter, Kalman):
+    assert all(isinstance(m, type) for m in (GaussianFilter, ImportanceSampler))
+    for member in (
+        GaussianFilter,
+        ImportanceSampler,
+        SwitchingFilter,
+        LinearGaussianFilter,
+    ):
         assert issubclass(member, Filter)
 
 
@@ -242,7 +251,7 @@ def enumerated(X):
         weight = 0.5 * np.prod([A[i][j] for i, j in itertools.pairwise(path)])
         step = lambda values, path=path: np.take(values, path)[:, None, None]
         zero = np.zeros(1)
-        m = Model(
+        m = LinearGaussian(
             step(F), step(Q), np.ones((1, 1)), step(R), zero, zero,
             np.array([0.3]), np.ones((1, 1)),
         )  # fmt: skip

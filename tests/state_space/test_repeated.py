@@ -9,13 +9,13 @@ import pytest
 
 from pansophy import persist
 from pansophy.state_space import KalmanFilter
-from pansophy.state_space.repeated import Repeated
+from pansophy.state_space.repeated_array import RepeatedArray
 
 
 def rows():
     table = np.arange(24.0).reshape(3, 2, 4)
     which = np.array([0, 1, 2, 2, 2, 1])
-    return Repeated(table, which), table[which]
+    return RepeatedArray(table, which), table[which]
 
 
 @pytest.mark.parametrize(
@@ -81,15 +81,15 @@ def test_answers_as_arrays_do_and_is_saved(tmp_path):
         bool(few)
     persist.save(few, tmp_path / "few.pansophy")
     again = persist.load(tmp_path / "few.pansophy")
-    assert isinstance(again, Repeated)
+    assert isinstance(again, RepeatedArray)
     np.testing.assert_array_equal(again, all_)
 
 
 def test_nothing_fitted_is_kept_so():
     X = np.random.default_rng(0).normal(size=(140_000, 1)).cumsum(axis=0) / 30
     model = KalmanFilter([[1, 1], [0, 0.9]], [[1, 0]], 0.1, 1.0, method=None).fit(X)
-    assert isinstance(model.filter(X).covs, Repeated)
-    assert not any(isinstance(v, Repeated) for v in vars(model).values())
+    assert isinstance(model.filter(X).covs, RepeatedArray)
+    assert not any(isinstance(v, RepeatedArray) for v in vars(model).values())
     told = model.forecast(3)
     assert type(told.cov) is type(told.state_cov) is np.ndarray
 
@@ -104,7 +104,7 @@ def test_a_long_series_keeps_settled_covariances_once(start):
     X[70_000] = np.nan
     both = model.filter_smooth(X)
     for few in both:
-        assert isinstance(few.covs, Repeated)
+        assert isinstance(few.covs, RepeatedArray)
         assert len(few.covs.table) < 500
         np.testing.assert_array_equal(
             few.sd[-3:], np.sqrt(few.covs[-3:, [0, 1], [0, 1]])

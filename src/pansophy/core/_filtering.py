@@ -11,7 +11,7 @@ the backward one, each with the likelihood of its own step,
 
     a_t = L_t (a_t-1 A),      v_t = L_t (v_t+1 A')                               (1)
 
-so `sweep` runs either, by a direction and a matrix. Whoever comes second meets the
+so `scaled_sweep` runs either, by a direction and a matrix. Whoever comes second meets the
 rows the other has stored: with q_t = a_t-1 A before its likelihood, and u = q_t . v_t,
 
     p(z_t | x) = q_t v_t / u,     p(z_t-1, z_t | x) = a_t-1 A v_t / u            (2)
@@ -27,12 +27,12 @@ from numba import njit
 
 FAST = {"contract", "nsz"}  # sums are written out: left to the compiler, their order
 # would depend on where the arrays lie
-GAP = 64  # between small arrays: closer ones are taken for overlapping, and slow
-TINY = 1e-280  # messages that meet in less than this have lost their digits
+ROW_GAP = 64  # between small arrays: closer ones are taken for overlapping, and slow
+SMALLEST_SUM = 1e-280  # messages that meet in less than this have lost their digits
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def row_times(a, A, out):
+def row_matrix_product(a, A, out):
     """out = a A for a (k,), A (k, k), k a multiple of 8.
 
     Eight rows of A at a time keep the sums in registers: half the time of one.
@@ -52,7 +52,7 @@ def row_times(a, A, out):
 
 
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
-def largest(row):
+def row_maximum(row):
     """The largest entry of a row of 8, 16, ... entries; 0 if it is not finite."""
     a, b, c, d = row[0], row[1], row[2], row[3]
     for j in range(4, len(row), 4):
@@ -66,7 +66,7 @@ def largest(row):
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
-def exp_rows(log_table, out, top):
+def scaled_exponentials(log_table, out, top):
     """out = exp(log_table - top) with top the largest of each row; padding gets 0.
 
     A polynomial after taking out powers of 2, within two units of the last place;
@@ -81,7 +81,7 @@ def exp_rows(log_table, out, top):
             row[j] = x[j]
         for j in range(k, wide):
             row[j] = -math.inf
-        high = top[t] = largest(row)
+        high = top[t] = row_maximum(row)
         for j in range(wide):
             y = row[j] - high
             z = y if y > -708.0 else -708.0
@@ -108,7 +108,7 @@ def exp_rows(log_table, out, top):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def times8(a, A, weight, scale, out):
+def scaled_product_of_eight(a, A, weight, scale, out):
     """out = (a A) weight scale for k = 8, in registers."""
     a0, a1, a2, a3 = a[0], a[1], a[2], a[3]
     a4, a5, a6, a7 = a[4], a[5], a[6], a[7]
@@ -119,7 +119,7 @@ def times8(a, A, weight, scale, out):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def dot(a, b):
+def dot_of_eights(a, b):
     """sum_j a_j b_j in eight chains, for a multiple of 8."""
     s0, s1, s2, s3 = a[0] * b[0], a[1] * b[1], a[2] * b[2], a[3] * b[3]
     s4, s5, s6, s7 = a[4] * b[4], a[5] * b[5], a[6] * b[6], a[7] * b[7]
@@ -136,10 +136,10 @@ def dot(a, b):
 
 
 @njit(cache=True, nogil=True)
-def spaced(M):
+def padded_copy(M):
     """A copy of M with room behind each row, written out: it compiles in no time."""
     k = M.shape[0]
-    N = np.empty((k, k + GAP))
+    N = np.empty((k, k + ROW_GAP))
     for i in range(k):
         for j in range(k):
             N[i, j] = M[i, j]
@@ -147,29 +147,29 @@ def spaced(M):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def sweep(first, M, table, top, index, t, step, count, out):
+def scaled_sweep(first, M, table, top, index, t, step, count, out):
     """Eq. (1) over `count` steps from t in direction `step`; returns log p.
 
     Begins with `first` in place of the product. Where the sum of a row is 0 log p
     is -inf and the rows from there on are not set.
     """
-    k, ones, N = M.shape[0], np.ones(M.shape[0]), spaced(M)
+    k, ones, N = M.shape[0], np.ones(M.shape[0]), padded_copy(M)
     loglik, product, total = 0.0, 1.0, 1.0
     for s in range(count):
         x = index[t]
         row, L, inverse = out[t], table[x], 1.0 / total
         if s > 0 and k == 8:
-            times8(out[t - step], N, L, inverse, row)
+            scaled_product_of_eight(out[t - step], N, L, inverse, row)
         else:
             if s == 0:
                 for j in range(k):
                     row[j] = first[j]
             else:
-                row_times(out[t - step], M, row)
+                row_matrix_product(out[t - step], M, row)
             for j in range(k):
                 row[j] *= L[j] * inverse
-        total = dot(row, ones)
-        if not total > TINY:
+        total = dot_of_eights(row, ones)
+        if not total > SMALLEST_SUM:
             return -math.inf
         loglik += top[x]
         product *= total
@@ -181,7 +181,7 @@ def sweep(first, M, table, top, index, t, step, count, out):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def add_pairs(P, stored, t, step, pairs):
+def add_outer_products(P, stored, t, step, pairs):
     """pairs += sum over eight steps of P_c (outer) stored[t + c step]."""
     k = pairs.shape[0]
     v0, v1 = stored[t], stored[t + step]
@@ -199,7 +199,7 @@ def add_pairs(P, stored, t, step, pairs):
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def dot_pairs(P, V, pairs, k):
+def add_outer_products_of_eight(P, V, pairs, k):
     """pairs[:k, :k] += P[:k] V[:k]', with steps along the rows: for few states."""
     a = np.empty(8)
     for i in range(k):
@@ -215,7 +215,7 @@ def dot_pairs(P, V, pairs, k):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def meet(before, begins, M, table, top, index, t, step, count, stored, each, counts,
+def meeting_sweep(before, begins, M, table, top, index, t, step, count, stored, each, counts,
          pairs, edge):  # fmt: skip
     """The second pass, eq. (2), over rows stored by the first; returns log p.
 
@@ -229,21 +229,21 @@ def meet(before, begins, M, table, top, index, t, step, count, stored, each, cou
     block = 64 if small else 8  # steps whose pairs are added up together
     P = np.zeros((8, block if small else k))
     V = np.zeros((8, block if small else 0))
-    N, work, ones = spaced(M), np.empty((2, k + GAP)), np.ones(k)
+    N, work, ones = padded_copy(M), np.empty((2, k + ROW_GAP)), np.ones(k)
     u, pred = work[0, :k], work[1, :k]
     for j in range(k):
         u[j] = pred[j] = before[j]
-    loglik, product, total = 0.0, 1.0, 1.0 if begins else dot(u, ones)
+    loglik, product, total = 0.0, 1.0, 1.0 if begins else dot_of_eights(u, ones)
     waiting, since = 0, t
     for s in range(count):
         x, other = index[t], stored[t]
         L, row = table[x], counts[t if each else x]
         bare = begins and s == 0
         if small and not bare:
-            times8(u, N, ones, 1.0, pred)
+            scaled_product_of_eight(u, N, ones, 1.0, pred)
         elif not bare:
-            row_times(u, M, pred)
-        joint = dot(pred, other)
+            row_matrix_product(u, M, pred)
+        joint = dot_of_eights(pred, other)
         share = 1.0 / joint
         if pairs.shape[0] > 0 and not bare:
             if small:
@@ -258,9 +258,9 @@ def meet(before, begins, M, table, top, index, t, step, count, stored, each, cou
             waiting += 1
             if waiting == block:
                 if small:
-                    dot_pairs(P, V, pairs, width)
+                    add_outer_products_of_eight(P, V, pairs, width)
                 else:
-                    add_pairs(P, stored, since, step, pairs)
+                    add_outer_products(P, stored, since, step, pairs)
                 waiting = 0
         if each:
             for j in range(width):
@@ -274,8 +274,8 @@ def meet(before, begins, M, table, top, index, t, step, count, stored, each, cou
         inverse = 1.0 / total
         for j in range(k):
             u[j] = pred[j] * (L[j] * inverse)
-        total = dot(u, ones)
-        if not (total > TINY and joint > TINY):
+        total = dot_of_eights(u, ones)
+        if not (total > SMALLEST_SUM and joint > SMALLEST_SUM):
             return math.nan
         loglik += top[x]
         product *= total
@@ -287,7 +287,7 @@ def meet(before, begins, M, table, top, index, t, step, count, stored, each, cou
         for j in range(8):
             for c in range(waiting, block):
                 P[j, c] = 0.0
-        dot_pairs(P, V, pairs, width)
+        add_outer_products_of_eight(P, V, pairs, width)
     else:
         for c in range(waiting):
             p, other = P[c], stored[since + c * step]
@@ -298,7 +298,9 @@ def meet(before, begins, M, table, top, index, t, step, count, stored, each, cou
 
 
 @njit(cache=True, nogil=True)
-def expected(start, A, table, top, index, ends, each, counts, pairs, logliks):
+def scaled_forward_backward(
+    start, A, table, top, index, ends, each, counts, pairs, logliks
+):
     """Both passes of many sequences: posteriors into counts, pairs, log p of each.
 
     Pairs come as (to, from). Returns expected starts (k,) and whether all was well:
@@ -316,10 +318,10 @@ def expected(start, A, table, top, index, ends, each, counts, pairs, logliks):
     for s, end in enumerate(ends):
         n = end - begin
         x, out = index[begin:end], counts[begin:end] if each else counts
-        logliks[s] = sweep(start, A, table, top, x, 0, 1, n, stored)
+        logliks[s] = scaled_sweep(start, A, table, top, x, 0, 1, n, stored)
         if logliks[s] == -math.inf:
             return first, False
-        back = meet(ones, True, AT, table, top, x, n - 1, -1, n, stored, each, out,
+        back = meeting_sweep(ones, True, AT, table, top, x, n - 1, -1, n, stored, each, out,
                     pairs, edge)  # fmt: skip
         if math.isnan(back):
             return first, False
@@ -330,7 +332,7 @@ def expected(start, A, table, top, index, ends, each, counts, pairs, logliks):
 
 
 @njit(cache=True, nogil=True)
-def beliefs(start, A, table, top, index, ends, out, logliks):
+def scaled_beliefs(start, A, table, top, index, ends, out, logliks):
     """Filtered beliefs into out (n, k), unless it is empty; log p of each sequence."""
     k, longest, begin = A.shape[0], 0, 0
     for end in ends:
@@ -340,12 +342,12 @@ def beliefs(start, A, table, top, index, ends, out, logliks):
     for s, end in enumerate(ends):
         n = end - begin
         x = index[begin:end]
-        logliks[s] = sweep(start, A, table, top, x, 0, 1, n, stored)
+        logliks[s] = scaled_sweep(start, A, table, top, x, 0, 1, n, stored)
         if logliks[s] == -math.inf:
             return False
         for t in range(n if out.shape[0] else 0):
             row = out[begin + t]
-            share = 1.0 / dot(stored[t], ones)
+            share = 1.0 / dot_of_eights(stored[t], ones)
             for j in range(out.shape[1]):
                 row[j] = stored[t, j] * share
         begin = end

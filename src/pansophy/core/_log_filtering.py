@@ -15,11 +15,11 @@ import math
 import numpy as np
 from numba import njit
 
-LOST = 1e-250  # sums below this are done again term by term
+SMALLEST_TOTAL = 1e-250  # sums below this are done again term by term
 
 
 @njit(cache=True, nogil=True)
-def log_sum(a, b):
+def log_sum_of_products(a, b):
     """log sum exp(a + b)."""
     top = -math.inf
     for i in range(len(a)):
@@ -33,7 +33,7 @@ def log_sum(a, b):
 
 
 @njit(cache=True, nogil=True)
-def shifted(a, out):
+def shifted_exp(a, out):
     """out = exp(a - top); returns top, the largest of a, or 0 if all is impossible."""
     top = a[0]
     for i in range(1, len(a)):
@@ -48,17 +48,17 @@ def shifted(a, out):
 def log_step(a, M, log_MT, work, total, out):
     """out_j = log sum_i exp(a_i) M_ij, eq. (1); log_MT is log M transposed."""
     k = len(a)
-    top = shifted(a, work)
+    top = shifted_exp(a, work)
     total[:] = 0.0
     for i in range(k):
         e, row = work[i], M[i]
         for j in range(k):
             total[j] += e * row[j]
     for j in range(k):
-        if total[j] > LOST:
+        if total[j] > SMALLEST_TOTAL:
             out[j] = top + math.log(total[j])
         else:
-            out[j] = log_sum(a, log_MT[j])
+            out[j] = log_sum_of_products(a, log_MT[j])
 
 
 @njit(cache=True, nogil=True)
@@ -74,14 +74,14 @@ def log_forward(log_start, A, log_AT, log_table, index, alpha):
         L = log_table[index[t]]
         for j in range(k):
             alpha[t, j] += L[j]
-    return log_sum(alpha[n - 1], zero)
+    return log_sum_of_products(alpha[n - 1], zero)
 
 
 @njit(cache=True, nogil=True)
 def log_pairs(alpha, log_A, A, v, value, e, f, pairs):
     """pairs += p(z_t, z_t+1 | x) from log messages alpha at t and v at t + 1."""
     k = len(v)
-    both = shifted(alpha, e) + shifted(v, f) - value
+    both = shifted_exp(alpha, e) + shifted_exp(v, f) - value
     if both < 500.0:
         scale = math.exp(both)
         for i in range(k):
@@ -95,7 +95,9 @@ def log_pairs(alpha, log_A, A, v, value, e, f, pairs):
 
 
 @njit(cache=True, nogil=True)
-def expected_log(start, A, log_table, index, ends, each, counts, pairs, logliks):
+def log_forward_backward(
+    start, A, log_table, index, ends, each, counts, pairs, logliks
+):
     """Both passes of many sequences: posteriors, pairs (from, to), log p of each.
 
     Returns the expected starts. A sequence that cannot be has posterior 0.
@@ -136,7 +138,7 @@ def expected_log(start, A, log_table, index, ends, each, counts, pairs, logliks)
 
 
 @njit(cache=True, nogil=True)
-def beliefs_log(start, A, log_table, index, ends, out, logliks):
+def log_beliefs(start, A, log_table, index, ends, out, logliks):
     """Filtered beliefs into out (n, k); log p of each sequence."""
     log_start, log_AT = np.log(start), np.log(A.T)
     log_AT = np.ascontiguousarray(log_AT)
@@ -145,7 +147,7 @@ def beliefs_log(start, A, log_table, index, ends, out, logliks):
         x, part = index[begin:end], out[begin:end]
         logliks[s] = log_forward(log_start, A, log_AT, log_table, x, part)
         for t in range(end - begin):
-            norm = log_sum(part[t], zero)
+            norm = log_sum_of_products(part[t], zero)
             for j in range(part.shape[1]):
                 part[t, j] = math.exp(part[t, j] - norm) if norm > -math.inf else 0.0
         begin = end

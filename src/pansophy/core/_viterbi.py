@@ -15,7 +15,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True, fastmath={"nsz"}, inline="always")
-def best_before(a, A, best, arg):
+def best_predecessors(a, A, best, arg):
     """best_j = max_i a_i + A_ij and arg_j the first i that has it; k a multiple of 8.
 
     A tournament of eight at a time: the winner of each pair, and so on.
@@ -51,14 +51,14 @@ def best_before(a, A, best, arg):
 
 
 @njit(cache=True, nogil=True, fastmath={"nsz"})
-def climb(first, log_M, log_table, index, t, step, count, pointers):
+def viterbi_scores(first, log_M, log_table, index, t, step, count, pointers):
     """Eq. (1) over `count` steps from t in direction `step`: the last scores (k,)."""
     k = log_M.shape[0]
     d, best, arg = first.copy(), np.empty(k), np.zeros(k, np.int64)
     for s in range(count):
         L = log_table[index[t]]
         if s > 0:
-            best_before(d, log_M, best, arg)
+            best_predecessors(d, log_M, best, arg)
             where = pointers[t]
             for j in range(k):
                 where[j] = arg[j]
@@ -70,7 +70,7 @@ def climb(first, log_M, log_table, index, t, step, count, pointers):
 
 
 @njit(cache=True, nogil=True)
-def trace(pointers, z, t, step, count, path):
+def backtrack(pointers, z, t, step, count, path):
     """Follow the pointers from state z at step t, against `step`."""
     for _ in range(count - 1):
         path[t] = z
@@ -80,20 +80,22 @@ def trace(pointers, z, t, step, count, path):
 
 
 @njit(cache=True, nogil=True)
-def best_paths(log_start, log_A, log_table, index, ends, pointers, path, scores):
+def viterbi_paths(log_start, log_A, log_table, index, ends, pointers, path, scores):
     """The likeliest path of every sequence and its log-probability."""
     begin = 0
     for s, end in enumerate(ends):
         n = end - begin
-        d = climb(log_start, log_A, log_table, index[begin:end], 0, 1, n, pointers)
+        d = viterbi_scores(
+            log_start, log_A, log_table, index[begin:end], 0, 1, n, pointers
+        )
         z = np.argmax(d)
         scores[s] = d[z]
-        trace(pointers, z, n - 1, 1, n, path[begin:end])
+        backtrack(pointers, z, n - 1, 1, n, path[begin:end])
         begin = end
 
 
 @njit(cache=True, nogil=True, fastmath={"nsz"})
-def best_across(d, M, best, arg, where):
+def batched_best_predecessors(d, M, best, arg, where):
     """best_before in each lane, for d (k, w); pointers (k, w) into `where`.
 
     The first five states in one go, in registers, and then four at a time.
@@ -145,7 +147,7 @@ def best_across(d, M, best, arg, where):
 
 
 @njit(cache=True, nogil=True, fastmath={"nsz"})
-def climb_side(first, M, table, index, begins, lengths, pointers, d):
+def batched_viterbi_scores(first, M, table, index, begins, lengths, pointers, d):
     """Eq. (1) in each lane from `first`: the last scores into d (k, w).
 
     Pointers of step t go into pointers[t % len(pointers)].
@@ -155,7 +157,7 @@ def climb_side(first, M, table, index, begins, lengths, pointers, d):
     best, arg = first.copy(), np.zeros(w, np.int64)
     for t in range(lengths[0]):
         if t > 0:
-            best_across(d, M, best, arg, pointers[t % pointers.shape[0]])
+            batched_best_predecessors(d, M, best, arg, pointers[t % pointers.shape[0]])
         for c in range(w):
             if t < lengths[c]:
                 at[c] = k * index[begins[c] + t]
@@ -167,7 +169,7 @@ def climb_side(first, M, table, index, begins, lengths, pointers, d):
 
 
 @njit(cache=True, nogil=True)
-def trace_side(pointers, z, begins, lengths, path):
+def batched_backtrack(pointers, z, begins, lengths, path):
     """Follow the pointers of each lane from its last state z (w,)."""
     for t in range(lengths[0] - 1, -1, -1):
         for c in range(len(z)):
@@ -178,7 +180,7 @@ def trace_side(pointers, z, begins, lengths, path):
 
 
 @njit(cache=True, nogil=True)
-def mend_side(pointers, z, links, begins, lengths, path):
+def join_block_paths(pointers, z, links, begins, lengths, path):
     """Paths of lanes that follow one another, the last of which ends in z.
 
     Each has been traced from another state perhaps; that is undone until the two meet.

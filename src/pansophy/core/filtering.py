@@ -42,12 +42,12 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from . import lanes, threads
-from .chain_work import Chain, Evidence, Expected, Work
-from .chain_work import groups as groups
-from .likeliest import viterbi as viterbi
+from . import batched_chains, threads
+from .hidden_chain import Chain, ChainLayout, Evidence, Expected
+from .hidden_chain import group_sequences as groups
 from .numerics import safe_divide, safe_log
 from .rows import total
+from .viterbi import viterbi
 
 
 @runtime_checkable
@@ -111,7 +111,7 @@ class MarkovFilter(NamedTuple):
         return filtered * (self.trans @ safe_divide(smoothed, predicted))
 
 
-def both_passes(work: Work, counts, *, log, paired):
+def forward_backward(work: ChainLayout, counts, *, log, paired):
     """For each piece: starts, transitions, counts and log p of its sequences.
 
     Posteriors go into the rows of `counts` (n, k), or if it is None are summed by
@@ -120,12 +120,14 @@ def both_passes(work: Work, counts, *, log, paired):
     k = work.k
 
     def logs(begin, ends):
-        from ._log_filtering import expected_log
+        from ._log_filtering import log_forward_backward
 
         each, out = work.room(begin, int(ends[-1]), counts)
         logliks, pairs = np.empty(len(ends)), np.zeros((k, k) if paired else (0, 0))
         seen = work.seen(begin, int(ends[-1]), log=True)
-        first = expected_log(*work.chain, *seen, ends, each, out, pairs, logliks)
+        first = log_forward_backward(
+            *work.chain, *seen, ends, each, out, pairs, logliks
+        )
         return Expected(first, pairs, out, logliks)
 
     def logs_each(begins, lengths):
@@ -140,13 +142,17 @@ def both_passes(work: Work, counts, *, log, paired):
 
     def task(begin, ends):
         if work.few:
-            got = lanes.batch(work, begin, ends, counts, paired=paired)
+            got = batched_chains.expected_of_batch(
+                work, begin, ends, counts, paired=paired
+            )
             return logs_each(begin, ends) if got is None else got
-        got = group(work, begin, ends, counts, paired=paired)
+        got = sequential_forward_backward(work, begin, ends, counts, paired=paired)
         return logs(begin, ends) if got is None else got
 
     def whole(begin, n):
-        ways = [lanes.long_sequence, from_both_ends][k > lanes.CUT_UP :]
+        ways = [batched_chains.blockwise_forward_backward, two_ended_forward_backward][
+            k > batched_chains.MAX_BLOCK_STATES :
+        ]
         for way in ways:
             got = way(work, begin, n, counts, paired=paired)
             if got is not None:
@@ -158,7 +164,7 @@ def both_passes(work: Work, counts, *, log, paired):
     return work.run(task, whole)
 
 
-def group(work: Work, begin, ends, counts, *, paired):
+def sequential_forward_backward(work: ChainLayout, begin, ends, counts, *, paired):
     """Expected of sequences one after the other, or None where one is impossible or
     its messages lose their digits."""
     k, pad = work.k, len(work.start)
@@ -174,11 +180,11 @@ def group(work: Work, begin, ends, counts, *, paired):
     return Expected(first[:k], trans, out, logliks)
 
 
-def from_both_ends(work: Work, begin, n, counts, *, paired):
-    """Expected of one long sequence, or None as in `group`."""
+def two_ended_forward_backward(work: ChainLayout, begin, n, counts, *, paired):
+    """Expected of one long sequence, or None as in `sequential_forward_backward`."""
     k, pad, loops = work.k, len(work.start), work.loops
     back = np.ascontiguousarray(work.trans.T)
-    stored, seen, logliks = two_sweeps(work, begin, n, back)
+    stored, seen, logliks = half_sweeps(work, begin, n, back)
     if stored is None:
         return None
     m, edge = n // 2, np.empty((2, pad))
@@ -201,7 +207,7 @@ def from_both_ends(work: Work, begin, n, counts, *, paired):
     return Expected(edge[1, :k], trans, out, np.array([logliks[0] + rest]))
 
 
-def two_sweeps(work: Work, begin, n, back):
+def half_sweeps(work: ChainLayout, begin, n, back):
     """Messages of a long sequence, forward in its first half and backward in its
     second, the evidence, and log p of both; None where they left the numbers."""
     pad, m, loops = len(work.start), n // 2, work.loops
@@ -230,9 +236,9 @@ def two_sweeps(work: Work, begin, n, back):
 
 def expected_counts(chain: Chain, evidence: Evidence, *, log=False) -> Expected:
     """Eq. (4) and (5), summed over all sequences. `log` works in logarithms."""
-    work = Work(chain, evidence)
+    work = ChainLayout(chain, evidence)
     counts = np.empty((work.n, work.k)) if work.dense else None
-    parts = both_passes(work, counts, log=log, paired=True)
+    parts = forward_backward(work, counts, log=log, paired=True)
     none = np.zeros((0, work.k))
     if work.dense:
         parts = (p._replace(counts=none) for p in parts)
@@ -240,31 +246,31 @@ def expected_counts(chain: Chain, evidence: Evidence, *, log=False) -> Expected:
     return out._replace(counts=counts) if work.dense else out
 
 
-def smooth(chain: Chain, evidence: Evidence, *, log=False):
+def smooth_chain(chain: Chain, evidence: Evidence, *, log=False):
     """Posterior of the state at every step (n, k), and log p of each sequence (s,)."""
-    work = Work(chain, evidence)
+    work = ChainLayout(chain, evidence)
     out = np.empty((work.n, work.k))
-    parts = both_passes(work, out, log=log, paired=False)
-    return out, in_order(work, [p.loglik for p in parts])
+    parts = forward_backward(work, out, log=log, paired=False)
+    return out, in_sequence_order(work, [p.loglik for p in parts])
 
 
-def in_order(work: Work, logliks):
+def in_sequence_order(work: ChainLayout, logliks):
     """What the pieces say of their sequences, as the sequences stand."""
     out = np.empty(sum(map(len, logliks)))
     out[work.order] = np.concatenate(logliks)
     return out
 
 
-def forward_pass(work: Work, out):
+def forward_filter(work: ChainLayout, out):
     """Beliefs into `out` (n, k) unless it is empty, and log p of each sequence."""
 
     def logs(begin, ends):
-        from ._log_filtering import beliefs_log
+        from ._log_filtering import log_beliefs
 
         n, logliks = int(ends[-1]), np.empty(len(ends))
         part = out[begin : begin + n] if len(out) else np.empty((n, work.k))
         seen = work.seen(begin, n, log=True)
-        beliefs_log(*work.chain, *seen, ends, part, logliks)
+        log_beliefs(*work.chain, *seen, ends, part, logliks)
         return logliks
 
     def one(begin, n):
@@ -272,7 +278,7 @@ def forward_pass(work: Work, out):
 
     def task(begin, ends):
         if work.few:
-            got = lanes.batch_beliefs(work, begin, ends, out)
+            got = batched_chains.beliefs_of_batch(work, begin, ends, out)
             if got is None:
                 each = zip(begin, ends, strict=True)
                 return np.concatenate([one(b, n) for b, n in each])
@@ -284,21 +290,23 @@ def forward_pass(work: Work, out):
 
     def whole(begin, n):
         got = (
-            lanes.long_beliefs(work, begin, n, out) if work.k <= lanes.CUT_UP else None
+            batched_chains.blockwise_beliefs(work, begin, n, out)
+            if work.k <= batched_chains.MAX_BLOCK_STATES
+            else None
         )
         if got is None and not len(out):
-            got = joint_of_halves(work, begin, n)
+            got = two_ended_log_likelihood(work, begin, n)
         if got is None:
             got = task(np.array([begin]) if work.few else begin, np.array([n]))
         return got
 
-    return in_order(work, list(work.run(task, whole)))
+    return in_sequence_order(work, list(work.run(task, whole)))
 
 
-def joint_of_halves(work: Work, begin, n):
+def two_ended_log_likelihood(work: ChainLayout, begin, n):
     """Log p of one long sequence (1,), or None."""
     back = np.ascontiguousarray(work.trans.T)
-    stored, _, logliks = two_sweeps(work, begin, n, back)
+    stored, _, logliks = half_sweeps(work, begin, n, back)
     if stored is None:
         return None
     a, v = stored[n // 2 - 1], stored[n // 2]
@@ -306,13 +314,13 @@ def joint_of_halves(work: Work, begin, n):
     return np.array([sum(logliks) + np.log(joint)]) if joint > 0 else None
 
 
-def filtered(chain: Chain, evidence: Evidence):
+def filter_chain(chain: Chain, evidence: Evidence):
     """Belief in the state at every step given the past (n, k), and log p (s,)."""
-    work = Work(chain, evidence)
+    work = ChainLayout(chain, evidence)
     out = np.empty((work.n, work.k))
-    return out, forward_pass(work, out)
+    return out, forward_filter(work, out)
 
 
-def log_likelihoods(chain: Chain, evidence: Evidence):
+def sequence_log_likelihoods(chain: Chain, evidence: Evidence):
     """Log p of each sequence (s,)."""
-    return forward_pass(Work(chain, evidence), np.empty((0, 0)))
+    return forward_filter(ChainLayout(chain, evidence), np.empty((0, 0)))

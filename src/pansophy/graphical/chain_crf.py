@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
 from ..core import threads
-from ..core.filtering import expected_counts, smooth, viterbi
+from ..core.filtering import expected_counts, smooth_chain, viterbi
 from ..params import Count, Flag, NonNegative, Verbosity, check_params
 from .chain_field import (
     Features,
@@ -192,7 +192,11 @@ class ChainCRF(Estimator):
 
     def _read(self, X, lengths, fitting=False):
         """All tokens as one sparse matrix, and where sequences end."""
-        from ..state_space.sequences import joined, sequence_ends, stacked
+        from ..state_space.sequences import (
+            join_sequences,
+            sequence_ends,
+            stack_sequences,
+        )
 
         if is_tokens(X):
             if lengths is not None:
@@ -207,7 +211,7 @@ class ChainCRF(Estimator):
                 M = scipy.sparse.csr_array(X)
                 ends = sequence_ends(M.shape[0], lengths)
             else:
-                M, ends = stacked(*joined(X, lengths))
+                M, ends = stack_sequences(*join_sequences(X, lengths))
                 if not np.isfinite(M).all():
                     raise ValueError("X of ChainCRF contains NaN or infinity.")
             if fitting:
@@ -253,7 +257,7 @@ class ChainCRF(Estimator):
         """Marginal probability of the labels of every token, in the form of X."""
         X = listed(X)
         chain, evidence, _ = self._look(X, lengths)
-        P, _ = smooth(chain, evidence)
+        P, _ = smooth_chain(chain, evidence)
         return like(P, evidence.ends, X)
 
     def predict_marginals(self, X, lengths=None):

@@ -29,39 +29,43 @@ from ..core.numerics import log1pexp, log_softmax, sigmoid, softmax
 from ..core.random import rng_from, seed_int
 from ..core.rows import Rows
 from ..nn.batches import Batches
-from ..nn.schedules import inverse
+from ..nn.schedules import inverse_scaling
 from ..params import Count, Flag, Fraction, NonNegative, Positive, Rule, Verbosity
 from ..typing import Seed
-from .full_batch import minimise
+from .lbfgs_training import train_lbfgs
 
-ACTIVATE = {
+ACTIVATION_FUNCTIONS = {
     "identity": lambda xp, Z: Z,
     "relu": lambda xp, Z: xp.clip(Z, 0, None),
     "tanh": lambda xp, Z: xp.tanh(Z),
     "logistic": lambda xp, Z: sigmoid(Z),
 }
-FREE = ("max_iter", "verbose", "device", "checkpoint", "resume", "warm_start")
+NOT_IN_TAG = ("max_iter", "verbose", "device", "checkpoint", "resume", "warm_start")
 
 
-def is_sizes(value):
+def are_layer_sizes(value):
     widths = np.atleast_1d(np.asarray(value))
     whole = widths.size == 0 or widths.dtype.kind in "iu"
     return widths.ndim == 1 and whole and bool((widths > 0).all())
 
 
-Sizes = Annotated[Any, Rule("whole numbers above 0, one per hidden layer", is_sizes)]
-Below1 = Annotated[float, Rule("a number from 0 to below 1", lambda v: 0 <= v < 1)]
-Device = Annotated[
+LayerSizes = Annotated[
+    Any, Rule("whole numbers above 0, one per hidden layer", are_layer_sizes)
+]
+FractionBelowOne = Annotated[
+    float, Rule("a number from 0 to below 1", lambda v: 0 <= v < 1)
+]
+DeviceName = Annotated[
     str,
     Rule(
         '"auto", "cpu", "cuda" or "cuda:" and a number',
         lambda v: re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", v) is not None,
     ),
 ]
-Patience = Count | Annotated[float, Rule("infinity", lambda v: v == math.inf)]
+PatienceCount = Count | Annotated[float, Rule("infinity", lambda v: v == math.inf)]
 
 
-class Data(NamedTuple):
+class TrainingRows(NamedTuple):
     """Rows as the net takes them."""
 
     X: Any
@@ -76,7 +80,7 @@ class Data(NamedTuple):
                 return None if a is None else a[index]
             return a[arrays.namespace(a).asarray(index, device=arrays.device(a))]
 
-        return Data(*map(part, self))
+        return TrainingRows(*map(part, self))
 
     def rows(self):
         """What `nn.train` takes."""
@@ -84,14 +88,14 @@ class Data(NamedTuple):
         return nn.SparseRows(*parts) if sp.issparse(self.X) else tuple(parts)
 
 
-def scores(X, coefs, intercepts, activation):
+def forward_scores(X, coefs, intercepts, activation):
     """Raw scores F of rows of any array library (eq. 1 of `nn.mlp`)."""
     xp = arrays.namespace(X)
     like = X if not sp.issparse(X) else np.empty(0, X.dtype)
     H = X
     for i, (W, b) in enumerate(zip(coefs, intercepts)):
         if i:
-            H = ACTIVATE[activation](xp, H)
+            H = ACTIVATION_FUNCTIONS[activation](xp, H)
         H = H @ arrays.asarray(W, like) + arrays.asarray(b, like)
     return H
 
@@ -116,14 +120,14 @@ class AbstractMLP(Estimator):
     momentum: Fraction = 0.9
     nesterovs_momentum: Flag = True
     early_stopping: Flag = False
-    validation_fraction: Below1 = 0.1
-    beta_1: Below1 = 0.9
-    beta_2: Below1 = 0.999
+    validation_fraction: FractionBelowOne = 0.1
+    beta_1: FractionBelowOne = 0.9
+    beta_2: FractionBelowOne = 0.999
     epsilon: Positive = 1e-8
-    n_iter_no_change: Patience = 10
+    n_iter_no_change: PatienceCount = 10
     max_fun: Count = 15000
-    dropout: Below1 = 0.0
-    device: Device = "auto"
+    dropout: FractionBelowOne = 0.0
+    device: DeviceName = "auto"
     checkpoint: str | Path | None = None
     resume: Flag = False
 
@@ -134,7 +138,7 @@ class AbstractMLP(Estimator):
         checks = {"y_kind": self._y_kind, "accept_sparse": "csr", "reset": first}
         begun: Any = self._begin(X, y, sample_weight, **checks)
         X, y, w = begun
-        data = Data(X, self._targets(y, X, first, partial=partial, **known), w)
+        data = TrainingRows(X, self._targets(y, X, first, partial=partial, **known), w)
         rng = rng_from(self.random_state)
         if first:
             self._start(data, rng)
@@ -154,8 +158,8 @@ class AbstractMLP(Estimator):
         hidden = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=int))
         sizes = [int(data.X.shape[1]), *hidden.tolist(), self.n_outputs_]
         self.n_layers_ = len(sizes)
-        coefs, intercepts = nn.glorot(sizes, rng, self.activation)
-        dtype = float_type(data.X)
+        coefs, intercepts = nn.glorot_uniform(sizes, rng, self.activation)
+        dtype = float_dtype(data.X)
         self.coefs_ = [W.astype(dtype) for W in coefs]
         self.intercepts_ = [b.astype(dtype) for b in intercepts]
         self.t_ = 0
@@ -205,7 +209,7 @@ class AbstractMLP(Estimator):
         if len(y) != X.shape[0]:
             raise ValueError(f"validation has {X.shape[0]} rows, but {len(y)} targets.")
         w = arrays.asarray(w[0], X) if w else None
-        return Data(X, self._targets(y, X, False), w)
+        return TrainingRows(X, self._targets(y, X, False), w)
 
     def _run(self, data, held, rng, partial):
         n, state = int(data.X.shape[0]), self._optimiser_state if partial else None
@@ -213,7 +217,7 @@ class AbstractMLP(Estimator):
         evaluate = None if held is None else lambda net: self._evaluate(net, held)
         schedule = None
         if self.solver == "sgd" and self.learning_rate == "invscaling":
-            schedule = inverse(self.power_t, self.t_)
+            schedule = inverse_scaling(self.power_t, self.t_)
         options: dict[str, Any] = dict(  # noqa: C408
             epochs=1 if partial else self.max_iter,
             batch_size=self._batch_size(n),
@@ -231,13 +235,13 @@ class AbstractMLP(Estimator):
         )
         if self.checkpoint is not None:
             options["tag"] = self._tag(data)
-        net = self._net(float_type(data.X))
+        net = self._net(float_dtype(data.X))
         return self._drive(
             lambda task: nn.train(net, data.rows(), task=task, **options),
             total=options["epochs"],
             X=data.X,
             y=data.Y,
-            snapshot=lambda state: weights_of(state.net),
+            snapshot=lambda state: fitted_weights(state.net),
         )
 
     def _run_lbfgs(self, data, validation):
@@ -249,9 +253,9 @@ class AbstractMLP(Estimator):
         ):
             if given:
                 raise ValueError(f'{name} needs solver "adam" or "sgd", not "lbfgs".')
-        net = self._net(float_type(data.X))
+        net = self._net(float_dtype(data.X))
         return self._drive(
-            lambda task: minimise(
+            lambda task: train_lbfgs(
                 net,
                 data.rows(),
                 max_iter=self.max_iter,
@@ -263,7 +267,7 @@ class AbstractMLP(Estimator):
             total=self.max_iter,
             X=data.X,
             y=data.Y,
-            snapshot=lambda state: weights_of(state.net),
+            snapshot=lambda state: fitted_weights(state.net),
         )
 
     def _stopping(self, held):
@@ -306,7 +310,9 @@ class AbstractMLP(Estimator):
     def _tag(self, data):
         """What must agree for a run to be resumed: parameters and data."""
         seed = self.random_state
-        plain = {k: repr(v) for k, v in self.get_params().items() if k not in FREE}
+        plain = {
+            k: repr(v) for k, v in self.get_params().items() if k not in NOT_IN_TAG
+        }
         plain["random_state"] = repr(seed) if isinstance(seed, int) else ""
         check = zlib.crc32(json.dumps(plain, sort_keys=True).encode())
         for part in data:
@@ -318,16 +324,18 @@ class AbstractMLP(Estimator):
     def _evaluate(self, net, held):
         """Score of the held-out rows, as `score` would give it."""
         device = next(net.parameters()).device
-        parts = [net(b[0]) for b, _ in Batches(held.rows(), 4096, None, device).pass_()]
+        parts = [
+            net(b[0]) for b, _ in Batches(held.rows(), 4096, None, device).one_pass()
+        ]
         F = np.concatenate([arrays.to_numpy(p) for p in parts])
-        host = Data(
+        host = TrainingRows(
             None, *(None if a is None else arrays.to_numpy(a) for a in held[1:])
         )
         score = self._rate(F, host) if np.isfinite(F).all() else math.nan
         return {"validation_score": float(score)}
 
     def _store(self, result):
-        for name, value in weights_of(result.state.net).items():
+        for name, value in fitted_weights(result.state.net).items():
             setattr(self, name, value)
         losses = result.history.get("loss", np.empty(0)).tolist()
         if losses:
@@ -351,7 +359,7 @@ class AbstractMLP(Estimator):
         """Raw scores of checked rows, by blocks."""
         X = self._ready(X, accept_sparse="csr")
         parts = self.coefs_, self.intercepts_, self.activation
-        return Rows(X, block=4096).map(lambda block: scores(block, *parts))
+        return Rows(X, block=4096).map(lambda block: forward_scores(block, *parts))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -359,13 +367,13 @@ class AbstractMLP(Estimator):
         return tags
 
 
-def weights_of(net) -> dict:
+def fitted_weights(net) -> dict:
     """Fitted attributes of a net: plain arrays."""
     own = lambda parts: [arrays.to_numpy(p).copy() for p in parts]
     return {"coefs_": own(net.weights), "intercepts_": own(net.biases)}
 
 
-def float_type(X):
+def float_dtype(X):
     """float32 or float64, after X."""
     return np.float32 if str(X.dtype).endswith("float32") else np.float64
 
@@ -467,7 +475,7 @@ class MLPClassifier(Classifier, AbstractMLP):
     True
     """
 
-    hidden_layer_sizes: Sizes = (100,)
+    hidden_layer_sizes: LayerSizes = (100,)
     activation: Literal["identity", "logistic", "tanh", "relu"] = "relu"
     _: KW_ONLY
 
@@ -514,7 +522,7 @@ class MLPClassifier(Classifier, AbstractMLP):
         ):
             raise ValueError("y has another shape than at the first fit.")
         if multilabel:
-            return y.astype(float_type(X))
+            return y.astype(float_dtype(X))
         return self._numbers(y.reshape(-1), X)
 
     def _numbers(self, y, X):
@@ -527,7 +535,7 @@ class MLPClassifier(Classifier, AbstractMLP):
                 f"{self.classes_!r}."
             )
         if len(self.classes_) == 2:
-            return z.astype(float_type(X))[:, None]
+            return z.astype(float_dtype(X))[:, None]
         return z
 
     def _outputs(self, Y):
@@ -681,7 +689,7 @@ class MLPRegressor(Regressor, AbstractMLP):
     """
 
     loss: Literal["squared_error", "poisson"] = "squared_error"
-    hidden_layer_sizes: Sizes = (100,)
+    hidden_layer_sizes: LayerSizes = (100,)
     activation: Literal["identity", "logistic", "tanh", "relu"] = "relu"
     _: KW_ONLY
 
@@ -707,7 +715,7 @@ class MLPRegressor(Regressor, AbstractMLP):
 
     def _targets(self, y, X, first, *, partial=False):
         xp = arrays.namespace(y)
-        Y = arrays.asarray(y, X) if arrays.is_foreign(X) else y.astype(float_type(X))
+        Y = arrays.asarray(y, X) if arrays.is_foreign(X) else y.astype(float_dtype(X))
         Y = Y[:, None] if Y.ndim == 1 else Y
         if not first and Y.shape[1] != self.n_outputs_:
             raise ValueError(

@@ -30,14 +30,14 @@ class Activation(NamedTuple):
     name: str
     value: Callable[[Tensor], Tensor]  # z -> h, new
     apply_: Callable[[Tensor], Tensor]  # z -> h, in place
-    pull: Callable[[Tensor, Tensor], Tensor]  # dJ/dh, h -> dJ/dz
+    backward: Callable[[Tensor, Tensor], Tensor]  # dJ/dh, h -> dJ/dz
 
 
-def leaky_pull(G, H):
+def leaky_backward(G, H):
     return torch.where(H > 0, G, LEAK * G)
 
 
-def elu_pull(G, H):
+def elu_backward(G, H):
     return torch.where(H > 0, G, G * (H + 1))
 
 
@@ -57,8 +57,8 @@ ACTIVATIONS = {
             "leaky",
             lambda Z: functional.leaky_relu(Z, LEAK),
             lambda Z: functional.leaky_relu_(Z, LEAK),
-            leaky_pull,
+            leaky_backward,
         ),
-        Activation("elu", functional.elu, functional.elu_, elu_pull),
+        Activation("elu", functional.elu, functional.elu_, elu_backward),
     )
 }

@@ -33,7 +33,7 @@ from .activations import ACTIVATIONS
 from .heads import HEADS
 
 
-def glorot(sizes: Sequence[int], rng, activation="relu") -> tuple[list, list]:
+def glorot_uniform(sizes: Sequence[int], rng, activation="relu") -> tuple[list, list]:
     """Matrices and biases drawn evenly from +-sqrt(6 / (fan in + fan out)).
 
     The logistic function is a quarter as steep as tanh at 0 and takes 2, not 6.
@@ -100,7 +100,7 @@ class MLP(nn.Module):
         X, Y, *rest = batch
         value = self.head.value(Y, self.forward(X))
         w = rest[0] if rest else None
-        total = len(X) if w is None else positive(w.sum())
+        total = len(X) if w is None else positive_total(w.sum())
         cost = value.sum() if w is None else w @ value
         if self.alpha and self.training:  # a held-out loss is of the data alone
             cost = cost + self.alpha / 2 * sum(W.square().sum() for W in self.weights)
@@ -114,10 +114,10 @@ class MLP(nn.Module):
         for W, b in layers[:-1]:
             H.append(g.apply_(torch.addmm(b, H[-1], W)))  # (1)
         W, b = layers[-1]
-        value, D = self.head.pair(Y, torch.addmm(b, H[-1], W))
+        value, D = self.head.value_and_gradient(Y, torch.addmm(b, H[-1], W))
         if rest:
             w, J = rest[0], torch.dot(rest[0], value)
-            total = float(positive(w.sum()))
+            total = float(positive_total(w.sum()))
             D.mul_((w / total)[:, None])  # (3)
         else:
             total, J = len(X), value.sum()
@@ -129,10 +129,10 @@ class MLP(nn.Module):
             if alpha:
                 J.add_(torch.dot(W.view(-1), W.view(-1)), alpha=alpha / 2)
             if i:
-                D = g.pull(torch.mm(D, W.t()), H[i])  # (5)
+                D = g.backward(torch.mm(D, W.t()), H[i])  # (5)
         return {"loss": J.div_(total)}
 
 
-def positive(total: Tensor) -> Tensor:
+def positive_total(total: Tensor) -> Tensor:
     """A divisor for a batch whose weights may all be 0."""
     return torch.where(total > 0, total, torch.ones_like(total))

@@ -1,6 +1,6 @@
 """Learning-rate schedules: a factor on the rate, from how far training has come.
 
-A schedule is a function of a `Clock`. It is asked before every step.
+A schedule is a function of a `TrainingProgress`. It is asked before every step.
 """
 
 import math
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 
-class Clock(NamedTuple):
+class TrainingProgress(NamedTuple):
     """Where training stands at the start of a step."""
 
     step: int  # steps taken
@@ -17,10 +17,10 @@ class Clock(NamedTuple):
     total: int  # steps in the whole run
 
 
-Schedule = Callable[[Clock], float]
+Schedule = Callable[[TrainingProgress], float]
 
 
-def cosine(warmup: int = 0, floor: float = 0.0) -> Schedule:
+def warmup_cosine(warmup: int = 0, floor: float = 0.0) -> Schedule:
     """Rise linearly for `warmup` steps, then fall along a half cosine to `floor`."""
 
     def factor(t):
@@ -32,7 +32,7 @@ def cosine(warmup: int = 0, floor: float = 0.0) -> Schedule:
     return factor
 
 
-def linear(warmup: int = 0, floor: float = 0.0) -> Schedule:
+def warmup_linear(warmup: int = 0, floor: float = 0.0) -> Schedule:
     """Rise linearly for `warmup` steps, then fall linearly to `floor`."""
 
     def factor(t):
@@ -44,11 +44,11 @@ def linear(warmup: int = 0, floor: float = 0.0) -> Schedule:
     return factor
 
 
-def inverse(power: float = 0.5, before: int = 0) -> Schedule:
+def inverse_scaling(power: float = 0.5, before: int = 0) -> Schedule:
     """(rows seen in finished epochs, and before, + 1)^-power."""
     return lambda t: (before + t.seen + 1) ** -power
 
 
-def staircase(every: int, factor: float = 0.1) -> Schedule:
+def step_decay(every: int, factor: float = 0.1) -> Schedule:
     """Multiply by `factor` after each `every` epochs."""
     return lambda t: factor ** (t.epoch // every)

@@ -7,7 +7,7 @@ import math
 from typing import Literal, NamedTuple
 
 
-class Patience(NamedTuple):
+class StoppingState(NamedTuple):
     """What a stopping rule remembers from epoch to epoch."""
 
     best: float = math.inf  # lowest value so far
@@ -19,7 +19,7 @@ class Patience(NamedTuple):
         return {**self._asdict(), "best": best}
 
     @classmethod
-    def restored(cls, facts: dict) -> "Patience":
+    def restored(cls, facts: dict) -> "StoppingState":
         best = math.inf if facts["best"] is None else facts["best"]
         return cls(best, facts["bad"], facts["rate"])
 
@@ -46,13 +46,13 @@ class EarlyStopping(NamedTuple):
         """The value, turned so that lower is better."""
         return -value if self.mode == "max" else value
 
-    def start(self) -> Patience:
-        return Patience(math.inf if self.best is None else self.signed(self.best))
+    def start(self) -> StoppingState:
+        return StoppingState(math.inf if self.best is None else self.signed(self.best))
 
-    def judge(self, p: Patience, value: float) -> tuple[Patience, bool]:
+    def judge(self, p: StoppingState, value: float) -> tuple[StoppingState, bool]:
         """The memory after an epoch of this (signed) value, and whether to stop."""
         bad = 0 if value <= p.best - self.tol else p.bad + 1
-        p = Patience(min(p.best, value) if value == value else p.best, bad, p.rate)
+        p = StoppingState(min(p.best, value) if value == value else p.best, bad, p.rate)
         if bad <= self.patience:
             return p, False
         if self.cut is None or p.rate <= self.floor:

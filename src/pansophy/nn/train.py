@@ -39,12 +39,18 @@ from ..core.random import rng_from, seed_int
 from . import optimisers
 from .batches import Batches
 from .checkpoint import read_checkpoint, write_checkpoint
-from .devices import few_threads, pick_device, reproducible
+from .devices import limit_threads, resolve_device, seeded_torch
 from .optimisers import Adam, Optimiser
-from .schedules import Clock, Schedule
-from .stopping import EarlyStopping, Patience
+from .schedules import Schedule, TrainingProgress
+from .stopping import EarlyStopping, StoppingState
 
-COUNTED = ("epoch", "step", "seen", "reason", "history")  # what a checkpoint counts
+CHECKPOINTED_COUNTERS = (
+    "epoch",
+    "step",
+    "seen",
+    "reason",
+    "history",
+)  # what a checkpoint counts
 
 
 class Net(Protocol):
@@ -53,7 +59,7 @@ class Net(Protocol):
     def losses(self, batch: Any) -> dict[str, Tensor]: ...
 
 
-class State(NamedTuple):
+class TrainingState(NamedTuple):
     """Where a run stands after an epoch."""
 
     net: Any
@@ -67,7 +73,7 @@ class State(NamedTuple):
 def train(net, data, *, task: Task = SILENT, **options) -> Result:
     """Train a net on data; `options` are the fields of `Training`.
 
-    Returns a `Result` whose state is a `State` and whose history has one entry per
+    Returns a `Result` whose state is a `TrainingState` and whose history has one entry per
     epoch for `loss` (and for each name, if there are several), `valid_loss` and
     whatever `evaluate` reports. Reasons to end: "finished" (all epochs done, no
     stopping rule), "max_iter" (the same with one), "tolerance", "callback",
@@ -140,16 +146,16 @@ class Training:
 
     def run(self, task: Task = SILENT) -> Result:
         begun = time.perf_counter()
-        self.device = pick_device(self.device)
+        self.device = resolve_device(self.device)
         rng = rng_from(self.seed)
-        threads = few_threads(self.net, self.device, self.batch_size)
-        with threads, reproducible(self.device, seed_int(rng)):
+        threads = limit_threads(self.net, self.device, self.batch_size)
+        with threads, seeded_torch(self.device, seed_int(rng)):
             self._prepare(rng)
             try:
                 reason = self._loop(task)
             except KeyboardInterrupt:
                 reason = "interrupted"
-            if self.stop and self.stop.restore and self.best_weights:
+            if self.stop and self.stop.load_state_dict and self.best_weights:
                 self.net.load_state_dict(self.best_weights)
         self.net.eval()
         history = {name: np.asarray(v) for name, v in self.history.items()}
@@ -162,7 +168,9 @@ class Training:
         self.rules = rules if isinstance(rules, dict) else {"": rules}
         self.packs, self.slots = {}, {}
         for name, rule in self.rules.items():
-            self.packs[name] = optimisers.pack(parameters(net, name))
+            self.packs[name] = optimisers.flatten_parameters(
+                parameters_of_loss(net, name)
+            )
             self.slots[name] = [rule.init(p) for p in self.packs[name]]
         order = rng if self.shuffle else None
         self.batches = Batches(self.data, self.batch_size, order, self.device)
@@ -172,12 +180,12 @@ class Training:
         self.length = self.steps_per_epoch or self.batches.per_pass
         self.epoch = self.step = self.seen = 0
         self.reason, self.best_weights = None, None
-        self.patience = self.stop.start() if self.stop else Patience()
+        self.patience = self.stop.start() if self.stop else StoppingState()
         if self.optimiser_state:
             self._load_optimiser(self.optimiser_state)
         if self.resume and self.checkpoint and Path(self.checkpoint).exists():
             self._load()
-        self.good = weights(net)
+        self.good = copy_weights(net)
 
     def _loop(self, task) -> str:
         stream = self.batches.stream()
@@ -191,7 +199,7 @@ class Training:
             for name, value in values.items():
                 self.history.setdefault(name, []).append(value)
             self.epoch += 1
-            self.good = weights(self.net)
+            self.good = copy_weights(self.net)
             self._judge()
             if self.checkpoint and self._due():
                 self._save()
@@ -217,7 +225,9 @@ class Training:
             batch, k = next(stream)
             scale = self.patience.rate
             if self.schedule is not None:
-                scale *= self.schedule(Clock(self.step, self.epoch, self.seen, total))
+                scale *= self.schedule(
+                    TrainingProgress(self.step, self.epoch, self.seen, total)
+                )
             for name, value in advance(batch, scale).items():
                 if name not in sums:
                     exact = torch.float32 if value.device.type == "mps" else None
@@ -290,10 +300,10 @@ class Training:
             return {}
         self.net.eval()
         values = {}
-        with reproducible(self.device, 0):
+        with seeded_torch(self.device, 0):
             if self.held is not None:
                 total = 0.0
-                for batch, k in self.held.pass_():
+                for batch, k in self.held.one_pass():
                     with self._precision():
                         parts = self.net.losses(batch).values()
                     parts = [v() if callable(v) else v for v in parts]
@@ -311,23 +321,23 @@ class Training:
         if rule.monitor not in self.history:
             raise ValueError(f"nothing named {rule.monitor!r} was measured.")
         value = rule.signed(self.history[rule.monitor][-1])
-        if value < self.patience.best and rule.restore:
-            self.best_weights = weights(self.net)
+        if value < self.patience.best and rule.load_state_dict:
+            self.best_weights = copy_weights(self.net)
         self.patience, over = rule.judge(self.patience, value)
         self.reason = "tolerance" if over else None
 
-    def state(self) -> State:
+    def state(self) -> TrainingState:
         rule = self.stop or EarlyStopping("loss")
         value = rule.signed(self.history.get(rule.monitor, [math.inf])[-1])
         slots = self._optimiser()
-        return State(self.net, value, self.epoch, self.step, self.seen, slots)
+        return TrainingState(self.net, value, self.epoch, self.step, self.seen, slots)
 
     def _optimiser(self):
         return {
             f"{name}/{i}/{key}": tensor
             for name, slots in self.slots.items()
             for i, slot in enumerate(slots)
-            for key, tensor in optimisers.export(slot).items()
+            for key, tensor in optimisers.optimiser_tensors(slot).items()
         }
 
     def _load_optimiser(self, tensors):
@@ -339,7 +349,7 @@ class Training:
                     for key, value in tensors.items()
                     if key.startswith(start)
                 }
-                optimisers.restore(slot, own)
+                optimisers.restore_optimiser(slot, own)
 
     def _save(self):
         tensors = {f"net/{k}": v for k, v in self.net.state_dict().items()}
@@ -350,9 +360,9 @@ class Training:
         tensors["random/cpu"] = torch.get_rng_state()
         if self.device.type == "cuda":
             tensors["random/cuda"] = torch.cuda.get_rng_state(self.device)
-        facts = {name: getattr(self, name) for name in (*COUNTED, "tag")}
-        facts["patience"] = self.patience.export()
-        facts["batches"] = self.batches.export()
+        facts = {name: getattr(self, name) for name in (*CHECKPOINTED_COUNTERS, "tag")}
+        facts["patience"] = self.patience.state_dict()
+        facts["batches"] = self.batches.state_dict()
         write_checkpoint(self.checkpoint, tensors, facts)
 
     def _load(self):
@@ -373,13 +383,13 @@ class Training:
         torch.set_rng_state(tensors["random/cpu"])
         if self.device.type == "cuda" and "random/cuda" in tensors:
             torch.cuda.set_rng_state(tensors["random/cuda"], self.device)
-        for name in COUNTED:
+        for name in CHECKPOINTED_COUNTERS:
             setattr(self, name, facts[name])
-        self.patience = Patience.restored(facts["patience"])
-        self.batches.restore(facts["batches"])
+        self.patience = StoppingState.restored(facts["patience"])
+        self.batches.load_state_dict(facts["batches"])
 
 
-def parameters(net, name) -> Iterable[torch.nn.Parameter]:
+def parameters_of_loss(net, name) -> Iterable[torch.nn.Parameter]:
     """The parameters that the loss of this name moves."""
     if not name:
         return net.parameters()
@@ -389,6 +399,6 @@ def parameters(net, name) -> Iterable[torch.nn.Parameter]:
 
 
 @torch.no_grad()
-def weights(net) -> dict[str, Tensor]:
+def copy_weights(net) -> dict[str, Tensor]:
     """A copy of everything in a net's state."""
     return {key: value.clone() for key, value in net.state_dict().items()}

@@ -30,7 +30,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .names import checked_names, coded, columns_of, find, numbers, plain
+from .name_codes import (
+    check_labels,
+    check_names,
+    check_ratings,
+    codes_of_names,
+    encode_names,
+    frame_columns,
+)
 
 DUPLICATES = ("mean", "sum", "last", "first", "max", "error")
 
@@ -79,24 +86,26 @@ class Ratings:
         cls, users, items, values=None, *, times=None, weights=None, duplicates="mean"
     ) -> "Ratings":
         """From three columns; without values every rating is 1."""
-        u, user_names = coded(users, "users")
-        i, item_names = coded(items, "items")
-        r = numbers(np.ones(len(u)) if values is None else values, len(u), "ratings")
+        u, user_names = encode_names(users, "users")
+        i, item_names = encode_names(items, "items")
+        r = check_ratings(
+            np.ones(len(u)) if values is None else values, len(u), "ratings"
+        )
         if len(i) != len(u):
             raise ValueError(f"there are {len(u)} users, but {len(i)} items.")
         made = cls(u, i, r, user_names, item_names)
         if times is not None:
-            times = plain(times, "times")
+            times = check_labels(times, "times")
             if len(times) != len(u):
                 raise ValueError(f"there are {len(u)} ratings, but {len(times)} times.")
         if weights is not None:
-            weights = numbers(weights, len(u), "weights").astype(r.dtype)
+            weights = check_ratings(weights, len(u), "weights").astype(r.dtype)
             if (weights < 0).any():
                 raise ValueError("weights must not be negative.")
         made = replace(made, times=times, weights=weights)
         if weights is not None and not weights.all():
             made = made[weights > 0]  # a row of weight 0 is no row
-        return merged(made, duplicates)
+        return merge_duplicates(made, duplicates)
 
     @classmethod
     def from_frame(
@@ -107,7 +116,7 @@ class Ratings:
         `user`, `item`, `rating` and `time` name the columns; rating=None makes every
         rating 1. `how` goes to `from_triplets`.
         """
-        take, _ = columns_of(frame)
+        take, _ = frame_columns(frame)
         named = {"user": user, "item": item, "rating": rating, "time": time}
         u, i, r, t = (
             None if name is None else take(name, what) for what, name in named.items()
@@ -132,10 +141,10 @@ class Ratings:
             known = ~np.isnan(Y) if Y.dtype.kind == "f" else np.ones(Y.shape, bool)
             u, i = (c.astype(np.int32) for c in np.nonzero(known))
             r = Y[known]
-        r = numbers(r, len(u), "ratings")
-        users, way = checked_names(user_names, Y.shape[0], "user_names")
+        r = check_ratings(r, len(u), "ratings")
+        users, way = check_names(user_names, Y.shape[0], "user_names")
         u = u if way is None else way[u]
-        items, way = checked_names(item_names, Y.shape[1], "item_names")
+        items, way = check_names(item_names, Y.shape[1], "item_names")
         i = i if way is None else way[i]
         made = cls(u, i, r, users, items)
         unnamed = user_names is None and item_names is None
@@ -144,7 +153,7 @@ class Ratings:
             cells = (rows, i, C.indptr)
             made.__dict__["order"] = sp.csr_array(cells, shape=C.shape)
             return made
-        return merged(made, "error")
+        return merge_duplicates(made, "error")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -182,12 +191,12 @@ class Ratings:
     @cached_property
     def order(self) -> sp.csr_array:
         """Row numbers of the ratings sorted by user, then item, as a sparse matrix."""
-        return sorted_cells(self.users, self.items, self.shape)
+        return sorted_cell_order(self.users, self.items, self.shape)
 
     @cached_property
     def csr(self) -> sp.csr_array:
         """The values by user, then item: a sparse matrix of shape `shape`."""
-        return filled(self.order, self.values)
+        return fill_pattern(self.order, self.values)
 
     @cached_property
     def user_counts(self) -> np.ndarray:
@@ -241,22 +250,22 @@ class Ratings:
         """The same ratings in wider lists of names (users or items without ratings)."""
         out = self
         if users is not None:
-            at = found(users, self.user_names, "users")
+            at = codes_in_names(users, self.user_names, "users")
             out = replace(out, users=at[self.users], user_names=np.asarray(users))
         if items is not None:
-            at = found(items, self.item_names, "items")
+            at = codes_in_names(items, self.item_names, "items")
             out = replace(out, items=at[self.items], item_names=np.asarray(items))
         return out
 
 
-def found(names, labels, what):
-    at = find(np.asarray(names), labels, what)
+def codes_in_names(names, labels, what):
+    at = codes_of_names(np.asarray(names), labels, what)
     if (at < 0).any():
         raise ValueError(f"a name among the {what} is missing from the new list.")
     return at
 
 
-def sorted_cells(users, items, shape) -> sp.csr_array:
+def sorted_cell_order(users, items, shape) -> sp.csr_array:
     """Row numbers 0 .. n-1 by user, then item, equal cells in their order."""
     n = len(users)
     at = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
@@ -266,13 +275,13 @@ def sorted_cells(users, items, shape) -> sp.csr_array:
     return sp.csr_array(by_item.T.tocsr())
 
 
-def filled(order, values) -> sp.csr_array:
+def fill_pattern(order, values) -> sp.csr_array:
     """The same sparse pattern with values[order]."""
     parts = (values[order.data], order.indices, order.indptr)
     return sp.csr_array(parts, shape=order.shape)
 
 
-def merged(ratings, rule) -> Ratings:
+def merge_duplicates(ratings, rule) -> Ratings:
     """One row for every cell, by the rule of the module text."""
     if rule not in DUPLICATES:
         known = ", ".join(map(repr, DUPLICATES))
@@ -295,7 +304,7 @@ def merged(ratings, rule) -> Ratings:
             "than once: choose a rule for duplicates."
         )
     starts = np.flatnonzero(new)
-    keep, values, weights = pick(ratings, at, starts, rule)
+    keep, values, weights = merged_rows(ratings, at, starts, rule)
     times = ratings.times
     if times is not None:
         times = np.maximum.reduceat(times[at], starts)
@@ -311,7 +320,7 @@ def merged(ratings, rule) -> Ratings:
     )
 
 
-def pick(ratings, at, starts, rule):
+def merged_rows(ratings, at, starts, rule):
     """(a row of each cell, its value, its weight) by the rule."""
     r, w = ratings.values[at], ratings.weights
     keep = at[starts]
@@ -371,9 +380,9 @@ def as_ratings(X, y=None, sample_weight=None) -> Ratings:
 def split_columns(X) -> list:
     """The columns of an array, list of rows or data frame."""
     if hasattr(X, "columns") or isinstance(X, dict):
-        take, names = columns_of(X)
+        take, names = frame_columns(X)
         return [take(name, "ratings") for name in names]
-    rows = X if hasattr(X, "dtype") else list_of_rows(X)
+    rows = X if hasattr(X, "dtype") else rows_as_array(X)
     rows = np.asarray(rows)
     if rows.ndim != 2:
         raise ValueError(
@@ -382,7 +391,7 @@ def split_columns(X) -> list:
     return [rows[:, j] for j in range(rows.shape[1])]
 
 
-def list_of_rows(X):
+def rows_as_array(X):
     """A list of rows that may mix numbers and text, as an array that keeps them so."""
     rows = [tuple(row) for row in X]
     if any(isinstance(value, str) for row in rows for value in row):

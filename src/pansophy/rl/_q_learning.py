@@ -5,7 +5,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def first_above(cum, lo, hi, u):
+def sample_outcome(cum, lo, hi, u):
     """The first k in lo..hi-1 with cum[k] > u."""
     for k in range(lo, hi - 1):
         if cum[k] > u:
@@ -14,7 +14,7 @@ def first_above(cum, lo, hi, u):
 
 
 @njit(cache=True, nogil=True)
-def greedy(q, v):
+def greedy_action(q, v):
     """A best action, v in [0, 1) choosing among ties; and the best value."""
     best, ties, at = q[0], 1, 0
     for a in range(1, len(q)):
@@ -34,7 +34,7 @@ def greedy(q, v):
 
 
 @njit(cache=True, nogil=True)
-def softmax_draw(q, temperature, v):
+def softmax_action(q, temperature, v):
     """An action with probability proportional to exp(q / temperature)."""
     top = q.max()
     total = 0.0
@@ -49,7 +49,7 @@ def softmax_draw(q, temperature, v):
 
 
 @njit(cache=True, nogil=True)
-def learn(
+def q_learning_steps(
     offset, next_state, cum, reward, done, start, max_steps,
     Q, visits, gamma, rate, power, kind, level, U, place, total,
     n_episodes, returns, lengths,
@@ -66,16 +66,16 @@ def learn(
     episodes, steps = 0, 0
     for t in range(len(U)):
         if s < 0:
-            s = first_above(start, 0, len(start), U[t, 3])
+            s = sample_outcome(start, 0, len(start), U[t, 3])
         q = Q[s]
         if kind == 1:
-            a = softmax_draw(q, level[t], U[t, 1])
+            a = softmax_action(q, level[t], U[t, 1])
         elif U[t, 0] < level[t]:
             a = int(U[t, 1] * A)
         else:
-            a = greedy(q, U[t, 1])
+            a = greedy_action(q, U[t, 1])
         i = s * A + a
-        k = first_above(cum, offset[i], offset[i + 1], U[t, 2])
+        k = sample_outcome(cum, offset[i], offset[i + 1], U[t, 2])
         target = reward[k]
         if not done[k]:
             target += gamma * Q[next_state[k]].max()

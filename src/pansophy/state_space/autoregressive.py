@@ -26,8 +26,8 @@ from ..base import Estimator
 from ..core.least_squares import least_squares
 from ..core.random import rng_from
 from ..params import Count, Flag, NonNegative, check_params
-from .forecast import Forecast, check_level, steps_ahead
-from .sequences import stacked
+from .forecast import Forecast, check_forecast_steps, check_level
+from .sequences import stack_sequences
 
 
 def lag_matrix(X, ends, p):
@@ -82,7 +82,7 @@ class AutoRegressive(Estimator):
     def fit(self, X, lengths=None, y=None):
         """Fit to one series (n,) or (n, d), or to several (see `lengths`)."""
         check_params(self)
-        X, ends = stacked(X, lengths)
+        X, ends = stack_sequences(X, lengths)
         lags, Y = lag_matrix(X, ends, self.order)
         p, d = self.order, X.shape[1]
         if len(Y) == 0:
@@ -106,7 +106,7 @@ class AutoRegressive(Estimator):
     def predict(self, X, lengths=None):
         """Mean of each row given those before it (n, d); NaN for the first p rows."""
         check_is_fitted(self)
-        X, ends = stacked(X, lengths)
+        X, ends = stack_sequences(X, lengths)
         p, out = self.order, np.full(X.shape, np.nan)
         begins = np.repeat(np.r_[0, ends[:-1]], np.diff(ends, prepend=0))
         t = np.arange(len(X))
@@ -122,7 +122,7 @@ class AutoRegressive(Estimator):
         start : array of at least p rows, optional
             What came before; None goes on from the end of the data fitted.
         """
-        n, past = steps_ahead(n), self._start(start)
+        n, past = check_forecast_steps(n), self._start(start)
         check_level(level)
         p, d = self.order, len(self.intercept_)
         F = self.companion()
@@ -151,7 +151,11 @@ class AutoRegressive(Estimator):
 
     def _start(self, start):
         check_is_fitted(self)
-        past = self.last_ if start is None else stacked(np.asarray(start, float))[0]
+        past = (
+            self.last_
+            if start is None
+            else stack_sequences(np.asarray(start, float))[0]
+        )
         past = past[-self.order :]
         if past.shape != (self.order, len(self.intercept_)):
             raise ValueError(

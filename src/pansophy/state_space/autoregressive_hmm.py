@@ -27,7 +27,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
-from ..core.filtering import Chain, Evidence, filtered
+from ..core.filtering import Chain, Evidence, filter_chain
 from ..core.numerics import LOG_2PI
 from ..core.rows import rows
 from ..distributions import natural
@@ -36,17 +36,28 @@ from ..distributions.modes import NormalPrior
 from ..distributions.normal import Moments, Normal
 from ..params import Count, Natural, NonNegative, Verbosity
 from ..typing import Matrix, Seed, Words
-from .forecast import Forecast, check_level, steps_ahead
-from .gaussian_hmm import EMPTY, NormalEmission, compact, covariance_prior, table_of
-from .hmm import AbstractHMM, evidence
-from .sequences import stacked
-from .starts import centres, covariance, in_shape, letters
-from .switching_kalman import Model, Regimes, forecast
+from .forecast import Forecast, check_forecast_steps, check_level
+from .gaussian_hmm import (
+    EMPTY_STATE,
+    NormalEmission,
+    covariance_prior,
+    prepare_rows,
+    stored_covariances,
+)
+from .hmm import AbstractHMM, emission_evidence
+from .hmm_initialization import (
+    covariance_in_shape,
+    data_covariance,
+    kmeans_centers,
+    letters_rule,
+)
+from .sequences import stack_sequences
+from .switching_kalman_filter import RegimeBeliefs, SwitchingModel, forecast_regimes
 
-Letters = Annotated[str, letters("stmc")]
+Letters = Annotated[str, letters_rule("stmc")]
 
 
-def lagged(X, ends, p: int):
+def with_lags(X, ends, p: int):
     """X with its p rows before beside it (n, (p + 1) d), NaN where there are none."""
     n, d = X.shape
     out = np.full((n, (p + 1) * d), np.nan)
@@ -72,7 +83,7 @@ class RegressionEmission:
 
     def table(self, X):
         if not self.memory or self.memory[0].X is not X:
-            self.memory[:] = [table_of(X, "full")]
+            self.memory[:] = [prepare_rows(X, "full")]
         return self.memory[0]
 
     def log_prob(self, X):
@@ -121,7 +132,7 @@ class RegressionEmission:
         mx, my = stats.mean[:, :d], stats.mean[:, d:]
         if {"m", "e"} & set(letters):
             new = S[:, :d, d:] @ np.linalg.pinv(S[:, d:, d:], hermitian=True)
-            empty = N < EMPTY
+            empty = N < EMPTY_STATE
             A = np.where(empty[:, None, None], A, new)
             b = np.where(empty[:, None], b, mx - (A @ my[:, :, None])[:, :, 0])
         G = np.concatenate([np.broadcast_to(np.eye(d), (len(A), d, d)), -A], axis=2)
@@ -259,7 +270,7 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
     def _sequences(self, X, lengths, *, reset=False):
         """Rows with their lags beside them, and where the sequences end."""
         X, ends = super()._sequences(X, lengths, reset=reset)
-        return lagged(X, ends, self.order), ends
+        return with_lags(X, ends, self.order), ends
 
     def _check_columns(self, X, fitting):
         given = not fitting or "m" not in self.init_params
@@ -282,7 +293,7 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
             raise ValueError(f"coef_ must have shape {(k, p, d, d)}, got {A.shape}.")
         if not np.isfinite(b).all() or not np.isfinite(A).all():
             raise ValueError("intercept_ and coef_ must hold finite numbers.")
-        C = compact(self.covars_, self.covariance_type, k, d)
+        C = stored_covariances(self.covars_, self.covariance_type, k, d)
         noise = NormalEmission(Normal(b, C, self.covariance_type), self.min_covar)
         return RegressionEmission(noise, np.swapaxes(A, 1, 2).reshape(k, d, p * d))
 
@@ -291,8 +302,10 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         k, p, shape = self.n_components, self.order, self.covariance_type
         d = X.shape[1] // (p + 1)
         own = X[:, :d]
-        C = covariance(own, self.min_covar)
-        noise = Normal(centres(own, k, rng), in_shape(C, shape, k), shape)
+        C = data_covariance(own, self.min_covar)
+        noise = Normal(
+            kmeans_centers(own, k, rng), covariance_in_shape(C, shape, k), shape
+        )
         first = RegressionEmission(NormalEmission(noise, self.min_covar),
                                    np.zeros((k, d, p * d)))  # fmt: skip
         whole = ~np.isnan(X).any(axis=1)
@@ -305,12 +318,12 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         for j, run in enumerate(runs):
             R[run, j] = 1.0
         tried = replace(first, slopes=np.zeros((len(runs), d, p * d)),
-                        noise=many(first.noise, len(runs)))  # fmt: skip
+                        noise=shared_noise(first.noise, len(runs)))  # fmt: skip
         found = tried.learn(tried.stats(X, R), None, "m")
         maps = np.c_[found.noise.normal.mean, found.slopes.reshape(len(runs), -1)]
         scale = np.where(maps.std(axis=0) > 0, maps.std(axis=0), 1.0)
-        M = centres(maps / scale, k, rng) * scale
-        noise = Normal(M[:, :d], in_shape(C, shape, k), shape)
+        M = kmeans_centers(maps / scale, k, rng) * scale
+        noise = Normal(M[:, :d], covariance_in_shape(C, shape, k), shape)
         return replace(first, noise=replace(first.noise, normal=noise),
                        slopes=M[:, d:].reshape(k, d, p * d))  # fmt: skip
 
@@ -327,8 +340,8 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         """Where the last sequence ends, from where `forecast` goes on."""
         X = X[np.append(0, ends)[-2] :]
         p = self._params()
-        seen = evidence(p.emission, X, np.array([len(X)]))
-        self.last_regimes_ = filtered(Chain(p.start, p.trans), seen)[0][-1]
+        seen = emission_evidence(p.emission, X, np.array([len(X)]))
+        self.last_regimes_ = filter_chain(Chain(p.start, p.trans), seen)[0][-1]
         d = X.shape[1] // (self.order + 1)
         self.last_ = X[-max(self.order, 1) :, :d].copy()
 
@@ -338,14 +351,14 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         Means and covariances are exact, over all paths of the regimes; intervals take
         them for a normal.
         """
-        n = steps_ahead(n)
+        n = check_forecast_steps(n)
         check_level(level)
         if X is None:
             check_is_fitted(self, "last_")
             past, prob = self.last_, self.last_regimes_
         else:
             prob = self.filter(X)[-1]
-            past = stacked(X)[0][-max(self.order, 1) :]
+            past = stack_sequences(X)[0][-max(self.order, 1) :]
         if len(past) < self.order or (self.order and np.isnan(past).any()):
             raise ValueError(
                 f"a forecast goes on from {self.order} rows without missing values."
@@ -357,10 +370,12 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         c, Q = np.zeros((k, width)), np.zeros((k, width, width))
         c[:, :d], Q[:, :d, :d] = q.mean, q.dense
         H, none = np.tile(np.eye(d, width), (k, 1, 1)), np.zeros((k, d))
-        start = Regimes(prob, np.tile(past[::-1].ravel(), (k, 1)), 0 * Q)
+        start = RegimeBeliefs(prob, np.tile(past[::-1].ravel(), (k, 1)), 0 * Q)
         R = none[:, :, None] * none[:, None, :]
-        model = Model(p.start, p.trans, F, c, Q, H, none, R, start.mean, start.cov)
-        found = forecast(model, start, n, level)
+        model = SwitchingModel(
+            p.start, p.trans, F, c, Q, H, none, R, start.mean, start.cov
+        )
+        found = forecast_regimes(model, start, n, level)
         return found._replace(state_mean=None, state_cov=None)  # the same as the rows
 
     def _emission_prior(self, emission):
@@ -368,7 +383,7 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         return NormalPrior(0.0, 0.0, *covariance_prior(self, q.k, q.d, q.shape))
 
 
-def many(noise: NormalEmission, k: int) -> NormalEmission:
+def shared_noise(noise: NormalEmission, k: int) -> NormalEmission:
     """The same noise for k states of mean 0."""
     q = noise.normal
     C = np.diagonal(q.dense[0])

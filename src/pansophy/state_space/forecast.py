@@ -17,15 +17,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from .repeated import Repeated
+from .repeated_array import RepeatedArray
 
 
-class Pair(NamedTuple):
+class MeansAndCovariances(NamedTuple):
     means: np.ndarray  # (n, k)
     covs: np.ndarray  # (n, k, k)
 
 
-class Beliefs(Pair):
+class Beliefs(MeansAndCovariances):
     """Beliefs in the state of each row; a pair of means (n, k) and covs (n, k, k).
 
     `covs` of a long series whose covariances settle is a `Repeated`, which reads like
@@ -45,11 +45,11 @@ class Beliefs(Pair):
     @property
     def sd(self):
         """Standard deviations (n, k)."""
-        return deviations(self.covs)
+        return standard_deviations(self.covs)
 
     def interval(self, level=0.95):
         """Bounds (n, k) that hold each coordinate with this probability."""
-        return band(self.means, self.sd, level)
+        return normal_interval(self.means, self.sd, level)
 
 
 class Forecast(NamedTuple):
@@ -65,11 +65,13 @@ class Forecast(NamedTuple):
     @property
     def sd(self):
         """Standard deviations (n, p)."""
-        return deviations(self.cov)
+        return standard_deviations(self.cov)
 
     def interval(self, level=None):
         """Bounds (n, p) that hold each value with this probability."""
-        return band(self.mean, self.sd, self.level if level is None else level)
+        return normal_interval(
+            self.mean, self.sd, self.level if level is None else level
+        )
 
     @property
     def low(self):
@@ -82,10 +84,10 @@ class Forecast(NamedTuple):
         return self.interval()[1]
 
 
-def deviations(cov):
+def standard_deviations(cov):
     """Square roots of the diagonals."""
-    if isinstance(cov, Repeated):
-        return deviations(cov.table)[cov.which]
+    if isinstance(cov, RepeatedArray):
+        return standard_deviations(cov.table)[cov.which]
     d = np.diagonal(cov, axis1=-2, axis2=-1)
     return np.sqrt(np.maximum(d, 0.0))
 
@@ -95,21 +97,21 @@ def check_level(level):
         raise ValueError(f"level must lie strictly between 0 and 1, got {level}.")
 
 
-def steps_ahead(n) -> int:
+def check_forecast_steps(n) -> int:
     """A number of rows to forecast, checked."""
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
         raise ValueError(f"forecast needs a whole number of at least 1 step, got {n}.")
     return int(n)
 
 
-def band(mean, sd, level):
+def normal_interval(mean, sd, level):
     """Ends of the central interval of a Normal."""
     check_level(level)
     wide = ndtri((1 + level) / 2) * sd
     return mean - wide, mean + wide
 
 
-def observed(H, R, d, mean, cov):
+def observation_moments(H, R, d, mean, cov):
     """Eq. (1): mean and covariance of x for beliefs (n, k), (n, k, k)."""
     x = np.einsum("...ij,...j->...i", H, mean) + d
     H = np.broadcast_to(H, (len(mean), *H.shape[-2:]))

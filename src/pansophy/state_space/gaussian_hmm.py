@@ -42,13 +42,18 @@ from ..distributions.normal import Moments, Normal
 from ..params import Count, NonNegative, Number, Verbosity
 from ..typing import Matrix, Seed, Words
 from .hmm import AbstractHMM
-from .starts import centres, covariance, in_shape, letters
+from .hmm_initialization import (
+    covariance_in_shape,
+    data_covariance,
+    kmeans_centers,
+    letters_rule,
+)
 
-EMPTY = 1e-8  # rows that belong to a state, below which it keeps what it has
+EMPTY_STATE = 1e-8  # rows that belong to a state, below which it keeps what it has
 COLLAPSED = 1e-8  # of the variance of a column
 
 
-class Table(NamedTuple):
+class PreparedRows(NamedTuple):
     """Rows made ready for E-steps."""
 
     X: np.ndarray  # as given
@@ -59,7 +64,7 @@ class Table(NamedTuple):
     variance: np.ndarray  # (d,) of what was seen of each column
 
 
-def table_of(X, shape: str) -> Table:
+def prepare_rows(X, shape: str) -> PreparedRows:
     """Which rows are whole, and the coordinates for them."""
     gone = np.isnan(X)
     if gone.any():
@@ -81,7 +86,7 @@ def table_of(X, shape: str) -> Table:
         if variance is None:
             S = total.scatter / total.weight
             variance = np.diagonal(S) if S.ndim == 2 else S
-    return Table(X, whole, broken, part, frame, variance)
+    return PreparedRows(X, whole, broken, part, frame, variance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +106,10 @@ class NormalEmission:
         q = self.normal
         return Normal(q.mean, q.dense, "full") if q.shape == "tied" else q
 
-    def table(self, X) -> Table:
+    def table(self, X) -> PreparedRows:
         """X made ready, once for all turns of a fit."""
         if not self.memory or self.memory[0].X is not X:
-            self.memory[:] = [table_of(X, self.wide.shape)]
+            self.memory[:] = [prepare_rows(X, self.wide.shape)]
         return self.memory[0]
 
     @cached_property
@@ -172,14 +177,14 @@ class NormalEmission:
         q, prior = self.normal, NormalPrior() if prior is None else prior
         move, turn = {"m", "e"} & set(letters), {"c", "e"} & set(letters)
         mean, cov = modes(stats, prior, None if move else q.mean)
-        empty = stats.weight < EMPTY
+        empty = stats.weight < EMPTY_STATE
         mean = np.where(empty[:, None], q.mean, mean)
-        notes = list(empty_notes(empty, self.names))
+        notes = list(empty_state_notes(empty, self.names))
         if turn:
-            cov, raised = lifted(cov, stats.shape, self.floor)
-            cov = kept(cov, q, empty, stats.shape)
+            cov, raised = raise_to_floor(cov, stats.shape, self.floor)
+            cov = keep_empty_covariances(cov, q, empty, stats.shape)
             raised = raised if stats.shape == "tied" else raised & ~empty
-            notes += floor_notes(raised, stats.shape, self.names)
+            notes += variance_floor_notes(raised, stats.shape, self.names)
             if q.shape == "low_rank":
                 psi, rank = q.cov[..., -1], q.cov.shape[-1] - 1
                 cov = factor_analysis(cov, rank, psi, floor=self.floor.min())
@@ -201,7 +206,7 @@ class NormalEmission:
         return {"m": q.k * q.d, "c": q.free - q.k * q.d}
 
 
-def listed(which, names):
+def marked_states(which, names):
     """The Normals marked, in words."""
     at = np.flatnonzero(which)
     return (
@@ -209,20 +214,20 @@ def listed(which, names):
     )
 
 
-def empty_notes(empty, names=()):
+def empty_state_notes(empty, names=()):
     if empty.any():
         yield (
-            f"no row belongs to {listed(empty, names)}, which keeps its old parameters."
+            f"no row belongs to {marked_states(empty, names)}, which keeps its old parameters."
         )
 
 
-def floor_notes(raised, shape, names=()):
+def variance_floor_notes(raised, shape, names=()):
     if raised.any():
-        whose = "tied" if shape == "tied" else f"of {listed(raised, names)}"
+        whose = "tied" if shape == "tied" else f"of {marked_states(raised, names)}"
         yield f"covariance {whose} has collapsed and is kept at the floor, min_covar."
 
 
-def kept(cov, old: Normal, empty, shape):
+def keep_empty_covariances(cov, old: Normal, empty, shape):
     """Covariances, those of states without rows as they were."""
     if not empty.any():
         return cov
@@ -232,7 +237,7 @@ def kept(cov, old: Normal, empty, shape):
     return np.where(empty.reshape(-1, *[1] * (cov.ndim - 1)), was, cov)
 
 
-def lifted(cov, shape, floor):
+def raise_to_floor(cov, shape, floor):
     """The likeliest covariances above diag(floor), and for which that mattered."""
     k = 1 if shape == "tied" else len(cov)
     if not floor.any():
@@ -252,7 +257,7 @@ def lifted(cov, shape, floor):
     return np.where(below[:, None, None], C, cov).reshape(cov.shape), below
 
 
-Letters = Annotated[str, letters("stmc")]
+Letters = Annotated[str, letters_rule("stmc")]
 
 
 def covariance_prior(model, k: int, d: int, shape: str):
@@ -262,25 +267,28 @@ def covariance_prior(model, k: int, d: int, shape: str):
     extra = max(float(model.covars_weight) - (1 if flat else d), 0.0)
     if shape == "spherical":
         each = given if given.ndim < 2 else given.mean(axis=1)
-        return d * fitting(each, (k,), "covars_prior"), extra
+        return d * broadcast_prior(each, (k,), "covars_prior"), extra
     if shape == "diag":
-        return fitting(given, (k, d), "covars_prior"), extra
+        return broadcast_prior(given, (k, d), "covars_prior"), extra
     psi = given * np.eye(d) if given.ndim == 0 else given
     if shape == "tied":
-        return fitting(psi, (d, d), "covars_prior"), extra / k
-    return fitting(psi, (k, d, d), "covars_prior"), extra
+        return broadcast_prior(psi, (d, d), "covars_prior"), extra / k
+    return broadcast_prior(psi, (k, d, d), "covars_prior"), extra
 
 
-def prior_of(model, k: int, d: int, shape: str) -> NormalPrior:
+def normal_prior(model, k: int, d: int, shape: str) -> NormalPrior:
     """What the parameters of an estimator say about k Normals in d columns."""
     m0, kappa = (np.asarray(a, float) for a in (model.means_prior, model.means_weight))
     m0 = m0[:, None] if d == 1 and m0.shape == (k,) else m0
     kappa = kappa[:, 0] if kappa.shape == (k, 1) else kappa
-    m0, kappa = fitting(m0, (k, d), "means_prior"), fitting(kappa, (k,), "means_weight")
+    m0, kappa = (
+        broadcast_prior(m0, (k, d), "means_prior"),
+        broadcast_prior(kappa, (k,), "means_weight"),
+    )
     return NormalPrior(m0, kappa, *covariance_prior(model, k, d, shape))
 
 
-def fitting(value, shape, name):
+def broadcast_prior(value, shape, name):
     """A prior spread over the shape it is for."""
     try:
         return np.broadcast_to(value, shape)
@@ -290,7 +298,7 @@ def fitting(value, shape, name):
         ) from error
 
 
-def compact(value, shape: str, k: int, d: int, name="covars_"):
+def stored_covariances(value, shape: str, k: int, d: int, name="covars_"):
     """Covariances in the storage of a shape, from that storage or from matrices."""
     value = np.array(value, dtype=float)
     want = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
@@ -420,7 +428,7 @@ class GaussianHMM(AbstractHMM, Estimator):
         if not hasattr(self, "_covars_"):
             raise AttributeError("covars_ is neither fitted nor set.")
         k, d = np.shape(self.means_)
-        C = compact(self._covars_, self.covariance_type, k, d)
+        C = stored_covariances(self._covars_, self.covariance_type, k, d)
         return np.array(ALL_SHAPES[self.covariance_type].dense(C, k, d))
 
     @covars_.setter
@@ -447,20 +455,22 @@ class GaussianHMM(AbstractHMM, Estimator):
             raise ValueError(
                 f"means_ must hold finite numbers in {k} rows, got shape {M.shape}."
             )
-        C = compact(self._covars_, self.covariance_type, k, M.shape[1])
+        C = stored_covariances(self._covars_, self.covariance_type, k, M.shape[1])
         return NormalEmission(Normal(M, C, self.covariance_type), self.min_covar)
 
     def _first_emission(self, X, rng):
         k, shape = self.n_components, self.covariance_type
-        M, C = centres(X, k, rng), covariance(X, self.min_covar)
+        M, C = kmeans_centers(X, k, rng), data_covariance(X, self.min_covar)
         if shape == "low_rank":
-            C = factor_analysis(in_shape(C, "full", k), min(self.rank, X.shape[1]))
+            C = factor_analysis(
+                covariance_in_shape(C, "full", k), min(self.rank, X.shape[1])
+            )
             return NormalEmission(Normal(M, C, shape))
-        return NormalEmission(Normal(M, in_shape(C, shape, k), shape))
+        return NormalEmission(Normal(M, covariance_in_shape(C, shape, k), shape))
 
     def _store_emission(self, emission):
         return {"means_": emission.normal.mean, "covars_": emission.normal.cov}
 
     def _emission_prior(self, emission):
         q = emission.normal
-        return prior_of(self, q.k, q.d, q.shape)
+        return normal_prior(self, q.k, q.d, q.shape)

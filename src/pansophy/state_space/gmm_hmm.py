@@ -39,9 +39,21 @@ from ..distributions.modes import NormalPrior, log_prior
 from ..distributions.normal import Moments, Normal
 from ..params import Count, NonNegative, Number, Verbosity
 from ..typing import Matrix, Seed, Words
-from .gaussian_hmm import EMPTY, NormalEmission, compact, fitting
+from .gaussian_hmm import (
+    EMPTY_STATE,
+    NormalEmission,
+    broadcast_prior,
+    stored_covariances,
+)
 from .hmm import AbstractHMM
-from .starts import centres, covariance, filled, in_shape, letters, nearest
+from .hmm_initialization import (
+    covariance_in_shape,
+    data_covariance,
+    impute_column_means,
+    kmeans_centers,
+    letters_rule,
+    nearest_center,
+)
 
 
 class MixturePrior(NamedTuple):
@@ -51,14 +63,14 @@ class MixturePrior(NamedTuple):
     normals: NormalPrior  # with leading axes (k, m), or (k,) for psi where tied
 
 
-def flat(prior: NormalPrior, tied: bool) -> NormalPrior:
+def flatten_prior(prior: NormalPrior, tied: bool) -> NormalPrior:
     """The prior of all k m Normals as one batch."""
     join = lambda a: np.reshape(a, (-1, *np.shape(a)[2:]))
     psi = None if prior.psi is None or tied else join(prior.psi)
     return NormalPrior(join(prior.m0), join(prior.kappa), psi, join(prior.extra))
 
 
-def mixtures(weights, normal: Normal, min_covar, tied) -> "MixtureEmission":
+def mixture_emission(weights, normal: Normal, min_covar, tied) -> "MixtureEmission":
     """Mixtures with these weights (k, m) of these k m Normals."""
     k, m = weights.shape
     names = tuple(
@@ -124,11 +136,15 @@ class MixtureEmission:
         if {"w", "e"} & own:
             counts = np.maximum(stats.weight.reshape(k, m) + alpha - 1, 0.0)
             total = counts.sum(axis=1, keepdims=True)
-            w = np.where(total > EMPTY, counts / np.maximum(total, EMPTY), w)
+            w = np.where(
+                total > EMPTY_STATE, counts / np.maximum(total, EMPTY_STATE), w
+            )
         inner = self.inner
         if {"m", "c", "e"} & own:
             learn = self.tied_learn if self.tied else self.inner.learn
-            inner = learn(stats, normals if self.tied else flat_or_none(prior), own)
+            inner = learn(
+                stats, normals if self.tied else flat_prior_or_none(prior), own
+            )
         inner = replace(inner, log_weights=safe_log(w).reshape(-1))
         return replace(self, weights=w, inner=inner, notes=inner.notes, last=[])
 
@@ -150,7 +166,7 @@ class MixtureEmission:
             own = Moments(
                 stats.weight[at], stats.mean[at], stats.scatter[at].sum(axis=0), "tied"
             )
-            new = self.state(j).learn(own, of_state(prior, j), letters)
+            new = self.state(j).learn(own, prior_of_state(prior, j), letters)
             means.append(new.normal.mean)
             covs += [new.normal.cov] * m
             notes += [n.replace("covariance tied", f"covariance of state {j}")
@@ -165,9 +181,11 @@ class MixtureEmission:
         some = (prior.alpha != 1) & (self.weights > 0)
         out = float(((prior.alpha - 1)[some] * np.log(self.weights[some])).sum())
         if not self.tied:
-            return out + log_prior(self.inner.normal, flat(prior.normals, False))
+            return out + log_prior(
+                self.inner.normal, flatten_prior(prior.normals, False)
+            )
         each = (
-            log_prior(self.state(j).normal, of_state(prior.normals, j))
+            log_prior(self.state(j).normal, prior_of_state(prior.normals, j))
             for j in range(len(self.weights))
         )
         return out + sum(each)
@@ -188,21 +206,21 @@ class MixtureEmission:
         return {**own, "w": k * (m - 1)}
 
 
-def flat_or_none(prior) -> NormalPrior | None:
-    return None if prior is None else flat(prior.normals, False)
+def flat_prior_or_none(prior) -> NormalPrior | None:
+    return None if prior is None else flatten_prior(prior.normals, False)
 
 
-def of_state(prior: NormalPrior, j) -> NormalPrior:
+def prior_of_state(prior: NormalPrior, j) -> NormalPrior:
     """What is believed of the Normals of one state."""
     at = lambda a: a if np.ndim(a) == 0 else a[j]
     psi = None if prior.psi is None else prior.psi[j]
     return NormalPrior(at(prior.m0), at(prior.kappa), psi, at(prior.extra))
 
 
-Letters = Annotated[str, letters("stmcw")]
+Letters = Annotated[str, letters_rule("stmcw")]
 
 
-def stored(shape: str, k: int, m: int, d: int) -> tuple:
+def covars_shape(shape: str, k: int, m: int, d: int) -> tuple:
     """The shape of `covars_`."""
     return {
         "full": (k, m, d, d),
@@ -212,11 +230,13 @@ def stored(shape: str, k: int, m: int, d: int) -> tuple:
     }[shape]
 
 
-def prior_of(model, k, m, d) -> MixturePrior:
+def mixture_prior(model, k, m, d) -> MixturePrior:
     """What the parameters of a GMMHMM say."""
     shape, a, b = model.covariance_type, model.covars_prior, model.covars_weight
-    m0 = fitting(np.asarray(model.means_prior, float), (k, m, d), "means_prior")
-    kappa = fitting(np.asarray(model.means_weight, float), (k, m), "means_weight")
+    m0 = broadcast_prior(np.asarray(model.means_prior, float), (k, m, d), "means_prior")
+    kappa = broadcast_prior(
+        np.asarray(model.means_weight, float), (k, m), "means_weight"
+    )
     psi, extra = None, np.zeros((k, m))
     if a is not None or b is not None:
         if shape in ("full", "tied"):
@@ -224,16 +244,18 @@ def prior_of(model, k, m, d) -> MixturePrior:
             a = np.asarray(0.0 if a is None else a, float)
             b = np.asarray(-(own + d + 1.0) if b is None else b, float)
             a = a * np.eye(d) if a.ndim == 0 else a
-            psi = fitting(a, stored(shape, k, m, d), "covars_prior")
+            psi = broadcast_prior(a, covars_shape(shape, k, m, d), "covars_prior")
             b = b[:, None] if shape == "tied" and b.ndim == 1 else b
-            extra = (own + d + 1 + fitting(b, (k, m), "covars_weight")) / own
+            extra = (own + d + 1 + broadcast_prior(b, (k, m), "covars_weight")) / own
         else:
             width = d if shape == "spherical" else 1
             a = np.asarray(-(width + 2) / 2 if a is None else a, float)
             b = np.asarray(0.0 if b is None else b, float)
-            psi = 2 * fitting(b, stored(shape, k, m, d), "covars_weight")
-            extra = 1 + 2 * (fitting(a, (k, m), "covars_prior") + 1) / width
-    alpha = fitting(np.asarray(model.weights_prior, float), (k, m), "weights_prior")
+            psi = 2 * broadcast_prior(b, covars_shape(shape, k, m, d), "covars_weight")
+            extra = 1 + 2 * (broadcast_prior(a, (k, m), "covars_prior") + 1) / width
+    alpha = broadcast_prior(
+        np.asarray(model.weights_prior, float), (k, m), "weights_prior"
+    )
     return MixturePrior(alpha, NormalPrior(m0, kappa, psi, extra))
 
 
@@ -363,30 +385,32 @@ class GMMHMM(AbstractHMM, Estimator):
             )
         d = M.shape[2]
         C = np.asarray(self.covars_, dtype=float)
-        if C.shape != stored(shape, k, m, d):
+        if C.shape != covars_shape(shape, k, m, d):
             raise ValueError(
-                f"{shape} covars_ must have shape {stored(shape, k, m, d)}, got "
+                f"{shape} covars_ must have shape {covars_shape(shape, k, m, d)}, got "
                 f"{C.shape}."
             )
         each, count = ("full", k) if shape == "tied" else (shape, k * m)
-        C = compact(C.reshape(count, *C.shape[1 if shape == "tied" else 2 :]), each,
+        C = stored_covariances(C.reshape(count, *C.shape[1 if shape == "tied" else 2 :]), each,
                     count, d)  # fmt: skip
         C = np.repeat(C, m, axis=0) if shape == "tied" else C
         normal = Normal(M.reshape(k * m, d), C, each)
-        return mixtures(w, normal, self.min_covar, shape == "tied")
+        return mixture_emission(w, normal, self.min_covar, shape == "tied")
 
     def _first_emission(self, X, rng):
         k, m, shape = self.n_components, self.n_mix, self.covariance_type
-        F, main = filled(X), centres(X, k, rng)
-        z = nearest(F, main)
+        F, main = impute_column_means(X), kmeans_centers(X, k, rng)
+        z = nearest_center(F, main)
         M = np.empty((k * m, X.shape[1]))
         for j in range(k):
             own = F[z == j] if (z == j).any() else main[j : j + 1]
-            M[j * m : (j + 1) * m] = centres(own, m, rng)
+            M[j * m : (j + 1) * m] = kmeans_centers(own, m, rng)
         each = "full" if shape == "tied" else shape
-        C = in_shape(covariance(X, self.min_covar), each, k * m)
+        C = covariance_in_shape(data_covariance(X, self.min_covar), each, k * m)
         normal = Normal(M, np.array(C), each)
-        return mixtures(np.full((k, m), 1 / m), normal, self.min_covar, shape == "tied")
+        return mixture_emission(
+            np.full((k, m), 1 / m), normal, self.min_covar, shape == "tied"
+        )
 
     def _store_emission(self, emission):
         (k, m), q = emission.weights.shape, emission.inner.normal
@@ -399,4 +423,4 @@ class GMMHMM(AbstractHMM, Estimator):
 
     def _emission_prior(self, emission):
         k, m = emission.weights.shape
-        return prior_of(self, k, m, emission.inner.normal.d)
+        return mixture_prior(self, k, m, emission.inner.normal.d)

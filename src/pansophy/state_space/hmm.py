@@ -37,9 +37,9 @@ from ..core.filtering import (
     Evidence,
     Expected,
     expected_counts,
-    filtered,
-    log_likelihoods,
-    smooth,
+    filter_chain,
+    sequence_log_likelihoods,
+    smooth_chain,
     viterbi,
 )
 from ..core.iterate import best_of
@@ -48,12 +48,17 @@ from ..core.random import rng_from, spawn
 from ..distributions.base import Sums
 from ..distributions.categorical import Categorical, pick_rows, simplex
 from ..distributions.priors import Dirichlet
-from .chains import stationary
-from .decoding import fixed_lag, k_best, pair_marginals, possible
-from .sequences import joined, stacked
+from .hmm_inference import (
+    fixed_lag_smoother,
+    k_best_paths,
+    pair_marginals,
+    require_possible,
+)
+from .sequences import join_sequences, stack_sequences
+from .transition_matrix import stationary_distribution
 
 
-class Params(NamedTuple):
+class HMMParams(NamedTuple):
     """What Baum-Welch estimates."""
 
     start: np.ndarray  # pi
@@ -61,7 +66,7 @@ class Params(NamedTuple):
     emission: Any  # b, a batch of k distributions
 
 
-class Stats(NamedTuple):
+class HMMStats(NamedTuple):
     """Expected counts, eq. (2) and (3)."""
 
     start: np.ndarray
@@ -69,7 +74,7 @@ class Stats(NamedTuple):
     emission: Any  # statistics of the emission's own kind
 
 
-class Priors(NamedTuple):
+class HMMPriors(NamedTuple):
     """Pseudo-counts of the Dirichlet priors; 1 adds nothing."""
 
     start: Any = 1.0
@@ -77,20 +82,20 @@ class Priors(NamedTuple):
     emission: Any = None  # a conjugate prior of the emission, or None
 
 
-def evidence(emission, X, ends) -> Evidence:
+def emission_evidence(emission, X, ends) -> Evidence:
     """log b_j(x_t) as the loops take it: by symbol if there are any, else by step."""
     if hasattr(emission, "evidence"):  # see `emissions`: reads gaps, has a quick way
         return emission.evidence(X, ends)
     if isinstance(emission, Categorical):
         none = np.zeros((1, len(emission.prob)))
         table = np.vstack([safe_log(emission.prob.T), none])
-        return Evidence(table, codes(emission, X), ends)
+        return Evidence(table, symbol_codes(emission, X), ends)
     gone = np.isnan(X).any(axis=1)
     table = emission.log_prob(np.where(gone[:, None], 0.0, X))
     return Evidence(np.where(gone[:, None], 0.0, table), None, ends)
 
 
-def codes(emission: Categorical, X) -> np.ndarray:
+def symbol_codes(emission: Categorical, X) -> np.ndarray:
     """Symbols (n,) as small whole numbers, m where one is missing; codes as they are.
 
     A fit makes them once and hands them to every turn in place of X.
@@ -103,7 +108,7 @@ def codes(emission: Categorical, X) -> np.ndarray:
     return x.astype(np.int32)
 
 
-def with_stop(seen: Evidence, stop) -> Evidence:
+def with_stop_factor(seen: Evidence, stop) -> Evidence:
     """Evidence in which each sequence ends: the last step has the factor stop (k,)."""
     last, log_stop = seen.ends - 1, safe_log(np.asarray(stop, dtype=float))
     if seen.index is None:
@@ -116,7 +121,7 @@ def with_stop(seen: Evidence, stop) -> Evidence:
     return Evidence(table, index, seen.ends)
 
 
-def path_counts(chain: Chain, seen: Evidence) -> Expected:
+def viterbi_counts(chain: Chain, seen: Evidence) -> Expected:
     """Counts along the likeliest paths, and the log-probability of those: hard EM."""
     path, scores = viterbi(chain, seen)
     k, n = len(chain.start), len(path)
@@ -133,39 +138,45 @@ def path_counts(chain: Chain, seen: Evidence) -> Expected:
     return Expected(start, trans.astype(float), counts.astype(float), total)
 
 
-def expect(p: Params, X, ends, *, log=False, hard=False) -> tuple[Stats, float]:
+def baum_welch_e_step(
+    p: HMMParams, X, ends, *, log=False, hard=False
+) -> tuple[HMMStats, float]:
     """E-step: expected counts under p, and log p(x).
 
     If `hard`, counts along the likeliest paths, and log p(x, path).
     """
-    seen, chain = evidence(p.emission, X, ends), Chain(p.start, p.trans)
-    E = path_counts(chain, seen) if hard else expected_counts(chain, seen, log=log)
+    seen, chain = emission_evidence(p.emission, X, ends), Chain(p.start, p.trans)
+    E = viterbi_counts(chain, seen) if hard else expected_counts(chain, seen, log=log)
     if hasattr(p.emission, "evidence"):
-        return Stats(E.start, E.trans, p.emission.expected(X, E.counts)), E.loglik
+        return HMMStats(E.start, E.trans, p.emission.expected(X, E.counts)), E.loglik
     if seen.index is not None:
         counts = np.ascontiguousarray(E.counts[:-1].T)  # without the missing
-        return Stats(E.start, E.trans, Sums(counts.sum(1), (counts,))), E.loglik
+        return HMMStats(E.start, E.trans, Sums(counts.sum(1), (counts,))), E.loglik
     here = ~np.isnan(X).any(axis=1)
-    return Stats(E.start, E.trans, p.emission.stats(X[here], E.counts[here])), E.loglik
+    return HMMStats(
+        E.start, E.trans, p.emission.stats(X[here], E.counts[here])
+    ), E.loglik
 
 
-def maximise(stats: Stats, old: Params, priors: Priors, letters: str) -> Params:
+def baum_welch_m_step(
+    stats: HMMStats, old: HMMParams, priors: HMMPriors, letters: str
+) -> HMMParams:
     """M-step, eq. (2) and (3), of the parameters named by letters s, t and e."""
     start, trans, emission = old
     if "s" in letters:
-        start = likeliest(stats.start, start, priors.start)
+        start = map_probabilities(stats.start, start, priors.start)
     if "t" in letters:
-        trans = likeliest(stats.trans, trans, priors.trans)
+        trans = map_probabilities(stats.trans, trans, priors.trans)
     own = set(letters) - set("st")  # letters of the emission, "e" if it has but one
     if own and hasattr(emission, "learn"):
         emission = emission.learn(stats.emission, priors.emission, own)
     elif own:
         new = type(emission).from_stats(stats.emission, prior=priors.emission)
-        emission = kept(emission, new, stats.emission, priors.emission)
-    return Params(start, trans, emission)
+        emission = keep_unseen_symbols(emission, new, stats.emission, priors.emission)
+    return HMMParams(start, trans, emission)
 
 
-def kept(old, new, stats, prior):
+def keep_unseen_symbols(old, new, stats, prior):
     """The new emission; symbols of a state that emits nothing keep their old one."""
     if not isinstance(new, Categorical) or prior is not None:
         return new
@@ -173,7 +184,7 @@ def kept(old, new, stats, prior):
     return Categorical(np.where(empty[:, None], old.prob, new.prob))
 
 
-def likeliest(counts, old, prior):
+def map_probabilities(counts, old, prior):
     """Relative frequencies with pseudo-counts; what was impossible stays so.
 
     A row without counts or prior keeps what it was.
@@ -184,7 +195,7 @@ def likeliest(counts, old, prior):
     return np.where(total > 0, safe_divide(p, total + 0 * p), old)
 
 
-def log_prior(p: Params, priors: Priors, letters: str) -> float:
+def hmm_log_prior(p: HMMParams, priors: HMMPriors, letters: str) -> float:
     """The part of the objective that comes from the priors, up to a constant."""
 
     def dirichlet(prob, a):
@@ -201,9 +212,9 @@ def log_prior(p: Params, priors: Priors, letters: str) -> float:
     return value
 
 
-def simulate(p: Params, n: int, rng, first=None):
+def simulate_hmm(p: HMMParams, n: int, rng, first=None):
     """n steps of the chain and what it emits: X (n, d), z (n,)."""
-    from ._walk import walk
+    from ._markov_chain import follow_chain
 
     edges = np.cumsum(p.trans, axis=1)
     edges = np.where(edges >= edges[:, -1:], 1.0, edges)  # a walk that does not end
@@ -211,11 +222,11 @@ def simulate(p: Params, n: int, rng, first=None):
     z[0] = (
         pick_rows(p.start[None], np.zeros(1, int), rng)[0] if first is None else first
     )
-    walk(edges, z[0], len(edges), rng.random(n - 1), z[1:])
+    follow_chain(edges, z[0], len(edges), rng.random(n - 1), z[1:])
     return p.emission.draw(z, rng), z
 
 
-def allowed(topology, k: int) -> np.ndarray | None:
+def allowed_transitions(topology, k: int) -> np.ndarray | None:
     """Which moves a topology allows (k, k); None for all."""
     if topology is None or (isinstance(topology, str) and topology == "ergodic"):
         return None
@@ -235,17 +246,17 @@ def allowed(topology, k: int) -> np.ndarray | None:
     return mask
 
 
-def masked(p: Params, mask, ordered: bool) -> Params:
+def mask_transitions(p: HMMParams, mask, ordered: bool) -> HMMParams:
     """Parameters without the moves that are not allowed; zeros stay zeros."""
     if mask is None:
         return p
     trans = np.where(mask, p.trans, 0.0)
     trans = np.where(trans.sum(1, keepdims=True) > 0, trans, mask)
     start = np.eye(len(p.start))[0] if ordered else p.start
-    return Params(start, trans / trans.sum(1, keepdims=True), p.emission)
+    return HMMParams(start, trans / trans.sum(1, keepdims=True), p.emission)
 
 
-class Monitor(NamedTuple):
+class ConvergenceMonitor(NamedTuple):
     """How a fit went, in the words of hmmlearn."""
 
     converged: bool
@@ -314,23 +325,23 @@ class AbstractHMM(Density, Estimator):
             )
         rng = rng_from(self.random_state)
         rngs = [rng] if n_init == 1 else spawn(rng, n_init)
-        mask = allowed(topology, self.n_components)
+        mask = allowed_transitions(topology, self.n_components)
         ordered = isinstance(topology, str) and topology == "left-right"
-        firsts = [masked(self._first(X, rng), mask, ordered) for rng in rngs]
+        firsts = [mask_transitions(self._first(X, rng), mask, ordered) for rng in rngs]
         priors = self._priors(firsts[0])
         letters, log = self.params, self.implementation == "log"
         coded = isinstance(firsts[0].emission, Categorical)
-        seen = codes(firsts[0].emission, X) if coded else X
+        seen = symbol_codes(firsts[0].emission, X) if coded else X
 
         def counted(p):
-            stats, loglik = expect(p, seen, ends, log=log, hard=hard)
+            stats, loglik = baum_welch_e_step(p, seen, ends, log=log, hard=hard)
             return (stats, p), loglik  # what is not estimated stays as it is
 
         one = lambda i, task: em(
             counted,
-            lambda pair: maximise(pair[0], pair[1], priors, letters),
+            lambda pair: baum_welch_m_step(pair[0], pair[1], priors, letters),
             firsts[i],
-            log_prior=lambda p: log_prior(p, priors, letters),
+            log_prior=lambda p: hmm_log_prior(p, priors, letters),
             max_iter=self.n_iter,
             tol=self.tol,
             task=task,
@@ -363,17 +374,17 @@ class AbstractHMM(Density, Estimator):
                 f"states must be {len(X)} whole numbers from 0 to {k - 1}."
             )
         emission = self._first_emission(X, rng_from(0))
-        old = Params(np.full(k, 1 / k), np.full((k, k), 1 / k), emission)
+        old = HMMParams(np.full(k, 1 / k), np.full((k, k), 1 / k), emission)
         R = (z[:, None] == np.arange(k)).astype(float)
         inner = np.setdiff1d(np.arange(1, len(z)), ends)  # steps with one before them
         begins = np.concatenate([[0], ends[:-1]])
         here = ~np.isnan(X).any(axis=1)
-        stats = Stats(
+        stats = HMMStats(
             R[begins].sum(0),
             R[inner - 1].T @ R[inner],
             old.emission.stats(X[here], R[here]),
         )
-        p = maximise(stats, old, self._priors(old), self.params)
+        p = baum_welch_m_step(stats, old, self._priors(old), self.params)
         if hasattr(self, "stopprob_"):
             del self.stopprob_
         if stop:
@@ -387,26 +398,26 @@ class AbstractHMM(Density, Estimator):
     def _finish(self, X, ends):
         """What else a final class keeps of its training data: by default nothing."""
 
-    def _keep(self, p: Params):
+    def _keep(self, p: HMMParams):
         for name, value in self._attributes(p).items():
             setattr(self, name, value)
 
     @property
-    def monitor_(self) -> Monitor:
+    def monitor_(self) -> ConvergenceMonitor:
         """How the fit went, as hmmlearn tells it."""
         check_is_fitted(self, "history_")
         history = [-float(v) for v in self.history_["objective"]]
-        return Monitor(self.converged_, self.n_iter_, history)
+        return ConvergenceMonitor(self.converged_, self.n_iter_, history)
 
     def _sequences(self, X, lengths, *, reset=False):
         """Checked X (n, d) in floating point, and where the sequences end."""
-        X, lengths = joined(X, lengths)
+        X, lengths = join_sequences(X, lengths)
         check = {"ensure_all_finite": "allow-nan", "dtype": np.float64}
         if reset:
             X, _ = self._begin(X, **check)
         else:
             X = self._ready(X, **check)
-        X, ends = stacked(X, lengths)
+        X, ends = stack_sequences(X, lengths)
         if reset and (gone := np.isnan(X).all(axis=0)).any():
             raise ValueError(f"column {gone.argmax()} of X has no value that is seen.")
         self._check_columns(X, reset)
@@ -416,7 +427,7 @@ class AbstractHMM(Density, Estimator):
     def _check_columns(self, X, fitting):
         """Raise if X cannot be what this model emits."""
 
-    def _first(self, X, rng) -> Params:
+    def _first(self, X, rng) -> HMMParams:
         """Where Baum-Welch begins: drawn by the letters of init_params, else given."""
         k = self.n_components
         found = {
@@ -433,7 +444,7 @@ class AbstractHMM(Density, Estimator):
                     setattr(self, name, value)
         return self._params()
 
-    def _params(self) -> Params:
+    def _params(self) -> HMMParams:
         """The parameters as they stand in the attributes, checked."""
         k, given = self.n_components, []
         stop = getattr(self, "stopprob_", None)
@@ -448,7 +459,7 @@ class AbstractHMM(Density, Estimator):
             if value.shape != shape:
                 raise ValueError(f"{name} must have shape {shape}, got {value.shape}.")
             given.append(value)
-        return Params(given[0], given[1], self._emission())
+        return HMMParams(given[0], given[1], self._emission())
 
     def _tell(self, emission, stats, n):
         """Warn of what the last M-step met: states without rows, floors reached."""
@@ -460,11 +471,11 @@ class AbstractHMM(Density, Estimator):
         for note in notes:
             warnings.warn(f"{type(self).__name__}: {note}", stacklevel=3)
 
-    def _priors(self, p: Params) -> Priors:
+    def _priors(self, p: HMMParams) -> HMMPriors:
         prior = self._emission_prior(p.emission)
-        return Priors(self.startprob_prior, self.transmat_prior, prior)
+        return HMMPriors(self.startprob_prior, self.transmat_prior, prior)
 
-    def _attributes(self, p: Params) -> dict:
+    def _attributes(self, p: HMMParams) -> dict:
         emission = self._store_emission(p.emission)
         return {"startprob_": p.start, "transmat_": p.trans, **emission}
 
@@ -473,19 +484,22 @@ class AbstractHMM(Density, Estimator):
         check_is_fitted(self, "startprob_")
         X, ends = self._sequences(X, lengths)
         p = self._params()
-        seen, stop = evidence(p.emission, X, ends), getattr(self, "stopprob_", None)
-        seen = seen if stop is None else with_stop(seen, stop)
+        seen, stop = (
+            emission_evidence(p.emission, X, ends),
+            getattr(self, "stopprob_", None),
+        )
+        seen = seen if stop is None else with_stop_factor(seen, stop)
         return Chain(p.start, p.trans), seen
 
     def score_samples(self, X, lengths=None):
         """Total log-likelihood, and the posterior of the states at every step."""
         chain, seen = self._look(X, lengths)
-        G, logliks = smooth(chain, seen, log=self.implementation == "log")
-        return float(logliks.sum()), possible(G, seen.ends)
+        G, logliks = smooth_chain(chain, seen, log=self.implementation == "log")
+        return float(logliks.sum()), require_possible(G, seen.ends)
 
     def score(self, X, lengths=None):
         """Total log-likelihood of the sequences."""
-        return float(log_likelihoods(*self._look(X, lengths)).sum())
+        return float(sequence_log_likelihoods(*self._look(X, lengths)).sum())
 
     def predict_proba(self, X, lengths=None):
         """Posterior of the states at every step, given whole sequences: (n, k)."""
@@ -494,14 +508,14 @@ class AbstractHMM(Density, Estimator):
     def filter(self, X, lengths=None):
         """Belief in the states at every step, given the past only: (n, k)."""
         chain, seen = self._look(X, lengths)
-        return possible(filtered(chain, seen)[0], seen.ends)
+        return require_possible(filter_chain(chain, seen)[0], seen.ends)
 
     def smooth(self, X, lengths=None, lag=None):
         """Posterior of the states at every step (n, k): given whole sequences, or
         with `lag` given the past and that many steps ahead."""
         if lag is None:
             return self.predict_proba(X, lengths)
-        return fixed_lag(*self._look(X, lengths), lag)
+        return fixed_lag_smoother(*self._look(X, lengths), lag)
 
     def pair_marginals(self, X, lengths=None):
         """p(z_t, z_t+1 | x) of the steps that have a next one: (n - s, k, k)."""
@@ -535,11 +549,11 @@ class AbstractHMM(Density, Estimator):
         chain, seen = self._look(X, lengths)
         if k is None:
             path, scores = viterbi(chain, seen)
-            return float(possible(scores, seen.ends).sum()), path
+            return float(require_possible(scores, seen.ends).sum()), path
         if len(seen.ends) > 1:
             raise ValueError("the k likeliest paths are of one sequence: pass just it.")
         L = seen.log_table if seen.index is None else seen.log_table[seen.index]
-        paths, scores = k_best(*chain, L, k, log=True)
+        paths, scores = k_best_paths(*chain, L, k, log=True)
         return scores, paths
 
     def predict(self, X, lengths=None):
@@ -554,7 +568,7 @@ class AbstractHMM(Density, Estimator):
         seed = self.random_state if random_state is None else random_state
         p, rng = self._params(), rng_from(seed)
         first = None if currstate is None else pick_rows(p.trans, [currstate], rng)[0]
-        return simulate(p, n_samples, rng, first)
+        return simulate_hmm(p, n_samples, rng, first)
 
     def fill(self, X, lengths=None):
         """X with missing values filled in: the likeliest symbol, or the mean, given
@@ -578,7 +592,7 @@ class AbstractHMM(Density, Estimator):
         Of a chain that can end up in several sets of states, the mean over the sets.
         """
         A = self._params().trans
-        pi = stationary(A / A.sum(axis=1, keepdims=True))
+        pi = stationary_distribution(A / A.sum(axis=1, keepdims=True))
         return np.atleast_2d(pi).mean(axis=0)
 
     def _n_parameters(self) -> int:

@@ -33,10 +33,10 @@ from ..core.random import rng_from
 from ..distributions.categorical import simplex
 from ..params import Count, Flag, NonNegative, check_params
 from ..typing import Seed
-from . import chains
-from .sequences import joined, sequence_ends
+from . import transition_matrix
+from .sequences import join_sequences, sequence_ends
 
-MOST_CELLS = 1 << 26  # of a table of transitions
+MAX_TABLE_CELLS = 1 << 26  # of a table of transitions
 
 
 class MarkovTest(NamedTuple):
@@ -52,7 +52,7 @@ class MarkovTest(NamedTuple):
         return self.p_value >= 0.05
 
 
-def listed(X, lengths=None):
+def label_sequences(X, lengths=None):
     """Labels one after the other (n,), and where each sequence ends.
 
     X is one sequence of labels (a text is one of letters), a list of sequences, all of
@@ -61,9 +61,9 @@ def listed(X, lengths=None):
     if isinstance(X, str):
         X = list(X)
     if isinstance(X, (list, tuple)) and any(isinstance(x, (list, tuple)) for x in X):
-        X = [labels(x) for x in X]
-    X, lengths = joined(X, lengths)
-    x = labels(X)
+        X = [label_array(x) for x in X]
+    X, lengths = join_sequences(X, lengths)
+    x = label_array(X)
     x = x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x
     if x.ndim != 1 or not len(x):
         raise ValueError(
@@ -72,7 +72,7 @@ def listed(X, lengths=None):
     return x, sequence_ends(len(x), lengths)
 
 
-def labels(X):
+def label_array(X):
     """An array of labels in which nothing that was no text has become one."""
     x = np.asarray(X)
     if x.dtype.kind in "US" and isinstance(X, (list, tuple)):
@@ -81,7 +81,7 @@ def labels(X):
     return x
 
 
-def coded(x, states=None):
+def state_codes(x, states=None):
     """Numbers of the states (n,), -1 where one is missing, and the states."""
     there = np.ones(len(x), bool)
     if x.dtype.kind in "Of":
@@ -105,7 +105,7 @@ def coded(x, states=None):
     return codes, states
 
 
-def contexts(codes, at, begins, p, k):
+def context_codes(codes, at, begins, p, k):
     """Number of the p states before each row `at` of sequences that begin at `begins`,
     -1 where fewer than p are there or one is missing."""
     c = np.zeros(len(at), np.int64)
@@ -117,7 +117,7 @@ def contexts(codes, at, begins, p, k):
     return np.where(short, -1, c)
 
 
-class Counts(NamedTuple):
+class TransitionCounts(NamedTuple):
     """N and what sequences begin and end with."""
 
     next: np.ndarray  # (k^p, k)
@@ -125,23 +125,23 @@ class Counts(NamedTuple):
     last: np.ndarray  # (k^p,)
 
 
-def count(codes, ends, p, k) -> Counts:
+def count_transitions(codes, ends, p, k) -> TransitionCounts:
     """How often each state came after each context."""
     begins = np.r_[0, ends[:-1]]
     sizes = ends - begins
-    c = contexts(codes, np.arange(len(codes)), np.repeat(begins, sizes), p, k)
+    c = context_codes(codes, np.arange(len(codes)), np.repeat(begins, sizes), p, k)
     ok = (c >= 0) & (codes >= 0)
     N = np.bincount(c[ok] * k + codes[ok], minlength=k ** (p + 1))
 
     def edge(at):
-        found = contexts(codes, at, begins, p, k)
+        found = context_codes(codes, at, begins, p, k)
         return np.bincount(found[found >= 0], minlength=k**p).astype(float)
 
     first = edge(np.minimum(begins + p, ends))
-    return Counts(N.reshape(-1, k).astype(float), first, edge(ends))
+    return TransitionCounts(N.reshape(-1, k).astype(float), first, edge(ends))
 
 
-def fit_table(N, stops, a, learn_stop):
+def transition_frequencies(N, stops, a, learn_stop):
     """Frequencies with pseudo-counts a: transitions (c, k), stops (c,)."""
     whole = np.column_stack([N, stops]) if learn_stop else N
     whole = whole + a
@@ -149,9 +149,9 @@ def fit_table(N, stops, a, learn_stop):
     return (P[:, :-1], P[:, -1]) if learn_stop else (P, np.zeros(len(P)))
 
 
-def more_history(codes, ends, p, k) -> MarkovTest:
+def markov_order_test(codes, ends, p, k) -> MarkovTest:
     """Test of p states against p + 1, eq. (1)."""
-    N = count(codes, ends, p + 1, k).next.reshape(k, -1, k)  # b, c, j
+    N = count_transitions(codes, ends, p + 1, k).next.reshape(k, -1, k)  # b, c, j
     pair, after, whole = N.sum(axis=2), N.sum(axis=0), N.sum(axis=(0, 2))
     some = N > 0
     expected = pair[:, :, None] * safe_divide(after, whole[:, None] + 0 * after)
@@ -186,12 +186,12 @@ def choose_order(X, lengths=None, *, orders=(1, 2, 3)) -> OrderChoice:
     >>> choose_order(chain.sample(2000, random_state=0)).best
     1
     """
-    x, ends = listed(X, lengths)
-    codes, states = coded(x)
+    x, ends = label_sequences(X, lengths)
+    codes, states = state_codes(x)
     k, top = len(states), max(orders)
-    if float(k) ** (top + 1) > MOST_CELLS:
+    if float(k) ** (top + 1) > MAX_TABLE_CELLS:
         raise ValueError(f"{k} states and order {top} make too large a table.")
-    N = count(codes, ends, top, k).next
+    N = count_transitions(codes, ends, top, k).next
     n, found = N.sum(), []
     for p in orders:
         of = N.reshape(-1, k**p, k).sum(axis=0)
@@ -320,18 +320,18 @@ class MarkovChain(Estimator):
         self : object
         """
         check_params(self)
-        x, ends = listed(X, lengths)
-        codes, states = coded(x)
+        x, ends = label_sequences(X, lengths)
+        codes, states = state_codes(x)
         k, p, a = len(states), self.order, self.alpha
         if k == 0:
             raise ValueError("every state of X is missing.")
-        if float(k) ** (p + 1) > MOST_CELLS:
+        if float(k) ** (p + 1) > MAX_TABLE_CELLS:
             raise ValueError(
                 f"{k} states and order {p} make a table of {k}^{p + 1} cells: take a "
                 "lower order."
             )
-        self.states_, N = states, count(codes, ends, p, k)
-        P, stop = fit_table(N.next, N.last, a, self.stop)
+        self.states_, N = states, count_transitions(codes, ends, p, k)
+        P, stop = transition_frequencies(N.next, N.last, a, self.stop)
         first = N.first + a
         start = safe_divide(first, first.sum() + 0 * first, 1 / len(first))
         sides = (k,) * p
@@ -343,19 +343,19 @@ class MarkovChain(Estimator):
     def log_prob(self, X, lengths=None):
         """Log-probability of each sequence, eq. (1); missing states are left out."""
         P, start, stop = self._given()
-        x, ends = listed(X, lengths)
-        codes, _ = coded(x, self.states_)
+        x, ends = label_sequences(X, lengths)
+        codes, _ = state_codes(x, self.states_)
         k, p = len(self.states_), self.order
         begins = np.r_[0, ends[:-1]]
         owner = np.repeat(np.arange(len(ends)), ends - begins)
-        c = contexts(codes, np.arange(len(codes)), begins[owner], p, k)
+        c = context_codes(codes, np.arange(len(codes)), begins[owner], p, k)
         ok = (c >= 0) & (codes >= 0)
         steps = safe_log(P[c[ok], codes[ok]])
         out = np.bincount(owner[ok], steps, minlength=len(ends)).astype(float)
-        first = contexts(codes, np.minimum(begins + p, ends), begins, p, k)
+        first = context_codes(codes, np.minimum(begins + p, ends), begins, p, k)
         out += np.where(first >= 0, safe_log(start[first]), 0.0)
         if self.stop:
-            last = contexts(codes, ends, begins, p, k)
+            last = context_codes(codes, ends, begins, p, k)
             out += np.where(last >= 0, safe_log(stop[last]), 0.0)
         return out
 
@@ -369,7 +369,7 @@ class MarkovChain(Estimator):
         start : label, or sequence of `order` labels, that stands before the path; None
         draws the first states too.
         """
-        from ._walk import walk
+        from ._markov_chain import follow_chain
 
         P, first, _ = self._given()
         if n is None and not self.stop:
@@ -383,16 +383,19 @@ class MarkovChain(Estimator):
             here = int(rng.choice(len(first), p=first / first.sum()))
             path = list(np.unravel_index(here, (k,) * p))
         else:
-            given = labels([start] if np.isscalar(start) else start)
-            codes, _ = coded(given, self.states_)
+            given = label_array([start] if np.isscalar(start) else start)
+            codes, _ = state_codes(given, self.states_)
             if len(codes) != p or (codes < 0).any():
                 raise ValueError(f"start must be {p} of the chain's states.")
-            here, path = int(contexts(codes, np.array([p]), np.array([0]), p, k)[0]), []
+            here, path = (
+                int(context_codes(codes, np.array([p]), np.array([0]), p, k)[0]),
+                [],
+            )
         path = [np.array(path, np.int64)]
         left = np.inf if n is None else n - len(path[0])
         while left > 0:
             room = np.empty(int(min(left, 1 << 16)), np.int64)
-            taken = walk(edges, here, k, rng.random(len(room)), room)
+            taken = follow_chain(edges, here, k, rng.random(len(room)), room)
             path.append(room[:taken])
             if taken < len(room):
                 break
@@ -424,24 +427,24 @@ class MarkovChain(Estimator):
 
     def stationary(self):
         """The law that a step leaves as it is; one row a recurrent class."""
-        return chains.stationary(self.matrix())
+        return transition_matrix.stationary_distribution(self.matrix())
 
     def mixing_time(self, eps=0.25):
         """Fewest steps after which any start is within eps of `stationary`."""
-        return chains.mixing_time(self.matrix(), eps)
+        return transition_matrix.mixing_time(self.matrix(), eps)
 
     def convergence(self, n, start=None):
         """Distance from `stationary` after 0..n steps, in total variation."""
-        return chains.convergence(self.matrix(), n, start)
+        return transition_matrix.distance_to_stationary(self.matrix(), n, start)
 
     def classify(self):
         """Which states reach each other, which are left for good, periods."""
-        return chains.classify(self.matrix())
+        return transition_matrix.communicating_classes(self.matrix())
 
     def reverse(self):
         """The chain seen backwards."""
-        Q = chains.reverse(self.matrix())
-        pi = chains.only_stationary(self.matrix())
+        Q = transition_matrix.time_reversal(self.matrix())
+        pi = transition_matrix.unique_stationary_distribution(self.matrix())
         if self.order > 1:
             raise ValueError("reverse is for chains of order 1.")
         return type(self).from_matrix(Q, start=pi, states=self.states_)
@@ -449,14 +452,16 @@ class MarkovChain(Estimator):
     @property
     def is_reversible(self) -> bool:
         """Whether the chain looks the same run backwards."""
-        return chains.is_reversible(self.matrix())
+        return transition_matrix.is_reversible(self.matrix())
 
     def hitting_times(self, targets):
         """Mean steps from each state until one of some states is reached."""
-        wanted = labels([targets] if np.isscalar(targets) else targets)
+        wanted = label_array([targets] if np.isscalar(targets) else targets)
         if self.order > 1:
             raise ValueError("hitting_times is for chains of order 1.")
-        return chains.hitting_times(self.matrix(), coded(wanted, self.states_)[0])
+        return transition_matrix.hitting_times(
+            self.matrix(), state_codes(wanted, self.states_)[0]
+        )
 
     def mean_length(self):
         """Mean number of steps, stop included, that follow each context."""
@@ -468,16 +473,16 @@ class MarkovChain(Estimator):
         for j in range(k):
             big[c, (c * k + j) % m] = P[:, j]
         big[:m, m], big[m, m] = stop, 1.0
-        return chains.hitting_times(big, m)[:m].reshape(self.stopprob_.shape)
+        return transition_matrix.hitting_times(big, m)[:m].reshape(self.stopprob_.shape)
 
     def check_markov(self, X, lengths=None) -> MarkovTest:
         """Test on sequences whether `order` earlier states are enough."""
         check_params(self)
-        x, ends = listed(X, lengths)
-        codes, states = coded(x)
-        if float(len(states)) ** (self.order + 2) > MOST_CELLS:
+        x, ends = label_sequences(X, lengths)
+        codes, states = state_codes(x)
+        if float(len(states)) ** (self.order + 2) > MAX_TABLE_CELLS:
             raise ValueError(f"{len(states)} states are too many for this test.")
-        return more_history(codes, ends, self.order, len(states))
+        return markov_order_test(codes, ends, self.order, len(states))
 
     @property
     def n_parameters(self) -> int:

@@ -25,13 +25,19 @@ from ..distributions.normal import Normal
 from ..distributions.priors import Gamma
 from ..params import Count, NonNegative, Rule, Verbosity
 from ..typing import Matrix, Seed, Words
-from .emissions import PartEmission
+from .distribution_emission import DistributionEmission
 from .gaussian_hmm import NormalEmission
 from .hmm import AbstractHMM
-from .starts import centres, covariance, filled, letters, nearest
+from .hmm_initialization import (
+    data_covariance,
+    impute_column_means,
+    kmeans_centers,
+    letters_rule,
+    nearest_center,
+)
 
 KINDS = ("normal", "poisson", "categorical", "bernoulli", "gamma")
-MUST = {
+VALUE_CHECKS = {
     "poisson": ("counts of at least 0", lambda x: x >= 0),
     "bernoulli": ("0 or 1", lambda x: (x == 0) | (x == 1)),
     "categorical": ("whole numbers from 0", lambda x: (x >= 0) & (np.floor(x) == x)),
@@ -48,10 +54,10 @@ Kinds = Annotated[
         ),
     ),
 ]
-Letters = Annotated[str, letters("ste")]
+Letters = Annotated[str, letters_rule("ste")]
 
 
-def first_part(kind, x, z, k):
+def initial_distribution(kind, x, z, k):
     """A start for one column that is not Normal: groups z, a tenth of them all."""
     R = 0.9 * (z[:, None] == np.arange(k)) + 0.1 / k
     if kind == "categorical":
@@ -69,7 +75,7 @@ def first_part(kind, x, z, k):
     return Gamma(shape, shape / mean[:, None])
 
 
-class Group(NamedTuple):
+class ColumnGroup(NamedTuple):
     """Columns and what they are."""
 
     columns: np.ndarray
@@ -109,7 +115,7 @@ class ProductEmission:
     def learn(self, stats, prior, letters):
         priors = prior or (None,) * len(self.groups)
         groups = [
-            Group(g.columns, g.emission.learn(s, p, letters))
+            ColumnGroup(g.columns, g.emission.learn(s, p, letters))
             for g, s, p in zip(self.groups, stats, priors, strict=True)
         ]
         return replace(self, groups=tuple(groups))
@@ -217,7 +223,7 @@ class MixedHMM(AbstractHMM, Estimator):
 
     def _check_columns(self, X, fitting):
         for a, kind in enumerate(self._kinds(X.shape[1])):
-            says, holds = MUST.get(kind, ("", None))
+            says, holds = VALUE_CHECKS.get(kind, ("", None))
             x = X[~np.isnan(X[:, a]), a]
             if holds is not None and not holds(x).all():
                 raise ValueError(f"column {a} of X is {kind}: values must be {says}.")
@@ -228,24 +234,32 @@ class MixedHMM(AbstractHMM, Estimator):
         groups = []
         for columns, part in self.emissions_:
             normal = isinstance(part, Normal)
-            own = NormalEmission(part, self.min_covar) if normal else PartEmission(part)
-            groups.append(Group(np.asarray(columns), own))
+            own = (
+                NormalEmission(part, self.min_covar)
+                if normal
+                else DistributionEmission(part)
+            )
+            groups.append(ColumnGroup(np.asarray(columns), own))
         return ProductEmission(tuple(groups))
 
     def _first_emission(self, X, rng):
-        k, kinds, F = self.n_components, np.array(self._kinds(X.shape[1])), filled(X)
+        k, kinds, F = (
+            self.n_components,
+            np.array(self._kinds(X.shape[1])),
+            impute_column_means(X),
+        )
         scale = np.where(F.std(axis=0) > 0, F.std(axis=0), 1.0)
-        C = centres(F / scale, k, rng)
-        z = nearest(F / scale, C)
+        C = kmeans_centers(F / scale, k, rng)
+        z = nearest_center(F / scale, C)
         groups, normal = [], np.flatnonzero(kinds == "normal")
         if len(normal):
-            V = np.diagonal(covariance(X[:, normal], self.min_covar))
+            V = np.diagonal(data_covariance(X[:, normal], self.min_covar))
             q = Normal(C[:, normal] * scale[normal], np.tile(V, (k, 1)), "diag")
-            groups.append(Group(normal, NormalEmission(q, self.min_covar)))
+            groups.append(ColumnGroup(normal, NormalEmission(q, self.min_covar)))
         for a in np.flatnonzero(kinds != "normal"):
             seen = ~np.isnan(X[~np.isnan(X).all(axis=1), a])
-            part = first_part(kinds[a], F[seen, a], z[seen], k)
-            groups.append(Group(np.array([a]), PartEmission(part)))
+            part = initial_distribution(kinds[a], F[seen, a], z[seen], k)
+            groups.append(ColumnGroup(np.array([a]), DistributionEmission(part)))
         return ProductEmission(tuple(groups))
 
     def _store_emission(self, emission):

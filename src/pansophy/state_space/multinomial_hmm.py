@@ -22,11 +22,11 @@ from ..distributions.categorical import Multinomial, simplex
 from ..distributions.priors import Dirichlet
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Matrix, Seed, Words
-from .emissions import PartEmission
+from .distribution_emission import DistributionEmission
 from .hmm import AbstractHMM
-from .starts import centres, letters, refuse_negative
+from .hmm_initialization import kmeans_centers, letters_rule, refuse_negative
 
-Letters = Annotated[str, letters("ste")]
+Letters = Annotated[str, letters_rule("ste")]
 
 
 @dataclass(eq=False, repr=False)
@@ -137,7 +137,7 @@ class MultinomialHMM(AbstractHMM, Estimator):
             )
         same = self.n_trials if np.size(self.n_trials) == 1 else None
         trials = getattr(self, "n_trials_", None) if same is None else int(same)
-        return PartEmission(Multinomial(B, 1 if trials is None else trials))
+        return DistributionEmission(Multinomial(B, 1 if trials is None else trials))
 
     def sample(self, n_samples=1, random_state=None, currstate=None):
         """A sequence of counts (n, m) and its states (n,)."""
@@ -149,8 +149,11 @@ class MultinomialHMM(AbstractHMM, Estimator):
     def _first_emission(self, X, rng):
         total = X.sum(axis=1, keepdims=True)
         share = X / np.where(total > 0, total, 1.0)
-        B = np.maximum(centres(share, self.n_components, rng), 0.0) + 0.1 / X.shape[1]
-        return PartEmission(Multinomial(B / B.sum(axis=1, keepdims=True)))
+        B = (
+            np.maximum(kmeans_centers(share, self.n_components, rng), 0.0)
+            + 0.1 / X.shape[1]
+        )
+        return DistributionEmission(Multinomial(B / B.sum(axis=1, keepdims=True)))
 
     def _store_emission(self, emission):
         return {"emissionprob_": emission.part.prob}

@@ -26,11 +26,11 @@ from ..base import Estimator
 from ..distributions.counts import Poisson
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Matrix, Seed, Words
-from .emissions import PartEmission, Pseudo
+from .distribution_emission import DistributionEmission, GammaPseudoCounts
 from .hmm import AbstractHMM
-from .starts import centres, letters, refuse_negative
+from .hmm_initialization import kmeans_centers, letters_rule, refuse_negative
 
-Letters = Annotated[str, letters("stl")]
+Letters = Annotated[str, letters_rule("stl")]
 
 
 @dataclass(eq=False, repr=False)
@@ -129,11 +129,13 @@ class PoissonHMM(AbstractHMM, Estimator):
                 f"lambdas_ must hold {self.n_components} rows of numbers of at least "
                 f"0, got shape {rate.shape}."
             )
-        return PartEmission(Poisson(rate))
+        return DistributionEmission(Poisson(rate))
 
     def _first_emission(self, X, rng):
-        M = centres(X, self.n_components, rng)
-        return PartEmission(Poisson(np.maximum(M, 0.05 * M.mean(axis=0) + 1e-3)))
+        M = kmeans_centers(X, self.n_components, rng)
+        return DistributionEmission(
+            Poisson(np.maximum(M, 0.05 * M.mean(axis=0) + 1e-3))
+        )
 
     def _store_emission(self, emission):
         return {"lambdas_": emission.part.rate}
@@ -144,4 +146,6 @@ class PoissonHMM(AbstractHMM, Estimator):
             return None
         lift = lambda v: v[:, None] if v.ndim == 1 else v  # a number for each state
         shape = emission.part.rate.shape
-        return Pseudo(*(np.broadcast_to(lift(v), shape) for v in (a + 1, b * 1.0)))
+        return GammaPseudoCounts(
+            *(np.broadcast_to(lift(v), shape) for v in (a + 1, b * 1.0))
+        )

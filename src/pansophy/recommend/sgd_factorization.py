@@ -1,0 +1,218 @@
+"""Factors and biases of a rating matrix by stochastic gradient descent.
+
+    f_ui = m + b_u + c_i + U_u . V_i                                             (1)
+    J = 1/2 sum_D [ w e^2 + l (b_u^2 + c_i^2 + |U_u|^2 + |V_i|^2) ],  e = r - f  (2)
+
+over the known cells D. For one rating after another, at a step h,
+
+    b_u += h (w e - l b_u)        U_u += h (w e V_i - l U_u)                     (3)
+    c_i += h (w e - l c_i)        V_i += h (w e U_u - l V_i)
+
+all from the values before the step. Round t takes every rating once, in a new random
+order, with h = learning_rate / (1 + decay t). The penalty of a user grows with the
+number of ratings (compare `ALS(scale_reg=True)`). Without a penalty and with all cells
+known the factors end at the best matrix of rank k, that of the truncated SVD.
+
+Threads. Two ratings that share neither user nor item do not disturb each other. Large
+sets are cut into P groups of users by P of items; a round is P sub-rounds of P such
+blocks with nothing in common, which run side by side. P depends on the data alone, so
+the answer does not depend on the number of threads.
+
+A fit has settled when J changes by less than tol. J may rise in single rounds, as in
+all stochastic descent; if it stops being a number the fit has diverged and the last
+good state is kept: take smaller steps.
+
+Cost      6 k a rating and round; memory O(n) and the factors
+Shapes    U (n_users, k)   V (n_items, k)   b (n_users,)   c (n_items,)
+Refs      [Koren2009] the steps; [Gemulla2011] the blocks
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from ..core import threads
+from ..core.iterate import iterate
+from ..core.random import rng_from
+from ..params import Count, Flag, NonNegative, Positive, Verbosity
+from ..typing import Seed
+from . import _sgd_factorization as loops
+from .als import RidgeProblems, half_sweep
+from .bias_model import Offsets
+from .recommender import AbstractFactors
+
+BLOCKED_FROM = 200_000  # ratings from which on they are cut into blocks
+N_GROUPS = 4  # P
+RATINGS_PER_TASK = 1 << 18
+
+
+class SGDState(NamedTuple):
+    """What one round hands to the next."""
+
+    b: np.ndarray
+    c: np.ndarray
+    U: np.ndarray
+    V: np.ndarray
+    t: int  # rounds done
+    objective: float  # J
+
+
+def balanced_groups(codes, n, parts):
+    """A group of each rating, by its code, with about equal numbers of ratings."""
+    ends = np.cumsum(np.bincount(codes, minlength=n))
+    return np.minimum(parts * (ends - 1) // max(ends[-1], 1), parts - 1)[codes]
+
+
+def independent_blocks(ratings, parts):
+    """Row numbers of the ratings for each sub-round and block of it."""
+    if parts == 1:
+        return [[np.arange(len(ratings))]]
+    g = balanced_groups(ratings.users, ratings.shape[0], parts)
+    h = balanced_groups(ratings.items, ratings.shape[1], parts)
+    key = ((h - g) % parts) * parts + g  # sub-round, block
+    order = np.argsort(key, kind="stable")
+    cuts = np.searchsorted(key[order], np.arange(parts * parts + 1))
+    made = [order[a:b] for a, b in pairwise(cuts)]
+    return [made[s * parts : (s + 1) * parts] for s in range(parts)]
+
+
+def sgd_descent(ratings, start, rng, *, m, reg, rate, decay, biased, **how):
+    """Rounds of eq. (3) until J settles: a `core.iterate.Result` of `SGDState`."""
+    r = ratings.values
+    w = np.empty(0, r.dtype) if ratings.weights is None else ratings.weights
+    kind = r.dtype.type
+    data = (ratings.users, ratings.items, r, w, kind(m))
+    plan = independent_blocks(ratings, N_GROUPS if len(r) >= BLOCKED_FROM else 1)
+    n_u, n_i = ratings.user_counts, ratings.item_counts
+
+    def value(b, c, U, V):
+        cuts = range(0, len(r), RATINGS_PER_TASK)
+        tasks = [lambda a=a: loops.squared_error_sum(a, min(a + RATINGS_PER_TASK, len(r)), *data, b, c, U, V)
+                 for a in cuts]  # fmt: skip
+        sizes = n_u @ (b * b + (U * U).sum(1)) + n_i @ (c * c + (V * V).sum(1))
+        return 0.5 * (sum(threads.run(tasks)) + reg * float(sizes))
+
+    def round_(state):
+        b, c, U, V = (a.copy() for a in state[:4])
+        step = kind(rate / (1 + decay * state.t))
+        own = (kind(reg), step, biased, b, c, U, V)
+        for some in rng.permutation(len(plan)):
+            orders = [rng.permutation(rows) for rows in plan[some]]
+            tasks = [lambda rows=rows: loops.sgd_epoch(rows, *data, *own)
+                     for rows in orders]  # fmt: skip
+            for _ in threads.run(tasks):
+                pass
+        return SGDState(b, c, U, V, state.t + 1, value(b, c, U, V))
+
+    b, c, U, V = start
+    return iterate(round_, SGDState(b, c, U, V, 0, value(b, c, U, V)), **how)
+
+
+@dataclass(eq=False, repr=False)
+class SGDFactorization(AbstractFactors):
+    """Factors and biases of users and items by stochastic gradient descent.
+
+    Parameters
+    ----------
+    n_factors : int, default 16
+        k.
+    reg : float
+        l, the penalty of eq. (2).
+    learning_rate : float
+        The step of the first round.
+    decay : float
+        How the steps shrink from round to round.
+    biases : bool
+        Whether users and items have biases.
+    center : "global" or "none"
+        Whether m is the mean of the ratings or 0.
+    max_iter : int
+        Most rounds.
+    tol : float
+        Stop when J changes by less than this, relatively.
+    clip : bool
+        Whether predictions are kept within the range of the ratings seen.
+    random_state : None, int, RandomState or Generator
+        Where chance comes from.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    user_factors_, item_factors_ : arrays of shape (n_users, k) and (n_items, k)
+        U and V.
+    offsets_ : Offsets
+        m, b and c.
+    objective_ : float
+        J.
+    ratings_, users_, items_ : Ratings and names
+        What was learned from.
+    n_iter_, history_, converged_ : how the fit went
+        `history_["objective"]` is J after each round.
+
+    Examples
+    --------
+    >>> from pansophy.datasets import make_ratings
+    >>> from pansophy.recommend import Ratings, SGDFactorization
+    >>> ratings = Ratings.from_frame(make_ratings(200, 100, 4000, random_state=0))
+    >>> model = SGDFactorization(4, random_state=0).fit(ratings)
+    >>> bool(model.score(ratings) > 0.3)
+    True
+    """
+
+    n_factors: Count = 16
+    _: KW_ONLY
+    reg: NonNegative = 0.05
+    learning_rate: Positive = 0.02
+    decay: NonNegative = 0.02
+    biases: Flag = True
+    center: Literal["global", "none"] = "global"
+    max_iter: Count = 200
+    tol: NonNegative = 1e-3
+    clip: Flag = False
+    random_state: Seed = None
+    verbose: Verbosity = 0
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn from ratings; `Recommender` says what X and y may be."""
+        ratings = self._begin_ratings(X, y, sample_weight)
+        rng, m = rng_from(self.random_state), 0.0
+        if self.center == "global":
+            m = ratings.mean
+        start = self._start(ratings, rng)
+        r = ratings.values
+        if self.center == "global" and len(r) and np.all(r == r[0]):
+            # nothing is left to explain: the least J, 0, is at factors of 0
+            m, start = float(r[0]), tuple(np.zeros_like(a) for a in start)
+        how = {"m": m, "reg": self.reg, "rate": self.learning_rate}
+        how |= {"decay": self.decay, "biased": self.biases}
+        how |= {"max_iter": self.max_iter, "tol": self.tol}
+        run = lambda task: sgd_descent(ratings, start, rng, **how, task=task)
+        state = self._drive(run, total=self.max_iter).state
+        self._store(ratings, Offsets(m, state.b, state.c), state.U, state.V)
+        self.objective_ = state.objective
+        return self
+
+    def _start(self, ratings, rng):
+        (n, m), k, dtype = ratings.shape, self.n_factors, ratings.values.dtype
+        U, V = (0.1 * rng.standard_normal((s, k)) for s in (n, m))
+        U[ratings.user_counts == 0], V[ratings.item_counts == 0] = 0, 0
+        b, c = np.zeros(n, dtype), np.zeros(m, dtype)
+        return b, c, U.astype(dtype), V.astype(dtype)
+
+    def _new_users(self, ratings):
+        """Eq. (2) for U_u and b_u together: the bias is a factor that is always 1."""
+        m, _, c = self.offsets_
+        V = self.item_factors_
+        V = np.column_stack([V, np.ones(len(V), V.dtype)]) if self.biases else V
+        order, r = ratings.order, ratings.values
+        w = np.ones_like(r) if ratings.weights is None else ratings.weights
+        t = (w * (r - m - c[ratings.items])).astype(r.dtype)
+        ridge = (self.reg * ratings.user_counts).astype(r.dtype)
+        at = order.data
+        side = RidgeProblems(order.indptr, order.indices, w[at], t[at], ridge, False)
+        U, _ = half_sweep(side, V, np.zeros((ratings.shape[0], V.shape[1]), V.dtype), 0)
+        b = U[:, -1].copy() if self.biases else np.zeros(len(U), U.dtype)
+        return Offsets(m, b, c), U[:, : self.n_factors].copy()
