@@ -181,11 +181,11 @@ def test_best_of_a_score_that_rises(data):
 
 def test_rate_is_cut_before_stopping():
     rule = nn.EarlyStopping("loss", patience=0, cut=0.1, floor=0.05)
-    p, over = rule.judge(StoppingState(best=1.0), 2.0)
-    assert p.rate == pytest.approx(0.1) and p.bad == 0 and not over
-    p, over = rule.judge(p, 2.0)
+    p, over = rule.update(StoppingState(best=1.0), 2.0)
+    assert p.rate == pytest.approx(0.1) and p.epochs_without_improvement == 0 and not over
+    p, over = rule.update(p, 2.0)
     assert p.rate == pytest.approx(0.01) and not over
-    p, over = rule.judge(p, 2.0)
+    p, over = rule.update(p, 2.0)
     assert over
 
 

@@ -20,8 +20,8 @@ from pansophy.state_space import (
 )
 from pansophy.state_space.linear_gaussian import (
     GaussianBelief,
-    LinearGaussian,
     LinearGaussianFilter,
+    LinearGaussianModel,
 )
 from pansophy.state_space.nonlinear_kalman import GaussianFilter
 from pansophy.state_space.particle_filter import ImportanceSampler
@@ -32,7 +32,7 @@ def linear_model(seed, k=2, p=2):
     rng = np.random.default_rng(seed)
     spd = lambda d: (lambda a: a @ a.T / d + 0.2 * np.eye(d))(rng.normal(size=(d, d)))
     F = rng.normal(size=(k, k)) * 0.5
-    return LinearGaussian(
+    return LinearGaussianModel(
         F,
         spd(k),
         rng.normal(size=(p, k)),
@@ -251,7 +251,7 @@ def enumerated(X):
         weight = 0.5 * np.prod([A[i][j] for i, j in itertools.pairwise(path)])
         step = lambda values, path=path: np.take(values, path)[:, None, None]
         zero = np.zeros(1)
-        m = LinearGaussian(
+        m = LinearGaussianModel(
             step(F), step(Q), np.ones((1, 1)), step(R), zero, zero,
             np.array([0.3]), np.ones((1, 1)),
         )  # fmt: skip

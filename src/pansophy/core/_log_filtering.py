@@ -1,13 +1,13 @@
-"""Compiled loops of hidden chains in logarithms, for what products cannot hold.
+"""Compiled forward-backward for discrete chains in logarithms, against underflow.
 
 A step of forward or backward is a sum of k terms for each of k states. With the
 largest entry m of the message taken out,
 
     log sum_i exp(a_i) A_ij = m + log sum_i exp(a_i - m) A_ij                    (1)
 
-needs k exponentials and k logarithms, not k^2. Where the sum is too small for that,
-because what matters was lost below m, it is done term by term in logarithms. The
-same goes for the pairs. Tables are log-likelihoods here, rows found by `index`.
+needs k exponentials and k logarithms, not k^2. Where the sum underflows, because its
+terms are far below m, it is computed again term by term in logarithms; so are the
+pairs. Tables hold log-likelihoods here, and `index` gives the row of each step.
 """
 
 import math

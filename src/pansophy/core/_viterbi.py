@@ -1,13 +1,13 @@
-"""Compiled loops of the likeliest path of a hidden chain.
+"""Compiled Viterbi recursion of discrete chains.
 
 The best score of a path that ends in j at step t, and where it came from:
 
     d_t(j) = L_t(j) + max_i d_t-1(i) + log A_ij,     w_t(j) the first such i      (1)
 
-Only the pointers w are kept, a byte or two each. Run backward over a long sequence
-the same loop gives the best score of what follows, so the two halves can be done at
-the same time and joined at the best state in the middle. Sequences of few states go
-side by side, as in `_side_by_side`.
+Only the back-pointers w are kept, a byte or two each. Run backward over a sequence the
+same loop gives the best score of what follows, so that the two halves of a long
+sequence can be computed at the same time and joined at the best pair of states in the
+middle. Sequences of few states are batched, as in `_batched_chains`.
 """
 
 import numpy as np
@@ -81,7 +81,7 @@ def backtrack(pointers, z, t, step, count, path):
 
 @njit(cache=True, nogil=True)
 def viterbi_paths(log_start, log_A, log_table, index, ends, pointers, path, scores):
-    """The likeliest path of every sequence and its log-probability."""
+    """The most likely path of every sequence and its log-probability."""
     begin = 0
     for s, end in enumerate(ends):
         n = end - begin

@@ -12,26 +12,32 @@ discrete states (3) reads  s_t(i) = f_t(i) sum_j A_ij s_t+1(j) / p_t+1(j)  with 
 filtered and p the predicted belief; for linear Gaussian chains it is the
 Rauch-Tung-Striebel step. A missing observation is None: (2) is left out.
 
-Discrete chains have compiled loops for the whole sequence. With the likelihoods L_t,
-the scaled recursions are  a_t = (a_t-1 A) L_t / c_t  and  b_t = A (L_t+1 b_t+1) /
-c_t+1; log p(x) = sum_t log c_t and
+Discrete chains have compiled loops for whole sequences. With the likelihoods L_t, the
+scaled recursions are  a_t = (a_t-1 A) L_t / c_t  and  b_t = A (L_t+1 b_t+1) / c_t+1;
+log p(x) = sum_t log c_t and
 
     p(z_t = i | x) = a_t(i) b_t(i)                                               (4)
     sum_t p(z_t = i, z_t+1 = j | x) = A_ij sum_t a_t(i) L_t+1(j) b_t+1(j) / c_t+1 (5)
 
 so that expected counts, the statistics of Baum-Welch, cost one pass. Likelihoods
-enter as logarithms and each step is divided by its largest; a sequence whose scaled
-messages still leave the range of numbers is done again in logarithms.
+are given as logarithms and each step is divided by its largest; a sequence whose
+scaled messages still underflow is computed again in logarithms (`_log_filtering`).
 
-Sequences of few states go side by side, and a long one is cut up if the chain forgets
-(`lanes`). With more states sequences go to threads in groups of fixed size, and a long
-one is worked from both ends at once: forward over the first half and backward over
-the second, which store their messages; then each goes on over the other's half and
-meets what is stored. That takes two threads, half the memory and no more work. What
-is done together depends on the evidence alone, not on the number of threads.
+How sequences are processed:
 
-Time O(n k^2), memory O(longest sequence * k) a thread, and for few states times the
-sequences side by side; Viterbi keeps pointers of one byte, or two beyond 128 states.
+    sequential   one after the other, groups of sequences on threads (`_filtering`)
+    batched      up to 16 states, many sequences at once in vector instructions
+    blockwise    up to 6 states, one long sequence cut into blocks that are batched
+                 (both in `batched_chains`)
+    two-ended    one long sequence from both ends on two threads: forward over the
+                 first half and backward over the second, which store their messages;
+                 then each goes on over the half of the other and meets what is stored
+
+What is computed together depends on the evidence alone, not on the number of threads.
+
+Time O(n k^2), memory O(longest sequence * k) for each thread, and for batches times
+the sequences of a batch. Viterbi keeps back-pointers of one byte (two beyond 128
+states).
 
 Shapes    start (k,)   trans A (k, k)   log_table (v, k)   index (n,)   ends (s,)
 Refs      [Rabiner1989]; [Sarkka2013]
@@ -44,15 +50,15 @@ import numpy as np
 
 from . import batched_chains, threads
 from .hidden_chain import Chain, ChainLayout, Evidence, Expected
-from .hidden_chain import group_sequences as groups
+from .hidden_chain import group_sequences as group_sequences
 from .numerics import safe_divide, safe_log
 from .rows import total
-from .viterbi import viterbi
+from .viterbi import viterbi as viterbi
 
 
 @runtime_checkable
 class Filter(Protocol):
-    """What a model of a hidden chain gives; beliefs are its own business."""
+    """Contract of a hidden-chain model; the form of a belief is up to the model."""
 
     def predict(self, belief: Any) -> Any: ...
     def update(self, belief: Any, x: Any) -> tuple[Any, float]: ...
@@ -111,214 +117,241 @@ class MarkovFilter(NamedTuple):
         return filtered * (self.trans @ safe_divide(smoothed, predicted))
 
 
-def forward_backward(work: ChainLayout, counts, *, log, paired):
-    """For each piece: starts, transitions, counts and log p of its sequences.
+def forward_backward(layout: ChainLayout, counts, *, log, paired):
+    """`Expected` of each piece, with log p of each of its sequences.
 
     Posteriors go into the rows of `counts` (n, k), or if it is None are summed by
-    the row of the table.
+    the row of the table; pairs are counted only if `paired`.
     """
-    k = work.k
 
-    def logs(begin, ends):
-        from ._log_filtering import log_forward_backward
-
-        each, out = work.room(begin, int(ends[-1]), counts)
-        logliks, pairs = np.empty(len(ends)), np.zeros((k, k) if paired else (0, 0))
-        seen = work.seen(begin, int(ends[-1]), log=True)
-        first = log_forward_backward(
-            *work.chain, *seen, ends, each, out, pairs, logliks
-        )
-        return Expected(first, pairs, out, logliks)
-
-    def logs_each(begins, lengths):
-        parts = [logs(b, np.array([n])) for b, n in zip(begins, lengths, strict=True)]
-        logliks = np.concatenate([p.loglik for p in parts])
-        if counts is not None:
-            parts = [p._replace(counts=np.zeros((0, k))) for p in parts]
-        return total(p._replace(loglik=0.0) for p in parts)._replace(loglik=logliks)
-
-    def one(begin, n):
-        return logs(begin, np.array([n]))
-
-    def task(begin, ends):
-        if work.few:
-            got = batched_chains.expected_of_batch(
-                work, begin, ends, counts, paired=paired
+    def short(begin, ends):
+        if layout.batched:
+            result = batched_chains.expected_of_batch(
+                layout, begin, ends, counts, paired=paired
             )
-            return logs_each(begin, ends) if got is None else got
-        got = sequential_forward_backward(work, begin, ends, counts, paired=paired)
-        return logs(begin, ends) if got is None else got
+            if result is None:
+                return log_batch(layout, begin, ends, counts, paired=paired)
+            return result
+        result = sequential_forward_backward(layout, begin, ends, counts, paired=paired)
+        if result is None:
+            return log_group(layout, begin, ends, counts, paired=paired)
+        return result
 
-    def whole(begin, n):
-        ways = [batched_chains.blockwise_forward_backward, two_ended_forward_backward][
-            k > batched_chains.MAX_BLOCK_STATES :
-        ]
-        for way in ways:
-            got = way(work, begin, n, counts, paired=paired)
-            if got is not None:
-                return got
-        return one(begin, n)
+    def long(begin, n):
+        result = None
+        if layout.k <= batched_chains.MAX_BLOCK_STATES:
+            result = batched_chains.blockwise_forward_backward(
+                layout, begin, n, counts, paired=paired
+            )
+        if result is None:
+            result = two_ended_forward_backward(layout, begin, n, counts, paired=paired)
+        return log_long(begin, n) if result is None else result
 
-    if log:
-        return work.run(logs_each if work.few else logs, one)
-    return work.run(task, whole)
+    def log_short(begin, ends):
+        in_logs = log_batch if layout.batched else log_group
+        return in_logs(layout, begin, ends, counts, paired=paired)
+
+    def log_long(begin, n):
+        return log_group(layout, begin, np.array([n]), counts, paired=paired)
+
+    return layout.run(log_short, log_long) if log else layout.run(short, long)
 
 
-def sequential_forward_backward(work: ChainLayout, begin, ends, counts, *, paired):
-    """Expected of sequences one after the other, or None where one is impossible or
+def log_group(layout: ChainLayout, begin, ends, counts, *, paired):
+    """`Expected` of sequences one after the other, in logarithms."""
+    from ._log_filtering import log_forward_backward
+
+    n, k = int(ends[-1]), layout.k
+    each, out = layout.count_rows(begin, n, counts)
+    logliks = np.empty(len(ends))
+    pairs = np.zeros((k, k) if paired else (0, 0))
+    first = log_forward_backward(
+        *layout.chain, *layout.log_evidence(begin, n), ends, each, out, pairs, logliks
+    )
+    return Expected(first, pairs, out, logliks)
+
+
+def log_batch(layout: ChainLayout, begins, lengths, counts, *, paired):
+    """`Expected` of a batch of sequences, in logarithms."""
+    parts = [
+        log_group(layout, begin, np.array([n]), counts, paired=paired)
+        for begin, n in zip(begins, lengths, strict=True)
+    ]
+    logliks = np.concatenate([part.loglik for part in parts])
+    if counts is not None:
+        parts = [part._replace(counts=np.zeros((0, layout.k))) for part in parts]
+    out = total(part._replace(loglik=0.0) for part in parts)
+    return out._replace(loglik=logliks)
+
+
+def sequential_forward_backward(layout: ChainLayout, begin, ends, counts, *, paired):
+    """`Expected` of sequences one after the other; None where one is impossible or
     its messages lose their digits."""
-    k, pad = work.k, len(work.start)
-    each, out = work.room(begin, int(ends[-1]), counts)
-    logliks, pairs = np.empty(len(ends)), np.zeros((pad, pad) if paired else (0, 0))
-    seen = work.seen(begin, int(ends[-1]))
-    first, well = work.loops.expected(
-        work.start, work.trans, *seen, ends, each, out, pairs, logliks
+    k, padded, n = layout.k, len(layout.start), int(ends[-1])
+    each, out = layout.count_rows(begin, n, counts)
+    logliks = np.empty(len(ends))
+    pairs = np.zeros((padded, padded) if paired else (0, 0))
+    first, well = layout.loops.scaled_forward_backward(
+        layout.start,
+        layout.trans,
+        layout.scaled_evidence(begin, n),
+        ends,
+        each,
+        out,
+        pairs,
+        logliks,
     )
     if not well:
         return None
-    trans = pairs.T[:k, :k] * work.chain.trans if paired else pairs
+    trans = pairs.T[:k, :k] * layout.chain.trans if paired else pairs
     return Expected(first[:k], trans, out, logliks)
 
 
-def two_ended_forward_backward(work: ChainLayout, begin, n, counts, *, paired):
-    """Expected of one long sequence, or None as in `sequential_forward_backward`."""
-    k, pad, loops = work.k, len(work.start), work.loops
-    back = np.ascontiguousarray(work.trans.T)
-    stored, seen, logliks = half_sweeps(work, begin, n, back)
+def two_ended_forward_backward(layout: ChainLayout, begin, n, counts, *, paired):
+    """`Expected` of one long sequence from both ends, on two threads.
+
+    None where it is impossible or its messages lose their digits.
+    """
+    k, padded, loops = layout.k, len(layout.start), layout.loops
+    backward_trans = np.ascontiguousarray(layout.trans.T)
+    stored, evidence, logliks = half_sweeps(layout, begin, n, backward_trans)
     if stored is None:
         return None
-    m, edge = n // 2, np.empty((2, pad))
-    each, out = work.room(begin, n, counts)
-    pairs = np.zeros((2, pad, pad) if paired else (2, 0, 0))
+    m, edge = n // 2, np.empty((2, padded))
+    each, out = layout.count_rows(begin, n, counts)
+    pairs = np.zeros((2, padded, padded) if paired else (2, 0, 0))
     other = out if each else np.zeros_like(out)
-    middle = stored[m - 1].copy(), stored[m] @ back
-    ahead = lambda: loops.meet(
-        middle[0], False, work.trans, *seen, m, 1, n - m, stored, each, out,
-        pairs[0], edge[0])  # fmt: skip
-    home = lambda: loops.meet(
-        middle[1], True, back, *seen, m - 1, -1, m, stored, each, other,
-        pairs[1], edge[1])  # fmt: skip
-    rest, check = threads.run([ahead, home])
+    forward_middle = stored[m - 1].copy()
+    backward_middle = stored[m] @ backward_trans
+
+    def forward():
+        return loops.meeting_sweep(
+            forward_middle, False, layout.trans, evidence, m, 1, n - m, stored,
+            each, out, pairs[0], edge[0],
+        )  # fmt: skip
+
+    def backward():
+        return loops.meeting_sweep(
+            backward_middle, True, backward_trans, evidence, m - 1, -1, m, stored,
+            each, other, pairs[1], edge[1],
+        )  # fmt: skip
+
+    rest, check = threads.run([forward, backward])
     if np.isnan(rest + check):
         return None
     out = out if each else out + other
     trans = pairs[0] + pairs[1].T
-    trans = trans[:k, :k] * work.chain.trans if paired else trans
+    trans = trans[:k, :k] * layout.chain.trans if paired else trans
     return Expected(edge[1, :k], trans, out, np.array([logliks[0] + rest]))
 
 
-def half_sweeps(work: ChainLayout, begin, n, back):
+def half_sweeps(layout: ChainLayout, begin, n, backward_trans):
     """Messages of a long sequence, forward in its first half and backward in its
-    second, the evidence, and log p of both; None where they left the numbers."""
-    pad, m, loops = len(work.start), n // 2, work.loops
-    stored = np.empty((n, pad))
-    if work.local:
-        seen = np.empty((n, pad)), np.empty(n), work.index[:n]
+    second, the evidence, and log p of both halves; None where they underflow."""
+    padded, m, loops = len(layout.start), n // 2, layout.loops
+    stored = np.empty((n, padded))
+    if layout.per_piece:
+        table, top = np.empty((n, padded)), np.empty(n)
+        evidence = loops.ScaledEvidence(table, top, layout.index[:n])
     else:
-        seen = work.seen(begin, n)
+        evidence = layout.scaled_evidence(begin, n)
 
     def half(first, M, t, step, low, high):
-        if work.local:
-            rows = work.log_table[begin + low : begin + high]
-            loops.exp_rows(rows, seen[0][low:high], seen[1][low:high])
-        return loops.sweep(first, M, *seen, t, step, high - low, stored)
+        if layout.per_piece:
+            rows = layout.log_table[begin + low : begin + high]
+            loops.scaled_exponentials(
+                rows, evidence.table[low:high], evidence.top[low:high]
+            )
+        return loops.scaled_sweep(first, M, evidence, t, step, high - low, stored)
 
-    logliks = list(
-        threads.run(
-            [
-                lambda: half(work.start, work.trans, 0, 1, 0, m),
-                lambda: half(np.ones(pad), back, n - 1, -1, m, n),
-            ]
-        )
-    )
-    return (None if -np.inf in logliks else stored), seen, logliks
+    forward = lambda: half(layout.start, layout.trans, 0, 1, 0, m)
+    backward = lambda: half(np.ones(padded), backward_trans, n - 1, -1, m, n)
+    logliks = list(threads.run([forward, backward]))
+    return (None if -np.inf in logliks else stored), evidence, logliks
 
 
 def expected_counts(chain: Chain, evidence: Evidence, *, log=False) -> Expected:
     """Eq. (4) and (5), summed over all sequences. `log` works in logarithms."""
-    work = ChainLayout(chain, evidence)
-    counts = np.empty((work.n, work.k)) if work.dense else None
-    parts = forward_backward(work, counts, log=log, paired=True)
-    none = np.zeros((0, work.k))
-    if work.dense:
-        parts = (p._replace(counts=none) for p in parts)
-    out = total(p._replace(loglik=float(p.loglik.sum())) for p in parts)
-    return out._replace(counts=counts) if work.dense else out
+    layout = ChainLayout(chain, evidence)
+    counts = np.empty((layout.n, layout.k)) if layout.dense else None
+    parts = forward_backward(layout, counts, log=log, paired=True)
+    if layout.dense:
+        parts = (part._replace(counts=np.zeros((0, layout.k))) for part in parts)
+    out = total(part._replace(loglik=float(part.loglik.sum())) for part in parts)
+    return out._replace(counts=counts) if layout.dense else out
 
 
 def smooth_chain(chain: Chain, evidence: Evidence, *, log=False):
     """Posterior of the state at every step (n, k), and log p of each sequence (s,)."""
-    work = ChainLayout(chain, evidence)
-    out = np.empty((work.n, work.k))
-    parts = forward_backward(work, out, log=log, paired=False)
-    return out, in_sequence_order(work, [p.loglik for p in parts])
+    layout = ChainLayout(chain, evidence)
+    posterior = np.empty((layout.n, layout.k))
+    parts = forward_backward(layout, posterior, log=log, paired=False)
+    return posterior, in_sequence_order(layout, [part.loglik for part in parts])
 
 
-def in_sequence_order(work: ChainLayout, logliks):
-    """What the pieces say of their sequences, as the sequences stand."""
+def in_sequence_order(layout: ChainLayout, logliks):
+    """Log p of the sequences of all pieces, in the order of the sequences."""
     out = np.empty(sum(map(len, logliks)))
-    out[work.order] = np.concatenate(logliks)
+    out[layout.order] = np.concatenate(logliks)
     return out
 
 
-def forward_filter(work: ChainLayout, out):
+def forward_filter(layout: ChainLayout, out):
     """Beliefs into `out` (n, k) unless it is empty, and log p of each sequence."""
 
-    def logs(begin, ends):
+    def in_logs(begin, ends):
         from ._log_filtering import log_beliefs
 
         n, logliks = int(ends[-1]), np.empty(len(ends))
-        part = out[begin : begin + n] if len(out) else np.empty((n, work.k))
-        seen = work.seen(begin, n, log=True)
-        log_beliefs(*work.chain, *seen, ends, part, logliks)
+        part = out[begin : begin + n] if len(out) else np.empty((n, layout.k))
+        log_beliefs(*layout.chain, *layout.log_evidence(begin, n), ends, part, logliks)
         return logliks
 
-    def one(begin, n):
-        return logs(begin, np.array([n]))
-
-    def task(begin, ends):
-        if work.few:
-            got = batched_chains.beliefs_of_batch(work, begin, ends, out)
-            if got is None:
+    def short(begin, ends):
+        if layout.batched:
+            logliks = batched_chains.beliefs_of_batch(layout, begin, ends, out)
+            if logliks is None:
                 each = zip(begin, ends, strict=True)
-                return np.concatenate([one(b, n) for b, n in each])
-            return got
+                return np.concatenate([in_logs(b, np.array([n])) for b, n in each])
+            return logliks
         n, logliks = int(ends[-1]), np.empty(len(ends))
-        seen, part = work.seen(begin, n), out[begin : begin + n]
-        well = work.loops.beliefs(work.start, work.trans, *seen, ends, part, logliks)
-        return logliks if well else logs(begin, ends)
-
-    def whole(begin, n):
-        got = (
-            batched_chains.blockwise_beliefs(work, begin, n, out)
-            if work.k <= batched_chains.MAX_BLOCK_STATES
-            else None
+        evidence, part = layout.scaled_evidence(begin, n), out[begin : begin + n]
+        well = layout.loops.scaled_beliefs(
+            layout.start, layout.trans, evidence, ends, part, logliks
         )
-        if got is None and not len(out):
-            got = two_ended_log_likelihood(work, begin, n)
-        if got is None:
-            got = task(np.array([begin]) if work.few else begin, np.array([n]))
-        return got
+        return logliks if well else in_logs(begin, ends)
 
-    return in_sequence_order(work, list(work.run(task, whole)))
+    def long(begin, n):
+        logliks = None
+        if layout.k <= batched_chains.MAX_BLOCK_STATES:
+            logliks = batched_chains.blockwise_beliefs(layout, begin, n, out)
+        if logliks is None and not len(out):
+            logliks = two_ended_log_likelihood(layout, begin, n)
+        if logliks is None:
+            logliks = short(
+                np.array([begin]) if layout.batched else begin, np.array([n])
+            )
+        return logliks
+
+    return in_sequence_order(layout, list(layout.run(short, long)))
 
 
-def two_ended_log_likelihood(work: ChainLayout, begin, n):
-    """Log p of one long sequence (1,), or None."""
-    back = np.ascontiguousarray(work.trans.T)
-    stored, _, logliks = half_sweeps(work, begin, n, back)
+def two_ended_log_likelihood(layout: ChainLayout, begin, n):
+    """Log p of one long sequence (1,), or None where its messages underflow."""
+    backward_trans = np.ascontiguousarray(layout.trans.T)
+    stored, _, logliks = half_sweeps(layout, begin, n, backward_trans)
     if stored is None:
         return None
     a, v = stored[n // 2 - 1], stored[n // 2]
-    joint = a @ work.trans @ v / (a.sum() * v.sum())
+    joint = a @ layout.trans @ v / (a.sum() * v.sum())
     return np.array([sum(logliks) + np.log(joint)]) if joint > 0 else None
 
 
 def filter_chain(chain: Chain, evidence: Evidence):
     """Belief in the state at every step given the past (n, k), and log p (s,)."""
-    work = ChainLayout(chain, evidence)
-    out = np.empty((work.n, work.k))
-    return out, forward_filter(work, out)
+    layout = ChainLayout(chain, evidence)
+    out = np.empty((layout.n, layout.k))
+    return out, forward_filter(layout, out)
 
 
 def sequence_log_likelihoods(chain: Chain, evidence: Evidence):

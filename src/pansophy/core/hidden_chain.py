@@ -1,9 +1,16 @@
-"""Discrete chains as the compiled loops take them, and how sequences are put together.
+"""Discrete hidden Markov chains: their data types, and how sequences are scheduled.
 
-Sequences of few states go side by side, a batch of like length in each call (see
-`_side_by_side`); of more states one after the other in groups of fixed size (see
-`_filtering`). One that is long for its company is worked alone. All of that depends
-on the lengths and the number of states, so no result depends on the number of threads.
+A `Chain` moves between k states; `Evidence` holds the log-likelihoods of its states at
+every step of several sequences that stand one after the other. `ChainLayout` prepares
+both for the compiled loops and splits the sequences into pieces for threads:
+
+    few states     batches: sequences of similar length are processed together, one
+                   for each lane of the vector instructions (`_batched_chains`)
+    many states    groups: sequences one after the other, a fixed number of steps for
+                   each task (`_filtering`)
+
+A long sequence is a piece of its own. The pieces depend on the lengths and the number
+of states only, so no result depends on the number of threads.
 """
 
 from typing import NamedTuple
@@ -12,12 +19,12 @@ import numpy as np
 
 from . import threads
 
-GROUP_STEPS = 1 << 13  # steps of the sequences that one thread takes at a time
-LONG_SEQUENCE = 1 << 14  # steps of a sequence that is worked alone
-STATE_MULTIPLE = 8  # the loops for many states take a multiple of this many
-MAX_BATCHED_STATES = 16  # states up to which sequences go side by side
-BATCH_WIDTH = 128  # sequences side by side, and
-BATCH_STEPS = 1 << 19  # steps that they have together, or little more
+GROUP_STEPS = 1 << 13  # least number of steps of a group
+LONG_SEQUENCE = 1 << 14  # steps from which a sequence may be a piece of its own
+STATE_MULTIPLE = 8  # the loops for many states need a multiple of this many states
+MAX_BATCHED_STATES = 16  # up to this many states sequences are batched
+BATCH_WIDTH = 128  # most sequences of a batch
+BATCH_STEPS = 1 << 19  # most steps of a batch, roughly
 
 
 class Chain(NamedTuple):
@@ -39,7 +46,10 @@ class Evidence(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """Expected counts under the posterior, and the log-likelihood; they add."""
+    """Expected counts under the posterior, and the log-likelihood; both are additive.
+
+    Equation numbers are those of `filtering`.
+    """
 
     start: np.ndarray  # (k,)
     trans: np.ndarray  # (k, k), eq. (5)
@@ -48,59 +58,66 @@ class Expected(NamedTuple):
 
 
 def group_sequences(ends):
-    """Runs of whole sequences of at least GROUP steps, as (begin, ends) pieces."""
+    """Groups of whole sequences with at least GROUP_STEPS steps, as (begin, ends)."""
     ends = np.asarray(ends, np.int64)
-    out, first, begin = [], 0, 0
+    groups, first, begin = [], 0, 0
     while first < len(ends):
         last = min(int(np.searchsorted(ends, begin + GROUP_STEPS)), len(ends) - 1)
-        out.append((begin, ends[first : last + 1] - begin))
+        groups.append((begin, ends[first : last + 1] - begin))
         first, begin = last + 1, int(ends[last])
-    return out
-
-
-def pad_states(a, value=0.0):
-    """A (k,) or (k, k) with states that cannot be, up to a multiple of LANES."""
-    a = np.asarray(a, dtype=float)
-    more = [(0, -size % STATE_MULTIPLE) for size in a.shape]
-    return np.pad(a, more, constant_values=value)
-
-
-def run_pieces(pieces, task, whole):
-    """task(begin, ends) of each group, in order; whole(begin, n) of long ones."""
-    long = [len(ends) == 1 and ends[0] >= LONG_SEQUENCE for _, ends in pieces]
-    few = [g for g, one in zip(pieces, long, strict=True) if not one]
-    short = threads.run((lambda g=g: task(*g)) for g in few)
-    for (begin, ends), one in zip(pieces, long, strict=True):
-        yield whole(int(np.sum(begin)), int(ends[0])) if one else next(short)
+    return groups
 
 
 def batch_sequences(ends):
-    """Sequences by length, SIDE at a time, as (begins, lengths), and their order.
+    """Batches of sequences of similar length, as (begins, lengths), and their order.
 
-    Fewer at a time if they are long. One with at least LONG steps stands alone if it
-    has a sixteenth of all steps, or four times LONG.
+    Longest sequences come first. A sequence of at least LONG_SEQUENCE steps is alone
+    if it has a sixteenth of all steps, or four times LONG_SEQUENCE.
     """
     ends = np.asarray(ends, np.int64)
     lengths = np.diff(ends, prepend=0)
     order = np.argsort(-lengths, kind="stable")
     begins, lengths = (ends - lengths)[order], lengths[order]
-    least = max(LONG_SEQUENCE, min(4 * LONG_SEQUENCE, ends[-1] // 16))
-    out, first = [], 0
+    alone = max(LONG_SEQUENCE, min(4 * LONG_SEQUENCE, ends[-1] // 16))
+    batches, first = [], 0
     while first < len(ends):
         n = int(lengths[first])
-        cut = slice(
-            first, first + (1 if n >= least else min(BATCH_WIDTH, BATCH_STEPS // n + 8))
-        )
-        out.append((begins[cut], lengths[cut]))
-        first = cut.stop
-    return out, order
+        width = 1 if n >= alone else min(BATCH_WIDTH, BATCH_STEPS // n + 8)
+        batch = slice(first, first + width)
+        batches.append((begins[batch], lengths[batch]))
+        first = batch.stop
+    return batches, order
+
+
+def pad_states(a, value=0.0):
+    """A (k,) or (k, k) with impossible states up to a multiple of STATE_MULTIPLE."""
+    a = np.asarray(a, dtype=float)
+    padding = [(0, -size % STATE_MULTIPLE) for size in a.shape]
+    return np.pad(a, padding, constant_values=value)
+
+
+def run_pieces(pieces, short, long):
+    """short(*piece) of each piece on threads, in order; long(begin, n) of those that
+    are one long sequence, which use the threads themselves."""
+    is_long = [len(ends) == 1 and ends[0] >= LONG_SEQUENCE for _, ends in pieces]
+    few = [piece for piece, alone in zip(pieces, is_long, strict=True) if not alone]
+    results = threads.run((lambda piece=piece: short(*piece)) for piece in few)
+    for (begin, ends), alone in zip(pieces, is_long, strict=True):
+        yield long(int(np.sum(begin)), int(ends[0])) if alone else next(results)
 
 
 class ChainLayout:
-    """A chain and its evidence as the loops take them, cut into pieces.
+    """A chain and its evidence as the compiled loops need them.
 
-    Pieces are (begins, lengths) of batches if the states are few, and otherwise
-    (begin, ends) of groups; `order` is that of the sequences in them.
+    Attributes
+    ----------
+    pieces : list
+        (begins, lengths) of batches if `batched`, else (begin, ends) of groups.
+    order : array or slice
+        Numbers of the sequences in the order of the pieces.
+    per_piece : bool
+        Whether likelihoods are exponentiated piece by piece, which saves memory where
+        every step has a row of its own.
     """
 
     def __init__(self, chain: Chain, evidence: Evidence):
@@ -110,53 +127,68 @@ class ChainLayout:
         self.chain = Chain(*(np.ascontiguousarray(a, dtype=float) for a in chain))
         self.start, self.trans = pad_states(chain.start), pad_states(chain.trans)
         self.log_table = np.ascontiguousarray(evidence.log_table, dtype=float)
-        self.dense, self.few = evidence.index is None, self.k <= MAX_BATCHED_STATES
+        self.dense = evidence.index is None
+        self.batched = self.k <= MAX_BATCHED_STATES
         self.n = int(evidence.ends[-1])
-        if self.few:
+        if self.batched:
             self.pieces, self.order = batch_sequences(evidence.ends)
         else:
             self.pieces, self.order = group_sequences(evidence.ends), slice(None)
-        self.local = self.dense and not self.few  # exponentials piece by piece
+        self.per_piece = self.dense and not self.batched
         if self.dense:
             self.index = np.arange(self.n, dtype=np.int32)
         else:
             self.index = np.ascontiguousarray(evidence.index, np.int32)
-        if not self.local:
+        if not self.per_piece:
             self.table = self.all_likelihoods()
 
-    def likelihoods(self, cut):
+    def likelihoods(self, rows):
         """Rows of the table, divided by their largest, and the logarithm of that."""
-        rows = self.log_table[cut]
-        out, top = np.empty((len(rows), len(self.start))), np.empty(len(rows))
-        self.loops.exp_rows(rows, out, top)
-        return out, top
+        log_rows = self.log_table[rows]
+        scaled, top = (
+            np.empty((len(log_rows), len(self.start))),
+            np.empty(len(log_rows)),
+        )
+        self.loops.scaled_exponentials(log_rows, scaled, top)
+        return scaled, top
 
     def all_likelihoods(self):
+        """`likelihoods` of the whole table, blocks of rows on threads."""
         v = len(self.log_table)
-        out, top = np.empty((v, len(self.start))), np.empty(v)
-        cuts = [slice(a, a + GROUP_STEPS) for a in range(0, v, GROUP_STEPS)]
-        rows = self.log_table
-        task = lambda c: self.loops.exp_rows(rows[c], out[c], top[c])
-        for _ in threads.run((lambda c=c: task(c)) for c in cuts):
+        scaled, top = np.empty((v, len(self.start))), np.empty(v)
+
+        def block(rows):
+            self.loops.scaled_exponentials(
+                self.log_table[rows], scaled[rows], top[rows]
+            )
+
+        blocks = [slice(a, a + GROUP_STEPS) for a in range(0, v, GROUP_STEPS)]
+        for _ in threads.run((lambda rows=rows: block(rows)) for rows in blocks):
             pass
-        return out, top
+        return scaled, top
 
-    def seen(self, begin, n, log=False):
-        """Table, its scale, and index of n steps from `begin`."""
-        cut = slice(begin, begin + n)
-        if log:
-            return self.log_table, self.index[cut]
-        if self.local:
-            return (*self.likelihoods(cut), self.index[:n])
-        return (*self.table, self.index[cut])
+    def scaled_evidence(self, begin, n):
+        """Table, its scale, and index of n steps from `begin`, for the scaled loops."""
+        steps = slice(begin, begin + n)
+        if self.per_piece:
+            table, top = self.likelihoods(steps)
+            return self.loops.ScaledEvidence(table, top, self.index[:n])
+        table, top = self.table
+        return self.loops.ScaledEvidence(table, top, self.index[steps])
 
-    def room(self, begin, n, counts):
-        """Where the posteriors of a piece go: its rows, or sums by table row."""
+    def log_evidence(self, begin, n):
+        """Log table and index of n steps from `begin`, for the loops in logarithms."""
+        return self.log_table, self.index[begin : begin + n]
+
+    def count_rows(self, begin, n, counts):
+        """Whether each step has a row for its posterior, and these rows.
+
+        They are rows of `counts`, or sums by table row if that is None.
+        """
         if counts is not None:
             return True, counts[begin : begin + n]
         return False, np.zeros((len(self.log_table), self.k))
 
-    def run(self, task, whole):
-        """task(begin, ends) or (begins, lengths) of each piece, in order; whole(begin,
-        n) of long sequences."""
-        return run_pieces(self.pieces, task, whole)
+    def run(self, short, long):
+        """`run_pieces` over the pieces of this chain."""
+        return run_pieces(self.pieces, short, long)

@@ -1,4 +1,4 @@
-"""L-BFGS on the whole data: for nets small enough that batches are not needed.
+"""Full-batch training of a net by L-BFGS.
 
 A step needs J and its gradient for all rows at once, computed on the net's device and
 handed to `optim.lbfgs` in float64. It suits a few thousand rows, where it reaches in
@@ -26,32 +26,33 @@ class FullBatchObjective:
 
     def __init__(self, net, data, device):
         self.net = net.to(device).train()
-        self.packs = flatten_parameters(net.parameters())
+        self.flat_parameters = flatten_parameters(net.parameters())
         self.batch = next(Batches(data, None, None, device).one_pass())[0]
 
-    def put(self, x):
+    def set_parameters(self, x):
         """Make x the net's parameters."""
         at = 0
-        for p in self.packs:
+        for p in self.flat_parameters:
             p.w.copy_(torch.as_tensor(x[at : at + len(p.w)]))
             at += len(p.w)
         return self.net
 
-    def get(self, name) -> np.ndarray:
-        parts = [getattr(p, name).cpu().double() for p in self.packs]
+    def flat(self, name) -> np.ndarray:
+        """The parameters "w" or the gradient "g" as one vector."""
+        parts = [getattr(p, name).cpu().double() for p in self.flat_parameters]
         return torch.cat(parts).numpy()
 
     def __call__(self, x):
-        self.put(x)
-        if getattr(self.net, "by_hand", False):
+        self.set_parameters(x)
+        if getattr(self.net, "has_manual_gradients", False):
             with torch.no_grad():
                 losses = self.net.gradients(self.batch)
-            return float(sum(losses.values())), self.get("g")
-        for p in self.packs:
+            return float(sum(losses.values())), self.flat("g")
+        for p in self.flat_parameters:
             p.g.zero_()
         J: Any = sum(self.net.losses(self.batch).values())
         J.backward()
-        return float(J.detach()), self.get("g")
+        return float(J.detach()), self.flat("g")
 
 
 def train_lbfgs(
@@ -61,14 +62,14 @@ def train_lbfgs(
     """Train a net by L-BFGS until no entry of the gradient exceeds `tol`."""
     objective = FullBatchObjective(net, data, resolve_device(device))
     at = lambda s, n=0: TrainingState(
-        objective.put(s.position), s.objective, n, n, 0, {}
+        objective.set_parameters(s.position), s.objective, n, n, 0, {}
     )
     if task.snapshot is not None:
         outer = task.snapshot
         task = task._replace(snapshot=lambda s: outer(at(s)))
     found = lbfgs(
         objective,
-        objective.get("w"),
+        objective.flat("w"),
         max_iter=max_iter,
         max_calls=max_calls,
         tol=tol,

@@ -1,4 +1,4 @@
-"""Multi-layer perceptrons for classes and for numbers.
+"""Multi-layer perceptrons: classifier and regressor.
 
 A stack of linear maps with an activation between them, trained on cross-entropy,
 squares or Poisson deviance plus a penalty alpha on the matrices. The mathematics is

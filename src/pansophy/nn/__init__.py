@@ -1,4 +1,4 @@
-"""Nets: one training loop, and the parts that nets are made of (torch).
+"""Neural networks (torch): one training loop, and the parts that nets are made of.
 
 `train` drives every net. A net is a torch module with `losses(batch) -> {name:
 scalar}`; how it is optimised, stopped, saved and resumed is the driver's business.

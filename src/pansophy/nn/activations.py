@@ -1,4 +1,4 @@
-"""Activations: what a unit does to its sum, and the slope read off its output.
+"""Activation functions, and their derivatives as functions of the output.
 
 Each of these is monotone enough that its slope is a function of the output h = g(z)
 alone, so back-propagation needs no z:

@@ -1,4 +1,4 @@
-"""Rows on their device, handed out in batches: no DataLoader, no worker processes.
+"""Mini-batches of rows on their device, without DataLoader or worker processes.
 
 Data are arrays of equal length in a tuple or a dict, or any object with a length and
 `take(rows) -> batch`. Arrays are moved to the device once. A pass is a permutation
@@ -43,11 +43,12 @@ class TensorRows:
     def __len__(self):
         return self.n
 
-    def named(self, parts):
+    def as_batch(self, parts):
+        """Parts as a tuple, or a dict if the data were one."""
         return dict(zip(self.keys, parts)) if self.keys else tuple(parts)
 
     def take(self, rows):
-        return self.named([a[rows] for a in self.parts])
+        return self.as_batch([a[rows] for a in self.parts])
 
     def batches(self, rows, batch: int) -> Iterator[tuple[Any, int]]:
         """(batch, number of its rows) along `rows`, an index or a slice."""
@@ -61,7 +62,7 @@ class TensorRows:
                 part = torch.as_tensor(rows[at:stop], device=self.parts[0].device)
             cuts = [torch.split(a[part], batch) for a in self.parts]
             for pieces in zip(*cuts):
-                yield self.named(pieces), len(pieces[0])
+                yield self.as_batch(pieces), len(pieces[0])
 
 
 class SparseRows:
@@ -121,7 +122,7 @@ class Batches:
             yield batch_to_device(self.source.take(part), self.device), len(part)
 
     def stream(self) -> Iterator[tuple[Any, int]]:
-        """Batches without end, pass after pass, from where the stream stands."""
+        """Batches without end, pass after pass, from the present position."""
         while True:
             for item in self.one_pass(self.position):
                 self.position += 1
@@ -129,18 +130,18 @@ class Batches:
             self.position = 0
 
     def state_dict(self) -> dict:
-        """Where the stream stands, as JSON-able facts."""
+        """The position of the stream, as values that JSON can hold."""
         position = self.position % self.per_pass
         if self.rng is None:
             return {"position": position}
         state = self.started if position else self.rng.bit_generator.state
         return {"position": position, "rng": json_state(state)}
 
-    def load_state_dict(self, facts: dict) -> None:
-        """Continue where `export` was called."""
-        self.position = facts["position"]
+    def load_state_dict(self, values: dict) -> None:
+        """Continue where `state_dict` was called."""
+        self.position = values["position"]
         if self.rng is not None:
-            self.rng.bit_generator.state = facts["rng"]
+            self.rng.bit_generator.state = values["rng"]
 
 
 def batch_to_device(batch, device):
@@ -153,7 +154,7 @@ def batch_to_device(batch, device):
 
 
 def json_state(state):
-    """A generator's state with arrays as lists."""
+    """A generator's state with arrays as lists, for JSON."""
     if isinstance(state, dict):
         return {key: json_state(value) for key, value in state.items()}
     if isinstance(state, np.ndarray):

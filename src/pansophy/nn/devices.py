@@ -1,4 +1,4 @@
-"""Where a net is trained, on how many threads, and with which random numbers."""
+"""Device, threads and random numbers of a training run."""
 
 import threading
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Output heads: how raw scores F become predictions, and what a row costs.
+"""Output heads: the link from raw scores to predictions, with its canonical loss.
 
 Each head pairs a link with the loss for which it is canonical, so that the gradient
 in the scores is always prediction minus target,

@@ -2,19 +2,19 @@
 
     H_0 = X,   Z_l = H_{l-1} W_l + b_l,   H_l = g(Z_l),   F = Z_L               (1)
 
-trained on the weighted mean cost of a batch plus a penalty on the matrices,
+trained on the weighted mean loss of a batch plus a penalty on the matrices,
 
     J = [ sum_i w_i l(y_i, f_i) + alpha/2 sum_l |W_l|^2 ] / sum_i w_i           (2)
 
-where l is that of a head (`nn.heads`). Back-propagation walks (1) in reverse:
+where l is that of a head (`nn.heads`). Back-propagation goes through (1) in reverse:
 
     D_L = w (mean(F) - Y) / sum w                                               (3)
     dJ/dW_l = H_{l-1}' D_l + alpha W_l / sum w,   dJ/db_l = sum_i D_l           (4)
     D_{l-1} = (D_l W_l') * g'(Z_{l-1})                                          (5)
 
-`losses` states J for autograd. `gradients` is (1)-(5) by hand, straight into the
-gradient vector: a net this small spends more time in autograd's bookkeeping than in
-its matrix products. The tests hold the two against each other.
+`losses` states J for autograd. `gradients` computes (1)-(5) without autograd,
+straight into the gradient vector: a net this small spends more time in autograd's
+bookkeeping than in its matrix products. Tests compare the two.
 
 Cost      O(n sum_l m_{l-1} m_l) a pass, three products a layer
 Shapes    X (n, m_0)   W_l (m_{l-1}, m_l)   b_l (m_l,)   F, Y (n, m_L)   w (n,)
@@ -77,8 +77,8 @@ class MLP(nn.Module):
         self.alpha, self.dropout = float(alpha), float(dropout)
 
     @property
-    def by_hand(self) -> bool:
-        """Whether `gradients` may stand in for autograd."""
+    def has_manual_gradients(self) -> bool:
+        """Whether `gradients` may replace autograd."""
         return self.dropout == 0
 
     def flops(self, n: int) -> float:

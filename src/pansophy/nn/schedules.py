@@ -3,9 +3,10 @@
 A schedule is a function of a `TrainingProgress`. It is asked before every step.
 """
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
+
+from ..core.schedules import cosine_decay, linear_decay
 
 
 class TrainingProgress(NamedTuple):
@@ -27,7 +28,7 @@ def warmup_cosine(warmup: int = 0, floor: float = 0.0) -> Schedule:
         if t.step < warmup:
             return (t.step + 1) / warmup
         done = (t.step - warmup) / max(t.total - warmup, 1)
-        return floor + (1 - floor) * (1 + math.cos(math.pi * min(done, 1.0))) / 2
+        return cosine_decay(1.0, floor, min(done, 1.0))
 
     return factor
 
@@ -39,7 +40,7 @@ def warmup_linear(warmup: int = 0, floor: float = 0.0) -> Schedule:
         if t.step < warmup:
             return (t.step + 1) / warmup
         done = (t.step - warmup) / max(t.total - warmup, 1)
-        return max(floor, 1 - (1 - floor) * done)
+        return linear_decay(1.0, floor, min(done, 1.0))
 
     return factor
 

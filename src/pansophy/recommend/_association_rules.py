@@ -1,11 +1,11 @@
-"""Compiled loops over sets of transactions held as bits, 64 to a word."""
+"""Compiled intersections of transaction sets, stored as bits, 64 to a word."""
 
 import numpy as np
 from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def count_bits(x):
+def bits_set_in_word(x):
     """How many bits of a word are 1."""
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
     low = x & np.uint64(0x3333333333333333)
@@ -38,7 +38,7 @@ def frequent_extensions(bits, a, least):
     for b in range(a + 1, n):
         shared = np.uint64(0)
         for t in range(words):
-            shared += count_bits(bits[a, t] & bits[b, t])
+            shared += bits_set_in_word(bits[a, t] & bits[b, t])
         if np.int64(shared) >= least:
             rows[m], counts[m] = b, shared
             m += 1

@@ -1,14 +1,24 @@
 """Compiled loops of neighbourhood recommenders.
 
-Rows are users, columns items, or the other way round. Ratings come sorted by row (ptr,
-col, x) and by column (cptr, crow, cx).
+Rows are users and columns items, or the other way round. Ratings come sorted by row
+and by column, each as `SparseRatings`. `limits` = (shrinkage, least overlap).
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 COSINE, COMMON, PEARSON = 0, 1, 2
 NO_VARIANCE = 1e-10  # a variance below this share of the mean square is rounding
+
+
+class SparseRatings(NamedTuple):
+    """The arrays of a CSR matrix."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
 
 
 @njit(cache=True, nogil=True)
@@ -44,13 +54,17 @@ def insert_neighbor(s, b, codes, sims, held):
 
 @njit(cache=True, nogil=True)
 def cosine_neighbors(
-    first, last, ptr, col, x, cptr, crow, cx, size, csize, own, how, codes, sims
+    first, last, by_row, by_column, norms, exclude_self, limits, codes, sims
 ):
     """The nearest rows by x.z / (|x| |z|), missing cells counting as 0.
 
-    crow is unsigned: there is no test for negative indices in the inner loop.
+    norms = (|x| of the rows, |z| of the candidates); the rows of `by_column` are
+    unsigned, so that there is no test for negative indices in the inner loop.
     """
-    shrink, least = how
+    ptr, col, x = by_row
+    cptr, crow, cx = by_column
+    size, csize = norms
+    shrink, least = limits
     n = len(csize)
     dot, common = np.zeros(n), np.zeros(n, np.int32)
     touched = np.empty(n, np.int32)
@@ -81,7 +95,7 @@ def cosine_neighbors(
             b = t if every else np.int64(touched[t])
             d, o = dot[b], common[b]
             dot[b], common[b] = 0.0, 0
-            if (own and b == row) or d == 0 or (counted and o < least):
+            if (exclude_self and b == row) or d == 0 or (counted and o < least):
                 continue
             s = d / (size[row] * csize[b])
             if counted:
@@ -94,10 +108,12 @@ def cosine_neighbors(
 
 @njit(cache=True, nogil=True)
 def correlation_neighbors(
-    first, last, ptr, col, x, cptr, crow, cx, kind, own, how, codes, sims
+    first, last, by_row, by_column, kind, exclude_self, limits, codes, sims
 ):
     """The nearest rows over common columns only: COMMON or, with means, PEARSON."""
-    shrink, least = how
+    ptr, col, x = by_row
+    cptr, crow, cx = by_column
+    shrink, least = limits
     n = 0
     for t in range(len(crow)):
         n = max(n, crow[t] + 1)
@@ -124,7 +140,7 @@ def correlation_neighbors(
             b = touched[t]
             o = sums[b, 0]
             s = 0.0
-            if not (own and b == row) and o >= least:
+            if not (exclude_self and b == row) and o >= least:
                 s = correlation_from_sums(sums[b], kind) * (o / (o + shrink))
             sums[b, :] = 0
             if s != 0:

@@ -1,13 +1,37 @@
 """Compiled loops of factorisation by stochastic gradient descent."""
 
+from typing import NamedTuple
+
+import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
+from ..core.compiled import FASTMATH
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def sgd_epoch(rows, users, items, r, w, m, reg, rate, biased, b, c, U, V):
-    """One step for each of the ratings `rows`, in that order."""
+class RatingColumns(NamedTuple):
+    """Ratings as columns, and what is subtracted from all of them."""
+
+    users: np.ndarray
+    items: np.ndarray
+    values: np.ndarray
+    weights: np.ndarray  # empty if all are 1
+    mean: float
+
+
+class Factors(NamedTuple):
+    """Biases and factors of users and items."""
+
+    b: np.ndarray
+    c: np.ndarray
+    U: np.ndarray
+    V: np.ndarray
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def sgd_epoch(rows, ratings, reg, rate, biased, factors):
+    """One step for each of the ratings `rows`, in that order; factors change."""
+    users, items, r, w, m = ratings
+    b, c, U, V = factors
     k = U.shape[1]
     for t in range(len(rows)):
         j = rows[t]
@@ -27,9 +51,11 @@ def sgd_epoch(rows, users, items, r, w, m, reg, rate, biased, b, c, U, V):
             v[f] += rate * (e * old - reg * v[f])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def squared_error_sum(first, last, users, items, r, w, m, b, c, U, V):
-    """sum_j w_j e_j^2 over some of the ratings."""
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def squared_error_sum(first, last, ratings, factors):
+    """sum_j w_j e_j^2 over the ratings first..last-1."""
+    users, items, r, w, m = ratings
+    b, c, U, V = factors
     total = 0.0
     for j in range(first, last):
         x, v = U[users[j]], V[items[j]]

@@ -1,4 +1,4 @@
-"""The compiled loop that picks the largest entries of each row."""
+"""Compiled selection of the largest entries of each row."""
 
 import numpy as np
 from numba import njit

@@ -1,4 +1,4 @@
-"""Low-rank factors of a rating matrix by alternating least squares.
+"""Matrix factorisation of ratings by alternating least squares, explicit or implicit.
 
 Every user and item is a vector of k numbers, and U_u . V_i says how u likes i. The
 explicit kind fits the known cells D, after offsets o_ui have been taken off:
@@ -25,16 +25,15 @@ a half sweep; it is not convex in both, hence `n_init` starts. A user without ra
 has b = 0 and gets U_u = 0. The values of J come free with the solves: at U_u the row's
 part of J is -1/2 U_u.(b_u + residual), plus a constant.
 
-The matrices of all users are alike, so the steps are taken towards
+The matrices of all users are similar, so the steps are preconditioned by
 
     A_u ~ m_u H + l s_u I                                                        (4)
 
 with m_u = 1 and H = G for the implicit kind; for the explicit kind m_u = sum_i a_ui and
-H the mean of V_i V_i^T over all ratings. U and V are turned to the axes of H for a half
-sweep: (4) is then diagonal for every user, and so is G, whose products cost k instead
-of k^2. A user is left when the gradient's squared length in the sense of (4), about
-twice what J can still fall, is `CG_TOLERANCE` of what it was. Two steps towards (4) bring J
-lower than three down the plain gradient, except with large alpha.
+H the mean of V_i V_i^T over all ratings. U and V are rotated to the eigenvectors of H
+for a half sweep: (4) is then diagonal for every user, and so is G, whose products cost
+k instead of k^2. The steps of a user end when the gradient's squared length in the
+norm of (4), about twice what J can still fall, is `CG_TOLERANCE` of what it was.
 
 s = 1, or with `scale_reg` the number (weight) of ratings of the user or item.
 
@@ -160,13 +159,14 @@ def confidence_and_target(r, w, implicit, alpha):
 
 
 def half_sweep(side: RidgeProblems, V, U, steps, enough=CG_TOLERANCE):
-    """Solve eq. (3) for every row, from U on; (U, the rows' part of J).
+    """Solve eq. (3) for every row, starting from U; (U, the rows' part of J).
 
-    `steps` of 0 solves exactly; otherwise at most so many are taken towards eq. (4),
-    fewer where no more than `enough` is left. Rows are done in pieces, on threads, so
-    BLAS keeps to one: for matrices this small its own threads cost more than they do.
+    `steps` = 0 solves exactly; otherwise at most this many conjugate-gradient steps
+    with the preconditioner of eq. (4) are taken, fewer where no more than `enough` of
+    the gradient is left. Blocks of rows run on threads, so BLAS is limited to one.
     """
-    k, ratings = V.shape[1], (side.indptr, side.indices, side.a, side.t)
+    k = V.shape[1]
+    ratings = loops.RowRatings(side.indptr, side.indices, side.a, side.t)
     work = side.indptr.astype(np.float64) + 8 * np.arange(len(side.indptr))
     pieces = int(min(64, max(1, work[-1] * k // WORK_PER_TASK)))
     ends = np.searchsorted(work, np.linspace(0, work[-1], pieces + 1)[1:-1])
@@ -176,22 +176,25 @@ def half_sweep(side: RidgeProblems, V, U, steps, enough=CG_TOLERANCE):
         if steps:
             g, h, Q = preconditioner_axes(side, V)
             V = Rows(V).map(lambda v: v @ Q)
-            known = (*ratings, V, g, h, side.m, side.c)
-            task = partial(cg_in_axes, known, U, Q, steps, V.dtype.type(enough))
+            preconditioner = loops.Preconditioner(g, h, side.m)
+            least = V.dtype.type(enough)
+
+            def task(first, last):
+                U[first:last] = U[first:last] @ Q
+                value = loops.conjugate_gradient_rows(
+                    first, last, ratings, V, preconditioner, side.c, U, steps, least
+                )
+                U[first:last] = U[first:last] @ Q.T
+                return value
+
         else:
             G = gram_matrix(V) if side.dense else np.empty((0, k), V.dtype)
-            known = (*ratings, V, G, side.c)
-            task = lambda first, last: loops.cholesky_rows(first, last, *known, U)
+
+            def task(first, last):
+                return loops.cholesky_rows(first, last, *ratings, V, G, side.c, U)
+
         tasks = [partial(task, first, last) for first, last in pairwise(ends)]
         return U, sum(threads.run(tasks))
-
-
-def cg_in_axes(known, U, Q, steps, enough, first, last):
-    """Steps for some rows of U, in the axes Q."""
-    U[first:last] = U[first:last] @ Q
-    value = loops.conjugate_gradient_rows(first, last, *known, U, steps, enough)
-    U[first:last] = U[first:last] @ Q.T
-    return value
 
 
 def factor_penalty(side, U):
@@ -199,8 +202,8 @@ def factor_penalty(side, U):
     return 0.5 * float(np.einsum("i,ij,ij", side.c, U, U, dtype=np.float64))
 
 
-def als_sweeps(users, items, constant, U, V, steps, **how):
-    """Sweeps from U and V until J settles: a `core.iterate.Result` of `ALSState`."""
+def als_sweeps(users, items, constant, U, V, steps, *, max_iter, tol, task):
+    """Sweeps from U and V until J converges: a `core.iterate.Result` of `ALSState`."""
 
     def sweep(state):
         U, value = half_sweep(users, state.V, state.U, steps)
@@ -208,7 +211,14 @@ def als_sweeps(users, items, constant, U, V, steps, **how):
         V, value = half_sweep(items, U, state.V, steps)
         return ALSState(U, V, constant + value + factor_penalty(users, U), middle)
 
-    return iterate(sweep, ALSState(U, V, np.inf), watch=("half",), **how)
+    return iterate(
+        sweep,
+        ALSState(U, V, np.inf),
+        watch=("half",),
+        max_iter=max_iter,
+        tol=tol,
+        task=task,
+    )
 
 
 @dataclass(eq=False, repr=False)
@@ -298,11 +308,18 @@ class ALS(AbstractFactors):
         off = fit_offsets(ratings, self._center(), self.bias_reg)
         problem = ridge_problems(ratings, off, self.reg, **self._kind())
         rng = rng_from(self.random_state)
-        how: dict = {"max_iter": self.max_iter, "tol": self.tol}
 
         def run(i, task=SILENT):
             U, V = self._start(ratings, rng)
-            return als_sweeps(*problem, U, V, self._steps(), task=task, **how)
+            return als_sweeps(
+                *problem,
+                U,
+                V,
+                self._steps(),
+                max_iter=self.max_iter,
+                tol=self.tol,
+                task=task,
+            )
 
         total = self.max_iter if self.n_init == 1 else self.n_init
         go = lambda task: best_of(self.n_init, run, task=task)
@@ -327,8 +344,11 @@ class ALS(AbstractFactors):
         return "none" if self.implicit else self.center
 
     def _kind(self):
-        how = {"implicit": self.implicit, "alpha": self.alpha}
-        return {**how, "scale": self.scale_reg}
+        return {
+            "implicit": self.implicit,
+            "alpha": self.alpha,
+            "scale": self.scale_reg,
+        }
 
     def _new_users(self, ratings):
         off = offsets_of_new_users(

@@ -1,4 +1,4 @@
-"""Association rules: who buys these also buys those.
+"""Association rules: frequent itemsets, and rules of the form "A, hence C".
 
 Of n transactions (sets of items) let supp(I) be the share that holds all of I. A set is
 frequent if supp(I) >= min_support. A part of a set is in at least as many

@@ -1,4 +1,4 @@
-"""Biases: some users rate high, some items are liked by all.
+"""Bias model: the mean rating plus a bias for each user and each item.
 
     r_ui ~ f_ui = m + b_u + c_i                                                  (1)
 
@@ -6,27 +6,27 @@ with m the mean of the ratings and b, c minimising over the known cells D
 
     J = 1/2 sum_D w_ui (r_ui - f_ui)^2 + l_u/2 |b|^2 + l_i/2 |c|^2               (2)
 
-by taking turns: given c, each b_u is a shrunken mean of what is left over, and given b
+by alternating: given c, each b_u is a shrunken mean of the residuals, and given b
 likewise each c_i,
 
     b_u = sum_{i in D_u} w_ui (r_ui - m - c_i) / (l_u + sum w_ui).               (3)
 
-Each half of a turn solves its part exactly, so J never rises; J is convex and the
-turns converge to its minimum. Moving a constant from all b to all c does not change f,
-only the penalty, and turns alone are slow to find the best one: it is solved for too,
+Each half of a sweep solves its part exactly, so J never rises; J is convex and the
+sweeps converge to its minimum. Moving a constant from all b to all c does not change f,
+only the penalty, and sweeps alone are slow to find the best one: it is solved for too,
 
     b + s, c - s:   s = (l_i sum_i c_i - l_u sum_u b_u) / (l_u n + l_i m).       (4)
 
-A user or item without ratings has bias 0. Without a
-penalty on b (l_u = 0) adding a constant to all ratings of one user adds it to the
-predictions for that user and changes no other.
+A user or item without ratings has bias 0. Without a penalty on b (l_u = 0), adding a
+constant to all ratings of one user adds it to the predictions for that user and changes
+no others.
 
-`fit_offsets` is what other recommenders subtract before they look for structure:
+`fit_offsets` gives what other recommenders subtract before they look for structure:
 
     "none"   0            "global"  m             "user"   the user's mean
     "item"   the item's mean        "biases"  f of eq. (1)
 
-Cost O(n) a turn; memory O(n). Shapes  b (n_users,)  c (n_items,)
+Cost O(n) for each sweep; memory O(n). Shapes  b (n_users,)  c (n_items,)
 Refs      [Koren2009]
 """
 
@@ -57,7 +57,7 @@ class Offsets(NamedTuple):
 
 
 class BiasState(NamedTuple):
-    """What one turn hands to the next."""
+    """State of the sweeps."""
 
     b: np.ndarray
     c: np.ndarray
@@ -78,7 +78,7 @@ def shrunken_means(rest, w, codes, n, reg):
 
 
 def fit_biases(ratings, reg_user, reg_item, *, max_iter=500, tol=1e-10, task=SILENT):
-    """Minimise eq. (2) by turns; a `core.iterate.Result` of `BiasState`."""
+    """Minimise eq. (2) by sweeps: a `core.iterate.Result` of `BiasState`."""
     u, i, w = ratings.users, ratings.items, ratings.weights
     n, m = ratings.shape
     e = ratings.values.astype(np.float64) - ratings.mean
@@ -89,7 +89,7 @@ def fit_biases(ratings, reg_user, reg_item, *, max_iter=500, tol=1e-10, task=SIL
         loss = np.sum(rest * rest if w is None else w * rest * rest)
         return 0.5 * float(loss + reg_user * np.sum(b * b) + reg_item * np.sum(c * c))
 
-    def turn(state):
+    def sweep(state):
         b = shrunken_means(e - state.c[i], w, u, n, reg_user)
         left = e - b[u]
         half = value(left - state.c[i], b, state.c)
@@ -99,8 +99,7 @@ def fit_biases(ratings, reg_user, reg_item, *, max_iter=500, tol=1e-10, task=SIL
         return BiasState(b, c, value(e - b[u] - c[i], b, c), half)
 
     start = BiasState(np.zeros(n), np.zeros(m), value(e, np.zeros(n), np.zeros(m)))
-    how = {"max_iter": max_iter, "tol": tol, "watch": ("half",), "task": task}
-    return iterate(turn, start, **how)
+    return iterate(sweep, start, max_iter=max_iter, tol=tol, watch=("half",), task=task)
 
 
 def fit_offsets(ratings: Ratings, kind: str, reg: float = 5.0) -> Offsets:
@@ -147,7 +146,7 @@ class BiasModel(AbstractFactors):
         l_u and l_i of eq. (2): as many ratings at the mean are added to each user and
         item.
     max_iter : int
-        Most turns.
+        Greatest number of sweeps.
     tol : float
         Stop when J changes by less than this, relatively.
     clip : bool
@@ -162,7 +161,7 @@ class BiasModel(AbstractFactors):
     ratings_, users_, items_ : Ratings and names
         What was learned from.
     n_iter_, history_, converged_ : how the fit went
-        `history_["objective"]` is J after each turn, "half" after the users.
+        `history_["objective"]` is J after each sweep, "half" after the users.
 
     Examples
     --------
@@ -185,10 +184,14 @@ class BiasModel(AbstractFactors):
         """Learn from ratings; `Recommender` says what X and y may be."""
         ratings = self._begin_ratings(X, y, sample_weight)
 
-        def run(task):
-            limits = {"max_iter": self.max_iter, "tol": self.tol, "task": task}
-            return fit_biases(ratings, self.reg_user, self.reg_item, **limits)
-
+        run = lambda task: fit_biases(
+            ratings,
+            self.reg_user,
+            self.reg_item,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            task=task,
+        )
         state = self._drive(run, total=self.max_iter).state
         dtype = ratings.values.dtype
         empty = [np.zeros((size, 0), dtype) for size in ratings.shape]

@@ -1,4 +1,4 @@
-"""Content-based recommendations: like what you liked before.
+"""Content-based recommender: ridge regression of each user's ratings on item features.
 
 Items are described by features z_i (words, tags, numbers), taken to length 1. A user
 is a profile p_u, the ridge regression of the user's ratings on the features,
@@ -29,7 +29,7 @@ from ..params import Flag, NonNegative
 from ..typing import Matrix, Words
 from .als import half_sweep, ridge_problems
 from .bias_model import Center, fit_offsets, offsets_of_new_users
-from .name_codes import check_names
+from .name_codes import check_distinct_names
 from .recommender import AbstractFactors
 
 MAX_FEATURES = 5000  # features, since a profile costs d^3
@@ -43,7 +43,7 @@ def unit_features(features, items, dtype):
         raise ValueError("features of ContentRecommender must be a matrix of numbers.")
     if not np.isfinite(Z).all():
         raise ValueError("features of ContentRecommender contain NaN or infinity.")
-    names, way = check_names(items, len(Z), "items of ContentRecommender")
+    names, way = check_distinct_names(items, len(Z), "items of ContentRecommender")
     Z, _ = unit_rows(Z.astype(dtype), 0.0)
     if way is None:
         return Z, names
@@ -108,8 +108,9 @@ class ContentRecommender(AbstractFactors):
         Z, names = unit_features(self.features, self.items, ratings.values.dtype)
         if Z.shape[1] > MAX_FEATURES:
             raise ValueError(
-                f"features of ContentRecommender must have at most {MAX_FEATURES} columns, "
-                f"got {Z.shape[1]}: reduce them first, say by a truncated SVD."
+                "features of ContentRecommender must have at most "
+                f"{MAX_FEATURES} columns, got {Z.shape[1]}: reduce them first, say by "
+                "a truncated SVD."
             )
         try:
             ratings = ratings.with_names(items=names)

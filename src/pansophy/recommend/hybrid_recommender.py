@@ -1,4 +1,4 @@
-"""Hybrid recommendations: a weighted mean of several recommenders; cold starts.
+"""Hybrid recommender: a weighted mean of several recommenders; cold starts.
 
     f_ui = sum_j a_j f^j_ui / sum_j a_j                                          (1)
 

@@ -1,4 +1,4 @@
-"""Neighbourhood recommenders: people who agree with you, items liked alike.
+"""k-nearest-neighbour recommenders: similar users, or similar items.
 
 `UserKNN` compares users a, b by their ratings, `ItemKNN` items by theirs; the text is
 for users, for items exchange the words. With D_ab the items rated by both,
@@ -80,7 +80,13 @@ def centered_for_metric(ratings, metric, columns):
     return centered_ratings(ratings)
 
 
-def nearest_rows(query: Ratings, train: Ratings, metric, pool, shrinkage, min_overlap):
+def row_norms(ratings):
+    """Euclidean norm of the ratings of each row."""
+    squares = ratings.values.astype(np.float64) ** 2
+    return np.sqrt(np.bincount(ratings.users, squares, ratings.shape[0]))
+
+
+def similar_rows(query: Ratings, train: Ratings, metric, pool, shrinkage, min_overlap):
     """(codes, similarities) of the `pool` rows of train nearest to each of query.
 
     Eq. (1) to (4); a row is no neighbour of itself if query is train. Sorted by |sim|;
@@ -92,17 +98,20 @@ def nearest_rows(query: Ratings, train: Ratings, metric, pool, shrinkage, min_ov
     pool = max(1, min(pool, train.shape[0] - own))
     codes = np.full((query.shape[0], pool), -1, np.int32)
     sims = np.zeros((query.shape[0], pool))
-    parts = (X.indptr, X.indices, X.data, C.indptr, C.indices, C.data)
-    how, out = (float(shrinkage), int(min_overlap)), (codes, sims)
+    by_row = loops.SparseRatings(X.indptr, X.indices, X.data)
+    limits = float(shrinkage), int(min_overlap)
     if metric == "cosine":
-        rows = [np.sqrt(np.bincount(r.users, r.values.astype(np.float64) ** 2,
-                                    r.shape[0])) for r in (query, train)]  # fmt: skip
-        quick = (*parts[:4], C.indices.astype(np.uint32, copy=False), C.data)
-        run = lambda a, b: loops.cosine_neighbors(a, b, *quick, *rows, own, how, *out)
+        norms = row_norms(query), row_norms(train)
+        rows = C.indices.astype(np.uint32, copy=False)
+        by_column = loops.SparseRatings(C.indptr, rows, C.data)
+        run = lambda a, b: loops.cosine_neighbors(
+            a, b, by_row, by_column, norms, own, limits, codes, sims
+        )
     else:
         kind = loops.PEARSON if metric == "pearson" else loops.COMMON
+        by_column = loops.SparseRatings(C.indptr, C.indices, C.data)
         run = lambda a, b: loops.correlation_neighbors(
-            a, b, *parts, kind, own, how, *out
+            a, b, by_row, by_column, kind, own, limits, codes, sims
         )
     load = np.add.accumulate(np.diff(C.indptr)[X.indices], dtype=np.float64)
     work = np.r_[0.0, load][X.indptr]
@@ -110,7 +119,7 @@ def nearest_rows(query: Ratings, train: Ratings, metric, pool, shrinkage, min_ov
     ends = np.unique([0, *ends, len(codes)]).tolist()
     for _ in threads.run([lambda a=a, b=b: run(a, b) for a, b in pairwise(ends)]):
         pass
-    return out
+    return codes, sims
 
 
 class AbstractKNN(Recommender, Estimator):
@@ -121,7 +130,7 @@ class AbstractKNN(Recommender, Estimator):
 
     def _pooled(self, query, train):
         how = (self.metric, self.pool, self.shrinkage, self.min_overlap)
-        self.neighbors_, self.similarities_ = nearest_rows(query, train, *how)
+        self.neighbors_, self.similarities_ = similar_rows(query, train, *how)
 
     def _means(self, ratings, mean=None):
         if self.implicit:

@@ -1,27 +1,14 @@
-"""Names of users and items: any numbers or words become codes 0, 1, 2, ...
+"""Names of users and items as codes: any numbers, dates or text become 0, 1, 2, ...
 
-Names are kept sorted, so the codes do not depend on the order of the rows. A column of
-whole numbers that are not spread out is counted; anything else goes through Arrow's
-dictionary encoding, which hashes.
+Names are kept sorted, so that the codes do not depend on the order of the rows.
 """
-
-from operator import index
 
 import numpy as np
 import pyarrow as pa
 
+from ..core.codes import codes_of_levels, encode_values
+
 LABEL_KINDS = {"U": "text", "M": "dates"}
-
-
-def counted(n, what) -> int:
-    """A whole number of at least 1."""
-    try:
-        n = index(n)
-    except TypeError:
-        raise TypeError(f"{what} must be a whole number, got {n!r}.") from None
-    if n < 1:
-        raise ValueError(f"{what} must be at least 1, got {n}.")
-    return n
 
 
 def check_labels(labels, what="names"):
@@ -74,23 +61,7 @@ def encode_names(labels, what="names"):
     >>> codes.tolist(), names.tolist()
     ([1, 0, 1], ['a', 'b'])
     """
-    a = check_labels(labels, what)
-    if a.dtype.kind in "iu" and len(a):
-        low, high = int(a.min()), int(a.max())
-        if high - low < 4 * len(a) + 1000:
-            at = (a - low).astype(np.int64)
-            there = np.zeros(high - low + 1, bool)
-            there[at] = True
-            codes = (np.cumsum(there) - 1).astype(np.int32)[at]
-            return codes, (np.flatnonzero(there) + low).astype(a.dtype)
-    if a.dtype.kind == "U" and len(a) > 1000:
-        quick = pa.array(a).dictionary_encode()
-        found = np.asarray(quick.dictionary.to_pylist(), np.str_)
-        order = np.argsort(found, kind="stable")
-        rank = np.empty(len(order), np.int32)
-        rank[order] = np.arange(len(order), dtype=np.int32)
-        return rank[np.asarray(quick.indices)], found[order]
-    names, codes = np.unique(a, return_inverse=True)
+    codes, names = encode_values(check_labels(labels, what))
     return codes.astype(np.int32), names
 
 
@@ -108,11 +79,10 @@ def codes_of_names(names, labels, what="names"):
     here, there = (LABEL_KINDS.get(x.dtype.kind, "numbers") for x in (a, names))
     if here != there:
         raise TypeError(f"{what} are {there} in this model, got {here}.")
-    at = np.minimum(np.searchsorted(names, a), len(names) - 1)
-    return np.where(names[at] == a, at, -1).astype(np.int32)
+    return codes_of_levels(a, names).astype(np.int32)
 
 
-def check_names(names, n, what):
+def check_distinct_names(names, n, what):
     """Given names of all rows or columns: as many as there are, sorted or sortable."""
     if names is None:
         return np.arange(n), None

@@ -1,4 +1,4 @@
-"""How good a ranking is, each measure with one definition.
+"""Metrics of rankings: precision, recall, NDCG and others at k.
 
 For one user let R be the relevant items, g_i > 0 their gains (1 unless given) and
 i_1, ..., i_k the first k items of a ranking; rel_j is 1 if i_j is in R.
@@ -29,7 +29,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .name_codes import codes_of_names, counted
+from ..params import check_count
+from .name_codes import codes_of_names
 from .ratings import as_ratings
 
 
@@ -65,7 +66,7 @@ class RankingReport(NamedTuple):
 
 def hits_of_rankings(relevant, ranked, k) -> Hits:
     """Hits from names: collections (or dicts of gains) and lists."""
-    k = counted(k, "k")
+    k = check_count("k", k)
     if len(relevant) != len(ranked):
         raise ValueError(f"{len(relevant)} users cannot have {len(ranked)} rankings.")
     m = len(ranked)
@@ -217,7 +218,7 @@ def reciprocal_rank_at_k(relevant, ranked, k=10, *, average=True):
 def coverage_at_k(ranked, n_items, k=10) -> float:
     """Eq. (7): the share of n_items items that is among anyone's first k."""
     seen = {i for listed in ranked for i in list(listed)[:k] if i is not None}
-    return len(seen) / counted(n_items, "n_items")
+    return len(seen) / check_count("n_items", n_items)
 
 
 def hits_of_model(model, test, k, exclude_seen):
@@ -271,7 +272,7 @@ def evaluate(model, test, k=10, *, threshold=None, exclude_seen=True) -> Ranking
     True
     """
     check_is_fitted(model)
-    k, test = counted(k, "k"), as_ratings(test)
+    k, test = check_count("k", k), as_ratings(test)
     good = test if threshold is None else test[test.values >= threshold]
     if not len(good):
         raise ValueError("no test rating is relevant: nothing to evaluate.")

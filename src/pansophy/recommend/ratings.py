@@ -1,4 +1,4 @@
-"""Ratings: a matrix of users by items of which few cells are known.
+"""Ratings: a sparse matrix of users by items, with names, times and weights.
 
 n ratings are kept as triplets (u_j, i_j, r_j) of codes and values, in the order given,
 with the names behind the codes, and if wanted a time and a weight w_j for each. A cell
@@ -31,8 +31,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .name_codes import (
+    check_distinct_names,
     check_labels,
-    check_names,
     check_ratings,
     codes_of_names,
     encode_names,
@@ -142,9 +142,9 @@ class Ratings:
             u, i = (c.astype(np.int32) for c in np.nonzero(known))
             r = Y[known]
         r = check_ratings(r, len(u), "ratings")
-        users, way = check_names(user_names, Y.shape[0], "user_names")
+        users, way = check_distinct_names(user_names, Y.shape[0], "user_names")
         u = u if way is None else way[u]
-        items, way = check_names(item_names, Y.shape[1], "item_names")
+        items, way = check_distinct_names(item_names, Y.shape[1], "item_names")
         i = i if way is None else way[i]
         made = cls(u, i, r, users, items)
         unnamed = user_names is None and item_names is None

@@ -1,4 +1,4 @@
-"""The role of a recommender: what it is fitted to and what can be asked of it.
+"""The role of a recommender: accepted inputs, and the methods all recommenders share.
 
 `fit` takes ratings in any of these forms:
 
@@ -32,16 +32,16 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Estimator
 from ..core import threads
 from ..distances.dense import unit_rows
-from ..params import check_params
+from ..params import check_count, check_params
 from ._top_items import select_largest
-from .name_codes import codes_of_names, counted
+from .name_codes import codes_of_names
 from .ratings import Ratings, as_ratings, split_columns
 
 SCORE_BLOCK = 1 << 21  # scores of a block of rows
 MAX_SELECTED = 256  # up to so many are picked in one pass
 
 
-def top_columns(score, rows, n_columns, n, seen=None, allowed=None):
+def best_columns(score, rows, n_columns, n, seen=None, allowed=None):
     """(m, n) columns of the largest scores of each row, best first, and the scores.
 
     `score(rows)` gives the (b, n_columns) scores of some rows; `seen` is a CSR matrix
@@ -236,8 +236,10 @@ class Recommender:
             allowed[at[at >= 0]] = True
         counts = self.ratings_.user_counts
         strange = (u < 0) | (counts[u] == 0) if len(counts) else u < 0
-        n = min(counted(n, "n"), len(self.items_))
-        codes, scores = top_columns(self._scores, u, len(self.items_), n, seen, allowed)
+        n = min(check_count("n", n), len(self.items_))
+        codes, scores = best_columns(
+            self._scores, u, len(self.items_), n, seen, allowed
+        )
         if strange.any():
             codes[strange], scores[strange] = self._popular(n, allowed)
         return codes, scores
@@ -264,7 +266,7 @@ class Recommender:
         if (at < 0).any():
             stranger = np.atleast_1d(wanted)[at < 0][0]
             raise ValueError(f"{stranger!r} is not among the {side} of this model.")
-        codes, scores = self._alike(side, at, min(counted(n, "n"), len(names) - 1))
+        codes, scores = self._alike(side, at, min(check_count("n", n), len(names) - 1))
         return ranking_of_names(names, codes, scores, one=np.ndim(wanted) == 0)
 
     def fold_in(self, X, y=None, sample_weight=None):
@@ -362,4 +364,4 @@ class AbstractFactors(Recommender, Estimator):
             return super()._alike(side, codes, n)
         F, _ = unit_rows(F, 0.0)
         own = sp.eye_array(len(F), dtype=np.int8, format="csr")
-        return top_columns(lambda at: F[at] @ F.T, codes, len(F), n, own, None)
+        return best_columns(lambda at: F[at] @ F.T, codes, len(F), n, own, None)

@@ -1,4 +1,4 @@
-"""Factors and biases of a rating matrix by stochastic gradient descent.
+"""Matrix factorisation of ratings with biases, by stochastic gradient descent.
 
     f_ui = m + b_u + c_i + U_u . V_i                                             (1)
     J = 1/2 sum_D [ w e^2 + l (b_u^2 + c_i^2 + |U_u|^2 + |V_i|^2) ],  e = r - f  (2)
@@ -78,36 +78,42 @@ def independent_blocks(ratings, parts):
     return [made[s * parts : (s + 1) * parts] for s in range(parts)]
 
 
-def sgd_descent(ratings, start, rng, *, m, reg, rate, decay, biased, **how):
-    """Rounds of eq. (3) until J settles: a `core.iterate.Result` of `SGDState`."""
+def sgd_descent(
+    ratings, start, rng, *, m, reg, rate, decay, biased, max_iter, tol, task
+):
+    """Epochs of eq. (3) until J converges: a `core.iterate.Result` of `SGDState`."""
     r = ratings.values
     w = np.empty(0, r.dtype) if ratings.weights is None else ratings.weights
-    kind = r.dtype.type
-    data = (ratings.users, ratings.items, r, w, kind(m))
+    dtype = r.dtype.type
+    columns = loops.RatingColumns(ratings.users, ratings.items, r, w, dtype(m))
     plan = independent_blocks(ratings, N_GROUPS if len(r) >= BLOCKED_FROM else 1)
-    n_u, n_i = ratings.user_counts, ratings.item_counts
 
-    def value(b, c, U, V):
+    def objective(factors):
         cuts = range(0, len(r), RATINGS_PER_TASK)
-        tasks = [lambda a=a: loops.squared_error_sum(a, min(a + RATINGS_PER_TASK, len(r)), *data, b, c, U, V)
-                 for a in cuts]  # fmt: skip
-        sizes = n_u @ (b * b + (U * U).sum(1)) + n_i @ (c * c + (V * V).sum(1))
-        return 0.5 * (sum(threads.run(tasks)) + reg * float(sizes))
+        part = lambda a: loops.squared_error_sum(
+            a, min(a + RATINGS_PER_TASK, len(r)), columns, factors
+        )
+        loss = sum(threads.run([lambda a=a: part(a) for a in cuts]))
+        b, c, U, V = factors
+        sizes = ratings.user_counts @ (b * b + (U * U).sum(1))
+        sizes = sizes + ratings.item_counts @ (c * c + (V * V).sum(1))
+        return 0.5 * (loss + reg * float(sizes))
 
-    def round_(state):
-        b, c, U, V = (a.copy() for a in state[:4])
-        step = kind(rate / (1 + decay * state.t))
-        own = (kind(reg), step, biased, b, c, U, V)
-        for some in rng.permutation(len(plan)):
-            orders = [rng.permutation(rows) for rows in plan[some]]
-            tasks = [lambda rows=rows: loops.sgd_epoch(rows, *data, *own)
-                     for rows in orders]  # fmt: skip
-            for _ in threads.run(tasks):
+    def epoch(state):
+        factors = loops.Factors(*(a.copy() for a in state[:4]))
+        step = dtype(rate / (1 + decay * state.t))
+        run = lambda rows: loops.sgd_epoch(
+            rows, columns, dtype(reg), step, biased, factors
+        )
+        for sub_round in rng.permutation(len(plan)):
+            orders = [rng.permutation(rows) for rows in plan[sub_round]]
+            for _ in threads.run([lambda rows=rows: run(rows) for rows in orders]):
                 pass
-        return SGDState(b, c, U, V, state.t + 1, value(b, c, U, V))
+        return SGDState(*factors, state.t + 1, objective(factors))
 
-    b, c, U, V = start
-    return iterate(round_, SGDState(b, c, U, V, 0, value(b, c, U, V)), **how)
+    first = loops.Factors(*start)
+    state = SGDState(*first, 0, objective(first))
+    return iterate(epoch, state, max_iter=max_iter, tol=tol, task=task)
 
 
 @dataclass(eq=False, repr=False)
@@ -186,10 +192,19 @@ class SGDFactorization(AbstractFactors):
         if self.center == "global" and len(r) and np.all(r == r[0]):
             # nothing is left to explain: the least J, 0, is at factors of 0
             m, start = float(r[0]), tuple(np.zeros_like(a) for a in start)
-        how = {"m": m, "reg": self.reg, "rate": self.learning_rate}
-        how |= {"decay": self.decay, "biased": self.biases}
-        how |= {"max_iter": self.max_iter, "tol": self.tol}
-        run = lambda task: sgd_descent(ratings, start, rng, **how, task=task)
+        run = lambda task: sgd_descent(
+            ratings,
+            start,
+            rng,
+            m=m,
+            reg=self.reg,
+            rate=self.learning_rate,
+            decay=self.decay,
+            biased=self.biases,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            task=task,
+        )
         state = self._drive(run, total=self.max_iter).state
         self._store(ratings, Offsets(m, state.b, state.c), state.U, state.V)
         self.objective_ = state.objective

@@ -1,4 +1,4 @@
-"""A recommender from the singular value decomposition, missing ratings being zero.
+"""SVD recommender: truncated singular value decomposition, missing ratings as zero.
 
 With offsets o taken off and every unknown cell set to 0, the matrix
 

@@ -1,4 +1,4 @@
-"""Splits that respect time: no rating is predicted from later ones.
+"""Train/test splits by time: no rating is predicted from later ones.
 
 A random split lets a model look ahead: it learns from what a user did next week what
 the user does today, and its score is better than anything that will be seen in use.
@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from .name_codes import check_labels, counted, encode_names
+from ..params import check_count
+from .name_codes import check_labels, encode_names
 from .ratings import Ratings, split_columns
 
 
@@ -91,7 +92,9 @@ def leave_last_out(ratings, n=1) -> tuple[Ratings, Ratings]:
     >>> train.to_triplets()[0].tolist(), test.to_triplets()[0].tolist()
     ([1, 2], [1])
     """
-    late = is_last_rating(ratings.users, rating_times(ratings, None), counted(n, "n"))
+    late = is_last_rating(
+        ratings.users, rating_times(ratings, None), check_count("n", n)
+    )
     return ratings[~late], ratings[late]
 
 
@@ -125,7 +128,7 @@ class TemporalSplit:
     def split(self, X, y=None, groups: Any = None):
         """Yield (train, test) row numbers; groups are the times."""
         times = rating_times(X, groups)
-        n, parts = len(times), counted(self.n_splits, "n_splits") + 1
+        n, parts = len(times), check_count("n_splits", self.n_splits) + 1
         if n < parts:
             raise ValueError(f"{self.n_splits} splits need {parts} rows, got {n}.")
         cuts = [cut_time(times, j * n // parts) for j in range(1, parts)]
@@ -163,7 +166,7 @@ class LeaveLastOut:
     def split(self, X, y=None, groups: Any = None):
         """Yield (train, test) row numbers; groups are the times."""
         late = is_last_rating(
-            user_codes(X), rating_times(X, groups), counted(self.n, "n")
+            user_codes(X), rating_times(X, groups), check_count("n", self.n)
         )
         if not late.any():
             raise ValueError(f"no user has more than n={self.n} rows.")

@@ -1,7 +1,19 @@
-"""Compiled Q-learning in a tabular world; a plain twin is in tests/oracles."""
+"""Compiled Q-learning in a tabular environment."""
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+
+
+class LearningRule(NamedTuple):
+    """How the table is updated and how actions are chosen, step by step."""
+
+    gamma: float
+    rate: np.ndarray  # learning rate of each step
+    power: float  # the rate is divided by visits^power
+    kind: int  # 0 epsilon-greedy, 1 Boltzmann
+    level: np.ndarray  # epsilon or temperature of each step
 
 
 @njit(cache=True, nogil=True)
@@ -50,18 +62,19 @@ def softmax_action(q, temperature, v):
 
 @njit(cache=True, nogil=True)
 def q_learning_steps(
-    offset, next_state, cum, reward, done, start, max_steps,
-    Q, visits, gamma, rate, power, kind, level, U, place, total,
-    n_episodes, returns, lengths,
-):  # fmt: skip
-    """Q-learning for up to len(U) steps; returns steps and episodes done.
+    table, Q, visits, rule, U, position, total, n_episodes, returns, lengths
+):
+    """Q-learning for up to len(U) steps; returns the numbers of steps and episodes.
 
-    U[t] has four uniform numbers: explore or not, which action, which outcome, which
-    first state. place = [state or -1 before a reset, steps in this episode] and total
-    = [its rewards so far] carry an episode over to the next call.
+    `table` is a `TransitionTable`. U[t] has four uniform numbers: explore or not,
+    which action, which outcome, which first state. position = [state, or -1 before a
+    reset; steps in this episode] and total = [its rewards so far] carry an episode
+    over to the next call.
     """
+    offset, next_state, cum, reward, done, start, _, max_steps = table
+    gamma, rate, power, kind, level = rule
     A = Q.shape[1]
-    s, length = place
+    s, length = position
     gain = total[0]
     episodes, steps = 0, 0
     for t in range(len(U)):
@@ -95,6 +108,6 @@ def q_learning_steps(
             s, length, gain = -1, 0, 0.0
             if episodes == n_episodes:
                 break
-    place[0], place[1] = s, length
+    position[0], position[1] = s, length
     total[0] = gain
     return steps, episodes

@@ -1,4 +1,4 @@
-"""Compiled sweeps over the CSR rows of one action or of one policy.
+"""Compiled Bellman sweeps over the CSR rows of one action or of one policy.
 
 Positions are made unsigned: Numba then leaves out its test for negative ones, which
 is a quarter of the time. Sums run in order: rows are too short to be worth vectors.

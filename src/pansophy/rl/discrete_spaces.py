@@ -1,4 +1,4 @@
-"""Gymnasium's discrete spaces as numbers 0, ..., n - 1. Gymnasium is not imported.
+"""Gymnasium's discrete spaces as numbers 0, ..., n - 1, without importing Gymnasium.
 
 A discrete space, single or made of parts, is a list of sizes and a list of first
 values; its values are numbered as digits are, the last part running fastest.

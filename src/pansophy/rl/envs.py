@@ -1,4 +1,4 @@
-"""Worlds of our own, as Gymnasium environments that show their tables.
+"""Tabular environments in Gymnasium's form: corridor, grid world, any table.
 
 They step in plain Python like any other; `QLearning` and `value_iteration` read
 `table` and never step them. Needs Gymnasium, the extra `rl`.

@@ -1,4 +1,4 @@
-"""How often to try what does not look best.
+"""Exploration strategies: epsilon-greedy and Boltzmann.
 
 With values q of the actions in a state, `EpsilonGreedy` takes a uniformly random
 action with probability epsilon and a best one otherwise, ties broken at random;

@@ -163,7 +163,7 @@ def greedy_policy(Q):
 
 
 def greedy_path(model, policy, start) -> tuple[list[int], bool]:
-    """States met by following a policy to its likeliest successors.
+    """States met by following a policy to its most likely successors.
 
     Stops at a state from which the episode ends or that only leads to itself (True),
     or at one that was met before, which would go round for ever (False).
@@ -172,7 +172,7 @@ def greedy_path(model, policy, start) -> tuple[list[int], bool]:
     while True:
         row = model.T[policy[path[-1]]][[path[-1]]]
         row = np.asarray(row.todense() if sparse.issparse(row) else row).ravel()
-        if row.sum() < 0.5:  # the likeliest outcome is the end
+        if row.sum() < 0.5:  # the most likely outcome is the end
             return path, True
         after = int(np.argmax(row))
         if after in seen:

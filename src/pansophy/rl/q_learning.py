@@ -1,4 +1,4 @@
-"""Q-learning: the best values of a world known only by acting in it.
+"""Tabular Q-learning: optimal action values from experience.
 
 After action a in state s pays r and leads to s', move the table towards what the step
 suggests (the value after an end is 0; a time limit is no end),
@@ -103,7 +103,7 @@ def learn_in_table(
     begun = time.perf_counter()
     rate, power = split_learning_rate(model.learning_rate)
     part = as_exploration(model.exploration)
-    place, total = np.array([-1, 0]), np.zeros(1)
+    position, total = np.array([-1, 0]), np.zeros(1)
     returns, lengths = [], []
     done, episodes, reason = 0, 0, ""
     limit = np.inf if model.n_steps is None else model.n_steps
@@ -113,12 +113,25 @@ def learn_in_table(
             child = task.child(f"from step {done}")
             n = int(min(STEPS_PER_REPORT, limit - done))
             got, sizes = np.empty(n), np.empty(n, np.int64)
+            rule = loops.LearningRule(
+                float(model.gamma),
+                schedule_values(rate, t + done, n),
+                float(power),
+                part.kind,
+                schedule_values(part.level, t + done, n),
+            )
             steps, ended = loops.q_learning_steps(
-                *world[:6], world.max_steps, Q, visits, float(model.gamma),
-                schedule_values(rate, t + done, n), float(power), part.kind,
-                schedule_values(part.level, t + done, n), rng.random((n, 4)), place, total,
-                min(wanted - episodes, n + 1), got, sizes,
-            )  # fmt: skip
+                world,
+                Q,
+                visits,
+                rule,
+                rng.random((n, 4)),
+                position,
+                total,
+                min(wanted - episodes, n + 1),
+                got,
+                sizes,
+            )
             done, episodes = done + steps, episodes + ended
             returns.append(got[:ended])
             lengths.append(sizes[:ended])

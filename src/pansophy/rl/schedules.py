@@ -1,4 +1,4 @@
-"""Numbers that change as learning goes on: rates, temperatures, exploration.
+"""Schedules of learning rates and exploration, read step by step.
 
 A schedule is a number or a function of the step t = 0, 1, ..., such as those of
 `pansophy.optim.schedules`; one that also takes an array of steps is quicker. Loops,

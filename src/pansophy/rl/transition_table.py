@@ -1,4 +1,4 @@
-"""A tabular world as arrays, so that compiled loops can step in it.
+"""Transition tables: a tabular environment as arrays, so that compiled loops can step.
 
 Outcome k of action a in state s is row k of the slice offset[i] .. offset[i + 1],
 i = s A + a: it happens with probability cum[k] - cum[k - 1], leads to next_state[k],

@@ -14,6 +14,8 @@ Shapes    x (n, ...)   w (m, ...)
 import numpy as np
 import scipy.fft
 
+from ..params import check_count
+
 MODES = ("full", "same", "valid")
 
 
@@ -106,10 +108,7 @@ def filter_image(image, kernel, *, stride=1, padding="valid"):
     image, kernel = np.asarray(image), np.asarray(kernel)
     if padding not in ("valid", "same"):
         raise ValueError(f'padding must be "valid" or "same", got {padding!r}.')
-    if not (isinstance(stride, (int, np.integer)) and stride >= 1):
-        raise ValueError(
-            f"stride must be a whole number of at least 1, got {stride!r}."
-        )
+    stride = check_count("stride", stride)
     if image.ndim == 3:
         layers = [
             filter_image(image[:, :, c], kernel, stride=stride, padding=padding)

@@ -1,4 +1,4 @@
-"""Models of hidden states that change over time."""
+"""State-space models: hidden Markov models, Kalman and particle filters, chains."""
 
 from .autoregressive import AutoRegressive
 from .autoregressive_hmm import AutoregressiveHMM

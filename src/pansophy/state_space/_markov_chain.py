@@ -1,4 +1,4 @@
-"""Compiled walk of a Markov chain."""
+"""Compiled simulation of a Markov chain."""
 
 import numpy as np
 from numba import njit

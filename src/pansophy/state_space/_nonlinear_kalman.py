@@ -1,4 +1,4 @@
-"""Small normal algebra for filters that go step by step, compiled: O(k^3) a call."""
+"""Compiled algebra of small normal distributions, for filters that go step by step."""
 
 import numpy as np
 from numba import njit

@@ -25,8 +25,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Estimator
 from ..core.least_squares import least_squares
 from ..core.random import rng_from
-from ..params import Count, Flag, NonNegative, check_params
-from .forecast import Forecast, check_forecast_steps, check_level
+from ..params import Count, Flag, NonNegative, check_count, check_params
+from .forecast import Forecast, check_interval_level
 from .sequences import stack_sequences
 
 
@@ -58,7 +58,7 @@ class AutoRegressive(Estimator):
         A_1..A_p; row i of A_l says what column i takes from the columns l rows before.
     intercept_ : array of shape (d,)
     covariance_ : array of shape (d, d)
-        Covariance S of the errors, the likeliest one (divided by the rows used).
+        Covariance S of the errors, the most likely one (divided by the rows used).
     n_rows_ : int
         Rows that had p whole rows before them.
     last_ : array of shape (p, d)
@@ -122,8 +122,8 @@ class AutoRegressive(Estimator):
         start : array of at least p rows, optional
             What came before; None goes on from the end of the data fitted.
         """
-        n, past = check_forecast_steps(n), self._start(start)
-        check_level(level)
+        n, past = check_count("n", n), self._start(start)
+        check_interval_level(level)
         p, d = self.order, len(self.intercept_)
         F = self.companion()
         means, covs = np.empty((n, d)), np.empty((n, d, d))

@@ -7,14 +7,14 @@ The chain is that of `hmm`; in state j a row depends on the p rows before it,
 so that states differ in dynamics where their means need not. Sequences are given
 their first p rows: these have no past, and say nothing about their states. With the
 lags put beside x_t as y_t, and means and scatters C under the posteriors g_t(j), the
-M-step is weighted least squares, which is likeliest whatever S is,
+M-step is weighted least squares, which is most likely whatever S is,
 
     A_j = C_xy C_yy^-1,   b_j = mean of x - A_j mean of y                        (2)
 
 and S_j as for any Normals (`gaussian_hmm`) from the scatter about (1). p = 0 is
 `GaussianHMM`. A row with a value missing, in itself or its lags, says nothing.
 
-Time O(n k (k + (p d)^2)) a turn, memory O(n k).
+Time O(n k (k + (p d)^2)) for each iteration, memory O(n k).
 
 Shapes    X (n, d)   A (k, p, d, d)   b (k, d)   with lags (n, (p + 1) d)
 Refs      [Hamilton1989]; [Rabiner1989]
@@ -34,9 +34,9 @@ from ..distributions import natural
 from ..distributions.covariance import SHAPES
 from ..distributions.modes import NormalPrior
 from ..distributions.normal import Moments, Normal
-from ..params import Count, Natural, NonNegative, Verbosity
+from ..params import Count, Natural, NonNegative, Verbosity, check_count
 from ..typing import Matrix, Seed, Words
-from .forecast import Forecast, check_forecast_steps, check_level
+from .forecast import Forecast, check_interval_level
 from .gaussian_hmm import (
     EMPTY_STATE,
     NormalEmission,
@@ -75,16 +75,16 @@ class RegressionEmission:
 
     noise: NormalEmission  # means b (k, d) and covariances S
     slopes: np.ndarray  # (k, d, p d), A with its lags side by side
-    memory: list = field(default_factory=list)  # of one table
+    cache: list = field(default_factory=list)  # of one table
 
     @property
     def notes(self):
         return self.noise.notes
 
     def table(self, X):
-        if not self.memory or self.memory[0].X is not X:
-            self.memory[:] = [prepare_rows(X, "full")]
-        return self.memory[0]
+        if not self.cache or self.cache[0].X is not X:
+            self.cache[:] = [prepare_rows(X, "full")]
+        return self.cache[0]
 
     def log_prob(self, X):
         """log of eq. (1) for each state: (n, k); 0 for rows that say nothing."""
@@ -140,7 +140,7 @@ class RegressionEmission:
         C = G @ S @ np.swapaxes(G, 1, 2)
         C = C + N[:, None, None] * off[:, :, None] * off[:, None, :]
         own = Moments(N, b, SHAPES[q.shape].compress(C), q.shape)
-        self.noise.memory[:] = self.memory
+        self.noise.cache[:] = self.cache
         noise = self.noise.learn(own, prior, letters)
         return replace(self, noise=noise, slopes=A)
 
@@ -189,13 +189,14 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
     covars_weight : float, default=1
         How many rows that is worth, as in `GaussianHMM`.
     algorithm : {"viterbi", "map"}, default="viterbi"
-        What `predict` gives: the likeliest path, or the likeliest state of each step.
+        What `predict` gives: the most probable path, or the most probable state of
+        each step.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Most turns of Baum-Welch.
+        Greatest number of iterations of Baum-Welch.
     tol : float, default=1e-2
-        Stop when a turn changes the objective by no more than this.
+        Stop when an iteration changes the objective by no more than this.
     verbose : int, default=0
         1 shows a progress bar.
     params : str, default="stmc"
@@ -227,7 +228,7 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood plus log-prior reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each turn.
+        How the fit went; history_["objective"] is minus the above after each iteration.
     n_features_in_ : int
         Number of columns of X.
 
@@ -351,8 +352,8 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         Means and covariances are exact, over all paths of the regimes; intervals take
         them for a normal.
         """
-        n = check_forecast_steps(n)
-        check_level(level)
+        n = check_count("n", n)
+        check_interval_level(level)
         if X is None:
             check_is_fitted(self, "last_")
             past, prob = self.last_, self.last_regimes_

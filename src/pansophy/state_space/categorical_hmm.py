@@ -50,13 +50,14 @@ class CategoricalHMM(AbstractHMM, Estimator):
     n_features : int, optional
         Number of symbols, m. None takes the largest symbol seen plus 1.
     algorithm : {"viterbi", "map"}, default="viterbi"
-        What `predict` gives: the likeliest path, or the likeliest state of each step.
+        What `predict` gives: the most probable path, or the most probable state of
+        each step.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Most turns of Baum-Welch.
+        Greatest number of iterations of Baum-Welch.
     tol : float, default=1e-2
-        Stop when a turn changes the total log-likelihood by no more than this.
+        Stop when an iteration changes the total log-likelihood by no more than this.
     verbose : int, default=0
         1 shows a progress bar.
     params : str, default="ste"
@@ -78,7 +79,7 @@ class CategoricalHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood (plus log-prior, if any) reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each turn.
+        How the fit went; history_["objective"] is minus the above after each iteration.
     n_features_in_ : int
         Number of columns of X: 1.
 

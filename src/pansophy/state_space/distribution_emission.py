@@ -1,4 +1,4 @@
-"""What states emit that are not Normals: counts, symbols, columns of several kinds.
+"""Emissions of hidden Markov models by any batch of distributions: counts, symbols.
 
 An emission reads rows X (n, d) with NaN where a value is missing, and gives what
 `hmm` asks for: the evidence of all rows, statistics under the posteriors, and the
@@ -9,7 +9,7 @@ M-step `learn`. It wraps a batch of k distributions and adds three things:
   those;
 - a value that is missing drops out where the coordinates are independent, else the
   whole row does;
-- a state to which no row belongs keeps what it has, and so does one whose likeliest
+- a state to which no row belongs keeps what it has, and so does one whose most likely
   parameters do not exist. Both are told in `notes`.
 
 Shapes    X (n, d)   values (v, d) different rows   counts (v, k) or (n, k)
@@ -68,55 +68,57 @@ def unique_rows(X, discrete: bool) -> UniqueRows:
 class DistributionEmission:
     """A batch of k distributions of one family as an emission."""
 
-    part: Any
+    distribution: Any
     notes: tuple = ()
-    memory: list = field(default_factory=list)
+    cache: list = field(default_factory=list)
 
     def table(self, X) -> UniqueRows:
-        if not self.memory or self.memory[0].X is not X:
-            self.memory[:] = [unique_rows(X, isinstance(self.part, DISCRETE))]
-        return self.memory[0]
+        if not self.cache or self.cache[0].X is not X:
+            self.cache[:] = [unique_rows(X, isinstance(self.distribution, DISCRETE))]
+        return self.cache[0]
 
     @property
     def k(self) -> int:
-        return len(batched_parameters(self.part)[0][1])
+        return len(batched_parameters(self.distribution)[0][1])
 
-    def of_values(self, values):
+    def log_prob_of_values(self, values):
         """Log-densities of rows with gaps."""
         gone = np.isnan(values)
         if not gone.any():
-            return self.part.log_prob(values)
+            return self.distribution.log_prob(values)
         out = np.zeros((len(values), self.k))
         whole = ~gone.any(axis=1)
         if whole.any():
-            out[whole] = self.part.log_prob(values[whole])
-        if isinstance(self.part, INDEPENDENT):
+            out[whole] = self.distribution.log_prob(values[whole])
+        if isinstance(self.distribution, INDEPENDENT):
             for a in range(values.shape[1]):
                 here = ~whole & ~gone[:, a]
                 if here.any():
-                    out[here] += one_coordinate(self.part, a).log_prob(
+                    out[here] += one_coordinate(self.distribution, a).log_prob(
                         values[here][:, [a]]
                     )
         return out
 
     def log_prob(self, X):
         t = self.table(X)
-        L = self.of_values(t.values)
+        L = self.log_prob_of_values(t.values)
         return L if t.index is None else L[t.index]
 
     def evidence(self, X, ends) -> Evidence:
         t = self.table(X)
-        return Evidence(self.of_values(t.values), t.index, ends)
+        return Evidence(self.log_prob_of_values(t.values), t.index, ends)
 
     def expected(self, X, counts):
         """Statistics from counts in the form of the evidence."""
         values = self.table(X).values
         gone = np.isnan(values)
         if not gone.any():
-            return self.part.stats(values, counts)
-        if isinstance(self.part, INDEPENDENT):
+            return self.distribution.stats(values, counts)
+        if isinstance(self.distribution, INDEPENDENT):
             each = [
-                one_coordinate(self.part, a).stats(values[~g][:, [a]], counts[~g])
+                one_coordinate(self.distribution, a).stats(
+                    values[~g][:, [a]], counts[~g]
+                )
                 for a, g in enumerate(gone.T)
             ]
             total = zip(*(s.total for s in each), strict=True)
@@ -125,7 +127,7 @@ class DistributionEmission:
                 tuple(np.concatenate(t, axis=1) for t in total),
             )
         here = ~gone.any(axis=1)
-        return self.part.stats(values[here], counts[here])
+        return self.distribution.stats(values[here], counts[here])
 
     def stats(self, X, R):
         """Statistics from weights (n, k) of the rows themselves."""
@@ -135,8 +137,8 @@ class DistributionEmission:
             R = sp.csr_array((np.ones(n), (t.index, np.arange(n))), shape=(v, n)) @ R
         return self.expected(X, R)
 
-    def learn(self, stats, prior, letters) -> "PartEmission":
-        old = self.part
+    def learn(self, stats, prior, letters) -> "DistributionEmission":
+        old = self.distribution
         more = {"trials": old.trials} if isinstance(old, Multinomial) else {}
         weight = np.asarray(stats.weight)
         if prior is None and (weight < EMPTY_STATE).any():
@@ -151,7 +153,7 @@ class DistributionEmission:
             limit = MAX_GAMMA_SHAPE if isinstance(old, Gamma) else np.inf
             lost |= (~np.isfinite(value) | (value > limit)).any(axis=1)
         stay = stay | lost[:, None]
-        part = replace(
+        distribution = replace(
             new,
             **{
                 n: keep_old_parameters(old, new, n, stay)
@@ -160,40 +162,45 @@ class DistributionEmission:
         )
         nobody = empty if empty.ndim == 1 else empty.all(axis=1)
         notes = [*empty_state_notes(nobody), *degenerate_notes(lost & ~nobody)]
-        return replace(self, part=part, notes=tuple(notes))
+        return replace(self, distribution=distribution, notes=tuple(notes))
 
     def log_prior(self, prior) -> float:
         """The part of the objective that comes from the prior, up to a constant."""
         if isinstance(prior, Dirichlet):
-            return float(weighted_log_sum(prior.concentration - 1, self.part.prob))
+            return float(
+                weighted_log_sum(prior.concentration - 1, self.distribution.prob)
+            )
         if isinstance(prior, GammaPseudoCounts):
-            rate = self.part.rate
+            rate = self.distribution.rate
             down = float((np.broadcast_to(prior.rate, rate.shape) * rate).sum())
             return float(weighted_log_sum(np.asarray(prior.shape) - 1, rate)) - down
         return 0.0
 
     def draw(self, z, rng):
-        if hasattr(self.part, "draw"):
-            return np.asarray(self.part.draw(z, rng), float)
-        every = self.part.sample(len(z), rng)
+        if hasattr(self.distribution, "draw"):
+            return np.asarray(self.distribution.draw(z, rng), float)
+        every = self.distribution.sample(len(z), rng)
         return np.asarray(every, float)[np.arange(len(z)), z].reshape(len(z), -1)
 
     @property
     def free(self) -> int:
-        if hasattr(self.part, "free"):
-            return int(self.part.free)
-        return sum(value.size for _, value in batched_parameters(self.part))
+        if hasattr(self.distribution, "free"):
+            return int(self.distribution.free)
+        return sum(value.size for _, value in batched_parameters(self.distribution))
 
 
-def batched_parameters(part):
+def batched_parameters(distribution):
     """Names and values of the parameters that have one entry for each component."""
-    pairs = ((f.name, getattr(part, f.name)) for f in fields(part))
+    pairs = ((f.name, getattr(distribution, f.name)) for f in fields(distribution))
     return [(name, value) for name, value in pairs if np.ndim(value)]
 
 
-def one_coordinate(part, a):
+def one_coordinate(distribution, a):
     """Coordinate a of independent ones."""
-    return replace(part, **{n: v[:, [a]] for n, v in batched_parameters(part)})
+    return replace(
+        distribution,
+        **{n: v[:, [a]] for n, v in batched_parameters(distribution)},
+    )
 
 
 def keep_old_parameters(old, new, name, stay):

@@ -1,4 +1,4 @@
-"""A system of any form with noise: x_t+1 = f(x_t, w_t), seen as z_t = h(x_t, v_t).
+"""Simulator of a noisy dynamic system: x_t+1 = f(x_t, w_t), seen as z_t = h(x_t, v_t).
 
 Many paths run at once: f and h take states (m, k) and noises drawn for all of them, so
 that a Monte Carlo study is one call. With f and h linear and normal noises this is the

@@ -1,4 +1,4 @@
-"""Forced alignment: where each of a known series of labels begins.
+"""Forced alignment: when each label of a known series begins.
 
 A sequence of n steps is known to show the labels y_1, ..., y_m in this order, each for
 at least one step; the best boundaries 0 = s_1 < s_2 < ... < s_m maximise

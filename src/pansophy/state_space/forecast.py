@@ -1,4 +1,4 @@
-"""Beliefs and forecasts: what every filter says of its states and of rows to come.
+"""Results of filters: beliefs in the states, and forecasts of later rows.
 
 A forecast is the filter over further rows in which every entry is missing: belief in
 the state at h steps ahead, of mean a and covariance P, and of what will be observed
@@ -28,7 +28,7 @@ class MeansAndCovariances(NamedTuple):
 class Beliefs(MeansAndCovariances):
     """Beliefs in the state of each row; a pair of means (n, k) and covs (n, k, k).
 
-    `covs` of a long series whose covariances settle is a `Repeated`, which reads like
+    `covs` of a long series whose covariances converge is a `Repeated`, which reads like
     an array, cannot be written to, and becomes a plain one with `numpy.array(covs)`.
     `loglik` is the log-likelihood of the rows where a filter went over them, and
     `regimes` (n, K) are the probabilities of the regimes where a chain switches.
@@ -92,21 +92,14 @@ def standard_deviations(cov):
     return np.sqrt(np.maximum(d, 0.0))
 
 
-def check_level(level):
+def check_interval_level(level):
     if not 0 < level < 1:
         raise ValueError(f"level must lie strictly between 0 and 1, got {level}.")
 
 
-def check_forecast_steps(n) -> int:
-    """A number of rows to forecast, checked."""
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-        raise ValueError(f"forecast needs a whole number of at least 1 step, got {n}.")
-    return int(n)
-
-
 def normal_interval(mean, sd, level):
     """Ends of the central interval of a Normal."""
-    check_level(level)
+    check_interval_level(level)
     wide = ndtri((1 + level) / 2) * sd
     return mean - wide, mean + wide
 

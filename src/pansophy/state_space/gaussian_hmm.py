@@ -18,11 +18,22 @@ The log of this prior is part of the objective, which never falls. These are the
 formulas of hmmlearn but for a number as `covars_prior` of full or tied covariances:
 it means a multiple of the identity, not a matrix of equal entries.
 
-`normal_emission` has missing values, states without rows and covariances that
-collapse. Time O(n k (k + d^2)) a turn (d for diagonals), memory O(n k).
+Log-densities of complete rows are one matrix product for all states, and so are their
+statistics (`distributions.natural`), where that keeps nine digits; else they are
+computed state by state. Of a row with some values missing the density of the others
+counts, and its statistics are expected ones (`distributions.missing`). A row without
+any value says nothing about its state.
+
+Two rules keep the M-step sound. A state to which no row belongs keeps its parameters.
+A covariance that collapses stays above a floor, S - diag(f) >= 0: the most likely S of
+that kind has the eigenvalues of f^-1/2 S f^-1/2 below 1 raised to 1, so that EM never
+decreases its objective. f is `min_covar`, or 1e-8 of the variance of the column if that
+is less. Both are reported as warnings.
+
+Time O(n k (k + d^2)) for each iteration (d for diagonals), memory O(n k).
 
 Shapes    X (n, d)   m (k, d)   S by covariance_type
-Refs      [Rabiner1989]; [GauvainLee1994] priors
+Refs      [Rabiner1989]; [GauvainLee1994] priors; [LittleRubin2002] missing values
 """
 
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -97,7 +108,7 @@ class NormalEmission:
     min_covar: float = 0.0
     log_weights: Any = 0.0  # added to the log-densities: weights of mixtures
     notes: tuple = ()
-    memory: list = field(default_factory=list)  # of one table, handed on by `learn`
+    cache: list = field(default_factory=list)  # of one table, handed on by `learn`
     names: tuple = ()  # of the Normals in notes; "state 0", ... if there are none
 
     @cached_property
@@ -107,10 +118,10 @@ class NormalEmission:
         return Normal(q.mean, q.dense, "full") if q.shape == "tied" else q
 
     def table(self, X) -> PreparedRows:
-        """X made ready, once for all turns of a fit."""
-        if not self.memory or self.memory[0].X is not X:
-            self.memory[:] = [prepare_rows(X, self.wide.shape)]
-        return self.memory[0]
+        """X made ready, once for all iterations of a fit."""
+        if not self.cache or self.cache[0].X is not X:
+            self.cache[:] = [prepare_rows(X, self.wide.shape)]
+        return self.cache[0]
 
     @cached_property
     def _coefficients(self) -> dict:
@@ -169,7 +180,7 @@ class NormalEmission:
     def floor(self) -> np.ndarray:
         """f: what variances may not fall below, for each column."""
         low = np.full(self.normal.d, float(self.min_covar))
-        V = self.memory[0].variance[: len(low)] if self.memory else 0 * low
+        V = self.cache[0].variance[: len(low)] if self.cache else 0 * low
         return np.where(V > 0, np.minimum(low, COLLAPSED * V), low)
 
     def learn(self, stats: Moments, prior, letters) -> "NormalEmission":
@@ -216,9 +227,8 @@ def marked_states(which, names):
 
 def empty_state_notes(empty, names=()):
     if empty.any():
-        yield (
-            f"no row belongs to {marked_states(empty, names)}, which keeps its old parameters."
-        )
+        states = marked_states(empty, names)
+        yield f"no row belongs to {states}, which keeps its old parameters."
 
 
 def variance_floor_notes(raised, shape, names=()):
@@ -238,7 +248,7 @@ def keep_empty_covariances(cov, old: Normal, empty, shape):
 
 
 def raise_to_floor(cov, shape, floor):
-    """The likeliest covariances above diag(floor), and for which that mattered."""
+    """The most likely covariances above diag(floor), and for which that mattered."""
     k = 1 if shape == "tied" else len(cov)
     if not floor.any():
         return cov, np.zeros(k, bool)
@@ -349,13 +359,14 @@ class GaussianHMM(AbstractHMM, Estimator):
     covars_weight : float, default=1
         How many rows Psi is worth: see the module text.
     algorithm : {"viterbi", "map"}, default="viterbi"
-        What `predict` gives: the likeliest path, or the likeliest state of each step.
+        What `predict` gives: the most probable path, or the most probable state of
+        each step.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Most turns of Baum-Welch.
+        Greatest number of iterations of Baum-Welch.
     tol : float, default=1e-2
-        Stop when a turn changes the objective by no more than this.
+        Stop when an iteration changes the objective by no more than this.
     verbose : int, default=0
         1 shows a progress bar.
     params : str, default="stmc"
@@ -383,7 +394,7 @@ class GaussianHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood plus log-prior reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each turn.
+        How the fit went; history_["objective"] is minus the above after each iteration.
     n_features_in_ : int
         Number of columns of X.
 

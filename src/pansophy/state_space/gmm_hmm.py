@@ -21,6 +21,9 @@ tied covariances an inverse Wishart with scale `covars_prior` and degrees of fre
 
 "tied" is one covariance for all components of a state, a different one for each state.
 
+The k m Normals are one `NormalEmission`, with the log-weights added to its densities,
+so that missing values, empty components and floors are treated as in `GaussianHMM`.
+
 Shapes    X (n, d)   w (k, m)   means (k, m, d)   covariances by covariance_type
 Refs      [Rabiner1989]; [GauvainLee1994] priors
 """
@@ -283,13 +286,14 @@ class GMMHMM(AbstractHMM, Estimator):
     covariance_type : {"spherical", "diag", "full", "tied"}, default="diag"
         Shape of the covariances; "tied" is one for each state.
     algorithm : {"viterbi", "map"}, default="viterbi"
-        What `predict` gives: the likeliest path, or the likeliest state of each step.
+        What `predict` gives: the most probable path, or the most probable state of
+        each step.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Most turns of Baum-Welch.
+        Greatest number of iterations of Baum-Welch.
     tol : float, default=1e-2
-        Stop when a turn changes the objective by no more than this.
+        Stop when an iteration changes the objective by no more than this.
     verbose : int, default=0
         1 shows a progress bar.
     params : str, default="stmcw"
@@ -318,7 +322,7 @@ class GMMHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood plus log-prior reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each turn.
+        How the fit went; history_["objective"] is minus the above after each iteration.
     n_features_in_ : int
         Number of columns of X.
 
@@ -391,8 +395,8 @@ class GMMHMM(AbstractHMM, Estimator):
                 f"{C.shape}."
             )
         each, count = ("full", k) if shape == "tied" else (shape, k * m)
-        C = stored_covariances(C.reshape(count, *C.shape[1 if shape == "tied" else 2 :]), each,
-                    count, d)  # fmt: skip
+        flat = C.reshape(count, *C.shape[1 if shape == "tied" else 2 :])
+        C = stored_covariances(flat, each, count, d)
         C = np.repeat(C, m, axis=0) if shape == "tied" else C
         normal = Normal(M.reshape(k * m, d), C, each)
         return mixture_emission(w, normal, self.min_covar, shape == "tied")

@@ -14,10 +14,10 @@ and expected transitions from `core.filtering`, the M-step is counting,
 plus the pseudo-counts of Dirichlet priors. Nothing here depends on what b is: any
 `Distribution` with stats and from_stats will do. An x_t that is NaN is missing: it
 says nothing about z_t, and its likelihood is 1 in every state. Hard EM, or Viterbi
-training, counts along the likeliest path instead, and raises max_z log p(x, z). A
+training, counts along the most likely path instead, and raises max_z log p(x, z). A
 state that is never visited keeps its parameters.
 
-Time O(n k^2) a turn beyond log b. Sequences run on threads.
+Time O(n k^2) for each iteration beyond log b. Sequences run on threads.
 
 Shapes    X (n, d) all sequences one after the other, ends (s,)   pi (k,)   A (k, k)
 Refs      [Baum1970]; [Rabiner1989]
@@ -42,12 +42,14 @@ from ..core.filtering import (
     smooth_chain,
     viterbi,
 )
+from ..core.information_criteria import aic, bic
 from ..core.iterate import best_of
 from ..core.numerics import safe_divide, safe_log
 from ..core.random import rng_from, spawn
 from ..distributions.base import Sums
 from ..distributions.categorical import Categorical, pick_rows, simplex
 from ..distributions.priors import Dirichlet
+from ..params import check_count
 from .hmm_inference import (
     fixed_lag_smoother,
     k_best_paths,
@@ -84,7 +86,9 @@ class HMMPriors(NamedTuple):
 
 def emission_evidence(emission, X, ends) -> Evidence:
     """log b_j(x_t) as the loops take it: by symbol if there are any, else by step."""
-    if hasattr(emission, "evidence"):  # see `emissions`: reads gaps, has a quick way
+    if hasattr(
+        emission, "evidence"
+    ):  # see `distribution_emission`: reads gaps, has a quick way
         return emission.evidence(X, ends)
     if isinstance(emission, Categorical):
         none = np.zeros((1, len(emission.prob)))
@@ -98,7 +102,7 @@ def emission_evidence(emission, X, ends) -> Evidence:
 def symbol_codes(emission: Categorical, X) -> np.ndarray:
     """Symbols (n,) as small whole numbers, m where one is missing; codes as they are.
 
-    A fit makes them once and hands them to every turn in place of X.
+    A fit makes them once and hands them to every iteration in place of X.
     """
     if X.ndim == 1:
         return X
@@ -122,7 +126,7 @@ def with_stop_factor(seen: Evidence, stop) -> Evidence:
 
 
 def viterbi_counts(chain: Chain, seen: Evidence) -> Expected:
-    """Counts along the likeliest paths, and the log-probability of those: hard EM."""
+    """Counts along the most likely paths, and the log-probability of those: hard EM."""
     path, scores = viterbi(chain, seen)
     k, n = len(chain.start), len(path)
     begins = np.r_[0, seen.ends[:-1]]
@@ -143,7 +147,7 @@ def baum_welch_e_step(
 ) -> tuple[HMMStats, float]:
     """E-step: expected counts under p, and log p(x).
 
-    If `hard`, counts along the likeliest paths, and log p(x, path).
+    If `hard`, counts along the most likely paths, and log p(x, path).
     """
     seen, chain = emission_evidence(p.emission, X, ends), Chain(p.start, p.trans)
     E = viterbi_counts(chain, seen) if hard else expected_counts(chain, seen, log=log)
@@ -304,7 +308,7 @@ class AbstractHMM(Density, Estimator):
         y : None
             Ignored, there for scikit-learn's sake.
         hard : bool, default=False
-            Viterbi training: count along the likeliest paths, not in expectation.
+            Viterbi training: count along the most likely paths, not in expectation.
         n_init : int, default=1
             Random starts, of which the best is kept.
         topology : {"ergodic", "left-right"} or matrix of shape (k, k), optional
@@ -316,8 +320,7 @@ class AbstractHMM(Density, Estimator):
         self : object
         """
         X, ends = self._sequences(X, lengths, reset=True)
-        if n_init < 1:
-            raise ValueError(f"n_init must be at least 1, got {n_init}.")
+        n_init = check_count("n_init", n_init)
         if getattr(self, "stopprob_", None) is not None:
             raise ValueError(
                 "fit does not learn when to stop: delete stopprob_, or add a state and "
@@ -529,12 +532,12 @@ class AbstractHMM(Density, Estimator):
         X, lengths :
             As in `fit`.
         algorithm : {"viterbi", "map"}, optional
-            The likeliest path, or the likeliest state of every step and the sum of
+            The most likely path, or the most likely state of every step and the sum of
             their posteriors; None takes the parameter `algorithm`.
         method : {"viterbi", "posterior"}, optional
             The same, by its other name.
         k : int, optional
-            The k likeliest paths of one sequence: log-probabilities (k,) and states
+            The k most likely paths of one sequence: log-probabilities (k,) and states
             (k, n), best first.
         """
         names = {"viterbi": "viterbi", "map": "map", "posterior": "map"}
@@ -551,7 +554,7 @@ class AbstractHMM(Density, Estimator):
             path, scores = viterbi(chain, seen)
             return float(require_possible(scores, seen.ends).sum()), path
         if len(seen.ends) > 1:
-            raise ValueError("the k likeliest paths are of one sequence: pass just it.")
+            raise ValueError("k is for the paths of one sequence: pass just that one.")
         L = seen.log_table if seen.index is None else seen.log_table[seen.index]
         paths, scores = k_best_paths(*chain, L, k, log=True)
         return scores, paths
@@ -563,21 +566,22 @@ class AbstractHMM(Density, Estimator):
     def sample(self, n_samples=1, random_state=None, currstate=None):
         """A sequence of observations (n, d) and its states (n,)."""
         check_is_fitted(self, "startprob_")
-        if n_samples < 1:
-            raise ValueError(f"n_samples must be at least 1, got {n_samples}.")
+        n_samples = check_count("n_samples", n_samples)
         seed = self.random_state if random_state is None else random_state
         p, rng = self._params(), rng_from(seed)
         first = None if currstate is None else pick_rows(p.trans, [currstate], rng)[0]
         return simulate_hmm(p, n_samples, rng, first)
 
     def fill(self, X, lengths=None):
-        """X with missing values filled in: the likeliest symbol, or the mean, given
+        """X with missing values filled in: the most likely symbol, or the mean, given
         everything seen."""
         G = self.predict_proba(X, lengths)
         X, _ = self._sequences(X, lengths)
         emission = self._emission()
-        for name in ("normal", "part"):  # of emissions that wrap a distribution
-            emission = getattr(emission, name, emission)
+        for name in ("normal", "distribution"):  # emissions that wrap a distribution
+            if hasattr(emission, name):
+                emission = getattr(emission, name)
+                break
         if isinstance(emission, Categorical):
             guess = (G @ emission.prob).argmax(axis=1)[:, None]
         elif hasattr(emission, "mean"):
@@ -606,8 +610,8 @@ class AbstractHMM(Density, Estimator):
     def bic(self, X, lengths=None):
         """Bayesian information criterion, to be minimised."""
         n = self._sequences(X, lengths)[1][-1]
-        return -2 * self.score(X, lengths) + self._n_parameters() * float(np.log(n))
+        return float(bic(self.score(X, lengths), self._n_parameters(), n))
 
     def aic(self, X, lengths=None):
         """Akaike information criterion, to be minimised."""
-        return -2 * self.score(X, lengths) + 2 * self._n_parameters()
+        return aic(self.score(X, lengths), self._n_parameters())

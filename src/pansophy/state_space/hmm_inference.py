@@ -1,4 +1,4 @@
-"""Messages and decodings of a hidden chain beyond the likeliest path.
+"""Inference in a hidden Markov chain: messages, k-best paths, fixed-lag smoothing.
 
 Functions of plain tables: start pi (k,), transitions A (k, k), likelihoods L (n, k) of
 the observed sequence, and stop (k,), the probability of ending in each state, where a
@@ -133,7 +133,7 @@ def enumerate_paths(start, trans, likelihood, *, stop=None):
 
 
 def k_best_paths(start, trans, likelihood, m, *, stop=None, log=False):
-    """The m likeliest paths (m, n) and their log-probabilities (m,), best first.
+    """The m most likely paths (m, n) and their log-probabilities (m,), best first.
 
     Fewer come back where fewer are possible. With `log`, `likelihood` holds
     logarithms.
@@ -184,7 +184,7 @@ def require_possible(beliefs, ends) -> np.ndarray:
         s = t if beliefs.ndim == 1 else int(np.searchsorted(ends, t, side="right"))
         raise ValueError(
             f"sequence {s} of {len(ends)} has probability 0 under this model, so that "
-            "its states have no posterior and no likeliest path."
+            "its states have no posterior and no most likely path."
         )
     return beliefs
 

@@ -1,4 +1,4 @@
-"""Where the emissions of a hidden Markov model begin: centres, spreads, letters."""
+"""Initialisation of HMM emissions: k-means centres and covariances of the data."""
 
 import warnings
 

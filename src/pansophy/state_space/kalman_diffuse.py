@@ -1,4 +1,4 @@
-"""The first steps of a filter that knows nothing: the exact diffuse start.
+"""Exact diffuse initialisation of the Kalman filter: the first steps from no knowledge.
 
 Before any observation z_1 has covariance B + s A with s without limit. As long as
 A is not zero, a belief is the pair (A, B); an observed number h'z + Normal(0, r) with
@@ -10,8 +10,8 @@ takes, where g > 0, the limit of the ordinary update as s grows:
     a <- a + K0 e,   A <- A - K0 (A h)',   B <- (I - K0 h') B (I - K0 h')' + r K0 K0'
     log p = -(log 2 pi + log g) / 2         after adding (log s) / 2              (2)
 
-and where g = 0 the ordinary one, of B. The adjoints of `kalman_passes` are series in
-1/s, r = r0 + r1/s and N = N0 + N1/s + N2/s^2, which go back through (2) with
+and where g = 0 the ordinary one, of B. The adjoints of `kalman_recursions` are series
+in 1/s, r = r0 + r1/s and N = N0 + N1/s + N2/s^2, which go back through (2) with
 L = I - K h' = L0 + L1/s + L2/s^2, K = K0 + K1/s + K2/s^2, K2 = -K1 f/g:
 
     r1 <- h e/g + L0'r1 + L1'r0,   r0 <- L0'r0                                    (3)
@@ -138,7 +138,7 @@ class DiffuseSmoothed(NamedTuple):
     V: np.ndarray
     r: np.ndarray
     N: np.ndarray
-    u: list  # (u, D) of each observed number, as in `kalman_passes`
+    u: list  # (u, D) of each observed number, as in `kalman_recursions`
     lag: np.ndarray | None  # Cov(z_t+1, z_t)
     by_F: np.ndarray | None  # derivative of log p by F_t+1
 

@@ -1,17 +1,17 @@
-"""Kalman filter and smoother: a hidden state that moves linearly, seen through noise.
+"""Kalman filter and smoother: a hidden state that moves linearly, observed with noise.
 
     z_t = F z_t-1 + c + B u_t + q_t,   x_t = H z_t + d + D u_t + r_t              (1)
 
 The model and one step of it are in `linear_gaussian`, whole series in
-`kalman_passes`, the diffuse start in `diffuse`, learning in `kalman_learning` (EM)
-and `kalman_likelihood` (maximum likelihood). Here are the methods that users call;
-names are those of pykalman, so that its users change the import line.
+`kalman_recursions`, the diffuse start in `kalman_diffuse`, learning in
+`kalman_learning` (EM) and `kalman_learning` (maximum likelihood). Here are the methods
+that users call; names are those of pykalman, so that its users change the import line.
 
 Two models that everybody knows are members: F = I and Q = 0 is recursive least
 squares with the rows of the design as time-varying H, and F = H = 1 is exponential
-smoothing, once the gain has settled.
+smoothing, once the gain has converged.
 
-Cost      see `kalman_passes`
+Cost      see `kalman_recursions`
 Shapes    X (n, p)   states (n, k)   control (n, l)
 Refs      [Kalman1960]; [DurbinKoopman2012]; [Shumway1982]
 """
@@ -29,13 +29,12 @@ from ..core.em import em
 from ..core.random import rng_from
 from ..core.rows import is_dataset, rows
 from ..optim import bfgs, lbfgs
-from ..params import Count, Flag, NonNegative, Number, Rule, Verbosity
+from ..params import Count, Flag, NonNegative, Number, Rule, Verbosity, check_count
 from ..typing import Matrix, Seed, Words
 from .forecast import (
     Beliefs,
     Forecast,
-    check_forecast_steps,
-    check_level,
+    check_interval_level,
     observation_moments,
 )
 from .kalman_learning import (
@@ -126,8 +125,9 @@ class AbstractKalman(Density, Estimator):
     def filter(self, X, lengths=None, *, control=None):
         """Belief in the state of each row given the rows up to it: means, covs.
 
-        Where a long series has covariances that settle, and written out they would take
-        more than 4 MB, covs is a `Repeated`: each is kept once, it reads like an array
+        Where a long series has covariances that converge, and written out they would
+        take more than 4 MB, covs is a `Repeated`: each is kept once, it reads like an
+        array
         (indexing, arithmetic, functions of NumPy) but cannot be written to, and
         `numpy.array(covs)` is a plain one. The same holds for `smooth`.
         """
@@ -232,8 +232,8 @@ class AbstractKalman(Density, Estimator):
 
         `control` has the inputs of the rows of X and of the n to come.
         """
-        n = check_forecast_steps(n)
-        check_level(level)
+        n = check_count("n", n)
+        check_interval_level(level)
         if X is None and not hasattr(self, "last_state_mean_"):
             raise ValueError("forecast needs X, or a model that was fitted.")
         before = np.empty((0, self._params().H.shape[-2]))
@@ -261,8 +261,7 @@ class AbstractKalman(Density, Estimator):
     def sample(self, n_timesteps=1, initial_state=None, random_state=None, *,
                control=None):  # fmt: skip
         """States (n, k) and observations (n, p) drawn from the model."""
-        if n_timesteps < 1:
-            raise ValueError(f"n_timesteps must be at least 1, got {n_timesteps}.")
+        n_timesteps = check_count("n_timesteps", n_timesteps)
         seed = self.random_state if random_state is None else random_state
         u = check_control(control, n_timesteps)
         model = self._params().model(n_timesteps, u)
@@ -271,7 +270,7 @@ class AbstractKalman(Density, Estimator):
         )
 
     def steady_state(self):
-        """Gain and covariances that the filter settles at, by the Riccati equation."""
+        """Limits of the gain and the covariances, by the Riccati equation."""
         return steady_state(self._params().model(1))
 
 
@@ -320,8 +319,8 @@ def require_constant(params, letters):
         for x, ndim in zip(pair, (2, 1), strict=True):
             if some and getattr(params, x).ndim > ndim:
                 raise ValueError(
-                    f"{NAME_OF_LETTER[x]} changes with time, so that what it is added to "
-                    "cannot be learned."
+                    f"{NAME_OF_LETTER[x]} changes with time, so that what it is added "
+                    "to cannot be learned."
                 )
 
 
@@ -369,12 +368,12 @@ class KalmanFilter(AbstractKalman, Estimator):
         How `fit` learns: expectation-maximisation, maximum likelihood by BFGS with
         the exact gradient, or not at all.
     n_iter : int, default=100
-        Most turns of EM, or steps of BFGS.
+        Greatest number of iterations of EM or BFGS.
     tol : float, default=1e-3
-        EM stops when a turn changes the log-likelihood per row by no more than this;
-        BFGS when no derivative of it is larger.
+        EM stops when an iteration changes the log-likelihood per row by no more than
+        this; BFGS when no derivative of it is larger.
     steady : bool, default=True
-        Whether steps whose covariance has settled stop computing it.
+        Whether steps whose covariance has converged stop computing it.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -500,7 +499,7 @@ class KalmanFilter(AbstractKalman, Estimator):
         return vector.unpack(result.state.position)[0]
 
     def em(self, X, y=None, n_iter=10, em_vars=None):
-        """Exactly n_iter turns of EM from where the matrices stand.
+        """Exactly n_iter iterations of EM from where the matrices stand.
 
         What is learned is in `transition_matrices_` and so on, with an underscore.
         """

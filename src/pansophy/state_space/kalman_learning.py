@@ -1,4 +1,4 @@
-"""Learning the matrices of a linear Gaussian chain: EM and the exact gradient.
+"""Learning the matrices of a linear Gaussian model: EM and maximum likelihood.
 
 With w_t = (z_t-1, 1, u_t), [F c B] are the coefficients of a regression of z_t on
 w_t, and likewise [H d D] one of x_t on (z_t, 1, u_t), so the M-step of EM is least
@@ -8,7 +8,7 @@ squares on expected moments, which the smoother gives [Shumway1982]:
     m = mean E[z_1],   P = mean Cov[z_1] + the spread of E[z_1]
 
 Columns that are not learned are moved to the left side first. While [F c B] stay, q_t
-has the moments of `kalman_passes` (5), without cancellation [Koopman1993]:
+has the moments of `kalman_recursions` (5), without cancellation [Koopman1993]:
 
     E[q_t q_t'] = Q + Q (r_t r_t' - N_t) Q                                        (2)
 
@@ -24,7 +24,17 @@ and by Fisher's identity, from the expected noise,
 
     d/dH = R^-1 sum E[r_t z_t'],   d/dR = R^-1 (sum E[r_t r_t'] - n R) R^-1 / 2   (5)
 
-with which BFGS maximises the likelihood over Cholesky factors of covariances.
+with which BFGS maximises the likelihood. Covariances are S = L L' with a lower
+triangular L, whose entries are measured in units of the start; other arrays enter as
+they are. With G the derivative by S,
+
+    d/dL = lower triangle of 2 G L                                               (6)
+
+A stationary start makes m and P functions of F, Q and c. With G_P and g_m the
+derivatives by P and m,
+
+    X = F'X F + G_P,   y = (I - F')^-1 g_m                                        (7)
+    d/dQ += X,   d/dF += 2 X F P + y m',   d/dc += y
 
 Refs      [Shumway1982]; [Koopman1993]; [KoopmanShephard1992]
 """
@@ -375,7 +385,7 @@ class ParameterVector:
         return self.params._replace(**new), factors
 
     def slope(self, g: LikelihoodGradient, factors):
-        """The gradient of the vector from that of the matrices, eq. (1)."""
+        """The gradient of the vector from that of the matrices, eq. (6)."""
         parts = []
         for x in self.letters:
             d = getattr(g, x)
@@ -388,7 +398,7 @@ class ParameterVector:
 def stationary_start_gradient(
     g: LikelihoodGradient, params: KalmanParameters, model
 ) -> LikelihoodGradient:
-    """Eq. (2)."""
+    """Eq. (7): the gradient where the start is the stationary distribution."""
     F = params.F
     X = scipy.linalg.solve_discrete_lyapunov(F.T, g.P)
     y = np.linalg.solve(np.eye(len(F)) - F.T, g.m)

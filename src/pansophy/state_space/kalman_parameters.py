@@ -1,4 +1,4 @@
-"""The matrices of a linear Gaussian chain as users give them: defaults and checks.
+"""Parameters of a linear Gaussian model as users give them: defaults and checks.
 
 An array with a leading time axis has an entry for every row of the data, and may have
 more, for forecasts. Those that lead from row to row (transition matrices, their
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .linear_gaussian import LinearGaussian, check_covariance, stationary_moments
+from .linear_gaussian import LinearGaussianModel, check_covariance, stationary_moments
 
 # public name -> letter, its shape without time, the default
 PARAMETERS = {
@@ -48,7 +48,7 @@ class KalmanParameters(NamedTuple):
     D: np.ndarray
     start: str = "known"
 
-    def model(self, n: int, u=None) -> LinearGaussian:
+    def model(self, n: int, u=None) -> LinearGaussianModel:
         """The model of n rows with control input u (n, l)."""
         arrays = {x: entries_in_time(getattr(self, x), n, x) for x in "FQHRcd"}
         F, Q, H, R, c, d = arrays.values()
@@ -64,7 +64,7 @@ class KalmanParameters(NamedTuple):
                     "transition_covariance that do not change with time."
                 )
             m, P = stationary_moments(F, Q, self.c if self.c.ndim == 1 else self.c[0])
-        return LinearGaussian(F, Q, H, R, c, d, m, P, diffuse)
+        return LinearGaussianModel(F, Q, H, R, c, d, m, P, diffuse)
 
 
 def entries_in_time(a, n, letter):
@@ -76,8 +76,8 @@ def entries_in_time(a, n, letter):
     if len(a) < n:
         less = " (or one less)" if letter in TRANSITION_LETTERS else ""
         raise ValueError(
-            f"{NAME_OF_LETTER[letter]} has {len(a)} entries in time, but X has {n} rows: "
-            f"it needs as many{less}."
+            f"{NAME_OF_LETTER[letter]} has {len(a)} entries in time, but X has {n} "
+            f"rows: it needs as many{less}."
         )
     return a[:n]
 

@@ -1,4 +1,4 @@
-"""Filter and smoother over whole series: the compiled form of `linear_gaussian`.
+"""Kalman filter and smoother over whole series: the fast form of `linear_gaussian`.
 
 Observed numbers enter one at a time. Where R is not diagonal, R = C C' and C^-1 x has
 independent noise, so that each entry is h'z + Normal(0, r) and an update needs no
@@ -23,15 +23,14 @@ numbers; such rows are done again by `linear_gaussian` (5), a sum of squares. Th
 adjoints are also the exact derivatives of the likelihood, such as d log p / dQ =
 sum (r r' - N) / 2, see `kalman_learning`.
 
-Where matrices do not change, P and N settle; from then on a step moves the means
-only. A covariance is settled when what is left of its geometric approach is below
-1e-14 of its size. Complete sequences also share the covariances of an earlier one.
-So every step has a `slot`, the row in which its covariance is stored, and memory for
-the others is never touched. Users get the covariances of long series in that form too
-(`repeated`): written out for 100,000 rows of 20 states they take ten times as long as
-the rows, most of it for new memory from the system.
+Where matrices do not change with time, P and N converge; from then on a step changes
+the means only. A covariance has converged when what is left of its geometric approach
+is below 1e-14 of its size. Complete sequences also share the covariances of an earlier
+one with the same start. So every step has a `slot`, the row in which its covariance is
+stored, and the memory of the other rows is never touched. Users get the covariances of
+long series in that form too (`repeated_array`).
 
-Cost      n (2 k^3 + 3 p k^2) before P settles, n (k^2 + 2 p k) after; backwards twice
+Cost      n (2 k^3 + 3 p k^2) before P converges, n (k^2 + 2 p k) after; backwards twice
 Shapes    x (n, p)   a, r (n, k)   P, N (n, k, k) by slot   ends (s,)
 Refs      [Joseph1968]; [Bierman1977]; [DurbinKoopman2012] ch. 4, 6; [deJong1989]
 """
@@ -43,7 +42,7 @@ import numpy as np
 from ..core import threads
 from ..core.filtering import group_sequences
 from . import kalman_diffuse
-from .linear_gaussian import LinearGaussian, at_time, symmetrize
+from .linear_gaussian import LinearGaussianModel, at_time, symmetrize
 from .repeated_array import repeated_rows
 
 COPY_BYTES = 1 << 22  # bytes copied by a task
@@ -56,11 +55,11 @@ class WhitenedObservations(NamedTuple):
     H: np.ndarray  # (g, p, k)
     r: np.ndarray  # (g, p)
     pattern: np.ndarray  # (n,), which of the g
-    whole: np.ndarray  # (n,), rows that may share their covariance
+    complete: np.ndarray  # (n,), rows that may share their covariance
     log_det: np.ndarray  # (n,), log det C
 
 
-def whitening(R):
+def noise_whitening(R):
     """C^-1 and r with C^-1 R C^-T = diag(r) for a stack of R; also log det C."""
     try:
         C = np.linalg.cholesky(R)
@@ -71,8 +70,10 @@ def whitening(R):
         return U.swapaxes(1, 2), np.maximum(w, 0.0), np.zeros(len(R))
 
 
-def whiten_observations(model: LinearGaussian, X, steady=True) -> WhitenedObservations:
-    """Take offsets off and make the noise of the entries independent."""
+def whiten_observations(
+    model: LinearGaussianModel, X, steady=True
+) -> WhitenedObservations:
+    """Subtract the offsets and make the noise of the entries independent."""
     n, p = X.shape
     k = len(model.m)
     x = writable_contiguous(X - model.d)
@@ -80,14 +81,14 @@ def whiten_observations(model: LinearGaussian, X, steady=True) -> WhitenedObserv
     H, R = model.H, model.R
     varies = H.ndim == 3 or R.ndim == 3
     steady = steady and model.constant
-    whole = ~gone.any(axis=1) if steady and gone.any() else np.full(n, steady)
+    complete = ~gone.any(axis=1) if steady and gone.any() else np.full(n, steady)
     pattern = np.arange(n) if varies else np.zeros(n, np.int64)
     if not np.any(R * (1 - np.eye(p))):
         g = n if varies else 1
         r = np.broadcast_to(np.diagonal(R, axis1=-2, axis2=-1), (g, p))
         H = np.broadcast_to(H, (g, p, k))
         H, r = writable_contiguous(H), writable_contiguous(r)
-        return WhitenedObservations(x, H, r, pattern, whole, np.zeros(n))
+        return WhitenedObservations(x, H, r, pattern, complete, np.zeros(n))
     if varies:
         masks = gone
     elif gone.any():
@@ -100,7 +101,7 @@ def whiten_observations(model: LinearGaussian, X, steady=True) -> WhitenedObserv
     # a missing entry gets noise of its own, so that it says nothing of the others
     R = np.where(hidden, np.eye(p), np.broadcast_to(R, (g, p, p)))
     H = np.where(masks[:, :, None], 0.0, np.broadcast_to(H, (g, p, k)))
-    T, r, log_det = whitening(R)
+    T, r, log_det = noise_whitening(R)
     filled = np.where(gone, 0.0, x)
     if g == 1:
         x = filled @ T[0].T
@@ -113,7 +114,7 @@ def whiten_observations(model: LinearGaussian, X, steady=True) -> WhitenedObserv
         H,
         writable_contiguous(r),
         pattern,
-        whole,
+        complete,
         log_det[pattern],
     )
 
@@ -145,15 +146,17 @@ def take_rows(table, which):
 
 
 def scratch_arrays(k):
-    """Zeroed matrices and vectors for the loops, and a list of rows."""
+    """Zeroed matrices and vectors for the loops, k padded to a multiple of 4."""
+    from ._kalman_recursions import Scratch
+
     w = k + -k % 4
-    return np.zeros((7, w, w)), np.zeros((5, w))
+    return Scratch(np.zeros((7, w, w)), np.zeros((5, w)))
 
 
 class FilterPass(NamedTuple):
     """Filtered beliefs of every row; the covariance of row t is cov[slot[t]]."""
 
-    model: LinearGaussian
+    model: LinearGaussianModel
     observations: WhitenedObservations
     begins: np.ndarray  # (s,), after the diffuse rows
     ends: np.ndarray
@@ -164,7 +167,7 @@ class FilterPass(NamedTuple):
     residual: np.ndarray  # e (n, p)
     logliks: np.ndarray  # (n,)
     slot: np.ndarray
-    steps: list  # of diffuse.Step for each sequence
+    steps: list  # of DiffuseStep for each sequence
     n_computed: int  # rows whose covariance was computed
 
     @property
@@ -193,57 +196,78 @@ class FilterPass(NamedTuple):
             return np.where(f > 0, self.residual / np.sqrt(np.abs(f)), np.nan)
 
 
-def run_filter(model: LinearGaussian, X, ends, *, steady=True) -> FilterPass:
+def run_filter(model: LinearGaussianModel, X, ends, *, steady=True) -> FilterPass:
     """Eq. (1) to (4) for all sequences, groups of them on threads."""
     from . import _kalman_recursions as loops
 
     n, p = X.shape
     k, s = len(model.m), len(ends)
-    seen = whiten_observations(model, X, steady)
+    observed = whiten_observations(model, X, steady)
     begins = np.concatenate([[0], ends[:-1]]).astype(np.int64)
     ends = np.asarray(ends, np.int64)
     mean, cov = np.empty((n, k)), np.empty((n, k, k))
-    H = pad_to_four(seen.H)
+    H = pad_to_four(observed.H)
     gain = np.empty((n, *H.shape[1:]))
-    f, log_f, residual = np.empty((n, p)), np.empty(n), np.empty((n, p))
-    logliks, slot = np.empty(n), np.arange(n)
-    a0 = np.array(np.broadcast_to(model.m, (s, k)), order="C")
-    P0 = np.array(np.broadcast_to(model.P, (s, k, k)), order="C")
+    f, residual = np.empty((n, p)), np.empty((n, p))
+    log_f, logliks = np.empty(n), np.empty(n)
+    slot = np.arange(n)
+    first_mean = np.array(np.broadcast_to(model.m, (s, k)), order="C")
+    first_cov = np.array(np.broadcast_to(model.P, (s, k, k)), order="C")
     steps = [[] for _ in range(s)] if model.diffuse is not None else []
     for q in range(s if steps else 0):
-        steps[q], a0[q], P0[q] = kalman_diffuse.diffuse_filter(
-            model, seen, begins[q], ends[q]
+        steps[q], first_mean[q], first_cov[q] = kalman_diffuse.diffuse_filter(
+            model, observed, begins[q], ends[q]
         )
         for step in steps[q]:
             t = step.t
             mean[t], cov[t], logliks[t] = step.a, step.B, step.loglik
             f[t], residual[t] = -1.0, np.nan
         begins[q] += len(steps[q])
-    F, Q, c = (
-        with_time_axis(model.F, 2),
-        with_time_axis(model.Q, 2),
-        with_time_axis(model.c, 1),
-    )
-    cut = lambda a, rows: a[rows] if len(a) > 1 else a
+    F, Q = with_time_axis(model.F, 2), with_time_axis(model.Q, 2)
+    c = with_time_axis(model.c, 1)
+    in_time = lambda a, rows: a[rows] if len(a) > 1 else a
 
     def task(base, stops, first):
-        rows, ss = slice(base, base + int(stops[-1])), slice(first, first + len(stops))
+        rows = slice(base, base + int(stops[-1]))
+        own = slice(first, first + len(stops))  # numbers of the sequences
         local = np.arange(len(slot[rows]))
-        own = loops.filter_sequences(
-            seen.x[rows], begins[ss] - base, stops, a0[ss], P0[ss], cut(F, rows),
-            cut(Q, rows), cut(c, rows), H, seen.r, seen.pattern[rows],
-            seen.whole[rows], mean[rows], cov[rows], gain[rows], f[rows], log_f[rows],
-            residual[rows], logliks[rows], local, *scratch_arrays(k),
-        )  # fmt: skip
+        computed = loops.filter_sequences(
+            loops.Sequences(begins[own] - base, stops, first_mean[own], first_cov[own]),
+            loops.Dynamics(in_time(F, rows), in_time(Q, rows), in_time(c, rows)),
+            loops.Observation(
+                observed.x[rows],
+                H,
+                observed.r,
+                observed.pattern[rows],
+                observed.complete[rows],
+            ),
+            loops.FilterArrays(
+                mean[rows], cov[rows], gain[rows], f[rows], residual[rows], local
+            ),
+            log_f[rows],
+            logliks[rows],
+            scratch_arrays(k),
+        )
         slot[rows] = local + base
-        return own
+        return computed
 
-    n_own = sum(threads.run(group_tasks(task, ends)))
-    logliks -= seen.log_det
+    n_computed = sum(threads.run(group_tasks(task, ends)))
+    logliks -= observed.log_det
     return FilterPass(
-        model, seen, begins, ends, mean, cov, gain, f, residual, logliks, slot, steps,
-        n_own,
-    )  # fmt: skip
+        model,
+        observed,
+        begins,
+        ends,
+        mean,
+        cov,
+        gain,
+        f,
+        residual,
+        logliks,
+        slot,
+        steps,
+        n_computed,
+    )
 
 
 def group_tasks(task, ends):
@@ -255,17 +279,17 @@ def group_tasks(task, ends):
 
 
 class SmootherPass(NamedTuple):
-    """Smoothed beliefs; the covariance of row t is cov[turn[t]]."""
+    """Smoothed beliefs; the covariance of row t is cov[slot[t]]."""
 
     forward: FilterPass
     mean: np.ndarray  # E[z_t | x]
-    cov: np.ndarray  # by turn
+    cov: np.ndarray  # by slot
     slot: np.ndarray
     r: np.ndarray  # (n, k), eq. (5) before x_t; of no rows unless kept
-    N: np.ndarray  # (n, k, k), by turn
+    N: np.ndarray  # (n, k, k), by slot
     u: np.ndarray  # (n, p)
     D: np.ndarray  # (n, p)
-    diffuse: list  # of diffuse.Back for each sequence
+    diffuse: list  # of DiffuseSmoothed for each sequence
     lags: dict  # t -> eq. (8) for rows that `recompute_lossy_rows` has computed anew
 
     @property
@@ -281,67 +305,88 @@ def run_smoother(run: FilterPass, *, keep=False) -> SmootherPass:
     n, k = run.mean.shape
     p, s = run.f.shape[1], len(run.ends)
     m = n if keep else 1
-    mean, cov, turn = np.empty((n, k)), np.empty((n, k, k)), np.arange(n)
+    mean, cov, slot = np.empty((n, k)), np.empty((n, k, k)), np.arange(n)
     r, N, u, D = (np.empty((m, *shape)) for shape in ((k,), (k, k), (p,), (p,)))
-    r0, N0 = np.empty((s, k)), np.empty((s, k, k))
+    first_r, first_N = np.empty((s, k)), np.empty((s, k, k))
     F, H = with_time_axis(run.model.F, 2), pad_to_four(run.observations.H)
-    seen = run.observations
+    observed = run.observations
 
     def task(base, stops, first):
-        rows, ss = slice(base, base + int(stops[-1])), slice(first, first + len(stops))
-        local = np.arange(len(turn[rows]))
-        kept = [a[rows] if keep else np.empty_like(a) for a in (r, N, u, D)]
+        rows = slice(base, base + int(stops[-1]))
+        own = slice(first, first + len(stops))
+        local = np.arange(len(slot[rows]))
+        adjoints = [a[rows] if keep else np.empty_like(a) for a in (r, N, u, D)]
         lossy = loops.smooth_sequences(
-            run.begins[ss] - base, stops, F[rows] if len(F) > 1 else F, H,
-            seen.pattern[rows], run.mean[rows], run.cov[rows], run.gain[rows],
-            run.f[rows], run.residual[rows], run.slot[rows] - base, keep, mean[rows],
-            cov[rows], *kept, local, r0[ss], N0[ss], *scratch_arrays(k),
-        )  # fmt: skip
-        turn[rows] = local + base
+            run.begins[own] - base,
+            stops,
+            F[rows] if len(F) > 1 else F,
+            loops.Observation(
+                observed.x[rows],
+                H,
+                observed.r,
+                observed.pattern[rows],
+                observed.complete[rows],
+            ),
+            loops.FilterArrays(
+                run.mean[rows],
+                run.cov[rows],
+                run.gain[rows],
+                run.f[rows],
+                run.residual[rows],
+                run.slot[rows] - base,
+            ),
+            keep,
+            loops.SmootherArrays(mean[rows], cov[rows], local, *adjoints),
+            (first_r[own], first_N[own]),
+            scratch_arrays(k),
+        )
+        slot[rows] = local + base
         return lossy
 
     lossy = sum(threads.run(group_tasks(task, run.ends)))
-    lags = recompute_lossy_rows(run, mean, cov, turn) if lossy else {}
-    backs = []
+    lags = recompute_lossy_rows(run, mean, cov, slot) if lossy else {}
+    diffuse = []
     for q, steps in enumerate(run.steps):
         back = kalman_diffuse.diffuse_smoother(
-            run.model, steps, r0[q], N0[q], run.ends[q]
+            run.model, steps, first_r[q], first_N[q], run.ends[q]
         )
-        backs.append(back)
+        diffuse.append(back)
         for step, row in zip(steps, back, strict=True):
             t = step.t
             mean[t], cov[t] = row.z, row.V
             if keep:
                 r[t], N[t], u[t], D[t] = row.r, row.N, 0.0, 0.0
-                here = ~np.isnan(seen.x[t])
+                here = ~np.isnan(observed.x[t])
                 if len(row.u) == here.sum():
                     u[t, here], D[t, here] = np.transpose(row.u or np.empty((0, 2)))
-    return SmootherPass(run, mean, cov, turn, r, N, u, D, backs, lags)
+    return SmootherPass(run, mean, cov, slot, r, N, u, D, diffuse, lags)
 
 
-def recompute_lossy_rows(run: FilterPass, mean, cov, turn):
-    """Rows whose variance falls by a factor of LOSS, by the sum of squares.
+def recompute_lossy_rows(run: FilterPass, mean, cov, slot):
+    """Rows whose variance falls by LOSSY_FACTOR, again by the sum of squares.
 
     Changes mean and cov in place, backwards; gives Cov[z_t+1, z_t | x] of the rows.
     """
     from ._kalman_recursions import LOSSY_FACTOR
 
-    vague = [step.t for steps in run.steps for step in steps]  # rows of `diffuse`
-    own = np.setdiff1d(np.flatnonzero(turn == np.arange(len(turn))), vague)
+    vague = [
+        step.t for steps in run.steps for step in steps
+    ]  # rows of `kalman_diffuse`
+    own = np.setdiff1d(np.flatnonzero(slot == np.arange(len(slot))), vague)
     before = np.diagonal(run.cov, axis1=1, axis2=2)[run.slot[own]]
     after = np.diagonal(cov, axis1=1, axis2=2)[own]
     lossy = own[(before > LOSSY_FACTOR * after).any(axis=1)]
-    rows = np.setdiff1d(np.flatnonzero(np.isin(turn, lossy)), run.ends - 1)[::-1]
-    first = turn[rows] == rows  # before those that share their covariances
+    rows = np.setdiff1d(np.flatnonzero(np.isin(slot, lossy)), run.ends - 1)[::-1]
+    first = slot[rows] == rows  # before those that share their covariances
     lags = {}
     F, Q, c = run.model.F, run.model.Q, run.model.c
     for t in np.concatenate([rows[first], rows[~first]]):
         A, P = at_time(F, t + 1, 2), run.cov[run.slot[t]]
         J = np.linalg.lstsq(symmetrize(A @ P @ A.T + at_time(Q, t + 1, 2)), A @ P)[0].T
-        G, V = np.eye(len(P)) - J @ A, cov[turn[t + 1]]
+        G, V = np.eye(len(P)) - J @ A, cov[slot[t + 1]]
         off = mean[t + 1] - A @ run.mean[t] - at_time(c, t + 1, 1)
         mean[t] = run.mean[t] + J @ off
-        if turn[t] == t:
+        if slot[t] == t:
             cov[t] = symmetrize(G @ P @ G.T + J @ (at_time(Q, t + 1, 2) + V) @ J.T)
         lags[int(t)] = V @ J.T
     return lags

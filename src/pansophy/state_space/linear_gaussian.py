@@ -1,10 +1,11 @@
-"""Linear Gaussian chains: a hidden vector that moves by a matrix, seen through another.
+"""Linear Gaussian state-space model, and one step of its Kalman filter and smoother.
 
     z_t = F_t z_t-1 + c_t + q_t,   q_t ~ Normal(0, Q_t)                           (1)
     x_t = H_t z_t + d_t + r_t,     r_t ~ Normal(0, R_t),    z_1 ~ Normal(m, P)    (2)
 
 with offsets c_t = c + B u_t and d_t = d + D u_t where there is a control input u. The
-belief in z_t is Normal(a, P), and `LinearGaussianFilter` is the member of `core.filtering` for it:
+belief in z_t is Normal(a, P), and `LinearGaussianFilter` is its
+`core.filtering.Filter`:
 
     predict   a <- F a + c,   P <- F P F' + Q                                     (3)
     update    e = x - H a - d,   S = H P H' + R,   K = P H' S^-1
@@ -15,9 +16,9 @@ belief in z_t is Normal(a, P), and `LinearGaussianFilter` is the member of `core
 
 (4) and (5) are sums of squares (Joseph's form) and stay positive semi-definite
 whatever the rounding. Entries of x_t that are NaN are left out of (4). This file is
-the readable form; whole series run through the loops of `kalman_passes`.
+the readable form; whole series run through the loops of `kalman_recursions`.
 
-With constant matrices P settles: it solves P = F P F' + Q - F P H' S^-1 H P F', the
+With constant matrices P converges: it solves P = F P F' + Q - F P H' S^-1 H P F', the
 Riccati equation, and (4) becomes a fixed linear filter. A stable F has a stationary
 belief, P = F P F' + Q (Lyapunov).
 
@@ -33,7 +34,7 @@ import scipy.linalg
 from ..core.numerics import LOG_2PI
 
 
-class LinearGaussian(NamedTuple):
+class LinearGaussianModel(NamedTuple):
     """Eq. (1) and (2); an array with a leading time axis changes with the row."""
 
     F: np.ndarray
@@ -68,7 +69,7 @@ def at_time(a, t, ndim):
 class LinearGaussianFilter(NamedTuple):
     """The filter of a linear Gaussian chain, eq. (3) to (5)."""
 
-    model: LinearGaussian
+    model: LinearGaussianModel
 
     def predict(self, belief):
         t = belief.t + 1
@@ -152,14 +153,14 @@ def stationary_moments(F, Q, c):
 
 
 class SteadyState(NamedTuple):
-    """What eq. (3) and (4) settle at."""
+    """The limit of eq. (3) and (4)."""
 
     gain: np.ndarray  # K (k, p)
     predicted: np.ndarray  # P before an observation
     filtered: np.ndarray  # P after it
 
 
-def steady_state(model: LinearGaussian) -> SteadyState:
+def steady_state(model: LinearGaussianModel) -> SteadyState:
     """The solution of the Riccati equation and its gain."""
     F, Q, H, R = model[:4]
     if not model.constant:
@@ -183,7 +184,7 @@ def matrix_square_root(S):
     return U * np.sqrt(np.maximum(w, 0.0))[..., None, :]
 
 
-def simulate_linear_gaussian(model: LinearGaussian, n: int, rng, first=None):
+def simulate_linear_gaussian(model: LinearGaussianModel, n: int, rng, first=None):
     """States (n, k) and observations (n, p) drawn from eq. (1) and (2)."""
     k, p = len(model.m), model.H.shape[-2]
     e, w = rng.standard_normal((n, k)), rng.standard_normal((n, p))

@@ -1,10 +1,10 @@
-"""Markov chain: the next state depends on the last p states only.
+"""Markov chain of order p: the next state depends on the last p states only.
 
 With contexts c = (x_t-p, ..., x_t-1) of p states, a sequence x_1, ..., x_n has
 
     P(x) = s(x_1, ..., x_p) prod_t P(c_t, x_t) [P(c_n+1, stop)]                  (1)
 
-and the likeliest parameters are relative frequencies; pseudo-counts a make them
+and the most likely parameters are relative frequencies; pseudo-counts a make them
 
     P(c, j) = (N_cj + a) / sum_l (N_cl + a)                                      (2)
 
@@ -12,7 +12,17 @@ with N_cj the number of times j came after c, which is the posterior mean under 
 Dirichlet(a) prior and, with a = 1, never calls anything impossible that was not seen.
 Stopping is one more symbol l in (2) where sequences have an end.
 
-What a fitted matrix tells is in `chains`, counting in `histories`.
+Labels of any kind become numbers 0..k-1, and p of them in a row a context, a number
+below k^p. Whether p earlier states are enough is tested against p + 1: if they are,
+
+    G = 2 sum N_bcj log(N_bcj N_c / (N_bc N_cj))                                 (3)
+
+summed over the contexts c, the state b before them and the state j after, is
+chi-squared in the limit, with one degree of freedom for each pair of b and j beyond
+the first that is seen with c.
+
+Analysis of a transition matrix (classes, limits, waiting times) is in
+`transition_matrix`.
 
 Cost      O(n) to count, memory O(k^(p+1))
 Shapes    transmat (k,) * p + (k,)   startprob (k,) * p   stopprob (k,) * p
@@ -27,7 +37,8 @@ from scipy.special import chdtrc
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
-from ..core.labels import absent
+from ..core.codes import as_column, codes_of_levels, missing_mask
+from ..core.information_criteria import aic, bic
 from ..core.numerics import safe_divide, safe_log
 from ..core.random import rng_from
 from ..distributions.categorical import simplex
@@ -40,7 +51,7 @@ MAX_TABLE_CELLS = 1 << 26  # of a table of transitions
 
 
 class MarkovTest(NamedTuple):
-    """Whether p states are enough, eq. (1)."""
+    """Likelihood-ratio test of whether p earlier states are enough, eq. (3)."""
 
     statistic: float  # G
     degrees: int
@@ -61,9 +72,9 @@ def label_sequences(X, lengths=None):
     if isinstance(X, str):
         X = list(X)
     if isinstance(X, (list, tuple)) and any(isinstance(x, (list, tuple)) for x in X):
-        X = [label_array(x) for x in X]
+        X = [as_column(x) for x in X]
     X, lengths = join_sequences(X, lengths)
-    x = label_array(X)
+    x = as_column(X)
     x = x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x
     if x.ndim != 1 or not len(x):
         raise ValueError(
@@ -72,21 +83,11 @@ def label_sequences(X, lengths=None):
     return x, sequence_ends(len(x), lengths)
 
 
-def label_array(X):
-    """An array of labels in which nothing that was no text has become one."""
-    x = np.asarray(X)
-    if x.dtype.kind in "US" and isinstance(X, (list, tuple)):
-        mixed = any(not isinstance(v, (str, bytes)) for v in X)
-        return np.asarray(X, dtype=object) if mixed else x
-    return x
-
-
 def state_codes(x, states=None):
     """Numbers of the states (n,), -1 where one is missing, and the states."""
-    there = np.ones(len(x), bool)
-    if x.dtype.kind in "Of":
-        there = np.array([not absent(v) for v in x.tolist()], dtype=bool)
-    seen = np.asarray(held := x[there].tolist())
+    there = ~missing_mask(x)
+    held = x[there].tolist()
+    seen = np.asarray(held)
     if seen.dtype.kind in "US" and x.dtype.kind == "O":
         other = [v for v in held if isinstance(v, str) != isinstance(held[0], str)]
         if other:
@@ -94,14 +95,14 @@ def state_codes(x, states=None):
                 f"states must be of one kind, got {held[0]!r} and {other[0]!r}."
             )
     states = np.unique(seen) if states is None else states
-    place = np.minimum(np.searchsorted(states, seen), max(len(states) - 1, 0))
-    if len(seen) and (wrong := states[place] != seen).any():
+    known = codes_of_levels(seen, states)
+    if (known < 0).any():
         raise ValueError(
-            f"X holds the state {seen[wrong][0].item()!r}, which is none of the "
+            f"X holds the state {seen[known < 0][0].item()!r}, which is none of the "
             f"{len(states)} states of the chain."
         )
     codes = np.full(len(x), -1)
-    codes[there] = place
+    codes[there] = known
     return codes, states
 
 
@@ -150,7 +151,7 @@ def transition_frequencies(N, stops, a, learn_stop):
 
 
 def markov_order_test(codes, ends, p, k) -> MarkovTest:
-    """Test of p states against p + 1, eq. (1)."""
+    """Test of p earlier states against p + 1, eq. (3)."""
     N = count_transitions(codes, ends, p + 1, k).next.reshape(k, -1, k)  # b, c, j
     pair, after, whole = N.sum(axis=2), N.sum(axis=0), N.sum(axis=(0, 2))
     some = N > 0
@@ -198,9 +199,9 @@ def choose_order(X, lengths=None, *, orders=(1, 2, 3)) -> OrderChoice:
         P = safe_divide(of, of.sum(axis=1, keepdims=True) + 0 * of)
         found.append((float((of[of > 0] * np.log(P[of > 0])).sum()), k**p * (k - 1)))
     ll, free = np.array(found).T
-    bic = -2 * ll + free * np.log(max(n, 1))
-    best = int(orders[int(bic.argmin())])
-    return OrderChoice(list(orders), ll, free.astype(int), 2 * free - 2 * ll, bic, best)
+    bics = bic(ll, free, max(n, 1))
+    best = int(orders[int(bics.argmin())])
+    return OrderChoice(list(orders), ll, free.astype(int), aic(ll, free), bics, best)
 
 
 @dataclass(eq=False, repr=False)
@@ -212,7 +213,7 @@ class MarkovChain(Estimator):
     order : int, default=1
         Number of earlier states that the next one depends on, p.
     alpha : float, default=0
-        Pseudo-count a of every transition and start. 0 gives the likeliest chain, 1
+        Pseudo-count a of every transition and start. 0 gives the most likely chain, 1
         a uniform prior.
     stop : bool, default=False
         Whether the end of a sequence is an event with a probability of its own.
@@ -383,7 +384,7 @@ class MarkovChain(Estimator):
             here = int(rng.choice(len(first), p=first / first.sum()))
             path = list(np.unravel_index(here, (k,) * p))
         else:
-            given = label_array([start] if np.isscalar(start) else start)
+            given = as_column([start] if np.isscalar(start) else start)
             codes, _ = state_codes(given, self.states_)
             if len(codes) != p or (codes < 0).any():
                 raise ValueError(f"start must be {p} of the chain's states.")
@@ -456,7 +457,7 @@ class MarkovChain(Estimator):
 
     def hitting_times(self, targets):
         """Mean steps from each state until one of some states is reached."""
-        wanted = label_array([targets] if np.isscalar(targets) else targets)
+        wanted = as_column([targets] if np.isscalar(targets) else targets)
         if self.order > 1:
             raise ValueError("hitting_times is for chains of order 1.")
         return transition_matrix.hitting_times(

@@ -87,14 +87,14 @@ class ProductEmission:
     """Groups of columns, independent of one another given the state."""
 
     groups: tuple  # of Group
-    memory: list = field(default_factory=list)
+    cache: list = field(default_factory=list)
 
     def parts(self, X):
-        """The columns of each group, cut once for all turns of a fit."""
-        if not self.memory or self.memory[0] is not X:
+        """The columns of each group, cut once for all iterations of a fit."""
+        if not self.cache or self.cache[0] is not X:
             cut = [np.ascontiguousarray(X[:, g.columns]) for g in self.groups]
-            self.memory[:] = [X, *cut]
-        return zip(self.groups, self.memory[1:], strict=True)
+            self.cache[:] = [X, *cut]
+        return zip(self.groups, self.cache[1:], strict=True)
 
     @property
     def notes(self):
@@ -154,13 +154,14 @@ class MixedHMM(AbstractHMM, Estimator):
     startprob_prior, transmat_prior : float or array, default=1
         Dirichlet priors of `startprob_` and of the rows of `transmat_`.
     algorithm : {"viterbi", "map"}, default="viterbi"
-        What `predict` gives: the likeliest path, or the likeliest state of each step.
+        What `predict` gives: the most probable path, or the most probable state of
+        each step.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Most turns of Baum-Welch.
+        Greatest number of iterations of Baum-Welch.
     tol : float, default=1e-2
-        Stop when a turn changes the objective by no more than this.
+        Stop when an iteration changes the objective by no more than this.
     verbose : int, default=0
         1 shows a progress bar.
     params : str, default="ste"
@@ -183,7 +184,7 @@ class MixedHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood plus log-prior reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each turn.
+        How the fit went; history_["objective"] is minus the above after each iteration.
     n_features_in_ : int
         Number of columns of X.
 
@@ -263,7 +264,7 @@ class MixedHMM(AbstractHMM, Estimator):
         return ProductEmission(tuple(groups))
 
     def _store_emission(self, emission):
-        part = lambda e: e.normal if isinstance(e, NormalEmission) else e.part
+        part = lambda e: e.normal if isinstance(e, NormalEmission) else e.distribution
         return {"emissions_": [(g.columns, part(g.emission)) for g in emission.groups]}
 
     def _emission_prior(self, emission):

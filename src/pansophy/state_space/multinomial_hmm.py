@@ -44,13 +44,14 @@ class MultinomialHMM(AbstractHMM, Estimator):
     emissionprob_prior : float or array of shape (k, m), default=1
         Dirichlet prior of the rows of `emissionprob_`.
     algorithm : {"viterbi", "map"}, default="viterbi"
-        What `predict` gives: the likeliest path, or the likeliest state of each step.
+        What `predict` gives: the most probable path, or the most probable state of
+        each step.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Most turns of Baum-Welch.
+        Greatest number of iterations of Baum-Welch.
     tol : float, default=1e-2
-        Stop when a turn changes the objective by no more than this.
+        Stop when an iteration changes the objective by no more than this.
     verbose : int, default=0
         1 shows a progress bar.
     params : str, default="ste"
@@ -75,7 +76,7 @@ class MultinomialHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood plus log-prior reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each turn.
+        How the fit went; history_["objective"] is minus the above after each iteration.
     n_features_in_ : int
         Number of columns of X.
 
@@ -156,10 +157,10 @@ class MultinomialHMM(AbstractHMM, Estimator):
         return DistributionEmission(Multinomial(B / B.sum(axis=1, keepdims=True)))
 
     def _store_emission(self, emission):
-        return {"emissionprob_": emission.part.prob}
+        return {"emissionprob_": emission.distribution.prob}
 
     def _emission_prior(self, emission):
         a = np.asarray(self.emissionprob_prior, dtype=float)
         if a.ndim == 0 and a == 1:
             return None
-        return Dirichlet(np.broadcast_to(a, emission.part.prob.shape))
+        return Dirichlet(np.broadcast_to(a, emission.distribution.prob.shape))

@@ -1,4 +1,4 @@
-"""Extended, unscented and cubature Kalman filters: non-linear chains seen as normal.
+"""Extended, unscented and cubature Kalman filters for non-linear models.
 
     z_t = f(z_t-1) + q_t,   q_t ~ Normal(0, Q)                                    (1)
     x_t = h(z_t) + r_t,     r_t ~ Normal(0, R),      z_1 ~ Normal(m, P)           (2)
@@ -48,9 +48,17 @@ import numpy as np
 from ..base import Estimator
 from ..core.filtering import bayes_filter, bayes_smoother
 from ..core.random import rng_from
-from ..params import Count, Flag, NonNegative, Number, Positive, check_params
+from ..params import (
+    Count,
+    Flag,
+    NonNegative,
+    Number,
+    Positive,
+    check_count,
+    check_params,
+)
 from ..typing import Matrix, Words
-from .forecast import Beliefs, Forecast, check_forecast_steps, check_level
+from .forecast import Beliefs, Forecast, check_interval_level
 from .linear_gaussian import check_covariance, matrix_square_root, nearest_semidefinite
 from .sequences import stack_sequences
 
@@ -291,8 +299,8 @@ class AbstractNonlinearKalman(Estimator):
         `inputs` has a row for each row of X and each of the n. Intervals take what is
         seen to be normal, as the filter does.
         """
-        n = check_forecast_steps(n)
-        check_level(level)
+        n = check_count("n", n)
+        check_interval_level(level)
         u = None if inputs is None else np.asarray(inputs, dtype=float)
         before = np.empty((0, self._width(u))) if X is None else stack_sequences(X)[0]
         rows = np.vstack([before, np.full((n, before.shape[1]), np.nan)])

@@ -1,4 +1,4 @@
-"""Particle filter: the belief in any hidden chain as a cloud of weighted points.
+"""Particle filter: the belief in any hidden chain as a cloud of weighted particles.
 
     z_t ~ p(z_t | z_t-1),    x_t ~ p(x_t | z_t)                                   (1)
 
@@ -30,10 +30,11 @@ import numpy as np
 from ..base import Estimator
 from ..core.filtering import bayes_filter, bayes_smoother
 from ..core.random import rng_from, spawn
-from ..params import Count, Fraction, check_params
+from ..core.weighted import weighted_quantile
+from ..params import Count, Fraction, check_count, check_params
 from ..sampling.resampling import resample, softmax_weights, weight_size
 from ..typing import Seed
-from .forecast import Beliefs, check_forecast_steps, check_level
+from .forecast import Beliefs, check_interval_level
 from .sequences import stack_sequences
 
 
@@ -73,19 +74,14 @@ class ParticleBeliefs(Beliefs):
 
     def interval(self, level=0.95):
         """Bounds (n, k) that hold each coordinate with this probability."""
-        check_level(level)
+        check_interval_level(level)
         return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
 
     def quantile(self, q):
         """Weighted quantiles of each coordinate at every step: (n, k)."""
-        return np.array([cloud_quantile(c, q) for c in self.clouds])
-
-
-def cloud_quantile(cloud, q):
-    order = np.argsort(cloud.particles, axis=0)
-    mass = np.cumsum(cloud.weights[order], axis=0)
-    at = np.minimum((mass < q).sum(axis=0), len(mass) - 1)
-    return np.take_along_axis(cloud.particles, order, axis=0)[at, range(len(at))]
+        return np.array(
+            [weighted_quantile(c.particles, c.weights, q) for c in self.clouds]
+        )
 
 
 def observed_cloud(observe, cloud, rng) -> ParticleCloud:
@@ -259,7 +255,7 @@ class ParticleFilter(Estimator):
         particles (m, k); with it the clouds, means and intervals are of what will be
         seen, not of the states.
         """
-        n = check_forecast_steps(n)
+        n = check_count("n", n)
         before = np.empty((0, 1)) if X is None else stack_sequences(X)[0]
         rows = np.vstack([before, np.full((n, before.shape[1]), np.nan)])
         run = self._run(rows, None, smooth=False)

@@ -1,4 +1,4 @@
-"""Hidden Markov model whose states emit counts at a rate.
+"""Hidden Markov model whose states emit Poisson counts.
 
 The model and its fit are those of `hmm`; the emission is a batch of k Poissons in d
 independent columns, x_ta | z_t = j ~ Poisson(l_ja). With N_j = sum_t g_t(j) and S_j =
@@ -46,13 +46,14 @@ class PoissonHMM(AbstractHMM, Estimator):
     lambdas_prior, lambdas_weight : float or array, default=0
         Events a and steps b that the rates are believed to have had before.
     algorithm : {"viterbi", "map"}, default="viterbi"
-        What `predict` gives: the likeliest path, or the likeliest state of each step.
+        What `predict` gives: the most probable path, or the most probable state of
+        each step.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Most turns of Baum-Welch.
+        Greatest number of iterations of Baum-Welch.
     tol : float, default=1e-2
-        Stop when a turn changes the objective by no more than this.
+        Stop when an iteration changes the objective by no more than this.
     verbose : int, default=0
         1 shows a progress bar.
     params : str, default="stl"
@@ -75,7 +76,7 @@ class PoissonHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood plus log-prior reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each turn.
+        How the fit went; history_["objective"] is minus the above after each iteration.
     n_features_in_ : int
         Number of columns of X.
 
@@ -138,14 +139,14 @@ class PoissonHMM(AbstractHMM, Estimator):
         )
 
     def _store_emission(self, emission):
-        return {"lambdas_": emission.part.rate}
+        return {"lambdas_": emission.distribution.rate}
 
     def _emission_prior(self, emission):
         a, b = np.asarray(self.lambdas_prior, float), np.asarray(self.lambdas_weight)
         if not a.any() and not b.any():
             return None
         lift = lambda v: v[:, None] if v.ndim == 1 else v  # a number for each state
-        shape = emission.part.rate.shape
+        shape = emission.distribution.rate.shape
         return GammaPseudoCounts(
             *(np.broadcast_to(lift(v), shape) for v in (a + 1, b * 1.0))
         )

@@ -1,11 +1,11 @@
-"""Arrays whose rows are rows of a smaller one, as of covariances that have settled.
+"""Read-only arrays that store repeated rows once, such as converged covariances.
 
     out[t] = table[which[t]]                                                      (1)
 
-The covariances of a filter whose matrices do not change settle after some dozens of
-rows, and all later rows share one. Written out, those of 100,000 rows of 20 states are
-320 MB; new memory costs ten times what the filter costs. `RepeatedArray` keeps (1) as it
-is, reads like an array, and becomes one where it must (`numpy.asarray`).
+The covariances of a filter whose matrices do not change converge after some dozens of
+rows, and all later rows share one: written out for 100,000 rows of 20 states they would
+take 320 MB. `RepeatedArray` keeps (1) as it is, reads like an array, and becomes one
+where it must (`numpy.asarray`).
 
 Shapes    table (m, ..)   which (n,)   out (n, ..)
 """
@@ -44,7 +44,7 @@ class RepeatedArray(NDArrayOperatorsMixin):
     >>> from pansophy.state_space.repeated_array import RepeatedArray
     >>> rows = RepeatedArray(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([0, 1, 1, 1]))
     >>> rows
-    Repeated(4 rows of shape (2,), 2 of them different)
+    RepeatedArray(4 rows of shape (2,), 2 of them different)
     >>> rows[-1], rows[1:, 0], float(rows.sum())
     (array([3., 4.]), array([3., 3., 3.]), 24.0)
     >>> np.asarray(rows).shape
@@ -124,8 +124,8 @@ class RepeatedArray(NDArrayOperatorsMixin):
 
     def __repr__(self):
         return (
-            f"Repeated({len(self)} rows of shape {self.shape[1:]}, {len(self.table)} "
-            "of them different)"
+            f"RepeatedArray({len(self)} rows of shape {self.shape[1:]}, "
+            f"{len(self.table)} of them different)"
         )
 
 

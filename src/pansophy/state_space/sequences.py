@@ -1,4 +1,4 @@
-"""Sequences in their various forms, as one array and where each sequence ends.
+"""Input of sequences in any form, as one array and the end of each sequence.
 
 Users hold sequences as one array, as an array with `lengths`, as a list of arrays of
 unequal length, or as a dataframe grouped by the sequence a row belongs to. Every
@@ -49,7 +49,7 @@ def stack_sequences(X, lengths=None) -> tuple[np.ndarray, np.ndarray]:
 def join_sequences(X, lengths=None):
     """Lists and groups put one after the other, with their lengths; the rest as is.
 
-    What comes back is still to be checked: `stack_sequences` does, and so do estimators, by
+    The result is not checked yet: `stack_sequences` does that, and estimators do by
     scikit-learn's rules.
     """
     if is_grouped_frame(X):

@@ -1,4 +1,4 @@
-"""How many states a hidden Markov model should have.
+"""Model selection: the number of states of a hidden Markov model.
 
 The likelihood rises with every state, so k is chosen by what pays for them: with f
 free numbers, n rows and log-likelihood l,
@@ -9,7 +9,7 @@ free numbers, n rows and log-likelihood l,
 Rows depend on their neighbours, so what is held out in (2) is whole sequences, or of
 fewer sequences than folds, stretches of them, which begin in the stationary
 distribution; what is left of a sequence between them is learned from in pieces.
-Baum-Welch finds different maxima from different starts, and the likeliest of several
+Baum-Welch finds different maxima from different starts, and the most likely of several
 is kept.
 
 Refs      [Schwarz1978]; [Akaike1974]
@@ -80,7 +80,7 @@ def piece_lengths(ends, chosen):
 
 
 def fit_n_states(model, k, n_init, X, lengths):
-    """The likeliest of several fits with k states."""
+    """The most likely of several fits with k states."""
     one = clone(model).set_params(n_components=k)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -106,7 +106,7 @@ def choose_states(
     cv : int, optional
         Folds of (2), at least 2. None leaves it out unless it decides, and is then 3.
     n_init : int, default=3
-        Starts for each number, of which the likeliest result is kept.
+        Starts for each number, of which the most likely result is kept.
 
     Returns
     -------

@@ -1,12 +1,28 @@
-"""Structural time series: level, trend, season, cycle and regressors, each with bands.
+"""Structural time series: a series as the sum of components, each a small chain.
 
-The components and the likelihood are in `structural_parts`; filter, smoother and
-forecasts are those of `kalman_passes`. Here is the estimator: every column of X is a
+    y_t = level_t + season_t + cycle_t + x_t'b + e_t,    e_t ~ Normal(0, s_e)      (1)
+    level_t+1 = level_t + trend_t + Normal(0, s_l)
+    trend_t+1 = trend_t + Normal(0, s_t)
+    season_t+1 = -(season_t + ... + season_t-s+2) + Normal(0, s_s)       dummies   (2)
+    (g, g*)_t+1 = rot(2 pi j / s) (g, g*)_t + Normal(0, s_s I)          harmonics (3)
+    (c, c*)_t+1 = rho rot(w) (c, c*)_t + Normal(0, s_c I)               cycle     (4)
+
+where rot(w) is the rotation by the angle w; the season of (3) is the sum of g over the
+harmonics j. Together they are one linear Gaussian chain with blocks on the diagonal,
+in which coefficients b are states that stay as they are. All start diffuse, but for a
+damped cycle (rho < 1), which has a stationary start of variance s_c / (1 - rho^2).
+
+The variances s, w and rho maximise the diffuse likelihood. In v they are roots of
+variances in units of the series, so that a variance may be 0, and logits:
+
+    d log p / ds = sum over the block of (d/dQ)_ii,  d/dw = <d/dF, dF/dw>          (5)
+
+Filter, smoother and forecasts are those of `kalman_recursions`. Every column of X is a
 series with components and variances of its own.
 
-Cost      a step of BFGS is a filter and a smoother; see `kalman_passes`
+Cost      a step of BFGS is one filter and one smoother pass
 Shapes    X (n, p), p series   exog (n, l)
-Refs      [Harvey1989]; [DurbinKoopman2012]
+Refs      [Harvey1989]; [DurbinKoopman2012] ch. 3
 """
 
 from dataclasses import KW_ONLY, dataclass
@@ -19,14 +35,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Density, Estimator
 from ..core import arrays
+from ..core.information_criteria import aic, bic
 from ..core.iterate import Result, best_of
 from ..core.rows import is_dataset, rows
 from ..optim import bfgs
-from ..params import Count, Flag, NonNegative, Rule, Verbosity, number
+from ..params import Count, Flag, NonNegative, Rule, TwoOrMore, Verbosity, check_count
 from .forecast import (
     Forecast,
-    check_forecast_steps,
-    check_level,
+    check_interval_level,
     normal_interval,
     observation_moments,
 )
@@ -38,7 +54,7 @@ from .kalman_learning import (
     rows_after_first,
 )
 from .kalman_recursions import run_filter, run_smoother
-from .linear_gaussian import LinearGaussian
+from .linear_gaussian import LinearGaussianModel
 from .sequences import join_sequences, sequence_ends
 
 
@@ -140,7 +156,7 @@ class LearnedValues(NamedTuple):
 
 def structural_model(
     layout: ComponentLayout, values: LearnedValues, exog=None
-) -> LinearGaussian:
+) -> LinearGaussianModel:
     """The chain of eq. (1) to (4)."""
     k = layout.k
     F = scipy.linalg.block_diag(*(b.F for b in layout.blocks), np.eye(layout.n_exog))
@@ -160,7 +176,7 @@ def structural_model(
         at = layout.where("cycle")
         free[at, at] = 0.0
         P[at, at] = Q[at, at] / (1 - values.damping**2)
-    return LinearGaussian(F, Q, H, R, zero, np.zeros(1), zero, P, free)
+    return LinearGaussianModel(F, Q, H, R, zero, np.zeros(1), zero, P, free)
 
 
 class VarianceVector(NamedTuple):
@@ -251,7 +267,6 @@ def initial_vectors(vector: VarianceVector):
     return out
 
 
-Period = Annotated[int, number("a whole number of at least 2", 2, whole=True)]
 PeriodBounds = Annotated[
     Any,
     Rule(
@@ -337,7 +352,7 @@ class StructuralTimeSeries(Density, Estimator):
     level: ComponentKind = "stochastic"
     trend: ComponentKind | None = None
     _: KW_ONLY
-    seasonal: Period | None = None
+    seasonal: TwoOrMore | None = None
     seasonal_form: Literal["dummy", "trigonometric"] = "dummy"
     harmonics: Count | None = None
     stochastic_seasonal: Flag = True
@@ -484,8 +499,8 @@ class StructuralTimeSeries(Density, Estimator):
     def components(self, X, lengths=None, *, exog=None, probability=0.95):
         """Every component given the whole series, with its band.
 
-        Returns a dict of `ComponentBand`: "level", "trend", "seasonal", "cycle", "regression"
-        as far as there are any, and "signal", their sum.
+        Returns a dict of `ComponentBand`: "level", "trend", "seasonal", "cycle" and
+        "regression" as far as there are any, and "signal", their sum.
         """
         runs = self._given(X, lengths, exog)
         layout = self._layout(self.n_exog_)
@@ -511,8 +526,8 @@ class StructuralTimeSeries(Density, Estimator):
         `exog` has the regressors of the rows to come, after those of X if it is given.
         """
         check_is_fitted(self)
-        n = check_forecast_steps(n)
-        check_level(level)
+        n = check_count("n", n)
+        check_interval_level(level)
         before, past = self._last
         if X is not None:
             before, past = self._sequences(X, None)[0], None
@@ -542,13 +557,12 @@ class StructuralTimeSeries(Density, Estimator):
 
     def aic(self, X, lengths=None, *, exog=None):
         """Akaike information criterion; diffuse states count as parameters."""
-        return -2 * self.score(X, lengths, exog=exog) + 2 * self._n_parameters()
+        return aic(self.score(X, lengths, exog=exog), self._n_parameters())
 
     def bic(self, X, lengths=None, *, exog=None):
         """Bayesian information criterion."""
         n = int((~np.isnan(self._sequences(X, lengths)[0])).sum())
-        penalty = self._n_parameters() * np.log(n)
-        return -2 * self.score(X, lengths, exog=exog) + float(penalty)
+        return float(bic(self.score(X, lengths, exog=exog), self._n_parameters(), n))
 
 
 def variance_vector(layout, x) -> VarianceVector:

@@ -1,8 +1,29 @@
-"""Switching Kalman filter: regimes and states together, learned or given.
+"""Switching Kalman filter: a Markov chain selects which linear Gaussian model acts.
 
-The model, its filter, smoother and EM are those of `switching`.
+    s_t | s_t-1 ~ A,    z_t = F_s z_t-1 + c_s + q_t,    x_t = H_s z_t + d_s + r_t  (1)
 
-Refs      [Kim1994]
+with q_t ~ Normal(0, Q_s) and r_t ~ Normal(0, R_s) for s = s_t, one of K regimes. The
+exact belief is a mixture of K^t normals. Kim's filter keeps one for each regime: from
+regime i to j the K^2 Kalman steps give normals (a_ij, P_ij) with likelihoods l_ij,
+
+    w_ij = p_t-1(i) A_ij l_ij / sum of the same,    p_t(j) = sum_i w_ij          (2)
+    a_j = sum_i w_ij / p_t(j) a_ij,    P_j = sum_i w_ij / p_t(j) (P_ij + e_ij e_ij') (3)
+
+with e_ij = a_ij - a_j: the normal with the moments of the mixture. Backwards, with
+p(s_t = i | s_t+1 = j, x) taken from the filter,
+
+    w_ij = p_n,t+1(j) p_t(i) A_ij / sum_i p_t(i) A_ij                            (4)
+
+and a Rauch-Tung-Striebel step for each pair, collapsed as in (3). The log-likelihood
+sum_t log sum_ij p_t-1(i) A_ij l_ij is that of the collapsed model. With K = 1, or one
+row, all of it is exact.
+
+EM with these beliefs in place of the exact ones learns A, the start, Q_s and R_s, which
+have closed forms given the smoothed moments. As the beliefs are approximate the
+likelihood may fall; the best parameters seen are kept.
+Cost      O(n K^2 k^3), memory O(n K k^2)
+Shapes    A (K, K)   F, Q (K, k, k)   H (K, p, k)   R (K, p, p)   X (n, p)
+Refs      [Kim1994]; [Murphy1998]
 """
 
 from dataclasses import KW_ONLY, dataclass
@@ -15,12 +36,12 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Estimator
 from ..core.em import em
 from ..core.filtering import bayes_filter, bayes_smoother
-from ..core.numerics import LOG_2PI, safe_divide, safe_log
+from ..core.numerics import LOG_2PI, normalize_log_weights, safe_divide, safe_log
 from ..core.random import rng_from
 from ..distributions.categorical import frequencies, simplex
-from ..params import Count, NonNegative, Rule, Verbosity, check_params
+from ..params import Count, NonNegative, Rule, Verbosity, check_count, check_params
 from ..typing import Matrix, Seed, Words
-from .forecast import Beliefs, Forecast, check_forecast_steps, check_level
+from .forecast import Beliefs, Forecast, check_interval_level
 from .linear_gaussian import (
     check_covariance,
     matrix_square_root,
@@ -111,15 +132,10 @@ class SwitchingFilter(NamedTuple):
         left = G @ cov @ transpose_last(G) + K @ R @ transpose_last(K)
         power = (e * np.linalg.solve(S, e[..., None])[..., 0]).sum(axis=-1)
         log_l = -0.5 * (power + np.linalg.slogdet(S)[1] + here.sum() * LOG_2PI)
-        log_w = safe_log(prob) + log_l
-        top = log_w.max()
-        if not np.isfinite(top):
+        w, loglik = normalize_log_weights(safe_log(prob) + log_l)
+        if not np.isfinite(loglik):
             raise ValueError("no regime can have given a row of X: its density is 0.")
-        w = np.exp(log_w - top)
-        total = w.sum()
-        return RegimeBeliefs(*collapse_mixture(w / total, new, left, 0)), float(
-            top + np.log(total)
-        )
+        return RegimeBeliefs(*collapse_mixture(w, new, left, 0)), loglik
 
     def reverse(self, filtered, predicted, smoothed):
         M = self.model
@@ -275,7 +291,7 @@ class SwitchingKalmanFilter(Estimator):
         What `fit` learns: s(tart), t(ransitions of regimes), q and r, the covariances.
     n_iter : int, default=50
     tol : float, default=1e-4
-        Stop when a turn changes the mean log-likelihood of a row by no more.
+        Stop when an iteration changes the mean log-likelihood of a row by no more.
     reg_covar : float, default=1e-9
         Added to the diagonal of learned covariances.
     random_state : int, RandomState, Generator or None, default=None
@@ -452,7 +468,7 @@ class SwitchingKalmanFilter(Estimator):
         return self.smooth(X, lengths).regimes
 
     def predict(self, X, lengths=None):
-        """The likeliest regime of every step, (n,)."""
+        """The most likely regime of every step, (n,)."""
         return self.predict_proba(X, lengths).argmax(axis=1)
 
     def score(self, X, lengths=None) -> float:
@@ -465,8 +481,8 @@ class SwitchingKalmanFilter(Estimator):
         Means and covariances are those of all regimes together; intervals take them
         for a normal.
         """
-        n = check_forecast_steps(n)
-        check_level(level)
+        n = check_count("n", n)
+        check_interval_level(level)
         if X is None:
             check_is_fitted(self, "last_")
             model, belief = self._model(np.zeros((1, self.n_features_in_))), self.last_

@@ -1,4 +1,4 @@
-"""What a transition matrix tells: laws after n steps, classes, limits, waiting times.
+"""Analysis of a transition matrix: n-step laws, classes, limits, hitting times.
 
 P (k, k) holds P_ij, the probability of going from state i to state j; its rows sum
 to 1. With v a distribution of states,
