@@ -4,7 +4,7 @@ import numpy as np
 
 from .runner import Case
 
-TURNS = 10
+ITERATIONS = 10
 
 
 def chain_data(size):
@@ -36,7 +36,7 @@ def ours_chain(p, **more):
     from pansophy.state_space import CategoricalHMM
 
     model = CategoricalHMM(
-        p["k"], n_features=p["m"], n_iter=TURNS, tol=0.0, init_params="", **more
+        p["k"], n_features=p["m"], n_iter=ITERATIONS, tol=0.0, init_params="", **more
     )
     return put(model, p["first"])
 
@@ -45,7 +45,12 @@ def hmmlearn_chain(p, **more):
     from hmmlearn.hmm import CategoricalHMM
 
     model = CategoricalHMM(
-        p["k"], n_features=p["m"], n_iter=TURNS, tol=-np.inf, init_params="", **more
+        p["k"],
+        n_features=p["m"],
+        n_iter=ITERATIONS,
+        tol=-np.inf,
+        init_params="",
+        **more,
     )
     return put(model, p["first"])
 
@@ -80,16 +85,16 @@ def dynamax_fit(p):
             emission_probs=jnp.asarray(first["emissionprob_"])[:, None, :],
         )
 
-        def turn(params, X):
+        def iteration(params, X):
             stats, _ = jax.vmap(lambda x: model.e_step(params, x))(X)
             state = model.initialize_m_step_state(params, props)
             return model.m_step(params, props, stats, state)[0]
 
         X = jnp.asarray(p["X"].reshape(len(p["lengths"]), -1, 1).astype(np.int32))
-        p["kept"].update(turn=jax.jit(turn), params=params, X=X)
+        p["kept"].update(iteration=jax.jit(iteration), params=params, X=X)
     params = p["kept"]["params"]
-    for _ in range(TURNS):
-        params = p["kept"]["turn"](params, p["kept"]["X"])
+    for _ in range(ITERATIONS):
+        params = p["kept"]["iteration"](params, p["kept"]["X"])
     tables = {
         "startprob_": np.asarray(params.initial.probs),
         "transmat_": np.asarray(params.transitions.transition_matrix),
@@ -110,7 +115,7 @@ def pomegranate_model(p):
         edges=torch.tensor(first["transmat_"]),
         starts=torch.tensor(first["startprob_"]),
         ends=torch.full((p["k"],), 1e-300, dtype=torch.float64),
-        max_iter=TURNS,
+        max_iter=ITERATIONS,
         tol=1e-12,
     )
 
@@ -144,8 +149,8 @@ def chain_quality(p, model):
 def learning(name, what, sizes, **more):
     return Case(
         name=name,
-        what=f"Baum-Welch, categorical, 10 turns, {what}; (sequences, length, states, "
-        "symbols)",
+        what=f"Baum-Welch, categorical, 10 iterations, {what}; "
+        "(sequences, length, states, symbols)",
         sizes=sizes,
         data=chain_data,
         ours=lambda p: ours_chain(p).fit(p["X"], p["lengths"]),

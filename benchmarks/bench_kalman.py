@@ -212,7 +212,8 @@ CASES += [
     ),
     Case(
         name="kalman_em",
-        what="5 turns of EM for both covariances and the start, 4 states, 2 observed",
+        what="5 iterations of EM for both covariances and the start, 4 states, "
+        "2 observed",
         sizes=[(n, 4, 2) for n in (200, 1_000, 5_000)],
         data=learn,
         ours=ours_em,

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from pansophy import persist
 from pansophy.recommend import BiasModel, Ratings
-from pansophy.recommend.name_codes import codes_of_names, encode_names
 from pansophy.recommend.ratings import as_ratings
 
 NAN = np.nan
@@ -129,22 +128,6 @@ def test_weights_are_repetition_and_zero_is_absence():
     repeated = BiasModel().fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     ask = X[:4]
     np.testing.assert_array_equal(weighted.predict(ask), repeated.predict(ask))
-
-
-def test_names_of_every_kind():
-    for labels in ([3, 1, 3], [10**12, 5, 10**12], [0.5, 0.25, 0.5], ["b", "a", "b"],
-                   np.array(["b", "a", "b"], object), [True, False, True],
-                   np.array(["2020-01-02", "2020-01-01", "2020-01-02"], "M8[D]"),
-                   pa.array(["b", "a", "b"])):  # fmt: skip
-        codes, names = encode_names(labels)
-        assert codes.tolist() == [1, 0, 1] and len(names) == 2
-    long = [f"n{i % 700}" for i in range(2000)]
-    codes, names = encode_names(long)
-    assert names[codes].tolist() == long and (names[1:] > names[:-1]).all()
-    assert codes_of_names(names, ["n3", "zz"]).tolist() == [
-        names.tolist().index("n3"),
-        -1,
-    ]
 
 
 def test_bad_names_and_values():

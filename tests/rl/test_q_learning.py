@@ -17,14 +17,11 @@ from pansophy.rl import (
     Schedule,
     VisitDecay,
     _q_learning,
-    as_transition_table,
     q_learning,
     rollout,
     value_iteration,
 )
-from pansophy.rl.discrete_spaces import observation_encoder, space_sizes
 from pansophy.rl.envs import Corridor, GridWorld, TabularEnv
-from pansophy.rl.exploration import choose_action
 from pansophy.rl.rollout import Transition
 from pansophy.rl.schedules import schedule_values
 from pansophy.rl.transition_table import table_from_dict
@@ -287,87 +284,6 @@ def test_interruption_leaves_a_usable_model(monkeypatch):
     assert model.n_iter_ == 2 * q_learning.STEPS_PER_REPORT == model.visits_.sum()
 
 
-def test_other_discrete_spaces_go_through_the_environment():
-    model = QLearning(n_steps=3000, random_state=0)
-    model.fit(gymnasium.make("Blackjack-v1"))  # a tuple of three numbers
-    assert model.Q_.shape == (32 * 11 * 2, 2) and model.visits_.sum() == 3000
-    assert model.act((20, 10, 0)) == model.policy_[(20 * 11 + 10) * 2]
-    played = rollout(gymnasium.make("Blackjack-v1"), model, n_episodes=20)
-    assert len(played.returns) == 20
-
-    class Shifted(gymnasium.Env):
-        observation_space = gymnasium.spaces.MultiDiscrete([2, 3])
-        action_space = gymnasium.spaces.Discrete(2, start=5)
-
-        def reset(self, *, seed=None, options=None):
-            super().reset(seed=seed)
-            return np.array([0, 0]), {}
-
-        def step(self, action):
-            assert action in (5, 6)
-            return np.array([1, 2]), float(action == 6), True, False, {}
-
-    model.set_params(n_steps=200).fit(Shifted())
-    assert model.Q_.shape == (6, 2) and model.policy_[0] == 1
-    np.testing.assert_array_equal(model.predict([[0, 0], (0, 0)]), [6, 6])
-    with pytest.raises(ValueError, match="outside the environment"):
-        model.act((5, 2))
-
-    class Several(Shifted):
-        observation_space = gymnasium.spaces.Tuple(
-            [gymnasium.spaces.MultiBinary(2), gymnasium.spaces.Discrete(3, start=-1)]
-        )
-        action_space = gymnasium.spaces.MultiDiscrete([2, 2])
-
-    with pytest.raises(ValueError, match="one action at a time"):
-        model.fit(Several())
-    sizes, starts = space_sizes(Several.observation_space)
-    codes = [
-        observation_encoder(sizes, starts)((np.array([a, b]), c))
-        for a in (0, 1)
-        for b in (0, 1)
-        for c in (-1, 0, 1)
-    ]
-    assert codes == list(range(12))
-    with pytest.raises(ValueError, match="discrete spaces"):
-        model.fit(gymnasium.make("CartPole-v1"))
-
-
-def test_choices_by_hand():
-    # ex. B48: softmax of 1, 2, 3 is .0900, .2447, .6652 at T = 1
-    np.testing.assert_allclose(
-        Boltzmann(1.0).probabilities([1, 2, 3]), [0.0900, 0.2447, 0.6652], atol=5e-5
-    )
-    assert Boltzmann(0.1).probabilities([1, 2, 3])[2] == pytest.approx(
-        0.999955, abs=1e-6
-    )
-    assert [choose_action(1, 1.0, [1.0, 2, 3], 0, v) for v in (0.08, 0.1, 0.34)] == [
-        0,
-        1,
-        2,
-    ]
-    np.testing.assert_allclose(
-        EpsilonGreedy(0.4).probabilities([1, 3, 3, 0]), [0.1, 0.4, 0.4, 0.1]
-    )
-    np.testing.assert_allclose(EpsilonGreedy(1.0).probabilities([1, 2]), 0.5)
-    assert choose_action(0, 0.5, [1.0, 3.0], 0.4, 0.2) == 0  # explores
-    assert choose_action(0, 0.5, [1.0, 3.0], 0.6, 0.2) == 1  # takes the best
-    assert [choose_action(0, 0.0, [3.0, 1, 3], 0.9, v) for v in (0.1, 0.6)] == [
-        0,
-        2,
-    ]  # ties
-
-
-def test_rates_by_visits_are_running_means():
-    # ex. B47: rewards 1, 0, 2, 5 give 1, .5, 1, 2
-    agent = QLearning(gamma=0.0, learning_rate=VisitDecay()).learner(Corridor(1))
-    means = []
-    for reward in (1.0, 0.0, 2.0, 5.0):
-        agent.update(Transition(0, 1, reward, 0, True, False))
-        means.append(agent.Q[0][1])
-    np.testing.assert_allclose(means, [1, 0.5, 1, 2])
-
-
 def test_parameters_are_checked():
     for bad, words in (
         ({"gamma": 1.5}, "gamma of QLearning"),
@@ -419,8 +335,3 @@ def test_it_clones_prints_and_saves(tmp_path):
 def test_progress_bar(capsys):
     QLearning(50_000, random_state=0, verbose=1).fit(lake())
     assert "QLearning" in capsys.readouterr().out
-
-
-def test_table_of_a_passenger_who_changes_his_mind_is_refused():
-    with pytest.raises(ValueError, match="may change the destination"):
-        as_transition_table(gymnasium.make("Taxi-v4", fickle_passenger=True))

@@ -155,7 +155,7 @@ class Training:
                 reason = self._loop(task)
             except KeyboardInterrupt:
                 reason = "interrupted"
-            if self.stop and self.stop.load_state_dict and self.best_weights:
+            if self.stop and self.stop.restore and self.best_weights:
                 self.net.load_state_dict(self.best_weights)
         self.net.eval()
         history = {name: np.asarray(v) for name, v in self.history.items()}
@@ -328,7 +328,7 @@ class Training:
         if rule.monitor not in self.history:
             raise ValueError(f"nothing named {rule.monitor!r} was measured.")
         value = rule.signed(self.history[rule.monitor][-1])
-        if value < self.stopping.best and rule.load_state_dict:
+        if value < self.stopping.best and rule.restore:
             self.best_weights = copy_weights(self.net)
         self.stopping, over = rule.update(self.stopping, value)
         self.reason = "tolerance" if over else None

@@ -82,7 +82,7 @@ class RidgeProblems(NamedTuple):
 
 
 class ALSState(NamedTuple):
-    """What one sweep hands to the next."""
+    """State between two sweeps."""
 
     U: Any
     V: Any
@@ -237,7 +237,8 @@ class ALS(AbstractFactors):
     alpha : float
         How much a count of 1 raises the confidence; implicit only.
     center : "biases", "user", "item", "global" or "none"
-        What is taken off explicit ratings first and added again (see `BiasModel`).
+        What is subtracted from explicit ratings first and added again (see
+        `BiasModel`).
     bias_reg : float
         The penalty on biases with center="biases".
     scale_reg : bool
@@ -249,13 +250,13 @@ class ALS(AbstractFactors):
     n_init : int
         Starts, of which the one of lowest J is kept.
     max_iter : int
-        Most sweeps.
+        Greatest number of sweeps.
     tol : float
         Stop when J changes by less than this, relatively.
     clip : bool
         Whether predictions are kept within the range of the ratings seen.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random numbers.
     verbose : int
         1 shows a progress bar.
 
@@ -264,12 +265,12 @@ class ALS(AbstractFactors):
     user_factors_, item_factors_ : arrays of shape (n_users, k) and (n_items, k)
         U and V, of the dtype of the ratings.
     offsets_ : Offsets
-        What was taken off.
+        What was subtracted.
     objective_ : float
         J.
     ratings_, users_, items_ : Ratings and names
-        What was learned from.
-    n_iter_, history_, converged_ : how the best start went
+        The training data.
+    n_iter_, history_, converged_ : how the best of the starts converged
         `history_["objective"]` is J after each sweep, "half" after its users.
 
     Examples

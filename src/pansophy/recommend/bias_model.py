@@ -159,8 +159,8 @@ class BiasModel(AbstractFactors):
     offsets_ : Offsets
         m, b and c.
     ratings_, users_, items_ : Ratings and names
-        What was learned from.
-    n_iter_, history_, converged_ : how the fit went
+        The training data.
+    n_iter_, history_, converged_ : how the fit converged
         `history_["objective"]` is J after each sweep, "half" after the users.
 
     Examples

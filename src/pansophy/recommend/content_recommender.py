@@ -67,8 +67,8 @@ class ContentRecommender(AbstractFactors):
     reg : float
         l of eq. (1).
     center : "user", "biases", "item", "global" or "none"
-        What is taken off the ratings first and added again (see `BiasModel`). "none"
-        suits likes: ratings that are all 1.
+        What is subtracted from the ratings first and added again (see `BiasModel`).
+        "none" suits likes: ratings that are all 1.
     bias_reg : float
         The penalty on biases with center="biases".
     clip : bool
@@ -79,9 +79,9 @@ class ContentRecommender(AbstractFactors):
     user_factors_, item_factors_ : arrays of shape (n_users, d) and (n_items, d)
         The profiles and the features.
     offsets_ : Offsets
-        What was taken off.
+        What was subtracted.
     ratings_, users_, items_ : Ratings and names
-        What was learned from.
+        The training data.
 
     Examples
     --------

@@ -86,7 +86,7 @@ class HybridRecommender(Recommender, Estimator):
     weights_ : array
         a, divided by their sum.
     ratings_, users_, items_ : Ratings and names
-        What was learned from; the items are those known to any part.
+        The training data; the items are those known to any part.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class HybridRecommender(Recommender, Estimator):
         fitted = [clone(part).fit(ratings) for part in parts]
         items = sorted_union([part.items_ for part in fitted])
         self.recommenders_, self.weights_ = fitted, a
-        self._remember(ratings.with_names(items=items))
+        self._store_ratings(ratings.with_names(items=items))
         return self
 
     def _parts(self):

@@ -128,7 +128,7 @@ class AbstractKNN(Recommender, Estimator):
     def _uses_weights(self):
         return False
 
-    def _pooled(self, query, train):
+    def _find_neighbors(self, query, train):
         how = (self.metric, self.pool, self.shrinkage, self.min_overlap)
         self.neighbors_, self.similarities_ = similar_rows(query, train, *how)
 
@@ -189,7 +189,7 @@ class UserKNN(AbstractKNN):
     user_means_ : array of shape (n_users,)
         m_a.
     ratings_, users_, items_ : Ratings and names
-        What was learned from.
+        The training data.
 
     Examples
     --------
@@ -213,16 +213,16 @@ class UserKNN(AbstractKNN):
     def fit(self, X, y=None):
         """Compare the users; `Recommender` says what X and y may be."""
         ratings = self._begin_ratings(X, y)
-        self._pooled(ratings, ratings)
+        self._find_neighbors(ratings, ratings)
         self.train_, self.user_means_ = ratings, self._means(ratings)
         self.item_means_ = self._means(ratings.T)
         self.mean_ = 0.0 if self.implicit else ratings.mean
         self.left_ = centered_ratings(ratings, row_means=self.user_means_)
-        self._remember(ratings)
+        self._store_ratings(ratings)
         return self
 
     def _fold(self, ratings, known):
-        self._pooled(ratings, known.train_)
+        self._find_neighbors(ratings, known.train_)
         self.user_means_ = self._means(ratings, known.mean_)
 
     def _pairs(self, u, i):
@@ -238,9 +238,9 @@ class UserKNN(AbstractKNN):
         out[u < 0] = self.item_means_
         return out
 
-    def _alike(self, side, codes, n):
+    def _nearest(self, side, codes, n):
         if side == "items" or self.ratings_ is not self.train_:
-            return super()._alike(side, codes, n)
+            return super()._nearest(side, codes, n)
         return most_similar(self, codes, n)
 
 
@@ -272,7 +272,7 @@ class ItemKNN(AbstractKNN):
     item_means_ : array of shape (n_items,)
         The mean rating of each item.
     ratings_, users_, items_ : Ratings and names
-        What was learned from.
+        The training data.
 
     Examples
     --------
@@ -297,11 +297,11 @@ class ItemKNN(AbstractKNN):
         """Compare the items; `Recommender` says what X and y may be."""
         ratings = self._begin_ratings(X, y)
         side = ratings.T
-        self._pooled(side, side)
+        self._find_neighbors(side, side)
         self.item_means_, self.user_means_ = self._means(side), self._means(ratings)
         self.mean_ = 0.0 if self.implicit else ratings.mean
         self.left_ = centered_ratings(ratings, column_means=self.item_means_)
-        self._remember(ratings)
+        self._store_ratings(ratings)
         return self
 
     def _fold(self, ratings, known):
@@ -321,9 +321,9 @@ class ItemKNN(AbstractKNN):
         out[:, self.popularity_ == 0] = own[:, None]
         return out
 
-    def _alike(self, side, codes, n):
+    def _nearest(self, side, codes, n):
         if side == "users":
-            return super()._alike(side, codes, n)
+            return super()._nearest(side, codes, n)
         return most_similar(self, codes, n)
 
 

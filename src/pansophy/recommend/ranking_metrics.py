@@ -19,7 +19,7 @@ scikit-learn's `ndcg_score` is. Over all users
     coverage     = share of the catalogue that is among anyone's first k         (7)
 
 `evaluate` ranks the whole catalogue (less what the user had rated before), never a
-sample of it: with samples of negatives the order of methods may turn round.
+sample of it: with sampled negatives the order of methods may be reversed.
 
 Refs      [Jarvelin2002] (4); [Krichene2020] why no samples
 """
@@ -226,7 +226,7 @@ def hits_of_model(model, test, k, exclude_seen):
     counts = np.bincount(test.users, minlength=test.shape[0])
     own = np.flatnonzero(counts)
     u = codes_of_names(model.users_, test.user_names[own], "users")
-    codes, _ = model._top(u, k, exclude_seen)
+    codes, _ = model._top_items(u, k, exclude_seen)
     if codes.shape[1] < k:
         codes = np.pad(codes, ((0, 0), (0, k - codes.shape[1])), constant_values=-1)
     at = codes_of_names(model.items_, test.item_names, "items")[test.items]

@@ -116,7 +116,7 @@ class Recommender:
     def _begin_ratings(self, X, y, sample_weight=None) -> Ratings:
         """Check parameters, then ratings."""
         check_params(self)
-        ratings = self._taken(X, y, sample_weight)
+        ratings = self._as_ratings(X, y, sample_weight)
         if not len(ratings):
             raise ValueError(f"{type(self).__name__} needs at least one rating (row).")
         return ratings
@@ -125,7 +125,7 @@ class Recommender:
         """Whether ratings may have weights."""
         return True
 
-    def _taken(self, X, y, sample_weight) -> Ratings:
+    def _as_ratings(self, X, y, sample_weight) -> Ratings:
         """What was given as ratings; weights are used or refused."""
         ratings = as_ratings(X, y, sample_weight)
         if self._uses_weights():
@@ -138,15 +138,15 @@ class Recommender:
             )
         return ratings.unweighted()
 
-    def _remember(self, ratings):
+    def _store_ratings(self, ratings):
         """What a fit knows: the users and the items, how often rated, the scale."""
-        self._meet(ratings)
+        self._set_users(ratings)
         self.items_, self.n_features_in_ = ratings.item_names, 2
         self.popularity_ = ratings.item_counts
         r = ratings.values
         self.range_ = (float(r.min()), float(r.max()))
 
-    def _meet(self, ratings):
+    def _set_users(self, ratings):
         self.ratings_, self.users_ = ratings, ratings.user_names
 
     def _pairs(self, u, i) -> np.ndarray:
@@ -157,7 +157,7 @@ class Recommender:
         """(m, n_items) predictions of all items for users' codes."""
         raise AttributeError(f"{type(self).__name__} cannot score items.")
 
-    def _alike(self, side, codes, n) -> Any:
+    def _nearest(self, side, codes, n) -> Any:
         """(m, n) codes and similarities of the nearest users or items."""
         raise ValueError(f"{type(self).__name__} has no similarities between {side}.")
 
@@ -223,10 +223,10 @@ class Recommender:
         items : array of names or None
             The items to choose from; None is all.
         """
-        codes, scores = self._top(self._find(users), n, exclude_seen, items)
+        codes, scores = self._top_items(self._find(users), n, exclude_seen, items)
         return ranking_of_names(self.items_, codes, scores, one=np.ndim(users) == 0)
 
-    def _top(self, u, n, exclude_seen=True, items=None):
+    def _top_items(self, u, n, exclude_seen=True, items=None):
         """(m, n) codes, -1 where nothing is left, and scores."""
         seen = self.ratings_.order if exclude_seen else None
         allowed = None
@@ -241,10 +241,10 @@ class Recommender:
             self._scores, u, len(self.items_), n, seen, allowed
         )
         if strange.any():
-            codes[strange], scores[strange] = self._popular(n, allowed)
+            codes[strange], scores[strange] = self._items_for_strangers(n, allowed)
         return codes, scores
 
-    def _popular(self, n, allowed):
+    def _items_for_strangers(self, n, allowed):
         """What is recommended to a stranger."""
         s = self._scores(np.array([-1]))[0].astype(np.float64)
         s = s if allowed is None else np.where(allowed, s, -np.inf)
@@ -266,7 +266,9 @@ class Recommender:
         if (at < 0).any():
             stranger = np.atleast_1d(wanted)[at < 0][0]
             raise ValueError(f"{stranger!r} is not among the {side} of this model.")
-        codes, scores = self._alike(side, at, min(check_count("n", n), len(names) - 1))
+        codes, scores = self._nearest(
+            side, at, min(check_count("n", n), len(names) - 1)
+        )
         return ranking_of_names(names, codes, scores, one=np.ndim(wanted) == 0)
 
     def fold_in(self, X, y=None, sample_weight=None):
@@ -277,7 +279,7 @@ class Recommender:
         X, y : as in `fit`.
         """
         check_is_fitted(self)
-        ratings = self._taken(X, y, sample_weight)
+        ratings = self._as_ratings(X, y, sample_weight)
         known = codes_of_names(self.items_, ratings.item_names, "items")
         rows = known[ratings.items] >= 0
         cut = lambda a: None if a is None else a[rows]
@@ -292,7 +294,7 @@ class Recommender:
         )
         model = copy.copy(self)
         model._fold(new, self)
-        model._meet(new)
+        model._set_users(new)
         return model
 
     def _fold(self, ratings, known) -> Any:
@@ -324,7 +326,7 @@ class AbstractFactors(Recommender, Estimator):
     """
 
     def _store(self, ratings, offsets, U, V):
-        self._remember(ratings)
+        self._store_ratings(ratings)
         self.offsets_ = offsets
         self.user_factors_, self.item_factors_ = U, V
 
@@ -358,10 +360,10 @@ class AbstractFactors(Recommender, Estimator):
             S += own.astype(S.dtype)[:, None]
         return S
 
-    def _alike(self, side, codes, n):
+    def _nearest(self, side, codes, n):
         F = self.item_factors_ if side == "items" else self.user_factors_
         if not F.shape[1]:
-            return super()._alike(side, codes, n)
+            return super()._nearest(side, codes, n)
         F, _ = unit_rows(F, 0.0)
         own = sp.eye_array(len(F), dtype=np.int8, format="csr")
         return best_columns(lambda at: F[at] @ F.T, codes, len(F), n, own, None)

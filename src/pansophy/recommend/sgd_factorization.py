@@ -8,21 +8,21 @@ over the known cells D. For one rating after another, at a step h,
     b_u += h (w e - l b_u)        U_u += h (w e V_i - l U_u)                     (3)
     c_i += h (w e - l c_i)        V_i += h (w e U_u - l V_i)
 
-all from the values before the step. Round t takes every rating once, in a new random
+all from the values before the step. Epoch t takes every rating once, in a new random
 order, with h = learning_rate / (1 + decay t). The penalty of a user grows with the
 number of ratings (compare `ALS(scale_reg=True)`). Without a penalty and with all cells
 known the factors end at the best matrix of rank k, that of the truncated SVD.
 
 Threads. Two ratings that share neither user nor item do not disturb each other. Large
-sets are cut into P groups of users by P of items; a round is P sub-rounds of P such
-blocks with nothing in common, which run side by side. P depends on the data alone, so
+sets are cut into P groups of users by P of items; an epoch is P sub-epochs of P such
+blocks with nothing in common, which run in parallel. P depends on the data alone, so
 the answer does not depend on the number of threads.
 
-A fit has settled when J changes by less than tol. J may rise in single rounds, as in
-all stochastic descent; if it stops being a number the fit has diverged and the last
-good state is kept: take smaller steps.
+A fit has converged when J changes by less than tol. J may rise in single epochs, as in
+all stochastic descent; if it is no longer finite the fit has diverged and the last
+finite state is kept: take smaller steps.
 
-Cost      6 k a rating and round; memory O(n) and the factors
+Cost      6 k for each rating and epoch; memory O(n) and the factors
 Shapes    U (n_users, k)   V (n_items, k)   b (n_users,)   c (n_items,)
 Refs      [Koren2009] the steps; [Gemulla2011] the blocks
 """
@@ -49,13 +49,13 @@ RATINGS_PER_TASK = 1 << 18
 
 
 class SGDState(NamedTuple):
-    """What one round hands to the next."""
+    """State between two epochs."""
 
     b: np.ndarray
     c: np.ndarray
     U: np.ndarray
     V: np.ndarray
-    t: int  # rounds done
+    t: int  # epochs done
     objective: float  # J
 
 
@@ -66,12 +66,12 @@ def balanced_groups(codes, n, parts):
 
 
 def independent_blocks(ratings, parts):
-    """Row numbers of the ratings for each sub-round and block of it."""
+    """Row numbers of the ratings for each sub-epoch and block of it."""
     if parts == 1:
         return [[np.arange(len(ratings))]]
     g = balanced_groups(ratings.users, ratings.shape[0], parts)
     h = balanced_groups(ratings.items, ratings.shape[1], parts)
-    key = ((h - g) % parts) * parts + g  # sub-round, block
+    key = ((h - g) % parts) * parts + g  # sub-epoch, block
     order = np.argsort(key, kind="stable")
     cuts = np.searchsorted(key[order], np.arange(parts * parts + 1))
     made = [order[a:b] for a, b in pairwise(cuts)]
@@ -105,8 +105,8 @@ def sgd_descent(
         run = lambda rows: loops.sgd_epoch(
             rows, columns, dtype(reg), step, biased, factors
         )
-        for sub_round in rng.permutation(len(plan)):
-            orders = [rng.permutation(rows) for rows in plan[sub_round]]
+        for sub_epoch in rng.permutation(len(plan)):
+            orders = [rng.permutation(rows) for rows in plan[sub_epoch]]
             for _ in threads.run([lambda rows=rows: run(rows) for rows in orders]):
                 pass
         return SGDState(*factors, state.t + 1, objective(factors))
@@ -127,21 +127,21 @@ class SGDFactorization(AbstractFactors):
     reg : float
         l, the penalty of eq. (2).
     learning_rate : float
-        The step of the first round.
+        The step size of the first epoch.
     decay : float
-        How the steps shrink from round to round.
+        How the steps shrink from epoch to epoch.
     biases : bool
         Whether users and items have biases.
     center : "global" or "none"
         Whether m is the mean of the ratings or 0.
     max_iter : int
-        Most rounds.
+        Greatest number of epochs.
     tol : float
         Stop when J changes by less than this, relatively.
     clip : bool
         Whether predictions are kept within the range of the ratings seen.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random numbers.
     verbose : int
         1 shows a progress bar.
 
@@ -154,9 +154,9 @@ class SGDFactorization(AbstractFactors):
     objective_ : float
         J.
     ratings_, users_, items_ : Ratings and names
-        What was learned from.
-    n_iter_, history_, converged_ : how the fit went
-        `history_["objective"]` is J after each round.
+        The training data.
+    n_iter_, history_, converged_ : how the fit converged
+        `history_["objective"]` is J after each epoch.
 
     Examples
     --------

@@ -52,7 +52,7 @@ class SVDRecommender(AbstractFactors):
     n_factors : int, default 10
         k; at most the smaller side of the matrix is used.
     center : "user", "biases", "item", "global" or "none"
-        What is taken off the ratings first and added again (see `BiasModel`).
+        What is subtracted from the ratings first and added again (see `BiasModel`).
     bias_reg : float
         The penalty on biases with center="biases".
     clip : bool
@@ -67,9 +67,9 @@ class SVDRecommender(AbstractFactors):
     user_factors_, item_factors_ : arrays of shape (n_users, k) and (n_items, k)
         U and V of eq. (3).
     offsets_ : Offsets
-        What was taken off.
+        What was subtracted.
     ratings_, users_, items_ : Ratings and names
-        What was learned from.
+        The training data.
 
     Examples
     --------

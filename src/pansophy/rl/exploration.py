@@ -7,7 +7,7 @@ action with probability epsilon and a best one otherwise, ties broken at random;
     exp(q_a / T) / sum_b exp(q_b / T)                                           (1)
 
 Both are a `kind` for compiled loops and a `level` (epsilon or T) that may be a
-schedule. `choose_action` turns two uniform numbers into an action; the loops in
+schedule. `choose_action` makes an action of two uniform numbers; the loops in
 `_q_learning.py` do the same.
 """
 

@@ -62,7 +62,7 @@ class MDPSolution(NamedTuple):
 
 
 class SweepState(NamedTuple):
-    """What one sweep hands to the next."""
+    """State between two sweeps."""
 
     V: np.ndarray  # where the next sweep starts
     BV: np.ndarray  # eq. (1) of the sweep before
@@ -259,15 +259,15 @@ def policy_iteration(
     check_solver_arguments(gamma, 0, max_iter, 0)
     pi = np.zeros(model.n_states, np.int64) if policy is None else np.array(policy)
     history: list[np.ndarray] = []
-    settled = False
-    while not settled and len(history) < max_iter:
+    converged = False
+    while not converged and len(history) < max_iter:
         V = evaluate_policy(model, pi, gamma=gamma)
         history.append(V)
         Q = q_from_v(model, V, gamma)
         # change an action only where that gains more than rounding: no cycles
         now = Q[np.arange(len(pi)), pi]
         better = Q.max(axis=1) > now + 1e-12 * np.maximum(1.0, np.abs(now))
-        settled = not better.any()
+        converged = not better.any()
         pi = np.where(better, greedy_policy(Q), pi)
     V = history[-1]
     last = bellman_sweep(
@@ -275,4 +275,6 @@ def policy_iteration(
     )  # V* - V lies between low and high / (1 - gamma)
     bound = max(-last.low, last.high) / (1 - gamma) if gamma < 1 else np.inf
     Q = np.ascontiguousarray(last.Q.T)
-    return MDPSolution(V, Q, pi, bound, len(history), settled, {"V": np.array(history)})
+    return MDPSolution(
+        V, Q, pi, bound, len(history), converged, {"V": np.array(history)}
+    )

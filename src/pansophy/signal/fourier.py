@@ -225,6 +225,7 @@ def inverse_fourier_transform(
 
 
 def fourier_integral(f, w, bounds, convention, breaks, sign):
+    """Integral of f(x) exp(sign i w x), or with 2 pi w, over the bounds."""
     if convention not in ("angular", "cycles"):
         raise ValueError(
             f'convention must be "angular" or "cycles", got {convention!r}.'
@@ -233,11 +234,11 @@ def fourier_integral(f, w, bounds, convention, breaks, sign):
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise ValueError(f"bounds must be finite, the lower first, got {bounds!r}.")
     w = np.asarray(w, dtype=float)
-    turn = 1.0 if convention == "angular" else 2 * np.pi
-    fastest = turn * np.abs(w).max(initial=0) * (high - low) / (2 * np.pi)
+    cycle = 1.0 if convention == "angular" else 2 * np.pi
+    fastest = cycle * np.abs(w).max(initial=0) * (high - low) / (2 * np.pi)
     x, weight = quadrature_nodes(low, high, breaks, waves=fastest + (high - low))
     y = weight * evaluate_at(f, x)
-    out = [np.exp(sign * 1j * turn * v * x) @ y for v in w.ravel()]
+    out = [np.exp(sign * 1j * cycle * v * x) @ y for v in w.ravel()]
     return np.array(out).reshape(w.shape)
 
 

@@ -228,7 +228,8 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood plus log-prior reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each iteration.
+        Convergence of the fit; history_["objective"] is minus the above after each
+        iteration.
     n_features_in_ : int
         Number of columns of X.
 
@@ -298,7 +299,7 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         noise = NormalEmission(Normal(b, C, self.covariance_type), self.min_covar)
         return RegressionEmission(noise, np.swapaxes(A, 1, 2).reshape(k, d, p * d))
 
-    def _first_emission(self, X, rng):
+    def _initial_emission(self, X, rng):
         """Groups of rows with lags by k-means of how they move; a regression each."""
         k, p, shape = self.n_components, self.order, self.covariance_type
         d = X.shape[1] // (p + 1)
@@ -328,7 +329,7 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         return replace(first, noise=replace(first.noise, normal=noise),
                        slopes=M[:, d:].reshape(k, d, p * d))  # fmt: skip
 
-    def _store_emission(self, emission):
+    def _emission_attributes(self, emission):
         q, p = emission.noise.normal, self.order
         A = emission.slopes.reshape(q.k, q.d, p, q.d)
         return {

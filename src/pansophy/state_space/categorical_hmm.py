@@ -79,7 +79,8 @@ class CategoricalHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood (plus log-prior, if any) reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each iteration.
+        Convergence of the fit; history_["objective"] is minus the above after each
+        iteration.
     n_features_in_ : int
         Number of columns of X: 1.
 
@@ -151,13 +152,13 @@ class CategoricalHMM(AbstractHMM, Estimator):
             )
         return Categorical(B)
 
-    def _first_emission(self, X, rng):
+    def _initial_emission(self, X, rng):
         x = X[~np.isnan(X)]
         m = self.n_features or (int(x.max()) + 1 if x.size else 1)
         B = rng.random((self.n_components, m)) + 0.1
         return Categorical(B / B.sum(axis=1, keepdims=True))
 
-    def _store_emission(self, emission):
+    def _emission_attributes(self, emission):
         return {"emissionprob_": emission.prob}
 
     def _emission_prior(self, emission):

@@ -186,12 +186,13 @@ class NormalEmission:
     def learn(self, stats: Moments, prior, letters) -> "NormalEmission":
         """M-step of the means ("m"), the covariances ("c") or all ("e")."""
         q, prior = self.normal, NormalPrior() if prior is None else prior
-        move, turn = {"m", "e"} & set(letters), {"c", "e"} & set(letters)
-        mean, cov = modes(stats, prior, None if move else q.mean)
+        learn_means = bool({"m", "e"} & set(letters))
+        learn_covariances = bool({"c", "e"} & set(letters))
+        mean, cov = modes(stats, prior, None if learn_means else q.mean)
         empty = stats.weight < EMPTY_STATE
         mean = np.where(empty[:, None], q.mean, mean)
         notes = list(empty_state_notes(empty, self.names))
-        if turn:
+        if learn_covariances:
             cov, raised = raise_to_floor(cov, stats.shape, self.floor)
             cov = keep_empty_covariances(cov, q, empty, stats.shape)
             raised = raised if stats.shape == "tied" else raised & ~empty
@@ -394,7 +395,8 @@ class GaussianHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood plus log-prior reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each iteration.
+        Convergence of the fit; history_["objective"] is minus the above after each
+        iteration.
     n_features_in_ : int
         Number of columns of X.
 
@@ -469,7 +471,7 @@ class GaussianHMM(AbstractHMM, Estimator):
         C = stored_covariances(self._covars_, self.covariance_type, k, M.shape[1])
         return NormalEmission(Normal(M, C, self.covariance_type), self.min_covar)
 
-    def _first_emission(self, X, rng):
+    def _initial_emission(self, X, rng):
         k, shape = self.n_components, self.covariance_type
         M, C = kmeans_centers(X, k, rng), data_covariance(X, self.min_covar)
         if shape == "low_rank":
@@ -479,7 +481,7 @@ class GaussianHMM(AbstractHMM, Estimator):
             return NormalEmission(Normal(M, C, shape))
         return NormalEmission(Normal(M, covariance_in_shape(C, shape, k), shape))
 
-    def _store_emission(self, emission):
+    def _emission_attributes(self, emission):
         return {"means_": emission.normal.mean, "covars_": emission.normal.cov}
 
     def _emission_prior(self, emission):

@@ -322,7 +322,8 @@ class GMMHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood plus log-prior reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each iteration.
+        Convergence of the fit; history_["objective"] is minus the above after each
+        iteration.
     n_features_in_ : int
         Number of columns of X.
 
@@ -401,7 +402,7 @@ class GMMHMM(AbstractHMM, Estimator):
         normal = Normal(M.reshape(k * m, d), C, each)
         return mixture_emission(w, normal, self.min_covar, shape == "tied")
 
-    def _first_emission(self, X, rng):
+    def _initial_emission(self, X, rng):
         k, m, shape = self.n_components, self.n_mix, self.covariance_type
         F, main = impute_column_means(X), kmeans_centers(X, k, rng)
         z = nearest_center(F, main)
@@ -416,7 +417,7 @@ class GMMHMM(AbstractHMM, Estimator):
             np.full((k, m), 1 / m), normal, self.min_covar, shape == "tied"
         )
 
-    def _store_emission(self, emission):
+    def _emission_attributes(self, emission):
         (k, m), q = emission.weights.shape, emission.inner.normal
         C = q.cov.reshape(k, m, *q.cov.shape[1:])
         return {

@@ -1,4 +1,4 @@
-"""Hidden Markov models with emissions of any distribution.
+"""Hidden Markov models: Baum-Welch and the methods that all of them share.
 
 A chain z_1, z_2, ... of k states starts in pi and moves by A; state j emits x_t from
 the j-th component of a batch of distributions, b_j:
@@ -16,6 +16,13 @@ plus the pseudo-counts of Dirichlet priors. Nothing here depends on what b is: a
 says nothing about z_t, and its likelihood is 1 in every state. Hard EM, or Viterbi
 training, counts along the most likely path instead, and raises max_z log p(x, z). A
 state that is never visited keeps its parameters.
+
+A zero of A stays zero under counting, so that a topology of allowed transitions is
+nothing but the zeros that a fit starts with.
+
+`AbstractHMM` has what every HMM does: sequences in their various forms, fitting,
+decoding, sampling. A final class gives the emission by a few small methods, see
+`categorical_hmm`. The recursions are in `core.filtering` and `core.viterbi`.
 
 Time O(n k^2) for each iteration beyond log b. Sequences run on threads.
 
@@ -265,11 +272,11 @@ class ConvergenceMonitor(NamedTuple):
 
     converged: bool
     iter: int
-    history: list  # log-likelihood after each turn
+    history: list  # log-likelihood after each iteration
 
 
 class AbstractHMM(Density, Estimator):
-    """What every HMM does, whatever it emits. A final class gives the emission."""
+    """Hidden Markov model with any emission, which a final class provides."""
 
     # attribute of the emission -> its letter in `params`, where that is not "e"
     _letters: ClassVar[dict[str, str]] = {}
@@ -284,11 +291,11 @@ class AbstractHMM(Density, Estimator):
         """The fitted emission, a batch of k distributions."""
 
     @abstractmethod
-    def _first_emission(self, X, rng) -> Any:
+    def _initial_emission(self, X, rng) -> Any:
         """An emission to start from."""
 
     @abstractmethod
-    def _store_emission(self, emission) -> dict:
+    def _emission_attributes(self, emission) -> dict:
         """The fitted attributes that say the same as the emission."""
 
     @abstractmethod
@@ -306,7 +313,7 @@ class AbstractHMM(Density, Estimator):
         lengths : array of int, optional
             Length of each sequence; None for a single one.
         y : None
-            Ignored, there for scikit-learn's sake.
+            Ignored; present for compatibility with scikit-learn.
         hard : bool, default=False
             Viterbi training: count along the most likely paths, not in expectation.
         n_init : int, default=1
@@ -330,31 +337,41 @@ class AbstractHMM(Density, Estimator):
         rngs = [rng] if n_init == 1 else spawn(rng, n_init)
         mask = allowed_transitions(topology, self.n_components)
         ordered = isinstance(topology, str) and topology == "left-right"
-        firsts = [mask_transitions(self._first(X, rng), mask, ordered) for rng in rngs]
-        priors = self._priors(firsts[0])
+        initial = [
+            mask_transitions(self._initial_params(X, rng), mask, ordered)
+            for rng in rngs
+        ]
+        priors = self._priors(initial[0])
         letters, log = self.params, self.implementation == "log"
-        coded = isinstance(firsts[0].emission, Categorical)
-        seen = symbol_codes(firsts[0].emission, X) if coded else X
+        symbols = isinstance(initial[0].emission, Categorical)
+        rows = symbol_codes(initial[0].emission, X) if symbols else X
 
-        def counted(p):
-            stats, loglik = baum_welch_e_step(p, seen, ends, log=log, hard=hard)
-            return (stats, p), loglik  # what is not estimated stays as it is
+        def e_step(params):
+            stats, loglik = baum_welch_e_step(params, rows, ends, log=log, hard=hard)
+            return (stats, params), loglik  # what is not estimated stays as it is
 
-        one = lambda i, task: em(
-            counted,
-            lambda pair: baum_welch_m_step(pair[0], pair[1], priors, letters),
-            firsts[i],
-            log_prior=lambda p: hmm_log_prior(p, priors, letters),
-            max_iter=self.n_iter,
-            tol=self.tol,
-            task=task,
-        )
-        run = lambda task: best_of(n_init, one, task=task)
+        def m_step(stats_and_params):
+            return baum_welch_m_step(*stats_and_params, priors, letters)
+
+        def run_from(i, task):
+            return em(
+                e_step,
+                m_step,
+                initial[i],
+                log_prior=lambda params: hmm_log_prior(params, priors, letters),
+                max_iter=self.n_iter,
+                tol=self.tol,
+                task=task,
+            )
+
+        run = lambda task: best_of(n_init, run_from, task=task)
         snapshot = lambda state: self._attributes(state.params)
         result = self._drive(run, total=self.n_iter, X=X, snapshot=snapshot)
-        self._keep(result.state.params)
+        self._set_attributes(result.state.params)
         self.log_likelihood_ = -result.objective
-        self._tell(result.state.params.emission, result.state.stats[0], len(X))
+        self._warn_of_degenerate_states(
+            result.state.params.emission, result.state.stats[0], len(X)
+        )
         self._finish(X, ends)
         return self
 
@@ -376,7 +393,7 @@ class AbstractHMM(Density, Estimator):
             raise ValueError(
                 f"states must be {len(X)} whole numbers from 0 to {k - 1}."
             )
-        emission = self._first_emission(X, rng_from(0))
+        emission = self._initial_emission(X, rng_from(0))
         old = HMMParams(np.full(k, 1 / k), np.full((k, k), 1 / k), emission)
         R = (z[:, None] == np.arange(k)).astype(float)
         inner = np.setdiff1d(np.arange(1, len(z)), ends)  # steps with one before them
@@ -393,15 +410,15 @@ class AbstractHMM(Density, Estimator):
         if stop:
             self.stopprob_ = R[ends - 1].sum(0) / np.maximum(R.sum(0), 1)
             p = p._replace(trans=p.trans * (1 - self.stopprob_)[:, None])
-        self._keep(p)
-        self._tell(p.emission, stats, len(X))
+        self._set_attributes(p)
+        self._warn_of_degenerate_states(p.emission, stats, len(X))
         self._finish(X, ends)
         return self
 
     def _finish(self, X, ends):
         """What else a final class keeps of its training data: by default nothing."""
 
-    def _keep(self, p: HMMParams):
+    def _set_attributes(self, p: HMMParams):
         for name, value in self._attributes(p).items():
             setattr(self, name, value)
 
@@ -430,7 +447,7 @@ class AbstractHMM(Density, Estimator):
     def _check_columns(self, X, fitting):
         """Raise if X cannot be what this model emits."""
 
-    def _first(self, X, rng) -> HMMParams:
+    def _initial_params(self, X, rng) -> HMMParams:
         """Where Baum-Welch begins: drawn by the letters of init_params, else given."""
         k = self.n_components
         found = {
@@ -441,8 +458,8 @@ class AbstractHMM(Density, Estimator):
             if letter in self.init_params:
                 setattr(self, name, value)
         if set(self.init_params) - set("st"):
-            emission = self._first_emission(X, rng)
-            for name, value in self._store_emission(emission).items():
+            emission = self._initial_emission(X, rng)
+            for name, value in self._emission_attributes(emission).items():
                 if self._letters.get(name, "e") in self.init_params:
                     setattr(self, name, value)
         return self._params()
@@ -464,7 +481,7 @@ class AbstractHMM(Density, Estimator):
             given.append(value)
         return HMMParams(given[0], given[1], self._emission())
 
-    def _tell(self, emission, stats, n):
+    def _warn_of_degenerate_states(self, emission, stats, n):
         """Warn of what the last M-step met: states without rows, floors reached."""
         notes = list(getattr(emission, "notes", ()))
         visits = stats.start + stats.trans.sum(axis=0)
@@ -479,10 +496,10 @@ class AbstractHMM(Density, Estimator):
         return HMMPriors(self.startprob_prior, self.transmat_prior, prior)
 
     def _attributes(self, p: HMMParams) -> dict:
-        emission = self._store_emission(p.emission)
+        emission = self._emission_attributes(p.emission)
         return {"startprob_": p.start, "transmat_": p.trans, **emission}
 
-    def _look(self, X, lengths):
+    def _chain_and_evidence(self, X, lengths):
         """Chain and evidence for given observations."""
         check_is_fitted(self, "startprob_")
         X, ends = self._sequences(X, lengths)
@@ -496,13 +513,15 @@ class AbstractHMM(Density, Estimator):
 
     def score_samples(self, X, lengths=None):
         """Total log-likelihood, and the posterior of the states at every step."""
-        chain, seen = self._look(X, lengths)
+        chain, seen = self._chain_and_evidence(X, lengths)
         G, logliks = smooth_chain(chain, seen, log=self.implementation == "log")
         return float(logliks.sum()), require_possible(G, seen.ends)
 
     def score(self, X, lengths=None):
         """Total log-likelihood of the sequences."""
-        return float(sequence_log_likelihoods(*self._look(X, lengths)).sum())
+        return float(
+            sequence_log_likelihoods(*self._chain_and_evidence(X, lengths)).sum()
+        )
 
     def predict_proba(self, X, lengths=None):
         """Posterior of the states at every step, given whole sequences: (n, k)."""
@@ -510,7 +529,7 @@ class AbstractHMM(Density, Estimator):
 
     def filter(self, X, lengths=None):
         """Belief in the states at every step, given the past only: (n, k)."""
-        chain, seen = self._look(X, lengths)
+        chain, seen = self._chain_and_evidence(X, lengths)
         return require_possible(filter_chain(chain, seen)[0], seen.ends)
 
     def smooth(self, X, lengths=None, lag=None):
@@ -518,11 +537,11 @@ class AbstractHMM(Density, Estimator):
         with `lag` given the past and that many steps ahead."""
         if lag is None:
             return self.predict_proba(X, lengths)
-        return fixed_lag_smoother(*self._look(X, lengths), lag)
+        return fixed_lag_smoother(*self._chain_and_evidence(X, lengths), lag)
 
     def pair_marginals(self, X, lengths=None):
         """p(z_t, z_t+1 | x) of the steps that have a next one: (n - s, k, k)."""
-        return pair_marginals(*self._look(X, lengths))
+        return pair_marginals(*self._chain_and_evidence(X, lengths))
 
     def decode(self, X, lengths=None, algorithm=None, *, method=None, k=None):
         """Log-probability and states (n,) of all sequences.
@@ -549,7 +568,7 @@ class AbstractHMM(Density, Estimator):
         if names[asked] == "map":
             G = self.predict_proba(X, lengths)
             return float(G.max(axis=1).sum()), G.argmax(axis=1)
-        chain, seen = self._look(X, lengths)
+        chain, seen = self._chain_and_evidence(X, lengths)
         if k is None:
             path, scores = viterbi(chain, seen)
             return float(require_possible(scores, seen.ends).sum()), path

@@ -314,7 +314,7 @@ class MarkovChain(Estimator):
         lengths : array of int, optional
             Lengths of the sequences in X; None for a single one.
         y : None
-            Ignored, there for scikit-learn's sake.
+            Ignored; present for compatibility with scikit-learn.
 
         Returns
         -------

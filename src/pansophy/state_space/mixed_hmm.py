@@ -184,7 +184,8 @@ class MixedHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood plus log-prior reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each iteration.
+        Convergence of the fit; history_["objective"] is minus the above after each
+        iteration.
     n_features_in_ : int
         Number of columns of X.
 
@@ -243,7 +244,7 @@ class MixedHMM(AbstractHMM, Estimator):
             groups.append(ColumnGroup(np.asarray(columns), own))
         return ProductEmission(tuple(groups))
 
-    def _first_emission(self, X, rng):
+    def _initial_emission(self, X, rng):
         k, kinds, F = (
             self.n_components,
             np.array(self._kinds(X.shape[1])),
@@ -263,7 +264,7 @@ class MixedHMM(AbstractHMM, Estimator):
             groups.append(ColumnGroup(np.array([a]), DistributionEmission(part)))
         return ProductEmission(tuple(groups))
 
-    def _store_emission(self, emission):
+    def _emission_attributes(self, emission):
         part = lambda e: e.normal if isinstance(e, NormalEmission) else e.distribution
         return {"emissions_": [(g.columns, part(g.emission)) for g in emission.groups]}
 

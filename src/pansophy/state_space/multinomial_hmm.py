@@ -76,7 +76,8 @@ class MultinomialHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood plus log-prior reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each iteration.
+        Convergence of the fit; history_["objective"] is minus the above after each
+        iteration.
     n_features_in_ : int
         Number of columns of X.
 
@@ -147,7 +148,7 @@ class MultinomialHMM(AbstractHMM, Estimator):
             raise ValueError("to sample, give n_trials as one number.")
         return super().sample(n_samples, random_state, currstate)
 
-    def _first_emission(self, X, rng):
+    def _initial_emission(self, X, rng):
         total = X.sum(axis=1, keepdims=True)
         share = X / np.where(total > 0, total, 1.0)
         B = (
@@ -156,7 +157,7 @@ class MultinomialHMM(AbstractHMM, Estimator):
         )
         return DistributionEmission(Multinomial(B / B.sum(axis=1, keepdims=True)))
 
-    def _store_emission(self, emission):
+    def _emission_attributes(self, emission):
         return {"emissionprob_": emission.distribution.prob}
 
     def _emission_prior(self, emission):

@@ -114,7 +114,7 @@ class LinearizedMoments(NamedTuple):
     def __call__(self, loops, g, jacobian, belief, noise):
         a = belief.mean
         G = finite_difference_jacobian(g, a) if jacobian is None else jacobian(a)
-        S, C = loops.through(G, belief.cov, noise)
+        S, C = loops.linear_map_moments(G, belief.cov, noise)
         return g(a[None])[0], S, C
 
 
@@ -126,7 +126,7 @@ class SigmaPointMoments(NamedTuple):
     spread: np.ndarray  # of the covariance, v
 
     def __call__(self, loops, g, jacobian, belief, noise):
-        away = self.points @ loops.root(belief.cov).T
+        away = self.points @ loops.semidefinite_cholesky(belief.cov).T
         Y = g(belief.mean + away)
         mu = self.weights @ Y
         Y = Y - mu
@@ -182,7 +182,7 @@ class GaussianFilter(NamedTuple):
 
     def mended(self, P):
         """P symmetric, without negative eigenvalues."""
-        P, good = self.loops.tidy(P)
+        P, good = self.loops.symmetrized_covariance(P)
         return P if good else nearest_semidefinite(P)
 
     def update(self, belief, x):
@@ -203,15 +203,16 @@ class GaussianFilter(NamedTuple):
             mu, S, C = self.moments(self.loops, g, J, belief, R)
             e = x - mu
             if i:  # what the function gives at a, seen from where it was taken
-                e = e - self.loops.gain(P, C) @ (a - at)
-            at, cov, good, found = self.loops.condition(a, P, C, S, e)
+                e = e - self.loops.smoother_gain(P, C) @ (a - at)
+            at, cov, good, found = self.loops.condition_normal(a, P, C, S, e)
             loglik, belief = loglik if i else found, NonlinearBelief(at, P)
         return NonlinearBelief(
             at, cov if good else nearest_semidefinite(cov), cross, t
         ), loglik
 
     def reverse(self, filtered, predicted, smoothed):
-        J = self.loops.gain(predicted.cov, np.ascontiguousarray(predicted.cross.T))
+        cross = np.ascontiguousarray(predicted.cross.T)
+        J = self.loops.smoother_gain(predicted.cov, cross)
         mean = filtered.mean + J @ (smoothed.mean - predicted.mean)
         cov = filtered.cov + J @ (smoothed.cov - predicted.cov) @ J.T
         return NonlinearBelief(mean, self.mended(cov), filtered.cross, filtered.t)

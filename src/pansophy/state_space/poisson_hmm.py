@@ -76,7 +76,8 @@ class PoissonHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood plus log-prior reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each iteration.
+        Convergence of the fit; history_["objective"] is minus the above after each
+        iteration.
     n_features_in_ : int
         Number of columns of X.
 
@@ -132,13 +133,13 @@ class PoissonHMM(AbstractHMM, Estimator):
             )
         return DistributionEmission(Poisson(rate))
 
-    def _first_emission(self, X, rng):
+    def _initial_emission(self, X, rng):
         M = kmeans_centers(X, self.n_components, rng)
         return DistributionEmission(
             Poisson(np.maximum(M, 0.05 * M.mean(axis=0) + 1e-3))
         )
 
-    def _store_emission(self, emission):
+    def _emission_attributes(self, emission):
         return {"lambdas_": emission.distribution.rate}
 
     def _emission_prior(self, emission):

@@ -378,7 +378,7 @@ class StructuralTimeSeries(Density, Estimator):
         lengths : array of int, optional
             Length of each sequence; None for a single one.
         y : None
-            Ignored, there for scikit-learn's sake.
+            Ignored; present for compatibility with scikit-learn.
         exog : array of shape (n, l), optional
             Regressors.
 

@@ -338,7 +338,7 @@ class SwitchingKalmanFilter(Estimator):
     random_state: Seed = None
     verbose: Verbosity = 0
 
-    def _first(self, X) -> SwitchingModel:
+    def _initial_model(self, X) -> SwitchingModel:
         """The model as given, gaps filled from the data."""
         K, p = self.n_components, X.shape[1]
         H = self.observation_matrices
@@ -387,7 +387,7 @@ class SwitchingKalmanFilter(Estimator):
         """Learn the letters of `params` by EM from where the given matrices stand."""
         check_params(self)
         X, ends = stack_sequences(X, lengths)
-        first = self._first(X)
+        first = self._initial_model(X)
         best: list[Any] = [-np.inf, first]
 
         def counted(model):
@@ -396,10 +396,10 @@ class SwitchingKalmanFilter(Estimator):
                 best[:] = loglik, model
             return (stats, model), loglik
 
-        turn = lambda s: switching_m_step(s[0], s[1], self.params, self.reg_covar)
+        m_step = lambda s: switching_m_step(s[0], s[1], self.params, self.reg_covar)
         run = lambda task: em(
             counted,
-            turn,
+            m_step,
             first,
             n=len(X),
             max_iter=self.n_iter,
@@ -418,7 +418,7 @@ class SwitchingKalmanFilter(Estimator):
     def _model(self, X) -> SwitchingModel:
         """The fitted model, or the given one before `fit`."""
         check_params(self)
-        model = self._first(X)
+        model = self._initial_model(X)
         if not hasattr(self, "regime_matrix_"):
             if (
                 self.transition_covariance is None

@@ -34,6 +34,8 @@ from pansophy.recommend import (
 )
 
 FEATURES = np.random.default_rng(0).normal(size=(40, 4))
+
+
 MODELS = [
     BiasModel(),
     UserKNN(5),
@@ -46,10 +48,18 @@ MODELS = [
     ContentRecommender(FEATURES),
     HybridRecommender([BiasModel(), ItemKNN(5)], weights=[0.4, 0.6]),
 ]
+
+
 ids = lambda m: type(m).__name__ + ("-implicit" if getattr(m, "implicit", 0) else "")
+
+
 # stochastic descent visits the ratings in a random order of their rows
 ORDERLESS = [m for m in MODELS if not isinstance(m, SGDFactorization)]
+
+
 every = pytest.mark.parametrize("model", MODELS, ids=ids)
+
+
 CLASSES = sorted({type(m) for m in MODELS}, key=lambda c: c.__name__)
 
 
@@ -261,7 +271,7 @@ def test_clipping_and_bad_input(model, ratings):
     np.testing.assert_array_equal(model.complete(), before)
     with pytest.raises(ValueError, match="expecting 2 features"):
         model.predict(np.ones((3, 4)))
-    with pytest.raises(ValueError, match="n must be at least 1"):
+    with pytest.raises(ValueError, match="n must be a whole number of at least 1"):
         model.recommend(0, 0)
 
 
@@ -371,9 +381,9 @@ def test_an_interrupted_fit_is_a_model(ratings, monkeypatch, count):
 def test_counts_and_weights_are_asked_for_clearly(ratings):
     model = ALS(2, random_state=0).fit(ratings)
     for call in (model.recommend, model.similar_items):
-        with pytest.raises(TypeError, match=r"n must be a whole number, got 2\.5"):
+        with pytest.raises(TypeError, match=r"n must be a whole number of at least 1, got 2\.5"):
             call(ratings.item_names[0], 2.5)
-        with pytest.raises(ValueError, match="n must be at least 1"):
+        with pytest.raises(ValueError, match="n must be a whole number of at least 1"):
             call(ratings.item_names[0], 0)
     assert len(model.similar_items(ratings.item_names[0], 10**6).names) == 39
     w = np.random.default_rng(0).uniform(0.5, 2, len(ratings))

@@ -1,4 +1,4 @@
-"""Arithmetic of four numbers at once against NumPy."""
+"""Products of small matrices against NumPy."""
 
 import numpy as np
 import pytest

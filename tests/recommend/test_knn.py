@@ -14,6 +14,8 @@ from pansophy.recommend import ItemKNN, Ratings, UserKNN
 from tests.oracles import recommend as slow
 
 NAN = np.nan
+
+
 WORKED = np.array([[5, 3, 4, NAN], [4, 2, 3, 5], [1, 5, 2, 1], [4, 3, 5, 4]])
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from pansophy import plot
 from pansophy.state_space import KalmanFilter, StructuralTimeSeries
-from pansophy.state_space import structural_parts as parts
+from pansophy.state_space import structural_time_series as parts
 
 # annual flow of the Nile at Aswan, 1871 to 1970
 NILE = np.array(
@@ -91,10 +91,10 @@ def test_parity_with_statsmodels(name):
 @pytest.mark.parametrize("damped", [False, True])
 def test_gradient(damped, rng):
     """Exact derivatives by variances, frequency and damping, two sequences."""
-    blocks = [parts.level(True, "stochastic"), parts.cycle(damped)]
-    layout = parts.Layout(blocks, True, damped, (2.0, 30.0), 0)
-    vector = parts.Vector(layout, 150.0, 1e-3)
-    f = parts.objective(vector, NILE[:, None].copy(), np.array([45, 100]), None)
+    components = [parts.level_component(True, "stochastic"), parts.cycle_component(damped)]
+    layout = parts.ComponentLayout(components, True, damped, (2.0, 30.0), 0)
+    vector = parts.VarianceVector(layout, 150.0, 1e-3)
+    f = parts.structural_objective(vector, NILE[:, None].copy(), np.array([45, 100]), None)
     v = vector.first() + 0.2 * rng.normal(size=len(vector.first()))
     h = 1e-5
     differences = [
