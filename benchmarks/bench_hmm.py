@@ -185,6 +185,19 @@ def paths(name, what, sizes, **more):
     )
 
 
+def sequential_fit(p):
+    """Our fit with every sequence on its own: no batches, no blocks, not two-ended."""
+    from unittest import mock
+
+    from pansophy.core import hidden_chain
+
+    with (
+        mock.patch.object(hidden_chain, "MAX_BATCHED_STATES", 0),
+        mock.patch.object(hidden_chain, "LONG_SEQUENCE", 1 << 62),
+    ):
+        return ours_chain(p).fit(p["X"], p["lengths"])
+
+
 LONG = [(1, 200_000, 5, 16), (1, 200_000, 16, 32), (1, 200_000, 50, 32)]
 SHORT = [(2000, 100, 5, 16), (2000, 100, 16, 32), (2000, 100, 50, 32)]
 
@@ -193,6 +206,19 @@ CASES = [
              [(20, 200, 4, 8), (100, 500, 8, 16), (200, 1000, 16, 32)]),
     learning("hmm_categorical_long", "one long sequence, 5 to 50 states", LONG),
     learning("hmm_categorical_short", "2,000 short sequences, 5 to 50 states", SHORT),
+    Case(
+        name="hmm_batched",
+        what="Baum-Welch by batches and blocks of sequences against one sequence after "
+        "the other; (sequences, length, states, symbols)",
+        sizes=[(1000, 100, 2, 16), (1000, 100, 5, 16), (100, 1000, 12, 16),
+               (1, 100_000, 5, 16)],
+        data=chain_data,
+        ours=lambda p: ours_chain(p).fit(p["X"], p["lengths"]),
+        peers={"sequential": sequential_fit},
+        quality=chain_quality,
+        tolerance=1e-8,
+        target=1.3,
+    ),
     paths("hmm_viterbi", "sequences of 1,000",
           [(20, 200, 4, 8), (100, 500, 8, 16), (500, 1000, 16, 32)],
           pomegranate=pomegranate_decode),

@@ -102,7 +102,8 @@ def test_measures_of_odd_rankings():
     assert recall_at_k([{"a"}], twice, 2) == ndcg_at_k([{"a"}], twice, 2) == 1
     assert precision_at_k([{"a"}], twice, 2) == 0.5
     assert np.isnan(ndcg_at_k([], [])) and np.isnan(ndcg_at_k([set()], [["a"]]))
-    with pytest.raises(ValueError, match="n_items must be a whole number of at least 1"):
+    message = "n_items must be a whole number of at least 1"
+    with pytest.raises(ValueError, match=message):
         coverage_at_k(twice, 0)
     with pytest.raises(TypeError, match="k must be a whole number"):
         recall_at_k([{"a"}], twice, 1.5)

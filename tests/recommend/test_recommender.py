@@ -381,7 +381,8 @@ def test_an_interrupted_fit_is_a_model(ratings, monkeypatch, count):
 def test_counts_and_weights_are_asked_for_clearly(ratings):
     model = ALS(2, random_state=0).fit(ratings)
     for call in (model.recommend, model.similar_items):
-        with pytest.raises(TypeError, match=r"n must be a whole number of at least 1, got 2\.5"):
+        message = r"n must be a whole number of at least 1, got 2\.5"
+        with pytest.raises(TypeError, match=message):
             call(ratings.item_names[0], 2.5)
         with pytest.raises(ValueError, match="n must be a whole number of at least 1"):
             call(ratings.item_names[0], 0)

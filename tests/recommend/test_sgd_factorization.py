@@ -6,7 +6,7 @@ import pytest
 from pansophy.core import threads
 from pansophy.datasets import make_ratings
 from pansophy.recommend import BiasModel, Ratings, SGDFactorization, sgd_factorization
-from pansophy.recommend._sgd_factorization import sgd_epoch
+from pansophy.recommend._sgd_factorization import Factors, RatingColumns, sgd_epoch
 
 
 def test_full_data_without_penalty_reaches_the_svd():
@@ -28,7 +28,8 @@ def test_one_step_by_hand():
     b, c, U, V = np.zeros(1), np.zeros(1), np.array([[2.0]]), np.array([[0.5]])
     one, none = np.zeros(1, np.int32), np.empty(0)
     r = np.array([4.0])
-    sgd_epoch(np.array([0]), one, one, r, none, 1.0, 0.1, 0.5, True, b, c, U, V)
+    ratings = RatingColumns(one, one, r, none, 1.0)
+    sgd_epoch(np.array([0]), ratings, 0.1, 0.5, True, Factors(b, c, U, V))
     assert b[0] == c[0] == 1.0
     assert U[0, 0] == pytest.approx(2 + 0.5 * (2 * 0.5 - 0.1 * 2))
     assert V[0, 0] == pytest.approx(0.5 + 0.5 * (2 * 2.0 - 0.1 * 0.5))

@@ -11,7 +11,7 @@ from pansophy.rl.exploration import choose_action
 
 
 def test_choices_by_hand():
-    # ex. B48: softmax of 1, 2, 3 is .0900, .2447, .6652 at T = 1
+    # softmax of 1, 2, 3 is .0900, .2447, .6652 at T = 1
     np.testing.assert_allclose(
         Boltzmann(1.0).probabilities([1, 2, 3]), [0.0900, 0.2447, 0.6652], atol=5e-5
     )

@@ -27,7 +27,7 @@ from pansophy.rl.schedules import schedule_values
 from pansophy.rl.transition_table import table_from_dict
 from tests.oracles import q_learning as slow
 
-# ex. B46: stay, or go, which succeeds with probability 0.8; 1 for staying in state 1
+# stay, or go, which succeeds with probability 0.8; 1 for staying in state 1
 STAY_OR_GO = {
     0: {0: [(1.0, 0, 0.0, False)], 1: [(0.8, 1, 0.0, False), (0.2, 0, 0.0, False)]},
     1: {0: [(1.0, 1, 1.0, False)], 1: [(0.8, 0, 0.0, False), (0.2, 1, 0.0, False)]},
@@ -40,7 +40,7 @@ def lake(**options):
 
 @pytest.mark.parametrize("engine", ["table", "env"])
 def test_corridor_rises_to_81_90_81_100(engine):
-    # ex. B45 and W29: rewards >= 0, no chance, alpha 1: 0 <= Q_n <= Q_n+1 <= Q*
+    # rewards >= 0, no chance, alpha 1: 0 <= Q_n <= Q_n+1 <= Q*
     want = np.array([[81.0, 90], [81, 100]])
     world = Corridor(2, reward=100.0)
     model = QLearning(
@@ -57,7 +57,7 @@ def test_corridor_rises_to_81_90_81_100(engine):
 
 @pytest.mark.parametrize("exploration", [1.0, Boltzmann(20.0)])
 def test_stochastic_world_tends_to_the_best(exploration):
-    # ex. B46; with rates k^-0.6 the error after 10^6 steps is below 0.1
+    # with rates k^-0.6 the error after 10^6 steps is below 0.1
     model = QLearning(
         1_000_000,
         learning_rate=VisitDecay(0.6),
@@ -104,12 +104,21 @@ def test_loop_equals_its_plain_twin(kind, power, max_steps, rng):
     U = rng.random((n, 4))
     Q, visits = np.zeros((S, A)), np.zeros((S, A), np.int64)
     returns, lengths = np.empty(n), np.empty(n, np.int64)
-    place, total, ended = np.array([-1, 0]), np.zeros(1), 0
+    position, total, ended = np.array([-1, 0]), np.zeros(1), 0
     for cut in (slice(0, 1234), slice(1234, n)):  # an episode goes on in the next call
+        rule = _q_learning.LearningRule(0.9, rate[cut], power, kind, level[cut])
         steps, more = _q_learning.q_learning_steps(
-            *world[:6], max_steps, Q, visits, 0.9, rate[cut], power, kind, level[cut],
-            U[cut], place, total, n, returns[ended:], lengths[ended:],
-        )  # fmt: skip
+            world,
+            Q,
+            visits,
+            rule,
+            U[cut],
+            position,
+            total,
+            n,
+            returns[ended:],
+            lengths[ended:],
+        )
         ended += more
         assert steps == cut.stop - cut.start
     got = slow.learn(
@@ -323,7 +332,7 @@ def test_it_clones_prints_and_saves(tmp_path):
     model = QLearning(500, learning_rate=VisitDecay(0.7), random_state=0)
     twin = clone(model)
     assert twin.get_params() == model.get_params()
-    assert "Visits(power=0.7)" in repr(model)
+    assert "VisitDecay(power=0.7)" in repr(model)
     model.fit(lake())
     save(model, tmp_path / "lake.pansophy")
     same = load(tmp_path / "lake.pansophy")

@@ -11,7 +11,7 @@ from pansophy.rl.rollout import Transition
 
 
 def test_rates_by_visits_are_running_means():
-    # ex. B47: rewards 1, 0, 2, 5 give 1, .5, 1, 2
+    # rewards 1, 0, 2, 5 give 1, .5, 1, 2
     agent = QLearning(gamma=0.0, learning_rate=VisitDecay()).learner(Corridor(1))
     means = []
     for reward in (1.0, 0.0, 2.0, 5.0):

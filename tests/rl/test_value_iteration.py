@@ -19,7 +19,7 @@ from pansophy.rl import (
 )
 from tests.oracles import value_iteration as slow
 
-# W25 of the first notes: T[s][a], R[s][a] as written there, axes moved to (A, S, S)
+# T[s][a], R[s][a] as written there, axes moved to (A, S, S)
 T25 = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0, 1]]]).swapaxes(0, 1)
 
 
@@ -32,14 +32,14 @@ V25 = np.array([9.76377953, 8.89763780])
 Q25 = np.array([[8.80944882, 9.76377953], [8.89763780, 8.50787402]])
 
 
-# ex. B46 of the fourth: stay, or go, which succeeds with probability 0.8
+# stay, or go, which succeeds with probability 0.8
 T46 = np.array([[[1, 0], [0, 1]], [[0.2, 0.8], [0.8, 0.2]]])
 
 
 R46 = np.array([[0.0, 0], [1, 0]])
 
 
-# ex. B45: a corridor of two cells and a goal worth 100
+# a corridor of two cells and a goal worth 100
 P45 = {
     0: {0: [(1.0, 0, 0.0, False)], 1: [(1.0, 1, 0.0, False)]},
     1: {0: [(1.0, 0, 0.0, False)], 1: [(1.0, 1, 100.0, True)]},

@@ -40,7 +40,7 @@ def test_every_forecast_is_one_thing(model):
     np.testing.assert_allclose(ahead.interval(0.5), (again.low, again.high))
     assert (np.diff(ahead.sd, axis=0) > 0).all()
     for n in (0, -1, 1.5, True):
-        with pytest.raises(ValueError, match="at least 1 step"):
+        with pytest.raises(ValueError, match="n must be a whole number of at least 1"):
             model.forecast(n)
     with pytest.raises(ValueError, match="level must lie"):
         model.forecast(2, level=95)

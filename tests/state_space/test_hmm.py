@@ -17,7 +17,7 @@ from pansophy.state_space import (
     PoissonHMM,
 )
 
-X1 = ([0.8, 0.2], [[0.6, 0.4], [0.5, 0.5]])
+TWO_STATES = ([0.8, 0.2], [[0.6, 0.4], [0.5, 0.5]])
 
 
 def model_of(start, trans, emit, **more):
@@ -59,17 +59,17 @@ def test_learning_never_falls_and_is_never_nan(seed, hard, prior):
     assert (model.transmat_[np.tril_indices(3, -1)] == 0).all()  # zeros stay zeros
 
 
-def test_hard_learning_counts_the_likeliest_path():
+def test_hard_learning_counts_the_most_likely_path():
     emit = [[0.2, 0.4, 0.4], [0.5, 0.4, 0.1]]
     x = np.array([2, 0, 2])
-    model = fit(model_of(*X1, emit, n_iter=1), x, hard=True)  # along 0, 1, 0
+    model = fit(model_of(*TWO_STATES, emit, n_iter=1), x, hard=True)  # along 0, 1, 0
     assert np.allclose(model.transmat_, [[0, 1], [1, 0]])
     assert np.allclose(model.emissionprob_, [[0, 0, 1], [1, 0, 0]])
     assert model.decode(x)[0] == pytest.approx(0.0)
 
 
 def test_counting_with_stops():
-    """Ex. B50 of 003 in two sequences; rows and stops sum to 1 together."""
+    """Counts of two labelled sequences; rows and stops sum to 1 together."""
     x, z = np.array([0, 1, 1, 0, 0, 1]), np.array([0, 0, 1, 2, 0, 1])
     model = CategoricalHMM(3).fit_labeled(x, z, [4, 2], stop=True)
     assert np.allclose(model.transmat_.sum(1) + model.stopprob_, 1)

@@ -15,13 +15,13 @@ from pansophy.state_space import (
     k_best_paths,
 )
 
-X1 = ([0.8, 0.2], [[0.6, 0.4], [0.5, 0.5]])
+TWO_STATES = ([0.8, 0.2], [[0.6, 0.4], [0.5, 0.5]])
 
 
-L1 = np.array([[0.4, 0.1], [0.2, 0.5], [0.4, 0.1]])  # of 2, 0, 2
+LIKELIHOOD = np.array([[0.4, 0.1], [0.2, 0.5], [0.4, 0.1]])  # of 2, 0, 2
 
 
-W23 = {
+STOPPING = {
     "start": [0.6, 0.4],
     "trans": [[0.5, 0.3], [0.2, 0.5]],
     "likelihood": np.array([[0.7, 0.1], [0.3, 0.9], [0.3, 0.9]]),  # of 0, 1, 1
@@ -37,8 +37,8 @@ def model_of(start, trans, emit, **more):
 
 
 def stopping():
-    model = model_of(W23["start"], W23["trans"], [[0.7, 0.3], [0.1, 0.9]])
-    model.stopprob_ = np.array(W23["stop"])
+    model = model_of(STOPPING["start"], STOPPING["trans"], [[0.7, 0.3], [0.1, 0.9]])
+    model.stopprob_ = np.array(STOPPING["stop"])
     return model
 
 
@@ -47,17 +47,20 @@ def random_model(rng, k, m, **more):
     return model_of(rng.dirichlet(np.ones(k)), *tables, **more)
 
 
-def test_messages_of_x1_of_002():
-    a, b = forward_messages(*X1, L1), backward_messages(*X1, L1)
+def test_messages_of_two_states_worked_numbers():
+    a, b = (
+        forward_messages(*TWO_STATES, LIKELIHOOD),
+        backward_messages(*TWO_STATES, LIKELIHOOD),
+    )
     numbers = [[0.32, 0.02], [0.0404, 0.069], [0.023496, 0.005066]]
     assert np.allclose(a, numbers, atol=1e-9)
     assert np.allclose(b[0], [0.0836, 0.0905])
     assert np.allclose((a * b).sum(1), 0.028562)
 
 
-def test_messages_of_w23_of_000():
-    a = forward_messages(**W23, inclusive=False)
-    b = backward_messages(**W23, inclusive=True)
+def test_messages_of_a_stopping_chain_worked_numbers():
+    a = forward_messages(**STOPPING, inclusive=False)
+    b = backward_messages(**STOPPING, inclusive=True)
     numbers = [[0.6, 0.4], [0.218, 0.146], [0.05898, 0.08532]]
     assert np.allclose(a, numbers, atol=1e-9)
     numbers = [[0.039438, 0.007281], [0.0333, 0.1323], [0.06, 0.27]]
@@ -65,7 +68,7 @@ def test_messages_of_w23_of_000():
     assert np.allclose((a * b).sum(1), 0.0265752)
 
 
-def test_a_model_that_stops_is_w23_of_000():
+def test_a_model_that_stops_worked_numbers():
     model, x = stopping(), np.array([0, 1, 1])
     assert math.exp(model.score(x)) == pytest.approx(0.0265752)
     assert model.score(x) == pytest.approx(-3.6277768, abs=1e-7)
@@ -147,7 +150,7 @@ def test_enumeration_refuses_large_models():
     with pytest.raises(ValueError, match=r"likelihood \(n, 2\)"):
         forward_messages([0.5, 0.5], np.eye(2), np.ones((3, 3)))
     with pytest.raises(ValueError, match="at least one path"):
-        k_best_paths(*X1, L1, 0)
+        k_best_paths(*TWO_STATES, LIKELIHOOD, 0)
 
 
 def test_a_sequence_of_probability_zero_has_no_posterior():

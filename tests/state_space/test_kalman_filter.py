@@ -37,7 +37,7 @@ def made(seed, k, p, n=None, *, start="known", inputs=0):
 
 
 def test_worked_numbers():
-    """X8 of 002: F=1, Q=.1, R=.5, from (0, 1); K is P of the filter over R."""
+    """Worked numbers for F=1, Q=.1, R=.5, from (0, 1); K is P of the filter over R."""
     model = KalmanFilter(transition_covariance=0.1, observation_covariance=0.5)
     belief, found = (np.zeros(1), np.eye(1)), []
     for y in (1.0, 0.5, 0.8):

@@ -57,7 +57,7 @@ def with_gaps(rng, n, p, gaps):
     gaps=st.sampled_from([0.0, 0.3, 1.0]),
 )
 def test_loops_equal_one_large_normal_and_the_driver(seed, k, p, n, moves, gaps):
-    """K258, K271: means, covariances and likelihood of the joint Gaussian."""
+    """Means, covariances and likelihood are those of the joint Gaussian."""
     model = made(seed, k, p, n if moves else None).model(n)
     X = with_gaps(np.random.default_rng(seed), n, p, gaps)
     run = run_filter(model, X, np.array([n]))

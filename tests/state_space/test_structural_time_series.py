@@ -91,10 +91,15 @@ def test_parity_with_statsmodels(name):
 @pytest.mark.parametrize("damped", [False, True])
 def test_gradient(damped, rng):
     """Exact derivatives by variances, frequency and damping, two sequences."""
-    components = [parts.level_component(True, "stochastic"), parts.cycle_component(damped)]
+    components = [
+        parts.level_component(True, "stochastic"),
+        parts.cycle_component(damped),
+    ]
     layout = parts.ComponentLayout(components, True, damped, (2.0, 30.0), 0)
     vector = parts.VarianceVector(layout, 150.0, 1e-3)
-    f = parts.structural_objective(vector, NILE[:, None].copy(), np.array([45, 100]), None)
+    f = parts.structural_objective(
+        vector, NILE[:, None].copy(), np.array([45, 100]), None
+    )
     v = vector.first() + 0.2 * rng.normal(size=len(vector.first()))
     h = 1e-5
     differences = [
