@@ -140,16 +140,16 @@ def test_all_that_can_be_asked(model, ratings):
 
 @every
 def test_long_lists_are_the_same_as_short_ones(model, ratings):
-    from pansophy.recommend import ranking
+    from pansophy.recommend import recommender
 
     model = clone(model).fit(ratings)
     users = ratings.user_names[:8]
     short = model.recommend(users, 40, exclude_seen=False)
-    few, ranking.FEW = ranking.FEW, 5
+    few, recommender.MAX_SELECTED = recommender.MAX_SELECTED, 5
     try:
         long = model.recommend(users, 40, exclude_seen=False)
     finally:
-        ranking.FEW = few
+        recommender.MAX_SELECTED = few
     np.testing.assert_array_equal(short.names, long.names)
 
 

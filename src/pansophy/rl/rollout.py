@@ -19,7 +19,6 @@ import numpy as np
 
 from ..core.progress import SILENT
 from ..core.random import rng_from, seed_int
-from ..params import check_count
 
 BLOCK = 4096  # steps between two reports
 
@@ -163,9 +162,9 @@ def rollout(
     """
     if n_steps is None and n_episodes is None:
         raise ValueError("give n_steps or n_episodes: when should the run stop?")
-    n_steps = None if n_steps is None else check_count("n_steps", n_steps)
-    if n_episodes is not None:
-        n_episodes = check_count("n_episodes", n_episodes)
+    for name, value in (("n_steps", n_steps), ("n_episodes", n_episodes)):
+        if value is not None and not value >= 1:
+            raise ValueError(f"{name} must be at least 1, got {value!r}.")
     begun = time.perf_counter()
     learn = hasattr(agent, "update") if learn is None else learn
     act, step, update = agent.act, env.step, getattr(agent, "update", None)
