@@ -23,7 +23,7 @@ from pansophy.cluster import (
     linkage_matrix,
 )
 from pansophy.cluster.constrained import constrained_merges
-from pansophy.graphs import connected_components, spanning_tree, threshold_graph
+from pansophy.graphs import connected_components, point_spanning_tree, threshold_graph
 from tests.oracles import hierarchy as oracle
 
 METHODS = ["single", "complete", "average", "ward"]
@@ -122,7 +122,7 @@ def test_cophenetic_distances_are_ultrametric(n, seed, method):
 
 def test_single_linkage_is_components_and_a_tree_without_its_heaviest_edges():
     X = rows(60, 2)
-    Z, tree = linkage_matrix(X, "single"), spanning_tree(X)
+    Z, tree = linkage_matrix(X, "single"), point_spanning_tree(X)
     for t in (0.1, 0.3, 0.5, 1.0):
         _, labels = connected_components(threshold_graph(X, t))
         assert_array_equal(cut(Z, height=t), labels)

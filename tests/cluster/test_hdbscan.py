@@ -18,7 +18,7 @@ from pansophy.cluster import hdbscan as module
 from pansophy.cluster.boruvka import boruvka_tree, pays
 from pansophy.cluster.hdbscan import condensed, stabilities
 from pansophy.cluster.linkage import linkage_matrix
-from pansophy.graphs import connected_components, spanning_tree
+from pansophy.graphs import connected_components, point_spanning_tree
 
 
 def blobs(n=300, d=2, k=4, seed=0, noise=8):
@@ -200,7 +200,7 @@ def test_rounds_in_a_tree_of_boxes_find_the_lightest_tree(metric, d, kind):
     X = {"apart": X, "ties": np.round(X / 3), "equal": 0 * X}[kind]
     c = np.round(rng.uniform(0, 2, 300), 1) if d > 1 else None
     how = {"metric": metric, "p": 3.0, "core": c}
-    a, b = boruvka_tree(X, **how), spanning_tree(X, **how)
+    a, b = boruvka_tree(X, **how), point_spanning_tree(X, **how)
     np.testing.assert_allclose(a.weight, b.weight, rtol=1e-12)
     edges = sp.coo_array((np.ones(299), (a.left, a.right)), shape=(300, 300))
     assert connected_components(edges)[0] == 1
@@ -214,7 +214,9 @@ def test_rounds_with_two_rows_and_with_squares_too_large():
     assert tree.weight.tolist() == [2.0, 3.0]
     X = np.array([[1e200], [-1e200], [0.0]])
     with np.errstate(over="ignore"):
-        np.testing.assert_array_equal(boruvka_tree(X).weight, spanning_tree(X).weight)
+        np.testing.assert_array_equal(
+            boruvka_tree(X).weight, point_spanning_tree(X).weight
+        )
 
 
 def test_the_same_clusters_whichever_way_the_tree_was_grown(monkeypatch):

@@ -9,13 +9,13 @@ from pansophy import persist
 from pansophy.graphical import (
     BayesianNetwork,
     JunctionTree,
-    alarm,
+    alarm_network,
     enumerate_joint,
     explaining_away,
     from_rules,
     random_network,
-    sprinkler,
-    student,
+    sprinkler_network,
+    student_network,
 )
 
 HALF = [[0.5, 0.5], [0.5, 0.5]]
@@ -146,7 +146,7 @@ def test_bad_definitions():
 
 
 def test_bad_questions():
-    network = sprinkler()
+    network = sprinkler_network()
     with pytest.raises(ValueError, match="'rein'; did you mean 'rain'"):
         network.query("rein")
     with pytest.raises(ValueError, match="'rain' has no state 'maybe'"):
@@ -171,14 +171,16 @@ def test_bad_questions():
 
 
 def test_an_observed_variable_may_be_asked_for():
-    p = sprinkler().query(["rain", "wet"], {"wet": True})
+    p = sprinkler_network().query(["rain", "wet"], {"wet": True})
     assert np.allclose(p.prob, [[0, 0.2920723], [0, 0.7079277]])
-    q = sprinkler().query("wet", {"wet": True}, order=["cloudy", "sprinkler", "rain"])
+    q = sprinkler_network().query(
+        "wet", {"wet": True}, order=["cloudy", "sprinkler", "rain"]
+    )
     assert q.prob.tolist() == [0.0, 1.0]
 
 
 def test_rows_are_filled_in_their_own_kind():
-    network = student()
+    network = student_network()
     frame = pd.DataFrame(
         {"letter": ["weak", "strong", None], "sat": ["high", None, None]}
     )
@@ -203,7 +205,7 @@ def test_rows_are_filled_in_their_own_kind():
 
 
 def test_scores_of_incomplete_rows_are_marginals():
-    network = alarm()
+    network = alarm_network()
     rows = {"john": [True, None], "burglary": [None, False]}
     want = [np.log(network.query("john")[True]), np.log(0.999)]
     assert np.allclose(network.score_samples(rows), want)
@@ -253,7 +255,7 @@ def test_rules():
 
 
 def test_samples_follow_the_marginals():
-    network = student()
+    network = student_network()
     rows = network.sample(20_000, random_state=0)
     assert rows.dtype == object and rows.shape == (20_000, 5)
     grade = [np.mean(rows[:, 2] == g) for g in "ABC"]
@@ -275,7 +277,7 @@ def test_samples_follow_the_marginals():
 
 
 def test_setting_is_not_seeing():
-    network = sprinkler()
+    network = sprinkler_network()
     cut = network.do(sprinkler=True)
     assert np.isclose(cut.query("cloudy")[True], 0.5)
     assert network.query("cloudy", {"sprinkler": True})[True] < 0.2
@@ -285,14 +287,16 @@ def test_setting_is_not_seeing():
 
 
 def test_most_likely_of_some_sums_the_others_out():
-    found = student().most_likely({"letter": "strong"}, ["grade"])
+    found = student_network().most_likely({"letter": "strong"}, ["grade"])
     assert found.states == {"grade": "A"}
-    everything = student().most_likely()
-    assert np.isclose(everything.log_prob, student().log_prob(everything.states))
+    everything = student_network().most_likely()
+    assert np.isclose(
+        everything.log_prob, student_network().log_prob(everything.states)
+    )
 
 
 def test_fit_learns_tables_and_keeps_labels():
-    truth = student()
+    truth = student_network()
     rows = truth.sample(4000, random_state=0)
     frame = pd.DataFrame(rows, columns=truth.space.names)
     network = BayesianNetwork(truth.edges, prior=1.0).fit(frame)
@@ -331,7 +335,7 @@ def test_hidden_variable_is_fitted_by_em():
 
 
 def test_saved_and_drawn(tmp_path):
-    network = student()
+    network = student_network()
     persist.save(network, tmp_path / "m.safetensors")
     again = persist.load(tmp_path / "m.safetensors")
     assert again.space == network.space

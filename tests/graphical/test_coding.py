@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from pansophy.graphical import Space, decode, encode
+from pansophy.graphical import VariableSpace, decode_table, encode_table
 
 COLUMNS = {
     "word": ["b", "a", None, "b"],
@@ -31,26 +31,26 @@ STATES = (("a", "b"), (1.5, 2.0), (3, 5, 7), (False, True))
     ],
 )
 def test_every_kind_of_table_gives_the_same_codes(kind):
-    codes, space = encode(kind(COLUMNS))
+    codes, space = encode_table(kind(COLUMNS))
     assert codes.tolist() == CODES
     assert space.states == STATES
     assert codes.dtype == np.int8 and codes.flags.f_contiguous
 
 
 def test_codes_of_known_states_and_back():
-    space = Space(("a", "b"), (("no", "yes"), (0, 1, 2)))
-    codes, same = encode({"b": [2, 0], "a": ["yes", None]}, space)
+    space = VariableSpace(("a", "b"), (("no", "yes"), (0, 1, 2)))
+    codes, same = encode_table({"b": [2, 0], "a": ["yes", None]}, space)
     assert same is space and codes.tolist() == [[1, 2], [-1, 0]]
-    assert encode({"b": [1]}, space)[0].tolist() == [[-1, 1]]
-    back = decode(codes, space)
+    assert encode_table({"b": [1]}, space)[0].tolist() == [[-1, 1]]
+    back = decode_table(codes, space)
     assert back["a"].tolist() == ["yes", None] and back["b"].tolist() == [2, 0]
-    text = Space(("a",), (("0", "1"),))
-    assert encode(np.array([[1.0], [0.0]]), text)[0].tolist() == [[1], [0]]
+    text = VariableSpace(("a",), (("0", "1"),))
+    assert encode_table(np.array([[1.0], [0.0]]), text)[0].tolist() == [[1], [0]]
 
 
 def test_states_beyond_a_byte_and_wide_numbers():
     column = np.arange(300)[::-1] * 10**6
-    codes, space = encode(column[:, None])
+    codes, space = encode_table(column[:, None])
     assert codes.dtype == np.int16 and codes[:, 0].tolist() == list(range(300))[::-1]
     assert space.sizes == (300,)
 
@@ -66,6 +66,6 @@ def test_states_beyond_a_byte_and_wide_numbers():
     ],
 )
 def test_bad_tables_are_told_in_a_sentence(data, words):
-    space = Space(("a", "b"), (("no", "yes"), (0, 1, 2)))
+    space = VariableSpace(("a", "b"), (("no", "yes"), (0, 1, 2)))
     with pytest.raises(ValueError, match=words):
-        encode(data, space)
+        encode_table(data, space)

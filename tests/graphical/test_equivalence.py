@@ -11,13 +11,13 @@ from pansophy.graphical import (
     equivalence_class,
     markov_equivalent,
 )
-from pansophy.graphical.climbing import adjacency
-from pansophy.graphical.dags import edges_of
-from pansophy.graphical.equivalence import (
+from pansophy.graphical.dags import edge_pairs
+from pansophy.graphical.hill_climbing import adjacency_matrix
+from pansophy.graphical.markov_equivalence import (
     colliders,
-    extension,
-    members_of,
-    pattern_of,
+    consistent_extension,
+    cpdag,
+    equivalent_dags,
 )
 
 CHAIN = [("a", "b"), ("b", "c")]
@@ -57,19 +57,19 @@ def test_networks_have_classes():
 def test_patterns_and_members_of_all_small_graphs(d, classes):
     groups = defaultdict(list)
     for graph in all_dags(d):
-        skeleton = frozenset(frozenset(e) for e in edges_of(graph))
+        skeleton = frozenset(frozenset(e) for e in edge_pairs(graph))
         groups[skeleton, frozenset(colliders(graph))].append(graph)
     assert len(groups) == classes
     for graphs in groups.values():
-        union = np.any([adjacency(g) for g in graphs], axis=0)
-        assert all((pattern_of(g) == union).all() for g in graphs)
-        members = list(members_of(union))
+        union = np.any([adjacency_matrix(g) for g in graphs], axis=0)
+        assert all((cpdag(g) == union).all() for g in graphs)
+        members = list(equivalent_dags(union))
         assert len(members) == len(graphs) and set(members) == set(graphs)
-        assert extension(union) in graphs
+        assert consistent_extension(union) in graphs
 
 
 def test_a_pattern_without_any_graph_has_no_extension():
     square = np.zeros((4, 4), dtype=bool)  # a cycle of lines without a chord
     for a, b in ((0, 1), (1, 2), (2, 3), (3, 0)):
         square[a, b] = square[b, a] = True
-    assert extension(square) is None
+    assert consistent_extension(square) is None

@@ -12,7 +12,7 @@ from pansophy.graphical import (
     FactorGraph,
     MarkovRandomField,
     gaussian_bp,
-    gibbs,
+    gibbs_sample,
 )
 from tests.oracles import factor_graphs as slow
 
@@ -31,9 +31,13 @@ def some_graph(wide=False):
 @pytest.mark.parametrize("small", [None, 0])
 def test_rows_equal_the_slow_ones(small, monkeypatch):
     if small is not None:  # conditionals from the factors, not tabulated
-        monkeypatch.setattr("pansophy.graphical.gibbs_sampling.SMALL", small)
+        monkeypatch.setattr(
+            "pansophy.graphical.gibbs_sampling.MAX_TABULATED_CELLS", small
+        )
     sizes, factors, graph = some_graph()
-    fast = gibbs(graph, 50, evidence={"x1": 2}, burn_in=0, random_state=3).codes[0]
+    fast = gibbs_sample(graph, 50, evidence={"x1": 2}, burn_in=0, random_state=3).codes[
+        0
+    ]
     rng = np.random.default_rng(3)
     x = rng.integers(0, sizes)
     x[1] = 2
@@ -46,11 +50,11 @@ def test_rows_equal_the_slow_ones(small, monkeypatch):
 def test_marginals_converge():
     sizes, factors, graph = some_graph()
     _, exact, _, _ = slow.enumerate_graph(sizes, factors, {2: 1})
-    draws = gibbs(graph, 20000, evidence={"x2": 1}, chains=2, random_state=0)
+    draws = gibbs_sample(graph, 20000, evidence={"x2": 1}, chains=2, random_state=0)
     assert draws.codes.shape == (2, 20000, 4)
     for v, p in enumerate(exact):
         np.testing.assert_allclose(draws[f"x{v}"], p, atol=0.015)
-    again = gibbs(graph, 20000, evidence={"x2": 1}, chains=2, random_state=0)
+    again = gibbs_sample(graph, 20000, evidence={"x2": 1}, chains=2, random_state=0)
     np.testing.assert_array_equal(draws.codes, again.codes)
     assert (draws.codes[0] != draws.codes[1]).any()
     assert set(draws.columns()["x2"]) == {1}
@@ -59,11 +63,13 @@ def test_marginals_converge():
 def test_deterministic_tables_warn():
     same = FactorGraph([2, 2], [((0, 1), np.eye(2)), (0, [0.7, 0.3])])
     with pytest.warns(ErgodicityWarning, match="may not reach"):
-        draws = gibbs(same, 500, random_state=0)
+        draws = gibbs_sample(same, 500, random_state=0)
     assert len(np.unique(draws.codes, axis=1)) == 1  # stuck where it began
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # evidence removes the zeros
-        gibbs(FactorGraph([2, 2], [((0, 1), [[1, 0], [1, 1]])]), 5, evidence={"x0": 1})
+        gibbs_sample(
+            FactorGraph([2, 2], [((0, 1), [[1, 0], [1, 1]])]), 5, evidence={"x0": 1}
+        )
 
 
 @pytest.mark.parametrize(
@@ -78,7 +84,7 @@ def test_deterministic_tables_warn():
 )
 def test_bad_input(options, words):
     with pytest.raises(ValueError, match=words):
-        gibbs(FactorGraph([2, 2], [((0, 1), np.eye(2))]), **options)
+        gibbs_sample(FactorGraph([2, 2], [((0, 1), np.eye(2))]), **options)
 
 
 # -- learning -------------------------------------------------------------------------
@@ -86,7 +92,9 @@ def test_bad_input(options, words):
 
 @pytest.mark.parametrize("small", [1 << 14, 1])
 def test_moments_match_at_the_optimum(small, monkeypatch):
-    monkeypatch.setattr("pansophy.graphical.markov_field.SMALL", small)
+    monkeypatch.setattr(
+        "pansophy.graphical.markov_random_field.MAX_ENUMERATED_STATES", small
+    )
     data = MarkovRandomField(LOOP, {"a": [3, 1]}).sample(400, random_state=0)
     data = {v: column.astype(int) for v, column in data.items()}
     field = MarkovRandomField(list(LOOP)).fit(data)
@@ -122,12 +130,12 @@ def test_pseudo_likelihood_and_weights():
 
 
 def test_gradients():
-    from pansophy.graphical.markov_field import Learning
+    from pansophy.graphical.markov_random_field import FieldLikelihood
 
     rng = np.random.default_rng(0)
     rows = rng.integers(0, [2, 3, 2], (20, 3))
     scopes = [(0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2)]
-    problem = Learning(scopes, (2, 3, 2), rows, rng.dirichlet(np.ones(20)), 0.2)
+    problem = FieldLikelihood(scopes, (2, 3, 2), rows, rng.dirichlet(np.ones(20)), 0.2)
     t = rng.normal(size=problem.start[-1])
     for loss in (problem.exact, problem.pseudo):
         _, grad = loss(t)

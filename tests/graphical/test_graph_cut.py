@@ -15,7 +15,7 @@ from pansophy.graphical import (
     binary_cut,
     graph_cut,
 )
-from pansophy.graphical.grids import neighbour_pairs
+from pansophy.graphical.transfer_matrix import neighbour_pairs
 
 
 @settings(max_examples=60, deadline=None)

@@ -9,7 +9,11 @@ from sklearn.linear_model import LogisticRegression
 import pansophy
 from pansophy import optim
 from pansophy.graphical import FactorGraph, GridCRF, loopy_bp
-from pansophy.graphical.grid_crf import Problem, picture, propagate
+from pansophy.graphical.grid_crf import (
+    GridObjective,
+    make_pixel_grid,
+    propagate_beliefs,
+)
 
 
 def noisy(seed, size=24, noise=1.0, k=2):
@@ -32,9 +36,9 @@ def test_single_pixels_are_logistic_regression():
 
 def problem(pseudo, shapes):
     rng = np.random.default_rng(1)
-    pictures = [picture(rng.normal(size=(*s, 2)), 0.8) for s in shapes]
+    pictures = [make_pixel_grid(rng.normal(size=(*s, 2)), 0.8) for s in shapes]
     codes = [rng.integers(0, 3, len(p.X)) for p in pictures]
-    made = Problem(pictures, codes, 3, 0.3, pseudo)
+    made = GridObjective(pictures, codes, 3, 0.3, pseudo)
     return made, 0.5 * rng.normal(size=made.size)
 
 
@@ -72,7 +76,7 @@ def test_one_row_is_exact_and_has_the_right_slope():
     W, b, v = f.parts(theta)
     for p in f.pictures:
         U, a = p.X @ W + b, p.near @ v
-        found = propagate(p, U, a)
+        found = propagate_beliefs(p, U, a)
         log_z, marginal, agree, _ = enumerated(p, U, a)
         assert found.log_z == pytest.approx(log_z, abs=1e-4)
         np.testing.assert_allclose(found.marginals, marginal, atol=1e-5)
@@ -88,7 +92,7 @@ def test_small_picture_by_enumeration():
     p, U, a = next(model._look([small]))
     log_z, marginal, agree, best = enumerated(p, U, a)
     np.testing.assert_array_equal(model.predict([small])[0].ravel(), best)
-    found = propagate(p, U, a)
+    found = propagate_beliefs(p, U, a)
     np.testing.assert_allclose(found.marginals, marginal, atol=0.05)
     np.testing.assert_allclose(found.agree, agree, atol=0.05)
     assert found.log_z == pytest.approx(log_z, abs=0.2)
@@ -132,12 +136,12 @@ def test_bad_input():
 
 def test_messages_are_those_of_loopy_belief_propagation():
     rng = np.random.default_rng(0)
-    p, U = picture(rng.normal(size=(3, 3, 1)), None), rng.normal(size=(9, 2))
+    p, U = make_pixel_grid(rng.normal(size=(3, 3, 1)), None), rng.normal(size=(9, 2))
     names = [f"p{i}" for i in range(9)]
     tables = [((name,), np.exp(u)) for name, u in zip(names, U, strict=True)]
     tables += [((names[i], names[j]), np.exp(0.4 * np.eye(2))) for i, j in p.pairs]
     general = loopy_bp(FactorGraph(dict.fromkeys(names, 2), tables))
-    found = propagate(p, U, np.full(len(p.pairs), 0.4))
+    found = propagate_beliefs(p, U, np.full(len(p.pairs), 0.4))
     assert found.log_z == pytest.approx(general.log_z, abs=1e-4)
     for name, marginal in zip(names, found.marginals, strict=True):
         np.testing.assert_allclose(general[name], marginal, atol=1e-5)

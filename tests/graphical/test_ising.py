@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from pansophy.graphical import IsingGrid, PottsGrid
-from pansophy.graphical.ising import Chain, packed, unpacked
+from pansophy.graphical.ising_grid import (
+    IsingChain,
+    pack_checkerboard,
+    unpack_checkerboard,
+)
 from pansophy.params import ParameterError
 from tests.oracles import factor_graphs as slow
 
@@ -43,12 +47,12 @@ def test_potts_equals_enumeration():
 def test_sweeps_equal_the_slow_ones(boundary, shape):
     h = np.random.default_rng(1).normal(size=shape)
     grid = IsingGrid(shape, coupling=0.5, field=h, boundary=boundary)
-    chain = Chain(grid, None, 3)
-    x, lanes = unpacked(chain.x, shape[1]), chain.lanes.copy()
+    chain = IsingChain(grid, None, 3)
+    x, lanes = unpack_checkerboard(chain.x, shape[1]), chain.lanes.copy()
     for _ in range(4):
         chain.run(1)
         slow.ising_sweep(x, 0.5, h, lanes, boundary == "periodic")
-        np.testing.assert_array_equal(unpacked(chain.x, shape[1]), x)
+        np.testing.assert_array_equal(unpack_checkerboard(chain.x, shape[1]), x)
     U = np.random.default_rng(2).normal(size=(*shape, 3))
     potts = PottsGrid(U, coupling=0.8, boundary=boundary)
     fast = potts.sample(3, burn_in=0, random_state=4)
@@ -63,7 +67,9 @@ def test_sweeps_equal_the_slow_ones(boundary, shape):
 @pytest.mark.parametrize("shape", [(1, 1), (3, 4), (5, 5), (4, 1), (1, 7)])
 def test_packing(shape):
     a = np.random.default_rng(0).integers(0, 9, shape)
-    np.testing.assert_array_equal(unpacked(packed(a, np.int32), shape[1]), a)
+    np.testing.assert_array_equal(
+        unpack_checkerboard(pack_checkerboard(a, np.int32), shape[1]), a
+    )
 
 
 def test_same_seed_same_pictures():

@@ -5,7 +5,7 @@ import pytest
 
 from pansophy.graphical import (
     BayesianNetwork,
-    ConditionalLinear,
+    ConditionalLinearGaussian,
     LinearGaussian,
     NormalMixture,
 )
@@ -27,7 +27,9 @@ def mixed():
             "k": [0.3, 0.7],
             "m | k": [[0.9, 0.1], [0.4, 0.6]],
             "a": LinearGaussian(1.0, (), 2.0),
-            "b | k, a": ConditionalLinear([0.0, 1.0], [[1.0], [2.0]], [1.0, 2.0], (0,)),
+            "b | k, a": ConditionalLinearGaussian(
+                [0.0, 1.0], [[1.0], [2.0]], [1.0, 2.0], (0,)
+            ),
             "c | b": LinearGaussian(0.5, [1.5], 1.0),
         }
     )

@@ -19,10 +19,10 @@ from pansophy.graphical import (
     min_sum,
     sum_product,
     to_factor_graph,
-    trw,
+    tree_reweighted_bp,
 )
 from pansophy.graphical.factors import Factor
-from pansophy.graphical.tree_reweighted import edge_shares
+from pansophy.graphical.tree_reweighted import edge_appearance_probabilities
 from tests.oracles.factor_graphs import enumerate_graph
 
 T = np.array([[2.0, 1.0], [1.0, 2.0]])
@@ -141,12 +141,14 @@ def test_loop():
 
 def test_bounds():
     field = loop()
-    upper = trw(field)
+    upper = tree_reweighted_bp(field)
     assert upper.converged
     lower = mean_field(field)[1]
     assert lower <= math.log(164) <= upper.log_z <= math.log(164) + 0.1
-    assert edge_shares(4, [(0, 1), (1, 2), (2, 3), (3, 0)]).sum() == pytest.approx(3)
-    many = edge_shares(1600, IsingGrid((40, 40)).pairs)
+    assert edge_appearance_probabilities(
+        4, [(0, 1), (1, 2), (2, 3), (3, 0)]
+    ).sum() == pytest.approx(3)
+    many = edge_appearance_probabilities(1600, IsingGrid((40, 40)).pairs)
     assert (many > 0).all() and many.sum() == pytest.approx(1599, rel=1e-3)
 
 
@@ -199,7 +201,7 @@ def test_loops(case):
         np.testing.assert_allclose(out[f"x{v}"], p, atol=1e-10)
     assert mean_field(graph, named(evidence))[1] <= math.log(z) + 1e-9
     if all(len(scope) <= 2 for scope, _ in factors):
-        upper = trw(graph, named(evidence))
+        upper = tree_reweighted_bp(graph, named(evidence))
         assert upper.log_z >= math.log(z) - 1e-6
         if graph.is_tree:
             assert upper.log_z == pytest.approx(math.log(z), abs=1e-6)
@@ -261,7 +263,7 @@ def test_conditioning_cuts_loops():
         (lambda: sum_product(chain(), {"x1": "C"}), ValueError, "no state 'C'"),
         (lambda: loopy_bp(loop(), damping=1.0), ValueError, "damping"),
         (lambda: loopy_bp(loop(), schedule="random"), ValueError, "schedule"),
-        (lambda: trw(FactorGraph([2] * 3, [((0, 1, 2), np.ones((2, 2, 2)))])),
+        (lambda: tree_reweighted_bp(FactorGraph([2] * 3, [((0, 1, 2), np.ones((2, 2, 2)))])),
          ValueError, "at most two"),
         (lambda: MarkovRandomField({("a", "b"): [1, 2]}).joint(), ValueError, "axes"),
         (lambda: MarkovRandomField([("a", "b")]).joint(), ValueError, "fit first"),

@@ -7,16 +7,16 @@ import pytest
 
 from pansophy.graphical import (
     BayesianNetwork,
-    ConditionalLinear,
+    ConditionalLinearGaussian,
     LinearGaussian,
-    Space,
     StructureSearch,
     TreeAugmentedNB,
-    fit_em,
+    VariableSpace,
     fit_tables,
+    fit_tables_em,
     from_rules,
     markov_equivalent,
-    sprinkler,
+    sprinkler_network,
 )
 from pansophy.params import ParameterError
 
@@ -108,7 +108,7 @@ def test_columns_that_cannot_be_fitted():
 
 
 def test_parts_that_do_not_fit_are_refused():
-    space = Space(("a", "b"), ((0, 1), (0, 1)))
+    space = VariableSpace(("a", "b"), ((0, 1), (0, 1)))
     half, table = np.full(2, 0.5), np.full((2, 2), 0.5)
     make = BayesianNetwork.from_nodes
     assert make(space, [(), (0,)], [half, table]).query("b")[1] == 0.5
@@ -144,11 +144,11 @@ def test_codes_are_checked_before_the_loops_use_them():
     with pytest.raises(ValueError, match="as many weights"):
         fit_tables(C, [(), (0,)], (2, 2), weights=[1.0])
     with pytest.raises(ValueError, match="need shapes"):
-        fit_em(C, [(), (0,)], (2, 2), tables=[np.ones(2)] * 2)
+        fit_tables_em(C, [(), (0,)], (2, 2), tables=[np.ones(2)] * 2)
 
 
 def test_contradiction_has_probability_zero():
-    network = sprinkler()
+    network = sprinkler_network()
     assert network.probability({"rain": True}, {"rain": False}) == 0.0
     with pytest.raises(TypeError, match="evidence must be a dict"):
         network.query("rain", ["wet"])
@@ -157,7 +157,9 @@ def test_contradiction_has_probability_zero():
 def test_values_without_noise_are_point_masses():
     nodes = {
         "k": [0.5, 0.5],
-        "x | k": ConditionalLinear([0.0, 5.0], np.zeros((2, 0)), [1.0, 0.0], (0,)),
+        "x | k": ConditionalLinearGaussian(
+            [0.0, 5.0], np.zeros((2, 0)), [1.0, 0.0], (0,)
+        ),
         "y | x": LinearGaussian(0.0, [2.0], 0.0),
     }
     network = BayesianNetwork.from_tables(nodes)

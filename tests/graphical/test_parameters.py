@@ -6,7 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pansophy.core.numerics import softmax
-from pansophy.graphical import BayesianNetwork, fit_em, fit_gradient, fit_tables
+from pansophy.graphical import (
+    BayesianNetwork,
+    fit_tables,
+    fit_tables_em,
+    fit_tables_gradient,
+)
 
 from ..oracles import network_learning as oracle
 
@@ -44,7 +49,7 @@ def test_weights_are_repetitions():
 
 
 def test_gradient_on_softmax_rows_converges_to_counts():
-    result = fit_gradient(ROWS, [(), (0,)], (2, 2), tol=1e-16)
+    result = fit_tables_gradient(ROWS, [(), (0,)], (2, 2), tol=1e-16)
     tables = [softmax(h, axis=-1) for h in result.state.logits]
     for s, t in zip(tables, fit_tables(ROWS, [(), (0,)], (2, 2)), strict=True):
         np.testing.assert_allclose(s, t, atol=1e-7)
@@ -58,7 +63,7 @@ def test_em_never_falls_and_expects_what_enumeration_does(seed, prior, hidden):
     X = holed(seed, n=60)
     if hidden:
         X[:, 3] = -1
-    result = fit_em(
+    result = fit_tables_em(
         X, PARENTS, SIZES, prior=prior, max_iter=15, tol=0, random_state=seed
     )
     assert np.all(np.diff(result.history["objective"]) <= 1e-10)
@@ -72,12 +77,14 @@ def test_em_never_falls_and_expects_what_enumeration_does(seed, prior, hidden):
 
 def test_em_with_weights_and_with_complete_rows():
     X, w = holed(0), np.random.default_rng(1).integers(0, 4, 120)
-    a = fit_em(X, PARENTS, SIZES, weights=w, random_state=0, max_iter=10)
-    b = fit_em(np.repeat(X, w, axis=0), PARENTS, SIZES, random_state=0, max_iter=10)
+    a = fit_tables_em(X, PARENTS, SIZES, weights=w, random_state=0, max_iter=10)
+    b = fit_tables_em(
+        np.repeat(X, w, axis=0), PARENTS, SIZES, random_state=0, max_iter=10
+    )
     for s, t in zip(a.state.params, b.state.params, strict=True):
         np.testing.assert_allclose(s, t, atol=1e-12)
     whole = holed(0, share=0.0)
-    found = fit_em(whole, PARENTS, SIZES).state.params
+    found = fit_tables_em(whole, PARENTS, SIZES).state.params
     for s, t in zip(found, fit_tables(whole, PARENTS, SIZES), strict=True):
         np.testing.assert_allclose(s, t)
 
@@ -88,7 +95,7 @@ def test_em_finds_a_hidden_class():
     z = rng.random(4000) < 0.4
     flips = (rng.random((4000, 4)) < (0.15 + 0.7 * z)[:, None]).astype(int)
     X = np.column_stack([np.full(4000, -1), flips])
-    result = fit_em(
+    result = fit_tables_em(
         X, [(), (0,), (0,), (0,), (0,)], (2,) * 5, n_init=2, random_state=0,
         max_iter=300,
     )  # fmt: skip

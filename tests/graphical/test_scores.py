@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pansophy.graphical import (
-    Counts,
+    ContingencyTables,
     all_dags,
     bdeu_score,
     bic_score,
@@ -15,9 +15,9 @@ from pansophy.graphical import (
     markov_equivalent,
     structure_score,
 )
-from pansophy.graphical.chow_liu import information_matrix
-from pansophy.graphical.counts import g_statistics
-from pansophy.graphical.scores import DiscreteFamilies
+from pansophy.graphical.chow_liu import mutual_information_matrix
+from pansophy.graphical.contingency_tables import g_statistics
+from pansophy.graphical.structure_scores import DiscreteFamilyScores
 
 from ..oracles import network_learning as oracle
 
@@ -48,7 +48,7 @@ def test_tables_are_those_of_a_dictionary(seed, holes, weighted):
     rng = np.random.default_rng(seed)
     X[rng.random(X.shape) < (0.2 if holes else 0)] = -1
     w = rng.integers(0, 4, len(X)) if weighted else None
-    counts = Counts(X, sizes, w)
+    counts = ContingencyTables(X, sizes, w)
     np.testing.assert_array_equal(
         counts.table((3, 0, 1)), oracle.table(X, (3, 0, 1), sizes, w)
     )
@@ -66,27 +66,29 @@ def test_tables_are_those_of_a_dictionary(seed, holes, weighted):
 def test_many_states_are_counted_by_those_that_occur():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 120, (300, 5))
-    counts = Counts(X, (120,) * 5)
+    counts = ContingencyTables(X, (120,) * 5)
     flat, _, q = counts.beside(0, (1, 2, 3), (4,))
     assert q <= 300 and flat.sum() == 300
     small = (40, 40, 40, 40, 40)
     for kind in ("bdeu", "bic", "k2"):
-        families = DiscreteFamilies(Counts(X % 40, small), kind)
+        families = DiscreteFamilyScores(ContingencyTables(X % 40, small), kind)
         want = oracle.family_score(X % 40, 0, (1,), small, kind)
         assert families.score(0, (1,)) == pytest.approx(want, rel=1e-10)
         assert families.sparse(0, (1,)) == pytest.approx(want, rel=1e-10)
     Y = np.concatenate([X, X[:50], X[:50] + [1, 0, 0, 0, 0]])  # cells of 1 and 2 rows
-    families = DiscreteFamilies(Counts(Y, (121,) * 5), "log_likelihood")
+    families = DiscreteFamilyScores(ContingencyTables(Y, (121,) * 5), "log_likelihood")
     want = 50 * (2 * np.log(2 / 3) + np.log(1 / 3))  # 250 other rows are alone
     assert families.score(0, (1, 2, 3)) == pytest.approx(want)
     with pytest.raises(ValueError, match="cut into bins"):
-        Counts(np.arange(9000)[:, None].repeat(2, 1), (9000, 9000)).beside(0, (), (1,))
+        ContingencyTables(np.arange(9000)[:, None].repeat(2, 1), (9000, 9000)).beside(
+            0, (), (1,)
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_families_are_scored_as_the_formulas_say(kind):
     X, sizes = made(1)
-    families = DiscreteFamilies(Counts(X, sizes), kind)
+    families = DiscreteFamilyScores(ContingencyTables(X, sizes), kind)
     for y, parents in ((0, ()), (1, (3,)), (2, (0, 4)), (3, (0, 1, 2))):
         want = oracle.family_score(X, y, parents, sizes, kind)
         assert families.score(y, parents) == pytest.approx(want, rel=1e-12)
@@ -120,12 +122,12 @@ def test_weights_are_repetitions_and_labels_do_not_matter():
 
 def test_g_statistic_and_information():
     X, sizes = made(4)
-    counts = Counts(X, sizes)
+    counts = ContingencyTables(X, sizes)
     G, free = g_statistics(counts, 0, (4, 1), (2, 3))
     for k, z in enumerate((2, 3)):
         want = oracle.g_statistic(X, 0, z, (4, 1), sizes)
         assert (G[k], free[k]) == pytest.approx(want)
-    info = information_matrix(counts)
+    info = mutual_information_matrix(counts)
     assert info[1, 3] == pytest.approx(
         oracle.g_statistic(X, 1, 3, (), sizes)[0] / (2 * len(X))
     )

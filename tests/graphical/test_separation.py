@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pansophy.distributions import mutual_information
-from pansophy.graphical import d_separated, gate, markov_blanket
+from pansophy.graphical import d_separated, markov_blanket, path_gate
 from tests.graphical.test_inference import small_networks
 from tests.oracles import networks as slow
 
@@ -53,12 +53,12 @@ def test_three_node_gates():
         (fork, "fork", True, False),
         (collider, "collider", False, True),
     ]:
-        g = gate(edges, "a", "b", "c")
+        g = path_gate(edges, "a", "b", "c")
         assert (g.kind, bool(g)) == (kind, unseen)
-        assert gate(edges, "a", "b", "c", given="b").open is seen
-    assert gate(collider, "a", "b", "c", given="e").open  # a descendant opens it
+        assert path_gate(edges, "a", "b", "c", given="b").open is seen
+    assert path_gate(collider, "a", "b", "c", given="e").open  # a descendant opens it
     with pytest.raises(ValueError, match="not a path"):
-        gate(chain, "b", "a", "c")
+        path_gate(chain, "b", "a", "c")
 
 
 @settings(max_examples=60, deadline=None)

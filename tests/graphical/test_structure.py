@@ -14,13 +14,18 @@ from pansophy.graphical import (
     StructureSearch,
     all_dags,
     bic_score,
-    climbing,
+    hill_climbing,
     markov_equivalent,
     structure_score,
 )
-from pansophy.graphical.climbing import Board, Rules, adjacency, reachable
-from pansophy.graphical.counts import Counts
-from pansophy.graphical.scores import DiscreteFamilies, Remembered
+from pansophy.graphical.contingency_tables import ContingencyTables
+from pansophy.graphical.hill_climbing import (
+    EdgeConstraints,
+    MoveTable,
+    adjacency_matrix,
+    reachability_matrix,
+)
+from pansophy.graphical.structure_scores import CachedFamilyScores, DiscreteFamilyScores
 from pansophy.params import ParameterError
 
 STRONG = [(), (), (0, 1), (2,), (2,)]  # a, b -> c -> d, e
@@ -75,7 +80,9 @@ def test_numbers_of_graphs():
 @settings(max_examples=6)
 def test_exact_is_the_best_of_all_graphs_and_no_walk_is_better(seed):
     X = noisy(seed)
-    families = Remembered(DiscreteFamilies(Counts(X, (2,) * 4), "bic"))
+    families = CachedFamilyScores(
+        DiscreteFamilyScores(ContingencyTables(X, (2,) * 4), "bic")
+    )
     best = max(
         sum(families.score(j, above) for j, above in enumerate(g)) for g in all_dags(4)
     )
@@ -92,18 +99,20 @@ def test_exact_is_the_best_of_all_graphs_and_no_walk_is_better(seed):
 def test_gains_are_differences_of_scores_and_moves_are_legal(seed):
     rng = np.random.default_rng(seed)
     X = noisy(seed, d=5)
-    families = DiscreteFamilies(Counts(X, (2,) * 5), "bic")
+    families = DiscreteFamilyScores(ContingencyTables(X, (2,) * 5), "bic")
     none = np.zeros((5, 5), dtype=bool)
-    board = Board(families, Rules(none, none, 3), [()] * 5)
+    board = MoveTable(families, EdgeConstraints(none, none, 3), [()] * 5)
     for _ in range(8):
         moves = board.moves()
         gains = board.gains(moves)
         i = int(rng.integers(len(gains)))
         before = bic_score(X, board.up)
-        board.make(*climbing.unravelled(moves, i))
+        board.make(*hill_climbing.decode_move(moves, i))
         assert bic_score(X, board.up) - before == pytest.approx(gains[i], abs=1e-8)
         assert board.score == pytest.approx(bic_score(X, board.up))
-        np.testing.assert_array_equal(board.R, reachable(adjacency(board.up)))
+        np.testing.assert_array_equal(
+            board.R, reachability_matrix(adjacency_matrix(board.up))
+        )
         assert max(map(len, board.up)) <= 3
 
 
@@ -166,7 +175,7 @@ def test_an_interrupted_search_leaves_a_network(monkeypatch):
 
         return iterate(one, *rest, **how)
 
-    monkeypatch.setattr(climbing, "iterate", stopped)
+    monkeypatch.setattr(hill_climbing, "iterate", stopped)
     with pytest.warns(InterruptedFitWarning):
         search = StructureSearch().fit(strong(300))
     assert search.n_iter_ == 2 and len(search.edges_) == 2

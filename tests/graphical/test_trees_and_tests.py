@@ -13,7 +13,7 @@ from pansophy.graphical import (
     log_likelihood_score,
     markov_equivalent,
 )
-from pansophy.graphical.pc import oriented
+from pansophy.graphical.pc import orient_edges
 from pansophy.naive_bayes import CategoricalNB
 
 from ..oracles import network_learning as oracle
@@ -163,5 +163,5 @@ def test_pc_limits_and_contradictions():
     for a, b in ((0, 1), (1, 2), (2, 3)):
         joined[a, b] = joined[b, a] = True
     apart = dict.fromkeys(combinations(range(4), 2), (1.0, ()))
-    pattern = oriented(joined, apart)
+    pattern = orient_edges(joined, apart)
     assert pattern[1, 2] and pattern[2, 1]  # turned both ways: no arrow

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pansophy import graphs
 from pansophy.graphs.directed import find_cycle
-from pansophy.graphs.layered import layered
+from pansophy.graphs.layered_layout import layered_layout
 
 
 @st.composite
@@ -40,14 +40,16 @@ def test_orders_and_ancestors(parents):
         assert graphs.descendants(parents, [i]) == below
     M = A | A.T | (A.astype(int) @ A.T > 0)
     np.fill_diagonal(M, False)
-    assert graphs.moral(parents) == [set(np.flatnonzero(row).tolist()) for row in M]
-    assert graphs.markov_blanket(parents, 0) == set(np.flatnonzero(M[0]).tolist())
+    assert graphs.moral_graph(parents) == [
+        set(np.flatnonzero(row).tolist()) for row in M
+    ]
+    assert graphs.node_markov_blanket(parents, 0) == set(np.flatnonzero(M[0]).tolist())
 
 
 @settings(max_examples=50, deadline=None)
 @given(dags(), st.sampled_from(["min_fill", "min_weight", "min_degree"]))
 def test_cliques_of_an_order(parents, heuristic):
-    around = graphs.moral(parents)
+    around = graphs.moral_graph(parents)
     sizes = [2 + i % 3 for i in range(len(parents))]
     before = [set(s) for s in around]
     order, cliques = graphs.elimination_order(around, sizes, heuristic)
@@ -65,7 +67,7 @@ def test_cliques_of_an_order(parents, heuristic):
 
 
 def test_a_chordal_graph_needs_no_fill():
-    around = graphs.moral([(), (0,), (1,), (2,)])
+    around = graphs.moral_graph([(), (0,), (1,), (2,)])
     _, cliques = graphs.elimination_order(around, [2] * 4, "min_fill")
     assert max(map(len, cliques)) == 2
     with pytest.raises(ValueError, match="heuristic must be"):
@@ -84,7 +86,7 @@ def test_cycles_are_shown():
 @given(dags())
 def test_layers_do_not_overlap_and_arrows_go_down(parents):
     widths = [30.0 + 7 * i for i in range(len(parents))]
-    page = layered(parents, widths)
+    page = layered_layout(parents, widths)
     for i, above in enumerate(parents):
         for p in above:
             assert page.y[p] < page.y[i]

@@ -91,9 +91,9 @@ def test_bad_arguments():
     with pytest.raises(ValueError, match="2 labels"):
         graphs.cut_value(np.eye(3), [0, 1])
     with pytest.raises(ValueError, match="k must be"):
-        graphs.spectral_map(np.eye(3), 4)
+        graphs.laplacian_eigenvectors(np.eye(3), 4)
     with pytest.raises(ValueError, match="method"):
-        graphs.spectral_map(np.eye(3), 1, method="power")
+        graphs.laplacian_eigenvectors(np.eye(3), 1, method="power")
 
 
 @settings(max_examples=25, deadline=None)
@@ -117,7 +117,7 @@ def test_laplacian(make):
     assert_allclose(L, sp.csgraph.laplacian(W, normed=True), atol=1e-14)
     L = dense(graphs.laplacian(make(W), normed=False))
     assert_allclose(L, sp.csgraph.laplacian(W), atol=1e-14)
-    assert_allclose(graphs.degrees(make(W)), W.sum(axis=1) - np.diag(W))
+    assert_allclose(graphs.node_degrees(make(W)), W.sum(axis=1) - np.diag(W))
 
 
 @settings(max_examples=25, deadline=None)
@@ -147,7 +147,9 @@ def test_spectral_map_equals_a_dense_solver(method, sparse):
     W[0, 1] = W[1, 0] = W[1, 2] = W[2, 1] = 0.5  # two components
     L = oracle.laplacian(W)
     A = sp.csr_array(W) if sparse else W
-    values, U = graphs.spectral_map(A, 6, np.random.default_rng(0), method=method)
+    values, U = graphs.laplacian_eigenvectors(
+        A, 6, np.random.default_rng(0), method=method
+    )
     assert_allclose(values, np.linalg.eigvalsh(L)[:6], atol=1e-9)
     assert_allclose(U.T @ U, np.eye(6), atol=1e-9)
     assert_allclose(L @ U, U * values, atol=1e-7)
@@ -156,10 +158,10 @@ def test_spectral_map_equals_a_dense_solver(method, sparse):
 
 def test_null_vectors_tell_components_apart():
     W = sp.block_diag([np.ones((5, 5)), np.ones((3, 3)), np.ones((2, 2))], "csr")
-    values, U = graphs.spectral_map(W, 3)
+    values, U = graphs.laplacian_eigenvectors(W, 3)
     assert_array_equal(values, 0)
     assert_array_equal((U != 0).sum(axis=0), [5, 3, 2])
-    values, U = graphs.spectral_map(W, 10)
+    values, U = graphs.laplacian_eigenvectors(W, 10)
     L = graphs.laplacian(W).toarray()
     assert_allclose(values, np.linalg.eigvalsh(L), atol=1e-12)
 
@@ -168,6 +170,8 @@ def test_a_long_ring_falls_back_to_the_inverse():
     n = 3000
     W = sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[1, -1]).tolil()
     W[0, n - 1] = W[n - 1, 0] = 1
-    values, _ = graphs.spectral_map(sp.csr_array(W), 4, np.random.default_rng(0))
+    values, _ = graphs.laplacian_eigenvectors(
+        sp.csr_array(W), 4, np.random.default_rng(0)
+    )
     expected = 1 - np.cos(2 * np.pi * np.array([0, 1, 1, 2]) / n)
     assert_allclose(values, expected, atol=1e-11)

@@ -26,7 +26,7 @@ def test_points(metric, d):
     if metric == "cosine" and d == 1:
         d = 2
     X = np.random.default_rng(d).normal(size=(40, d))
-    tree = graphs.spanning_tree(X, metric=metric)
+    tree = graphs.point_spanning_tree(X, metric=metric)
     D = squareform(pdist(X, metric))
     assert spans(tree, len(X))
     assert_allclose(tree.weight, np.sort(oracle.tree_weights(D)), rtol=1e-9)
@@ -37,8 +37,12 @@ def test_minkowski_and_precomputed():
     X = np.random.default_rng(0).normal(size=(30, 3))
     D = squareform(pdist(X, "minkowski", p=3))
     expected = np.sort(oracle.tree_weights(D))
-    assert_allclose(graphs.spanning_tree(X, metric="minkowski", p=3).weight, expected)
-    assert_allclose(graphs.spanning_tree(D, metric="precomputed").weight, expected)
+    assert_allclose(
+        graphs.point_spanning_tree(X, metric="minkowski", p=3).weight, expected
+    )
+    assert_allclose(
+        graphs.point_spanning_tree(D, metric="precomputed").weight, expected
+    )
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock", "precomputed"])
@@ -48,7 +52,7 @@ def test_no_edge_is_shorter_than_its_ends_allow(metric):
     kind = "euclidean" if metric == "precomputed" else metric
     D = np.maximum(np.maximum(squareform(pdist(X, kind)), core), core[:, None])
     given_rows = squareform(pdist(X)) if metric == "precomputed" else X
-    tree = graphs.spanning_tree(given_rows, metric=metric, core=core)
+    tree = graphs.point_spanning_tree(given_rows, metric=metric, core=core)
     assert_allclose(tree.weight, np.sort(oracle.tree_weights(D)), rtol=1e-12)
 
 
@@ -56,7 +60,7 @@ def test_no_edge_is_shorter_than_its_ends_allow(metric):
 @given(st.integers(1, 40), st.integers(0, 1000))
 def test_many_chunks_and_equal_points(n, seed):
     X = np.random.default_rng(seed).integers(0, 4, (n, 2)).astype(float)
-    tree = graphs.spanning_tree(X)
+    tree = graphs.point_spanning_tree(X)
     D = squareform(pdist(X)) if n > 1 else np.zeros((1, 1))
     assert spans(tree, n)
     assert_allclose(tree.weight.sum(), oracle.tree_weights(D).sum(), atol=1e-12)
@@ -64,7 +68,7 @@ def test_many_chunks_and_equal_points(n, seed):
 
 def test_more_points_than_a_chunk():
     X = np.random.default_rng(0).normal(size=(1300, 3))
-    tree = graphs.spanning_tree(X)
+    tree = graphs.point_spanning_tree(X)
     expected = scipy_tree(squareform(pdist(X))).data
     assert_allclose(tree.weight, np.sort(expected))
 
@@ -82,6 +86,6 @@ def test_graph_tree_and_forest():
 
 def test_unknown_metric_and_rows_without_direction():
     with pytest.raises(ValueError, match="metric must be"):
-        graphs.spanning_tree(np.ones((3, 2)), metric="hamming")
+        graphs.point_spanning_tree(np.ones((3, 2)), metric="hamming")
     with pytest.raises(ValueError, match="cosine"):
-        graphs.spanning_tree(np.eye(3)[:, :2], metric="cosine")
+        graphs.point_spanning_tree(np.eye(3)[:, :2], metric="cosine")

@@ -6,7 +6,7 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import Ellipse, FancyArrowPatch, FancyBboxPatch
 
 from pansophy import plot
-from pansophy.graphical import BayesianNetwork, LinearGaussian, student
+from pansophy.graphical import BayesianNetwork, LinearGaussian, student_network
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +16,7 @@ def close():
 
 
 def test_graph_draws_a_box_for_each_node_and_an_arrow_for_each_edge():
-    network = student()
+    network = student_network()
     ax = plot.graph(network, tables=True, highlight=["grade"])
     kinds = [type(p) for p in ax.patches]
     assert kinds.count(FancyBboxPatch) == 5 and kinds.count(FancyArrowPatch) == 4

@@ -8,9 +8,9 @@ from pansophy.distributions import Normal
 from pansophy.sampling import (
     EnvelopeError,
     adaptive_rejection,
-    ancestral,
+    ancestral_sample,
     inverse_transform,
-    rejection,
+    rejection_sample,
 )
 
 F = stats.gamma(2.5)
@@ -82,7 +82,7 @@ def test_ancestral_matches_exact_marginals():
         ),
         "cloudy": lambda rng: rng.random(40_000) < 0.5,
     }
-    x = ancestral(network, 40_000, random_state=0)
+    x = ancestral_sample(network, 40_000, random_state=0)
     assert list(x) == list(network)
     exact = {"cloudy": 0.5, "sprinkler": 0.3, "rain": 0.5, "wet": 0.6471}
     for name, p in exact.items():
@@ -95,19 +95,19 @@ def test_ancestral_takes_laws_and_single_draws():
         "a": Normal(1.0, 4.0),
         "c": stats.expon(),
     }
-    x = ancestral(chain, 20_000, random_state=1)
+    x = ancestral_sample(chain, 20_000, random_state=1)
     assert abs(x["b"].mean() - 2) < 0.15 and abs(x["b"].var() - 17) < 0.8
     assert abs(x["c"].mean() - 1) < 0.04
     one = {"a": stats.norm(), "b": lambda rng, a: rng.normal(a, 1e-9)}
-    x = ancestral(one, 50, batched=False, random_state=0)
+    x = ancestral_sample(one, 50, batched=False, random_state=0)
     np.testing.assert_allclose(x["a"], x["b"], atol=1e-7)
 
 
 def test_ancestral_shows_cycles_and_strangers():
     with pytest.raises(ValueError, match="cycle"):
-        ancestral({"a": lambda b: b, "b": lambda a: a}, 3)
+        ancestral_sample({"a": lambda b: b, "b": lambda a: a}, 3)
     with pytest.raises(ValueError, match="'z', which is not a variable"):
-        ancestral({"a": lambda z: z}, 3)
+        ancestral_sample({"a": lambda z: z}, 3)
 
 
 def test_rejection_rate_is_z_over_k():
@@ -115,7 +115,7 @@ def test_rejection_rate_is_z_over_k():
     target = lambda x: np.log(x * (1 - x))
     for k in (0.25, 0.5):
         how = {"log_k": np.log(k), "random_state": 0}
-        run = rejection(target, stats.uniform(), 20_000, **how)
+        run = rejection_sample(target, stats.uniform(), 20_000, **how)
         rate = 1 / 6 / k
         error = np.sqrt(rate * (1 - rate) / run.proposals)
         assert abs(run.acceptance - rate) < 4.5 * error
@@ -126,11 +126,11 @@ def test_rejection_rate_is_z_over_k():
 def test_envelope_violation_raises_with_place_and_ratio():
     target = lambda x: -0.5 * x[:, 0] ** 2
     with pytest.raises(EnvelopeError, match="times its envelope at") as info:
-        rejection(target, [(-3, 3)], 1000, log_k=0.0, random_state=0)
+        rejection_sample(target, [(-3, 3)], 1000, log_k=0.0, random_state=0)
     place, ratio = info.value.place, info.value.ratio
     assert ratio == pytest.approx(6 * np.exp(-0.5 * place[0] ** 2)) and ratio > 5
     with pytest.raises(ValueError, match="too far above"):
-        rejection(target, [(-3, 3)], 10, log_k=30.0, random_state=0)
+        rejection_sample(target, [(-3, 3)], 10, log_k=30.0, random_state=0)
 
 
 def test_adaptive_rejection():

@@ -7,8 +7,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.distributions import Normal
 from pansophy.sampling import SMC, NestedSampling
-from pansophy.sampling.nested import evidence, log_widths, shrinkage
-from pansophy.sampling.smc import next_beta
+from pansophy.sampling.nested_sampling import (
+    evidence_of_points,
+    log_volume_widths,
+    shrinkage_counts,
+)
+from pansophy.sampling.smc import next_inverse_temperature
 
 D = 4
 S = 0.2 * np.eye(D) + 0.1
@@ -82,8 +86,8 @@ def test_smc_finds_both_hills_and_keeps_to_the_prior():
 
 def test_next_beta():
     L = -0.5 * np.random.default_rng(0).normal(size=500) ** 2
-    assert next_beta(L, 0.0, 0.5) == 1.0
-    b = next_beta(1000 * L, 0.0, 0.5)
+    assert next_inverse_temperature(L, 0.0, 0.5) == 1.0
+    b = next_inverse_temperature(1000 * L, 0.0, 0.5)
     w = np.exp(b * 1000 * L)
     assert w.sum() ** 2 / (w @ w) == pytest.approx(250, rel=1e-3)
 
@@ -181,11 +185,13 @@ def test_runs_that_end_early_say_so():
 
 def test_volumes():
     """Widths sum to one; of n live points the lowest leaves on average 1/n."""
-    m = np.concatenate([shrinkage(10, 3), shrinkage(10, 3), shrinkage(10, 10)])
+    m = np.concatenate(
+        [shrinkage_counts(10, 3), shrinkage_counts(10, 3), shrinkage_counts(10, 10)]
+    )
     assert list(m[:6]) == [10, 9, 8, 10, 9, 8] and m[-1] == 1
     log_x = -np.cumsum(1 / m)
-    np.testing.assert_allclose(np.exp(log_widths(log_x)).sum(), 1)
-    log_z, p, H = evidence(np.zeros(len(m)), log_x)
+    np.testing.assert_allclose(np.exp(log_volume_widths(log_x)).sum(), 1)
+    log_z, p, H = evidence_of_points(np.zeros(len(m)), log_x)
     assert log_z == pytest.approx(0) and pytest.approx(0) == H and p.sum() == 1
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pansophy.params import ParameterError
-from pansophy.sampling import Independent, Metropolis, RandomWalk, sample
-from pansophy.sampling.targets import takes_batch
+from pansophy.sampling import IndependenceProposal, Metropolis, RandomWalk, sample
+from pansophy.sampling.target_density import takes_batch
 
 
 def normal(x):
@@ -115,7 +115,7 @@ def test_tuned_proposal_can_be_used_again():
 def test_independence_proposal_corrects_for_its_shape():
     # target N(0, 1), proposals Student t: about 20 000 nearly free draws, so the sd
     # of the mean is 0.01 and that of the variance 0.013; limits are four of those
-    sampler = Metropolis(normal, proposal=Independent(StandardT()))
+    sampler = Metropolis(normal, proposal=IndependenceProposal(StandardT()))
     draws = sample(sampler, 5000, init=[0.0], warmup=10, random_state=0)
     assert abs(draws.flat.mean()) < 0.04
     assert draws.flat.var() == pytest.approx(1.0, abs=0.055)

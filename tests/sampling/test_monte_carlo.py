@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from pansophy.distributions import Normal
-from pansophy.sampling import importance, monte_carlo, pareto_smooth
+from pansophy.sampling import importance_sample, monte_carlo, pareto_smooth
 
 CUBE = [(0, 1)] * 3
 bump = lambda x: np.exp(x.sum(axis=1))
@@ -94,7 +94,8 @@ def test_importance_is_unbiased_and_knows_its_error():
     p, q = Normal(0.0, 1.0), Normal(4.0, 1.0)
     how = {"normalised": True}
     runs = [
-        importance(rare, p.log_prob, q, 2000, random_state=s, **how) for s in range(100)
+        importance_sample(rare, p.log_prob, q, 2000, random_state=s, **how)
+        for s in range(100)
     ]
     z = np.array([(r.value - stats.norm.sf(4)) / r.se for r in runs])
     assert 0.75 < z.std() < 1.25 and abs(z.mean()) < 0.4
@@ -104,10 +105,12 @@ def test_zero_variance_for_the_best_law():
     """f >= 0 and q proportional to f p: every term is the integral itself."""
     p = stats.expon()
     f = lambda x: 3 * x  # x e^-x is Gamma(2)
-    run = importance(f, p.logpdf, stats.gamma(2), 1000, normalised=True, random_state=0)
+    run = importance_sample(
+        f, p.logpdf, stats.gamma(2), 1000, normalised=True, random_state=0
+    )
     assert run.value == pytest.approx(3.0, rel=1e-12) and run.se < 1e-12
     assert run.ess == pytest.approx(1000)
-    same = importance(f, p.logpdf, p, 1000, random_state=0)  # q = p: plain
+    same = importance_sample(f, p.logpdf, p, 1000, random_state=0)  # q = p: plain
     assert same.ess == pytest.approx(1000) and same.log_z == pytest.approx(0)
     x = p.rvs(1000, random_state=np.random.default_rng(0))
     assert same.value == pytest.approx(3 * x.mean())
@@ -115,10 +118,10 @@ def test_zero_variance_for_the_best_law():
 
 def test_self_normalised_needs_no_constant():
     log_p = lambda x: -0.5 * (x - 1) ** 2 + 7.0
-    run = importance(lambda x: x, log_p, stats.t(4), 20_000, random_state=0)
+    run = importance_sample(lambda x: x, log_p, stats.t(4), 20_000, random_state=0)
     assert abs(run.value - 1) < 4.5 * run.se and run.k < 0.5
     assert run.log_z == pytest.approx(7 + 0.5 * np.log(2 * np.pi), abs=0.05)
-    again = importance(None, log_p, stats.t(4), 20_000, random_state=0)
+    again = importance_sample(None, log_p, stats.t(4), 20_000, random_state=0)
     assert again.value == run.value
     x = run.resample(5000, random_state=0)
     assert abs(x.mean() - 1) < 0.06 and abs(x.std() - 1) < 0.06
@@ -127,10 +130,12 @@ def test_self_normalised_needs_no_constant():
 def test_degenerate_weights_warn():
     p = stats.norm(0, 1)
     with pytest.warns(RuntimeWarning, match="degenerate.*Pareto"):
-        run = importance(None, p.logpdf, stats.norm(0, 0.3), 2000, random_state=0)
+        run = importance_sample(
+            None, p.logpdf, stats.norm(0, 0.3), 2000, random_state=0
+        )
     assert run.k > 0.7
     with pytest.raises(ValueError, match="no draw"):
-        importance(None, lambda x: np.full(len(x), -np.inf), p, 10)
+        importance_sample(None, lambda x: np.full(len(x), -np.inf), p, 10)
 
 
 def test_pareto_shape_and_smoothing():
@@ -150,7 +155,7 @@ def test_smoothing_brings_down_the_error():
     """A proposal too narrow: mean square errors over 200 runs."""
     p, q = stats.norm(0, 1), stats.norm(0, 0.75)
     square = lambda x: x**2
-    run = lambda s, smooth: importance(
+    run = lambda s, smooth: importance_sample(
         square, p.logpdf, q, 500, smooth=smooth, random_state=s
     )
     import warnings

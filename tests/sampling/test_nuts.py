@@ -12,10 +12,11 @@ from pansophy.core import threads
 from pansophy.sampling import (
     HMC,
     NUTS,
-    banana,
+    as_target_density,
+    banana_density,
     bfmi,
-    eight_schools,
-    funnel,
+    eight_schools_density,
+    funnel_density,
     leapfrog,
     linear_density,
     logistic_density,
@@ -23,10 +24,13 @@ from pansophy.sampling import (
     normal_density,
     r_hat,
     sample,
-    target,
     walk,
 )
-from pansophy.sampling.adaptation import first_size, learned, windows
+from pansophy.sampling.adaptation import (
+    adaptation_windows,
+    estimate_inverse_metric,
+    find_initial_step_size,
+)
 from tests.oracles import nuts as oracle
 
 SIGMA = np.array([[1.0, 0.8, 0.0], [0.8, 1.5, 0.3], [0.0, 0.3, 0.5]])
@@ -46,7 +50,7 @@ def energy(f, x, p):
 
 
 def test_leapfrog_is_reversible_and_of_second_order(rng):
-    f = banana(2.0, 0.3).as_target().value_and_grad
+    f = banana_density(2.0, 0.3).as_target().value_and_grad
     x, p = rng.normal(size=(5, 2)), rng.normal(size=(5, 2))
     y, q, _ = leapfrog(f, x, p, 0.05, 40)
     back, r, _ = leapfrog(f, y, -q, 0.05, 40)
@@ -61,7 +65,7 @@ def test_leapfrog_is_reversible_and_of_second_order(rng):
 
 
 def test_leapfrog_keeps_volume(rng):
-    f = banana(2.0, 0.3).as_target().value_and_grad
+    f = banana_density(2.0, 0.3).as_target().value_and_grad
     z, h = rng.normal(size=4), 1e-5
 
     def flow(z):
@@ -75,8 +79,8 @@ def test_leapfrog_keeps_volume(rng):
 @pytest.mark.parametrize("name", ["schools", "funnel", "normal"])
 def test_steps_are_those_of_the_recursion(name):
     density, eps, depth = {
-        "schools": (eight_schools(), 0.35, 10),
-        "funnel": (funnel(4), 1.0, 5),
+        "schools": (eight_schools_density(), 0.35, 10),
+        "funnel": (funnel_density(4), 1.0, 5),
         "normal": (normal_density(np.zeros(3), SIGMA), 0.1, 10),
     }[name]
     d = density.dim
@@ -124,7 +128,7 @@ def test_normal(metric):
 
 def test_banana_and_funnel():
     draws = sample(
-        NUTS(banana(3.0, 0.1), target_accept=0.95),
+        NUTS(banana_density(3.0, 0.1), target_accept=0.95),
         4000,
         init=[0.0, 0.0],
         random_state=0,
@@ -134,7 +138,10 @@ def test_banana_and_funnel():
     within(np.concatenate([x, x**2], axis=2), [0, 0, 9, 1 + 0.1**2 * 2 * 81])
     # the funnel whose neck can be reached
     draws = sample(
-        NUTS(funnel(5, 1.0), target_accept=0.95), 4000, init=np.zeros(5), random_state=0
+        NUTS(funnel_density(5, 1.0), target_accept=0.95),
+        4000,
+        init=np.zeros(5),
+        random_state=0,
     )
     x = draws.positions
     assert (r_hat(x) < 1.01).all()
@@ -145,7 +152,7 @@ def test_banana_and_funnel():
 def test_eight_schools():
     """Reference means: mu 4.4, tau 3.6 (with standard errors below 0.05)."""
     draws = sample(
-        NUTS(eight_schools(), target_accept=0.9),
+        NUTS(eight_schools_density(), target_accept=0.9),
         4000,
         init=lambda rng, m: rng.normal(size=(m, 10)),
         random_state=0,
@@ -179,7 +186,9 @@ def test_regressions_agree_with_their_modes(rng):
 
 def test_divergences_are_told():
     with pytest.warns(RuntimeWarning, match="divergence"):
-        draws = sample(NUTS(funnel(10)), 1000, init=np.zeros(10), random_state=0)
+        draws = sample(
+            NUTS(funnel_density(10)), 1000, init=np.zeros(10), random_state=0
+        )
     assert draws.info["divergent"].any() and draws.info["divergent"].shape == (4, 1000)
     v = draws.positions[..., 0]
     assert v[draws.info["divergent"]].mean() < v.mean()  # they are in the neck
@@ -229,7 +238,7 @@ def test_numpy_torch_and_numba_densities_give_one_chain():
         "numpy, one at a time": NUTS(plain, grad=slope, batched=False),
         "torch": NUTS(tensor),
         "torch, one at a time": NUTS(lambda x: tensor(x).reshape(())),
-        "numba": NUTS(target(compiled, compiled_grad, data=(MEAN,))),
+        "numba": NUTS(as_target_density(compiled, compiled_grad, data=(MEAN,))),
     }
     runs = {
         name: sample(s, 15, init=np.zeros((3, 2)), warmup=30, random_state=0)
@@ -245,7 +254,7 @@ def test_numpy_torch_and_numba_densities_give_one_chain():
 @few
 def test_same_draws_for_any_number_of_threads():
     run = lambda: sample(
-        NUTS(eight_schools()), 50, init=np.zeros(10), warmup=60, random_state=0
+        NUTS(eight_schools_density()), 50, init=np.zeros(10), warmup=60, random_state=0
     )
     with threads.limited(1):
         one = run()
@@ -255,8 +264,10 @@ def test_same_draws_for_any_number_of_threads():
 @few
 def test_pieces_of_a_run_do_not_matter():
     start = {"init": np.zeros(10), "warmup": 120, "random_state": 0}
-    quiet = sample(NUTS(eight_schools()), 40, **start)
-    shown = sample(NUTS(eight_schools()), 40, progress=True, **start)  # 100 pieces
+    quiet = sample(NUTS(eight_schools_density()), 40, **start)
+    shown = sample(
+        NUTS(eight_schools_density()), 40, progress=True, **start
+    )  # 100 pieces
     np.testing.assert_array_equal(quiet.positions, shown.positions)
 
 
@@ -315,26 +326,28 @@ def test_calls_and_draws_do_not_depend_on_the_clock(monkeypatch):
 
 
 def test_windows_double_and_fill_the_warm_up():
-    assert windows(1000) == (75, [100, 150, 250, 450, 950])
-    assert windows(100) == (15, [90])
-    assert windows(10) == (10, [])
-    assert windows(500) == (75, [100, 150, 250, 450])
+    assert adaptation_windows(1000) == (75, [100, 150, 250, 450, 950])
+    assert adaptation_windows(100) == (15, [90])
+    assert adaptation_windows(10) == (10, [])
+    assert adaptation_windows(500) == (75, [100, 150, 250, 450])
     for total in range(20, 400):
-        first, ends = windows(total)
+        first, ends = adaptation_windows(total)
         assert first < ends[0] and ends[-1] < total
         assert (np.diff(ends) > 0).all()
 
 
 def test_learned_metric_and_first_size(rng):
     x = rng.normal(size=(4, 500, 2)) * [1.0, 10.0]
-    inv = learned((x[:, :200], x[:, 200:]), False)
+    inv = estimate_inverse_metric((x[:, :200], x[:, 200:]), False)
     np.testing.assert_allclose(inv, [[1.0, 100.0]], rtol=0.15)
-    np.testing.assert_array_equal(inv, learned((x,), False))
-    assert learned((x * np.nan,), True) is None
+    np.testing.assert_array_equal(inv, estimate_inverse_metric((x,), False))
+    assert estimate_inverse_metric((x * np.nan,), True) is None
     f = normal_density(np.zeros(2), [1.0, 1e-4]).as_target().value_and_grad
     unit = np.ones((1, 2))
     x = np.zeros((3, 2))
-    eps = first_size(rng, f, x, *f(x), unit, unit, np.array([1e-6, 1.0, 1e3]))
+    eps = find_initial_step_size(
+        rng, f, x, *f(x), unit, unit, np.array([1e-6, 1.0, 1e3])
+    )
     assert (eps > 0.001).all() and (eps < 0.1).all()
 
 
@@ -359,12 +372,16 @@ def test_errors_say_what_is_wrong():
         (NUTS(lambda x: np.nan * x[:, 0], grad=lambda x: x), [0.0], "nan at the start"),
         (NUTS(normal, grad=lambda x: x * np.nan), [0.0], "gradient is not finite"),
         (NUTS(normal, grad=lambda x: x[..., :1]), [0.0, 1.0], "grad must give shape"),
-        (NUTS(eight_schools()), [0.0], "1 coordinates, the density 10"),
+        (NUTS(eight_schools_density()), [0.0], "1 coordinates, the density 10"),
         (NUTS(3), [0.0], "log_prob of NUTS must be a function"),
         (NUTS(normal, grad=3), [0.0], "grad of NUTS"),
         (NUTS(normal, grad=normal, metric="full"), [0.0], "metric of NUTS"),
-        (NUTS(eight_schools(), metric=np.ones(3)), np.zeros(10), "metric must have"),
-        (NUTS(funnel(2), metric=-np.ones(2)), [0.0, 0.0], "positive definite"),
+        (
+            NUTS(eight_schools_density(), metric=np.ones(3)),
+            np.zeros(10),
+            "metric must have",
+        ),
+        (NUTS(funnel_density(2), metric=-np.ones(2)), [0.0, 0.0], "positive definite"),
         (NUTS(lambda x: np.log(np.asarray(x)[:, 0])), [1.0], "needs the gradient"),
     ):
         with pytest.raises((ValueError, TypeError), match=words):

@@ -6,9 +6,10 @@ from numba import njit
 
 from pansophy.sampling import (
     NUTS,
-    banana,
-    eight_schools,
-    funnel,
+    as_target_density,
+    banana_density,
+    eight_schools_density,
+    funnel_density,
     gradient_error,
     interval,
     linear_density,
@@ -19,10 +20,9 @@ from pansophy.sampling import (
     real,
     sample,
     simplex,
-    target,
-    transformed,
+    unconstrained_density,
 )
-from pansophy.sampling.targets import with_gradient, with_values
+from pansophy.sampling.target_density import ensure_gradient, ensure_values
 
 
 def densities():
@@ -34,9 +34,9 @@ def densities():
         "diagonal": normal_density(np.ones(3), precision=[1.0, 2.0, 3.0]),
         "logistic": logistic_density(X, y > 0, intercept=True),
         "linear": linear_density(X, y, scale=2.0, noise=3.0),
-        "schools": eight_schools(),
-        "funnel": funnel(6),
-        "banana": banana(),
+        "schools": eight_schools_density(),
+        "funnel": funnel_density(6),
+        "banana": banana_density(),
     }
 
 
@@ -66,11 +66,11 @@ def test_values():
     v, rest = x[:, 0], x[:, 1:]
     want = stats.norm(0, 3).logpdf(v)
     want += stats.norm(0, np.exp(v / 2)[:, None]).logpdf(rest).sum(axis=1)
-    same(funnel(3)(x), want)
+    same(funnel_density(3)(x), want)
     z = rng.normal(size=(4, 10))
     mu, tau = z[:, 0], np.exp(z[:, 1])
     effects = mu[:, None] + tau[:, None] * z[:, 2:]
-    density = eight_schools()
+    density = eight_schools_density()
     want = stats.norm(effects, density.data[1]).logpdf(density.data[0]).sum(axis=1)
     want += stats.norm(0, 5).logpdf(mu) + stats.halfcauchy(scale=5).logpdf(tau)
     same(density(z), want + z[:, 1] + stats.norm().logpdf(z[:, 2:]).sum(axis=1))
@@ -87,11 +87,11 @@ def test_distribution_and_torch_functions(rng):
 
     x = rng.normal(size=(5, 2))
     law = Normal(np.zeros(2), np.eye(2))
-    same(target(law).value(x), -0.5 * (x**2).sum(axis=1))
+    same(as_target_density(law).value(x), -0.5 * (x**2).sum(axis=1))
     only = lambda t: -torch.exp(t).sum(dim=-1)  # does not take NumPy's arrays
-    density = with_values(target(only), x)
+    density = ensure_values(as_target_density(only), x)
     np.testing.assert_allclose(density.value(x), -np.exp(x).sum(axis=1))
-    grad = with_gradient(target(only), x).value_and_grad(x)[1]
+    grad = ensure_gradient(as_target_density(only), x).value_and_grad(x)[1]
     np.testing.assert_allclose(grad, -np.exp(x))
 
 
@@ -103,7 +103,7 @@ def total(x):
 
 
 def test_numba_errors_are_densities_that_failed():
-    density = target(total)
+    density = as_target_density(total)
     np.testing.assert_allclose(density.value(np.ones((2, 3))), -3.0)
     assert np.isnan(density.value(np.full((1, 3), 200.0))).all()
     with pytest.raises(TypeError, match="needs the gradient"):
@@ -119,8 +119,11 @@ def test_wrong_input():
         (lambda: logistic_density(np.ones((3, 1)), [0, 1, 2]), "two labels"),
         (lambda: logistic_density(np.ones((3, 1)), [0, 1]), "as many rows"),
         (lambda: linear_density([[np.nan]], [1.0]), "finite"),
-        (lambda: target("x"), "log_prob must be a function"),
-        (lambda: target(np.sum, dim=2).value(np.ones((1, 3))), "3 coordinates"),
+        (lambda: as_target_density("x"), "log_prob must be a function"),
+        (
+            lambda: as_target_density(np.sum, dim=2).value(np.ones((1, 3))),
+            "3 coordinates",
+        ),
     ):
         with pytest.raises((ValueError, TypeError), match=words):
             make()
@@ -130,7 +133,7 @@ def test_transforms_keep_the_density(rng):
     """log |det| by differences, bounds, the gradient, and moments of a Dirichlet."""
     torch = pytest.importorskip("torch")
     parts = [real(2), positive(), interval(-1.0, 3.0, 2), simplex(4)]
-    density = transformed(
+    density = unconstrained_density(
         lambda x: -0.5 * (x**2).sum(axis=-1), parts, grad=lambda x: -x
     )
     u = rng.normal(size=density.dim)
@@ -143,13 +146,15 @@ def test_transforms_keep_the_density(rng):
     J = [move(e)[free] / (2 * h) for e in np.eye(8)]
     np.testing.assert_allclose(np.linalg.slogdet(J)[1], log_det, rtol=1e-6)
     assert gradient_error(density, u) < 1e-7
-    by_torch = transformed(lambda x: -0.5 * (x**2).sum(dim=-1), parts)
-    value, grad = with_gradient(target(by_torch), u[None]).value_and_grad(u[None])
+    by_torch = unconstrained_density(lambda x: -0.5 * (x**2).sum(dim=-1), parts)
+    value, grad = ensure_gradient(as_target_density(by_torch), u[None]).value_and_grad(
+        u[None]
+    )
     np.testing.assert_allclose(value, density(u))
     np.testing.assert_allclose(grad[0], density.slope(u), rtol=1e-9)
     assert torch.is_tensor(by_torch(torch.zeros(8, dtype=torch.float64)))
     a = np.array([2.0, 3.0, 5.0])
-    law = transformed(
+    law = unconstrained_density(
         lambda x: ((a - 1) * np.log(x)).sum(axis=-1),
         [simplex(3)],
         grad=lambda x: (a - 1) / x,
@@ -169,7 +174,9 @@ def test_transforms_keep_the_density(rng):
 
 def test_transforms_far_out_keep_their_digits():
     """log |det| of a sigmoid falls like -|u|, and does not become -inf."""
-    flat = transformed(lambda x: 0 * x[..., 0], [simplex(3)], grad=lambda x: 0 * x)
+    flat = unconstrained_density(
+        lambda x: 0 * x[..., 0], [simplex(3)], grad=lambda x: 0 * x
+    )
     density = flat.as_target()
     for far in (-700.0, 700.0):
         (value,), (slope,) = density.value_and_grad(np.full((1, 2), far))

@@ -11,13 +11,13 @@ from pansophy.distributions import Normal
 from pansophy.sampling import (
     ADVI,
     MeanField,
-    Updates,
+    MeanFieldModel,
     elbo,
-    laplace,
+    laplace_approximate,
     likelihood_gain,
     logistic_density,
 )
-from pansophy.sampling.conjugate import (
+from pansophy.sampling.conjugate_models import (
     DiscreteField,
     GaussianTarget,
     LinearARD,
@@ -160,7 +160,9 @@ def test_discrete_fields(seed):
 
 def test_wrong_updates_are_noticed():
     factors = {"a": 2.0}
-    wrong = Updates(factors, {"a": lambda q: q["a"] + 1}, lambda q: -(q["a"] ** 2))
+    wrong = MeanFieldModel(
+        factors, {"a": lambda q: q["a"] + 1}, lambda q: -(q["a"] ** 2)
+    )
     with pytest.warns(RuntimeWarning, match="the bound fell"):
         MeanField(wrong, max_iter=3).run()
     with pytest.raises(ValueError, match="not positive"):
@@ -201,7 +203,7 @@ def test_advi_and_laplace_on_logistic_regression():
     density = logistic_density(X, y)
     flat = sample(NUTS(density), 1000, init=np.zeros(3), random_state=0).flat
     sd = flat.std(axis=0)
-    near = laplace(density, np.zeros(3))
+    near = laplace_approximate(density, np.zeros(3))
     assert near.converged
     np.testing.assert_allclose(near.mode, flat.mean(axis=0), atol=0.25 * sd.max())
     for solver in ("adam", "fixed"):
@@ -223,11 +225,11 @@ def test_advi_by_torch():
 
 
 def test_laplace():
-    near = laplace(normal, np.zeros(4))  # by differences of values
+    near = laplace_approximate(normal, np.zeros(4))  # by differences of values
     np.testing.assert_allclose(near.mode, MU, atol=1e-5)
     np.testing.assert_allclose(near.normal.cov, COV, rtol=1e-3, atol=1e-4)
-    near = laplace(normal, np.zeros(4), grad=slope)
+    near = laplace_approximate(normal, np.zeros(4), grad=slope)
     np.testing.assert_allclose(near.normal.cov, COV, rtol=1e-7)
     assert near.log_evidence == pytest.approx(LOG_Z, abs=1e-8)
     with pytest.raises(ValueError, match="no peak"):
-        laplace(lambda x: x[0] ** 2, [0.0])
+        laplace_approximate(lambda x: x[0] ** 2, [0.0])

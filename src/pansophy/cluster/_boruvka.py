@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from ..distances._kdtree import to_box, to_rows
-from ..graphs._spanning import root
+from ..graphs._spanning_trees import find_root
 
 
 @njit(cache=True, nogil=True)
@@ -37,7 +37,7 @@ def join(XT, lo, hi, levels, c, kind, p, left, right, weight):
         before = count
         for g in range(n):
             if best[g] < np.inf:
-                a, b = root(parent, start[g]), root(parent, away[g])
+                a, b = find_root(parent, start[g]), find_root(parent, away[g])
                 if a != b:
                     parent[max(a, b)] = min(a, b)
                     left[count], right[count] = start[g], away[g]
@@ -46,7 +46,7 @@ def join(XT, lo, hi, levels, c, kind, p, left, right, weight):
         if count == before:
             break
         for i in range(n):
-            group[i] = root(parent, i)
+            group[i] = find_root(parent, i)
     return count
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from ..graphs._spanning import root
+from ..graphs._spanning_trees import find_root
 
 
 @njit(cache=True, nogil=True)
@@ -138,7 +138,7 @@ def join_cells(X, core, start, lo, hi, keys, steps, reach, limit, parent):
                 for other in range(around[cell - a, s, 0], around[cell - a, s, 1]):
                     if other <= cell or not has[other]:
                         continue
-                    u, v = root(parent, cell), root(parent, other)
+                    u, v = find_root(parent, cell), find_root(parent, other)
                     if u == v or gap(lo, hi, cell, other) > limit:
                         continue
                     if touching(X, core, start, cell, other, limit):
@@ -182,11 +182,11 @@ def join_lists(rows, indptr, indices, core, known, parent):
         i = rows[k]
         if not core[i]:
             continue
-        u = root(parent, i)
+        u = find_root(parent, i)
         for e in range(indptr[k], indptr[k + 1]):
             j = indices[e]
             if known[j] and core[j]:
-                v = root(parent, j)
+                v = find_root(parent, j)
                 if u != v:
                     parent[max(u, v)] = min(u, v)
                     u = min(u, v)

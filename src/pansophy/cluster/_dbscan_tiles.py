@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from ..graphs._spanning import root
+from ..graphs._spanning_trees import find_root
 from ._dbscan import gap, near
 
 STEP = 64  # entries of a tile looked at together
@@ -163,7 +163,7 @@ def join_near(S, sure, P, a, b, limit, names):
     pairs, used = np.empty((len(up), 2), np.int64), 0
     for i in range(count):
         line, low, high = S[i], sure[0, i], sure[1, i]
-        u = root(up, names[i])
+        u = find_root(up, names[i])
         for start in range(0, m, STEP):
             stop = min(start + STEP, m)
             if not perhaps(line, start, stop, high):
@@ -171,7 +171,7 @@ def join_near(S, sure, P, a, b, limit, names):
             for j in range(start, stop):
                 if line[j] > high:
                     continue
-                v = root(up, names[count + j])
+                v = find_root(up, names[count + j])
                 if u != v and (line[j] <= low or near(P, a[i], b[j], limit)):
                     pairs[used, 0], pairs[used, 1] = a[i], b[j]
                     used += 1
@@ -208,10 +208,10 @@ def unite_listed(held, lists, core, parent):
     """Union of core rows with the core rows written down for them."""
     for i in range(len(core)):
         if core[i]:
-            u = root(parent, i)
+            u = find_root(parent, i)
             for j in lists[i, : held[i]]:
                 if core[j]:
-                    v = root(parent, j)
+                    v = find_root(parent, j)
                     parent[max(u, v)] = min(u, v)
                     u = min(u, v)
 
@@ -220,7 +220,7 @@ def unite_listed(held, lists, core, parent):
 def unite(pairs, parent):
     """Union of the two rows of each pair."""
     for e in range(len(pairs)):
-        u, v = root(parent, pairs[e, 0]), root(parent, pairs[e, 1])
+        u, v = find_root(parent, pairs[e, 0]), find_root(parent, pairs[e, 1])
         parent[max(u, v)] = min(u, v)
 
 
@@ -229,7 +229,7 @@ def roots(parent, rows):
     """The representatives of rows; paths are made shorter."""
     out = np.empty(len(rows), np.int64)
     for k in range(len(rows)):
-        out[k] = root(parent, rows[k])
+        out[k] = find_root(parent, rows[k])
     return out
 
 

@@ -3,7 +3,12 @@
 import numpy as np
 from numba import njit
 
-from ..graphs._spanning import CHUNK, EUCLIDEAN, add_columns, root
+from ..graphs._spanning_trees import (
+    EUCLIDEAN,
+    POINT_CHUNK,
+    accumulate_distances,
+    find_root,
+)
 
 COMPLETE, AVERAGE, WEIGHTED, WARD = 0, 1, 2, 3
 LANES = 64
@@ -15,12 +20,12 @@ FAST = {"contract", "reassoc", "nsz", "arcp", "nnan"}
 def fill_distances(XT, start, stop, kind, p, rooted, D):
     """Rows start .. stop of D from their own block on, and their mirror image."""
     d, n = XT.shape
-    t, x = np.empty(CHUNK), np.empty(d)
-    for a in range(start, n, CHUNK):
-        b = min(a + CHUNK, n)
+    t, x = np.empty(POINT_CHUNK), np.empty(d)
+    for a in range(start, n, POINT_CHUNK):
+        b = min(a + POINT_CHUNK, n)
         for i in range(start, stop):
             x[:] = XT[:, i]
-            add_columns(XT, x, a, b, kind, p, t)
+            accumulate_distances(XT, x, a, b, kind, p, t)
             if rooted:
                 for j in range(b - a):
                     t[j] = np.sqrt(t[j])
@@ -141,9 +146,9 @@ def ward_nearest(XT, size, k, m, x, t, keep):
     """
     low, home = np.inf, 0
     x[:] = XT[:, k]
-    for a in range(0, m, CHUNK):
-        b = min(a + CHUNK, m)
-        add_columns(XT, x, a, b, EUCLIDEAN, 2.0, t)
+    for a in range(0, m, POINT_CHUNK):
+        b = min(a + POINT_CHUNK, m)
+        accumulate_distances(XT, x, a, b, EUCLIDEAN, 2.0, t)
         found = ward_chunk(t, size, size[k], a, b, k)
         keep[a:b] = t[: b - a]
         if found < low:
@@ -159,7 +164,7 @@ def chain_ward(XT, left, right, height):
     """Ward's merges from centroids, which XT becomes; squared heights."""
     d, n = XT.shape
     size, rep, slot = np.ones(n), np.arange(n), np.arange(n)
-    x, t, keep = np.empty(d), np.empty(CHUNK), np.empty(n)
+    x, t, keep = np.empty(d), np.empty(POINT_CHUNK), np.empty(n)
     chain, length, m = np.empty(n, np.int64), 0, n  # of representatives
     for step in range(n - 1):
         if length == 0:
@@ -192,7 +197,7 @@ def number(left, right, n, Z):
     """
     parent, size, name = np.arange(n), np.ones(n), np.arange(n)
     for t in range(len(left)):
-        a, b = root(parent, left[t]), root(parent, right[t])
+        a, b = find_root(parent, left[t]), find_root(parent, right[t])
         Z[t, 0], Z[t, 1] = min(name[a], name[b]), max(name[a], name[b])
         if size[a] < size[b]:
             a, b = b, a

@@ -3,12 +3,16 @@
 import numpy as np
 from numba import njit
 
-from ..graphs._spanning import CHUNK, FAST, add_columns
+from ..graphs._spanning_trees import (
+    DISTANCE_FASTMATH,
+    POINT_CHUNK,
+    accumulate_distances,
+)
 
 SAME = 1 + 1e-12  # two ways to compute one distance differ by less
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=DISTANCE_FASTMATH)
 def reach(t, own, limit, best, came, source):
     """Eq. (2) for a chunk of rows, where it is less than before; the least of best."""
     low, same = np.inf, own * SAME
@@ -39,7 +43,7 @@ def walk(XT, core, kind, p, limit, order, height, source):
     """
     d, n = XT.shape
     ids, best, came = np.arange(n), np.full(n, np.inf), np.full(n, -1)
-    t, x, at, m = np.empty(CHUNK), np.empty(d), 0, n
+    t, x, at, m = np.empty(POINT_CHUNK), np.empty(d), 0, n
     for step in range(n):
         row = ids[at]
         order[step], height[row], source[row] = row, best[at], came[at]
@@ -49,10 +53,10 @@ def walk(XT, core, kind, p, limit, order, height, source):
             XT[c, at] = XT[c, m]
         ids[at], best[at], came[at] = ids[m], best[m], came[m]
         low, at = np.inf, 0
-        for a in range(0, m, CHUNK):
-            b = min(a + CHUNK, m)
+        for a in range(0, m, POINT_CHUNK):
+            b = min(a + POINT_CHUNK, m)
             if core[row] < np.inf:
-                add_columns(XT, x, a, b, kind, p, t)
+                accumulate_distances(XT, x, a, b, kind, p, t)
                 least = reach(t, core[row], limit, best[a:b], came[a:b], row)
             else:
                 least = best[a:b].min()

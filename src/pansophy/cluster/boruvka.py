@@ -23,18 +23,26 @@ import numpy as np
 
 from ..distances.search import kind_of
 from ..distances.trees import LEAF, plant
-from ..graphs.spanning import KINDS, Tree, risen, scales, spanning_tree
+from ..graphs.spanning_trees import (
+    METRIC_KINDS,
+    SpanningTree,
+    comparison_scales,
+    point_spanning_tree,
+    sort_edges,
+)
 from . import _boruvka as loops
 
 
 def pays(shape, metric):
     """Whether the walks are quicker than all pairs, and the metric has boxes."""
     n, d = shape
-    boxes = metric in KINDS and metric != "cosine" and kind_of(metric, 2.0)[0] >= 0
+    boxes = (
+        metric in METRIC_KINDS and metric != "cosine" and kind_of(metric, 2.0)[0] >= 0
+    )
     return boxes and d <= 8 and n >= 1500 * (d + 1)
 
 
-def boruvka_tree(X, *, metric="euclidean", p=2.0, core=None) -> Tree:
+def boruvka_tree(X, *, metric="euclidean", p=2.0, core=None) -> SpanningTree:
     """The lightest tree of m over the rows of X, as `graphs.spanning_tree` gives it.
 
     Examples
@@ -44,12 +52,17 @@ def boruvka_tree(X, *, metric="euclidean", p=2.0, core=None) -> Tree:
     """
     X = np.ascontiguousarray(X, np.float64)
     kind, p = kind_of(metric, p)
-    n, (shorten, lengthen) = len(X), scales("chebyshev" if kind == 0 else metric, p)
+    n, (shorten, lengthen) = (
+        len(X),
+        comparison_scales("chebyshev" if kind == 0 else metric, p),
+    )
     tree = plant(X, LEAF)
     edges = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
     c = np.zeros(n) if core is None else np.asarray(core, np.float64)
     box = (tree.XT, tree.lo, tree.hi, tree.levels)
     if loops.join(*box, shorten(c[tree.order]), kind, p, *edges) < n - 1:
-        return spanning_tree(X, metric=metric, p=p, core=core)  # squares overflow
+        return point_spanning_tree(X, metric=metric, p=p, core=core)  # squares overflow
     left, right, weight = edges
-    return risen(Tree(tree.order[left], tree.order[right], weight), lengthen)
+    return sort_edges(
+        SpanningTree(tree.order[left], tree.order[right], weight), lengthen
+    )

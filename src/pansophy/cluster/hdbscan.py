@@ -39,7 +39,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Clusterer, Estimator
 from ..core import threads
 from ..distances import search
-from ..graphs import connected_components, minimum_spanning_tree, spanning_tree
+from ..graphs import connected_components, minimum_spanning_tree, point_spanning_tree
 from ..params import Count, Flag, Jobs, NonNegative, Positive, number
 from . import _hdbscan as loops
 from .boruvka import boruvka_tree, pays
@@ -55,7 +55,7 @@ def reachability_tree(X, k, *, metric="euclidean", p=2.0, alpha=1.0, leaf_size=N
     if k > 1:
         index = search.build(X, metric=metric, p=p, leaf_size=leaf_size)
         core = search.k_nearest(index, None, k - 1)[0][:, -1].astype(np.float64)
-    grow = boruvka_tree if pays(X.shape, metric) else spanning_tree
+    grow = boruvka_tree if pays(X.shape, metric) else point_spanning_tree
     tree = grow(X, metric=metric, p=p, core=alpha * core)
     return tree._replace(weight=tree.weight / alpha)
 
@@ -65,7 +65,7 @@ def matrix_tree(D, k, alpha=1.0):
     if not sp.issparse(D):
         D = D / alpha
         core = np.partition(D, k - 1, axis=1)[:, k - 1]
-        return spanning_tree(D, metric="precomputed", core=core)
+        return point_spanning_tree(D, metric="precomputed", core=core)
     D = sp.csr_array(D) / alpha
     rows = np.split(D.data, D.indptr[1:-1])
     core = np.array([np.partition(r, k - 1)[k - 1] if len(r) >= k else np.inf

@@ -37,7 +37,7 @@ from sklearn.metrics import pairwise_distances
 from ..core import threads
 from ..core.arrays import finite
 from ..distances import pairwise
-from ..graphs.spanning import KINDS, spanning_tree, unit
+from ..graphs.spanning_trees import METRIC_KINDS, point_spanning_tree, unit_length_rows
 from . import _linkage as loops
 from .boruvka import boruvka_tree, pays
 
@@ -118,9 +118,11 @@ def single(X, metric):
     """The edges of the spanning tree as merges."""
     if pays(X.shape, metric):
         return boruvka_tree(X, metric=metric)
-    if metric == "precomputed" or metric in KINDS:
-        return spanning_tree(X, metric=metric)
-    return spanning_tree(pairwise_distances(X, metric=metric), metric="precomputed")
+    if metric == "precomputed" or metric in METRIC_KINDS:
+        return point_spanning_tree(X, metric=metric)
+    return point_spanning_tree(
+        pairwise_distances(X, metric=metric), metric="precomputed"
+    )
 
 
 def tree_of(left, right, height, n):
@@ -141,7 +143,7 @@ def distance_matrix(X, metric, *, squared=False):
     if squared:
         return pairwise(X, metric="squared_euclidean")
     if metric == "cosine":
-        return 0.5 * pairwise(unit(X), metric="squared_euclidean")
+        return 0.5 * pairwise(unit_length_rows(X), metric="squared_euclidean")
     if metric in OURS:
         return pairwise(X, metric=metric)
     D = pairwise_distances(X, metric=metric)
@@ -151,11 +153,13 @@ def distance_matrix(X, metric, *, squared=False):
 def by_columns(X, metric, squared):
     """One half from differences of columns, the other as its mirror image."""
     n = len(X)
-    XT = np.ascontiguousarray((unit(X) if metric == "cosine" else X).T, np.float64)
+    XT = np.ascontiguousarray(
+        (unit_length_rows(X) if metric == "cosine" else X).T, np.float64
+    )
     D = np.empty((n, n), X.dtype)
     root = metric in EUCLIDEAN and not squared
     fill = partial(loops.fill_distances, XT)
-    rest = (KINDS[metric], 2.0, root, D)
+    rest = (METRIC_KINDS[metric], 2.0, root, D)
     cuts = [(a, min(a + BLOCK, n), *rest) for a in range(0, n, BLOCK)]
     for _ in threads.run(partial(fill, *cut) for cut in cuts):
         pass

@@ -34,7 +34,7 @@ from sklearn.utils.validation import check_memory
 from ..base import Clusterer, Estimator
 from ..core import threads
 from ..distances import search
-from ..graphs.spanning import KINDS, scales
+from ..graphs.spanning_trees import METRIC_KINDS, comparison_scales
 from ..params import Count, Flag, Fraction, Infinite, Jobs, NonNegative, Positive, Rule
 from . import _optics as loops
 from .agglomerative import Cache
@@ -74,11 +74,11 @@ def walk(X, k, reach, metric, p, params, algorithm, leaf_size):
         index = search.build(X, metric=metric, p=p, method=method, leaf_size=leaf_size)
         core = search.k_nearest(index, None, k - 1)[0][:, -1].astype(np.float64)
     core[core > reach] = np.inf
-    shorten, lengthen = scales(metric, p)
+    shorten, lengthen = comparison_scales(metric, p)
     r, limit = np.empty(n), np.inf if reach == np.inf else float(shorten(reach))
     short = np.where(np.isfinite(core), shorten(core), np.inf)
     XT = np.ascontiguousarray(X.T, np.float64).copy()
-    loops.walk(XT, short, KINDS[metric], float(p), limit, order, r, came)
+    loops.walk(XT, short, METRIC_KINDS[metric], float(p), limit, order, r, came)
     return order, core, lengthen(r), came
 
 

@@ -37,7 +37,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from ..base import Clusterer, Estimator
 from ..core import threads
 from ..core.random import rng_from
-from ..graphs import degrees, knn_graph, spectral_map, symmetrised
+from ..graphs import knn_graph, laplacian_eigenvectors, node_degrees, symmetrize_graph
 from ..kernels import RBF, AbstractKernel
 from ..params import Count, Jobs, NonNegative, Number, Verbosity
 from ..typing import Seed
@@ -92,8 +92,8 @@ def cluster_qr(E):
 
 def scaled_map(W, c, rng, *, method="auto", tol=0.0):
     """Eq. (2): eigenvalues and the rows of the map; a lonely row has d = 1."""
-    values, U = spectral_map(W, c, rng, method=method, tol=tol)
-    d = degrees(W)
+    values, U = laplacian_eigenvectors(W, c, rng, method=method, tol=tol)
+    d = node_degrees(W)
     return values, U / np.sqrt(np.where(d > 0, d, 1.0))[:, None]
 
 
@@ -227,7 +227,7 @@ class SpectralClustering(Clusterer, Estimator):
                 ways: dict = {"mode": "connectivity", "include_self": True}
                 return knn_graph(X, self.n_neighbors, symmetric="mean", **ways)
             if how == "precomputed_nearest_neighbors":
-                return symmetrised(nearest_of(X, self.n_neighbors), "mean")
+                return symmetrize_graph(nearest_of(X, self.n_neighbors), "mean")
             if how == "rbf" and not sp.issparse(X) and not self.kernel_params:
                 check_scale(X, small=False)  # gamma says what is near
                 return RBF(gamma=self.gamma)(X) if self.gamma else np.ones((n, n))

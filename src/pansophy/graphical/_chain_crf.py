@@ -4,7 +4,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def scores(indptr, indices, data, first, label, w, begin, end, U):
+def add_label_scores(indptr, indices, data, first, label, w, begin, end, U):
     """U_tl += sum over attributes a of x_ta w_al, for rows from begin to end.
 
     The weights of attribute a stand at first[a]..first[a + 1], for those labels.
@@ -17,7 +17,7 @@ def scores(indptr, indices, data, first, label, w, begin, end, U):
 
 
 @njit(cache=True, nogil=True)
-def gradient(indptr, indices, data, first, label, R, begin, end, G):
+def weight_gradient(indptr, indices, data, first, label, R, begin, end, G):
     """G_al = sum over rows t of x_ta R_tl, for attributes (columns) begin to end."""
     for a in range(begin, end):
         for q in range(first[a], first[a + 1]):

@@ -15,7 +15,7 @@ Refs      [Henrion1988] (1); [FungChang1990]; [ShachterPeot1990] (2)
 import numpy as np
 
 
-def ancestral(model, n: int, rng: np.random.Generator, evidence=None):
+def draw_weighted_rows(model, n: int, rng: np.random.Generator, evidence=None):
     """n rows and the logarithms of their weights, eq. (1) and (2).
 
     `model` has `space`, `parents`, `nodes`, `order`; evidence is by number.
@@ -33,7 +33,7 @@ def ancestral(model, n: int, rng: np.random.Generator, evidence=None):
     return A, log_w
 
 
-def weights_of(log_w) -> np.ndarray:
+def normalised_weights(log_w) -> np.ndarray:
     """Weights that sum to 1; None if every row is impossible."""
     top = log_w.max(initial=-np.inf)
     if top == -np.inf:
@@ -42,14 +42,14 @@ def weights_of(log_w) -> np.ndarray:
     return w / w.sum()
 
 
-def resampled(w, rng: np.random.Generator) -> np.ndarray:
+def systematic_resample(w, rng: np.random.Generator) -> np.ndarray:
     """Row numbers drawn by weight, systematically: (n,)."""
     n = len(w)
     points = (rng.random() + np.arange(n)) / n
     return np.minimum(np.searchsorted(np.cumsum(w), points), n - 1)
 
 
-def table_of_rows(A, w, query, sizes) -> np.ndarray:
+def weighted_state_table(A, w, query, sizes) -> np.ndarray:
     """Weighted frequencies of the joint states of the asked variables."""
     shape = [sizes[v] for v in query]
     cell = np.ravel_multi_index(tuple(A[:, v].astype(np.int64) for v in query), shape)

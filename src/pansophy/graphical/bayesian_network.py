@@ -30,24 +30,29 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Density, Estimator, check_weights
 from ..core.random import rng_from
 from ..distributions.normal import Normal
-from ..graphs.directed import moral, topological_order
+from ..graphs.directed import moral_graph, topological_order
 from ..params import Count, NonNegative, Positive, check_params
 from ..typing import Seed
 from . import network_queries as queries
 from . import network_rows as rows
-from .ancestral import ancestral, resampled, weights_of
+from .ancestral import draw_weighted_rows, normalised_weights, systematic_resample
 from .clique_tree import InferenceCost
-from .definitions import checked_parts, defined, described
-from .drawing import network_dot, network_svg
-from .factors import Factor, factor
-from .inference import Inference
-from .limits import MAX_TABLE, impossible
-from .linear_gaussian import joint_normal
-from .names import Space
-from .network_fit import learn
-from .nodes import Node, Table
-from .posterior import Explanation, NormalMixture, Parameters, Posterior
-from .separation import Separation, d_separated, markov_blanket
+from .conditional_distributions import ConditionalTable, Node
+from .d_separation import DSeparation, d_separated, markov_blanket
+from .exact_inference import ExactInference
+from .factors import Factor, make_factor
+from .gaussian_inference import joint_normal_of
+from .limits import MAX_TABLE_CELLS, zero_probability_message
+from .network_definition import check_network_parts, describe_network, parse_definition
+from .network_drawing import network_dot, network_svg
+from .network_fit import fit_network
+from .posterior import (
+    MostProbableExplanation,
+    NormalMixture,
+    ParameterCounts,
+    Posterior,
+)
+from .variables import VariableSpace
 
 _engines: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
@@ -121,7 +126,7 @@ class BayesianNetwork(Density, Estimator):
     min_variance: NonNegative = 0.0
     evidence: list | tuple | None = None
     heuristic: Literal["min_fill", "min_weight", "min_degree"] = "min_fill"
-    max_table: Count = MAX_TABLE
+    max_table: Count = MAX_TABLE_CELLS
     max_iter: Count = 100
     tol: NonNegative = 1e-6
     n_init: Count = 1
@@ -135,12 +140,12 @@ class BayesianNetwork(Density, Estimator):
         may leave out the last state. Values may be nodes: `LinearGaussian` and
         `ConditionalLinear` for continuous variables.
         """
-        return cls.from_nodes(*defined(tables, states), **params)
+        return cls.from_nodes(*parse_definition(tables, states), **params)
 
     @classmethod
     def from_nodes(cls, space, parents, nodes, **params) -> "BayesianNetwork":
         """A network of a `Space`, parents, and nodes (an array is a `Table`)."""
-        space, parents, nodes = checked_parts(space, parents, nodes)
+        space, parents, nodes = check_network_parts(space, parents, nodes)
         names = space.names
         edges = [(names[p], names[i]) for i, above in enumerate(parents) for p in above]
         known = {v: list(s) for v, s in zip(*space, strict=True) if s}
@@ -164,14 +169,14 @@ class BayesianNetwork(Density, Estimator):
         sample_weight : array of shape (n,), optional
         """
         check_params(self)
-        columns = rows.checked_columns(self, X, reset=True)
+        columns = rows.check_table_columns(self, X, reset=True)
         n = len(next(iter(columns.values())))
         w = check_weights(sample_weight, np.empty((n, 1)))
-        self.space_, self.parents_, self.nodes_ = learn(self, columns, w)
+        self.space_, self.parents_, self.nodes_ = fit_network(self, columns, w)
         return self
 
     @property
-    def space(self) -> Space:
+    def space(self) -> VariableSpace:
         """Names and states of the variables."""
         return self._fitted().space_
 
@@ -202,17 +207,17 @@ class BayesianNetwork(Density, Estimator):
             raise ValueError(f"{bad[0]!r} is continuous: only tables are factors.")
         return list(self._engine().factors.values())
 
-    def _engine(self) -> Inference:
+    def _engine(self) -> ExactInference:
         nodes = self.nodes
         held = _engines.get(self)
         settings = (self.heuristic, self.max_table)
         if held is None or held[0] is not nodes or held[1] != settings:
             made = {
-                i: factor((*self.parents_[i], i), node.prob)
+                i: make_factor((*self.parents_[i], i), node.prob)
                 for i, node in enumerate(nodes)
-                if isinstance(node, Table)
+                if isinstance(node, ConditionalTable)
             }
-            engine = Inference(made, self.parents_, self.space_, *settings)
+            engine = ExactInference(made, self.parents_, self.space_, *settings)
             held = _engines[self] = (nodes, settings, engine)
         return held[2]
 
@@ -220,7 +225,7 @@ class BayesianNetwork(Density, Estimator):
 
     def score_samples(self, X) -> np.ndarray:
         """Log probability (density) of what each row shows: (n,)."""
-        return rows.log_rows(self, self._engine(), rows.seen_rows(self, X))
+        return rows.row_log_prob(self, self._engine(), rows.observed_rows(self, X))
 
     def score(self, X, y=None) -> float:
         """Mean log probability of the rows."""
@@ -228,21 +233,21 @@ class BayesianNetwork(Density, Estimator):
 
     def log_prob(self, assignment: Mapping) -> float:
         """Log probability of states by name; variables left out are summed out."""
-        seen = queries.codes_of(self, assignment)
+        seen = queries.evidence_codes(self, assignment)
         row = np.full((1, len(self.space.names)), np.nan)
         row[0, list(seen)] = list(seen.values())
-        return float(rows.log_rows(self, self._engine(), row)[0])
+        return float(rows.row_log_prob(self, self._engine(), row)[0])
 
     def probability(self, event: Mapping, given: Mapping | None = None) -> float:
         """P(event | given) for states by name."""
-        return queries.probability(self, event, given)
+        return queries.conditional_probability(self, event, given)
 
     def predict(self, X):
         """X with every missing value filled in: likeliest state, or mean.
 
         The table comes back in the kind it came in, with all columns of the network.
         """
-        return rows.filled(self, self._engine(), X)
+        return rows.fill_missing(self, self._engine(), X)
 
     def predict_marginals(self, X, variables=None) -> dict:
         """P(variable | the rest of the row) by name: arrays (n, states).
@@ -250,7 +255,7 @@ class BayesianNetwork(Density, Estimator):
         For the variables named, or the discrete ones that some row misses. A value
         that is seen has probability 1.
         """
-        return rows.probabilities(self, self._engine(), X, variables)
+        return rows.row_probabilities(self, self._engine(), X, variables)
 
     def predict_proba(self, X, variables=None) -> np.ndarray:
         """The same as one array (n, states of all of them, side by side)."""
@@ -281,7 +286,7 @@ class BayesianNetwork(Density, Estimator):
             In which to sum variables out, for "elimination".
         n_samples, random_state : of the methods that sample
         """
-        return queries.ask(
+        return queries.query_network(
             self, self._engine(), variables, evidence, method, likelihood, order,
             n_samples, random_state,
         )  # fmt: skip
@@ -295,26 +300,28 @@ class BayesianNetwork(Density, Estimator):
         asked, seen = space.numbers(variables), space.numbers(evidence)
         return self._engine().cost(asked, seen, heuristic, number)
 
-    def most_likely(self, evidence=None, variables=None) -> Explanation:
+    def most_likely(self, evidence=None, variables=None) -> MostProbableExplanation:
         """The likeliest joint state of all other variables (or of some) given evidence.
 
         By max-product elimination; for some variables the others are summed out first.
         """
-        return queries.explanation(self, self._engine(), evidence, variables)
+        return queries.most_probable_explanation(
+            self, self._engine(), evidence, variables
+        )
 
     def do(self, setting=None, **more) -> "BayesianNetwork":
         """The network in which variables are set by hand: arrows into them are cut."""
-        return queries.surgery(self, {**(setting or {}), **more})
+        return queries.intervene(self, {**(setting or {}), **more})
 
     def gibbs(self, n_samples: int = 1000, *, evidence=None, **options):
-        """Rows by Gibbs sampling; options as in `pansophy.graphical.gibbs`."""
-        from .gibbs_sampling import gibbs
+        """Rows by Gibbs sampling; options as in `pansophy.graphical.gibbs_sample`."""
+        from .gibbs_sampling import gibbs_sample
 
-        return gibbs(self, n_samples, evidence=evidence, **options)
+        return gibbs_sample(self, n_samples, evidence=evidence, **options)
 
     def loopy_bp(self, evidence=None, **options):
         """Approximate marginals; options as in `pansophy.graphical.loopy_bp`."""
-        from .loopy import loopy_bp
+        from .loopy_belief_propagation import loopy_bp
 
         return loopy_bp(self, evidence, **options)
 
@@ -325,51 +332,53 @@ class BayesianNetwork(Density, Estimator):
         """
         A, w = self._draws(n, evidence, random_state)
         if evidence:
-            A = A[resampled(w, rng_from(random_state))]
-        return rows.written(rows.labelled(A, self.space), None)
+            A = A[systematic_resample(w, rng_from(random_state))]
+        return rows.as_table_like(rows.decode_rows(A, self.space), None)
 
     def weighted_sample(self, n: int, evidence, *, random_state=None):
         """n rows that agree with the evidence, and their weights (sum 1)."""
         A, w = self._draws(n, evidence, random_state)
-        return rows.written(rows.labelled(A, self.space), None), w
+        return rows.as_table_like(rows.decode_rows(A, self.space), None), w
 
     def _draws(self, n, evidence, random_state):
         rng = rng_from(self.random_state if random_state is None else random_state)
-        A, log_w = ancestral(self, n, rng, queries.codes_of(self, evidence))
-        w = weights_of(log_w)
+        A, log_w = draw_weighted_rows(
+            self, n, rng, queries.evidence_codes(self, evidence)
+        )
+        w = normalised_weights(log_w)
         if n and not len(w):
-            raise ValueError(impossible(evidence))
+            raise ValueError(zero_probability_message(evidence))
         return A, w
 
     def joint_normal(self) -> Normal:
         """The joint Normal of a network of linear Gaussian nodes, in column order."""
-        return joint_normal(self)
+        return joint_normal_of(self)
 
     # --- the graph ---
 
-    def n_parameters(self) -> Parameters:
+    def n_parameters(self) -> ParameterCounts:
         """Number of entries of all nodes, and of free ones."""
         nodes = self.nodes
-        return Parameters(sum(n.cells for n in nodes), sum(n.free for n in nodes))
+        return ParameterCounts(sum(n.cells for n in nodes), sum(n.free for n in nodes))
 
     def markov_blanket(self, variable) -> set:
         """Parents, children and the children's other parents."""
         return markov_blanket(self, self.space.names[self.space.number(variable)])
 
-    def is_d_separated(self, x, y, given=()) -> Separation:
+    def is_d_separated(self, x, y, given=()) -> DSeparation:
         """Whether the graph makes x and y independent given some variables."""
         return d_separated(self, x, y, given)
 
     def moral(self) -> list[tuple]:
         """Edges of the moral graph: parents of a node joined, arrows dropped."""
-        names, around = self.space.names, enumerate(moral(self.parents))
+        names, around = self.space.names, enumerate(moral_graph(self.parents))
         pairs = [(i, j) for i, ring in around for j in sorted(ring) if i < j]
         return [(names[i], names[j]) for i, j in pairs]
 
     def table(self, variable) -> np.ndarray:
         """P(variable | parents): an axis for each parent, own states last."""
         node = self.nodes[self.space.number(variable)]
-        if not isinstance(node, Table):
+        if not isinstance(node, ConditionalTable):
             raise ValueError(f"{variable!r} is continuous and has no table.")
         return node.prob
 
@@ -386,7 +395,7 @@ class BayesianNetwork(Density, Estimator):
         return {"text/plain": repr(self), **drawn}
 
     def __str__(self):
-        return described(self) if hasattr(self, "nodes_") else repr(self)
+        return describe_network(self) if hasattr(self, "nodes_") else repr(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

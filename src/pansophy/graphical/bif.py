@@ -21,18 +21,18 @@ from pathlib import Path
 
 import numpy as np
 
-from .assembled import tables_of
 from .bayesian_network import BayesianNetwork
-from .names import Space, checked_states
+from .structure_learning import discrete_tables
+from .variables import VariableSpace, check_states
 
 COMMENT = r"//[^\n]*|/\*.*?\*/"
 WORD = r'(?:(?!//|/\*)[^\s{}()\[\];,|"])+'
 TOKEN = re.compile(rf'"[^"]*"|{COMMENT}|[{{}}()\[\];,|]|{WORD}', re.DOTALL)
-PLAIN = re.compile(WORD)
+UNQUOTED = re.compile(WORD)
 ROUNDING = 1e-2  # how far a row of a file may be from summing to 1
 
 
-class Reader:
+class BifTokens:
     """The words of a text, one after another."""
 
     def __init__(self, text: str):
@@ -66,7 +66,7 @@ class Reader:
         return out
 
 
-def skip_block(r: Reader) -> None:
+def skip_bif_block(r: BifTokens) -> None:
     """Pass over { ... }."""
     while r.next() != "{":
         pass
@@ -75,7 +75,7 @@ def skip_block(r: Reader) -> None:
         depth += {"{": 1, "}": -1}.get(r.next(), 0)
 
 
-def read_variable(r: Reader):
+def read_bif_variable(r: BifTokens):
     """Name and states."""
     name, states = r.name(), None
     r.want("{")
@@ -85,7 +85,7 @@ def read_variable(r: Reader):
             if kind != "discrete":
                 raise ValueError(f"variable {name!r} is {kind}: only discrete is read.")
             told = [w for w in r.until("{") if w not in "[]"]
-            states = checked_states(r.until("}"), name)
+            states = check_states(r.until("}"), name)
             if told and told != [str(len(states))]:
                 raise ValueError(
                     f"variable {name!r} lists {len(states)} states, not {told[0]}."
@@ -98,7 +98,7 @@ def read_variable(r: Reader):
     return name, states
 
 
-def read_probability(r: Reader):
+def read_bif_probability(r: BifTokens):
     """Node, its parents, and the rows of its table: (parents' states, numbers)."""
     r.want("(")
     words = r.until(")")
@@ -108,15 +108,15 @@ def read_probability(r: Reader):
     while (word := r.next()) != "}":
         if word == "(":
             key = tuple(r.until(")"))
-            rows.append((key, floats(r, own)))
+            rows.append((key, read_bif_numbers(r, own)))
         elif word in ("table", "default"):
-            rows.append((word, floats(r, own)))
+            rows.append((word, read_bif_numbers(r, own)))
         else:
             r.until(";")
     return own, above, rows
 
 
-def floats(r: Reader, own) -> list[float]:
+def read_bif_numbers(r: BifTokens, own) -> list[float]:
     words = r.until(";")
     try:
         return [float(w) for w in words]
@@ -126,7 +126,7 @@ def floats(r: Reader, own) -> list[float]:
         ) from None
 
 
-def filled(own, above, rows, space: Space) -> np.ndarray:
+def fill_probability_table(own, above, rows, space: VariableSpace) -> np.ndarray:
     """The table of a node, its rows checked and scaled to sum to 1."""
     shape = tuple(space.sizes[space.number(v)] for v in (*above, own))
     table = np.full(shape, np.nan)
@@ -160,25 +160,25 @@ def filled(own, above, rows, space: Space) -> np.ndarray:
 
 def parse_bif(text: str):
     """Space, parents and tables of a network in BIF text."""
-    r, states, parts = Reader(text), {}, []
+    r, states, parts = BifTokens(text), {}, []
     while r:
         word = r.next()
         if word == "network":
-            skip_block(r)
+            skip_bif_block(r)
         elif word == "variable":
-            name, own = read_variable(r)
+            name, own = read_bif_variable(r)
             if name in states:
                 raise ValueError(f"variable {name!r} is defined twice.")
             states[name] = own
         elif word == "probability":
-            parts.append(read_probability(r))
+            parts.append(read_bif_probability(r))
         elif word == "property":
             r.until(";")
         else:
             raise ValueError(f"the BIF text has {word!r} where a block should begin.")
     if not states:
         raise ValueError("the BIF text has no variable.")
-    space = Space(tuple(states), tuple(states.values()))
+    space = VariableSpace(tuple(states), tuple(states.values()))
     parents: list[tuple[int, ...]] = [()] * len(states)
     tables: list = [None] * len(states)
     for own, above, rows in parts:
@@ -186,7 +186,7 @@ def parse_bif(text: str):
         if tables[j] is not None:
             raise ValueError(f"variable {own!r} has two probability blocks.")
         parents[j] = tuple(space.number(v) for v in above)
-        tables[j] = filled(own, above, rows, space)
+        tables[j] = fill_probability_table(own, above, rows, space)
     for name, table in zip(space.names, tables, strict=True):
         if table is None:
             raise ValueError(f"variable {name!r} has no probability block.")
@@ -219,24 +219,24 @@ def read_bif(source):
     >>> network.space.names, network.parents
     (('rain', 'wet'), ((), (0,)))
     """
-    return BayesianNetwork.from_nodes(*parse_bif(text_of(source)))
+    return BayesianNetwork.from_nodes(*parse_bif(read_bif_text(source)))
 
 
-def text_of(source) -> str:
+def read_bif_text(source) -> str:
     if hasattr(source, "read"):
         data = source.read()
-        return decoded(data) if isinstance(data, bytes) else data
+        return decode_bif_bytes(data) if isinstance(data, bytes) else data
     if isinstance(source, str) and "{" in source:
         return source
     path = Path(source)
     if path.suffix == ".gz":
         import gzip
 
-        return decoded(gzip.decompress(path.read_bytes()))
-    return decoded(path.read_bytes())
+        return decode_bif_bytes(gzip.decompress(path.read_bytes()))
+    return decode_bif_bytes(path.read_bytes())
 
 
-def decoded(data: bytes) -> str:
+def decode_bif_bytes(data: bytes) -> str:
     """Text in UTF-8, or in the Latin alphabet of old files."""
     try:
         return data.decode()
@@ -244,12 +244,12 @@ def decoded(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def quoted(word) -> str:
+def quote_bif_label(word) -> str:
     """A label as the format takes it."""
     word = str(word)
     if '"' in word:
         raise ValueError(f"the label {word!r} holds a quote, which BIF cannot say.")
-    return word if PLAIN.fullmatch(word) else f'"{word}"'
+    return word if UNQUOTED.fullmatch(word) else f'"{word}"'
 
 
 def write_bif(network, path: str | PathLike | None = None, *, name="network") -> str:
@@ -261,24 +261,24 @@ def write_bif(network, path: str | PathLike | None = None, *, name="network") ->
     path : path, optional
     name : str, default="network"
     """
-    space, parents, tables = tables_of(network)
-    lines = [f"network {quoted(name)} {{\n}}"]
+    space, parents, tables = discrete_tables(network)
+    lines = [f"network {quote_bif_label(name)} {{\n}}"]
     for variable, states in zip(space.names, space.states, strict=True):
-        checked_states([str(s) for s in states], variable)  # 1 and "1" look alike
-        listed = ", ".join(quoted(s) for s in states)
+        check_states([str(s) for s in states], variable)  # 1 and "1" look alike
+        listed = ", ".join(quote_bif_label(s) for s in states)
         kind = f"type discrete [ {len(states)} ] {{ {listed} }};"
-        lines.append(f"variable {quoted(variable)} {{\n  {kind}\n}}")
+        lines.append(f"variable {quote_bif_label(variable)} {{\n  {kind}\n}}")
     for j, table in enumerate(tables):
-        own, above = quoted(space.names[j]), parents[j]
+        own, above = quote_bif_label(space.names[j]), parents[j]
         numbers = lambda row: ", ".join(repr(float(v)) for v in row)
         if not above:
             lines.append(f"probability ( {own} ) {{\n  table {numbers(table)};\n}}")
             continue
-        given = ", ".join(quoted(space.names[p]) for p in above)
+        given = ", ".join(quote_bif_label(space.names[p]) for p in above)
         lines.append(f"probability ( {own} | {given} ) {{")
         for at in np.ndindex(table.shape[:-1]):
             pairs = zip(above, at, strict=True)
-            key = ", ".join(quoted(space.states[p][c]) for p, c in pairs)
+            key = ", ".join(quote_bif_label(space.states[p][c]) for p, c in pairs)
             lines.append(f"  ({key}) {numbers(table[at])};")
         lines.append("}")
     text = "\n".join(lines) + "\n"

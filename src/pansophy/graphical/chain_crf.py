@@ -18,16 +18,22 @@ from ..core import threads
 from ..core.filtering import expected_counts, smooth, viterbi
 from ..params import Count, Flag, NonNegative, Verbosity, check_params
 from .chain_field import (
-    Features,
-    Layout,
-    counted,
-    features,
-    label_pairs,
-    potentials,
-    small,
-    surprise,
+    SparseFeatures,
+    WeightLayout,
+    build_features,
+    chain_potentials,
+    feature_counts,
+    label_pair_counts,
+    neg_log_likelihood,
+    with_compact_indices,
 )
-from .tokens import Vocabulary, is_tokens, listed, refuse_strange, vectorize
+from .token_features import (
+    AttributeVocabulary,
+    as_sequence_list,
+    check_sequence_list,
+    is_token_sequences,
+    vectorize_tokens,
+)
 
 
 @dataclass(eq=False, repr=False)
@@ -119,20 +125,20 @@ class ChainCRF(Estimator):
         self : object
         """
         check_params(self)
-        X = listed(X)
+        X = as_sequence_list(X)
         M, ends = self._read(X, lengths, fitting=True)
-        labels = matched(y, ends)
+        labels = matched_labels(y, ends)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         k = len(self.classes_)
-        F = features(M, codes, k, self.all_possible_states)
-        pairs = label_pairs(codes, ends, k)
+        F = build_features(M, codes, k, self.all_possible_states)
+        pairs = label_pair_counts(codes, ends, k)
         every = (
             np.ones(k * k, bool) if self.all_possible_transitions else pairs.ravel() > 0
         )
-        layout = Layout(k, len(F.label), np.flatnonzero(every), self.boundary)
+        layout = WeightLayout(k, len(F.label), np.flatnonzero(every), self.boundary)
         Y = np.zeros((M.shape[0], k))
         Y[np.arange(len(codes)), codes] = 1
-        observed = counted(F, layout, Y, pairs, ends)
+        observed = feature_counts(F, layout, Y, pairs, ends)
         free = np.ones(layout.size)
         if self.fit_intercept:
             free[F.first[-2] : F.first[-1]] = 0  # the last column
@@ -145,7 +151,7 @@ class ChainCRF(Estimator):
         from ..optim.orthant import orthant_lbfgs  # loads when it is wanted
 
         def objective(theta):
-            value, g = surprise(theta, F, layout, ends, observed)
+            value, g = neg_log_likelihood(theta, F, layout, ends, observed)
             held = self.c2 * free * theta
             return value + held @ theta, g + 2 * held
 
@@ -194,15 +200,15 @@ class ChainCRF(Estimator):
         """All tokens as one sparse matrix, and where sequences end."""
         from ..state_space.sequences import joined, sequence_ends, stacked
 
-        if is_tokens(X):
+        if is_token_sequences(X):
             if lengths is not None:
                 raise ValueError("a list of sequences has its lengths already.")
-            words = None if fitting else Vocabulary(self.names_, self.values_)
-            M, ends, words = vectorize(X, words)
+            words = None if fitting else AttributeVocabulary(self.names_, self.values_)
+            M, ends, words = vectorize_tokens(X, words)
             if fitting:
                 M = self._keep_frequent(M, words)
         else:
-            refuse_strange(X)
+            check_sequence_list(X)
             if scipy.sparse.issparse(X):
                 M = scipy.sparse.csr_array(X)
                 ends = sequence_ends(M.shape[0], lengths)
@@ -235,26 +241,26 @@ class ChainCRF(Estimator):
         check_is_fitted(self, "coef_")
         M, ends = self._read(X, lengths)
         k = len(self.classes_)
-        F = Features(small(M), M.tocsc(), self.first_, self.label_)
-        layout = Layout(k, len(self.coef_), self.moves_, self.boundary)
+        F = SparseFeatures(with_compact_indices(M), M.tocsc(), self.first_, self.label_)
+        layout = WeightLayout(k, len(self.coef_), self.moves_, self.boundary)
         theta = layout.joined(self.coef_, self.transitions_, self.start_, self.end_)
-        return potentials(F, layout, theta, ends)
+        return chain_potentials(F, layout, theta, ends)
 
     def predict(self, X, lengths=None):
         """The likeliest labels of each sequence, in the form of X: lists, or (n,)."""
-        X = listed(X)
+        X = as_sequence_list(X)
         if isinstance(X, list) and not X:
             return []
         chain, evidence, _ = self._look(X, lengths)
         labels = self.classes_[viterbi(chain, evidence)[0]]
-        return like(labels, evidence.ends, X)
+        return split_like(labels, evidence.ends, X)
 
     def predict_proba(self, X, lengths=None):
         """Marginal probability of the labels of every token, in the form of X."""
-        X = listed(X)
+        X = as_sequence_list(X)
         chain, evidence, _ = self._look(X, lengths)
         P, _ = smooth(chain, evidence)
-        return like(P, evidence.ends, X)
+        return split_like(P, evidence.ends, X)
 
     def predict_marginals(self, X, lengths=None):
         """The same as a dict a token, as CRFsuite gives them."""
@@ -265,8 +271,8 @@ class ChainCRF(Estimator):
 
     def log_likelihood(self, X, y, lengths=None) -> float:
         """log P(y | x), all sequences together."""
-        chain, evidence, extra = self._look(listed(X), lengths)
-        labels = matched(y, evidence.ends)
+        chain, evidence, extra = self._look(as_sequence_list(X), lengths)
+        labels = matched_labels(y, evidence.ends)
         codes = np.searchsorted(self.classes_, labels)
         codes = np.minimum(codes, len(self.classes_) - 1)
         if (self.classes_[codes] != labels).any():
@@ -274,22 +280,24 @@ class ChainCRF(Estimator):
         log_z = expected_counts(chain, evidence).loglik + extra
         U, ends = evidence.log_table, evidence.ends
         path = U[np.arange(len(codes)), codes].sum()
-        pairs = label_pairs(codes, ends, len(self.classes_))
+        pairs = label_pair_counts(codes, ends, len(self.classes_))
         return float(path + (pairs * self.transitions_).sum() - log_z)
 
     def score(self, X, y, lengths=None) -> float:
         """Share of tokens with the right label."""
-        X = listed(X)
+        X = as_sequence_list(X)
         found = flat_labels(self.predict(X, lengths))
         parts = [len(s) for s in X] if isinstance(X, (list, tuple)) else lengths
         ends = np.cumsum([len(found)] if parts is None else parts)
-        return float(np.mean(found == matched(y, ends)))
+        return float(np.mean(found == matched_labels(y, ends)))
 
     @property
     def attributes_(self) -> list[str]:
         """Names of the columns, where tokens were given in words."""
         check_is_fitted(self, "coef_")
-        return Vocabulary(self.names_.tolist(), self.values_.tolist()).attributes()
+        return AttributeVocabulary(
+            self.names_.tolist(), self.values_.tolist()
+        ).attributes()
 
     @property
     def state_features_(self) -> dict:
@@ -314,7 +322,7 @@ class ChainCRF(Estimator):
 
 def flat_labels(y):
     """Labels one after the other."""
-    if not is_nested(y):
+    if not is_list_of_sequences(y):
         return np.asarray(y)
     labels = [v for part in y for v in part]
     if len({isinstance(v, str) for v in labels}) > 1 or None in labels:
@@ -322,17 +330,17 @@ def flat_labels(y):
     return np.array(labels)
 
 
-def is_nested(y) -> bool:
+def is_list_of_sequences(y) -> bool:
     """Whether y is a list of sequences of labels."""
     held = isinstance(y, (list, tuple)) and len(y) > 0
     return held and (isinstance(y[0], (list, tuple)) or np.ndim(y[0]) > 0)
 
 
-def matched(y, ends):
+def matched_labels(y, ends):
     """Labels one after the other, if there is one for each token of each sequence."""
-    y = listed(y)
+    y = as_sequence_list(y)
     labels = flat_labels(y)
-    if is_nested(y):
+    if is_list_of_sequences(y):
         if len(y) != len(ends):
             raise ValueError(f"X has {len(ends)} sequences, but y has {len(y)}.")
         pairs = zip(np.diff(ends, prepend=0).tolist(), map(len, y), strict=True)
@@ -346,11 +354,11 @@ def matched(y, ends):
     return labels
 
 
-def like(values, ends, X):
+def split_like(values, ends, X):
     """Rows cut into sequences as X is; labels of lists as lists."""
     if not isinstance(X, (list, tuple)):
         return values
     parts = np.split(values, ends[:-1])
-    if is_tokens(X) and values.ndim == 1:
+    if is_token_sequences(X) and values.ndim == 1:
         return [part.tolist() for part in parts]
     return parts

@@ -34,10 +34,10 @@ from ..core import threads
 from ..core.filtering import Chain, Evidence, expected_counts
 from . import _chain_crf as loops
 
-PARTS = 16  # pieces of work for threads
+N_PIECES = 16  # pieces of work for threads
 
 
-class Features(NamedTuple):
+class SparseFeatures(NamedTuple):
     """Rows as they are, and by column, with the weights that each column has."""
 
     rows: scipy.sparse.csr_array
@@ -49,26 +49,26 @@ class Features(NamedTuple):
         """U of eq. (2), (n, k)."""
         U = np.zeros((self.rows.shape[0], k))
         A = self.rows
-        work = lambda b, e: loops.scores(
+        work = lambda b, e: loops.add_label_scores(
             A.indptr, A.indices, A.data, self.first, self.label, w, b, e, U
         )
-        shared(work, A.indptr)
+        run_in_pieces(work, A.indptr)
         return U
 
     def sums(self, R):
         """sum_t x_ta R_tl for each weight, (m,)."""
         G = np.empty(len(self.label))
         A = self.columns
-        work = lambda b, e: loops.gradient(
+        work = lambda b, e: loops.weight_gradient(
             A.indptr, A.indices, A.data, self.first, self.label, R, b, e, G
         )
-        shared(work, A.indptr)
+        run_in_pieces(work, A.indptr)
         return G
 
 
-def shared(work, indptr):
+def run_in_pieces(work, indptr):
     """Run work(begin, end) over pieces of about equal numbers of entries."""
-    at = np.linspace(0, indptr[-1], PARTS + 1)[1:-1]
+    at = np.linspace(0, indptr[-1], N_PIECES + 1)[1:-1]
     cuts = np.r_[0, np.searchsorted(indptr, at), len(indptr) - 1]
     tasks = (
         (lambda b=int(b), e=int(e): work(b, e)) for b, e in pairwise(cuts) if e > b
@@ -77,7 +77,7 @@ def shared(work, indptr):
         pass
 
 
-def features(X, codes, k, everything) -> Features:
+def build_features(X, codes, k, everything) -> SparseFeatures:
     """X with weights for every label of a column, or for those seen with it."""
     A = scipy.sparse.csr_array(X)
     C = A.tocsc()
@@ -85,24 +85,29 @@ def features(X, codes, k, everything) -> Features:
     if everything or codes is None:
         first, label = np.arange(d + 1) * k, np.tile(np.arange(k), d)
     else:
-        pairs = np.unique(column_of(C) * k + codes[C.indices])
+        pairs = np.unique(entry_columns(C) * k + codes[C.indices])
         label = pairs % k
         first = np.searchsorted(pairs, np.arange(d + 1) * k)
-    return Features(small(A), small(C), first.astype(np.int64), label.astype(np.int64))
+    return SparseFeatures(
+        with_compact_indices(A),
+        with_compact_indices(C),
+        first.astype(np.int64),
+        label.astype(np.int64),
+    )
 
 
-def column_of(C):
+def entry_columns(C):
     """Column of each stored entry."""
     return np.repeat(np.arange(C.shape[1]), np.diff(C.indptr))
 
 
-def small(A):
+def with_compact_indices(A):
     """The same matrix with index arrays of one type, so that loops compile once."""
     A.indptr, A.indices = A.indptr.astype(np.int64), A.indices.astype(np.int32)
     return A
 
 
-class Layout(NamedTuple):
+class WeightLayout(NamedTuple):
     """Where each kind of weight stands in theta: features, transitions, both ends."""
 
     k: int
@@ -128,7 +133,7 @@ class Layout(NamedTuple):
         return np.concatenate([w, T.ravel()[self.moves], *ends])
 
 
-def potentials(F: Features, layout: Layout, theta, ends):
+def chain_potentials(F: SparseFeatures, layout: WeightLayout, theta, ends):
     """Chain and evidence of eq. (1), and the logarithm taken out of the chain."""
     w, T, b, e = layout.parts(theta)
     U = F.scores(w, layout.k)
@@ -140,21 +145,21 @@ def potentials(F: Features, layout: Layout, theta, ends):
     return chain, Evidence(U, None, ends), top * (len(U) - len(ends))
 
 
-def counted(F, layout, P, pairs, ends):
+def feature_counts(F, layout, P, pairs, ends):
     """Counts of every feature under memberships P (n, k) and pairs (k, k)."""
     first, last = P[np.r_[0, ends[:-1]]].sum(axis=0), P[ends - 1].sum(axis=0)
     return layout.joined(F.sums(P), pairs, first, last)
 
 
-def surprise(theta, F, layout, ends, observed):
+def neg_log_likelihood(theta, F, layout, ends, observed):
     """sum (log Z - S) of eq. (3), and its gradient."""
-    chain, evidence, extra = potentials(F, layout, theta, ends)
+    chain, evidence, extra = chain_potentials(F, layout, theta, ends)
     E = expected_counts(chain, evidence)
-    expected = counted(F, layout, E.counts, E.trans, ends)
+    expected = feature_counts(F, layout, E.counts, E.trans, ends)
     return E.loglik + extra - theta @ observed, expected - observed
 
 
-def label_pairs(codes, ends, k):
+def label_pair_counts(codes, ends, k):
     """How often label b follows label a: (k, k)."""
     inner = np.setdiff1d(np.arange(1, len(codes)), ends)
     N = np.bincount(codes[inner - 1] * k + codes[inner], minlength=k * k)

@@ -19,13 +19,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..base import check_weights
-from ..graphs.spanning import minimum_spanning_tree
-from .assembled import counted_network
-from .coding import encode, refuse_real, trimmed
-from .counts import Counts, each, g_statistics
+from ..graphs.spanning_trees import minimum_spanning_tree
+from .contingency_tables import ContingencyTables, for_each_item, g_statistics
+from .structure_learning import network_from_counts
+from .table_encoding import (
+    drop_zero_weight_rows,
+    encode_table,
+    reject_continuous_columns,
+)
 
 
-def information_matrix(counts: Counts, given=()) -> np.ndarray:
+def mutual_information_matrix(counts: ContingencyTables, given=()) -> np.ndarray:
     """I_jk of all pairs of columns, eq. (2), or I_jk given others; nats."""
     free = [j for j in range(counts.d) if j not in given]
     out = np.zeros((counts.d, counts.d))
@@ -36,11 +40,13 @@ def information_matrix(counts: Counts, given=()) -> np.ndarray:
         G, _ = g_statistics(counts, free[place], tuple(given), others)
         out[free[place], others] = G / (2 * max(counts.total, 1e-300))
 
-    each(one, range(len(free) - 1), counts.n * len(free) ** 2)
+    for_each_item(one, range(len(free) - 1), counts.n * len(free) ** 2)
     return out + out.T
 
 
-def widest_tree(info, root: int = 0, nodes=None) -> tuple[tuple[int, ...], ...]:
+def maximum_spanning_parents(
+    info, root: int = 0, nodes=None
+) -> tuple[tuple[int, ...], ...]:
     """Parents of each node in the spanning tree of largest total weight."""
     d = len(info)
     nodes = list(range(d)) if nodes is None else list(nodes)
@@ -96,11 +102,11 @@ def chow_liu(
     >>> chow_liu({"c": c, "a": a, "b": b}, root="a").edges
     [('b', 'c'), ('a', 'b')]
     """
-    refuse_real(data, "chow_liu")
-    codes, space = encode(data)
+    reject_continuous_columns(data, "chow_liu")
+    codes, space = encode_table(data)
     w = check_weights(sample_weight, np.empty((len(codes), 1)))
-    codes, space, w = trimmed(codes, space, w)
-    counts = Counts(codes, space.sizes, w)
+    codes, space, w = drop_zero_weight_rows(codes, space, w)
+    counts = ContingencyTables(codes, space.sizes, w)
     first = 0 if root is None else space.number(root)
-    parents = widest_tree(information_matrix(counts), first)
-    return counted_network(counts, space, parents, prior, equivalent_size)
+    parents = maximum_spanning_parents(mutual_information_matrix(counts), first)
+    return network_from_counts(counts, space, parents, prior, equivalent_size)

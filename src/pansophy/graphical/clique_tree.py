@@ -51,7 +51,7 @@ class CliqueTree(NamedTuple):
         return min(found, key=lambda c: len(self.cliques[c]), default=None)
 
 
-def interaction(scopes: Iterable[tuple[int, ...]]) -> dict[int, set[int]]:
+def interaction_graph(scopes: Iterable[tuple[int, ...]]) -> dict[int, set[int]]:
     """Neighbours of each variable: those it shares a factor with."""
     around: dict[int, set[int]] = {}
     for scope in scopes:
@@ -83,7 +83,7 @@ def clique_tree(
     order : sequence of int, optional
         An order of all the other variables, in place of the heuristic.
     """
-    around = interaction([*scopes, tuple(keep)])
+    around = interaction_graph([*scopes, tuple(keep)])
     index = sorted(around)
     place = {v: k for k, v in enumerate(index)}
     local = [{place[u] for u in around[v]} for v in index]
@@ -91,12 +91,12 @@ def clique_tree(
     last = sorted(place[v] for v in keep)
     first = [k for k in range(len(index)) if k not in set(last)]
     if order is not None:
-        went, cliques = taken_out(local, [place[v] for v in order], first, index)
+        went, cliques = cliques_of_order(local, [place[v] for v in order], first, index)
     else:
         went, cliques = elimination_order(local, small, heuristic, nodes=first)
     went = [*went, *last]
     cliques = [*cliques, *(tuple(last[j:]) for j in range(len(last)))]
-    merged, edges = joined(went, cliques)
+    merged, edges = merge_cliques(went, cliques)
     cells = [math.prod(small[k] for k in c) for c in merged]
     return CliqueTree(
         tuple(tuple(index[k] for k in c) for c in merged),
@@ -107,7 +107,7 @@ def clique_tree(
     )
 
 
-def taken_out(around, order, first, index):
+def cliques_of_order(around, order, first, index):
     """The cliques of a given order of elimination."""
     if sorted(order) != first:
         raise ValueError(
@@ -125,7 +125,7 @@ def taken_out(around, order, first, index):
     return list(order), cliques
 
 
-def joined(order, cliques):
+def merge_cliques(order, cliques):
     """Maximal cliques and the edges of their tree."""
     when = {v: k for k, v in enumerate(order)}
     node: list[int] = [0] * len(order)  # the merged clique of each step
@@ -151,7 +151,7 @@ def joined(order, cliques):
     return merged, edges
 
 
-def schedule(tree: CliqueTree, root: int) -> np.ndarray:
+def inward_schedule(tree: CliqueTree, root: int) -> np.ndarray:
     """Messages from the leaves to a root: rows (edge, direction 0 or 1)."""
     around: list[list[tuple[int, int, int]]] = [[] for _ in tree.cliques]
     for e, (a, b) in enumerate(tree.edges):
@@ -168,7 +168,7 @@ def schedule(tree: CliqueTree, root: int) -> np.ndarray:
     return np.array(out[::-1], dtype=np.int64).reshape(-1, 2)
 
 
-def outward(inward: np.ndarray) -> np.ndarray:
+def outward_schedule(inward: np.ndarray) -> np.ndarray:
     """The same messages the other way: from the root to the leaves."""
     back = inward[::-1].copy()
     back[:, 1] = 1 - back[:, 1]
@@ -205,7 +205,7 @@ class InferenceCost:
         )
 
 
-def cost_of(tree: CliqueTree, sizes, names, keep, heuristic) -> InferenceCost:
+def inference_cost_of(tree: CliqueTree, sizes, names, keep, heuristic) -> InferenceCost:
     """The cost of a plan in the names of its variables."""
     cells = [math.prod(sizes[v] for v in c) for c in tree.cliques]
     widest = tree.cliques[int(np.argmax([float(n) for n in cells]))]

@@ -18,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 
 from .factor_graph import FactorGraph, to_factor_graph
-from .limits import impossible
-from .messages import Assignment, max_product, sum_product
+from .limits import zero_probability_message
+from .message_passing import Assignment, max_product, sum_product
 
-LARGEST = 100_000  # joint states of a cutset
+MAX_CUTSET_STATES = 100_000  # joint states of a cutset
 
 
-class Conditioned(NamedTuple):
+class CutsetResult(NamedTuple):
     """What the states of a cutset add up to."""
 
     marginals: dict[str, np.ndarray]
@@ -37,14 +37,14 @@ class Conditioned(NamedTuple):
         return self.marginals[key] if isinstance(key, str) else tuple(self)[key]
 
 
-def find_cutset(graph: FactorGraph) -> list[int]:
+def find_loop_cutset(graph: FactorGraph) -> list[int]:
     """Variables that leave a tree when observed, few and small ones first.
 
     Examples
     --------
     >>> from pansophy.graphical import IsingGrid, to_factor_graph
-    >>> from pansophy.graphical.cutset import find_cutset
-    >>> len(find_cutset(to_factor_graph(IsingGrid((2, 2)))))
+    >>> from pansophy.graphical.cutset import find_loop_cutset
+    >>> len(find_loop_cutset(to_factor_graph(IsingGrid((2, 2)))))
     1
     """
     scopes = [set(f.variables) for f in graph.factors]
@@ -76,7 +76,7 @@ def find_cutset(graph: FactorGraph) -> list[int]:
         drop(v)
 
 
-def cutset_conditioning(model, evidence=None, *, cutset=None) -> Conditioned:
+def cutset_conditioning(model, evidence=None, *, cutset=None) -> CutsetResult:
     """Exact marginals, Z and best assignment of a graph with few loops, eq. (1).
 
     Parameters
@@ -100,13 +100,13 @@ def cutset_conditioning(model, evidence=None, *, cutset=None) -> Conditioned:
     space, evidence = graph.space, dict(evidence or {})
     seen = {space.names[v] for v in space.codes(evidence)}
     if cutset is None:
-        chosen = find_cutset(graph.reduced(evidence))
+        chosen = find_loop_cutset(graph.reduced(evidence))
     else:
         chosen = list(space.numbers(cutset))
     names = tuple(space.names[v] for v in chosen if space.names[v] not in seen)
     numbers = space.numbers(names)
     shape = tuple(space.sizes[v] for v in numbers)
-    if np.prod(shape, dtype=float) > LARGEST:
+    if np.prod(shape, dtype=float) > MAX_CUTSET_STATES:
         raise ValueError(
             f"the cutset {list(names)} has {np.prod(shape, dtype=float):.3g} joint "
             "states, too many to go through."
@@ -127,11 +127,11 @@ def cutset_conditioning(model, evidence=None, *, cutset=None) -> Conditioned:
         if best is None or top.log_value > best.log_value:
             best = top
     if best is None:
-        raise ValueError(impossible(evidence))
+        raise ValueError(zero_probability_message(evidence))
     log_z = float(np.logaddexp.reduce(logs, axis=None))
     share = [np.exp(log - log_z) for log, _ in parts]  # eq. (1)
     marginals = {
         name: sum(w * b[name] for w, (_, b) in zip(share, parts, strict=True))
         for name in space.names
     }
-    return Conditioned(marginals, log_z, names, np.exp(logs), best)
+    return CutsetResult(marginals, log_z, names, np.exp(logs), best)

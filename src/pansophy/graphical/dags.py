@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations, product
 
 from ..graphs.directed import topological_order
-from .names import Space
+from .variables import VariableSpace
 
 
-def parents_of(graph, names) -> tuple[tuple[int, ...], ...]:
+def parse_parents(graph, names) -> tuple[tuple[int, ...], ...]:
     """Parents of each node, by number, of a graph in any of the ways to write one.
 
     Parameters
@@ -28,11 +28,11 @@ def parents_of(graph, names) -> tuple[tuple[int, ...], ...]:
 
     Examples
     --------
-    >>> from pansophy.graphical.dags import parents_of
-    >>> parents_of([("rain", "wet"), ("hose", "wet")], ("rain", "hose", "wet"))
+    >>> from pansophy.graphical.dags import parse_parents
+    >>> parse_parents([("rain", "wet"), ("hose", "wet")], ("rain", "hose", "wet"))
     ((), (), (0, 1))
     """
-    space = Space(tuple(names), ((),) * len(names))
+    space = VariableSpace(tuple(names), ((),) * len(names))
     if hasattr(graph, "parents") and hasattr(graph, "space"):
         own = graph.space.names
         graph = {own[j]: [own[p] for p in up] for j, up in enumerate(graph.parents)}
@@ -40,7 +40,7 @@ def parents_of(graph, names) -> tuple[tuple[int, ...], ...]:
     if isinstance(graph, Mapping):
         for child, parents in graph.items():
             above[space.number(child)] = tuple(space.number(p) for p in parents)
-    elif is_edges(graph):
+    elif is_edge_list(graph):
         for parent, child in graph:
             j = space.number(child)
             above[j] = (*above[j], space.number(parent))
@@ -58,13 +58,13 @@ def parents_of(graph, names) -> tuple[tuple[int, ...], ...]:
     return tuple(above)
 
 
-def is_edges(graph) -> bool:
+def is_edge_list(graph) -> bool:
     """Whether a list holds pairs of names rather than tuples of numbers."""
     pairs = [e for e in graph if len(e) == 2 and any(isinstance(v, str) for v in e)]
     return len(pairs) > 0 and len(pairs) == len(graph)
 
 
-def edges_of(parents, names=None) -> list[tuple]:
+def edge_pairs(parents, names=None) -> list[tuple]:
     """Pairs (parent, child), by number or by name."""
     word = (lambda j: j) if names is None else (lambda j: names[j])
     return [(word(p), word(j)) for j, above in enumerate(parents) for p in above]
@@ -79,11 +79,11 @@ def all_dags(d: int) -> Iterator[tuple[tuple[int, ...], ...]]:
     >>> [sum(1 for _ in all_dags(d)) for d in (1, 2, 3, 4)]
     [1, 3, 25, 543]
     """
-    for parents in _layered(tuple(range(d)), ()):
+    for parents in _dags_by_layer(tuple(range(d)), ()):
         yield tuple(parents[j] for j in range(d))
 
 
-def _layered(left, before):
+def _dags_by_layer(left, before):
     """Graphs on the nodes `left` below the last layer of `before`."""
     if not left:
         yield {}
@@ -93,13 +93,13 @@ def _layered(left, before):
     for k in range(1, len(left) + 1):
         for layer in combinations(left, k):
             rest = tuple(v for v in left if v not in layer)
-            choices = [tuple(_sets(last, earlier)) for _ in layer]
-            for below in _layered(rest, (*before, layer)):
+            choices = [tuple(_parent_sets(last, earlier)) for _ in layer]
+            for below in _dags_by_layer(rest, (*before, layer)):
                 for chosen in product(*choices):
                     yield {**below, **dict(zip(layer, chosen, strict=True))}
 
 
-def _sets(last, earlier):
+def _parent_sets(last, earlier):
     """Parent sets with at least one node of the layer above, any of the earlier."""
     for k in range(1 if last else 0, len(last) + 1):
         for some in combinations(last, k):

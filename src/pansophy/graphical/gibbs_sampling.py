@@ -10,7 +10,7 @@ zero may cut the space in two, so zeros are reported by an `ErgodicityWarning`.
 Where the neighbours have few joint states, eq. (1) is tabulated beforehand as running
 sums, and a draw is an index and a comparison.
 
-Cost      O(neighbours) a draw; a table of `SMALL` cells a variable at most
+Cost      O(neighbours) a draw; a table of `MAX_TABULATED_CELLS` cells a variable at most
 Shapes    codes (chains, n, d)
 Refs      [Geman1984]
 """
@@ -25,16 +25,16 @@ from ..core import threads
 from ..core.acceptance import ErgodicityWarning
 from ..core.random import rng_from
 from ..graphs.directed import elimination_order
-from ._gibbs import gibbs_chain
-from .coding import decode
-from .elimination import most_likely_states
+from ._gibbs_sampling import gibbs_chain
 from .factor_graph import FactorGraph, to_factor_graph
-from .factors import product
-from .limits import impossible
-from .names import Space
-from .settle import check_chain
+from .factors import factor_product
+from .fixed_point import check_chain_lengths
+from .limits import zero_probability_message
+from .table_encoding import decode_table
+from .variable_elimination import most_likely_states
+from .variables import VariableSpace
 
-SMALL = 1 << 12  # cells of a tabulated conditional
+MAX_TABULATED_CELLS = 1 << 12  # cells of a tabulated conditional
 
 
 @dataclass(eq=False, repr=False)
@@ -50,7 +50,7 @@ class GibbsDraws:
     """
 
     codes: np.ndarray
-    space: Space
+    space: VariableSpace
 
     def __getitem__(self, name):
         """Shares of the states of a variable: its estimated marginal."""
@@ -65,14 +65,14 @@ class GibbsDraws:
 
     def columns(self) -> dict:
         """States by name, all chains one after the other."""
-        return decode(self.codes.reshape(-1, self.codes.shape[2]), self.space)
+        return decode_table(self.codes.reshape(-1, self.codes.shape[2]), self.space)
 
     def __repr__(self):
         m, n, d = self.codes.shape
         return f"GibbsDraws({m} chains of {n} rows, {d} variables)"
 
 
-def tabulated(graph: FactorGraph, free):
+def tabulate_conditionals(graph: FactorGraph, free):
     """Eq. (1) of each free variable as running sums: the arrays of `gibbs_chain`."""
     at: list[list] = [[] for _ in graph.sizes]
     for f in graph.factors:
@@ -82,10 +82,10 @@ def tabulated(graph: FactorGraph, free):
     for v in free:
         scope = sorted({u for f in at[v] for u in f.variables} | {v})
         cells = math.prod(graph.sizes[u] for u in scope)
-        if cells > SMALL or not at[v]:
+        if cells > MAX_TABULATED_CELLS or not at[v]:
             where.append(-1)
         else:
-            f = product(at[v])
+            f = factor_product(at[v])
             p = np.moveaxis(f.values, f.variables.index(v), -1)
             total = p.sum(axis=-1, keepdims=True)
             p = np.divide(p, total, out=np.ones_like(p) / p.shape[-1], where=total > 0)
@@ -101,7 +101,7 @@ def tabulated(graph: FactorGraph, free):
     return whole(free), whole(first), whole(near), whole(step), whole(where), chance
 
 
-def first_row(graph: FactorGraph, evidence, known, rng) -> np.ndarray:
+def initial_state(graph: FactorGraph, evidence, known, rng) -> np.ndarray:
     """A joint state that is possible: a random one, or else the likeliest of all."""
     x = rng.integers(0, np.asarray(graph.sizes), dtype=np.int64)
     for v, code in known.items():
@@ -112,13 +112,13 @@ def first_row(graph: FactorGraph, evidence, known, rng) -> np.ndarray:
     held = {v for f in graph.factors for v in f.variables}
     best, top = most_likely_states(graph.factors, [v for v in order if v in held])
     if top == -np.inf:
-        raise ValueError(impossible(evidence or {}))
+        raise ValueError(zero_probability_message(evidence or {}))
     for v, code in best.items():
         x[v] = code
     return x
 
 
-def gibbs(
+def gibbs_sample(
     model,
     n_samples: int = 1000,
     *,
@@ -151,20 +151,20 @@ def gibbs(
 
     Examples
     --------
-    >>> from pansophy.graphical import FactorGraph, gibbs
+    >>> from pansophy.graphical import FactorGraph, gibbs_sample
     >>> parts = [("a", [3, 1]), (("a", "b"), [[2, 1], [1, 2]])]
     >>> graph = FactorGraph({"a": 2, "b": 2}, parts)
-    >>> draws = gibbs(graph, 20000, random_state=0)
+    >>> draws = gibbs_sample(graph, 20000, random_state=0)
     >>> bool(abs(draws["a"][0] - 0.75) < 0.02)
     True
     """
-    check_chain(n_samples=n_samples, chains=chains, thin=thin, burn_in=burn_in)
+    check_chain_lengths(n_samples=n_samples, chains=chains, thin=thin, burn_in=burn_in)
     whole = to_factor_graph(model)
     known = whole.space.codes(evidence)
     graph = whole.reduced(evidence or {}) if known else whole
     rng = rng_from(random_state)
     zeros = [f for f in graph.factors if f.variables and (f.values == 0).any()]
-    starts = [first_row(graph, evidence, known, rng) for _ in range(chains)]
+    starts = [initial_state(graph, evidence, known, rng) for _ in range(chains)]
     if zeros:
         names = [graph.space.names[v] for v in zeros[0].variables]
         warnings.warn(
@@ -175,7 +175,7 @@ def gibbs(
             stacklevel=2,
         )
     free = [v for v in range(len(graph.sizes)) if v not in known]
-    plan = tabulated(graph, free)
+    plan = tabulate_conditionals(graph, free)
     with np.errstate(divide="ignore"):
         flat = graph.flat._replace(table=np.log(graph.flat.table))
     top = max(graph.sizes)

@@ -43,15 +43,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
 from ..params import Count, Flag, NonNegative, Positive, Verbosity, check_params
-from .cuts import alpha_expansion
-from .grids import neighbour_pairs
+from .graph_cuts import alpha_expansion
+from .transfer_matrix import neighbour_pairs
 
-ROUNDS = 100  # of messages, at most
-STILL = 1e-6  # change of a message that ends them
-DAMPING = 0.3  # share of the old message that is kept
+MAX_BP_ROUNDS = 100  # of messages, at most
+BP_TOL = 1e-6  # change of a message that ends them
+BP_DAMPING = 0.3  # share of the old message that is kept
 
 
-class Picture(NamedTuple):
+class PixelGrid(NamedTuple):
     """A picture as rows of pixels, and its pairs of neighbours."""
 
     X: np.ndarray  # (n, d)
@@ -65,7 +65,7 @@ class Picture(NamedTuple):
         return y[self.pairs[:, 0]] == y[self.pairs[:, 1]]
 
 
-def picture(x, scale) -> Picture:
+def make_pixel_grid(x, scale) -> PixelGrid:
     """Pixels, pairs and their likeness; `scale` is s, or None without edges."""
     h, w, d = x.shape
     X = x.reshape(-1, d)
@@ -77,10 +77,10 @@ def picture(x, scale) -> Picture:
     to = np.r_[pairs[:, 1], pairs[:, 0]]  # messages i -> j, then j -> i
     shape = len(X), len(to)
     arrive = scipy.sparse.csr_array((np.ones(len(to)), (to, np.arange(len(to)))), shape)
-    return Picture(X, pairs, near, arrive, (h, w))
+    return PixelGrid(X, pairs, near, arrive, (h, w))
 
 
-class Beliefs(NamedTuple):
+class PixelBeliefs(NamedTuple):
     """What messages say when they have settled."""
 
     messages: np.ndarray  # (2 m, k)
@@ -89,7 +89,7 @@ class Beliefs(NamedTuple):
     log_z: float
 
 
-def normalised(L):
+def normalise_log_rows(L):
     """exp L with rows that sum to 1, and the logarithms of the sums."""
     top = L.max(axis=1, keepdims=True)
     P = np.exp(L - top)
@@ -97,7 +97,7 @@ def normalised(L):
     return P / total, (top + np.log(total))[:, 0]
 
 
-def propagate(p: Picture, U, a, messages=None) -> Beliefs:
+def propagate_beliefs(p: PixelGrid, U, a, messages=None) -> PixelBeliefs:
     """Belief propagation for eq. (1), by eq. (4)."""
     n, k = U.shape
     m = len(a)
@@ -105,27 +105,27 @@ def propagate(p: Picture, U, a, messages=None) -> Beliefs:
     origin, back = np.r_[i, j], np.r_[np.arange(m, 2 * m), np.arange(m)]
     pull = np.expm1(np.r_[a, a])[:, None]
     M = np.full((2 * m, k), 1 / k) if messages is None else messages
-    for _ in range(ROUNDS if m else 0):
+    for _ in range(MAX_BP_ROUNDS if m else 0):
         log_b = U + p.arrive @ np.log(M)
-        c, _ = normalised(log_b[origin] - np.log(M[back]))
-        new = (1 - DAMPING) * (1 + pull * c) / (k + pull) + DAMPING * M
-        still = np.abs(new - M).max() <= STILL
+        c, _ = normalise_log_rows(log_b[origin] - np.log(M[back]))
+        new = (1 - BP_DAMPING) * (1 + pull * c) / (k + pull) + BP_DAMPING * M
+        still = np.abs(new - M).max() <= BP_TOL
         M = new
         if still:
             break
     log_b = U + p.arrive @ np.log(M)
-    P, log_n = normalised(log_b)
+    P, log_n = normalise_log_rows(log_b)
     if not m:
-        return Beliefs(M, P, np.zeros(0), float(log_n.sum()))
-    c, log_c = normalised(log_b[origin] - np.log(M[back]))
+        return PixelBeliefs(M, P, np.zeros(0), float(log_n.sum()))
+    c, log_c = normalise_log_rows(log_b[origin] - np.log(M[back]))
     same = (c[:m] * c[m:]).sum(axis=1)
     whole = 1 + np.expm1(a) * same  # sums of c_ij exp(a [l = l']) c_ji
     degree = np.bincount(np.r_[i, j], minlength=n)
     log_z = (np.log(whole) + log_c[:m] + log_c[m:]).sum() - ((degree - 1) * log_n).sum()
-    return Beliefs(M, P, np.exp(a) * same / whole, float(log_z))
+    return PixelBeliefs(M, P, np.exp(a) * same / whole, float(log_z))
 
 
-def around(p: Picture, y, weight, k):
+def neighbor_votes(p: PixelGrid, y, weight, k):
     """sum over neighbours j of weight_ij [y_j = l]: (n, k)."""
     i, j = p.pairs.T
     at = np.r_[i * k + y[j], j * k + y[i]]
@@ -133,7 +133,7 @@ def around(p: Picture, y, weight, k):
     return total.reshape(-1, k)
 
 
-class Problem:
+class GridObjective:
     """J of eq. (3) or (5) and its gradient, at weights w (d, k), b (k,), v (e,)."""
 
     def __init__(self, pictures, codes, k, c2, pseudo):
@@ -163,7 +163,7 @@ class Problem:
     def bethe(self, t, p, y, U, v):
         """Eq. (3) of one picture: its value, by pixel and label, and by v."""
         a, at = p.near @ v, np.arange(len(y))
-        found = propagate(p, U, a, self.messages[t])
+        found = propagate_beliefs(p, U, a, self.messages[t])
         self.messages[t] = found.messages
         same = p.agree(y)
         value = found.log_z - U[at, y].sum() - a[same].sum()
@@ -173,10 +173,10 @@ class Problem:
 
     def pseudo(self, t, p, y, U, v):
         """Eq. (5) of one picture."""
-        seen = np.stack([around(p, y, near, self.k) for near in p.near.T])
+        seen = np.stack([neighbor_votes(p, y, near, self.k) for near in p.near.T])
         at = np.arange(len(y))
         Z = U + np.tensordot(v, seen, axes=1)
-        R, log_n = normalised(Z)
+        R, log_n = normalise_log_rows(Z)
         value = (log_n - Z[at, y]).sum()
         R[at, y] -= 1
         return value, R, np.tensordot(seen, R, axes=([1, 2], [0, 1]))
@@ -254,7 +254,7 @@ class GridCRF(Estimator):
         from ..optim.orthant import orthant_lbfgs  # loads when it is wanted
 
         check_params(self)
-        images = as_images(X)
+        images = check_images(X)
         marks = [np.asarray(v) for v in y]
         if [v.shape for v in marks] != [x.shape[:2] for x in images]:
             raise ValueError("y must hold a label for each pixel of each picture of X.")
@@ -263,9 +263,9 @@ class GridCRF(Estimator):
         )
         self.n_features_in_ = images[0].shape[2]
         self.contrast_scale_ = self._scale(images)
-        pictures = [picture(x, self.contrast_scale_ or None) for x in images]
+        pictures = [make_pixel_grid(x, self.contrast_scale_ or None) for x in images]
         cuts = np.cumsum([len(p.X) for p in pictures])[:-1]
-        problem = Problem(
+        problem = GridObjective(
             pictures,
             np.split(flat, cuts),
             len(self.classes_),
@@ -299,13 +299,13 @@ class GridCRF(Estimator):
     def _look(self, X):
         """Pictures with U (n, k) and a (m,) of eq. (2)."""
         check_is_fitted(self, "coef_")
-        for x in as_images(X):
+        for x in check_images(X):
             if x.shape[2] != self.n_features_in_:
                 raise ValueError(
                     f"pictures must have {self.n_features_in_} numbers a pixel, got "
                     f"{x.shape[2]}."
                 )
-            p = picture(x, self.contrast_scale_ or None)
+            p = make_pixel_grid(x, self.contrast_scale_ or None)
             yield p, p.X @ self.coef_.T + self.intercept_, p.near @ self.coupling_
 
     def predict(self, X):
@@ -313,9 +313,9 @@ class GridCRF(Estimator):
         out = []
         for p, U, a in self._look(X):
             if self.decode == "marginal":
-                labels = propagate(p, U, a).marginals.argmax(axis=1)
+                labels = propagate_beliefs(p, U, a).marginals.argmax(axis=1)
             elif len(a) and a.min() < 0:
-                labels = in_turn(p, U, a)
+                labels = iterated_conditional_modes(p, U, a)
             else:
                 labels = alpha_expansion(-U, p.pairs, a).labels
             out.append(self.classes_[labels].reshape(p.shape))
@@ -324,7 +324,7 @@ class GridCRF(Estimator):
     def predict_proba(self, X):
         """Marginals of the labels of every pixel: list of arrays (h, w, k)."""
         return [
-            propagate(p, U, a).marginals.reshape(*p.shape, -1)
+            propagate_beliefs(p, U, a).marginals.reshape(*p.shape, -1)
             for p, U, a in self._look(X)
         ]
 
@@ -337,7 +337,7 @@ class GridCRF(Estimator):
         return float(np.concatenate(right).mean())
 
 
-def as_images(X):
+def check_images(X):
     """Pictures as arrays (h, w, d) of finite numbers."""
     images = [np.asarray(x, dtype=float) for x in X]
     images = [x[:, :, None] if x.ndim == 2 else x for x in images]
@@ -350,7 +350,7 @@ def as_images(X):
     return images
 
 
-def in_turn(p, U, a, rounds=100):
+def iterated_conditional_modes(p, U, a, rounds=100):
     """Each colour of a checkerboard set to what it likes best, until all is still."""
     h, w = p.shape
     color = np.add.outer(np.arange(h), np.arange(w)).ravel() % 2
@@ -358,7 +358,7 @@ def in_turn(p, U, a, rounds=100):
     for _ in range(rounds):
         old = y
         for one in (0, 1):
-            best = (U + around(p, y, a, U.shape[1])).argmax(axis=1)
+            best = (U + neighbor_votes(p, y, a, U.shape[1])).argmax(axis=1)
             y = np.where(color == one, best, y)
         if (y == old).all():
             break

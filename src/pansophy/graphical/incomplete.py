@@ -38,13 +38,13 @@ from ..core.numerics import safe_log
 from ..core.progress import SILENT, Task
 from ..core.random import rng_from, spawn
 from ..distributions.categorical import frequencies
-from ..graphs.directed import elimination_order, moral
-from .tables import estimate, families, family_counts, pseudo_counts
+from ..graphs.directed import elimination_order, moral_graph
+from .tables import estimate_tables, family_counts, node_families, pseudo_counts
 
-CELLS = 1 << 20  # numbers of one bucket that are worked on at a time
+MAX_BUCKET_CELLS = 1 << 20  # numbers of one bucket that are worked on at a time
 
 
-class Cut(NamedTuple):
+class FamilySlice(NamedTuple):
     """A table of a family that touches missing nodes, and how to cut it."""
 
     family: int
@@ -55,17 +55,17 @@ class Cut(NamedTuple):
     bucket: int
 
 
-class Pattern(NamedTuple):
+class MissingPattern(NamedTuple):
     """Rows that miss a group of nodes, and the buckets that sum it out."""
 
     weight: Any  # (rows,)
-    cuts: list[Cut]
+    cuts: list[FamilySlice]
     cliques: list[tuple[int, ...]]  # bucket k sums out its node `order[k]`
     order: list[int]
     above: list[int]  # the bucket that takes the message of k, or -1
 
 
-def patterns_of(codes, parents, sizes, weights=None) -> list[Pattern]:
+def missing_patterns(codes, parents, sizes, weights=None) -> list[MissingPattern]:
     """The groups of missing nodes that hang together, with the rows that miss them."""
     gone = (codes < 0).any(axis=1)
     rows = codes[gone]
@@ -73,19 +73,19 @@ def patterns_of(codes, parents, sizes, weights=None) -> list[Pattern]:
     kinds, which = np.unique(rows < 0, axis=0, return_inverse=True)
     order = np.argsort(which.ravel(), kind="stable")
     ends = np.searchsorted(which.ravel()[order], np.arange(len(kinds) + 1))
-    near, holders = moral(parents), {}
+    near, holders = moral_graph(parents), {}
     for k, kind in enumerate(kinds):
-        for group in groups_of(set(np.flatnonzero(kind).tolist()), near):
+        for group in connected_groups(set(np.flatnonzero(kind).tolist()), near):
             holders.setdefault(group, []).append(order[ends[k] : ends[k + 1]])
     out = []
     for group, held in holders.items():
         mine = np.concatenate(held)
-        some = merged(rows[mine], w[mine], group, parents, sizes)
-        out += blocks_of(*some, group, parents, sizes)
+        some = merge_equal_rows(rows[mine], w[mine], group, parents, sizes)
+        out += split_into_blocks(*some, group, parents, sizes)
     return out
 
 
-def groups_of(missing: set[int], near) -> list[tuple[int, ...]]:
+def connected_groups(missing: set[int], near) -> list[tuple[int, ...]]:
     """Missing nodes in groups that share no family."""
     out, left = [], set(missing)
     while left:
@@ -100,9 +100,9 @@ def groups_of(missing: set[int], near) -> list[tuple[int, ...]]:
     return out
 
 
-def merged(rows, weight, group, parents, sizes):
+def merge_equal_rows(rows, weight, group, parents, sizes):
     """Rows that agree in what touches a group made one, their weights added."""
-    touched = [f for f in families(parents) if set(f) & set(group)]
+    touched = [f for f in node_families(parents) if set(f) & set(group)]
     seen = sorted(set().union(*touched) - set(group))
     if np.prod([float(sizes[v]) for v in seen]) < 2**62:
         index = np.zeros(len(rows), np.int64)
@@ -115,10 +115,10 @@ def merged(rows, weight, group, parents, sizes):
     return rows[first], np.bincount(which.ravel(), weight, len(first))
 
 
-def blocks_of(rows, weight, missing, parents, sizes) -> list[Pattern]:
+def split_into_blocks(rows, weight, missing, parents, sizes) -> list[MissingPattern]:
     """A group in blocks of rows whose largest bucket has at most CELLS numbers."""
     hidden = {int(v) for v in missing}
-    touched = [j for j, f in enumerate(families(parents)) if hidden & set(f)]
+    touched = [j for j, f in enumerate(node_families(parents)) if hidden & set(f)]
     around: list[set[int]] = [set() for _ in parents]
     for j in touched:
         inside = hidden & {j, *parents[j]}
@@ -129,16 +129,16 @@ def blocks_of(rows, weight, missing, parents, sizes) -> list[Pattern]:
     first = lambda scope: min((place[v] for v in scope), default=-1)
     above = [first(set(c) - {order[k]}) for k, c in enumerate(cliques)]
     widest = max(float(np.prod([sizes[v] for v in c])) for c in cliques)
-    step = max(1, int(CELLS // widest))
+    step = max(1, int(MAX_BUCKET_CELLS // widest))
     out = []
     for lo in range(0, len(rows), step):
         part = rows[lo : lo + step]
-        cuts = [cut_of(j, part, parents, sizes, hidden, first) for j in touched]
-        out.append(Pattern(weight[lo : lo + step], cuts, cliques, order, above))
+        cuts = [slice_family(j, part, parents, sizes, hidden, first) for j in touched]
+        out.append(MissingPattern(weight[lo : lo + step], cuts, cliques, order, above))
     return out
 
 
-def cut_of(j, rows, parents, sizes, hidden, first) -> Cut:
+def slice_family(j, rows, parents, sizes, hidden, first) -> FamilySlice:
     family = (*parents[j], j)
     seen = tuple(a for a, v in enumerate(family) if v not in hidden)
     rest = [a for a, v in enumerate(family) if v in hidden]
@@ -147,29 +147,29 @@ def cut_of(j, rows, parents, sizes, hidden, first) -> Cut:
     for a in seen:
         index = index * sizes[family[a]] + rows[:, family[a]]
     scope = tuple(family[a] for a in rest)
-    return Cut(j, seen, rest, scope, index, first(scope))
+    return FamilySlice(j, seen, rest, scope, index, first(scope))
 
 
-def spread(values, scope, clique):
+def broadcast_over_clique(values, scope, clique):
     """(rows, sizes of scope) with axes of length 1 for the clique's other nodes."""
     size = dict(zip(scope, values.shape[1:], strict=True))
     return values.reshape(len(values), *(size.get(v, 1) for v in clique))
 
 
-def marginal(values, clique, scope):
+def sum_to_scope(values, clique, scope):
     """Sum over the nodes of a clique that are not in scope."""
     axes = tuple(1 + a for a, v in enumerate(clique) if v not in scope)
     return values.sum(axis=axes) if axes else values
 
 
-def posterior(p: Pattern, tables, sizes):
+def bucket_posteriors(p: MissingPattern, tables, sizes):
     """Beliefs of the buckets and log-likelihoods of the rows, eqs. (3) and (4)."""
     R = len(p.weight)
     f = [np.ones((R, *(sizes[v] for v in c))) for c in p.cliques]
     for cut in p.cuts:
         t = np.transpose(tables[cut.family], (*cut.seen, *cut.hidden))
         t = t.reshape(-1, *t.shape[len(cut.seen) :])[cut.index]
-        f[cut.bucket] *= spread(t, cut.scope, p.cliques[cut.bucket])
+        f[cut.bucket] *= broadcast_over_clique(t, cut.scope, p.cliques[cut.bucket])
     messages, log_z = [], np.zeros(R)
     for k, v in enumerate(p.order):
         m = f[k].sum(axis=1 + p.cliques[k].index(v))
@@ -179,7 +179,7 @@ def posterior(p: Pattern, tables, sizes):
         messages.append((m, top))
         if p.above[k] >= 0:
             rest = tuple(u for u in p.cliques[k] if u != v)
-            f[p.above[k]] *= spread(m, rest, p.cliques[p.above[k]])
+            f[p.above[k]] *= broadcast_over_clique(m, rest, p.cliques[p.above[k]])
     for k in range(len(p.order) - 1, -1, -1):
         m, top = messages[k]
         rest = tuple(u for u in p.cliques[k] if u != p.order[k])
@@ -187,16 +187,16 @@ def posterior(p: Pattern, tables, sizes):
         whole = m * np.where(top > 0, top, 1.0).reshape(shape)
         up = np.ones(R)
         if p.above[k] >= 0:
-            up = marginal(f[p.above[k]], p.cliques[p.above[k]], rest)
+            up = sum_to_scope(f[p.above[k]], p.cliques[p.above[k]], rest)
         ratio = np.divide(up, whole, out=np.zeros_like(whole), where=whole > 0)
-        f[k] *= spread(ratio, rest, p.cliques[k])
+        f[k] *= broadcast_over_clique(ratio, rest, p.cliques[k])
     return f, log_z
 
 
-def add_expected(p: Pattern, beliefs, stats) -> None:
+def add_expected_counts(p: MissingPattern, beliefs, stats) -> None:
     """Add the expected counts of the families of a group to `stats`."""
     for cut in p.cuts:
-        b = marginal(beliefs[cut.bucket], p.cliques[cut.bucket], cut.scope)
+        b = sum_to_scope(beliefs[cut.bucket], p.cliques[cut.bucket], cut.scope)
         b = b.reshape(len(b), -1) * p.weight[:, None]
         table = stats[cut.family]
         order = (*cut.seen, *cut.hidden)
@@ -207,7 +207,7 @@ def add_expected(p: Pattern, beliefs, stats) -> None:
         table += np.stack(cells, axis=1).reshape(shape).transpose(back)
 
 
-def fit_em(
+def fit_tables_em(
     codes, parents, sizes, *, weights=None, prior=None, equivalent_size: float = 10.0,
     tables=None, n_init: int = 1, max_iter: int = 100, tol: float = 1e-6,
     random_state=None, task: Task = SILENT,
@@ -232,7 +232,7 @@ def fit_em(
     """
     codes = np.asarray(codes)
     fixed = family_counts(codes, parents, sizes, weights)
-    patterns = patterns_of(codes, parents, sizes, weights)
+    patterns = missing_patterns(codes, parents, sizes, weights)
     n = float(len(codes) if weights is None else np.sum(weights))
     a = [pseudo_counts(c.shape, prior, equivalent_size) for c in fixed]
 
@@ -245,15 +245,15 @@ def fit_em(
         loglik = sum(float(xlogy(c, t).sum()) for c, t in zip(fixed, tables))
         stats = [c.copy() for c in fixed]
         for p in patterns:
-            beliefs, log_z = posterior(p, tables, sizes)
+            beliefs, log_z = bucket_posteriors(p, tables, sizes)
             loglik += float(p.weight @ log_z)
-            add_expected(p, beliefs, stats)
+            add_expected_counts(p, beliefs, stats)
         return stats, loglik
 
     def one(i, child):
-        first = first_tables(fixed, rngs[i]) if tables is None else list(tables)
+        first = initial_tables(fixed, rngs[i]) if tables is None else list(tables)
         return em(
-            expect, lambda N: estimate(N, prior, equivalent_size), first, n=max(n, 1.0),
+            expect, lambda N: estimate_tables(N, prior, equivalent_size), first, n=max(n, 1.0),
             log_prior=lambda t: sum(float(xlogy(b, x).sum()) for b, x in zip(a, t)),
             max_iter=max_iter, tol=tol, task=child,
         )  # fmt: skip
@@ -263,7 +263,7 @@ def fit_em(
     return best_of(starts, one, task=task)
 
 
-def first_tables(N, rng) -> list[np.ndarray]:
+def initial_tables(N, rng) -> list[np.ndarray]:
     """Frequencies (each count raised by 1); random rows for a family never seen."""
     out = []
     for c in N:

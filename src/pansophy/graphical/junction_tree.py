@@ -21,12 +21,18 @@ import numpy as np
 
 from ..distributions.tables import JointTable
 from ..graphs.directed import Heuristic
-from . import _cliques as loops
-from .clique_tree import CliqueTree, clique_tree, cost_of, outward, schedule
+from . import _clique_tree as loops
+from .clique_tree import (
+    CliqueTree,
+    clique_tree,
+    inference_cost_of,
+    inward_schedule,
+    outward_schedule,
+)
 from .factors import Factor
-from .limits import MAX_TABLE, impossible, refuse
-from .names import Space
-from .programs import Program
+from .limits import MAX_TABLE_CELLS, check_table_size, zero_probability_message
+from .programs import CliqueTreeLayout
+from .variables import VariableSpace
 
 
 class JunctionTree:
@@ -57,8 +63,8 @@ class JunctionTree:
 
     Examples
     --------
-    >>> from pansophy.graphical import JunctionTree, sprinkler
-    >>> tree = JunctionTree(sprinkler())
+    >>> from pansophy.graphical import JunctionTree, sprinkler_network
+    >>> tree = JunctionTree(sprinkler_network())
     >>> tree.cliques
     [('cloudy', 'sprinkler', 'rain'), ('sprinkler', 'rain', 'wet')]
     >>> tree.observe(wet=True).marginal("rain").prob.round(4)
@@ -73,19 +79,19 @@ class JunctionTree:
         space=None,
         *,
         heuristic: Heuristic = "min_fill",
-        max_table: int = MAX_TABLE,
+        max_table: int = MAX_TABLE_CELLS,
     ):
         factors = getattr(model, "factors", model)
         factors = list(factors() if callable(factors) else factors)
         space = getattr(model, "space", None) if space is None else space
-        self.space = sized(factors) if space is None else space
+        self.space = space_of_factors(factors) if space is None else space
         sizes = self.space.sizes
         scopes = [f.variables for f in factors]
         scopes += [(i,) for i in range(len(sizes)) if self.space.is_discrete(i)]
         self.tree: CliqueTree = clique_tree(scopes, sizes, heuristic=heuristic)
-        self.cost = cost_of(self.tree, sizes, self.space.names, (), heuristic)
-        refuse(self.cost, max_table)
-        self._program = Program(self.tree, factors, sizes)
+        self.cost = inference_cost_of(self.tree, sizes, self.space.names, (), heuristic)
+        check_table_size(self.cost, max_table)
+        self._program = CliqueTreeLayout(self.tree, factors, sizes)
         self._homes = np.zeros((len(sizes), 2), np.int64)
         for v in range(len(sizes)):
             c = self.tree.holding([v])
@@ -127,16 +133,16 @@ class JunctionTree:
             Soft evidence: a non-negative weight for each state of a variable.
         """
         codes = self.space.codes({**(evidence or {}), **more})
-        weights = {v: one_hot(c, self.space.sizes[v]) for v, c in codes.items()}
-        weights |= soft(likelihood, self.space)
+        weights = {v: one_hot_weights(c, self.space.sizes[v]) for v, c in codes.items()}
+        weights |= soft_evidence_weights(likelihood, self.space)
         told = {**(evidence or {}), **more}
         T, _ = self._calibrated()
         for v, weight in weights.items():
             share = float(self.marginal(v).prob @ weight)
             if share == 0.0:
-                raise ValueError(impossible({**self.evidence, **told}))
+                raise ValueError(zero_probability_message({**self.evidence, **told}))
             self._enter(T, v, weight)
-            plan = outward(self._inward(int(self._homes[v, 0])))
+            plan = outward_schedule(self._inward(int(self._homes[v, 0])))
             self._program.send(T, self._messages, plan)
             self._log_z += float(np.log(share))
         self.evidence |= told
@@ -153,7 +159,7 @@ class JunctionTree:
         output = self._program.output([tuple(numbers)])
         out = np.empty(output[1][-1])
         digit = np.zeros(len(self._program.geometry[1]) + 1, np.int64)
-        loops.read(out, T, *self._program.geometry, *output, digit)
+        loops.read_marginals(out, T, *self._program.geometry, *output, digit)
         shape = [self.space.sizes[v] for v in numbers]
         return JointTable(out.reshape(shape), [self.space.names[v] for v in numbers])
 
@@ -164,7 +170,7 @@ class JunctionTree:
         output = self._program.output([(v,) for v in known])
         out = np.empty(output[1][-1])
         digit = np.zeros(len(self._program.geometry[1]) + 1, np.int64)
-        loops.read(out, T, *self._program.geometry, *output, digit)
+        loops.read_marginals(out, T, *self._program.geometry, *output, digit)
         ends = output[1]
         return {
             self.space.names[v]: out[ends[k] : ends[k + 1]] for k, v in enumerate(known)
@@ -189,7 +195,7 @@ class JunctionTree:
 
     def _inward(self, root):
         if root not in self._roots:
-            self._roots[root] = schedule(self.tree, root)
+            self._roots[root] = inward_schedule(self.tree, root)
         return self._roots[root]
 
     def _enter(self, T, v, weight):
@@ -197,7 +203,7 @@ class JunctionTree:
         like[self._like_ptr[v] : self._like_ptr[v + 1]] = weight
         digit = np.zeros(len(self._program.geometry[1]) + 1, np.int64)
         one = np.array([v], dtype=np.int64)
-        loops.weigh(
+        loops.multiply_likelihoods(
             T, *self._program.geometry, self._homes, like, self._like_ptr, one, digit
         )
 
@@ -205,14 +211,14 @@ class JunctionTree:
         return f"JunctionTree({len(self.tree.cliques)} cliques; {self.cost})"
 
 
-def one_hot(code, size):
+def one_hot_weights(code, size):
     """1 at the observed state, 0 elsewhere."""
     out = np.zeros(size)
     out[code] = 1.0
     return out
 
 
-def soft(likelihood, space: Space) -> dict[int, np.ndarray]:
+def soft_evidence_weights(likelihood, space: VariableSpace) -> dict[int, np.ndarray]:
     """Weights of states by variable number, checked."""
     out = {}
     for name, weight in (likelihood or {}).items():
@@ -229,9 +235,11 @@ def soft(likelihood, space: Space) -> dict[int, np.ndarray]:
     return out
 
 
-def sized(factors) -> Space:
+def space_of_factors(factors) -> VariableSpace:
     """Names and states for plain factors over numbered variables."""
     sizes: dict[int, int] = {}
     for f in factors:
         sizes.update(zip(f.variables, f.values.shape, strict=True))
-    return Space.of_sizes([sizes.get(i, 1) for i in range(max(sizes, default=-1) + 1)])
+    return VariableSpace.of_sizes(
+        [sizes.get(i, 1) for i in range(max(sizes, default=-1) + 1)]
+    )

@@ -2,10 +2,10 @@
 
 from .clique_tree import InferenceCost
 
-MAX_TABLE = 2**26  # cells: 512 MiB
+MAX_TABLE_CELLS = 2**26  # cells: 512 MiB
 
 
-def refuse(cost: InferenceCost, max_table: int) -> None:
+def check_table_size(cost: InferenceCost, max_table: int) -> None:
     """Raise if the largest table of a plan is beyond the limit."""
     if cost.largest_table > max_table:
         raise MemoryError(
@@ -15,7 +15,7 @@ def refuse(cost: InferenceCost, max_table: int) -> None:
         )
 
 
-def impossible(evidence) -> str:
+def zero_probability_message(evidence) -> str:
     """The sentence about evidence of probability zero."""
     told = ", ".join(f"{name}={state!r}" for name, state in dict(evidence).items())
     return f"the evidence {told or '(none)'} has probability 0 under this network."

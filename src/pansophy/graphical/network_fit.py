@@ -9,33 +9,39 @@ import numpy as np
 
 from ..graphs.directed import topological_order
 from ..params import ParameterError
-from .coding import some_rows, stacked
-from .definitions import Definition
-from .names import Space
-from .network_rows import learned
-from .nodes import ConditionalLinear, LinearGaussian, Table
-from .parameters import fit_em, fit_tables
+from .conditional_distributions import (
+    ConditionalLinearGaussian,
+    ConditionalTable,
+    LinearGaussian,
+)
+from .network_definition import NetworkDefinition
+from .network_rows import encode_training_columns
+from .parameter_learning import fit_tables, fit_tables_em
+from .table_encoding import filter_column, stack_codes
+from .variables import VariableSpace
 
 
-def learn(model, columns: dict, w) -> Definition:
+def fit_network(model, columns: dict, w) -> NetworkDefinition:
     """Names, parents and nodes of a model fitted to columns with weights w or None."""
     if w is not None and not (w > 0).all():
         kept = w > 0
-        columns = {name: some_rows(c, kept) for name, c in columns.items()}
+        columns = {name: filter_column(c, kept) for name, c in columns.items()}
         w = w[kept]
-    edges = edge_list(model.edges)
-    hidden = hidden_names(edges, columns, model.states)
-    space, rows = learned(columns, model.kinds, model.states, hidden)
-    parents = parents_of(edges, space)
+    edges = check_edge_list(model.edges)
+    hidden = hidden_variables(edges, columns, model.states)
+    space, rows = encode_training_columns(columns, model.kinds, model.states, hidden)
+    parents = parents_from_edges(edges, space)
     nodes: list = [None] * len(space.names)
-    fit_discrete(model, rows, space, parents, w, nodes)
+    fit_discrete_nodes(model, rows, space, parents, w, nodes)
     for i in range(len(nodes)):
         if not space.is_discrete(i):
-            nodes[i] = fit_continuous(rows, i, parents[i], space, w, model.min_variance)
-    return Definition(space, parents, tuple(nodes))
+            nodes[i] = fit_continuous_node(
+                rows, i, parents[i], space, w, model.min_variance
+            )
+    return NetworkDefinition(space, parents, tuple(nodes))
 
 
-def edge_list(edges) -> list[tuple]:
+def check_edge_list(edges) -> list[tuple]:
     """Pairs (parent, child), each once."""
     try:
         pairs = [tuple(e) for e in (() if edges is None else edges)]
@@ -50,13 +56,13 @@ def edge_list(edges) -> list[tuple]:
     return list(dict.fromkeys(pairs))
 
 
-def hidden_names(edges, columns, states) -> tuple:
+def hidden_variables(edges, columns, states) -> tuple:
     """Names in edges that no column has but whose states are known."""
     found = dict.fromkeys(v for e in edges for v in e if isinstance(v, str))
     return tuple(v for v in found if v not in columns and v in (states or {}))
 
 
-def parents_of(edges, space: Space) -> tuple[tuple[int, ...], ...]:
+def parents_from_edges(edges, space: VariableSpace) -> tuple[tuple[int, ...], ...]:
     """Parents of each variable, checked: no cycle, none continuous above a discrete."""
     parents: list[tuple[int, ...]] = [() for _ in space.names]
     for a, b in edges:
@@ -72,7 +78,7 @@ def parents_of(edges, space: Space) -> tuple[tuple[int, ...], ...]:
     return tuple(parents)
 
 
-def fit_discrete(model, rows, space: Space, parents, w, nodes) -> None:
+def fit_discrete_nodes(model, rows, space: VariableSpace, parents, w, nodes) -> None:
     """Tables of the discrete variables, by counts or EM."""
     own = [i for i in range(len(space.names)) if space.is_discrete(i)]
     model.n_iter_ = 1
@@ -82,7 +88,7 @@ def fit_discrete(model, rows, space: Space, parents, w, nodes) -> None:
     above = [tuple(place[p] for p in parents[i]) for i in own]
     sizes = tuple(space.sizes[i] for i in own)
     n = len(next(column for column in rows if column is not None))
-    codes = stacked([rows[i] for i in own], [space.states[i] for i in own], n)
+    codes = stack_codes([rows[i] for i in own], [space.states[i] for i in own], n)
     how = {
         "weights": w,
         "prior": model.prior,
@@ -94,15 +100,15 @@ def fit_discrete(model, rows, space: Space, parents, w, nodes) -> None:
         more = {k: getattr(model, k) for k in ("max_iter", "tol", "n_init")}
         more["random_state"] = model.random_state
         result = model._drive(
-            lambda task: fit_em(codes, above, sizes, **how, **more, task=task),
+            lambda task: fit_tables_em(codes, above, sizes, **how, **more, task=task),
             total=model.max_iter,
         )
         tables = result.state.params
     for i, table in zip(own, tables, strict=True):
-        nodes[i] = Table(table)
+        nodes[i] = ConditionalTable(table)
 
 
-def fit_continuous(rows, i, above, space: Space, w, floor):
+def fit_continuous_node(rows, i, above, space: VariableSpace, w, floor):
     """The regression of a continuous variable on its parents."""
     unseen = np.full(len(rows[i]), -1)  # of a hidden parent
     held = [unseen if rows[p] is None else rows[p] for p in above]
@@ -121,5 +127,5 @@ def fit_continuous(rows, i, above, space: Space, w, floor):
     else:
         shape = tuple(space.sizes[above[k]] for k in places)
         coef = np.zeros((*shape, len(above) - len(places)))
-        node = ConditionalLinear(np.zeros(shape), coef, np.ones(shape), places)
+        node = ConditionalLinearGaussian(np.zeros(shape), coef, np.ones(shape), places)
     return node.from_stats(node.stats(x, U, w), floor)

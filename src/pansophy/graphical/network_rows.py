@@ -18,20 +18,26 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..core.labels import absent
 from ..params import ParameterError
-from .coding import FEW, coded, encode, is_categorical, table_of
-from .linear_gaussian import answer, joint_normal
-from .names import Space, checked_states, nearest
+from .gaussian_inference import joint_normal_of, query_mixed_network
+from .table_encoding import (
+    MAX_INTEGER_STATES,
+    column_reader,
+    encode_column,
+    encode_table,
+    is_categorical,
+)
+from .variables import VariableSpace, check_states, suggest_name
 
-KINDS = ("auto", "discrete", "gaussian")
+VARIABLE_KINDS = ("auto", "discrete", "gaussian")
 
 
-def checked_columns(model, X, *, reset: bool) -> dict:
+def check_table_columns(model, X, *, reset: bool) -> dict:
     """The columns of a table by name, checked as the first (reset) or a later one."""
     if not reset:
         check_is_fitted(model)
     framed = isinstance(X, Mapping) or hasattr(X, "columns")
     if framed or hasattr(X, "column_names"):
-        names, read = table_of(X, None, None)
+        names, read = column_reader(X, None, None)
         columns = {name: read(name) for name in names}
         if not columns or not len(next(iter(columns.values()))):
             raise ValueError(
@@ -48,7 +54,7 @@ def checked_columns(model, X, *, reset: bool) -> dict:
         known = model.space_.names
         strange = [name for name in names if name not in known]
         if strange:
-            hint = nearest(strange[0], known, "variables")
+            hint = suggest_name(strange[0], known, "variables")
             raise ValueError(f"no variable is called {strange[0]!r}{hint}.")
         return columns
     if reset and hasattr(model, "feature_names_in_"):
@@ -63,32 +69,32 @@ def checked_columns(model, X, *, reset: bool) -> dict:
     return {name: X[:, j] for j, name in enumerate(names)}
 
 
-def seen_rows(model, X) -> np.ndarray:
+def observed_rows(model, X) -> np.ndarray:
     """Rows A of a table, without the columns that are not seen at run time."""
-    A = numbers(checked_columns(model, X, reset=False), model.space)
+    A = encode_rows(check_table_columns(model, X, reset=False), model.space)
     if model.evidence is not None:
         hidden = set(range(A.shape[1])) - set(model.space.numbers(model.evidence))
         A[:, sorted(hidden)] = np.nan
     return A
 
 
-def filled(model, engine, X):
+def fill_missing(model, engine, X):
     """The table with missing values at their likeliest state, or mean."""
-    A = seen_rows(model, X)
+    A = observed_rows(model, X)
     asked = np.flatnonzero(np.isnan(A).any(axis=0)).tolist()
     discrete = [j for j in asked if model.space.is_discrete(j)]
     out = A.copy()
-    for j, table in marginals(model, engine, A, discrete).items():
+    for j, table in row_marginals(model, engine, A, discrete).items():
         out[:, j] = table.argmax(axis=1)
     rest = [j for j in asked if j not in discrete]
-    for j, mean in means(model, engine, A, rest).items():
+    for j, mean in row_means(model, engine, A, rest).items():
         out[:, j] = mean
-    return written(labelled(out, model.space), X)
+    return as_table_like(decode_rows(out, model.space), X)
 
 
-def probabilities(model, engine, X, variables=None) -> dict:
+def row_probabilities(model, engine, X, variables=None) -> dict:
     """P(variable | the rest of the row) by name: arrays (n, states)."""
-    A, space = seen_rows(model, X), model.space
+    A, space = observed_rows(model, X), model.space
     if variables is None:
         asked = np.flatnonzero(np.isnan(A).any(axis=0)).tolist()
         asked = [j for j in asked if space.is_discrete(j)]
@@ -97,11 +103,11 @@ def probabilities(model, engine, X, variables=None) -> dict:
         wrong = [space.names[j] for j in asked if not space.is_discrete(j)]
         if wrong:
             raise ValueError(f"{wrong[0]!r} is continuous and has no states.")
-    found = marginals(model, engine, A, asked)
+    found = row_marginals(model, engine, A, asked)
     return {space.names[j]: found[j] for j in asked}
 
 
-def is_number(column) -> bool:
+def is_continuous_column(column) -> bool:
     """Whether a column holds numbers that are no states: fractions, or many values."""
     if is_categorical(column):
         return False
@@ -115,10 +121,10 @@ def is_number(column) -> bool:
         return False
     seen = values[~np.isnan(values)]
     whole = np.isfinite(seen).all() and (seen == np.floor(seen)).all()
-    return not whole or len(np.unique(seen)) > FEW
+    return not whole or len(np.unique(seen)) > MAX_INTEGER_STATES
 
 
-def learned(columns, kinds, states, extra=()):
+def encode_training_columns(columns, kinds, states, extra=()):
     """Names and states of the columns and of hidden variables after them, and rows.
 
     A column of rows is codes with -1 where missing, or numbers with NaN; a hidden
@@ -127,24 +133,24 @@ def learned(columns, kinds, states, extra=()):
     for told, what in ((states, "states"), (kinds, "kinds")):
         for name in told if isinstance(told, Mapping) else ():
             if name not in columns and name not in extra:
-                hint = nearest(name, tuple(columns), "columns")
+                hint = suggest_name(name, tuple(columns), "columns")
                 raise ValueError(f"{what} names {name!r}, which is no column{hint}.")
     labels, rows = [], []
     for name, column in columns.items():
         kind = kinds.get(name, "auto") if isinstance(kinds, Mapping) else kinds
-        if kind not in KINDS:
+        if kind not in VARIABLE_KINDS:
             raise ParameterError(
                 f"kinds of BayesianNetwork must be 'auto', 'discrete' or 'gaussian', "
                 f"got {kind!r} for {name!r}."
             )
-        known = checked_states(states[name], name) if name in (states or {}) else None
+        known = check_states(states[name], name) if name in (states or {}) else None
         if known is None and (
-            kind == "gaussian" or (kind == "auto" and is_number(column))
+            kind == "gaussian" or (kind == "auto" and is_continuous_column(column))
         ):
             labels.append(())
-            rows.append(reals(column, name))
+            rows.append(numeric_column(column, name))
             continue
-        codes, found = coded(column, known, name)
+        codes, found = encode_column(column, known, name)
         if not found:
             raise ValueError(
                 f"column {name!r} is missing in every row (no sample shows it): give "
@@ -152,11 +158,11 @@ def learned(columns, kinds, states, extra=()):
             )
         labels.append(found)
         rows.append(codes)
-    labels += [checked_states(states[name], name) for name in extra]
-    return Space((*columns, *extra), tuple(labels)), rows + [None] * len(extra)
+    labels += [check_states(states[name], name) for name in extra]
+    return VariableSpace((*columns, *extra), tuple(labels)), rows + [None] * len(extra)
 
 
-def numbers(columns: Mapping, space: Space) -> np.ndarray:
+def encode_rows(columns: Mapping, space: VariableSpace) -> np.ndarray:
     """Rows A of a table; a column that it lacks is missing."""
     n = max((len(c) for c in columns.values()), default=0)
     A = np.full((n, len(space.names)), np.nan)
@@ -164,16 +170,16 @@ def numbers(columns: Mapping, space: Space) -> np.ndarray:
     for j in known:
         name = space.names[j]
         if not space.is_discrete(j):
-            A[:, j] = reals(columns[name], name)
+            A[:, j] = numeric_column(columns[name], name)
             continue
-        alone = Space((name,), (space.states[j],))
-        codes = encode({name: columns[name]}, alone)[0][:, 0]
+        alone = VariableSpace((name,), (space.states[j],))
+        codes = encode_table({name: columns[name]}, alone)[0][:, 0]
         A[:, j] = codes
         A[codes < 0, j] = np.nan
     return A
 
 
-def reals(column, name) -> np.ndarray:
+def numeric_column(column, name) -> np.ndarray:
     """A column of numbers, NaN where missing; infinities are refused."""
     values = column.to_numpy() if hasattr(column, "to_numpy") else column
     try:
@@ -185,7 +191,7 @@ def reals(column, name) -> np.ndarray:
     return out
 
 
-def labelled(A, space: Space) -> dict:
+def decode_rows(A, space: VariableSpace) -> dict:
     """Columns of labels and numbers; None or NaN where missing."""
     out = {}
     for j, name in enumerate(space.names):
@@ -196,7 +202,7 @@ def labelled(A, space: Space) -> dict:
         gone = np.isnan(A[:, j])
         codes = np.where(gone, 0, A[:, j]).astype(np.int64)
         plain = np.array(states)
-        if plain.dtype.kind not in "biuf" or not all_numbers(states):
+        if plain.dtype.kind not in "biuf" or not has_no_text(states):
             plain = np.empty(len(states), dtype=object)
             plain[:] = states
         column = plain[codes]
@@ -207,12 +213,12 @@ def labelled(A, space: Space) -> dict:
     return out
 
 
-def all_numbers(states) -> bool:
+def has_no_text(states) -> bool:
     """Whether labels are numbers (or all booleans) and not a mixture with words."""
     return not any(isinstance(s, str) for s in states)
 
 
-def written(columns: dict, like):
+def as_table_like(columns: dict, like):
     """Columns as the kind of table they came in: frame, dict or array."""
     if isinstance(like, Mapping):
         return columns
@@ -221,7 +227,7 @@ def written(columns: dict, like):
 
         frame = nw.from_native(like, eager_only=True, pass_through=True)
         if frame is not like:
-            return framed(columns, frame)
+            return as_frame_like(columns, frame)
     kinds = {c.dtype.kind for c in columns.values()}
     if "O" in kinds:
         out = np.empty((len(next(iter(columns.values()))), len(columns)), dtype=object)
@@ -231,7 +237,7 @@ def written(columns: dict, like):
     return np.column_stack(list(columns.values()))
 
 
-def framed(columns: dict, like):
+def as_frame_like(columns: dict, like):
     """Columns as a frame with the labels, the types and the index of another one."""
     import narwhals as nw
 
@@ -239,14 +245,14 @@ def framed(columns: dict, like):
     made = nw.from_dict(columns, backend=like.implementation)
     made = made.rename({name: c for name, c in labels.items() if name != c})
     have, want = made.schema, like.schema
-    same = [c for c in labels.values() if same_kind(have[c], want[c])]
+    same = [c for c in labels.values() if is_castable(have[c], want[c])]
     out, model = made.to_native(), like.to_native()
     if hasattr(model, "astype"):  # pandas: categories and their order are kept
         return out.astype({c: model[c].dtype for c in same}).set_index(model.index)
     return made.with_columns(nw.col(c).cast(want[c]) for c in same).to_native()
 
 
-def same_kind(made, wanted) -> bool:
+def is_castable(made, wanted) -> bool:
     """Whether a column can be given the type it had in another frame."""
     if wanted.is_integer():
         return made.is_integer()
@@ -258,7 +264,7 @@ def same_kind(made, wanted) -> bool:
     return type(made).__name__ == word and word in ("String", "Boolean")
 
 
-def patterns(A):
+def missing_row_patterns(A):
     """Pairs (which columns are missing, rows with this pattern)."""
     gone = np.isnan(A)
     kinds, which = np.unique(gone, axis=0, return_inverse=True)
@@ -269,7 +275,7 @@ def patterns(A):
         yield kind, order[ends[k] : ends[k + 1]]
 
 
-def log_joint(model, A) -> np.ndarray:
+def complete_row_log_prob(model, A) -> np.ndarray:
     """log p of complete rows: a term for each node."""
     total = np.zeros(len(A))
     for i, node in enumerate(model.nodes):
@@ -277,34 +283,34 @@ def log_joint(model, A) -> np.ndarray:
     return total
 
 
-def log_rows(model, engine, A) -> np.ndarray:
+def row_log_prob(model, engine, A) -> np.ndarray:
     """log p of what each row shows, eq. (1)."""
     out = np.empty(len(A))
     space = model.space
-    for gone, rows in patterns(A):
+    for gone, rows in missing_row_patterns(A):
         seen = np.flatnonzero(~gone)
         if not gone.any():
-            out[rows] = log_joint(model, A[rows])
+            out[rows] = complete_row_log_prob(model, A[rows])
         elif all(space.is_discrete(j) for j in seen):
             program = engine.plan((), tuple(seen.tolist()), whole_evidence=True)
             out[rows] = program.rows(A[np.ix_(rows, list(program.seen))], [])[1]
         else:
             for r in rows:
-                told = {int(j): entry(space, j, A[r, j]) for j in seen}
-                out[r] = answer(model, engine, (), told)[1]
+                told = {int(j): cell_value(space, j, A[r, j]) for j in seen}
+                out[r] = query_mixed_network(model, engine, (), told)[1]
     return out
 
 
-def entry(space, j, value):
+def cell_value(space, j, value):
     """A code as a whole number, or a value as it is."""
     return int(value) if space.is_discrete(j) else float(value)
 
 
-def marginals(model, engine, A, asked):
+def row_marginals(model, engine, A, asked):
     """P(x_j | what the row shows) for discrete j in asked: a dict of (n, size)."""
     space = model.space
     out = {j: np.zeros((len(A), space.sizes[j])) for j in asked}
-    for gone, rows in patterns(A):
+    for gone, rows in missing_row_patterns(A):
         seen = np.flatnonzero(~gone).tolist()
         for j in set(asked) & set(seen):
             out[j][rows, A[rows, j].astype(np.int64)] = 1.0
@@ -325,30 +331,30 @@ def marginals(model, engine, A, asked):
                 out[j][rows] = tables[:, ends[k] : ends[k + 1]]
             continue
         for r in rows:
-            told = {j: entry(space, j, A[r, j]) for j in seen}
+            told = {j: cell_value(space, j, A[r, j]) for j in seen}
             for j in open_:
-                table = answer(model, engine, (j,), told)[0]
+                table = query_mixed_network(model, engine, (j,), told)[0]
                 if table is None:
                     raise ValueError(f"row {r} has probability 0 under the network.")
                 out[j][r] = table
     return out
 
 
-def means(model, engine, A, asked):
+def row_means(model, engine, A, asked):
     """E(x_j | what the row shows) for continuous j in asked: a dict of (n,)."""
     space = model.space
     out = {j: A[:, j].copy() for j in asked}
-    for gone, rows in patterns(A):
+    for gone, rows in missing_row_patterns(A):
         open_ = tuple(j for j in asked if gone[j])
         if not open_:
             continue
         seen = np.flatnonzero(~gone).tolist()
         if not any(space.sizes):
-            fill_normal(model, A, rows, seen, open_, out)
+            normal_row_means(model, A, rows, seen, open_, out)
             continue
         for r in rows:
-            told = {j: entry(space, j, A[r, j]) for j in seen}
-            found = answer(model, engine, open_, told)[0]
+            told = {j: cell_value(space, j, A[r, j]) for j in seen}
+            found = query_mixed_network(model, engine, open_, told)[0]
             if found is None:
                 raise ValueError(f"row {r} has probability 0 under the network.")
             for k, j in enumerate(open_):
@@ -356,9 +362,9 @@ def means(model, engine, A, asked):
     return out
 
 
-def fill_normal(model, A, rows, seen, open_, out) -> None:
+def normal_row_means(model, A, rows, seen, open_, out) -> None:
     """Means of missing values of a Gaussian network, all rows of a pattern at once."""
-    normal = joint_normal(model)
+    normal = joint_normal_of(model)
     S = normal.cov
     gap = A[np.ix_(rows, seen)] - normal.mean[seen]
     gain = np.linalg.lstsq(S[np.ix_(seen, seen)], S[np.ix_(seen, open_)], rcond=None)[0]

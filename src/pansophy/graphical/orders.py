@@ -21,10 +21,10 @@ import numpy as np
 
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT, Task
-from .climbing import Rules
+from .hill_climbing import EdgeConstraints
 
 
-class Ordered(NamedTuple):
+class OrderedParents(NamedTuple):
     """Parents found so far of nodes in a given order."""
 
     parents: tuple
@@ -32,14 +32,14 @@ class Ordered(NamedTuple):
     objective: float
 
 
-def along(families, rules: Rules, order, task: Task = SILENT) -> Result:
+def k2_search(families, rules: EdgeConstraints, order, task: Task = SILENT) -> Result:
     """The K2 search: each node takes the best parents among those before it, greedily.
 
     A step is a node.
     """
     d = len(order)
 
-    def step(state: Ordered) -> Ordered:
+    def step(state: OrderedParents) -> OrderedParents:
         y = order[state.done]
         must = [x for x in order if rules.required[x, y]]
         above, score = tuple(must), families.score(y, tuple(must))
@@ -57,26 +57,26 @@ def along(families, rules: Rules, order, task: Task = SILENT) -> Result:
             above, score = (*above, free[int(found.argmax())]), float(found.max())
         parents = list(state.parents)
         parents[y] = tuple(sorted(above))
-        return Ordered(tuple(parents), state.done + 1, state.objective - score)
+        return OrderedParents(tuple(parents), state.done + 1, state.objective - score)
 
     change = lambda old, new: 0.0 if new.done == d else 1.0
-    first = Ordered(((),) * d, 0, 0.0)
+    first = OrderedParents(((),) * d, 0, 0.0)
     return iterate(step, first, max_iter=d, tol=0.0, change=change, task=task)
 
 
-class Sinks(NamedTuple):
+class SubsetScores(NamedTuple):
     """Best scores of networks on all sets of nodes of one more size."""
 
     best: dict  # set as bits -> (score, last node, its parents)
     objective: float
 
 
-def exact(families, rules: Rules, task: Task = SILENT) -> Result:
+def exact_search(families, rules: EdgeConstraints, task: Task = SILENT) -> Result:
     """The best of all graphs, eq. (1). A step is all sets of one size."""
     d = families.d
-    choice = [best_sets(families, rules, y) for y in range(d)]
+    choice = [best_parent_sets(families, rules, y) for y in range(d)]
 
-    def step(state: Sinks) -> Sinks:
+    def step(state: SubsetScores) -> SubsetScores:
         grown: dict = {}
         for C, (score, _, _) in state.best.items():
             for y in range(d):
@@ -86,24 +86,29 @@ def exact(families, rules: Rules, task: Task = SILENT) -> Result:
                     if S not in grown or new > grown[S][0]:
                         grown[S] = (new, y, above)
         kept.update(grown)
-        return Sinks(grown, -max(v[0] for v in grown.values()))
+        return SubsetScores(grown, -max(v[0] for v in grown.values()))
 
     kept: dict = {0: (0.0, -1, 0)}
     never = lambda old, new: 1.0
     result = iterate(
-        step, Sinks(dict(kept), 0.0), max_iter=d, tol=0.0, change=never, task=task
+        step,
+        SubsetScores(dict(kept), 0.0),
+        max_iter=d,
+        tol=0.0,
+        change=never,
+        task=task,
     )
     parents, C = [()] * d, (1 << d) - 1
     while C and C in kept:
         _, y, above = kept[C]
         parents[y] = tuple(x for x in range(d) if above >> x & 1)
         C &= ~(1 << y)
-    state = Ordered(tuple(parents), d, result.objective)
+    state = OrderedParents(tuple(parents), d, result.objective)
     reason = "tolerance" if result.n_iter == d else result.reason
     return result._replace(state=state, reason=reason)
 
 
-def best_sets(families, rules: Rules, y) -> dict:
+def best_parent_sets(families, rules: EdgeConstraints, y) -> dict:
     """b(y, C) for all C, eq. (2): sets as bits -> (score, parents as bits)."""
     d = families.d
     must = sum(1 << x for x in range(d) if rules.required[x, y])

@@ -37,17 +37,17 @@ from scipy.special import chdtrc, ndtr
 from ..base import Estimator
 from ..core.iterate import iterate
 from ..params import Fraction, Natural, NonNegative, Positive, Verbosity
-from .assembled import counted_network, regressed_network
-from .counts import Counts, each, g_statistics
-from .dags import edges_of
-from .equivalence import EquivalenceClass, extension, meek
-from .structure import read_columns
+from .contingency_tables import ContingencyTables, for_each_item, g_statistics
+from .dags import edge_pairs
+from .markov_equivalence import EquivalenceClass, apply_meek_rules, consistent_extension
+from .structure_learning import network_from_counts, network_from_regressions
+from .structure_search import read_training_table
 
 
-class GTests:
+class GTest:
     """p-values of eq. (3) for y and each of several others given S."""
 
-    def __init__(self, counts: Counts):
+    def __init__(self, counts: ContingencyTables):
         self.counts, self.d, self.n = counts.ready(), counts.d, counts.n
 
     def __call__(self, y: int, given, others) -> np.ndarray:
@@ -55,7 +55,7 @@ class GTests:
         return np.where(free > 0, chdtrc(np.maximum(free, 1), G), 1.0)
 
 
-class FisherTests:
+class FisherZTest:
     """p-values of partial correlations of y and each of several others given S."""
 
     def __init__(self, X, weights=None):
@@ -84,7 +84,7 @@ class Skeleton(NamedTuple):
     done: bool = False
 
 
-def round_of(tests, joined, size, alpha) -> dict:
+def test_round(tests, joined, size, alpha) -> dict:
     """Pairs that some S of this size parts, eq. (1), with their best S."""
 
     def one(y):
@@ -100,7 +100,7 @@ def round_of(tests, joined, size, alpha) -> dict:
         return found
 
     parted, rounds = {}, {}
-    each(
+    for_each_item(
         lambda y: rounds.update({y: one(y)}), range(len(joined)), tests.n * joined.sum()
     )
     for found in rounds.values():
@@ -110,7 +110,7 @@ def round_of(tests, joined, size, alpha) -> dict:
     return {pair: (-p, S) for pair, (p, S) in parted.items()}
 
 
-def oriented(joined, parted) -> np.ndarray:
+def orient_edges(joined, parted) -> np.ndarray:
     """The pattern: arrows of eq. (2), then those that follow."""
     d = len(joined)
     into = np.zeros((d, d), dtype=bool)
@@ -119,7 +119,7 @@ def oriented(joined, parted) -> np.ndarray:
             if not joined[x, y] and z not in parted[x, y][1]:
                 into[x, z] = into[y, z] = True
     firm = into & ~into.T
-    return meek(joined & ~firm.T)
+    return apply_meek_rules(joined & ~firm.T)
 
 
 @dataclass(eq=False, repr=False)
@@ -191,22 +191,24 @@ class PC(Estimator):
         """
         known = None if self.test == "auto" else self.test == "fisher_z"
         hint = 'take all for numbers with test="fisher_z"'
-        rows, space, w = read_columns(self, X, sample_weight, gaussian=known, hint=hint)
-        counts = Counts(rows, space.sizes, w) if space.all_discrete else None
-        tests = FisherTests(rows, w) if counts is None else GTests(counts)
+        rows, space, w = read_training_table(
+            self, X, sample_weight, gaussian=known, hint=hint
+        )
+        counts = ContingencyTables(rows, space.sizes, w) if space.all_discrete else None
+        tests = FisherZTest(rows, w) if counts is None else GTest(counts)
         state = self._rounds(tests)
-        pattern = oriented(state.joined, state.parted)
+        pattern = orient_edges(state.joined, state.parted)
         self.class_ = EquivalenceClass(space.names, pattern)
         name = lambda v: space.names[v]
         pairs = {(name(x), name(y)): v for (x, y), v in state.parted.items()}
         self.separators_ = {k: tuple(map(name, S)) for k, (_, S) in pairs.items()}
         self.p_values_ = {k: p for k, (p, _) in pairs.items()}
-        self.parents_ = extension(pattern)
+        self.parents_ = consistent_extension(pattern)
         self.network_, self.edges_ = None, []
         if self.parents_ is not None:
-            self.edges_ = edges_of(self.parents_, space.names)
+            self.edges_ = edge_pairs(self.parents_, space.names)
             if counts is None:
-                self.network_ = regressed_network(rows, space, self.parents_, w)
+                self.network_ = network_from_regressions(rows, space, self.parents_, w)
             else:
                 self.network_ = self._counted(counts, space)
         return self
@@ -215,7 +217,7 @@ class PC(Estimator):
         """The network of tables, or None where one would be too large."""
         prior = self.prior, self.equivalent_size
         try:
-            return counted_network(counts, space, self.parents_, *prior)
+            return network_from_counts(counts, space, self.parents_, *prior)
         except ValueError as problem:
             warnings.warn(f"PC leaves network_ None: {problem}", stacklevel=3)
             return None
@@ -226,7 +228,7 @@ class PC(Estimator):
 
         def step(state: Skeleton) -> Skeleton:
             size = state.size + 1
-            parted = round_of(tests, state.joined, size, self.alpha)
+            parted = test_round(tests, state.joined, size, self.alpha)
             joined = state.joined.copy()
             for x, y in parted:
                 joined[x, y] = joined[y, x] = False

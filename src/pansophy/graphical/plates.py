@@ -38,9 +38,9 @@ class Plate:
 
     Examples
     --------
-    >>> from pansophy.graphical import Plate, unroll
+    >>> from pansophy.graphical import Plate, unroll_plates
     >>> toss = Plate("i", 3, {"toss[i] | coin": [[0.5, 0.5], [0.9, 0.1]]})
-    >>> list(unroll([{"coin": [0.7, 0.3]}, toss]))
+    >>> list(unroll_plates([{"coin": [0.7, 0.3]}, toss]))
     ['coin', 'toss[0] | coin', 'toss[1] | coin', 'toss[2] | coin']
     """
 
@@ -56,9 +56,9 @@ class Plate:
             raise ValueError(f"size of a plate must be at least 0, got {self.size!r}.")
 
 
-def unroll(parts) -> dict[str, Any]:
+def unroll_plates(parts) -> dict[str, Any]:
     """All tables of a list of dicts and plates, by the keys of a `BayesianNetwork`."""
-    tables = flattened(parts)
+    tables = flatten_parts(parts)
     for key in tables:
         left = INDEX.search(key)
         if left:
@@ -66,31 +66,31 @@ def unroll(parts) -> dict[str, Any]:
     return tables
 
 
-def flattened(parts) -> dict[str, Any]:
+def flatten_parts(parts) -> dict[str, Any]:
     if isinstance(parts, Mapping):
         return dict(parts)
     if isinstance(parts, Plate):
-        inner = flattened(parts.tables)
+        inner = flatten_parts(parts.tables)
         out: dict[str, Any] = {}
         for k in range(parts.start, parts.start + parts.size):
             for key, table in inner.items():
-                joined(out, placed(key, parts.index, k), table)
+                add_table(out, fill_index(key, parts.index, k), table)
         return out
     out = {}
     for part in parts:
-        for key, table in flattened(part).items():
-            joined(out, key, table)
+        for key, table in flatten_parts(part).items():
+            add_table(out, key, table)
     return out
 
 
-def joined(out, key, table):
+def add_table(out, key, table):
     """Add a table; two of the same key are a mistake."""
     if key in out:
         raise ValueError(f"{key!r} is declared twice: does its name lack an index?")
     out[key] = table
 
 
-def placed(key: str, index: str, k: int) -> str:
+def fill_index(key: str, index: str, k: int) -> str:
     """A key with the index put in, eq. (1) and (2)."""
 
     def number(match):

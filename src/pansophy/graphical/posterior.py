@@ -23,8 +23,8 @@ class Posterior(JointTable):
 
     Examples
     --------
-    >>> from pansophy.graphical import sprinkler
-    >>> p = sprinkler().query("rain", {"wet": True})
+    >>> from pansophy.graphical import sprinkler_network
+    >>> p = sprinkler_network().query("rain", {"wet": True})
     >>> round(p[True], 4), p.best
     (0.7079, True)
     """
@@ -77,14 +77,14 @@ class Posterior(JointTable):
         return "\n".join([f"P({head})", *lines, *more])
 
 
-class Explanation(NamedTuple):
+class MostProbableExplanation(NamedTuple):
     """The likeliest joint state, and the log of its probability given the evidence."""
 
     states: dict
     log_prob: float
 
 
-class Parameters(NamedTuple):
+class ParameterCounts(NamedTuple):
     """Numbers of a network: entries of all tables, and those free to choose."""
 
     cells: int

@@ -25,15 +25,15 @@ from functools import cached_property
 import numpy as np
 
 from ..core import threads
-from . import _cliques as loops
-from .clique_tree import CliqueTree, outward, schedule
+from . import _clique_tree as loops
+from .clique_tree import CliqueTree, inward_schedule, outward_schedule
 from .factors import Factor
 
-BLOCK = 256  # rows of evidence in one task
-MANY = 20_000  # cells in all from which rows are spread over threads
+ROWS_PER_TASK = 256  # rows of evidence in one task
+MIN_THREADED_CELLS = 20_000  # cells in all from which rows are spread over threads
 
 
-def strides_of(scope, sizes) -> dict[int, int]:
+def table_strides(scope, sizes) -> dict[int, int]:
     """The stride of each variable in a table over scope, last axis fastest."""
     out, step = {}, 1
     for v in reversed(scope):
@@ -42,7 +42,7 @@ def strides_of(scope, sizes) -> dict[int, int]:
     return out
 
 
-def ragged(lists) -> tuple[np.ndarray, np.ndarray]:
+def concatenate_ragged(lists) -> tuple[np.ndarray, np.ndarray]:
     """Lists one after the other, and where each begins."""
     ends = np.cumsum([0, *map(len, lists)])
     flat = np.array([x for part in lists for x in part], dtype=np.int64)
@@ -50,7 +50,7 @@ def ragged(lists) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class CliqueTreeLayout:
     """A clique tree laid out flat.
 
     Parameters
@@ -71,7 +71,9 @@ class Program:
     @cached_property
     def geometry(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Where tables begin, lengths of their axes, where those begin."""
-        dims, dim_ptr = ragged([[self.sizes[v] for v in c] for c in self.tree.cliques])
+        dims, dim_ptr = concatenate_ragged(
+            [[self.sizes[v] for v in c] for c in self.tree.cliques]
+        )
         cells = [math.prod(self.sizes[v] for v in c) for c in self.tree.cliques]
         return np.cumsum([0, *cells]).astype(np.int64), dims, dim_ptr
 
@@ -81,7 +83,7 @@ class Program:
         column = {v: j for j, v in enumerate(self.seen)}
         homes, strides, moved, steps, start, at = [], [], [], [], [], 0
         for f in self.factors:
-            own = strides_of(f.variables, self.sizes)
+            own = table_strides(f.variables, self.sizes)
             free = [v for v in f.variables if v not in column]
             home = self.tree.holding(free)
             assert home is not None  # every factor's scope went into the tree
@@ -92,8 +94,8 @@ class Program:
             start.append(at)
             at += f.values.size
         values = [np.ravel(f.values) for f in self.factors]
-        flat, flat_ptr = ragged(strides)
-        seen, seen_ptr = ragged(moved)
+        flat, flat_ptr = concatenate_ragged(strides)
+        seen, seen_ptr = concatenate_ragged(moved)
         return (
             np.concatenate([*values, np.ones(1)]),
             np.array(homes, dtype=np.int64),
@@ -102,7 +104,7 @@ class Program:
             flat_ptr,
             seen_ptr,
             seen,
-            ragged(steps)[0],
+            concatenate_ragged(steps)[0],
         )
 
     @cached_property
@@ -112,13 +114,13 @@ class Program:
         near, far, cells = [], [], []
         for e, (a, b) in enumerate(tree.edges):
             shared = tree.separator(e)
-            own = strides_of(shared, sizes)
+            own = table_strides(shared, sizes)
             near.append([own.get(v, 0) for v in tree.cliques[a]])
             far.append([own.get(v, 0) for v in tree.cliques[b]])
             cells.append(math.prod(sizes[v] for v in shared))
         ends = np.array(tree.edges, dtype=np.int64).reshape(-1, 2)
         sep_ptr = np.cumsum([0, *cells]).astype(np.int64)
-        return (ends, sep_ptr, *ragged(near), *ragged(far))
+        return (ends, sep_ptr, *concatenate_ragged(near), *concatenate_ragged(far))
 
     @cached_property
     def wide(self) -> int:
@@ -138,14 +140,16 @@ class Program:
         digit = np.zeros(len(dims) + 1, np.int64)
         got = np.zeros(len(table_ptr), np.int64)
         none = np.zeros(1, np.int64)
-        scale = loops.load(T, table_ptr, dims, dim_ptr, *self.reads, none, digit, got)
+        scale = loops.load_factors(
+            T, table_ptr, dims, dim_ptr, *self.reads, none, digit, got
+        )
         return T, scale
 
     def send(self, T, M, plan) -> float:
         """Messages of a schedule between tables T with last messages M, in place."""
         geometry = self.geometry
         got = np.zeros(len(geometry[0]), np.int64)
-        return loops.flow(
+        return loops.pass_messages(
             T, *geometry, M, *self.links, plan, np.empty(self.wide),
             np.zeros(len(geometry[1]) + 1, np.int64), got, np.ones(len(got), bool),
         )  # fmt: skip
@@ -155,12 +159,12 @@ class Program:
         """Marginals of all cliques and separators, and log Z, with nothing observed."""
         T, scale = self.base[0].copy(), self.base[1] + self.log_scale
         M, ptr, links = np.ones(self.links[1][-1]), self.geometry[0], self.links
-        inward = schedule(self.tree, 0)
+        inward = inward_schedule(self.tree, 0)
         scale += self.send(T, M, inward)
         total = T[: ptr[1]].sum()
         if total == 0.0:
             raise ValueError("the factors are zero for every joint state.")
-        self.send(T, M, outward(inward))
+        self.send(T, M, outward_schedule(inward))
         for c in range(len(self.tree.cliques)):
             T[ptr[c] : ptr[c + 1]] /= T[ptr[c] : ptr[c + 1]].sum()
         for e in range(len(self.tree.edges)):
@@ -175,12 +179,12 @@ class Program:
             home = self.tree.holding(scope)
             if home is None:
                 raise ValueError(f"no clique holds the variables {scope} together.")
-            own = strides_of(scope, self.sizes)
+            own = table_strides(scope, self.sizes)
             cliques.append(home)
             strides.append([own.get(v, 0) for v in self.tree.cliques[home]])
             cells.append(math.prod(self.sizes[v] for v in scope))
         ends = np.cumsum([0, *cells]).astype(np.int64)
-        return (np.array(cliques, dtype=np.int64), ends, *ragged(strides))
+        return (np.array(cliques, dtype=np.int64), ends, *concatenate_ragged(strides))
 
     def rows(self, codes, targets) -> tuple[np.ndarray, np.ndarray]:
         """Marginals of each target and log evidence, for rows of codes (n, e).
@@ -189,21 +193,21 @@ class Program:
         """
         output = self.output(targets or [()])
         root = int(output[0][0])
-        inward = schedule(self.tree, root)
+        inward = inward_schedule(self.tree, root)
         plan = inward
         if len(set(output[0].tolist())) > 1:
-            plan = np.concatenate([inward, outward(inward)])
+            plan = np.concatenate([inward, outward_schedule(inward)])
         n = len(codes)
         codes = np.ascontiguousarray(codes, dtype=np.int64).reshape(n, -1)
         out, log_z = np.empty((n, output[1][-1])), np.empty(n)
 
         def task(i, j):
-            return lambda: loops.answer_rows(
+            return lambda: loops.marginals_of_rows(
                 out[i:j], log_z[i:j], codes[i:j], *self.geometry, *self.reads,
                 *self.links, plan, len(inward), *output, self.wide,
             )  # fmt: skip
 
-        step = n if n * self.tree.total < MANY else BLOCK
+        step = n if n * self.tree.total < MIN_THREADED_CELLS else ROWS_PER_TASK
         for _ in threads.run([task(i, min(i + step, n)) for i in range(0, n, step)]):
             pass
         return out, log_z + self.log_scale

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..distributions.categorical import frequencies
 from ..graphs.directed import topological_order
-from .counts import Counts, each
+from .contingency_tables import ContingencyTables, for_each_item
 
 
 def pseudo_counts(shape, prior=None, equivalent_size: float = 10.0) -> float:
@@ -24,14 +24,14 @@ def pseudo_counts(shape, prior=None, equivalent_size: float = 10.0) -> float:
     return float(prior)
 
 
-def families(parents) -> list[tuple[int, ...]]:
+def node_families(parents) -> list[tuple[int, ...]]:
     """The axes of each table: the parents in order, then the node."""
     return [(*above, j) for j, above in enumerate(parents)]
 
 
 def family_counts(codes, parents, sizes, weights=None) -> list[np.ndarray]:
     """N of eq. (1) for each node; rows that miss a value of a family are left out."""
-    counts, whole = Counts(codes, sizes, weights), families(parents)
+    counts, whole = ContingencyTables(codes, sizes, weights), node_families(parents)
     known = set(range(counts.d))
     if len(parents) != counts.d or not all(known.issuperset(f) for f in whole):
         raise ValueError(f"parents must be {counts.d} tuples of column numbers.")
@@ -41,10 +41,10 @@ def family_counts(codes, parents, sizes, weights=None) -> list[np.ndarray]:
     def one(j):
         out[j] = counts.table(whole[j])
 
-    each(one, range(len(whole)), counts.n * len(whole))
+    for_each_item(one, range(len(whole)), counts.n * len(whole))
     return out
 
 
-def estimate(N, prior=None, equivalent_size=10.0) -> list[np.ndarray]:
+def estimate_tables(N, prior=None, equivalent_size=10.0) -> list[np.ndarray]:
     """Relative frequencies of counts and pseudo-counts, for every table."""
     return [frequencies(c + pseudo_counts(c.shape, prior, equivalent_size)) for c in N]

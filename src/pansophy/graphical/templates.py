@@ -17,17 +17,19 @@ from collections.abc import Mapping
 import numpy as np
 
 from .bayesian_network import BayesianNetwork
-from .nodes import ConditionalLinear
-from .plates import Plate, unroll
+from .conditional_distributions import ConditionalLinearGaussian
+from .plates import Plate, unroll_plates
 
 
-def normals(means, variances):
+def normal_per_state(means, variances):
     """A node with one Normal for each state of its one, discrete, parent."""
     means = np.asarray(means, dtype=float)
-    return ConditionalLinear(means, np.zeros((*means.shape, 0)), variances, (0,))
+    return ConditionalLinearGaussian(
+        means, np.zeros((*means.shape, 0)), variances, (0,)
+    )
 
 
-def spread_of(model, means) -> np.ndarray:
+def independent_variances(model, means) -> np.ndarray:
     """Variances (k, d) of independent columns, from covariances of any shape."""
     k, d = means.shape
     C, kind = np.asarray(model.covariances_, dtype=float), model.covariance_type
@@ -43,7 +45,7 @@ def spread_of(model, means) -> np.ndarray:
     )
 
 
-def hidden_chain(model, n):
+def hidden_markov_tables(model, n):
     """Tables of eq. (1) for n steps, and the states of its variables."""
     if n is None or n < 1:
         raise ValueError("n, the number of steps, must be at least 1.")
@@ -52,12 +54,15 @@ def hidden_chain(model, n):
         emit = {"x[t] | z[t]": np.asarray(model.emissionprob_)}
     elif hasattr(model, "means_"):
         means = np.asarray(model.means_, dtype=float)
-        S = spread_of(model, means)
+        S = independent_variances(model, means)
         d = means.shape[1]
         name = (lambda j: "x[t]") if d == 1 else (lambda j: f"x{j}[t]")
-        emit = {f"{name(j)} | z[t]": normals(means[:, j], S[:, j]) for j in range(d)}
+        emit = {
+            f"{name(j)} | z[t]": normal_per_state(means[:, j], S[:, j])
+            for j in range(d)
+        }
     else:
-        raise unknown(model)
+        raise unsupported_model(model)
     return [
         {"z[0]": np.asarray(model.startprob_)},
         Plate("t", n - 1, {"z[t] | z[t-1]": A}, start=1),
@@ -65,22 +70,27 @@ def hidden_chain(model, n):
     ], {}
 
 
-def mixture(model):
+def mixture_tables(model):
     """Tables of eq. (2)."""
     means = np.asarray(model.means_, dtype=float)
-    S = spread_of(model, means)
-    emit = {f"x{j} | z": normals(means[:, j], S[:, j]) for j in range(means.shape[1])}
+    S = independent_variances(model, means)
+    emit = {
+        f"x{j} | z": normal_per_state(means[:, j], S[:, j])
+        for j in range(means.shape[1])
+    }
     return [{"z": np.asarray(model.weights_)}, emit], {}
 
 
-def naive_bayes(model):
+def naive_bayes_tables(model):
     """Tables of eq. (3)."""
     labels = tuple(np.asarray(model.classes_).tolist())
     states: dict = {"class": labels}
     if hasattr(model, "theta_"):
         prior = np.asarray(model.class_prior_)
         pairs = zip(np.asarray(model.theta_).T, np.asarray(model.var_).T, strict=True)
-        emit = {f"x{j} | class": normals(m, v) for j, (m, v) in enumerate(pairs)}
+        emit = {
+            f"x{j} | class": normal_per_state(m, v) for j, (m, v) in enumerate(pairs)
+        }
         return [{"class": prior}, emit], states
     prior = np.exp(np.asarray(model.class_log_prior_))
     logs = model.feature_log_prob_
@@ -90,7 +100,7 @@ def naive_bayes(model):
         p = np.exp(np.asarray(logs))
         tables = [np.stack([1 - p[:, j], p[:, j]], axis=1) for j in range(p.shape[1])]
     else:
-        raise unknown(model)
+        raise unsupported_model(model)
     return [
         {"class": prior / prior.sum()},
         {
@@ -100,7 +110,7 @@ def naive_bayes(model):
     ], states
 
 
-def unknown(model):
+def unsupported_model(model):
     return TypeError(
         f"no network is known for a {type(model).__name__}: give tables and plates, or "
         "a fitted hidden Markov model, Gaussian mixture or naive Bayes classifier."
@@ -132,14 +142,14 @@ def to_bayesian_network(model, n: int | None = None, *, states=None) -> Bayesian
     if isinstance(model, (Plate, Mapping, list, tuple)):
         parts = model
     elif hasattr(model, "transmat_"):
-        parts, known = hidden_chain(model, n)
+        parts, known = hidden_markov_tables(model, n)
     elif hasattr(model, "weights_") and hasattr(model, "covariances_"):
-        parts, known = mixture(model)
+        parts, known = mixture_tables(model)
     elif hasattr(model, "classes_") and (
         hasattr(model, "theta_") or hasattr(model, "feature_log_prob_")
     ):
-        parts, known = naive_bayes(model)
+        parts, known = naive_bayes_tables(model)
     else:
-        raise unknown(model)
+        raise unsupported_model(model)
     told = {**known, **(states or {})}
-    return BayesianNetwork.from_tables(unroll(parts), states=told or None)
+    return BayesianNetwork.from_tables(unroll_plates(parts), states=told or None)

@@ -87,15 +87,15 @@ def find_cycle(parents: Parents) -> list[int] | None:
 
 def ancestors(parents: Parents, nodes: Iterable[int]) -> set[int]:
     """All nodes above the given ones (a given one only if it is above another)."""
-    return _reached(parents, nodes)
+    return _reachable_nodes(parents, nodes)
 
 
 def descendants(parents: Parents, nodes: Iterable[int]) -> set[int]:
     """All nodes below the given ones (a given one only if it is below another)."""
-    return _reached(children_of(parents), nodes)
+    return _reachable_nodes(children_of(parents), nodes)
 
 
-def _reached(following, nodes):
+def _reachable_nodes(following, nodes):
     nodes = [nodes] if isinstance(nodes, int) else list(nodes)
     found, todo = set(), [j for i in nodes for j in following[i]]
     while todo:
@@ -106,13 +106,13 @@ def _reached(following, nodes):
     return found
 
 
-def moral(parents: Parents) -> list[set[int]]:
+def moral_graph(parents: Parents) -> list[set[int]]:
     """Neighbours of each node in the moral graph, eq. (1).
 
     Examples
     --------
-    >>> from pansophy.graphs import moral
-    >>> moral([(), (), (0, 1)])
+    >>> from pansophy.graphs import moral_graph
+    >>> moral_graph([(), (), (0, 1)])
     [{1, 2}, {0, 2}, {0, 1}]
     """
     neighbours: list[set[int]] = [set() for _ in parents]
@@ -123,9 +123,9 @@ def moral(parents: Parents) -> list[set[int]]:
     return neighbours
 
 
-def markov_blanket(parents: Parents, i: int) -> set[int]:
+def node_markov_blanket(parents: Parents, i: int) -> set[int]:
     """Parents, children and the children's other parents of node i."""
-    return moral(parents)[i]
+    return moral_graph(parents)[i]
 
 
 def elimination_order(
@@ -160,7 +160,7 @@ def elimination_order(
         )
     around = [set(s) for s in neighbours]
     left = set(range(len(around))) if nodes is None else set(nodes)
-    score = {i: _score(around, sizes, heuristic, i) for i in left}
+    score = {i: _elimination_score(around, sizes, heuristic, i) for i in left}
     order, cliques = [], []
     while left:
         i = min(left, key=score.__getitem__)
@@ -177,11 +177,11 @@ def elimination_order(
             around[a] |= new
             around[a].discard(i)
         for a in stale & left:
-            score[a] = _score(around, sizes, heuristic, a)
+            score[a] = _elimination_score(around, sizes, heuristic, a)
     return order, cliques
 
 
-def _score(around, sizes, heuristic, i):
+def _elimination_score(around, sizes, heuristic, i):
     ring = around[i]
     weight = 1
     for a in ring:

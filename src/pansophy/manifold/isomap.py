@@ -34,7 +34,7 @@ from scipy.sparse import csgraph
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
-from ..graphs import connected_components, symmetrised
+from ..graphs import connected_components, symmetrize_graph
 from ..params import Count, Jobs, NonNegative, Positive
 from . import _paths
 from .classical import centred, check_room, leading, scaled
@@ -50,7 +50,7 @@ def shortest_paths(G, *, method="auto"):
     G = sparse.csr_array(G)
     if method == "FW":
         return csgraph.shortest_path(G, method="FW", directed=False)
-    G = symmetrised(G, "either")
+    G = symmetrize_graph(G, "either")
     n = G.shape[0]
     D = np.empty((n, n))
     graph = (G.indptr.astype(np.int64), G.indices.astype(np.int32))

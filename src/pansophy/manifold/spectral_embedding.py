@@ -23,7 +23,7 @@ from scipy import sparse
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
 from ..core.random import rng_from
-from ..graphs import degrees, knn_graph, spectral_map
+from ..graphs import knn_graph, laplacian_eigenvectors, node_degrees
 from ..kernels import RBF
 from ..params import Count, Jobs, NonNegative
 from ..typing import Seed
@@ -71,9 +71,9 @@ def spectral_embedding(
         )
     tol = 0.0 if eigen_tol == "auto" else eigen_tol
     how = {"tol": tol, "method": "auto" if eigen_solver is None else "lanczos"}
-    _, U = spectral_map(adjacency, k, rng_from(random_state), **how)
+    _, U = laplacian_eigenvectors(adjacency, k, rng_from(random_state), **how)
     if norm_laplacian:
-        d = degrees(adjacency)
+        d = node_degrees(adjacency)
         U = U / np.sqrt(np.where(d > 0, d, 1.0))[:, None]
     top = U[np.argmax(np.abs(U), axis=0), np.arange(k)]
     return (U * np.where(top < 0, -1.0, 1.0))[:, int(drop_first) :]

@@ -28,12 +28,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-FIRST, LAST, WINDOW = 75, 50, 25
-FEW = 10  # steps before which (3) is still far from settled
-CROSS = np.log(0.8)
+INITIAL_STEPS = 75  # steps before the first window
+FINAL_STEPS = 50  # steps after the last window
+FIRST_WINDOW = 25  # length of the first window
+MIN_AVERAGED_STEPS = 10  # steps before which (3) is still far from settled
+LOG_TARGET_ACCEPT = np.log(0.8)
 
 
-class Averages(NamedTuple):
+class DualAveraging(NamedTuple):
     """Dual averaging by chain, since the metric changed."""
 
     mu: np.ndarray
@@ -42,23 +44,23 @@ class Averages(NamedTuple):
     count: np.ndarray  # t of (1) to (3)
 
 
-class Tuning(NamedTuple):
+class HamiltonianTuning(NamedTuple):
     """What warm-up remembers between steps."""
 
     t: int  # warm-up steps taken
-    averages: Averages
+    averages: DualAveraging
     window: tuple = ()  # positions (m, k, d) of this window, in parts
 
 
-def windows(total) -> tuple[int, list[int]]:
+def adaptation_windows(total) -> tuple[int, list[int]]:
     """Where the windows of the metric begin, and their ends, in `total` steps."""
     if total < 20:
         return total, []
-    first, last = FIRST, LAST
-    if first + WINDOW + last > total:
+    first, last = INITIAL_STEPS, FINAL_STEPS
+    if first + FIRST_WINDOW + last > total:
         first, last = int(0.15 * total), int(0.1 * total)
         return first, [total - last]
-    ends, size, at = [], WINDOW, first
+    ends, size, at = [], FIRST_WINDOW, first
     while at < total - last:
         if at + 3 * size > total - last:  # no room for another twice as long
             size = total - last - at
@@ -68,21 +70,21 @@ def windows(total) -> tuple[int, list[int]]:
     return first, ends
 
 
-def begun(eps, t=0) -> Tuning:
+def start_tuning(eps, t=0) -> HamiltonianTuning:
     """A start from step sizes eps (m,), with an empty window."""
     zero = np.zeros(len(eps))
-    return Tuning(t, Averages(np.log(10 * eps), zero, zero, zero))
+    return HamiltonianTuning(t, DualAveraging(np.log(10 * eps), zero, zero, zero))
 
 
-def settled(averages):
+def adapted_step_size(averages):
     """Step sizes (m,) for the draws: (3), held back after a few steps only."""
     log_eps, careful = averages.log_eps, averages.mu - np.log(20)
     log_eps = np.where(averages.count > 0, log_eps, careful)
-    few = averages.count < FEW
+    few = averages.count < MIN_AVERAGED_STEPS
     return np.exp(np.where(few, np.minimum(log_eps, careful), log_eps))
 
 
-def learned(window, dense):
+def estimate_inverse_metric(window, dense):
     """inv of eq. (4), (1, d) or (d, d), from the positions of all chains."""
     x = np.concatenate(window, axis=1)
     x = x.reshape(-1, x.shape[2])
@@ -94,7 +96,7 @@ def learned(window, dense):
     return inv if np.isfinite(inv).all() else None
 
 
-def root_of(inv):
+def momentum_root(inv):
     """A matrix R (or its diagonal) with R R' = inv^-1: momenta are R z."""
     if len(inv) == 1:
         return 1 / np.sqrt(inv)
@@ -102,12 +104,12 @@ def root_of(inv):
     return np.ascontiguousarray(np.linalg.inv(L).T)
 
 
-def velocity(inv, p):
+def velocity_of(inv, p):
     """inv p for momenta (m, d)."""
     return p @ inv if len(inv) == p.shape[1] else p * inv
 
 
-def first_size(rng, value_and_grad, x, log_prob, grad, inv, root, eps):
+def find_initial_step_size(rng, value_and_grad, x, log_prob, grad, inv, root, eps):
     """Step sizes (m,) at which one leapfrog step is accepted about 4 times of 5."""
     eps = eps.copy()
     direction = np.zeros(len(x))
@@ -117,12 +119,12 @@ def first_size(rng, value_and_grad, x, log_prob, grad, inv, root, eps):
         e = eps[active, None]
         p = z @ root.T if len(root) == x.shape[1] else z * root
         half = p + 0.5 * e * grad[active]
-        y = x[active] + e * velocity(inv, half)
+        y = x[active] + e * velocity_of(inv, half)
         value, slope = value_and_grad(y)
         after = half + 0.5 * e * slope
-        kinetic = lambda p: 0.5 * (p * velocity(inv, p)).sum(axis=1)
+        kinetic = lambda p: 0.5 * (p * velocity_of(inv, p)).sum(axis=1)
         gain = value - log_prob[active] + kinetic(p) - kinetic(after)
-        good = gain > CROSS  # False where it is NaN
+        good = gain > LOG_TARGET_ACCEPT  # False where it is NaN
         sign = np.where(good, 1.0, -1.0)
         new = direction[active] == 0
         direction[active[new]] = sign[new]

@@ -42,15 +42,15 @@ from ..core.progress import watched
 from ..core.random import rng_from
 from ..distributions import Normal
 from ..params import Count, Flag, Positive, check_params
-from .driver import warn_unfinished
-from .targets import LogProb, target, with_gradient
+from .driver import warn_not_finished
+from .target_density import LogProb, as_target_density, ensure_gradient
 
-ROUND = 50  # steps of Adam between looks at the bound
-LAST = 1e-2  # step length, relative to the first, at which Adam ends
-FINAL = 400  # draws for the bound reported
+STEPS_PER_ROUND = 50  # steps of Adam between looks at the bound
+FINAL_RATE = 1e-2  # step length, relative to the first, at which Adam ends
+N_FINAL_DRAWS = 400  # draws for the bound reported
 
 
-class Family(NamedTuple):
+class GaussianFamily(NamedTuple):
     """Parameters theta as one vector: m, then log s or the rows of L below log diag."""
 
     d: int
@@ -104,7 +104,7 @@ class Family(NamedTuple):
         return Normal(m, S @ S.T) if self.full else Normal(m, S * S, "diag")
 
 
-class State(NamedTuple):
+class AdamState(NamedTuple):
     """What a round of Adam hands to the next."""
 
     objective: float  # minus the mean bound of the round
@@ -117,7 +117,7 @@ class State(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class Variational:
+class VariationalResult:
     """What `ADVI.run` gives.
 
     Attributes
@@ -204,7 +204,7 @@ class ADVI(Estimator):
     grad: Any = None
     batched: Flag | None = None
 
-    def run(self, init, random_state=None, *, progress=False) -> Variational:
+    def run(self, init, random_state=None, *, progress=False) -> VariationalResult:
         """Fit q from means at `init`.
 
         Parameters
@@ -218,28 +218,30 @@ class ADVI(Estimator):
         if m.ndim != 1:
             raise ValueError(f"init must be one position (d,), got shape {m.shape}.")
         rng = rng_from(random_state)
-        density = with_gradient(target(self.log_prob, self.grad, self.batched), m[None])
+        density = ensure_gradient(
+            as_target_density(self.log_prob, self.grad, self.batched), m[None]
+        )
         if not np.isfinite(density.value(m[None]))[0]:
             raise ValueError("log_prob is not finite at init.")
-        family = Family(len(m), self.family == "full_rank")
+        family = GaussianFamily(len(m), self.family == "full_rank")
         theta = family.start(m, self.scale)
-        solve = by_adam if self.solver == "adam" else by_fixed
+        solve = maximise_by_adam if self.solver == "adam" else maximise_fixed_draws
         go = lambda task: solve(self, density, family, theta, rng, task)
         result = watched(self, go, total=None, verbose=progress)
         s = result.state
-        warn_unfinished(result.reason, "max_iter", "the bound has not settled")
+        warn_not_finished(result.reason, "max_iter", "the bound has not settled")
         theta = s.position if self.solver == "fixed" else s.mean if s.count else s.theta
-        e = rng.standard_normal((FINAL, len(m)))
+        e = rng.standard_normal((N_FINAL_DRAWS, len(m)))
         terms = density.value(family.at(theta, e)) - family.log_q(theta, e)
-        steps = result.n_iter * (ROUND if self.solver == "adam" else 1)
-        return Variational(
+        steps = result.n_iter * (STEPS_PER_ROUND if self.solver == "adam" else 1)
+        return VariationalResult(
             family.normal(theta), float(terms.mean()),
-            float(terms.std(ddof=1) / np.sqrt(FINAL)), -result.history["objective"],
+            float(terms.std(ddof=1) / np.sqrt(N_FINAL_DRAWS)), -result.history["objective"],
             steps, result.reason, result.seconds,
         )  # fmt: skip
 
 
-def by_adam(model, density, family, theta, rng, task):
+def maximise_by_adam(model, density, family, theta, rng, task):
     """Stochastic ascent with new draws at every step."""
     from ..optim.stochastic import by_moments
 
@@ -247,7 +249,7 @@ def by_adam(model, density, family, theta, rng, task):
 
     def step(s):
         theta, memory, total, path = s.theta, s.memory, 0.0, 0.0
-        for _ in range(ROUND):
+        for _ in range(STEPS_PER_ROUND):
             half = rng.standard_normal((pairs, family.d))
             e = np.concatenate([half, -half])
             v, g = density.value_and_grad(family.at(theta, e))
@@ -256,23 +258,31 @@ def by_adam(model, density, family, theta, rng, task):
             move, memory = transform.update(up, memory, theta)
             theta = theta + s.rate * move
             path = path + theta
-        bound = total / ROUND
+        bound = total / STEPS_PER_ROUND
         stalled = not bound > s.best + 1e-4 * abs(bound) ** 0.5
         rate = s.rate * (0.7 if stalled else 1.0)
         mean, count = s.mean, s.count + (s.rate < model.learning_rate)
         if count:
-            mean = mean + (path / ROUND - mean) / count
-        return State(-bound, theta, memory, rate, max(bound, s.best), mean, count)
+            mean = mean + (path / STEPS_PER_ROUND - mean) / count
+        return AdamState(-bound, theta, memory, rate, max(bound, s.best), mean, count)
 
-    start = State(np.inf, theta, transform.init(theta), model.learning_rate, -np.inf)
+    start = AdamState(
+        np.inf, theta, transform.init(theta), model.learning_rate, -np.inf
+    )
     small = lambda old, new: new.rate / model.learning_rate
-    rounds = max(model.max_iter // ROUND, 1)
+    rounds = max(model.max_iter // STEPS_PER_ROUND, 1)
     return iterate(
-        step, start, max_iter=rounds, tol=LAST, change=small, task=task, watch=("rate",)
+        step,
+        start,
+        max_iter=rounds,
+        tol=FINAL_RATE,
+        change=small,
+        task=task,
+        watch=("rate",),
     )
 
 
-def fixed_draws(n, d, rng):
+def symmetric_draws(n, d, rng):
     """n draws e, symmetric about 0, their covariance made I where n / 2 >= d."""
     half = rng.standard_normal(((n + 1) // 2, d))
     if len(half) >= d:
@@ -283,12 +293,12 @@ def fixed_draws(n, d, rng):
     return np.concatenate([half, -half])
 
 
-def by_fixed(model, density, family, theta, rng, task):
+def maximise_fixed_draws(model, density, family, theta, rng, task):
     """Ascent on the bound of one set of draws."""
     from ..optim.quasi_newton import lbfgs
 
     n = model.n_samples or (4 * family.d + 40 if family.full else 2 * max(20, family.d))
-    e = fixed_draws(n, family.d, rng)
+    e = symmetric_draws(n, family.d, rng)
 
     def f(theta):
         v, g = density.value_and_grad(family.at(theta, e))

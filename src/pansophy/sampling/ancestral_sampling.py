@@ -22,10 +22,10 @@ import inspect
 import numpy as np
 
 from ..core.random import rng_from
-from .laws import as_law, draw
+from .distribution_interface import as_distribution, draw_samples
 
 
-def parents_of(name, law, names):
+def conditional_parents(name, law, names):
     """Names of the parents of a variable and whether its function wants rng."""
     if hasattr(law, "sample") or hasattr(law, "rvs") or not callable(law):
         return (), False
@@ -40,7 +40,7 @@ def parents_of(name, law, names):
     return parents, "rng" in arguments
 
 
-def ancestral(conditionals, n=1, *, batched=True, random_state=None):
+def ancestral_sample(conditionals, n=1, *, batched=True, random_state=None):
     """n joint draws from conditionals, parents before children.
 
     Parameters
@@ -64,8 +64,8 @@ def ancestral(conditionals, n=1, *, batched=True, random_state=None):
     Examples
     --------
     >>> from pansophy.distributions import Normal
-    >>> from pansophy.sampling import ancestral
-    >>> x = ancestral(
+    >>> from pansophy.sampling import ancestral_sample
+    >>> x = ancestral_sample(
     ...     {
     ...         "height": Normal(170.0, 49.0),
     ...         "weight": lambda height, rng: rng.normal(height - 100, 8),
@@ -83,7 +83,7 @@ def ancestral(conditionals, n=1, *, batched=True, random_state=None):
 
     rng = rng_from(random_state)
     number = {name: i for i, name in enumerate(names)}
-    signs = {k: parents_of(k, law, names) for k, law in conditionals.items()}
+    signs = {k: conditional_parents(k, law, names) for k, law in conditionals.items()}
     parents = [tuple(number[p] for p in signs[k][0]) for k in names]
     values = {}
     for i in topological_order(parents, names):
@@ -92,14 +92,18 @@ def ancestral(conditionals, n=1, *, batched=True, random_state=None):
         if not above and not wants:
             plain = callable(law) and not hasattr(law, "sample")
             plain = plain and not hasattr(law, "rvs")
-            x = one_each(law(), n, rng) if plain else draw(as_law(law), n, rng)
+            x = (
+                draw_batch(law(), n, rng)
+                if plain
+                else draw_samples(as_distribution(law), n, rng)
+            )
         elif batched:
             extra = {"rng": rng} if wants else {}
-            x = one_each(law(**extra, **{p: values[p] for p in above}), n, rng)
+            x = draw_batch(law(**extra, **{p: values[p] for p in above}), n, rng)
         else:
             extra = {"rng": rng} if wants else {}
             rows = ({p: values[p][j] for p in above} for j in range(n))
-            x = np.stack([single(law(**extra, **row), rng) for row in rows])
+            x = np.stack([draw_single(law(**extra, **row), rng) for row in rows])
         x = x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x
         if x.ndim == 0 or len(x) != n:
             raise ValueError(
@@ -110,7 +114,7 @@ def ancestral(conditionals, n=1, *, batched=True, random_state=None):
     return {name: values[name] for name in names}
 
 
-def one_each(out, n, rng):
+def draw_batch(out, n, rng):
     """n values from what a conditional gave: values, one law, or a batch of n."""
     if hasattr(out, "rvs"):
         return np.asarray(out.rvs(size=n, random_state=rng))
@@ -121,7 +125,7 @@ def one_each(out, n, rng):
     return np.asarray(out.sample(1, rng))[0]
 
 
-def single(out, rng):
+def draw_single(out, rng):
     """One value from what a conditional of one draw gave."""
     if hasattr(out, "rvs"):
         return np.asarray(out.rvs(random_state=rng))

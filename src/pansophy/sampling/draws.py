@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .diagnostics import Summary, diagnose
+from .diagnostics import ChainSummary, diagnose
 
 
-class Run(NamedTuple):
+class ChainRun(NamedTuple):
     """Where the chains stand: all that is needed to go on."""
 
     sampler: Any
@@ -47,7 +47,7 @@ class Draws:
     names: list[str]
     reason: str
     seconds: float
-    run: Run = field(repr=False)
+    run: ChainRun = field(repr=False)
 
     @property
     def interrupted(self) -> bool:
@@ -70,7 +70,7 @@ class Draws:
         """All draws as (chains * draws, d)."""
         return self.positions.reshape(-1, self.positions.shape[2])
 
-    def summary(self) -> Summary:
+    def summary(self) -> ChainSummary:
         """Moments, quantiles, MCSE, R-hat and effective sizes; prints as a table."""
         return diagnose(self.positions, self.names)
 

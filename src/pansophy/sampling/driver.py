@@ -32,14 +32,14 @@ from ..core.progress import SILENT, watched
 from ..core.random import rng_from
 from ..params import brief
 from ..typing import Sampler
-from .draws import Draws, Run
-from .walk import Walk
+from .draws import ChainRun, Draws
+from .walk import RunProgress
 
-BEATS = 100  # how often a run reports
+N_REPORTS = 100  # how often a run reports
 
 
 @dataclass(eq=False, repr=False)
-class Sampling(Estimator):
+class AnonymousSampler(Estimator):
     """Stands for a sampler that cannot carry callbacks of its own."""
 
 
@@ -114,17 +114,17 @@ def sample(
         run = run._replace(rng=copy.deepcopy(run.rng))
     else:
         before = None
-        run = begin(sampler, init, chains, warmup, thin, rng_from(random_state))
+        run = start_chains(sampler, init, chains, warmup, thin, rng_from(random_state))
     d = run.state.position.shape[1]
     names = names if names is not None else before.names if before else None
     names = [f"x{j}" for j in range(d)] if names is None else list(names)
     if len(names) != d:
         raise ValueError(f"{len(names)} names were given for {d} parameters.")
-    owner = run.sampler if isinstance(run.sampler, Estimator) else Sampling()
-    go = lambda task: proceed(run, int(n_draws), names, task)
-    draws = watched(owner, go, total=BEATS, verbose=progress)
-    draws = draws if before is None else joined(before, draws)
-    check(draws)
+    owner = run.sampler if isinstance(run.sampler, Estimator) else AnonymousSampler()
+    go = lambda task: run_chain_steps(run, int(n_draws), names, task)
+    draws = watched(owner, go, total=N_REPORTS, verbose=progress)
+    draws = draws if before is None else concatenate_draws(before, draws)
+    warn_about_draws(draws)
     return draws
 
 
@@ -137,7 +137,7 @@ def check_sampler(sampler):
         )
 
 
-def begin(sampler, init, chains, warmup, thin, rng) -> Run:
+def start_chains(sampler, init, chains, warmup, thin, rng) -> ChainRun:
     """Check the arguments and put the chains at their starts."""
     check_sampler(sampler)
     for name, value, least in (
@@ -168,19 +168,19 @@ def begin(sampler, init, chains, warmup, thin, rng) -> Run:
             "start where the density is positive."
         )
     warmup = 1000 if warmup is None else int(warmup)
-    return Run(sampler, state, None, rng, warmup, 0, int(thin or 1))
+    return ChainRun(sampler, state, None, rng, warmup, 0, int(thin or 1))
 
 
-def proceed(run, n_draws, names, task) -> Draws:
+def run_chain_steps(run, n_draws, names, task) -> Draws:
     """Warm-up as far as it is due, then the draws."""
     begun = time.perf_counter()
-    walk, reason = Walk(run, n_draws), "done"
+    walk, reason = RunProgress(run, n_draws), "done"
     try:
         if walk.many and task is SILENT:
             walk.hurry()
-        for beat in range(BEATS if walk.done < walk.total else 0):
+        for beat in range(N_REPORTS if walk.done < walk.total else 0):
             child = task.child(f"part {beat}")
-            walk.go(walk.total * (beat + 1) // BEATS - walk.done)
+            walk.go(walk.total * (beat + 1) // N_REPORTS - walk.done)
             if child.end(walk.run.state) and walk.done < walk.total:
                 reason = "callback"
                 break
@@ -193,7 +193,7 @@ def proceed(run, n_draws, names, task) -> Draws:
     return Draws(position, log_prob, found, names, reason, seconds, run)
 
 
-def joined(a, b) -> Draws:
+def concatenate_draws(a, b) -> Draws:
     """Draws b after draws a, as one run."""
     along = lambda x, y: np.concatenate([x, y], axis=1)
     info = {
@@ -210,7 +210,7 @@ def joined(a, b) -> Draws:
     )
 
 
-def warn_unfinished(reason, limit, why):
+def warn_not_finished(reason, limit, why):
     """Warn of a search that was stopped before its end."""
     told = {
         "max_iter": f"{limit} was reached before the end: {why}; raise {limit}.",
@@ -223,7 +223,7 @@ def warn_unfinished(reason, limit, why):
         warnings.warn(told[reason], kind, stacklevel=3)
 
 
-def motionless(x, least=100):
+def stationary_chains(x, least=100):
     """Numbers of the chains of x (m, n, d) that stay at one place for n >= least."""
     if x.shape[1] < least:
         return np.empty(0, int)
@@ -231,7 +231,7 @@ def motionless(x, least=100):
     return rows[(x[rows] == x[rows, :1]).all(axis=(1, 2))]
 
 
-def check(draws):
+def warn_about_draws(draws):
     """Warn of what a user should know before using the draws."""
     n = draws.positions.shape[1]
     if draws.interrupted:
@@ -246,7 +246,7 @@ def check(draws):
             RuntimeWarning,
             stacklevel=3,
         )
-    elif (still := motionless(draws.positions)).size:
+    elif (still := stationary_chains(draws.positions)).size:
         warnings.warn(
             f"chains {brief(still.tolist())} never moved in {n} draws: no step was "
             "accepted, or there is nowhere to go.",

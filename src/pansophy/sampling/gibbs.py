@@ -27,10 +27,10 @@ import numpy as np
 from ..base import Estimator
 from ..core.acceptance import ErgodicityWarning
 from ..params import Flag, check_params
-from .targets import LogProb, target
+from .target_density import LogProb, as_target_density
 
 
-class State(NamedTuple):
+class GibbsState(NamedTuple):
     """What a sweep hands to the next."""
 
     position: np.ndarray  # x
@@ -39,20 +39,20 @@ class State(NamedTuple):
     batched: bool  # whether conditionals take all chains at once
 
 
-class Info(NamedTuple):
+class GibbsInfo(NamedTuple):
     """What a sweep tells."""
 
     moved: np.ndarray  # share of the coordinates that changed
 
 
-class Tuning(NamedTuple):
+class GibbsTuning(NamedTuple):
     """What warm-up remembers: positions at its start and who has left them."""
 
     first: np.ndarray
     left: np.ndarray
 
 
-def as_blocks(conditionals, d):
+def parse_blocks(conditionals, d):
     """(index, function) of each block; every coordinate has to be in one."""
     pairs = conditionals.items() if isinstance(conditionals, dict) else conditionals
     if not isinstance(conditionals, dict) and all(callable(c) for c in conditionals):
@@ -77,7 +77,7 @@ def as_blocks(conditionals, d):
     return tuple(blocks)
 
 
-def drawn(conditional, rng, x, index, batched):
+def draw_block(conditional, rng, x, index, batched):
     """New values of one block for all chains, shaped as x[:, index]."""
     want = (len(x),) if isinstance(index, int) else (len(x), len(index))
     if batched:
@@ -129,22 +129,22 @@ class Gibbs(Estimator):
     scan: Literal["systematic", "random", "palindromic"] = "systematic"
     batched: Flag | None = None
 
-    def init(self, position) -> State:
+    def init(self, position) -> GibbsState:
         """State of m chains at positions (m, d)."""
         check_params(self)
         x = np.array(position)
         x = x.astype(float) if x.dtype.kind in "iub" and self.log_prob is None else x
-        blocks = as_blocks(self.conditionals, x.shape[1])
+        blocks = parse_blocks(self.conditionals, x.shape[1])
         batched = self.batched
         if batched is None:
-            batched = all(takes_chains(c, x, index) for index, c in blocks)
-        return State(x, self.value(x), blocks, batched)
+            batched = all(accepts_batch(c, x, index) for index, c in blocks)
+        return GibbsState(x, self.value(x), blocks, batched)
 
     def value(self, x):
         """log p(x), or 0 where no density is given."""
         if self.log_prob is None:
             return np.zeros(len(x))
-        return target(self.log_prob).value(x)
+        return as_target_density(self.log_prob).value(x)
 
     def sweep(self, rng, state, x):
         """One sweep, eq. (1), in place."""
@@ -154,14 +154,14 @@ class Gibbs(Estimator):
         elif self.scan == "palindromic":
             blocks = blocks + blocks[-2::-1]
         for index, conditional in blocks:
-            x[:, index] = drawn(conditional, rng, x, index, batched)
+            x[:, index] = draw_block(conditional, rng, x, index, batched)
 
-    def step(self, rng, state) -> tuple[State, Info]:
+    def step(self, rng, state) -> tuple[GibbsState, GibbsInfo]:
         """One sweep of every chain."""
         state, trace = self.steps(rng, state, 1)
-        return state, Info(trace["moved"][:, 0])
+        return state, GibbsInfo(trace["moved"][:, 0])
 
-    def steps(self, rng, state, n) -> tuple[State, dict]:
+    def steps(self, rng, state, n) -> tuple[GibbsState, dict]:
         """n sweeps: new state and all positions (m, n, d)."""
         x = state.position.copy()
         X = np.empty((n + 1, *x.shape), x.dtype)
@@ -175,7 +175,7 @@ class Gibbs(Estimator):
         trace = {"position": path, "log_prob": log_prob, "moved": moved}
         return state._replace(position=x, log_prob=log_prob[:, -1].copy()), trace
 
-    def warm(self, rng, state, n, tuning, left) -> tuple[State, dict, Tuning]:
+    def warm(self, rng, state, n, tuning, left) -> tuple[GibbsState, dict, GibbsTuning]:
         """n sweeps of warm-up: watch who moves, and warn of those that never did."""
         first = state.position if tuning is None else tuning.first
         state, trace = self.steps(rng, state, n)
@@ -190,10 +190,10 @@ class Gibbs(Estimator):
                 ErgodicityWarning,
                 stacklevel=2,
             )
-        return state, trace, Tuning(first, gone)
+        return state, trace, GibbsTuning(first, gone)
 
 
-def takes_chains(conditional, x, index) -> bool:
+def accepts_batch(conditional, x, index) -> bool:
     """Whether a conditional maps (m, d) to the block of m chains, tried on m != d."""
     m = max(len(x), 2)
     m += m == x.shape[1]

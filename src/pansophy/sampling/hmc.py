@@ -15,7 +15,7 @@ with probability min(1, exp(H0 - H)); this leaves exp(-H) as it is. A rise of H 
 
 With L = 1 this is the Metropolis-adjusted Langevin method (`langevin.py`); a path
 that ends where it begins to turn back is NUTS (`nuts.py`). All three are one compiled
-loop, `_nuts.py`: chains run on threads where the density is compiled, and all chains'
+loop, `_hmc.py`: chains run on threads where the density is compiled, and all chains'
 densities are asked for at once where it is a function of Python's.
 
 Cost of a step: L gradients, O(d) or with a dense metric O(d^2) each. A function of
@@ -36,10 +36,15 @@ from ..base import Estimator
 from ..core import threads
 from ..params import Count, Flag, Fraction, OpenFraction, Positive, check_params
 from . import adaptation
-from .targets import LogProb, Slope, target, with_gradient
+from .target_density import (
+    GradientFunction,
+    LogProb,
+    as_target_density,
+    ensure_gradient,
+)
 
 
-class State(NamedTuple):
+class HamiltonianState(NamedTuple):
     """What a step hands to the next."""
 
     position: np.ndarray  # x
@@ -51,7 +56,7 @@ class State(NamedTuple):
     density: Any
 
 
-class Info(NamedTuple):
+class HamiltonianInfo(NamedTuple):
     """What a step tells."""
 
     acceptance: np.ndarray  # of NUTS: mean over the path
@@ -62,10 +67,10 @@ class Info(NamedTuple):
     energy: np.ndarray  # H
 
 
-class Path(NamedTuple):
+class TrajectorySettings(NamedTuple):
     """How a path is made, for the compiled loop."""
 
-    kind: int  # NUTS, HMC or UNADJUSTED of `_nuts.py`
+    kind: int  # NUTS, HMC or UNADJUSTED of `_hmc.py`
     max_depth: int = 1
     steps: int = 0  # L, or 0: by length
     target: float = 0.8  # acceptance
@@ -73,8 +78,8 @@ class Path(NamedTuple):
     jitter: float = 0.0
 
 
-TYPES = {"accepted": bool, "divergent": bool, "n_steps": int, "depth": int}
-QUIET = {"over": "ignore", "invalid": "ignore", "divide": "ignore"}
+INFO_TYPES = {"accepted": bool, "divergent": bool, "n_steps": int, "depth": int}
+IGNORE_FLOAT_ERRORS = {"over": "ignore", "invalid": "ignore", "divide": "ignore"}
 
 
 def leapfrog(value_and_grad, x, p, eps, steps, inv=None):
@@ -94,15 +99,15 @@ def leapfrog(value_and_grad, x, p, eps, steps, inv=None):
     value, grad = value_and_grad(x)
     for _ in range(steps):
         p = p + 0.5 * eps * grad
-        x = x + eps * adaptation.velocity(inv, p)
+        x = x + eps * adaptation.velocity_of(inv, p)
         value, grad = value_and_grad(x)
         p = p + 0.5 * eps * grad
     return x, p, value
 
 
-def work(state, path, tuning):
-    """Tables V, F and N of `_nuts.py` with the chains at their places."""
-    from . import _nuts as c
+def allocate_workspace(state, path, tuning):
+    """Tables V, F and N of `_hmc.py` with the chains at their places."""
+    from . import _hmc as c
 
     m, d = state.position.shape
     levels = path.max_depth
@@ -124,27 +129,33 @@ def work(state, path, tuning):
     return V, F, N
 
 
-def travel(rng, state, path, n, tuning: Any = None) -> tuple[State, dict, Any]:
+def run_trajectories(
+    rng, state, path, n, tuning: Any = None
+) -> tuple[HamiltonianState, dict, Any]:
     """n steps of every chain: new state, trace, tuning."""
-    from . import _nuts as c
+    from . import _hmc as c
 
     m, d = state.position.shape
     seeds = rng.integers(2**64, size=(n, m), dtype=np.uint64)
-    V, F, N = work(state, path, tuning)
+    V, F, N = allocate_workspace(state, path, tuning)
     X, T = np.empty((m, n, d)), np.empty((m, n, len(c.INFO) + 1))
     seeds = np.ascontiguousarray(seeds.T)
     rest = V, F, N, state.inverse, state.root, seeds, X, T
     density = state.density
     if density.compiled:
         where = density.address, density.table.ctypes.data
-        go = lambda i, j: c.advance(i, j, *where, *rest)
+        go = lambda i, j: c.run_chains(i, j, *where, *rest)
         if n * m < 16:
             go(0, m)
         else:
             list(threads.run(partial(go, i, i + 1) for i in range(m)))
     else:
-        with np.errstate(**QUIET):  # a path may leave the numbers that are finite
-            ask(density, lambda: c.advance(0, m, 0, 0, *rest), V, F, N[:, c.STEP], n)
+        with np.errstate(
+            **IGNORE_FLOAT_ERRORS
+        ):  # a path may leave the numbers that are finite
+            evaluate_until_done(
+                density, lambda: c.run_chains(0, m, 0, 0, *rest), V, F, N[:, c.STEP], n
+            )
     row = c.STACK + c.LEVEL * path.max_depth + 2 * N[:, -1]
     state = state._replace(
         position=X[:, -1].copy(),
@@ -155,21 +166,22 @@ def travel(rng, state, path, n, tuning: Any = None) -> tuple[State, dict, Any]:
     if tuning is not None:
         averages = F[:, [c.MU, c.LOG_EPS, c.H_BAR, c.COUNT]].T
         tuning = tuning._replace(
-            t=tuning.t + n, averages=adaptation.Averages(*averages)
+            t=tuning.t + n, averages=adaptation.DualAveraging(*averages)
         )
     told = {
-        name: T[:, :, k].astype(TYPES.get(name, float)) for k, name in enumerate(c.INFO)
+        name: T[:, :, k].astype(INFO_TYPES.get(name, float))
+        for k, name in enumerate(c.INFO)
     }
     return state, {"position": X, "log_prob": T[:, :, -1]} | told, tuning
 
 
-def ask(density, advance, V, F, steps, n):
+def evaluate_until_done(density, advance, V, F, steps, n):
     """Give the loop what it asks of a function of Python's, until n steps are done.
 
     A function of all chains always gets them all: a product of matrices may round a
     row otherwise when other rows are left out, and draws must not depend on n.
     """
-    from . import _nuts as c
+    from . import _hmc as c
 
     Q, G, LP = V[:, c.Q], V[:, c.G], F[:, c.LP]
     while True:
@@ -186,36 +198,38 @@ def ask(density, advance, V, F, steps, n):
             return
 
 
-def warm_up(rng, state, path, n, tuning, left, metric):
+def adapt_sampler(rng, state, path, n, tuning, left, metric):
     """n steps of warm-up with `left` more to come: new state, trace, tuning."""
     if tuning is None:
-        state = sized(rng, state)
-        tuning = adaptation.begun(state.step_size)
+        state = with_step_size(rng, state)
+        tuning = adaptation.start_tuning(state.step_size)
     total = tuning.t + n + left
-    first, ends = adaptation.windows(total)
+    first, ends = adaptation.adaptation_windows(total)
     ends = [] if metric == "unit" else ends
     last = ends[-1] if ends else 0
     stops = [t for t in (first, *ends) if tuning.t < t < tuning.t + n]
     traces = []
     for stop in (*stops, tuning.t + n):
         learning = first <= tuning.t < last
-        state, told, tuning = travel(rng, state, path, stop - tuning.t, tuning)
+        state, told, tuning = run_trajectories(
+            rng, state, path, stop - tuning.t, tuning
+        )
         traces.append(told)
         if learning:
             tuning = tuning._replace(window=(*tuning.window, told["position"]))
         if stop in ends:
-            inv = adaptation.learned(tuning.window, metric == "dense")
+            inv = adaptation.estimate_inverse_metric(tuning.window, metric == "dense")
             if inv is not None:
-                state = state._replace(inverse=inv, root=adaptation.root_of(inv))
-            state = sized(rng, state, again=True)
-            tuning = adaptation.begun(state.step_size, stop)
+                state = state._replace(inverse=inv, root=adaptation.momentum_root(inv))
+            state = with_step_size(rng, state, again=True)
+            tuning = adaptation.start_tuning(state.step_size, stop)
     if left == 0:
-        state = state._replace(step_size=adaptation.settled(tuning.averages))
+        state = state._replace(step_size=adaptation.adapted_step_size(tuning.averages))
     join = lambda key: np.concatenate([told[key] for told in traces], axis=1)
     return state, {key: join(key) for key in traces[0]}, tuning
 
 
-def sized(rng, state, again=False):
+def with_step_size(rng, state, again=False):
     """The state with a step size of its own where it has none yet."""
     eps = state.step_size
     if not again and not np.isnan(eps).any():
@@ -223,21 +237,23 @@ def sized(rng, state, again=False):
     eps = np.where(np.isnan(eps), 1.0, eps)
     x, log_prob, grad, _, inv, root, density = state
     f = density.value_and_grad
-    with np.errstate(**QUIET):
-        eps = adaptation.first_size(rng, f, x, log_prob, grad, inv, root, eps)
+    with np.errstate(**IGNORE_FLOAT_ERRORS):
+        eps = adaptation.find_initial_step_size(
+            rng, f, x, log_prob, grad, inv, root, eps
+        )
     return state._replace(step_size=eps)
 
 
 class AbstractHamiltonian(Estimator):
     """Samplers whose step is a path of leapfrog steps; a final class gives `_path`."""
 
-    def init(self, position) -> State:
+    def init(self, position) -> HamiltonianState:
         """State of m chains at positions (m, d)."""
         check_params(self)
         x = np.array(position, dtype=float)
         m, d = x.shape
-        density = target(self.log_prob, self.grad, self.batched)
-        density = with_gradient(density, x)
+        density = as_target_density(self.log_prob, self.grad, self.batched)
+        density = ensure_gradient(density, x)
         log_prob, grad = density.value_and_grad(x)
         bad = np.flatnonzero(np.isfinite(log_prob) & ~np.isfinite(grad).all(axis=1))
         if bad.size:
@@ -245,30 +261,34 @@ class AbstractHamiltonian(Estimator):
                 f"the gradient is not finite at the start of chain {bad[0]}."
             )
         eps = np.full(m, np.nan if self.step_size is None else float(self.step_size))
-        inv = inverse_of(self.metric, d)
-        return State(x, log_prob, grad, eps, inv, adaptation.root_of(inv), density)
+        inv = initial_inverse_metric(self.metric, d)
+        return HamiltonianState(
+            x, log_prob, grad, eps, inv, adaptation.momentum_root(inv), density
+        )
 
-    def step(self, rng, state) -> tuple[State, Info]:
+    def step(self, rng, state) -> tuple[HamiltonianState, HamiltonianInfo]:
         """One step of every chain."""
         state, told = self.steps(rng, state, 1)
-        return state, Info(*(told[name][:, 0] for name in Info._fields))
+        return state, HamiltonianInfo(
+            *(told[name][:, 0] for name in HamiltonianInfo._fields)
+        )
 
-    def steps(self, rng, state, n) -> tuple[State, dict]:
+    def steps(self, rng, state, n) -> tuple[HamiltonianState, dict]:
         """n steps of every chain, the same as `step` n times."""
         if np.isnan(state.step_size).any():  # no warm-up: half of what is found
-            state = sized(rng, state)
+            state = with_step_size(rng, state)
             state = state._replace(step_size=0.5 * state.step_size)
-        return travel(rng, state, self._path(), n)[:2]
+        return run_trajectories(rng, state, self._path(), n)[:2]
 
-    def warm(self, rng, state, n, tuning, left) -> tuple[State, dict, Any]:
+    def warm(self, rng, state, n, tuning, left) -> tuple[HamiltonianState, dict, Any]:
         """n steps that tune the sampler, with `left` more to come."""
         if self.step_size is not None:
-            return travel(rng, state, self._path(), n, None)
+            return run_trajectories(rng, state, self._path(), n, None)
         metric = self.metric if isinstance(self.metric, str) else "unit"
-        return warm_up(rng, state, self._path(), n, tuning, left, metric)
+        return adapt_sampler(rng, state, self._path(), n, tuning, left, metric)
 
 
-def inverse_of(metric, d):
+def initial_inverse_metric(metric, d):
     """inv to begin with, from variances (d,) or a covariance (d, d) if given."""
     if isinstance(metric, str):
         return np.eye(d) if metric == "dense" else np.ones((1, d))
@@ -322,7 +342,7 @@ class HMC(AbstractHamiltonian):
 
     log_prob: LogProb
     _: KW_ONLY
-    grad: Slope = None
+    grad: GradientFunction = None
     length: Positive = np.pi / 2
     n_steps: Count | None = None
     jitter: Fraction = 0.2
@@ -333,4 +353,6 @@ class HMC(AbstractHamiltonian):
 
     def _path(self):
         steps = self.n_steps or 0
-        return Path(1, 1, steps, self.target_accept, self.length, self.jitter)
+        return TrajectorySettings(
+            1, 1, steps, self.target_accept, self.length, self.jitter
+        )

@@ -28,20 +28,25 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.random import rng_from
-from .laws import as_law, draw, log_density
-from .resampling import FEW, resample, softmax_weights, weight_size
+from .distribution_interface import as_distribution, draw_samples, log_density_function
+from .resampling import (
+    DEGENERATE_SHARE,
+    effective_sample_size,
+    resample,
+    softmax_weights,
+)
 
-HIGH_K = 0.7
+PARETO_K_LIMIT = 0.7
 
 
-class Pareto(NamedTuple):
+class ParetoSmoothed(NamedTuple):
     """Log weights with a smoothed tail, and the shape of that tail."""
 
     log_weights: np.ndarray
     k: float  # NaN where there are too few weights for a fit
 
 
-class Importance(NamedTuple):
+class ImportanceResult(NamedTuple):
     """An expectation by importance sampling, with what it rests on."""
 
     value: np.ndarray | float
@@ -65,7 +70,7 @@ class Importance(NamedTuple):
         )
 
 
-def fit_pareto(x):
+def fit_generalized_pareto(x):
     """Shape k and scale of the generalised Pareto law of ascending x > 0.
 
     The posterior mean over a grid of the one parameter to which the likelihood can be
@@ -86,7 +91,7 @@ def fit_pareto(x):
     return (n * k + 10 * 0.5) / (n + 10), scale
 
 
-def pareto_smooth(log_weights) -> Pareto:
+def pareto_smooth(log_weights) -> ParetoSmoothed:
     """Smooth the largest weights and tell the shape of their tail.
 
     Parameters
@@ -111,24 +116,24 @@ def pareto_smooth(log_weights) -> Pareto:
     M = int(np.ceil(min(n / 5, 3 * np.sqrt(n))))
     top = L.max() if n else -np.inf
     if M < 5 or not np.isfinite(top):
-        return Pareto(L, np.nan)
+        return ParetoSmoothed(L, np.nan)
     order = np.argsort(L, kind="stable")
     tail = order[-M:]
     cut = max(L[order[-M - 1]], top + np.log(np.finfo(float).tiny))
     excess = np.exp(L[tail] - top) - np.exp(cut - top)
     if not excess[-1] > 1e-12:  # equal weights: nothing in the tail
-        return Pareto(L, -np.inf)
-    k, scale = fit_pareto(np.maximum(excess, 1e-300))
+        return ParetoSmoothed(L, -np.inf)
+    k, scale = fit_generalized_pareto(np.maximum(excess, 1e-300))
     if np.isfinite(k):
         p = (np.arange(M) + 0.5) / M
         new = scale * np.expm1(-k * np.log1p(-p)) / k if abs(k) > 1e-12 else (
             -scale * np.log1p(-p)
         )  # fmt: skip
         L[tail] = np.minimum(np.log(new + np.exp(cut - top)), 0.0) + top
-    return Pareto(L, k)
+    return ParetoSmoothed(L, k)
 
 
-def importance(
+def importance_sample(
     f,
     log_prob,
     proposal,
@@ -165,10 +170,10 @@ def importance(
     The chance of a normal draw above 4, by draws from around 4:
 
     >>> from pansophy.distributions import Normal
-    >>> from pansophy.sampling import importance
+    >>> from pansophy.sampling import importance_sample
     >>> rare = lambda x: x[:, 0] > 4
     >>> p, q = Normal(0.0, 1.0), Normal(4.0, 1.0)
-    >>> run = importance(rare, p.log_prob, q, normalised=True, random_state=1)
+    >>> run = importance_sample(rare, p.log_prob, q, normalised=True, random_state=1)
     >>> bool(abs(run.value / 3.167e-5 - 1) < 0.05)
     True
     """
@@ -176,9 +181,9 @@ def importance(
         raise ValueError(f"n must be a whole number of at least 2, got {n}.")
     if normalised and smooth:
         raise ValueError("smoothed weights are for normalised=False.")
-    q, rng = as_law(proposal), rng_from(random_state)
-    x = draw(q, int(n), rng)
-    L = np.asarray(log_prob(x), dtype=float).reshape(n) - log_density(q)(x)
+    q, rng = as_distribution(proposal), rng_from(random_state)
+    x = draw_samples(q, int(n), rng)
+    L = np.asarray(log_prob(x), dtype=float).reshape(n) - log_density_function(q)(x)
     if np.isnan(L).any() or L.max() == np.inf:
         i = int(np.argmax(np.isnan(L) | (np.inf == L)))
         raise ValueError(f"the weight is {np.exp(L[i])} at {x[i]}.")
@@ -198,23 +203,25 @@ def importance(
         size = np.linalg.norm(F, axis=1)  # here the terms w|f| matter, not w alone
         terms = L + np.log(size, out=np.full(n, -np.inf), where=size > 0)
         k = pareto_smooth(terms).k
-        ess = weight_size(np.exp(terms - terms.max())) if size.any() else 0.0
+        ess = effective_sample_size(np.exp(terms - terms.max())) if size.any() else 0.0
     else:
         value = W @ F
         se = np.sqrt(np.square(W) @ np.square(F - value))
-        ess = weight_size(W)
-    warn_of(ess, k, n)
+        ess = effective_sample_size(W)
+    warn_degenerate_weights(ess, k, n)
     out = (lambda a: float(a[0])) if flat else (lambda a: a)
-    return Importance(out(value), out(se), ess, k, log_z, x, W)
+    return ImportanceResult(out(value), out(se), ess, k, log_z, x, W)
 
 
-def warn_of(ess, k, n):
+def warn_degenerate_weights(ess, k, n):
     """Warn of weights that cannot be trusted."""
     told = []
-    if ess < max(FEW * n, 2.0):
+    if ess < max(DEGENERATE_SHARE * n, 2.0):
         told.append(f"{n} draws are worth {ess:.1f}")
-    if k > HIGH_K:
-        told.append(f"the weights have a Pareto tail of shape {k:.2f} > {HIGH_K}")
+    if k > PARETO_K_LIMIT:
+        told.append(
+            f"the weights have a Pareto tail of shape {k:.2f} > {PARETO_K_LIMIT}"
+        )
     if told:
         warnings.warn(
             "importance weights degenerate: " + " and ".join(told) + "; take a "

@@ -27,8 +27,8 @@ import numpy as np
 
 from ..base import Estimator
 from ..params import Flag, Fraction, OpenFraction, Positive, check_params
-from .hmc import AbstractHamiltonian, Path
-from .targets import LogProb, Slope
+from .hmc import AbstractHamiltonian, TrajectorySettings
+from .target_density import GradientFunction, LogProb
 
 
 @dataclass(eq=False, repr=False)
@@ -62,14 +62,14 @@ class MALA(AbstractHamiltonian):
 
     log_prob: LogProb
     _: KW_ONLY
-    grad: Slope = None
+    grad: GradientFunction = None
     step_size: Positive | None = None
     metric: Literal["diag", "dense", "unit"] | np.ndarray = "diag"
     target_accept: OpenFraction = 0.574
     batched: Flag | None = None
 
     def _path(self):
-        return Path(1, steps=1, target=self.target_accept)
+        return TrajectorySettings(1, steps=1, target=self.target_accept)
 
 
 @dataclass(eq=False, repr=False)
@@ -100,16 +100,16 @@ class Langevin(AbstractHamiltonian):
 
     log_prob: LogProb
     _: KW_ONLY
-    grad: Slope = None
+    grad: GradientFunction = None
     step_size: Positive = 0.1
     metric: Literal["unit"] | np.ndarray = "unit"
     batched: Flag | None = None
 
     def _path(self):
-        return Path(2, steps=1)
+        return TrajectorySettings(2, steps=1)
 
 
-class Drift(NamedTuple):
+class StochasticLangevinState(NamedTuple):
     """State of `StochasticLangevin`."""
 
     position: np.ndarray
@@ -117,7 +117,7 @@ class Drift(NamedTuple):
     t: int
 
 
-class Size(NamedTuple):
+class StepSizeInfo(NamedTuple):
     """What a step tells: its size h."""
 
     step: np.ndarray
@@ -155,13 +155,13 @@ class StochasticLangevin(Estimator):
     delay: Positive = 1.0
     decay: Fraction = 0.0
 
-    def init(self, position) -> Drift:
+    def init(self, position) -> StochasticLangevinState:
         """State of m chains at positions (m, d)."""
         check_params(self)
         x = np.array(position, dtype=float)
-        return Drift(x, np.zeros(len(x)), 0)
+        return StochasticLangevinState(x, np.zeros(len(x)), 0)
 
-    def step(self, rng, state) -> tuple[Drift, Size]:
+    def step(self, rng, state) -> tuple[StochasticLangevinState, StepSizeInfo]:
         """One step of eq. (1) with a noisy gradient."""
         x, log_prob, t = state
         h = self.step_size * (self.delay + t) ** -self.decay
@@ -169,4 +169,6 @@ class StochasticLangevin(Estimator):
         if g.shape != x.shape:
             raise ValueError(f"grad must give shape {x.shape}, got {g.shape}.")
         x = x + h * g + np.sqrt(2 * h) * rng.standard_normal(x.shape)
-        return Drift(x, log_prob, t + 1), Size(np.full(len(x), h))
+        return StochasticLangevinState(x, log_prob, t + 1), StepSizeInfo(
+            np.full(len(x), h)
+        )

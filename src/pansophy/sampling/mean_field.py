@@ -21,7 +21,7 @@ A model is a NamedTuple or object with
     updates: dict of functions        name -> function(q) giving the new factor, (1)
     bound(q) -> float                 the evidence lower bound
 
-Those of `pansophy.sampling.conjugate` are ready; `Updates` makes one of functions.
+Those of `pansophy.sampling.conjugate_models` are ready; `MeanFieldModel` makes one of functions.
 
 Cost      one update of each factor a sweep
 Refs      [Jordan1999]; [Attias1999]; [Blei2017]; [Bishop2006] ch. 10
@@ -38,12 +38,12 @@ from ..base import Estimator
 from ..core.iterate import iterate, relative_change
 from ..core.progress import watched
 from ..params import Count, NonNegative, check_params
-from .driver import warn_unfinished
+from .driver import warn_not_finished
 
-ROUNDING = 1e-9  # share of the bound by which it may fall
+BOUND_TOL = 1e-9  # share of the bound by which it may fall
 
 
-class Updates(NamedTuple):
+class MeanFieldModel(NamedTuple):
     """A model made of functions: factors to begin with, updates by name, bound."""
 
     factors: dict[str, Any]
@@ -54,7 +54,7 @@ class Updates(NamedTuple):
         return dict(self.factors)
 
 
-class State(NamedTuple):
+class CoordinateAscentState(NamedTuple):
     """What a sweep hands to the next."""
 
     objective: float  # minus the bound
@@ -63,7 +63,7 @@ class State(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class Factored:
+class MeanFieldResult:
     """What `MeanField.run` gives.
 
     Attributes
@@ -103,7 +103,7 @@ class MeanField(Estimator):
     Parameters
     ----------
     model : object with start(), updates and bound(q)
-        Such as `conjugate.NormalSample(x)`, or `Updates(factors, updates, bound)`.
+        Such as `conjugate.NormalSample(x)`, or `MeanFieldModel(factors, updates, bound)`.
     max_iter : int
         Most sweeps.
     tol : float
@@ -115,7 +115,7 @@ class MeanField(Estimator):
 
     >>> import numpy as np
     >>> from pansophy.sampling import MeanField
-    >>> from pansophy.sampling.conjugate import GaussianTarget
+    >>> from pansophy.sampling.conjugate_models import GaussianTarget
     >>> S = np.array([[1.0, 0.8], [0.8, 1.0]])
     >>> run = MeanField(GaussianTarget([1.0, 2.0], np.linalg.inv(S))).run()
     >>> means = np.concatenate([run[name].mean for name in ("z0", "z1")])
@@ -128,7 +128,7 @@ class MeanField(Estimator):
     max_iter: Count = 1000
     tol: NonNegative = 1e-10
 
-    def run(self, factors=None, *, progress=False) -> Factored:
+    def run(self, factors=None, *, progress=False) -> MeanFieldResult:
         """Sweep over the factors until the bound settles.
 
         Parameters
@@ -152,13 +152,13 @@ class MeanField(Estimator):
             for name in names:
                 q[name] = updates[name](q)
                 bounds.append(float(model.bound(q)))
-                if bounds[-1] < before - ROUNDING * (1 + abs(before)):
+                if bounds[-1] < before - BOUND_TOL * (1 + abs(before)):
                     fell.append((name, before, bounds[-1]))
                 before = bounds[-1]
             rows.append(bounds)
-            return State(-before, q, tuple(bounds))
+            return CoordinateAscentState(-before, q, tuple(bounds))
 
-        start = State(-float(model.bound(q)), q, ())
+        start = CoordinateAscentState(-float(model.bound(q)), q, ())
         how = {"max_iter": self.max_iter, "tol": self.tol, "change": relative_change}
         go = lambda task: iterate(step, start, task=task, **how)
         result = watched(self, go, total=self.max_iter, verbose=progress)
@@ -171,7 +171,9 @@ class MeanField(Estimator):
                 stacklevel=2,
             )
         else:
-            warn_unfinished(result.reason, "max_iter", "the bound has not settled")
+            warn_not_finished(result.reason, "max_iter", "the bound has not settled")
         s = result.state
         history = np.array(rows[: result.n_iter]).reshape(-1, len(names))
-        return Factored(s.factors, -s.objective, history, result.n_iter, result.reason)
+        return MeanFieldResult(
+            s.factors, -s.objective, history, result.n_iter, result.reason
+        )

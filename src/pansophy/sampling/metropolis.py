@@ -34,11 +34,11 @@ import numpy as np
 from ..base import Estimator
 from ..core.acceptance import accept, leeway, passes
 from ..params import Flag, OpenFraction, check_params
-from .proposals import RandomWalk, propose
-from .targets import LogProb, target, with_values
+from .proposals import RandomWalk, propose_moves
+from .target_density import LogProb, as_target_density, ensure_values
 
 
-class State(NamedTuple):
+class MetropolisState(NamedTuple):
     """What a step hands to the next."""
 
     position: np.ndarray  # x
@@ -47,14 +47,14 @@ class State(NamedTuple):
     density: Any  # the target
 
 
-class Info(NamedTuple):
+class MetropolisInfo(NamedTuple):
     """What a step tells."""
 
     acceptance: np.ndarray  # alpha, eq. (1)
     accepted: np.ndarray
 
 
-class Tuning(NamedTuple):
+class RandomWalkTuning(NamedTuple):
     """What warm-up remembers."""
 
     t: int = 0  # warm-up steps taken
@@ -67,7 +67,7 @@ class Tuning(NamedTuple):
     outer: Any = 0.0
 
 
-def collect(tuning, x, info):
+def add_to_window(tuning, x, info):
     """Add the positions of one step to the sums of the window."""
     first = tuning.count == 0
     center = x.mean(axis=0) if first else tuning.center
@@ -83,7 +83,7 @@ def collect(tuning, x, info):
     )
 
 
-def learned(tuning):
+def estimate_covariance(tuning):
     """C of eq. (3), or None where a coordinate has not moved at all."""
     mean = tuning.total / tuning.count
     S = tuning.outer / tuning.count - np.outer(mean, mean)
@@ -128,34 +128,40 @@ class Metropolis(Estimator):
     target_accept: OpenFraction | None = None
     batched: Flag | None = None
 
-    def init(self, position) -> State:
+    def init(self, position) -> MetropolisState:
         """State of m chains at positions (m, d)."""
         check_params(self)
         proposal = self.proposal or RandomWalk()
         x = np.array(position)
         if isinstance(proposal, RandomWalk):
             x, proposal = x.astype(float), proposal.sized(x.shape[1])
-        density = with_values(target(self.log_prob, batched=self.batched), x)
-        return State(x, density.value(x), proposal, density)
+        density = ensure_values(
+            as_target_density(self.log_prob, batched=self.batched), x
+        )
+        return MetropolisState(x, density.value(x), proposal, density)
 
-    def step(self, rng, state) -> tuple[State, Info]:
+    def step(self, rng, state) -> tuple[MetropolisState, MetropolisInfo]:
         """One move of every chain, eq. (1)."""
         x, log_x, proposal, density = state
-        y, h = propose(proposal, rng, x)
+        y, h = propose_moves(proposal, rng, x)
         log_y = density.value(y)
         log_ratio = log_y - log_x + h
         alpha = accept(log_ratio)
         accepted = passes(log_ratio, 0.0, leeway(1.0, len(x), rng))
         position = np.where(accepted[:, None], y, x)
         log_prob = np.where(accepted, log_y, log_x)
-        return State(position, log_prob, proposal, density), Info(alpha, accepted)
+        return MetropolisState(position, log_prob, proposal, density), MetropolisInfo(
+            alpha, accepted
+        )
 
-    def adapt(self, state, info, tuning, left) -> tuple[State, Tuning | None]:
+    def adapt(
+        self, state, info, tuning, left
+    ) -> tuple[MetropolisState, RandomWalkTuning | None]:
         """Learn from one step of warm-up with `left` steps to go, eq. (2) and (3)."""
         walk = state.proposal
         if not isinstance(walk, RandomWalk) or not walk.learn:
             return state, None
-        tuning = collect(tuning or Tuning(), state.position, info)
+        tuning = add_to_window(tuning or RandomWalkTuning(), state.position, info)
         d = state.position.shape[1]
         target = self.target_accept or (0.44 if d == 1 else 0.234)
         gain = 2.0 * tuning.k**-0.6
@@ -166,7 +172,7 @@ class Metropolis(Estimator):
         last = max(total // 10, min(50, total // 2))  # steps for the scale alone
         ends = tuning.k >= tuning.window and left >= last + 2 * tuning.window
         ends |= left == last and tuning.k >= 25
-        if ends and (C := learned(tuning)) is not None:
+        if ends and (C := estimate_covariance(tuning)) is not None:
             walk = RandomWalk(2.38 / np.sqrt(d), C)
-            tuning = Tuning(tuning.t, window=2 * tuning.window)
+            tuning = RandomWalkTuning(tuning.t, window=2 * tuning.window)
         return state._replace(proposal=walk), tuning

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .smc_moves import covariance_of, finite
+from .smc_moves import nan_to_minus_inf, shrunk_covariance
 
-SHRINKS = 100
+MAX_SHRINKS = 100
 
 
-class Within(NamedTuple):
+class LikelihoodOnCube(NamedTuple):
     """The likelihood on the unit cube."""
 
     density: Any
@@ -32,16 +32,16 @@ class Within(NamedTuple):
     def value(self, u):
         """Places in the prior and their log likelihood."""
         x = np.asarray(self.at(u), dtype=float).reshape(len(u), -1)
-        return x, finite(self.density.value(x))
+        return x, nan_to_minus_inf(self.density.value(x))
 
 
-def inside(u):
+def in_unit_cube(u):
     return np.all((u > 0) & (u < 1), axis=1)
 
 
-def checked(within, u, level):
+def points_above_level(within, u, level):
     """Places and likelihoods of the points in the cube, and who is above the level."""
-    ok = inside(u)
+    ok = in_unit_cube(u)
     if not ok.any():
         return np.empty(0, np.intp), 0.0, 0.0, 0
     x, L = within.value(u[ok])
@@ -50,7 +50,7 @@ def checked(within, u, level):
     return above, x[good], L[good], int(ok.sum())
 
 
-class Slice:
+class ConstrainedSlice:
     """Eq. (1); a chain begins its next slice at once, so that batches stay full."""
 
     def __init__(self, within, d, n_moves):
@@ -58,7 +58,7 @@ class Slice:
         self.width = 2.0 * np.sqrt(d + 2.0)
 
     def __call__(self, rng, s, begin, level):
-        lines = Lines(s.u)
+        lines = SliceDirections(s.u)
         u, x, L = s.u[begin], s.x[begin], s.log_like[begin]
         k, calls = len(u), 0
         v, left = lines(rng, k), -self.width * rng.random(k)
@@ -68,7 +68,7 @@ class Slice:
             low = left[todo]
             t = low + (right[todo] - low) * rng.random(len(todo))
             y = u[todo] + t[:, None] * v[todo]
-            above, y_x, y_L, made = checked(self.within, y, level)
+            above, y_x, y_L, made = points_above_level(self.within, y, level)
             calls += made
             below = np.ones(len(todo), dtype=bool)
             below[above] = False
@@ -79,7 +79,7 @@ class Slice:
             right[shrunk] = np.where(t < 0, right[shrunk], t)
             tries[shrunk] += 1
             # a window shrunk to nothing ends where it began
-            met = np.concatenate([met, shrunk[tries[shrunk] > SHRINKS]])
+            met = np.concatenate([met, shrunk[tries[shrunk] > MAX_SHRINKS]])
             done[met] += 1
             tries[met] = 0
             v[met] = lines(rng, len(met))
@@ -90,11 +90,11 @@ class Slice:
         return s.scale, (u, x, L), calls
 
 
-class Lines:
+class SliceDirections:
     """Directions of length one in units of the live points' spread."""
 
     def __init__(self, live):
-        self.live, self.root = live, np.linalg.cholesky(covariance_of(live))
+        self.live, self.root = live, np.linalg.cholesky(shrunk_covariance(live))
         self.round = np.linalg.solve(self.root, live.T).T  # spread one everywhere
 
     def __call__(self, rng, k):
@@ -106,7 +106,7 @@ class Lines:
         return v / np.maximum(np.sqrt((z * z).sum(axis=1)), 1e-300)[:, None]
 
 
-class Walk:
+class ConstrainedWalk:
     """Eq. (2)."""
 
     def __init__(self, within, d, n_moves):
@@ -114,12 +114,12 @@ class Walk:
 
     def __call__(self, rng, s, begin, level):
         d = s.u.shape[1]
-        root = np.linalg.cholesky(covariance_of(s.u)) / np.sqrt(d)
+        root = np.linalg.cholesky(shrunk_covariance(s.u)) / np.sqrt(d)
         u, x, L = s.u[begin], s.x[begin], s.log_like[begin]
         scale, calls = s.scale, 0
         for i in range(1, self.n_moves + 1):
             y = u + scale * rng.standard_normal(u.shape) @ root.T
-            above, y_x, y_L, made = checked(self.within, y, level)
+            above, y_x, y_L, made = points_above_level(self.within, y, level)
             u[above], x[above], L[above] = y[above], y_x, y_L
             calls += made
             # the scale is settled early in a round, then nearly fixed
@@ -127,4 +127,4 @@ class Walk:
         return float(np.clip(scale, 1e-6, 10.0)), (u, x, L), calls
 
 
-MOVES = {"slice": Slice, "walk": Walk}
+CONSTRAINED_MOVES = {"slice": ConstrainedSlice, "walk": ConstrainedWalk}

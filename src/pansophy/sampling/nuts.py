@@ -25,7 +25,7 @@ other:
 
     (5) with rho_a + p_b,begin on a and that point, and with rho_b + p_a,end.   (6)
 
-The tree is made without recursion, see `_nuts.py`; the twin in the tests is recursive.
+The tree is made without recursion, see `_hmc.py`; the twin in the tests is recursive.
 
 Shapes    as in `hmc.py`
 Refs      [Hoffman2014] the method; [Betancourt2017] (3) to (5); [Carpenter2017] (6)
@@ -37,8 +37,8 @@ from typing import Literal
 import numpy as np
 
 from ..params import Count, Flag, OpenFraction, Positive
-from .hmc import AbstractHamiltonian, Path
-from .targets import LogProb, Slope
+from .hmc import AbstractHamiltonian, TrajectorySettings
+from .target_density import GradientFunction, LogProb
 
 
 @dataclass(eq=False, repr=False)
@@ -66,8 +66,8 @@ class NUTS(AbstractHamiltonian):
 
     Examples
     --------
-    >>> from pansophy.sampling import NUTS, eight_schools, sample
-    >>> sampler = NUTS(eight_schools(), target_accept=0.95)
+    >>> from pansophy.sampling import NUTS, eight_schools_density, sample
+    >>> sampler = NUTS(eight_schools_density(), target_accept=0.95)
     >>> draws = sample(sampler, 1000, init=[0.0] * 10, random_state=0)
     >>> bool(abs(draws.summary().mean[0] - 4.4) < 0.5)  # mu
     True
@@ -75,7 +75,7 @@ class NUTS(AbstractHamiltonian):
 
     log_prob: LogProb
     _: KW_ONLY
-    grad: Slope = None
+    grad: GradientFunction = None
     target_accept: OpenFraction = 0.8
     max_depth: Count = 10
     metric: Literal["diag", "dense", "unit"] | np.ndarray = "diag"
@@ -83,4 +83,4 @@ class NUTS(AbstractHamiltonian):
     batched: Flag | None = None
 
     def _path(self):
-        return Path(0, self.max_depth, target=self.target_accept)
+        return TrajectorySettings(0, self.max_depth, target=self.target_accept)

@@ -86,7 +86,7 @@ class RandomWalk:
 
 
 @dataclass(frozen=True, eq=False)
-class Independent:
+class IndependenceProposal:
     """y drawn from a fixed distribution, wherever x is: h = log q(x) - log q(y).
 
     Parameters
@@ -107,7 +107,7 @@ class Independent:
         return y, h.reshape(len(x))
 
 
-def propose(proposal, rng, x):
+def propose_moves(proposal, rng, x):
     """(y, h) for all chains, whatever way the proposal likes to be called."""
     if getattr(proposal, "batched", False):
         out = proposal(rng, x)

@@ -22,10 +22,10 @@ import numpy as np
 
 from ..core.acceptance import leeway, passes
 from ..core.random import rng_from
-from .laws import as_law, draw, log_density
+from .distribution_interface import as_distribution, draw_samples, log_density_function
 
-SLACK = 1e-9  # by which log p' may lie above log k q through rounding
-LARGEST = 1_000_000  # numbers in a block
+ENVELOPE_TOL = 1e-9  # by which log p' may lie above log k q through rounding
+MAX_BLOCK = 1_000_000  # numbers in a block
 
 
 class EnvelopeError(ValueError):
@@ -41,7 +41,7 @@ class EnvelopeError(ValueError):
         )
 
 
-class Rejection(NamedTuple):
+class RejectionResult(NamedTuple):
     """What rejection sampling found."""
 
     draws: np.ndarray  # (n, ...)
@@ -51,7 +51,7 @@ class Rejection(NamedTuple):
     log_z_error: float  # its standard error
 
 
-def rejection(
+def rejection_sample(
     log_prob, proposal, n=1, *, log_k=0.0, max_proposals=None, random_state=None
 ):
     """n independent draws from a density by rejection.
@@ -78,9 +78,9 @@ def rejection(
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.sampling import rejection
+    >>> from pansophy.sampling import rejection_sample
     >>> hill = lambda x: np.log(x[:, 0] * (1 - x[:, 0]))  # Z = 1/6, top 1/4
-    >>> run = rejection(hill, [(0, 1)], 4000, log_k=np.log(0.25), random_state=0)
+    >>> run = rejection_sample(hill, [(0, 1)], 4000, log_k=np.log(0.25), random_state=0)
     >>> bool(abs(run.acceptance - 2 / 3) < 0.02)  # Z / k
     True
     >>> bool(abs(run.draws.var() - 0.05) < 0.005)
@@ -88,8 +88,8 @@ def rejection(
     """
     if not isinstance(n, (int, np.integer)) or n < 1:
         raise ValueError(f"n must be a whole number of at least 1, got {n}.")
-    q = as_law(proposal)
-    log_q = log_density(q)
+    q = as_distribution(proposal)
+    log_q = log_density_function(q)
     rng = rng_from(random_state)
     limit = max(10_000 * n, 10**6) if max_proposals is None else max_proposals
     kept, found, made, rate = [], 0, 0, 1.0
@@ -99,10 +99,10 @@ def rejection(
                 f"{made} proposals gave {found} of {n} draws: the envelope lies too "
                 "far above the target; lower log_k or choose a closer proposal."
             )
-        size = int(min(1.1 * (n - found) / rate + 16, limit - made, LARGEST))
-        x = draw(q, size, rng)
+        size = int(min(1.1 * (n - found) / rate + 16, limit - made, MAX_BLOCK))
+        x = draw_samples(q, size, rng)
         ratio = np.asarray(log_prob(x), dtype=float).reshape(size) - log_q(x) - log_k
-        check(ratio, x)
+        check_envelope(ratio, x)
         keep = passes(ratio, 0.0, leeway(1.0, size, rng))  # eq. (1)
         made, found = made + size, found + int(keep.sum())
         kept.append(x[keep])
@@ -110,14 +110,16 @@ def rejection(
     share = found / made
     error = np.sqrt((1 - share) / found)
     draws = np.concatenate(kept)[:n]
-    return Rejection(draws, share, made, log_k + float(np.log(share)), float(error))
+    return RejectionResult(
+        draws, share, made, log_k + float(np.log(share)), float(error)
+    )
 
 
-def check(log_ratio, x):
+def check_envelope(log_ratio, x):
     """Raise where the target lies above the envelope or is not a number."""
     if np.isnan(log_ratio).any():
         i = int(np.argmax(np.isnan(log_ratio)))
         raise ValueError(f"log_prob is not a number at {x[i]}.")
     i = int(np.argmax(log_ratio))
-    if log_ratio[i] > SLACK:
+    if log_ratio[i] > ENVELOPE_TOL:
         raise EnvelopeError(x[i], np.exp(log_ratio[i]))

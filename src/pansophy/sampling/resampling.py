@@ -28,7 +28,9 @@ import numpy as np
 
 from ..core.random import rng_from
 
-FEW = 0.01  # effective share of the particles below which weights are degenerate
+DEGENERATE_SHARE = (
+    0.01  # effective share of the particles below which weights are degenerate
+)
 
 
 def softmax_weights(log_weights):
@@ -45,7 +47,7 @@ def softmax_weights(log_weights):
     return w, float(top + np.log(total / len(L)))
 
 
-def weight_size(w) -> float:
+def effective_sample_size(w) -> float:
     """Effective number of particles; the weights need not sum to one, eq. (5)."""
     w = np.asarray(w, dtype=float)
     square = w @ w
@@ -59,7 +61,7 @@ def multinomial_copies(w, n, rng):
 
 def stratified_copies(w, n, rng):
     """Eq. (2)."""
-    edges = n * cumulated(w)
+    edges = n * cumulative_weights(w)
     stratum = edges.astype(np.intp)  # floor
     U = np.append(rng.random(n), 1.0)  # nothing lies above the last stratum
     below = stratum + (U[stratum] < edges - stratum)
@@ -68,7 +70,7 @@ def stratified_copies(w, n, rng):
 
 def systematic_copies(w, n, rng):
     """Eq. (3)."""
-    below = np.ceil(n * cumulated(w) - rng.random()).astype(np.intp)
+    below = np.ceil(n * cumulative_weights(w) - rng.random()).astype(np.intp)
     return np.diff(below, prepend=0)
 
 
@@ -84,7 +86,7 @@ def residual_copies(w, n, rng):
     return copies
 
 
-def cumulated(w):
+def cumulative_weights(w):
     """C_1..C_m, the last exactly one, and none above it."""
     C = np.minimum(np.cumsum(w), 1.0)
     last = np.flatnonzero(w)[-1]  # rounding must not give weightless ones a place

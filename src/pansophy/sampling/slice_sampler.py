@@ -27,10 +27,10 @@ import numpy as np
 
 from ..base import Estimator
 from ..params import Count, Flag, Positive, check_params
-from .targets import LogProb, target, with_values
+from .target_density import LogProb, as_target_density, ensure_values
 
 
-class State(NamedTuple):
+class SliceState(NamedTuple):
     """What a step hands to the next."""
 
     position: np.ndarray
@@ -39,21 +39,21 @@ class State(NamedTuple):
     density: Any
 
 
-class Info(NamedTuple):
+class SliceInfo(NamedTuple):
     """What a step tells."""
 
     n_calls: np.ndarray  # densities asked for
     length: np.ndarray  # mean |move| of a coordinate, in units of w
 
 
-def at(density, x, j, value, rows):
+def value_with_coordinate(density, x, j, value, rows):
     """log pi of the rows with coordinate j replaced."""
     y = x[rows].copy()
     y[:, j] = value
     return density.value(y)
 
 
-def stepped_out(density, x, j, height, low, high, w, most, rng):
+def step_out_interval(density, x, j, height, low, high, w, most, rng):
     """Ends of an interval that holds the slice, at most `most` steps in all."""
     m = len(x)
     left = np.floor(most * rng.random(m)).astype(int)  # steps allowed each way
@@ -63,20 +63,22 @@ def stepped_out(density, x, j, height, low, high, w, most, rng):
         rows = np.flatnonzero(budget > 0)
         while rows.size:
             calls[rows] += 1
-            rows = rows[at(density, x, j, end[rows], rows) > height[rows]]
+            rows = rows[
+                value_with_coordinate(density, x, j, end[rows], rows) > height[rows]
+            ]
             end[rows] += sign * w
             budget[rows] -= 1
             rows = rows[budget[rows] > 0]
     return calls
 
 
-def shrunk(density, x, j, height, low, high, log_prob, rng):
+def shrink_interval(density, x, j, height, low, high, log_prob, rng):
     """Points of the slice within [low, high], and log pi there; changes x."""
     calls = np.zeros(len(x))
     rows, here = np.arange(len(x)), x[:, j].copy()
     while rows.size:
         v = low[rows] + rng.random(rows.size) * (high[rows] - low[rows])
-        value = at(density, x, j, v, rows)
+        value = value_with_coordinate(density, x, j, v, rows)
         calls[rows] += 1
         inside = value > height[rows]
         inside |= v == here[rows]  # nothing else is left of the interval
@@ -91,7 +93,7 @@ def shrunk(density, x, j, height, low, high, log_prob, rng):
 
 
 @dataclass(eq=False, repr=False)
-class Slice(Estimator):
+class SliceSampler(Estimator):
     """Slice sampler, a coordinate at a time, to be run by `sample`.
 
     Parameters
@@ -107,8 +109,8 @@ class Slice(Estimator):
 
     Examples
     --------
-    >>> from pansophy.sampling import Slice, sample
-    >>> sampler = Slice(lambda x: -abs(x[..., 0]) - abs(x[..., 1]) / 3)
+    >>> from pansophy.sampling import SliceSampler, sample
+    >>> sampler = SliceSampler(lambda x: -abs(x[..., 0]) - abs(x[..., 1]) / 3)
     >>> draws = sample(sampler, 1000, init=[0.0, 0.0], random_state=0)
     >>> bool((draws.summary().r_hat < 1.02).all())
     True
@@ -120,17 +122,19 @@ class Slice(Estimator):
     max_steps: Count = 64
     batched: Flag | None = None
 
-    def init(self, position) -> State:
+    def init(self, position) -> SliceState:
         """State of m chains at positions (m, d)."""
         check_params(self)
         x = np.array(position, dtype=float)
-        density = with_values(target(self.log_prob, batched=self.batched), x)
+        density = ensure_values(
+            as_target_density(self.log_prob, batched=self.batched), x
+        )
         w = np.asarray(self.width, dtype=float)
         if w.shape not in ((), (x.shape[1],)) or not (w > 0).all():
             raise ValueError(f"width must be positive, of shape () or ({x.shape[1]},).")
-        return State(x, density.value(x), np.broadcast_to(w, x.shape[1:]), density)
+        return SliceState(x, density.value(x), np.broadcast_to(w, x.shape[1:]), density)
 
-    def step(self, rng, state) -> tuple[State, Info]:
+    def step(self, rng, state) -> tuple[SliceState, SliceInfo]:
         """New values of all coordinates in turn, eq. (1) and (2)."""
         x, log_prob, w, density = state
         x, log_prob, before = x.copy(), log_prob.copy(), x
@@ -140,14 +144,14 @@ class Slice(Estimator):
             height = log_prob - rng.standard_exponential(m)  # log u, eq. (1)
             low = x[:, j] - w[j] * rng.random(m)
             high = low + w[j]
-            calls += stepped_out(
+            calls += step_out_interval(
                 density, x, j, height, low, high, w[j], self.max_steps, rng
             )
-            calls += shrunk(density, x, j, height, low, high, log_prob, rng)
+            calls += shrink_interval(density, x, j, height, low, high, log_prob, rng)
         length = (np.abs(x - before) / w).mean(axis=1)
-        return State(x, log_prob, w, density), Info(calls, length)
+        return SliceState(x, log_prob, w, density), SliceInfo(calls, length)
 
-    def adapt(self, state, info, tuning, left) -> tuple[State, Any]:
+    def adapt(self, state, info, tuning, left) -> tuple[SliceState, Any]:
         """Widths from the mean moves of all chains so far in warm-up."""
         last, total, n = tuning or (state.position, 0.0, 0)
         moves = np.abs(state.position - last).mean(axis=0)

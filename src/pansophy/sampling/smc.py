@@ -37,15 +37,20 @@ from ..core.iterate import iterate
 from ..core.progress import watched
 from ..core.random import rng_from
 from ..params import Count, Flag, OpenFraction, check_params
-from .diagnostics import Summary, diagnose
-from .driver import warn_unfinished
-from .laws import as_law, draw, log_density
-from .resampling import FEW, RESAMPLERS, softmax_weights, weight_size
-from .smc_moves import MOVES, Tempered, finite
-from .targets import LogProb, target, with_gradient, with_values
+from .diagnostics import ChainSummary, diagnose
+from .distribution_interface import as_distribution, draw_samples, log_density_function
+from .driver import warn_not_finished
+from .resampling import (
+    DEGENERATE_SHARE,
+    RESAMPLERS,
+    effective_sample_size,
+    softmax_weights,
+)
+from .smc_moves import PARTICLE_MOVES, TemperedPosterior, nan_to_minus_inf
+from .target_density import LogProb, as_target_density, ensure_gradient, ensure_values
 
 
-class State(NamedTuple):
+class SMCState(NamedTuple):
     """What a stage hands to the next."""
 
     objective: float  # 1 - beta: what is left
@@ -61,7 +66,7 @@ class State(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class Particles:
+class ParticleResult:
     """What `SMC.run` gives: equally weighted draws of the posterior.
 
     Attributes
@@ -84,7 +89,7 @@ class Particles:
     reason: str
     seconds: float
 
-    def summary(self) -> Summary:
+    def summary(self) -> ChainSummary:
         """Moments and quantiles; errors as if the particles were independent."""
         return diagnose(self.positions[None])
 
@@ -97,9 +102,9 @@ class Particles:
         )
 
 
-def warn_of_few(sizes, n):
+def warn_few_particles(sizes, n):
     """Warn of a stage that hung on a handful of particles."""
-    if sizes.size and (least := sizes.min()) < max(FEW * n, min(2.0, n)):
+    if sizes.size and (least := sizes.min()) < max(DEGENERATE_SHARE * n, min(2.0, n)):
         warnings.warn(
             f"in one stage {n} particles were worth {least:.1f}, so the evidence is "
             "not to be trusted: the likelihood is zero nearly everywhere, take more "
@@ -109,10 +114,10 @@ def warn_of_few(sizes, n):
         )
 
 
-def next_beta(log_like, beta, alpha) -> float:
+def next_inverse_temperature(log_like, beta, alpha) -> float:
     """The largest beta' <= 1 whose weights have effective size alpha n."""
     n = len(log_like)
-    size = lambda b: weight_size(softmax_weights((b - beta) * log_like)[0])
+    size = lambda b: effective_sample_size(softmax_weights((b - beta) * log_like)[0])
     if size(1.0) >= alpha * n:
         return 1.0
     low, high = beta, 1.0
@@ -181,7 +186,9 @@ class SMC(Estimator):
     prior_grad: Callable | None = None
     batched: Flag | None = None
 
-    def run(self, random_state=None, *, max_stages=1000, progress=False) -> Particles:
+    def run(
+        self, random_state=None, *, max_stages=1000, progress=False
+    ) -> ParticleResult:
         """Lead particles from prior to posterior.
 
         Parameters
@@ -192,18 +199,20 @@ class SMC(Estimator):
         """
         check_params(self)
         rng = rng_from(random_state)
-        prior = as_law(self.prior)
-        raw = draw(prior, self.n_particles, rng)
+        prior = as_distribution(self.prior)
+        raw = draw_samples(prior, self.n_particles, rng)
         x = np.asarray(raw, dtype=float).reshape(self.n_particles, -1)
-        f, flat = log_density(prior), raw.ndim == 1
+        f, flat = log_density_function(prior), raw.ndim == 1
         log_prior = lambda x: f(x[:, 0] if flat else x)
-        density = with_values(target(self.log_likelihood, self.grad, self.batched), x)
-        L = finite(density.value(x))
+        density = ensure_values(
+            as_target_density(self.log_likelihood, self.grad, self.batched), x
+        )
+        L = nan_to_minus_inf(density.value(x))
         if self.moves == "hmc":
-            density = with_gradient(density, x)
-        tempered = Tempered(density, log_prior, self.prior_grad)
-        move = lambda x, beta: MOVES[self.moves](tempered, x, beta)
-        start = State(1.0, x, log_prior(x), L, 0.0, 0.0, 1.0, np.nan, np.nan, 0)
+            density = ensure_gradient(density, x)
+        tempered = TemperedPosterior(density, log_prior, self.prior_grad)
+        move = lambda x, beta: PARTICLE_MOVES[self.moves](tempered, x, beta)
+        start = SMCState(1.0, x, log_prior(x), L, 0.0, 0.0, 1.0, np.nan, np.nan, 0)
         step = lambda s: self.stage(s, move, rng)
         watch = ("beta", "acceptance", "size", "moves", "log_evidence")
         how = {"max_iter": max_stages, "tol": 0.0, "watch": watch}
@@ -213,24 +222,24 @@ class SMC(Estimator):
         s, history = result.state, result.history
         betas = history.pop("beta")
         history.pop("objective")
-        warn_unfinished(result.reason, "max_stages", "beta has not come to 1")
-        warn_of_few(history["size"], self.n_particles)
+        warn_not_finished(result.reason, "max_stages", "beta has not come to 1")
+        warn_few_particles(history["size"], self.n_particles)
         log_prob = s.log_prior + s.log_like
-        return Particles(
+        return ParticleResult(
             s.position, log_prob, s.log_evidence, betas, history, result.reason,
             result.seconds,
         )  # fmt: skip
 
-    def stage(self, s, move, rng) -> State:
+    def stage(self, s, move, rng) -> SMCState:
         """Weigh, resample and move, eq. (1) and (2)."""
-        beta = next_beta(s.log_like, s.beta, self.ess)
+        beta = next_inverse_temperature(s.log_like, s.beta, self.ess)
         W, log_mean = softmax_weights((beta - s.beta) * s.log_like)
         n = len(W)
         copies = RESAMPLERS[self.resampling](W, n, rng)
         index = np.repeat(np.arange(n), copies)
         parts = s.position[index], s.log_prior[index], s.log_like[index]
         x, scale, rate, made = parts[0], s.scale, 0.0, 0
-        overlap = Overlap(x)
+        overlap = PositionCorrelation(x)
         kernel = move(x, beta)
         while made < self.max_moves:
             parts, alpha = kernel(rng, parts, scale)
@@ -247,12 +256,12 @@ class SMC(Estimator):
             log_evidence=s.log_evidence + log_mean,
             scale=float(scale),
             acceptance=rate / made,
-            size=weight_size(W),
+            size=effective_sample_size(W),
             moves=made,
         )
 
 
-class Overlap:
+class PositionCorrelation:
     """Largest correlation of a coordinate with what it was."""
 
     def __init__(self, x):

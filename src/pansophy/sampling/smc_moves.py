@@ -21,15 +21,15 @@ from ..core.linalg import few_threads
 from .hmc import leapfrog
 from .proposals import RandomWalk
 
-LEAPS = 10  # most leapfrog steps of a move
+MAX_LEAPFROG_STEPS = 10  # most leapfrog steps of a move
 
 
-def finite(L):
+def nan_to_minus_inf(L):
     """NaN likelihoods, where a density failed, count as zero."""
     return np.where(np.isnan(L), -np.inf, L)
 
 
-class Tempered(NamedTuple):
+class TemperedPosterior(NamedTuple):
     """The two parts of p L^beta."""
 
     likelihood: Any  # a target
@@ -41,20 +41,20 @@ class Tempered(NamedTuple):
         log_p = self.log_prior(x)
         inside = log_p > -np.inf
         if inside.all():
-            return log_p, finite(self.likelihood.value(x))
+            return log_p, nan_to_minus_inf(self.likelihood.value(x))
         L = np.full(len(x), -np.inf)
         if inside.any():
-            L[inside] = finite(self.likelihood.value(x[inside]))
+            L[inside] = nan_to_minus_inf(self.likelihood.value(x[inside]))
         return log_p, L
 
     def grad(self, x, beta):
         """Parts and the gradient of log p + beta log L."""
         log_p = self.log_prior(x)
         L, g = self.likelihood.value_and_grad(x)
-        return log_p, finite(L), self.prior_grad(x) + beta * g
+        return log_p, nan_to_minus_inf(L), self.prior_grad(x) + beta * g
 
 
-def covariance_of(x):
+def shrunk_covariance(x):
     """Covariance of particles, shrunk a little to its diagonal; always positive."""
     n, d = x.shape
     S = np.atleast_2d(np.cov(x, rowvar=False, bias=True))
@@ -62,7 +62,7 @@ def covariance_of(x):
     return (n * S + (d + 1) * np.diag(np.diag(S) + tiny)) / (n + d + 1)
 
 
-def moved(parts, new, beta, log_extra, rng):
+def accept_or_keep(parts, new, beta, log_extra, rng):
     """Take or refuse `new` by the rule of Metropolis and Hastings."""
     (x, p, L), (y, q, M) = parts, new
     old, fresh = p + beta * L, q + beta * M + log_extra
@@ -73,23 +73,23 @@ def moved(parts, new, beta, log_extra, rng):
     return parts, float(alpha.mean())
 
 
-class Walk:
+class RandomWalkMove:
     """Eq. (1)."""
 
     def __init__(self, density, x, beta):
         self.density, self.beta = density, beta
         d = x.shape[1]
         self.goal = 0.44 if d == 1 else 0.234
-        self.walk = RandomWalk(2.38 / np.sqrt(d), covariance_of(x))
+        self.walk = RandomWalk(2.38 / np.sqrt(d), shrunk_covariance(x))
 
     def __call__(self, rng, parts, scale):
         with few_threads(parts[0].shape[1]):
             y = self.walk.rescaled(scale * self.walk.scale)(rng, parts[0])
         new = (y, *self.density.value(y))
-        return moved(parts, new, self.beta, 0.0, rng)
+        return accept_or_keep(parts, new, self.beta, 0.0, rng)
 
 
-class Leap:
+class HamiltonianMove:
     """Eq. (2)."""
 
     goal = 0.8
@@ -98,7 +98,7 @@ class Leap:
         if density.prior_grad is None:
             raise TypeError("moves='hmc' needs prior_grad, the gradient of log prior.")
         self.density, self.beta = density, beta
-        self.sd = np.sqrt(np.diag(covariance_of(x)))
+        self.sd = np.sqrt(np.diag(shrunk_covariance(x)))
 
     def __call__(self, rng, parts, scale):
         sd, seen = self.sd, []
@@ -111,9 +111,11 @@ class Leap:
         eps = scale * len(sd) ** -0.25
         r = rng.standard_normal(parts[0].shape) / sd
         energy = lambda r: 0.5 * np.square(sd * r).sum(axis=1)
-        steps = int(rng.integers(1, LEAPS + 1))
+        steps = int(rng.integers(1, MAX_LEAPFROG_STEPS + 1))
         y, end, _ = leapfrog(both, parts[0], r, eps, steps, np.square(sd)[None])
-        return moved(parts, (y, *seen), self.beta, energy(r) - energy(end), rng)
+        return accept_or_keep(
+            parts, (y, *seen), self.beta, energy(r) - energy(end), rng
+        )
 
 
-MOVES = {"metropolis": Walk, "hmc": Leap}
+PARTICLE_MOVES = {"metropolis": RandomWalkMove, "hmc": HamiltonianMove}

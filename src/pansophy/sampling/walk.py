@@ -1,6 +1,6 @@
 """Chains on their way: steps by the piece or one at a time, and what is kept of them.
 
-A sampler makes many steps in one call (`steps`, `warm`) or one (`step`, `adapt`), see
+A sampler makes many steps in one call (`steps`, `warm_up_chains`) or one (`step`, `adapt`), see
 `driver`. Both ways give the same draws, and what is done when a run is interrupted
 stays done. A trace is a dict of the fields of n steps, (m, n, ...) each.
 """
@@ -9,10 +9,10 @@ import time
 
 import numpy as np
 
-LONGEST = 256  # steps of a piece that asks a function of Python's
+MAX_STEPS_PER_PIECE = 256  # steps of a piece that asks a function of Python's
 
 
-class Store:
+class DrawStore:
     """Arrays for the draws to come, made when the first one shows their shapes."""
 
     def __init__(self, n):
@@ -31,7 +31,7 @@ class Store:
     def keep_one(self, state, info):
         """Add one draw; in memory it lies in one piece, which is quick to write."""
         if not self.arrays:
-            for name, v in fields(state, info).items():
+            for name, v in step_record(state, info).items():
                 a = np.empty((self.n, *np.shape(v)), np.asarray(v).dtype)
                 self.arrays[name] = a.swapaxes(0, 1)
         at = (slice(None), self.kept)
@@ -52,33 +52,33 @@ class Store:
         return {name: a[:, : self.kept].copy() for name, a in self.arrays.items()}
 
 
-def advance(sampler, rng, state, n):
+def advance_chains(sampler, rng, state, n):
     """n steps: new state and trace, whichever way the sampler makes steps."""
     if hasattr(sampler, "steps"):
         return sampler.steps(rng, state, n)
     told = []
     for _ in range(n):
         state, info = sampler.step(rng, state)
-        told.append(fields(state, info))
-    return state, joint(told)
+        told.append(step_record(state, info))
+    return state, stack_records(told)
 
 
-def warm(sampler, rng, state, n, tuning, left):
+def warm_up_chains(sampler, rng, state, n, tuning, left):
     """n steps of warm-up with `left` more to come: new state, trace and tuning."""
     if hasattr(sampler, "warm"):
         return sampler.warm(rng, state, n, tuning, left)
     adapt = getattr(sampler, "adapt", None)
     if adapt is None:
-        return *advance(sampler, rng, state, n), tuning
+        return *advance_chains(sampler, rng, state, n), tuning
     told = []
     for i in range(n):
         state, info = sampler.step(rng, state)
-        told.append(fields(state, info))
+        told.append(step_record(state, info))
         state, tuning = adapt(state, info, tuning, left + n - 1 - i)
-    return state, joint(told), tuning
+    return state, stack_records(told), tuning
 
 
-def learner(sampler):
+def single_warm_up_step(sampler):
     """One step of warm-up of which nothing is kept, as (rng, state, tuning, left)."""
     adapt = getattr(sampler, "adapt", None)
 
@@ -93,12 +93,12 @@ def learner(sampler):
     return whole if hasattr(sampler, "warm") else learn
 
 
-def fields(state, info):
+def step_record(state, info):
     """One step's part of a trace."""
     return {"position": state.position, "log_prob": state.log_prob} | info._asdict()
 
 
-def joint(told):
+def stack_records(told):
     """A trace of steps one after the other."""
     if len(told) == 1:
         return {name: np.asarray(v)[:, None] for name, v in told[0].items()}
@@ -106,11 +106,11 @@ def joint(told):
     return {name: join(name) for name in told[0]}
 
 
-class Walk:
+class RunProgress:
     """A run in progress."""
 
     def __init__(self, run, n_draws):
-        self.run, self.store = run, Store(n_draws)
+        self.run, self.store = run, DrawStore(n_draws)
         self.total = run.warmup - run.warmed + n_draws * run.thin
         self.done = 0
         self.many = hasattr(run.sampler, "steps")
@@ -129,7 +129,7 @@ class Walk:
     def singly(self, n):
         """n steps of a sampler that makes one at a time."""
         sampler, state, tuning, rng, warmup, warmed, thin = self.run
-        step, learn, done = sampler.step, learner(sampler), self.done
+        step, learn, done = sampler.step, single_warm_up_step(sampler), self.done
         try:
             for done in range(self.done + 1, self.done + n + 1):
                 if warmed < warmup:
@@ -152,10 +152,10 @@ class Walk:
         if warmed < warmup:
             k = min(k, warmup - warmed)
             left = warmup - warmed - k
-            state, _, tuning = warm(sampler, rng, state, k, tuning, left)
+            state, _, tuning = warm_up_chains(sampler, rng, state, k, tuning, left)
             warmed += k
         else:
-            state, trace = advance(sampler, rng, state, k)
+            state, trace = advance_chains(sampler, rng, state, k)
             first = (self.total - self.done - 1) % thin  # the step of the next draw
             if first < k:
                 if thin > 1:
@@ -181,4 +181,4 @@ class Walk:
             if timed:
                 k = 4 * k if taken < 0.03 else max(1, k // 2) if taken > 0.2 else k
             else:
-                k = min(self.done, LONGEST)
+                k = min(self.done, MAX_STEPS_PER_PIECE)

@@ -31,7 +31,7 @@ from ..base import Estimator
 from ..core.filtering import bayes_filter, bayes_smoother
 from ..core.random import rng_from, spawn
 from ..params import Count, Fraction, check_params
-from ..sampling.resampling import resample, softmax_weights, weight_size
+from ..sampling.resampling import effective_sample_size, resample, softmax_weights
 from ..typing import Seed
 from .forecast import Beliefs, check_level, steps_ahead
 from .sequences import stacked
@@ -65,7 +65,7 @@ class Clouds(Beliefs):
         means, covs = np.array([c.mean for c in clouds]), [c.cov for c in clouds]
         self = super().__new__(cls, means, np.array(covs), loglik=loglik)
         self.clouds = clouds
-        self.sizes = np.array([weight_size(c.weights) for c in clouds])
+        self.sizes = np.array([effective_sample_size(c.weights) for c in clouds])
         return self
 
     def __getnewargs__(self):
@@ -111,7 +111,7 @@ class Particles(NamedTuple):
     def resampled(self, cloud):
         """Eq. (2)."""
         m = len(cloud.weights)
-        if weight_size(cloud.weights) >= self.threshold * m:
+        if effective_sample_size(cloud.weights) >= self.threshold * m:
             return cloud
         chosen = resample(cloud.weights, m, self.scheme, self.rng)
         return cloud._replace(

@@ -1,0 +1,247 @@
+"""Compiled loops of `cliques`: messages between flat tables.
+
+Table c lies in T[table_ptr[c] : table_ptr[c + 1]], its axes have the lengths
+dims[dim_ptr[c] : dim_ptr[c + 1]]. A smaller table S is read along it through one
+stride for each axis of c, 0 for an axis that S lacks. The walk is an odometer over
+all axes but the last, with a plain loop inside.
+"""
+
+import numpy as np
+from numba import njit
+
+RESCALE_EVERY = 8  # a table is rescaled after so many products, so that none underflows
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def multiply_table(T, t0, dims, d0, k, S, s0, strides, q0, digit):
+    """T *= S along the axes of T."""
+    if k == 0:
+        T[t0] *= S[s0]
+        return
+    last = dims[d0 + k - 1]
+    step = strides[q0 + k - 1]
+    digit[:k] = 0
+    pos, at = t0, s0
+    while True:
+        if step == 0:
+            v = S[at]
+            for j in range(last):
+                T[pos + j] *= v
+        else:
+            for j in range(last):
+                T[pos + j] *= S[at + j * step]
+        pos += last
+        i = k - 2
+        while i >= 0:
+            digit[i] += 1
+            at += strides[q0 + i]
+            if digit[i] < dims[d0 + i]:
+                break
+            at -= strides[q0 + i] * digit[i]
+            digit[i] = 0
+            i -= 1
+        if i < 0:
+            return
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def marginalize_table(S, s0, size, T, t0, dims, d0, k, strides, q0, digit):
+    """S = the sum of T over the axes that S lacks."""
+    S[s0 : s0 + size] = 0.0
+    if k == 0:
+        S[s0] = T[t0]
+        return
+    last = dims[d0 + k - 1]
+    step = strides[q0 + k - 1]
+    digit[:k] = 0
+    pos, at = t0, s0
+    while True:
+        if step == 0:
+            total = 0.0
+            for j in range(last):
+                total += T[pos + j]
+            S[at] += total
+        else:
+            for j in range(last):
+                S[at + j * step] += T[pos + j]
+        pos += last
+        i = k - 2
+        while i >= 0:
+            digit[i] += 1
+            at += strides[q0 + i]
+            if digit[i] < dims[d0 + i]:
+                break
+            at -= strides[q0 + i] * digit[i]
+            digit[i] = 0
+            i -= 1
+        if i < 0:
+            return
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def rescale_table(T, start, end):
+    """Divide a table by its largest value and return its logarithm."""
+    top = 0.0
+    for i in range(start, end):
+        top = max(top, T[i])
+    if top == 0.0:
+        return -np.inf
+    for i in range(start, end):
+        T[i] /= top
+    return np.log(top)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def load_factors(
+    T, table_ptr, dims, dim_ptr, values, clique, start, strides, stride_ptr,
+    seen_ptr, seen, seen_stride, codes, digit, got,
+):  # fmt: skip
+    """Tables as products of factors at the observed codes; log of the scale."""
+    T[:] = 1.0
+    got[:] = 0
+    scale = 0.0
+    for f in range(len(clique)):
+        c = clique[f]
+        at = start[f]
+        for e in range(seen_ptr[f], seen_ptr[f + 1]):
+            at += seen_stride[e] * codes[seen[e]]
+        d0 = dim_ptr[c]
+        k = dim_ptr[c + 1] - d0
+        multiply_table(T, table_ptr[c], dims, d0, k, values, at, strides, stride_ptr[f], digit)
+        got[c] += 1
+        if got[c] % RESCALE_EVERY == 0:
+            scale += rescale_table(T, table_ptr[c], table_ptr[c + 1])
+    return scale
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def pass_messages(
+    T, table_ptr, dims, dim_ptr, M, ends, sep_ptr, near, near_ptr, far, far_ptr,
+    schedule, fresh, digit, got, live,
+):  # fmt: skip
+    """Send the messages of a schedule (edge, direction); log of the scale.
+
+    A table that is not live has not changed since its last message, and sends none.
+    """
+    scale, first = 0.0, sep_ptr[0]  # 0, but no constant: one version to compile
+    for m in range(len(schedule)):
+        e, back = schedule[m, 0], schedule[m, 1]
+        a, b = ends[e, back], ends[e, 1 - back]
+        if not live[a]:
+            continue
+        live[b] = True
+        size = sep_ptr[e + 1] - sep_ptr[e]
+        da, db = dim_ptr[a], dim_ptr[b]
+        ka, kb = dim_ptr[a + 1] - da, dim_ptr[b + 1] - db
+        if back == 0:
+            A, a0, B, b0 = near, near_ptr[e], far, far_ptr[e]
+        else:
+            A, a0, B, b0 = far, far_ptr[e], near, near_ptr[e]
+        marginalize_table(fresh, first, size, T, table_ptr[a], dims, da, ka, A, a0, digit)
+        scale += rescale_table(fresh, first, size)
+        m0 = sep_ptr[e]
+        for i in range(size):
+            new, old = fresh[i], M[m0 + i]
+            M[m0 + i] = new
+            fresh[i] = new / old if old > 0.0 else 0.0
+        multiply_table(T, table_ptr[b], dims, db, kb, fresh, first, B, b0, digit)
+        got[b] += 1
+        if got[b] % RESCALE_EVERY == 0:
+            scale += rescale_table(T, table_ptr[b], table_ptr[b + 1])
+    return scale
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def read_marginals(
+    out, T, table_ptr, dims, dim_ptr, out_clique, out_ptr, out_strides, out_stride_ptr,
+    digit,
+):  # fmt: skip
+    """Normalised marginals of cliques, one after the other; log sum of the first."""
+    scale = 0.0
+    for o in range(len(out_clique)):
+        c = out_clique[o]
+        d0, s0 = dim_ptr[c], out_ptr[o]
+        k, size = dim_ptr[c + 1] - d0, out_ptr[o + 1] - s0
+        marginalize_table(out, s0, size, T, table_ptr[c], dims, d0, k, out_strides,
+             out_stride_ptr[o], digit)  # fmt: skip
+        total = 0.0
+        for i in range(s0, s0 + size):
+            total += out[i]
+        if o == 0:
+            scale = np.log(total) if total > 0.0 else -np.inf
+        for i in range(s0, s0 + size):
+            out[i] = out[i] / total if total > 0.0 else np.nan
+    return scale
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def marginals_of_rows(
+    out, log_z, codes, table_ptr, dims, dim_ptr, values, clique, start, strides,
+    stride_ptr, seen_ptr, seen, seen_stride, ends, sep_ptr, near, near_ptr, far,
+    far_ptr, schedule, n_collect, out_clique, out_ptr, out_strides, out_stride_ptr,
+    wide,
+):  # fmt: skip
+    """Marginals and log evidence of rows of codes (n, e), one after the other."""
+    T = np.empty(table_ptr[-1])
+    M = np.empty(sep_ptr[-1])
+    fresh = np.empty(wide)
+    digit = np.zeros(len(dims) + 1, np.int64)
+    got = np.zeros(len(table_ptr), np.int64)
+    live = np.ones(len(table_ptr), np.bool_)
+    for i in range(len(codes)):
+        # fmt: off
+        scale = load_factors(T, table_ptr, dims, dim_ptr, values, clique, start, strides,
+                     stride_ptr, seen_ptr, seen, seen_stride, codes[i], digit, got)
+        M[:] = 1.0
+        scale += pass_messages(T, table_ptr, dims, dim_ptr, M, ends, sep_ptr, near, near_ptr,
+                      far, far_ptr, schedule[:n_collect], fresh, digit, got, live)
+        if n_collect < len(schedule) and scale > -np.inf:
+            pass_messages(T, table_ptr, dims, dim_ptr, M, ends, sep_ptr, near, near_ptr,
+                 far, far_ptr, schedule[n_collect:], fresh, digit, got, live)
+        scale += read_marginals(out[i], T, table_ptr, dims, dim_ptr, out_clique, out_ptr,
+                      out_strides, out_stride_ptr, digit)
+        # fmt: on
+        log_z[i] = scale
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def multiply_likelihoods(T, table_ptr, dims, dim_ptr, homes, like, like_ptr, observed, digit):
+    """Multiply the likelihoods of observed variables into their home tables.
+
+    homes (d, 2) has the table of a variable and its axis there.
+    """
+    unit, first = np.zeros(len(dims) + 1, np.int64), table_ptr[0]
+    for o in range(len(observed)):
+        v = observed[o]
+        c, axis = homes[v, 0], homes[v, 1]
+        d0 = dim_ptr[c]
+        k = dim_ptr[c + 1] - d0
+        unit[axis] = 1
+        multiply_table(T, table_ptr[c], dims, d0, k, like, like_ptr[v], unit, first, digit)
+        unit[axis] = 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def marginal_from_calibrated(
+    base, sent, table_ptr, dims, dim_ptr, ends, sep_ptr, near, near_ptr, far, far_ptr,
+    homes, like, like_ptr, observed, schedule, out_clique, out_ptr, out_strides,
+    out_stride_ptr, wide,
+):  # fmt: skip
+    """One marginal of a calibrated tree after likelihoods are entered; log evidence.
+
+    Only messages on the way from the observed variables to the answer are sent.
+    """
+    T, M = base.copy(), sent.copy()
+    live = np.zeros(len(table_ptr), np.bool_)
+    for o in range(len(observed)):
+        live[homes[observed[o], 0]] = True
+    fresh = np.empty(wide)
+    digit = np.zeros(len(dims) + 1, np.int64)
+    got = np.zeros(len(table_ptr), np.int64)
+    out = np.empty(out_ptr[-1])
+    multiply_likelihoods(T, table_ptr, dims, dim_ptr, homes, like, like_ptr, observed, digit)
+    scale = pass_messages(T, table_ptr, dims, dim_ptr, M, ends, sep_ptr, near, near_ptr, far,
+                 far_ptr, schedule, fresh, digit, got, live)  # fmt: skip
+    scale += read_marginals(out, T, table_ptr, dims, dim_ptr, out_clique, out_ptr, out_strides,
+                  out_stride_ptr, digit)  # fmt: skip
+    return out, scale

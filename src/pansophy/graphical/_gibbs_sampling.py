@@ -1,0 +1,64 @@
+"""Compiled Gibbs sampling of discrete variables, one chain a call."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from ..core._random import uniform
+
+
+@njit(cache=True, nogil=True)
+def cumulative_conditional(g, v, x, w):
+    """Running sums of p(x_v | rest), up to a factor, from the factors of v."""
+    n = g.sizes[v]
+    for a in range(n):
+        w[a] = 0.0
+    for k in range(g.begin[v], g.begin[v + 1]):
+        e = g.edges[k]
+        f = g.factor[e]
+        at = g.cell[f]
+        for o in range(g.first[f], g.first[f + 1]):
+            if o != e:
+                at += g.stride[o] * x[g.variable[o]]
+        for a in range(n):
+            w[a] += g.table[at + a * g.stride[e]]  # logarithms
+    top = w[0]
+    for a in range(1, n):
+        top = max(top, w[a])
+    total = 0.0
+    for a in range(n):
+        total += math.exp(w[a] - top)
+        w[a] = total
+    return total
+
+
+@njit(cache=True, nogil=True)
+def gibbs_chain(
+    g, free, first, near, step, where, chance, x, state, burn_in, thin, wide, out
+):
+    """Draw rows into out (n, d): `thin` sweeps over the `free` variables apart.
+
+    Variable free[k] has neighbours near[first[k] .. first[k + 1]] with strides `step`
+    in `chance`, which holds running sums of p(x_v | neighbours) from where[k] on; where
+    it is -1, probabilities are computed from the factors, whose tables are logarithms.
+    """
+    w = np.empty(wide)
+    for t in range(-burn_in, len(out) * thin):
+        for k in range(len(free)):
+            v = free[k]
+            u, a, last = uniform(state), 0, g.sizes[v] - 1
+            if where[k] >= 0:
+                at = where[k]
+                for i in range(first[k], first[k + 1]):
+                    at += step[i] * x[near[i]]
+                while a < last and chance[at + a] <= u:
+                    a += 1
+            else:
+                u *= cumulative_conditional(g, v, x, w)
+                while a < last and w[a] <= u:
+                    a += 1
+            x[v] = a
+        if t >= 0 and (t + 1) % thin == 0:
+            for v in range(len(x)):
+                out[t // thin, v] = x[v]

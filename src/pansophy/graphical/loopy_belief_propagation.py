@@ -1,0 +1,205 @@
+"""Loopy belief propagation: the messages of trees, sent on until they settle.
+
+On a graph with loops the equations of `messages` have no end to begin from; they are
+applied again and again, each message normalised, until none changes by more than
+`tol`. A fixed point is a stationary point of the Bethe free energy [Yedidia2005],
+
+    log Z ~ sum_f log Z_f + sum_v log Z_v - sum_{(f, v)} log Z_fv                  (1)
+    Z_v = sum b_v,  Z_f = sum phi_f prod q,  Z_fv = sum q_{v>f} m_{f>v}
+
+exact on trees. Evidence that goes round a loop is counted more than once, so marginals
+tend to be too sure. A share `damping` of the old message is kept, which changes the
+way but not the fixed points.
+
+Schedules     parallel: all at once from the old ones; sequential: each at once in use,
+              there and back along the variables; residual: always the message that
+              would change most [Elidan2006]
+Mean field    b_v(x) ~ exp(sum_f E_{b of the others}[log phi_f]), one variable after
+              the other; its value is a lower bound of log Z                       (2)
+
+Cost      O(E a c) a round
+"""
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ..core.iterate import iterate
+from ._message_passing import log_beliefs, factor_to_variable, variable_to_factor, residual_sweep, message_sweep
+from .factor_graph import to_factor_graph
+from .limits import zero_probability_message
+from .message_passing import Beliefs, message_buffers, log_constant_of, log_evidence_vector
+from .fixed_point import FixedPointState, last_change, warn_not_converged
+
+
+def check_propagation_options(damping, max_iter, tol):
+    """One sentence about a setting that makes no sense."""
+    if not 0 <= damping < 1:
+        raise ValueError(f"damping must be at least 0 and below 1, got {damping}.")
+    if max_iter < 1 or tol < 0:
+        raise ValueError("max_iter must be at least 1 and tol at least 0.")
+
+
+def uniform_messages(flat):
+    """Messages that say nothing, normalised."""
+    return -np.log(np.repeat(flat.sizes[flat.variable], np.diff(flat.message)))
+
+
+def loopy_bp(model, evidence=None, *, damping: float = 0.0,
+             schedule: Literal["parallel", "sequential", "residual"] = "sequential",
+             kind: Literal["sum", "max"] = "sum",
+             max_iter: int = 200, tol: float = 1e-8) -> Beliefs:  # fmt: skip
+    """Approximate marginals of any factor graph; exact on trees.
+
+    Parameters
+    ----------
+    model : FactorGraph, BayesianNetwork, MarkovRandomField or grid
+    evidence : dict, optional
+        States seen, by name.
+    damping : float, default=0.0
+        Share of the old message that is kept.
+    schedule : {"parallel", "sequential", "residual"}, default="sequential"
+    kind : {"sum", "max"}, default="sum"
+        Marginals, or max-marginals, whose largest states approximate the best
+        assignment.
+    max_iter : int, default=200
+        Most rounds; a round has as many messages as there are edges.
+    tol : float, default=1e-8
+        Largest change of a message at which it stops.
+
+    Returns
+    -------
+    Beliefs
+        With `run`: whether and how it converged; a ConvergenceWarning tells if it
+        did not. `log_z` is that of eq. (1).
+
+    Examples
+    --------
+    >>> from pansophy.graphical import MarkovRandomField, loopy_bp
+    >>> T = [[2, 1], [1, 2]]
+    >>> edges = {("a", "b"): T, ("b", "c"): T, ("c", "d"): T, ("d", "a"): T}
+    >>> field = MarkovRandomField(edges, {"a": [3, 1]})
+    >>> b = loopy_bp(field)
+    >>> b["a"].round(6), b.converged
+    (array([0.754644, 0.245356]), True)
+    """
+    check_propagation_options(damping, max_iter, tol)
+    if schedule not in ("parallel", "sequential", "residual"):
+        raise ValueError(
+            "schedule must be 'parallel', 'sequential' or 'residual', got "
+            f"{schedule!r}."
+        )
+    if kind not in ("sum", "max"):
+        raise ValueError(f"kind must be 'sum' or 'max', got {kind!r}.")
+    graph = to_factor_graph(model)
+    flat, u = graph.flat, log_evidence_vector(graph, evidence)
+    M, r = uniform_messages(flat), np.ones(len(flat.variable))
+    step = propagation_step(flat, schedule, int(kind == "max"), M, u, r, damping)
+    run = iterate(step, FixedPointState(M, np.inf), max_iter=max_iter, tol=tol, change=last_change)
+    warn_not_converged(run, "loopy_bp", "raise damping or max_iter")
+    b = log_beliefs(flat, M, u, r)
+    log_z, top = log_constant_of(graph), np.maximum.reduceat(b, flat.start[:-1])
+    if np.isfinite(top).all():
+        log_z += bethe_log_partition(flat, M, u, r, int(kind == "max"))
+    if not (np.isfinite(top).all() and log_z > -np.inf):
+        raise ValueError(zero_probability_message(evidence or {}))
+    return Beliefs(graph, flat, M, u, r, log_z, run)
+
+
+def propagation_step(flat, schedule, kind, M, u, r, damping):
+    """One round of messages in M, as a step for the driver."""
+    buffers, E = message_buffers(flat), len(flat.variable)
+    forward = flat.edges.copy()
+    order = np.concatenate([forward, forward[::-1]])
+    order = np.arange(E) if schedule == "parallel" else order
+    ahead = M.copy()
+    half = 1 << max(1, (max(E, 1) - 1).bit_length())
+    heap, fresh = np.zeros(2 * half), [True]
+
+    def step(state):
+        if schedule == "residual":
+            gap = residual_sweep(
+                flat, kind, M, u, r, damping, ahead, heap, E, fresh[0], buffers
+            )
+            fresh[0] = False
+        else:
+            new = M.copy() if schedule == "parallel" else M
+            gap = message_sweep(flat, order, kind, M, new, u, r, damping, True, buffers)
+            M[:] = new
+        return FixedPointState(M, float(gap))
+
+    return step
+
+
+def bethe_log_partition(flat, M, u, r, kind=0) -> float:
+    """The right-hand side of eq. (1)."""
+    w, q, out = message_buffers(flat)
+    combine = np.logaddexp.reduce if kind == 0 else np.max
+    b, total = log_beliefs(flat, M, u, r), 0.0
+    for v in range(len(flat.sizes)):
+        total += combine(b[flat.start[v] : flat.start[v + 1]])
+    for e, v in enumerate(flat.variable):
+        n, m = flat.sizes[v], M[flat.message[e] : flat.message[e + 1]]
+        variable_to_factor(flat, e, M, u, r, q)
+        back = q[:n].copy()
+        total -= combine(back + m)
+        if e == flat.first[flat.factor[e]]:
+            factor_to_variable(flat, e, kind, M, u, r, q, w, out)
+            total += combine(back + out[:n])
+    return float(total)
+
+
+class MeanFieldState(NamedTuple):
+    """Beliefs of a mean field and minus its bound of log Z."""
+
+    b: Any
+    objective: float
+
+
+def mean_field(model, evidence=None, *, max_iter: int = 200, tol: float = 1e-8):
+    """Marginals of independent variables nearest to the model, and a bound of log Z.
+
+    Parameters
+    ----------
+    model : FactorGraph, MarkovRandomField or grid
+        With factors above 0.
+    evidence : dict, optional
+    max_iter : int, default=200
+    tol : float, default=1e-8
+
+    Returns
+    -------
+    marginals : dict of arrays
+    bound : float
+        At most log Z, eq. (2).
+
+    Examples
+    --------
+    >>> from pansophy.graphical import FactorGraph, mean_field
+    >>> parts = [("a", [3, 1]), (("a", "b"), [[2, 1], [1, 2]])]
+    >>> graph = FactorGraph({"a": 2, "b": 2}, parts)
+    >>> marginals, bound = mean_field(graph)
+    >>> bool(bound <= graph.log_partition())
+    True
+    """
+    from ..sampling.conjugate_models import DiscreteField
+
+    check_propagation_options(0.0, max_iter, tol)
+    graph = to_factor_graph(model)
+    known = graph.space.codes(evidence)
+    field = DiscreteField(graph.sizes, graph.reduced(evidence or {}).factors)
+    first = field.start()
+    for v, code in known.items():
+        first[f"z{v}"] = np.eye(graph.sizes[v])[code]
+    free = [v for v in range(len(graph.sizes)) if v not in known]
+
+    def step(state):
+        b = dict(state.b)
+        for v in free:
+            b[f"z{v}"] = field.update(b, v)  # eq. (2)
+        return MeanFieldState(b, -field.bound(b))
+
+    run = iterate(step, MeanFieldState(first, np.inf), max_iter=max_iter, tol=tol)
+    warn_not_converged(run, "mean_field", "raise max_iter")
+    names = graph.space.names
+    return dict(zip(names, run.state.b.values(), strict=True)), -run.objective

@@ -1,0 +1,251 @@
+"""Markov equivalence: which graphs say the same of data, and what none can tell.
+
+Two directed acyclic graphs allow the same distributions if and only if they have
+
+    the same edges without their arrows, and the same colliders x -> z <- y with
+    x and y not joined (v-structures)                                            (1)
+
+[VermaPearl1990]. A class is drawn as a pattern: an edge has an arrow if all members
+agree on it. From the v-structures, the other arrows follow by four rules [Meek1995],
+applied until nothing changes (a - b is an edge without arrow):
+
+    a -> b - c, a and c not joined               b -> c       no new v-structure (2)
+    a -> b -> c, a - c                           a -> c       no cycle           (3)
+    a - b -> d, a - c -> d, a - d, b, c apart    a -> d                          (4)
+    a - b, a - d, d -> c -> b, b, d apart        a -> b                          (5)
+
+Rows alone never tell the members apart: their likelihoods are equal. So an arrow in a
+learned graph is a cause only if it is one in every member, and only if no variable
+that was not measured acts on both ends. `EquivalenceClass` says so when it prints.
+
+Shapes    G (d, d) bool: G[x, y] and not G[y, x] is x -> y; both are x - y
+Refs      [VermaPearl1990]; [Meek1995]; [DorTarsi1992] extension; [Pearl2009]
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ..graphs.directed import topological_order
+from .hill_climbing import adjacency_matrix, parents_from_adjacency
+from .dags import edge_pairs, parse_parents
+
+CAUSAL_WARNING = (
+    "Arrows that differ between members cannot be told from data. Those that all share "
+    "are causes only if no hidden variable acts on two of the nodes: a common cause "
+    "that was not measured makes edges, and turns arrows, that mean nothing."
+)
+
+
+def colliders(parents) -> set[tuple[int, int, int]]:
+    """v-structures (x, z, y), x < y: x -> z <- y with x and y not joined, eq. (1)."""
+    joined = {frozenset(e) for e in edge_pairs(parents)}
+    return {
+        (min(x, y), z, max(x, y))
+        for z, above in enumerate(parents)
+        for x, y in combinations(above, 2)
+        if frozenset((x, y)) not in joined
+    }
+
+
+def markov_equivalent(a, b, names=None) -> bool:
+    """Whether two graphs allow the same distributions, eq. (1).
+
+    Graphs are written in any of the ways of `parents_of`; `names` are needed where
+    they are edges or dicts of names.
+
+    Examples
+    --------
+    >>> from pansophy.graphical import markov_equivalent
+    >>> chain, fork, collider = [(), (0,), (1,)], [(1,), (), (1,)], [(), (0, 2), ()]
+    >>> markov_equivalent(chain, fork), markov_equivalent(chain, collider)
+    (True, False)
+    """
+    (a, own), (b, other) = parse_graph(a, names), parse_graph(b, names)
+    skeleton = lambda g, v: {frozenset(e) for e in edge_pairs(g, v)}
+    gates = lambda g, v: {(frozenset((v[x], v[y])), v[z]) for x, z, y in colliders(g)}
+    same = set(own) == set(other) and skeleton(a, own) == skeleton(b, other)
+    return same and gates(a, own) == gates(b, other)
+
+
+def parse_graph(graph, names=None):
+    """Parents by number, and names, of a graph in any way of writing it."""
+    if hasattr(graph, "space"):
+        names = graph.space.names
+    if names is None and isinstance(graph, dict):
+        names = tuple(
+            dict.fromkeys([*graph, *(p for up in graph.values() for p in up)])
+        )
+    if names is None and any(isinstance(v, str) for e in graph for v in e):
+        names = tuple(dict.fromkeys(v for e in graph for v in e))
+    names = tuple(f"x{j}" for j in range(len(graph))) if names is None else names
+    return parse_parents(graph, names), tuple(names)
+
+
+def apply_meek_rules(G) -> np.ndarray:
+    """The arrows that follow from those in G by eqs. (2) to (5)."""
+    G = np.array(G, dtype=bool)
+    while True:
+        arrow, line, apart = G & ~G.T, G & G.T, ~(G | G.T)
+        np.fill_diagonal(apart, False)
+        A, N = arrow.astype(np.int64), apart.astype(np.int64)
+        new = (line & ((N @ A) > 0)).T  # (2): c apart from a -> b gives b -> c
+        new |= line & ((A @ A) > 0)  # (3)
+        rest = line & ~new & ~new.T
+        for a, d in zip(*np.nonzero(rest), strict=True):
+            through = np.flatnonzero(line[a] & arrow[:, d])
+            if apart[np.ix_(through, through)].any():  # (4)
+                new[a, d] = True
+                continue
+            ends = np.flatnonzero(arrow[:, d])  # here d is b of (5)
+            far = line[a] & apart[:, d]
+            if (arrow[np.ix_(np.flatnonzero(far), ends)]).any():
+                new[a, d] = True
+        new &= ~new.T  # tests that contradict each other turn no arrow
+        if not new.any():
+            return G
+        G &= ~new.T
+
+
+def cpdag(parents) -> np.ndarray:
+    """The pattern of the class of a graph."""
+    A = adjacency_matrix(parents)
+    G = A | A.T
+    for x, z, y in colliders(parents):
+        G[z, x] = G[z, y] = False
+    return apply_meek_rules(G)
+
+
+def consistent_extension(G):
+    """Parents of a graph that keeps the arrows and colliders of G, or None.
+
+    A node without outgoing arrows whose lines end in nodes joined to all its other
+    neighbours is taken as a sink, again and again [DorTarsi1992].
+    """
+    G = np.array(G, dtype=bool)
+    left, out = set(range(len(G))), np.zeros_like(G)
+    while left:
+        for x in sorted(left):
+            near = G[x] | G[:, x]
+            if (G[x] & ~G[:, x]).any():
+                continue
+            lines = np.flatnonzero(G[x] & G[:, x])
+            others = lambda v, near=near: near & (np.arange(len(G)) != v)
+            if all((~others(v) | G[v] | G[:, v]).all() for v in lines):
+                out[near, x] = True
+                G[x] = G[:, x] = False
+                left.discard(x)
+                break
+        else:
+            return None
+    return parents_from_adjacency(out)
+
+
+def equivalent_dags(G) -> Iterator[tuple]:
+    """Every directed acyclic graph of the class of a pattern."""
+    x, y = np.nonzero(G & G.T)
+    if len(x) == 0:
+        yield parents_from_adjacency(np.asarray(G))
+        return
+    fixed = pattern_colliders(G)
+    for a, b in ((x[0], y[0]), (y[0], x[0])):
+        H = G.copy()
+        H[b, a] = False
+        H = apply_meek_rules(H)
+        if keeps_colliders(H, fixed):
+            yield from equivalent_dags(H)
+
+
+def pattern_colliders(G):
+    """Colliders among the arrows of a pattern."""
+    A = G & ~G.T
+    apart = ~(G | G.T)
+    found = set()
+    for z in range(len(G)):
+        above = np.flatnonzero(A[:, z])
+        found |= {(x, z, y) for x, y in combinations(above, 2) if apart[x, y]}
+    return found
+
+
+def keeps_colliders(G, fixed) -> bool:
+    """Whether the arrows of G have no cycle and no collider beyond the fixed ones."""
+    try:
+        topological_order(parents_from_adjacency(G & ~G.T))
+    except ValueError:
+        return False
+    return pattern_colliders(G) == fixed
+
+
+@dataclass(frozen=True, eq=False)
+class EquivalenceClass:
+    """The graphs that no data can tell from a given one.
+
+    Attributes
+    ----------
+    names : tuple of str
+    pattern : array of shape (d, d)
+        pattern[x, y] and not pattern[y, x] is an arrow that all members share; both
+        are an edge whose direction is open.
+    warning : str
+        What may not be concluded.
+    """
+
+    names: tuple[str, ...]
+    pattern: Any
+    warning: str = CAUSAL_WARNING
+
+    @property
+    def directed(self) -> list[tuple[str, str]]:
+        """Arrows that all members share."""
+        x, y = np.nonzero(self.pattern & ~self.pattern.T)
+        return [(self.names[a], self.names[b]) for a, b in zip(x, y, strict=True)]
+
+    @property
+    def undirected(self) -> list[tuple[str, str]]:
+        """Edges whose direction is open."""
+        x, y = np.nonzero(np.triu(self.pattern & self.pattern.T))
+        return [(self.names[a], self.names[b]) for a, b in zip(x, y, strict=True)]
+
+    def members(self) -> Iterator[tuple]:
+        """Parents of each node, for every graph of the class."""
+        return equivalent_dags(self.pattern)
+
+    def __len__(self):
+        return sum(1 for _ in self.members())
+
+    def __contains__(self, graph):
+        own = next(self.members())
+        return markov_equivalent(own, parse_parents(graph, self.names))
+
+    def __bool__(self):
+        return True  # whatever its length, which takes long to count
+
+    def __repr__(self):
+        lines = [f"  {x} -> {y}" for x, y in self.directed]
+        lines += [f"  {x} -- {y}  (direction open)" for x, y in self.undirected]
+        body = "\n".join(lines) if lines else "  no edges"
+        return f"Class of Markov equivalent graphs:\n{body}\nWarning: {self.warning}"
+
+
+def equivalence_class(graph, names=None) -> EquivalenceClass:
+    """The class of graphs that allow the same distributions as this one.
+
+    Parameters
+    ----------
+    graph : network, parents of each node, dict or edges
+    names : sequence of str, optional
+
+    Examples
+    --------
+    >>> from pansophy.graphical import equivalence_class
+    >>> found = equivalence_class([("rain", "wet"), ("wet", "slip")])
+    >>> len(found), found.undirected
+    (3, [('rain', 'wet'), ('wet', 'slip')])
+    >>> len(equivalence_class([("rain", "wet"), ("hose", "wet")]))
+    1
+    """
+    parents, names = parse_graph(graph, names)
+    return EquivalenceClass(names, cpdag(parents))

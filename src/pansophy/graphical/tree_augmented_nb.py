@@ -1,0 +1,214 @@
+"""Tree-augmented naive Bayes: columns that depend on the class and on one other each.
+
+    P(y = c | x) ~ pi_c prod_j P(x_j | x_p(j), c)                                (1)
+
+Naive Bayes takes the columns as independent given the class; here they form a tree.
+The likeliest tree is the spanning tree with the largest total of
+
+    I_jk|y = sum_c P(c) I(x_j; x_k | c)                                          (2)
+
+by the same argument as for Chow and Liu's tree, and its tables are relative
+frequencies with pseudo-counts a. A missing value (NaN) is left out of counts, and at
+prediction is summed out of (1) by messages from the leaves to the root.
+
+Cost      d^2 / 2 tables of (class, x_j, x_k) to fit (`counts`); O(n d k) to predict
+Shapes    X (n, d) values 0 .. m_j - 1   tables (k, m_p(j), m_j)
+Refs      [Friedman1997]; [ChowLiu1968]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+
+from ..core import arrays
+from ..core.labels import class_codes
+from ..core.numerics import safe_log
+from ..distributions.categorical import frequencies, pick_rows
+from ..graphs.directed import children_of, topological_order
+from ..naive_bayes.bayes import AbstractBayes, given_prior, log_prior_of
+from ..naive_bayes.joint_table import check_symbols
+from ..naive_bayes.tables import refuse_column
+from ..params import Count, Flag, Natural, NonNegative, ParameterError
+from ..typing import Matrix, Numbers
+from .bayesian_network import BayesianNetwork
+from .chow_liu import mutual_information_matrix, maximum_spanning_parents
+from .contingency_tables import ContingencyTables
+from .variables import VariableSpace
+
+
+def encode_symbols(X) -> np.ndarray:
+    """Whole numbers (n, d) of a table of symbols, -1 for NaN."""
+    gone = np.isnan(X) if X.dtype.kind == "f" else np.zeros(X.shape, dtype=bool)
+    filled = np.where(gone, 0, X)
+    check_symbols(filled)
+    return np.where(gone, -1, filled.astype(np.int64))
+
+
+def complete_row_scores(codes, parents, log_tables) -> np.ndarray:
+    """sum_j log P(x_j | x_p(j), c) of complete rows: (n, k)."""
+    out = np.zeros((len(codes), log_tables[0].shape[0]))
+    for j, above in enumerate(parents):
+        k, q, m = log_tables[j].shape
+        at = codes[:, j] + (m * codes[:, above[0]] if above else 0)
+        out += np.ascontiguousarray(log_tables[j].reshape(k, q * m).T)[at]
+    return out
+
+
+def marginalised_row_scores(codes, parents, tables) -> np.ndarray:
+    """The same for rows with missing values, from the leaves to the root: (n, k)."""
+    n, k = len(codes), tables[0].shape[0]
+    children, message = children_of(parents), {}
+    log_scale = np.zeros((n, k))
+    for j in reversed(topological_order(parents)):
+        m = tables[j].shape[2]
+        seen = codes[:, j][:, None] == np.arange(m)
+        own = (seen | (codes[:, j] < 0)[:, None])[:, None, :].astype(float)  # (n, 1, m)
+        own = own * np.ones((1, k, 1))
+        for child in children[j]:
+            own = own * message.pop(child)
+        up = np.einsum("cqm,ncm->ncq", tables[j], own)
+        top = up.max(axis=2, keepdims=True)
+        log_scale += safe_log(top[:, :, 0])
+        message[j] = up / np.where(top > 0, top, 1.0)
+    root = [j for j, above in enumerate(parents) if not above]
+    return log_scale + sum(safe_log(message[j][:, :, 0]) for j in root)
+
+
+@dataclass(eq=False, repr=False)
+class TreeAugmentedNB(AbstractBayes):
+    """Naive Bayes whose columns form a tree given the class.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Pseudo-count of every entry of the tables; 0 for maximum likelihood.
+    root : int, default=0
+        Column at the root of the tree; the distribution is the same for any if
+        `alpha` is 0.
+    min_categories : int or None, default=None
+        Least number of values of a column: room for those not seen in `fit`.
+    fit_prior : bool, default=True
+        Whether classes have their frequencies as prior, or all the same.
+    class_prior : array of shape (n_classes,) or None, default=None
+        Prior of the classes, in place of the frequencies.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    class_count_, class_log_prior_ : arrays of shape (n_classes,)
+    parents_ : tuple of tuples of int
+        The column that each column depends on; none for the root.
+    tables_ : list of arrays of shape (n_classes, m_parent, m)
+        P(x_j | x_p(j), c); the root has m_parent = 1.
+    information_ : array of shape (n_features, n_features)
+        Eq. (2) for all pairs, in nats.
+    n_categories_ : array of shape (n_features,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.graphical import TreeAugmentedNB
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])  # exclusive or
+    >>> TreeAugmentedNB().fit(X, [0, 1, 1, 0]).predict(X)
+    array([0, 1, 1, 0])
+    """
+
+    alpha: NonNegative = 1.0
+    _: KW_ONLY
+    root: Natural = 0
+    min_categories: Count | None = None
+    fit_prior: Flag = True
+    class_prior: Matrix | Numbers | None = None
+
+    _sparse = False
+
+    def fit(self, X, y, sample_weight=None):
+        """Find the tree and count its tables.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Values 0, 1, 2, ... of each column; NaN where missing.
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+            A weight of 3 counts as three copies of the row.
+        """
+        X, y, w = self._begin(X, y, sample_weight, y_kind="class", **self._checks(X))
+        classes, own = class_codes(y, X)
+        X = X.take(np.arange(X.n)) if hasattr(X, "columns") else arrays.to_numpy(X)
+        own, k, d = arrays.to_numpy(own), int(classes.shape[0]), X.shape[1]
+        if self.root >= d:
+            raise ParameterError(f"root must be a column, 0 to {d - 1}: {self.root}.")
+        prior = given_prior(self, "class_prior", k)
+        codes = encode_symbols(X)
+        v = None if w is None else arrays.to_numpy(w).astype(np.float64)
+        if v is not None:  # rows of weight 0 make no room in the tables
+            codes, own, v = codes[v > 0], own[v > 0], v[v > 0]
+        sizes = np.maximum(codes.max(axis=0) + 1, self.min_categories or 1)
+        counts = ContingencyTables(np.column_stack([codes, own]), (*sizes.tolist(), k), v)
+        self.information_ = mutual_information_matrix(counts, (d,))[:d, :d]
+        self.parents_ = maximum_spanning_parents(self.information_, self.root)
+        self.tables_ = [
+            frequencies(self._counted(counts, j) + self.alpha) for j in range(d)
+        ]
+        self.n_categories_, self.classes_ = sizes, classes
+        self.class_count_ = counts.table((d,))
+        self.class_log_prior_ = log_prior_of(
+            prior, self.class_count_, fit_prior=self.fit_prior
+        )
+        return self
+
+    def _counted(self, counts: ContingencyTables, j) -> np.ndarray:
+        """N(class, parent, x_j): (k, m_parent, m_j)."""
+        N = counts.table((counts.d - 1, *self.parents_[j], j))
+        return N if self.parents_[j] else N[:, None, :]
+
+    def _scorer(self):
+        log_tables = [safe_log(t) for t in self.tables_]
+
+        def score(given):
+            codes = encode_symbols(arrays.to_numpy(given))
+            over = (codes >= self.n_categories_).any(axis=0)
+            bad = int(np.argmax(over)) if over.any() else -1
+            refuse_column(bad, self.n_categories_)
+            gone = (codes < 0).any(axis=1)
+            out = np.empty((len(codes), len(self.class_count_)))
+            out[~gone] = complete_row_scores(codes[~gone], self.parents_, log_tables)
+            out[gone] = marginalised_row_scores(codes[gone], self.parents_, self.tables_)
+            foreign = arrays.is_foreign(given)
+            return arrays.asarray(out, like=arrays.as_float(given)) if foreign else out
+
+        return score
+
+    def _draw(self, z, rng):
+        X = np.zeros((len(z), len(self.tables_)))
+        for j in topological_order(self.parents_):
+            k, q, m = self.tables_[j].shape
+            above = self.parents_[j]
+            row = z * q + (X[:, above[0]].astype(np.int64) if above else 0)
+            X[:, j] = pick_rows(self.tables_[j].reshape(k * q, m), row, rng)
+        return X
+
+    def network(self, target: str = "class"):
+        """The same model as a BayesianNetwork, with the class as node `target`."""
+        d = len(self.tables_)
+        named = getattr(self, "feature_names_in_", [f"x{j}" for j in range(d)])
+        states = [tuple(range(int(m))) for m in self.n_categories_]
+        labels = tuple(arrays.to_numpy(self.classes_).tolist())
+        space = VariableSpace((*map(str, named), target), (*states, labels))
+        parents = [(d, *above) for above in self.parents_]
+        tables = [
+            t if above else t[:, 0, :]
+            for t, above in zip(self.tables_, self.parents_, strict=True)
+        ]
+        prior = np.exp(arrays.to_numpy(self.class_log_prior_))
+        return BayesianNetwork.from_nodes(space, (*parents, ()), [*tables, prior])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True
+        return tags

@@ -1,0 +1,139 @@
+"""Compiled loops of `spanning_trees.py`: Prim over points, Kruskal over edges."""
+
+import numpy as np
+from numba import njit
+
+EUCLIDEAN, MANHATTAN, CHEBYSHEV, MINKOWSKI = 0, 1, 2, 3
+POINT_CHUNK = 512  # points whose distances are added up at a time
+# no entry is ever NaN; infinities are used, so they keep their meaning
+DISTANCE_FASTMATH = {"contract", "reassoc", "nsz", "arcp", "nnan"}
+
+
+@njit(cache=True, nogil=True, fastmath=DISTANCE_FASTMATH)
+def accumulate_distances(XT, x, a, b, kind, p, out):
+    """out[j] = distance (to the power) from x to points a .. b, by columns."""
+    d, m = XT.shape[0], b - a
+    out[:m] = 0.0
+    c = 0
+    if kind == EUCLIDEAN:
+        while c + 3 < d:
+            x0, x1, x2, x3 = x[c], x[c + 1], x[c + 2], x[c + 3]
+            r0, r1 = XT[c, a:b], XT[c + 1, a:b]
+            r2, r3 = XT[c + 2, a:b], XT[c + 3, a:b]
+            for j in range(m):
+                e0, e1, e2, e3 = r0[j] - x0, r1[j] - x1, r2[j] - x2, r3[j] - x3
+                out[j] += (e0 * e0 + e1 * e1) + (e2 * e2 + e3 * e3)
+            c += 4
+        while c < d:
+            row, v = XT[c, a:b], x[c]
+            for j in range(m):
+                out[j] += (row[j] - v) * (row[j] - v)
+            c += 1
+        return
+    for c in range(d):
+        row, v = XT[c, a:b], x[c]
+        if kind == MANHATTAN:
+            for j in range(m):
+                out[j] += abs(row[j] - v)
+        elif kind == CHEBYSHEV:
+            for j in range(m):
+                out[j] = max(out[j], abs(row[j] - v))
+        else:
+            for j in range(m):
+                out[j] += abs(row[j] - v) ** p
+
+
+@njit(cache=True, nogil=True, fastmath=DISTANCE_FASTMATH)
+def relax_edges(t, core, own, best, parent, source, a, b):
+    """Take the new lengths where they are shorter; the least of best[a:b]."""
+    m = b - a
+    near, came, least = best[a:b], parent[a:b], np.inf
+    if len(core):
+        c = core[a:b]
+        for j in range(m):
+            t[j] = max(max(t[j], own), c[j])
+    for j in range(m):
+        shorter = t[j] < near[j]
+        near[j] = t[j] if shorter else near[j]
+        came[j] = source if shorter else came[j]
+    for j in range(m):
+        least = min(least, near[j])
+    return least
+
+
+@njit(cache=True, nogil=True)
+def prim_points(XT, core, kind, p, left, right, weight):
+    """Edges of a minimum spanning tree in the order in which Prim adds them.
+
+    XT and core are used up: the points still outside are kept together.
+    """
+    d, n = XT.shape
+    ids = np.arange(n)
+    best, parent = np.full(n, np.inf), np.zeros(n, np.int64)
+    t, x = np.empty(POINT_CHUNK), np.empty(d)
+    at, m = 0, n
+    for step in range(n - 1):
+        source, own = ids[at], core[at] if len(core) else 0.0
+        m -= 1  # the point at `at` joins the tree; the last one takes its place
+        for c in range(d):
+            x[c] = XT[c, at]
+            XT[c, at] = XT[c, m]
+        ids[at], best[at], parent[at] = ids[m], best[m], parent[m]
+        if len(core):
+            core[at] = core[m]
+        low, at = np.inf, 0
+        for a in range(0, m, POINT_CHUNK):
+            b = min(a + POINT_CHUNK, m)
+            accumulate_distances(XT, x, a, b, kind, p, t)
+            least = relax_edges(t, core, own, best, parent, source, a, b)
+            if least <= low:
+                for j in range(a, b):  # of equals the lowest row
+                    if best[j] == least and (least < low or ids[j] < ids[at]):
+                        low, at = least, j
+        left[step], right[step], weight[step] = parent[at], ids[at], best[at]
+
+
+@njit(cache=True, nogil=True)
+def prim_matrix(D, left, right, weight):
+    """The same on a matrix of distances."""
+    n = len(D)
+    best, parent = np.full(n, np.inf), np.zeros(n, np.int64)
+    done = np.zeros(n, np.bool_)
+    at = 0
+    for step in range(n - 1):
+        done[at] = True
+        low, nearest = np.inf, -1
+        row = D[at]
+        for j in range(n):
+            if done[j]:
+                continue
+            if row[j] < best[j]:
+                best[j], parent[j] = row[j], at
+            if best[j] < low or nearest < 0:
+                low, nearest = best[j], j
+        left[step], right[step], weight[step] = parent[nearest], nearest, low
+        at = nearest
+
+
+@njit(cache=True, nogil=True)
+def find_root(parent, i):
+    """The representative of i's set; the path to it is halved on the way."""
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+@njit(cache=True, nogil=True)
+def kruskal_edges(order, row, column, n, kept):
+    """Positions of the edges that join two sets, in the order given; how many."""
+    parent, count = np.arange(n), 0
+    for e in order:
+        a, b = find_root(parent, row[e]), find_root(parent, column[e])
+        if a != b:
+            parent[max(a, b)] = min(a, b)
+            kept[count] = e
+            count += 1
+            if count == n - 1:
+                break
+    return count

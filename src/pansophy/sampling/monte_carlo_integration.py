@@ -1,0 +1,291 @@
+"""Monte Carlo: an integral is a mean, and the mean knows its own error.
+
+For x_i ~ p free of each other,
+
+    I = E_p f ~ mean f(x_i),   se = sd(f(x_i)) / sqrt(n)                         (1)
+
+whatever the dimension. Over a box of volume V, int f = V E f under the uniform law.
+Four ways to a smaller error:
+
+    antithetic   pairs u and 1 - u, averaged: the variance of a pair mean is
+                 (1 + rho)/2 of f's, less than half if f is monotone in u        (2)
+    control      f - beta'(g - E g) with E g known; the best beta is the regression
+                 of f on g, and the variance left is 1 - R^2                     (3)
+    quasi        scrambled Sobol points fill the cube evenly; R free scrambles give
+                 R unbiased means, whose spread is the error, about n^-3/2       (4)
+    importance   another law with weights, see `importance`
+
+With a tolerance the number of draws doubles until the half width of the confidence
+interval is below it. Where all of n values are the same, (1) says 0 and is not to be
+believed: f may have another value somewhere, of a probability up to
+
+    -log(1 - confidence) / n,    3 / n for 95%,                                  (5)
+
+so the half width is (5) times the value (times V at least, for f = 0 or 1). Means and
+sums of squares are kept in blocks, so that memory does
+not grow with n.
+
+Shapes    f: (n, ...) -> (n,) or (n, c), c integrals at once
+Refs      [MetropolisUlam1949]; [Owen1997] (4); [Glasserman2003] ch. 4
+"""
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from ..core.progress import watched
+from ..core.random import rng_from
+from .distribution_interface import UniformBox, as_distribution, unit_cube_map, draw_samples
+
+DRAWS_PER_BLOCK = 1 << 16  # draws at a time
+N_SCRAMBLES = 16  # R of eq. (4)
+
+
+class MonteCarloResult(NamedTuple):
+    """An integral with its error."""
+
+    value: np.ndarray | float  # I, () or (c,)
+    se: np.ndarray | float  # standard error
+    interval: tuple  # (low, high) of the confidence asked for
+    n: int  # calls of f
+    confidence: float
+    converged: bool  # whether a tolerance asked for was reached
+
+    def __repr__(self):
+        v, e = np.atleast_1d(self.value), np.atleast_1d(self.se)
+        rows = ", ".join(f"{a:.6g} +- {b:.2g}" for a, b in zip(v, e, strict=True))
+        return f"{rows} (n = {self.n})"
+
+
+class RunningMoments(NamedTuple):
+    """Count, mean and scatter of columns; blocks merge without losing digits."""
+
+    n: int
+    mean: np.ndarray  # (c,)
+    scatter: np.ndarray  # (c, c)
+
+
+def moments_of_block(Y) -> RunningMoments:
+    mean = Y.mean(axis=0)
+    E = Y - mean
+    return RunningMoments(len(Y), mean, E.T @ E)
+
+
+def merge_moments(a, b) -> RunningMoments:
+    """Two blocks as one."""
+    if a is None:
+        return b
+    n = a.n + b.n
+    gap = b.mean - a.mean
+    scatter = a.scatter + b.scatter + (a.n * b.n / n) * np.outer(gap, gap)
+    return RunningMoments(n, a.mean + (b.n / n) * gap, scatter)
+
+
+def control_variate_estimate(s, c, centre):
+    """Mean and standard error of the first c columns, the others as controls (3)."""
+    mean, S = s.mean[:c], s.scatter / max(s.n - 1, 1)
+    left = np.diag(S)[:c].copy()
+    dof = 0
+    if len(s.mean) > c:
+        beta, _, dof, _ = np.linalg.lstsq(S[c:, c:], S[c:, :c], rcond=1e-12)
+        mean = mean - (s.mean[c:] - centre) @ beta
+        left -= np.einsum("ij,ij->j", beta, S[c:, :c])
+    left = np.maximum(left, 0.0) * (s.n - 1) / max(s.n - 1 - dof, 1)
+    return mean, np.sqrt(left / s.n)
+
+
+def monte_carlo(
+    f,
+    law,
+    n=10_000,
+    *,
+    method="plain",
+    control=None,
+    control_mean=None,
+    tol=None,
+    max_n=10**8,
+    confidence=0.95,
+    random_state=None,
+    progress=False,
+):
+    """E f(x), or the integral of f over a box, with its standard error.
+
+    Parameters
+    ----------
+    f : function
+        Of n draws (n, ...), giving (n,) or (n, c).
+    law : law
+        Distribution, frozen SciPy law or function (rng, n) that x is drawn from; or a
+        box [(low, high), ...], over which f is integrated.
+    n : int
+        Number of draws; with `tol`, of the first round.
+    method : {"plain", "antithetic", "quasi"}
+        The last two need a law that is a map of the unit cube: a box, a SciPy law
+        with `ppf`, or one `Normal`. "quasi" takes 16 scrambles of the next power of
+        two of points.
+    control : function or None
+        Control variates g of the draws, (n,) or (n, m).
+    control_mean : float or array (m,)
+        E g under the law, needed with `control`.
+    tol : float or None
+        Half width of the confidence interval to reach, by doubling n up to `max_n`.
+    max_n : int
+    confidence : float
+    random_state : int, Generator, RandomState or None
+    progress : bool
+
+    Returns
+    -------
+    MonteCarlo
+        value, se, interval, n.
+
+    Examples
+    --------
+    A circle in a square, pi / 4 of it:
+
+    >>> from pansophy.sampling import monte_carlo
+    >>> inside = lambda x: (x**2).sum(axis=1) < 1
+    >>> run = monte_carlo(inside, [(0, 1), (0, 1)], 100_000, random_state=0)
+    >>> bool(abs(run.value - 0.785398) < 3 * run.se), round(float(run.se), 4)
+    (True, 0.0013)
+    """
+    if method not in ("plain", "antithetic", "quasi"):
+        raise ValueError(
+            f"method must be 'plain', 'antithetic' or 'quasi', got {method!r}."
+        )
+    if not isinstance(n, (int, np.integer)) or n < 2:
+        raise ValueError(f"n must be a whole number of at least 2, got {n}.")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be between 0 and 1, got {confidence}.")
+    if (control is None) != (control_mean is None):
+        raise ValueError("control and control_mean go together.")
+    law, rng = as_distribution(law), rng_from(random_state)
+    volume = law.volume if isinstance(law, UniformBox) else 1.0
+    parts = integrand_columns(f, control, volume)
+    blocks = BLOCK_SAMPLERS[method](law, parts, rng)
+    centre = np.atleast_1d(control_mean) if control is not None else None
+    alone = -np.log1p(-confidence) * np.array([1.0, volume])
+    go = lambda task: sample_until_tolerance(
+        blocks, int(n), tol, max_n, confidence, centre, alone, task
+    )
+    from .driver import AnonymousSampler
+
+    value, se, used, half, flat = watched(AnonymousSampler(), go, total=None, verbose=progress)
+    converged = tol is None or bool(np.all(half <= tol))
+    if not converged:
+        warnings.warn(
+            f"{used} calls of f leave an interval of +-{np.max(half):.3g}, wider than "
+            f"tol={tol:g}; raise max_n.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    out = (lambda a: float(a[0])) if flat else (lambda a: a)
+    interval = out(value - half), out(value + half)
+    return MonteCarloResult(out(value), out(se), interval, used, confidence, converged)
+
+
+def integrand_columns(f, control, volume):
+    """Function of draws giving columns of f, their number, and those of controls."""
+
+    def parts(x):
+        y = np.asarray(f(x), dtype=float)
+        if y.ndim not in (1, 2) or len(y) != len(x):
+            raise ValueError(
+                f"f must give one value, or one row, a draw: ({len(x)},), got shape "
+                f"{y.shape}."
+            )
+        flat = y.ndim == 1
+        y = volume * y.reshape(len(x), -1)
+        if not np.isfinite(y).all():
+            i = int(np.argmax(~np.isfinite(y).all(axis=1)))
+            raise ValueError(f"f is {y[i]} at {x[i]}.")
+        c = y.shape[1]
+        if control is not None:
+            g = np.asarray(control(x), dtype=float).reshape(len(x), -1)
+            y = np.column_stack([y, g])
+        return y, c, flat
+
+    return parts
+
+
+def sample_until_tolerance(blocks, n, tol, max_n, confidence, centre, alone, task):
+    """Draw until the tolerance is reached: value, se, calls, half width, scalar?
+
+    `alone`: eq. (5) times n, for a value of 1 and for the least.
+    """
+    total: Any = None
+    used, goal, c, flat = 0, n, 1, True
+    while True:
+        while used < goal:
+            child = task.child(f"draw {used}")
+            Y, c, flat, calls, fresh = blocks(goal - used)
+            total = moments_of_block(Y) if fresh else merge_moments(total, moments_of_block(Y))
+            used += calls
+            if child.end():
+                goal, tol = used, None
+        value, se = control_variate_estimate(total, c, centre)
+        half = se * stats.t.ppf(0.5 + confidence / 2, max(total.n - 1, 1))
+        blank = np.diag(total.scatter)[:c] == 0.0
+        unseen = np.maximum(alone[0] * np.abs(value), alone[1]) / used
+        half = np.where(blank, unseen, half)
+        if tol is None or np.all(half <= tol) or used >= max_n:
+            return value, se, used, half, flat
+        goal = min(2 * used, max_n)
+
+
+def independent_blocks(law, parts, rng):
+    """Blocks of free draws."""
+
+    def block(want):
+        size = min(want, DRAWS_PER_BLOCK)
+        return *parts(draw_samples(law, size, rng)), size, False
+
+    return block
+
+
+def require_cube_map(law, method):
+    map = unit_cube_map(law)
+    if map is None:
+        raise TypeError(
+            f"method={method!r} needs a law that is a map of the unit cube: a box, a "
+            "SciPy law with ppf, or one Normal."
+        )
+    return map
+
+
+def antithetic_blocks(law, parts, rng):
+    """Blocks of means over pairs u and 1 - u, eq. (2)."""
+    map = require_cube_map(law, "antithetic")
+
+    def block(want):
+        pairs = max(min((want + 1) // 2, DRAWS_PER_BLOCK), 1)
+        U = 1.0 - rng.random((pairs, map.d))  # never 0, whose quantile may be -inf
+        U = np.minimum(U, 1 - 2**-53)
+        y, c, flat = parts(np.concatenate([map.at(U), map.at(1 - U)]))
+        return 0.5 * (y[:pairs] + y[pairs:]), c, flat, 2 * pairs, False
+
+    return block
+
+
+def quasi_random_blocks(law, parts, rng):
+    """R means over scrambled Sobol points, eq. (4); a larger set replaces the last."""
+    from scipy.stats import qmc
+
+    map = require_cube_map(law, "quasi")
+
+    def block(want):
+        power = max(int(np.ceil(np.log2(want / N_SCRAMBLES))), 4)
+        means = []
+        for _ in range(N_SCRAMBLES):
+            U = qmc.Sobol(map.d, scramble=True, rng=rng).random_base2(power)
+            U = np.clip(U, 2.0**-60, 1 - 2**-53)
+            y, c, flat = parts(map.at(U))
+            means.append(y.mean(axis=0))
+        return np.array(means), c, flat, N_SCRAMBLES << power, True
+
+    return block
+
+
+BLOCK_SAMPLERS = {"plain": independent_blocks, "antithetic": antithetic_blocks, "quasi": quasi_random_blocks}

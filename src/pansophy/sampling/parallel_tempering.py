@@ -1,0 +1,203 @@
+"""Parallel tempering: hot chains cross valleys and hand what they find to cold ones.
+
+Replica k samples pi^beta_k, 1 = beta_0 > beta_1 > ... > beta_K-1 > 0, by any sampler.
+After every step neighbours k and k + 1 exchange positions with probability
+
+    min(1, exp((beta_k - beta_k+1) (log pi(x_k+1) - log pi(x_k)))),             (1)
+
+which leaves the product of all pi^beta_k as it is; the draws are those of replica 0.
+Pairs (0, 1), (2, 3), ... and (1, 2), (3, 4), ... take turns, so that a position
+travels further than by pairs chosen at random.
+
+In warm-up the ladder is spaced so that all pairs exchange equally often: with a_k the
+mean of (1), log(beta_k / beta_k+1) moves up where a_k is above the mean of all and
+down where it is below, beta_K-1 staying where it is.
+
+Cost of a step: K steps of the sampler; an exchange costs nothing.
+
+Shapes    x (m, d) by replica   betas (K,)
+Refs      [Swendsen1986] [Geyer1991]; [Okabe2001] taking turns
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..base import Estimator
+from ..params import Count, OpenFraction, check_params
+from . import walk
+from .driver import check_sampler
+
+
+class TemperedTarget(NamedTuple):
+    """A target with log pi times beta."""
+
+    density: Any
+    beta: float
+
+    def __getattr__(self, name):  # whether it is compiled, and where
+        return getattr(self.density, name)
+
+    def value(self, x):
+        """beta log pi (m,)."""
+        return self.beta * self.density.value(x)
+
+    def value_and_grad(self, x):
+        """beta log pi (m,) and its gradient (m, d)."""
+        value, grad = self.density.value_and_grad(x)
+        return self.beta * value, self.beta * grad
+
+
+class TemperingState(NamedTuple):
+    """What a step hands to the next."""
+
+    position: np.ndarray  # of replica 0
+    log_prob: np.ndarray
+    replicas: tuple  # states of the sampler, one for each beta
+    betas: np.ndarray
+    t: int
+
+
+class TemperingInfo(NamedTuple):
+    """What a step tells."""
+
+    acceptance: np.ndarray  # of the sampler at beta = 1, NaN if it has none
+    exchange: np.ndarray  # mean probability (1) of the pairs asked
+
+
+def tempered_state(state, beta, before=1.0):
+    """A state of the sampler for pi^before as one for pi^beta."""
+    density = getattr(state.density, "density", state.density)
+    ratio = beta / before
+    parts = {"log_prob": ratio * state.log_prob, "density": TemperedTarget(density, beta)}
+    if hasattr(state, "grad"):
+        parts["grad"] = ratio * state.grad
+    return state._replace(**parts)
+
+
+def swap_positions(a, b, beta_a, beta_b, rows):
+    """States a and b with the positions of some chains exchanged."""
+
+    def mixed(mine, other, ratio):
+        take = lambda x, y: np.where(rows.reshape(-1, *[1] * (x.ndim - 1)), y, x)
+        parts = {"position": take(mine.position, other.position)}
+        for name in ("log_prob", "grad"):
+            if hasattr(mine, name):
+                x, y = getattr(mine, name), getattr(other, name)
+                parts[name] = take(x, ratio * y)
+        return mine._replace(**parts)
+
+    return mixed(a, b, beta_a / beta_b), mixed(b, a, beta_b / beta_a)
+
+
+def exchange_replicas(rng, replicas, betas, turn):
+    """One round of eq. (1) over every other pair; new replicas and probabilities."""
+    replicas = list(replicas)
+    chances = {}
+    for k in range(turn % 2, len(betas) - 1, 2):
+        a, b = replicas[k], replicas[k + 1]
+        rise = b.log_prob / betas[k + 1] - a.log_prob / betas[k]
+        chance = np.exp(np.minimum((betas[k] - betas[k + 1]) * rise, 0.0))
+        rows = rng.random(len(chance)) < chance
+        pair = swap_positions(a, b, betas[k], betas[k + 1], rows)
+        replicas[k], replicas[k + 1] = pair
+        chances[k] = chance
+    return tuple(replicas), chances
+
+
+def respace_ladder(betas, chances, gain):
+    """Betas whose gaps follow how often their pairs exchange; the ends stay."""
+    if len(betas) == 1:
+        return betas
+    gaps = np.log(betas[:-1] / betas[1:])
+    total = gaps.sum()
+    for k, a in chances.items():
+        gaps[k] *= np.exp(gain * (a.mean() - 0.4))
+    gaps *= total / gaps.sum()
+    return np.exp(-np.concatenate([[0.0], np.cumsum(gaps)]))
+
+
+@dataclass(eq=False, repr=False)
+class ParallelTempering(Estimator):
+    """Replica exchange around any sampler of this package, to be run by `sample`.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        What moves the replicas, such as `Metropolis(log_prob)` or `NUTS(log_prob)`.
+    n_replicas : int
+        Number K of temperatures.
+    hottest : float
+        beta of the last replica; near 0 the target is nearly flat.
+    n_steps : int
+        Steps of the sampler between exchanges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.sampling import Metropolis, ParallelTempering, sample
+    >>> hills = lambda x: np.logaddexp(-((x[:, 0] - 8) ** 2), -((x[:, 0] + 8) ** 2))
+    >>> sampler = ParallelTempering(Metropolis(hills))
+    >>> draws = sample(sampler, 2000, init=[8.0], random_state=0)
+    >>> bool(abs(draws.positions.mean()) < 2)  # both hills are seen
+    True
+    """
+
+    sampler: Any
+    _: KW_ONLY
+    n_replicas: Count = 6
+    hottest: OpenFraction = 0.02
+    n_steps: Count = 1
+
+    def init(self, position) -> TemperingState:
+        """All replicas at the positions (m, d)."""
+        check_params(self)
+        check_sampler(self.sampler)
+        first = self.sampler.init(position)
+        if not hasattr(first, "density"):
+            raise TypeError(
+                "sampler of ParallelTempering must hold its density in its state."
+            )
+        k = np.arange(self.n_replicas) / max(self.n_replicas - 1, 1)
+        betas = self.hottest**k
+        replicas = tuple(tempered_state(first, beta) for beta in betas)
+        return TemperingState(first.position, first.log_prob, replicas, betas, 0)
+
+    def step(self, rng, state) -> tuple[TemperingState, TemperingInfo]:
+        """Steps of all replicas, then exchanges."""
+        moved = [
+            walk.advance_chains(self.sampler, rng, r, self.n_steps) for r in state.replicas
+        ]
+        return self._exchange(rng, state, moved)[:2]
+
+    def warm(self, rng, state, n, tuning, left) -> tuple[TemperingState, dict, Any]:
+        """n steps in which every replica tunes itself and the ladder is spaced."""
+        told = []
+        for i in range(n):
+            tuning = tuning or [None] * self.n_replicas
+            rest = (left + n - 1 - i) * self.n_steps
+            moved = []
+            for k, r in enumerate(state.replicas):
+                r, trace, tuning[k] = walk.warm_up_chains(
+                    self.sampler, rng, r, self.n_steps, tuning[k], rest
+                )
+                moved.append((r, trace))
+            state, info, chances = self._exchange(rng, state, moved)
+            gain = 2.0 * (state.t + 10) ** -0.6
+            betas = respace_ladder(state.betas, chances, gain)
+            pairs = zip(state.replicas, betas, state.betas, strict=True)
+            replicas = tuple(tempered_state(r, new, old) for r, new, old in pairs)
+            state = state._replace(replicas=replicas, betas=betas)
+            told.append(walk.step_record(state, info))
+        return state, walk.stack_records(told), tuning
+
+    def _exchange(self, rng, state, moved):
+        replicas, chances = exchange_replicas(rng, [r for r, _ in moved], state.betas, state.t)
+        m = len(state.position)
+        trace = moved[0][1]
+        rate = trace.get("acceptance", np.full((m, 1), np.nan)).mean(axis=1)
+        chance = np.mean([*chances.values()], axis=0) if chances else np.ones(m)
+        cold = replicas[0]
+        state = TemperingState(cold.position, cold.log_prob, replicas, state.betas, state.t + 1)
+        return state, TemperingInfo(rate, chance), chances
