@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 import pansophy
 from pansophy import optim
 from pansophy.graphical import ChainCRF
-from pansophy.graphical.chain_field import (
+from pansophy.graphical.chain_crf import (
     WeightLayout,
     build_features,
     feature_counts,

@@ -11,8 +11,7 @@ from pansophy.graphical import (
     equivalence_class,
     markov_equivalent,
 )
-from pansophy.graphical.dags import edge_pairs
-from pansophy.graphical.hill_climbing import adjacency_matrix
+from pansophy.graphical.dags import adjacency_matrix, edge_pairs
 from pansophy.graphical.markov_equivalence import (
     colliders,
     consistent_extension,

@@ -52,7 +52,7 @@ def test_tables_are_those_of_a_dictionary(seed, holes, weighted):
     np.testing.assert_array_equal(
         counts.table((3, 0, 1)), oracle.table(X, (3, 0, 1), sizes, w)
     )
-    flat, offset, q = counts.beside(1, (0, 4), (3, 2))
+    flat, offset, q = counts.tables_with_each(1, (0, 4), (3, 2))
     np.testing.assert_array_equal(
         counts.table((1, 2)), oracle.table(X, (1, 2), sizes, w)
     )  # once more, now that there are bits
@@ -67,7 +67,7 @@ def test_many_states_are_counted_by_those_that_occur():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 120, (300, 5))
     counts = ContingencyTables(X, (120,) * 5)
-    flat, _, q = counts.beside(0, (1, 2, 3), (4,))
+    flat, _, q = counts.tables_with_each(0, (1, 2, 3), (4,))
     assert q <= 300 and flat.sum() == 300
     small = (40, 40, 40, 40, 40)
     for kind in ("bdeu", "bic", "k2"):
@@ -80,9 +80,9 @@ def test_many_states_are_counted_by_those_that_occur():
     want = 50 * (2 * np.log(2 / 3) + np.log(1 / 3))  # 250 other rows are alone
     assert families.score(0, (1, 2, 3)) == pytest.approx(want)
     with pytest.raises(ValueError, match="cut into bins"):
-        ContingencyTables(np.arange(9000)[:, None].repeat(2, 1), (9000, 9000)).beside(
-            0, (), (1,)
-        )
+        ContingencyTables(
+            np.arange(9000)[:, None].repeat(2, 1), (9000, 9000)
+        ).tables_with_each(0, (), (1,))
 
 
 @pytest.mark.parametrize("kind", KINDS)

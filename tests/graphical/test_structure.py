@@ -19,12 +19,8 @@ from pansophy.graphical import (
     structure_score,
 )
 from pansophy.graphical.contingency_tables import ContingencyTables
-from pansophy.graphical.hill_climbing import (
-    EdgeConstraints,
-    MoveTable,
-    adjacency_matrix,
-    reachability_matrix,
-)
+from pansophy.graphical.dags import adjacency_matrix, reachability_matrix
+from pansophy.graphical.hill_climbing import EdgeConstraints, MoveTable
 from pansophy.graphical.structure_scores import CachedFamilyScores, DiscreteFamilyScores
 from pansophy.params import ParameterError
 

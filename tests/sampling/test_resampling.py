@@ -5,12 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pansophy.core.weighted import effective_sample_size
 from pansophy.sampling import resample
-from pansophy.sampling.resampling import (
-    RESAMPLERS,
-    effective_sample_size,
-    softmax_weights,
-)
+from pansophy.sampling.resampling import RESAMPLERS, softmax_weights
 
 W = np.array([0.31, 0.0, 0.02, 0.17, 0.5, 0.0])
 N = 13

@@ -1,4 +1,4 @@
-"""Networks of variables: Bayesian networks, Markov fields, factor graphs."""
+"""Probabilistic graphical models: Bayesian networks, Markov random fields, factor graphs."""
 
 from .bayesian_network import BayesianNetwork
 from .bif import parse_bif, read_bif, write_bif
@@ -27,7 +27,6 @@ from .gaussian_belief_propagation import GaussianBeliefs, gaussian_bp
 from .gibbs_sampling import ErgodicityWarning, GibbsDraws, gibbs_sample
 from .graph_cuts import CutResult, alpha_expansion, binary_cut, graph_cut
 from .grid_crf import GridCRF
-from .incomplete import fit_tables_em
 from .ising_grid import IsingGrid
 from .junction_tree import JunctionTree
 from .loopy_belief_propagation import loopy_bp, mean_field
@@ -41,9 +40,9 @@ from .message_passing import (
     min_sum,
     sum_product,
 )
-from .parameter_learning import fit_tables, fit_tables_gradient
+from .parameter_learning import fit_tables, fit_tables_em, fit_tables_gradient
 from .pc import PC
-from .plates import Plate, unroll_plates
+from .plates import Plate, to_bayesian_network, unroll_plates
 from .posterior import MostProbableExplanation, NormalMixture, Posterior
 from .potts_grid import PottsGrid
 from .rule_network import from_rules
@@ -57,7 +56,6 @@ from .structure_scores import (
 )
 from .structure_search import StructureSearch
 from .table_encoding import decode_table, encode_table
-from .templates import to_bayesian_network
 from .tree_augmented_nb import TreeAugmentedNB
 from .tree_reweighted import tree_reweighted_bp
 from .two_stage import TwoStage

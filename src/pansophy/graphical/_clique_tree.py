@@ -1,15 +1,27 @@
-"""Compiled loops of `cliques`: messages between flat tables.
+"""Compiled messages between the flat tables of a clique tree.
 
-Table c lies in T[table_ptr[c] : table_ptr[c + 1]], its axes have the lengths
-dims[dim_ptr[c] : dim_ptr[c + 1]]. A smaller table S is read along it through one
-stride for each axis of c, 0 for an axis that S lacks. The walk is an odometer over
-all axes but the last, with a plain loop inside.
+Table c lies in T[table_ptr[c] : table_ptr[c + 1]], and its axes have the lengths
+dims[dim_ptr[c] : dim_ptr[c + 1]]. A smaller table S is read along it through one stride
+for each axis of c, 0 for an axis that S lacks. The iteration is an odometer over all
+axes but the last, with a plain loop inside.
+
+Arrays that belong together are passed as plain tuples (a NamedTuple would make the call
+of a small query several times as long):
+
+    geometry   table_ptr, dims, dim_ptr
+    factors    values, clique, start, strides, stride_ptr, observed_ptr, observed,
+               observed_stride: the values of all factors, the clique that each is
+               multiplied into, where it starts, its strides along the axes of that
+               clique, and how observed codes move its start
+    links      ends, sep_ptr, near, near_ptr, far, far_ptr: cliques of each edge, where
+               its message lies, strides of the message along both cliques
+    output     out_clique, out_ptr, out_strides, out_stride_ptr: what to read
 """
 
 import numpy as np
 from numba import njit
 
-RESCALE_EVERY = 8  # a table is rescaled after so many products, so that none underflows
+RESCALE_EVERY = 8  # products after which a table is rescaled, so that none underflows
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -92,44 +104,47 @@ def rescale_table(T, start, end):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def load_factors(
-    T, table_ptr, dims, dim_ptr, values, clique, start, strides, stride_ptr,
-    seen_ptr, seen, seen_stride, codes, digit, got,
-):  # fmt: skip
-    """Tables as products of factors at the observed codes; log of the scale."""
+def load_factors(T, geometry, factors, codes, digit, n_products):
+    """Tables as products of factors at the observed codes; log of their scale."""
+    table_ptr, dims, dim_ptr = geometry
+    values, clique, start, strides, stride_ptr = factors[:5]
+    observed_ptr, observed, observed_stride = factors[5:]
     T[:] = 1.0
-    got[:] = 0
+    n_products[:] = 0
     scale = 0.0
     for f in range(len(clique)):
         c = clique[f]
         at = start[f]
-        for e in range(seen_ptr[f], seen_ptr[f + 1]):
-            at += seen_stride[e] * codes[seen[e]]
+        for e in range(observed_ptr[f], observed_ptr[f + 1]):
+            at += observed_stride[e] * codes[observed[e]]
         d0 = dim_ptr[c]
         k = dim_ptr[c + 1] - d0
-        multiply_table(T, table_ptr[c], dims, d0, k, values, at, strides, stride_ptr[f], digit)
-        got[c] += 1
-        if got[c] % RESCALE_EVERY == 0:
+        multiply_table(
+            T, table_ptr[c], dims, d0, k, values, at, strides, stride_ptr[f], digit
+        )
+        n_products[c] += 1
+        if n_products[c] % RESCALE_EVERY == 0:
             scale += rescale_table(T, table_ptr[c], table_ptr[c + 1])
     return scale
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def pass_messages(
-    T, table_ptr, dims, dim_ptr, M, ends, sep_ptr, near, near_ptr, far, far_ptr,
-    schedule, fresh, digit, got, live,
-):  # fmt: skip
-    """Send the messages of a schedule (edge, direction); log of the scale.
+def pass_messages(T, geometry, M, links, schedule, message, digit, n_products, changed):
+    """Send the messages of a schedule (edge, direction); log of their scale.
 
-    A table that is not live has not changed since its last message, and sends none.
+    A table that has not changed since its last message sends none. `message` is scratch
+    for the largest message.
     """
-    scale, first = 0.0, sep_ptr[0]  # 0, but no constant: one version to compile
+    table_ptr, dims, dim_ptr = geometry
+    ends, sep_ptr, near, near_ptr, far, far_ptr = links
+    scale = 0.0
+    first = sep_ptr[0]  # 0, but not a constant: one version to compile
     for m in range(len(schedule)):
         e, back = schedule[m, 0], schedule[m, 1]
         a, b = ends[e, back], ends[e, 1 - back]
-        if not live[a]:
+        if not changed[a]:
             continue
-        live[b] = True
+        changed[b] = True
         size = sep_ptr[e + 1] - sep_ptr[e]
         da, db = dim_ptr[a], dim_ptr[b]
         ka, kb = dim_ptr[a + 1] - da, dim_ptr[b + 1] - db
@@ -137,33 +152,36 @@ def pass_messages(
             A, a0, B, b0 = near, near_ptr[e], far, far_ptr[e]
         else:
             A, a0, B, b0 = far, far_ptr[e], near, near_ptr[e]
-        marginalize_table(fresh, first, size, T, table_ptr[a], dims, da, ka, A, a0, digit)
-        scale += rescale_table(fresh, first, size)
+        marginalize_table(
+            message, first, size, T, table_ptr[a], dims, da, ka, A, a0, digit
+        )
+        scale += rescale_table(message, first, size)
         m0 = sep_ptr[e]
         for i in range(size):
-            new, old = fresh[i], M[m0 + i]
+            new, old = message[i], M[m0 + i]
             M[m0 + i] = new
-            fresh[i] = new / old if old > 0.0 else 0.0
-        multiply_table(T, table_ptr[b], dims, db, kb, fresh, first, B, b0, digit)
-        got[b] += 1
-        if got[b] % RESCALE_EVERY == 0:
+            message[i] = new / old if old > 0.0 else 0.0
+        multiply_table(T, table_ptr[b], dims, db, kb, message, first, B, b0, digit)
+        n_products[b] += 1
+        if n_products[b] % RESCALE_EVERY == 0:
             scale += rescale_table(T, table_ptr[b], table_ptr[b + 1])
     return scale
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def read_marginals(
-    out, T, table_ptr, dims, dim_ptr, out_clique, out_ptr, out_strides, out_stride_ptr,
-    digit,
-):  # fmt: skip
-    """Normalised marginals of cliques, one after the other; log sum of the first."""
+def read_marginals(out, T, geometry, output, digit):
+    """Normalised marginals of cliques, end to end; log sum of the first."""
+    table_ptr, dims, dim_ptr = geometry
+    out_clique, out_ptr, out_strides, out_stride_ptr = output
     scale = 0.0
     for o in range(len(out_clique)):
         c = out_clique[o]
         d0, s0 = dim_ptr[c], out_ptr[o]
         k, size = dim_ptr[c + 1] - d0, out_ptr[o + 1] - s0
-        marginalize_table(out, s0, size, T, table_ptr[c], dims, d0, k, out_strides,
-             out_stride_ptr[o], digit)  # fmt: skip
+        q0 = out_stride_ptr[o]
+        marginalize_table(
+            out, s0, size, T, table_ptr[c], dims, d0, k, out_strides, q0, digit
+        )
         total = 0.0
         for i in range(s0, s0 + size):
             total += out[i]
@@ -176,72 +194,100 @@ def read_marginals(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def marginals_of_rows(
-    out, log_z, codes, table_ptr, dims, dim_ptr, values, clique, start, strides,
-    stride_ptr, seen_ptr, seen, seen_stride, ends, sep_ptr, near, near_ptr, far,
-    far_ptr, schedule, n_collect, out_clique, out_ptr, out_strides, out_stride_ptr,
-    wide,
-):  # fmt: skip
-    """Marginals and log evidence of rows of codes (n, e), one after the other."""
+    out, log_z, codes, geometry, factors, links, schedule, n_collect, output, widest
+):
+    """Marginals and log evidence of rows of codes (n, e), one after the other.
+
+    The first n_collect messages of the schedule go to the root, the others back.
+    """
+    table_ptr, dims = geometry[0], geometry[1]
     T = np.empty(table_ptr[-1])
-    M = np.empty(sep_ptr[-1])
-    fresh = np.empty(wide)
+    M = np.empty(links[1][-1])
+    message = np.empty(widest)
     digit = np.zeros(len(dims) + 1, np.int64)
-    got = np.zeros(len(table_ptr), np.int64)
-    live = np.ones(len(table_ptr), np.bool_)
+    n_products = np.zeros(len(table_ptr), np.int64)
+    changed = np.ones(len(table_ptr), np.bool_)
     for i in range(len(codes)):
-        # fmt: off
-        scale = load_factors(T, table_ptr, dims, dim_ptr, values, clique, start, strides,
-                     stride_ptr, seen_ptr, seen, seen_stride, codes[i], digit, got)
+        scale = load_factors(T, geometry, factors, codes[i], digit, n_products)
         M[:] = 1.0
-        scale += pass_messages(T, table_ptr, dims, dim_ptr, M, ends, sep_ptr, near, near_ptr,
-                      far, far_ptr, schedule[:n_collect], fresh, digit, got, live)
+        scale += pass_messages(
+            T,
+            geometry,
+            M,
+            links,
+            schedule[:n_collect],
+            message,
+            digit,
+            n_products,
+            changed,
+        )
         if n_collect < len(schedule) and scale > -np.inf:
-            pass_messages(T, table_ptr, dims, dim_ptr, M, ends, sep_ptr, near, near_ptr,
-                 far, far_ptr, schedule[n_collect:], fresh, digit, got, live)
-        scale += read_marginals(out[i], T, table_ptr, dims, dim_ptr, out_clique, out_ptr,
-                      out_strides, out_stride_ptr, digit)
-        # fmt: on
+            pass_messages(
+                T,
+                geometry,
+                M,
+                links,
+                schedule[n_collect:],
+                message,
+                digit,
+                n_products,
+                changed,
+            )
+        scale += read_marginals(out[i], T, geometry, output, digit)
         log_z[i] = scale
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def multiply_likelihoods(T, table_ptr, dims, dim_ptr, homes, like, like_ptr, observed, digit):
+def multiply_likelihoods(T, geometry, homes, likelihood, like_ptr, observed, digit):
     """Multiply the likelihoods of observed variables into their home tables.
 
     homes (d, 2) has the table of a variable and its axis there.
     """
-    unit, first = np.zeros(len(dims) + 1, np.int64), table_ptr[0]
+    table_ptr, dims, dim_ptr = geometry
+    unit = np.zeros(len(dims) + 1, np.int64)
+    first = table_ptr[0]
     for o in range(len(observed)):
         v = observed[o]
         c, axis = homes[v, 0], homes[v, 1]
         d0 = dim_ptr[c]
         k = dim_ptr[c + 1] - d0
         unit[axis] = 1
-        multiply_table(T, table_ptr[c], dims, d0, k, like, like_ptr[v], unit, first, digit)
+        multiply_table(
+            T, table_ptr[c], dims, d0, k, likelihood, like_ptr[v], unit, first, digit
+        )
         unit[axis] = 0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def marginal_from_calibrated(
-    base, sent, table_ptr, dims, dim_ptr, ends, sep_ptr, near, near_ptr, far, far_ptr,
-    homes, like, like_ptr, observed, schedule, out_clique, out_ptr, out_strides,
-    out_stride_ptr, wide,
-):  # fmt: skip
+    tables,
+    messages,
+    geometry,
+    links,
+    homes,
+    likelihood,
+    like_ptr,
+    observed,
+    schedule,
+    output,
+    widest,
+):
     """One marginal of a calibrated tree after likelihoods are entered; log evidence.
 
     Only messages on the way from the observed variables to the answer are sent.
     """
-    T, M = base.copy(), sent.copy()
-    live = np.zeros(len(table_ptr), np.bool_)
+    table_ptr, dims = geometry[0], geometry[1]
+    T, M = tables.copy(), messages.copy()
+    changed = np.zeros(len(table_ptr), np.bool_)
     for o in range(len(observed)):
-        live[homes[observed[o], 0]] = True
-    fresh = np.empty(wide)
+        changed[homes[observed[o], 0]] = True
+    message = np.empty(widest)
     digit = np.zeros(len(dims) + 1, np.int64)
-    got = np.zeros(len(table_ptr), np.int64)
-    out = np.empty(out_ptr[-1])
-    multiply_likelihoods(T, table_ptr, dims, dim_ptr, homes, like, like_ptr, observed, digit)
-    scale = pass_messages(T, table_ptr, dims, dim_ptr, M, ends, sep_ptr, near, near_ptr, far,
-                 far_ptr, schedule, fresh, digit, got, live)  # fmt: skip
-    scale += read_marginals(out, T, table_ptr, dims, dim_ptr, out_clique, out_ptr, out_strides,
-                  out_stride_ptr, digit)  # fmt: skip
+    n_products = np.zeros(len(table_ptr), np.int64)
+    out = np.empty(output[1][-1])
+    multiply_likelihoods(T, geometry, homes, likelihood, like_ptr, observed, digit)
+    scale = pass_messages(
+        T, geometry, M, links, schedule, message, digit, n_products, changed
+    )
+    scale += read_marginals(out, T, geometry, output, digit)
     return out, scale

@@ -1,4 +1,4 @@
-"""Compiled loop of `nodes`: states drawn from rows of a table."""
+"""Compiled sampling of states from the rows of a conditional table."""
 
 import numpy as np
 from numba import njit
@@ -6,7 +6,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def sample_table_rows(edges, z, u):
-    """State of each draw: row z_i of running sums (k, m), uniform number u_i."""
+    """The state of each draw: row z_i of cumulative sums (k, m), uniform number u_i."""
     m = edges.shape[1]
     out = np.empty(len(z), np.int64)
     for i in range(len(z)):

@@ -1,16 +1,16 @@
-"""Compiled loops of `contingency_tables.py` and `structure_scores.py`: tables of counts and their scores."""
+"""Compiled counting of joint states, and scores and tests of the tables of counts."""
 
 import math
 
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
+from ..core.compiled import FASTMATH
 
 
 @njit(cache=True, nogil=True)
 def pack_states(column, bits):
-    """Row i sets bit i % 64 of word i // 64 of bits[column[i]]; -1 sets none."""
+    """Set bit i % 64 of word i // 64 of bits[column[i]] for each row i; none for -1."""
     n = column.shape[0]
     for i in range(n):
         c = column[i]
@@ -20,7 +20,7 @@ def pack_states(column, bits):
 
 @njit(cache=True, nogil=True)
 def popcount(v):
-    """How many bits of a word are one; LLVM knows the pattern as one instruction."""
+    """The number of ones in a word; LLVM compiles this pattern to one instruction."""
     v = v - ((v >> np.uint64(1)) & np.uint64(0x5555555555555555))
     low = np.uint64(0x3333333333333333)
     v = (v & low) + ((v >> np.uint64(2)) & low)
@@ -30,9 +30,10 @@ def popcount(v):
 
 @njit(cache=True, nogil=True)
 def intersect_states(bits, start, base, lo, hi, joint):
-    """joint[c] = rows lo..hi (words) where the base variables are in state c.
+    """joint[c] = bits of the rows in which the base variables are in joint state c.
 
-    The first variable of `base` changes slowest. Returns the number of states.
+    For words lo to hi. The first variable of `base` changes slowest. Returns the number
+    of joint states.
     """
     q = 1
     for w in range(hi - lo):
@@ -41,59 +42,61 @@ def intersect_states(bits, start, base, lo, hi, joint):
         m = start[b + 1] - start[b]
         for c in range(q - 1, -1, -1):
             for s in range(m - 1, -1, -1):  # c * m + s >= c: done from the end
-                own = bits[start[b] + s]
+                state_bits = bits[start[b] + s]
                 for w in range(hi - lo):
-                    joint[c * m + s, w] = joint[c, w] & own[lo + w]
+                    joint[c * m + s, w] = joint[c, w] & state_bits[lo + w]
         q *= m
     return q
 
 
 @njit(cache=True, nogil=True)
-def count_by_bits(bits, start, base, others, offset, q, whole, joint, totals, out):
+def count_by_bits(
+    bits, start, base, others, offset, q, has_missing, joint, totals, out
+):
     """Joint counts of the base variables with each of the others, by bits.
 
     out[offset[k] + c * m + s] = rows in base state c and state s of others[k], and
-    totals[c] = rows in base state c. Unless `whole` (values are missing) the last
-    state of each other variable is what is left of the total.
+    totals[c] = rows in base state c. Unless `has_missing`, the count of the last state
+    of each other variable is the total less the counts of its other states.
     """
-    words, step = bits.shape[1], joint.shape[1]
-    live = np.empty(q, np.int64)
-    for lo in range(0, words, step):
-        hi = min(lo + step, words)
+    n_words, step = bits.shape[1], joint.shape[1]
+    nonempty = np.empty(q, np.int64)
+    for lo in range(0, n_words, step):
+        hi = min(lo + step, n_words)
         intersect_states(bits, start, base, lo, hi, joint)
-        some = 0
+        n_nonempty = 0
         for c in range(q):
             t = np.uint64(0)
             for w in range(hi - lo):
                 t += popcount(joint[c, w])
             if t > 0:
                 totals[c] += t
-                live[some] = c
-                some += 1
+                nonempty[n_nonempty] = c
+                n_nonempty += 1
         for k in range(others.shape[0]):
             first = start[others[k]]
             m = start[others[k] + 1] - first
-            for s in range(m if whole else m - 1):
-                own = bits[first + s, lo:hi]
-                for g in range(some):
-                    row = joint[live[g]]
+            for s in range(m if has_missing else m - 1):
+                state_bits = bits[first + s, lo:hi]
+                for g in range(n_nonempty):
+                    row = joint[nonempty[g]]
                     t = np.uint64(0)
-                    for w in range(own.shape[0]):
-                        t += popcount(row[w] & own[w])
-                    out[offset[k] + live[g] * m + s] += t
-    if not whole:
+                    for w in range(state_bits.shape[0]):
+                        t += popcount(row[w] & state_bits[w])
+                    out[offset[k] + nonempty[g] * m + s] += t
+    if not has_missing:
         for k in range(others.shape[0]):
             m = start[others[k] + 1] - start[others[k]]
             for c in range(q):
-                left, at = totals[c], offset[k] + c * m
+                remaining, at = totals[c], offset[k] + c * m
                 for s in range(m - 1):
-                    left -= out[at + s]
-                out[at + m - 1] = left
+                    remaining -= out[at + s]
+                out[at + m - 1] = remaining
 
 
 @njit(cache=True, nogil=True)
 def extend_joint_state(index, column, m):
-    """index <- index * m + column in place; -1 where either is missing."""
+    """index <- index * m + column in place; -1 where either is missing (-1)."""
     for i in range(index.shape[0]):
         c = column[i]
         index[i] = -1 if c < 0 or index[i] < 0 else index[i] * m + c
@@ -101,15 +104,16 @@ def extend_joint_state(index, column, m):
 
 @njit(cache=True, nogil=True)
 def add_joint_counts(index, column, m, w, weighted, out):
-    """out[index * m + column] += w for each row that misses neither."""
+    """out[index * m + column] += w for each row in which neither is missing."""
     for i in range(index.shape[0]):
         c = column[i]
         if c >= 0 and index[i] >= 0:
             out[index[i] * m + c] += w[i] if weighted else 1.0
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def x_log_x(x):
+    """x log x, 0 at x = 0."""
     return x * math.log(x) if x > 0 else 0.0
 
 
@@ -144,7 +148,7 @@ def log_rising_factorial(a, x):
 
 @njit(cache=True, nogil=True)
 def family_scores(N, offset, q, m, sizes, full, marginal, number, out):
-    """`family_score` of each table of a batch: own states m, one more parent each."""
+    """`family_score` of each table of a batch; table k has an additional parent k."""
     for k in range(sizes.shape[0]):
         r = sizes[k]
         T = N[offset[k] : offset[k] + q * m * r]
@@ -155,7 +159,8 @@ def family_scores(N, offset, q, m, sizes, full, marginal, number, out):
 def g_statistics_of_tables(N, offset, q, m, sizes, G, free):
     """G statistic and degrees of freedom of y and z given the rest, for each table.
 
-    Table k is (q, m, sizes[k]); states that do not occur given the rest count none.
+    Table k is (q, m, sizes[k]); states that do not occur given the rest add no degree of
+    freedom.
     """
     for k in range(sizes.shape[0]):
         r = sizes[k]
@@ -164,20 +169,20 @@ def g_statistics_of_tables(N, offset, q, m, sizes, G, free):
             T = N[offset[k] + j * m * r : offset[k] + (j + 1) * m * r]
             n, rows, columns = 0.0, 0, 0
             for c in range(m):
-                own = 0.0
+                marginal = 0.0
                 for s in range(r):
                     x = T[c * r + s]
-                    own += x
+                    marginal += x
                     total += x_log_x(x)
-                n += own
-                rows += own > 0
-                total -= x_log_x(own)
+                n += marginal
+                rows += marginal > 0
+                total -= x_log_x(marginal)
             for s in range(r):
-                own = 0.0
+                marginal = 0.0
                 for c in range(m):
-                    own += T[c * r + s]
-                columns += own > 0
-                total -= x_log_x(own)
+                    marginal += T[c * r + s]
+                columns += marginal > 0
+                total -= x_log_x(marginal)
             total += x_log_x(n)
             if n > 0:
                 df += (rows - 1) * (columns - 1)

@@ -1,4 +1,4 @@
-"""Compiled Gibbs sampling of discrete variables, one chain a call."""
+"""Compiled Gibbs sampling of discrete variables, one chain for each call."""
 
 import math
 
@@ -10,7 +10,7 @@ from ..core._random import uniform
 
 @njit(cache=True, nogil=True)
 def cumulative_conditional(g, v, x, w):
-    """Running sums of p(x_v | rest), up to a factor, from the factors of v."""
+    """Cumulative sums of p(x_v | rest), up to a factor, from the factors of v; total."""
     n = g.sizes[v]
     for a in range(n):
         w[a] = 0.0
@@ -34,25 +34,25 @@ def cumulative_conditional(g, v, x, w):
 
 
 @njit(cache=True, nogil=True)
-def gibbs_chain(
-    g, free, first, near, step, where, chance, x, state, burn_in, thin, wide, out
-):
-    """Draw rows into out (n, d): `thin` sweeps over the `free` variables apart.
+def gibbs_chain(g, plan, x, state, burn_in, thin, largest, out):
+    """Draw rows into out (n, d): `thin` sweeps over the free variables apart.
 
-    Variable free[k] has neighbours near[first[k] .. first[k + 1]] with strides `step`
-    in `chance`, which holds running sums of p(x_v | neighbours) from where[k] on; where
-    it is -1, probabilities are computed from the factors, whose tables are logarithms.
+    `plan` is (free, first, neighbors, strides, starts, cumulative): variable free[k] has
+    the neighbours neighbors[first[k] : first[k + 1]] with these strides in `cumulative`,
+    which holds cumulative sums of p(x_v | neighbours) from starts[k] on. Where starts[k]
+    is -1, probabilities are computed from the factors, whose tables are logarithms.
     """
-    w = np.empty(wide)
+    free, first, neighbors, strides, starts, cumulative = plan
+    w = np.empty(largest)
     for t in range(-burn_in, len(out) * thin):
         for k in range(len(free)):
             v = free[k]
             u, a, last = uniform(state), 0, g.sizes[v] - 1
-            if where[k] >= 0:
-                at = where[k]
+            if starts[k] >= 0:
+                at = starts[k]
                 for i in range(first[k], first[k + 1]):
-                    at += step[i] * x[near[i]]
-                while a < last and chance[at + a] <= u:
+                    at += strides[i] * x[neighbors[i]]
+                while a < last and cumulative[at + a] <= u:
                     a += 1
             else:
                 u *= cumulative_conditional(g, v, x, w)

@@ -1,13 +1,13 @@
-"""Compiled sweeps of Gibbs sampling on grids, one colour of the checkerboard at a time.
+"""Compiled Gibbs sweeps over grids, one colour of the checkerboard at a time.
 
-Spins of a colour do not touch each other, so a colour is updated in any order, and it
-lies in memory by itself: row i of colour c holds the columns 2 k + o, o = (i + c) & 1,
-at place k + 1. The neighbours of place k are then places k of the rows above and below
-and places k and k + 2 o - 1 of the same row, all of the other colour: four rows of
-bytes that are added side by side. Places outside the grid hold 0.
+Pixels of a colour are not neighbours, so a colour is updated in any order, and it lies
+in memory by itself: row i of colour c holds the columns 2 k + o, o = (i + c) & 1, at
+place k + 1. The neighbours of place k are then places k of the rows above and below and
+places k and k + 2 o - 1 of the same row, all of the other colour: four rows of bytes
+that are added by vector instructions. Places outside the grid hold 0.
 
-Every lane k has a generator of its own (xoshiro128+), so that the random numbers of a
-row are made side by side as well.
+Every place k of a row has a random generator of its own (xoshiro128+), so that the
+random numbers of a row are made by vector instructions as well.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def draw_random_row(lanes, r, n):
-    """One step of the generators of the first n lanes, into r."""
+    """One step of the first n generators, into r."""
     for k in range(n):
         s0, s1, s2, s3 = lanes[0, k], lanes[1, k], lanes[2, k], lanes[3, k]
         r[k] = s0 + s3
@@ -30,7 +30,7 @@ def draw_random_row(lanes, r, n):
 
 @njit(cache=True, nogil=True)
 def wrap_borders(x, height, width):
-    """Copy the edges of a colour to the other side, for grids without borders."""
+    """Copy the borders of a colour to the opposite side, for periodic grids."""
     half = width // 2
     for i in range(1, height + 1):
         x[i, 0] = x[i, half]
@@ -42,10 +42,11 @@ def wrap_borders(x, height, width):
 
 @njit(cache=True, nogil=True)
 def ising_sweeps(x, kind, T, lanes, r, width, wrapped, sweeps):
-    """`sweeps` updates of every spin: +1 where r < T[kind, neighbours + 4].
+    """`sweeps` updates of every spin: +1 where r < T[kind, sum of neighbours + 4].
 
-    x (2, height + 2, half + 2) spins, kind of the same shape (the row of T that the
-    field of a place has), T (kinds, 9) chances of +1 times 2^32, lanes (4, half).
+    x (2, height + 2, half + 2) spins; kind, of the same shape, the row of T for the
+    field of each place; T (kinds, 9) probabilities of +1 times 2^32; lanes (4, half)
+    states of the generators.
     """
     height = x.shape[1] - 2
     for _ in range(sweeps):
@@ -54,12 +55,12 @@ def ising_sweeps(x, kind, T, lanes, r, width, wrapped, sweeps):
                 o = (i - 1 + c) & 1
                 n = (width - o + 1) // 2
                 draw_random_row(lanes, r, n)
-                up, down, mid = x[1 - c, i - 1], x[1 - c, i + 1], x[1 - c, i]
-                side = mid[2 * o :]
-                own, which = x[c, i], kind[c, i]
+                up, down, same = x[1 - c, i - 1], x[1 - c, i + 1], x[1 - c, i]
+                beside = same[2 * o :]
+                spins, field_kind = x[c, i], kind[c, i]
                 for k in range(n):
-                    a = up[k + 1] + down[k + 1] + mid[k + 1] + side[k]
-                    own[k + 1] = 1 if r[k] < T[which[k + 1], a + 4] else -1
+                    a = up[k + 1] + down[k + 1] + same[k + 1] + beside[k]
+                    spins[k + 1] = 1 if r[k] < T[field_kind[k + 1], a + 4] else -1
             if wrapped:
                 wrap_borders(x[c], height, width)
 

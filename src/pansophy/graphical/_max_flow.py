@@ -1,13 +1,15 @@
-"""Compiled maximum flow by two growing trees [Boykov2004].
+"""Compiled maximum flow by two growing search trees [Boykov2004].
 
-Trees S and T grow from source and sink through arcs with room left. Where they meet a
-path is found and filled; arcs that it fills cut off orphans, which look for another
-parent in their tree or become free. When neither tree can grow, S is the source's side
-of a least cut. Keeping the trees between paths is what makes it quick on grids.
+Search trees S and T grow from source and sink through arcs with residual capacity. Where
+they meet, an augmenting path is found and saturated; saturated arcs cut off orphans,
+which are adopted by another node of their tree or become free. When neither tree can
+grow, S is the source's side of a minimum cut. Keeping the trees between paths is what
+makes the method quick on grids.
 
-Arcs of node i are `first[i] .. first[i + 1]`; arc a leads to `head[a]`, has `room[a]`
-left, and its way back is `twin[a]`. `spare[i]` is the room from the source (above 0)
-or to the sink (below 0). `up[i]` is the arc from i to its parent.
+The arcs of node i are first_arc[i] .. first_arc[i + 1]; arc a leads to head[a], has the
+residual capacity residual[a], and its reverse is twin[a]. terminal[i] is the residual
+capacity from the source (above 0) or to the sink (below 0). parent_arc[i] is the arc
+from i to its parent; depth[i] is the distance to the root, valid if stamp[i] is current.
 """
 
 import numpy as np
@@ -17,178 +19,196 @@ ROOT, NONE, ORPHAN = -1, -2, -3
 
 
 @njit(cache=True, nogil=True)
-def build_arcs(n, pairs, there, back):
-    """Arcs in order of their tails: first (n + 1,), head, room, twin (2 m,)."""
+def build_arcs(n, pairs, capacity, reverse_capacity):
+    """Arcs sorted by their tails: first_arc (n + 1,), head, residual, twin (2 m,)."""
     m = len(pairs)
-    first = np.zeros(n + 1, np.int32)
+    first_arc = np.zeros(n + 1, np.int32)
     for e in range(m):
-        first[pairs[e, 0] + 1] += 1
-        first[pairs[e, 1] + 1] += 1
+        first_arc[pairs[e, 0] + 1] += 1
+        first_arc[pairs[e, 1] + 1] += 1
     for i in range(n):
-        first[i + 1] += first[i]
-    place = first[:n].copy()
+        first_arc[i + 1] += first_arc[i]
+    next_arc = first_arc[:n].copy()
     head, twin = np.empty(2 * m, np.int32), np.empty(2 * m, np.int32)
-    room = np.empty(2 * m)
+    residual = np.empty(2 * m)
     for e in range(m):
         i, j = pairs[e, 0], pairs[e, 1]
-        a = place[i]
-        place[i] += 1
-        b = place[j]
-        place[j] += 1
+        a = next_arc[i]
+        next_arc[i] += 1
+        b = next_arc[j]
+        next_arc[j] += 1
         head[a], head[b], twin[a], twin[b] = j, i, b, a
-        room[a], room[b] = there[e], back[e]
-    return first, head, room, twin
+        residual[a], residual[b] = capacity[e], reverse_capacity[e]
+    return first_arc, head, residual, twin
 
 
 @njit(cache=True, nogil=True)
-def augment_path(bridge, spare, head, room, twin, up, orphans):
-    """Fill the path through the arc `bridge` from S to T; returns how many orphans."""
-    amount = room[bridge]
+def augment_path(bridge, terminal, head, residual, twin, parent_arc, orphans):
+    """Saturate the path through the arc `bridge` from S to T; number of orphans."""
+    amount = residual[bridge]
     i = head[twin[bridge]]
-    while up[i] != ROOT:
-        amount = min(amount, room[twin[up[i]]])
-        i = head[up[i]]
-    amount = min(amount, spare[i])
+    while parent_arc[i] != ROOT:
+        amount = min(amount, residual[twin[parent_arc[i]]])
+        i = head[parent_arc[i]]
+    amount = min(amount, terminal[i])
     i = head[bridge]
-    while up[i] != ROOT:
-        amount = min(amount, room[up[i]])
-        i = head[up[i]]
-    amount = min(amount, -spare[i])
+    while parent_arc[i] != ROOT:
+        amount = min(amount, residual[parent_arc[i]])
+        i = head[parent_arc[i]]
+    amount = min(amount, -terminal[i])
     count = 0
-    room[bridge] -= amount
-    room[twin[bridge]] += amount
+    residual[bridge] -= amount
+    residual[twin[bridge]] += amount
     i = head[twin[bridge]]
-    while up[i] != ROOT:
-        a = up[i]
-        room[a] += amount
-        room[twin[a]] -= amount
-        if room[twin[a]] <= 0:
-            up[i] = ORPHAN
+    while parent_arc[i] != ROOT:
+        a = parent_arc[i]
+        residual[a] += amount
+        residual[twin[a]] -= amount
+        if residual[twin[a]] <= 0:
+            parent_arc[i] = ORPHAN
             orphans[count] = i
             count += 1
         i = head[a]
-    spare[i] -= amount
-    if spare[i] <= 0:
-        up[i] = ORPHAN
+    terminal[i] -= amount
+    if terminal[i] <= 0:
+        parent_arc[i] = ORPHAN
         orphans[count] = i
         count += 1
     i = head[bridge]
-    while up[i] != ROOT:
-        a = up[i]
-        room[a] -= amount
-        room[twin[a]] += amount
-        if room[a] <= 0:
-            up[i] = ORPHAN
+    while parent_arc[i] != ROOT:
+        a = parent_arc[i]
+        residual[a] -= amount
+        residual[twin[a]] += amount
+        if residual[a] <= 0:
+            parent_arc[i] = ORPHAN
             orphans[count] = i
             count += 1
         i = head[a]
-    spare[i] += amount
-    if spare[i] >= 0:
-        up[i] = ORPHAN
+    terminal[i] += amount
+    if terminal[i] >= 0:
+        parent_arc[i] = ORPHAN
         orphans[count] = i
         count += 1
     return count
 
 
 @njit(cache=True, nogil=True)
-def distance_to_root(j, head, up, seen, far, clock):
-    """Steps from j to its root, or -1 if the way is broken; marks the way."""
+def distance_to_root(j, head, parent_arc, stamp, depth, clock):
+    """Arcs from j to its root, or -1 if the path is broken; stamps the path."""
     d, k = 0, j
-    while seen[k] != clock:
-        if up[k] == ROOT:
-            seen[k], far[k] = clock, 1
+    while stamp[k] != clock:
+        if parent_arc[k] == ROOT:
+            stamp[k], depth[k] = clock, 1
             break
-        if up[k] < 0:
+        if parent_arc[k] < 0:
             return -1
         d += 1
-        k = head[up[k]]
-    total = d + far[k]
+        k = head[parent_arc[k]]
+    total = d + depth[k]
     d, k = total, j
-    while seen[k] != clock:
-        seen[k], far[k] = clock, d
+    while stamp[k] != clock:
+        stamp[k], depth[k] = clock, d
         d -= 1
-        k = head[up[k]]
+        k = head[parent_arc[k]]
     return total
 
 
 @njit(cache=True, nogil=True)
-def adopt_orphan(i, first, head, room, twin, tree, up, seen, far, clock):
-    """The arc to a new parent of orphan i whose way leads to the root, or NONE."""
-    best, least = NONE, 2147483647
-    for a in range(first[i], first[i + 1]):
+def adopt_orphan(
+    i, first_arc, head, residual, twin, tree, parent_arc, stamp, depth, clock
+):
+    """The arc to a new parent of orphan i that is connected to the root, or NONE."""
+    best_arc, least_depth = NONE, 2147483647
+    for a in range(first_arc[i], first_arc[i + 1]):
         j = head[a]
-        if tree[j] != tree[i] or up[j] == NONE or up[j] == ORPHAN:
+        if tree[j] != tree[i] or parent_arc[j] == NONE or parent_arc[j] == ORPHAN:
             continue
-        open_ = room[twin[a]] > 0 if tree[i] == 1 else room[a] > 0
-        if open_:
-            d = distance_to_root(j, head, up, seen, far, clock)
-            if 0 < d < least:
-                best, least = a, d
-    if best != NONE:
-        seen[i], far[i] = clock, least + 1
-    return best
+        is_open = residual[twin[a]] > 0 if tree[i] == 1 else residual[a] > 0
+        if is_open:
+            d = distance_to_root(j, head, parent_arc, stamp, depth, clock)
+            if 0 < d < least_depth:
+                best_arc, least_depth = a, d
+    if best_arc != NONE:
+        stamp[i], depth[i] = clock, least_depth + 1
+    return best_arc
 
 
 @njit(cache=True, nogil=True)
-def minimum_cut(spare, first, head, room, twin):
-    """1 for nodes on the source's side of a least cut, 2 for the sink's, 0 for either.
+def minimum_cut(terminal, first_arc, head, residual, twin):
+    """Side of each node in a minimum cut: 1 source, 2 sink, 0 for either.
 
-    `spare` and `room` end as what is left.
+    `terminal` and `residual` are changed in place.
     """
-    n = len(spare)
-    tree, up = np.zeros(n, np.int8), np.full(n, NONE, np.int32)
-    seen, far = np.zeros(n, np.int32), np.zeros(n, np.int32)
+    n = len(terminal)
+    tree, parent_arc = np.zeros(n, np.int8), np.full(n, NONE, np.int32)
+    stamp, depth = np.zeros(n, np.int32), np.zeros(n, np.int32)
     queue, queued = np.empty(n + 1, np.int32), np.zeros(n, np.bool_)
-    orphans, clock, low, high = np.empty(n + 1, np.int32), 0, 0, 0
+    orphans, clock, queue_head, queue_tail = np.empty(n + 1, np.int32), 0, 0, 0
     for i in range(n):
-        if spare[i] != 0:
-            tree[i], up[i], far[i] = (1 if spare[i] > 0 else 2), ROOT, 1
-            queue[high], queued[i] = i, True
-            high += 1
-    while low != high:
-        i = queue[low]
+        if terminal[i] != 0:
+            tree[i], parent_arc[i], depth[i] = (1 if terminal[i] > 0 else 2), ROOT, 1
+            queue[queue_tail], queued[i] = i, True
+            queue_tail += 1
+    while queue_head != queue_tail:
+        i = queue[queue_head]
         bridge = NONE
-        if up[i] != NONE:
-            for a in range(first[i], first[i + 1]):
-                if (room[a] if tree[i] == 1 else room[twin[a]]) <= 0:
+        if parent_arc[i] != NONE:
+            for a in range(first_arc[i], first_arc[i + 1]):
+                if (residual[a] if tree[i] == 1 else residual[twin[a]]) <= 0:
                     continue
                 j = head[a]
                 if tree[j] == 0:
-                    tree[j], up[j], seen[j], far[j] = (
+                    tree[j], parent_arc[j], stamp[j], depth[j] = (
                         tree[i],
                         twin[a],
-                        seen[i],
-                        far[i] + 1,
+                        stamp[i],
+                        depth[i] + 1,
                     )
                     if not queued[j]:
-                        queue[high], queued[j] = j, True
-                        high = high + 1 if high < n else 0
+                        queue[queue_tail], queued[j] = j, True
+                        queue_tail = queue_tail + 1 if queue_tail < n else 0
                 elif tree[j] != tree[i]:
                     bridge = a if tree[i] == 1 else twin[a]
                     break
-                elif seen[j] <= seen[i] and far[j] > far[i] + 1:
-                    up[j], seen[j], far[j] = twin[a], seen[i], far[i] + 1
+                elif stamp[j] <= stamp[i] and depth[j] > depth[i] + 1:
+                    parent_arc[j], stamp[j], depth[j] = twin[a], stamp[i], depth[i] + 1
         if bridge == NONE:
             queued[i] = False
-            low = low + 1 if low < n else 0
+            queue_head = queue_head + 1 if queue_head < n else 0
             continue
         clock += 1
-        count, k = augment_path(bridge, spare, head, room, twin, up, orphans), 0
+        count, k = (
+            augment_path(bridge, terminal, head, residual, twin, parent_arc, orphans),
+            0,
+        )
         while k < count:
             o = orphans[k]
             k += 1
-            up[o] = adopt_orphan(o, first, head, room, twin, tree, up, seen, far, clock)
-            if up[o] != NONE:
+            parent_arc[o] = adopt_orphan(
+                o,
+                first_arc,
+                head,
+                residual,
+                twin,
+                tree,
+                parent_arc,
+                stamp,
+                depth,
+                clock,
+            )
+            if parent_arc[o] != NONE:
                 continue
-            for a in range(first[o], first[o + 1]):
+            for a in range(first_arc[o], first_arc[o + 1]):
                 j = head[a]
-                if tree[j] != tree[o] or up[j] == NONE:
+                if tree[j] != tree[o] or parent_arc[j] == NONE:
                     continue
-                if (room[twin[a]] if tree[o] == 1 else room[a]) > 0 and not queued[j]:
-                    queue[high], queued[j] = j, True
-                    high = high + 1 if high < n else 0
-                if up[j] >= 0 and head[up[j]] == o:
-                    up[j] = ORPHAN
+                if (
+                    residual[twin[a]] if tree[o] == 1 else residual[a]
+                ) > 0 and not queued[j]:
+                    queue[queue_tail], queued[j] = j, True
+                    queue_tail = queue_tail + 1 if queue_tail < n else 0
+                if parent_arc[j] >= 0 and head[parent_arc[j]] == o:
+                    parent_arc[j] = ORPHAN
                     orphans[count] = j
                     count += 1
             tree[o] = 0

@@ -1,11 +1,11 @@
-"""Compiled message passing over a factor graph as flat arrays (`factor_graph.Flat`).
+"""Compiled message passing over factor graphs and Gaussian graphs, as flat arrays.
 
-`M` holds the logarithms of the messages from factors to variables, edge after edge.
-What a variable says to a factor is computed when it is wanted:
+`M` holds the logarithms of the messages from factors to variables, edge after edge
+(`FlatFactorGraph`). The message of a variable to a factor is computed when it is needed:
 
     q_e = u_v + sum_{e' at v} r_e' M_e' - M_e                                      (1)
 
-with u the evidence and r the weights of the edges (1 but for tree-reweighting). A
+with u the evidence and r the weights of the edges (1 except for tree-reweighting). A
 factor answers by a sum over its other variables (kind 0), the largest term (kind 1), or
 the largest sum of logarithms (kind 2; the table then holds logarithms).
 """
@@ -20,12 +20,12 @@ from numba import njit
 def variable_to_factor(g, e, M, u, r, q):
     """q_e of eq. (1)."""
     v = g.variable[e]
-    n, own = g.sizes[v], g.message[e]
+    n, start = g.sizes[v], g.message[e]
     for x in range(n):
         q[x] = u[g.start[v] + x]
     if r[e] != 1.0:
         for x in range(n):
-            q[x] += (r[e] - 1.0) * M[own + x]
+            q[x] += (r[e] - 1.0) * M[start + x]
     for k in range(g.begin[v], g.begin[v + 1]):
         o = g.edges[k]
         if o != e:
@@ -36,7 +36,7 @@ def variable_to_factor(g, e, M, u, r, q):
 
 @njit(cache=True, nogil=True)
 def factor_to_variable(g, e, kind, M, u, r, q, w, out):
-    """The logarithm of what the factor of edge e says to its variable, into out."""
+    """The logarithm of the message of the factor of edge e to its variable, into out."""
     f, v = g.factor[e], g.variable[e]
     low, high = g.first[f], g.first[f + 1]
     cells, t = g.cell[f + 1] - g.cell[f], g.cell[f]
@@ -86,7 +86,7 @@ def factor_to_variable(g, e, kind, M, u, r, q, w, out):
 
 @njit(cache=True, nogil=True)
 def normalise_and_damp(g, e, kind, M, damping, out):
-    """Normalise and damp a new message; returns how far it is from the old one."""
+    """Normalise and damp a new message; returns its distance from the old one."""
     n, m = g.sizes[g.variable[e]], g.message[e]
     top = -np.inf
     for x in range(n):
@@ -113,7 +113,7 @@ def normalise_and_damp(g, e, kind, M, damping, out):
 def message_sweep(g, order, kind, M, new, u, r, damping, loopy, buffers):
     """Messages of the edges in `order` from M into new; returns the largest change.
 
-    `new` is M itself where each message is used at once; `loopy` normalises and damps.
+    `new` is M itself in a sequential sweep; `loopy` normalises and damps.
     """
     w, q, out = buffers
     gap = 0.0
@@ -129,42 +129,44 @@ def message_sweep(g, order, kind, M, new, u, r, damping, loopy, buffers):
 
 
 @njit(cache=True, nogil=True)
-def update_residual(heap, leaf, value):
-    """Put a residual into a tournament of maxima (leaves in the second half)."""
-    k = leaf + len(heap) // 2
-    heap[k] = value
+def update_residual(residuals, leaf, value):
+    """Set a residual in a tournament tree of maxima (leaves in the second half)."""
+    k = leaf + len(residuals) // 2
+    residuals[k] = value
     k //= 2
     while k >= 1:
-        heap[k] = max(heap[2 * k], heap[2 * k + 1])
+        residuals[k] = max(residuals[2 * k], residuals[2 * k + 1])
         k //= 2
 
 
 @njit(cache=True, nogil=True)
-def residual_sweep(g, kind, M, u, r, damping, ahead, heap, count, fresh, buffers):
+def residual_sweep(
+    g, kind, M, u, r, damping, pending, residuals, count, is_first, buffers
+):
     """`count` updates, each of the message that would change most.
 
-    `ahead` holds the messages as they would be, `heap` the changes.
+    `pending` holds the updated messages, `residuals` their distances from M.
     """
     w, q, out = buffers
-    half = len(heap) // 2
-    if fresh:
+    half = len(residuals) // 2
+    if is_first:
         for e in range(len(g.variable)):
             factor_to_variable(g, e, kind, M, u, r, q, w, out)
             gap = normalise_and_damp(g, e, kind, M, damping, out)
             for x in range(g.sizes[g.variable[e]]):
-                ahead[g.message[e] + x] = out[x]
-            update_residual(heap, e, gap)
+                pending[g.message[e] + x] = out[x]
+            update_residual(residuals, e, gap)
     for _ in range(count):
         k = 1
         while k < half:
-            k = 2 * k if heap[2 * k] >= heap[2 * k + 1] else 2 * k + 1
+            k = 2 * k if residuals[2 * k] >= residuals[2 * k + 1] else 2 * k + 1
         e = k - half
-        if heap[1] <= 0.0:
+        if residuals[1] <= 0.0:
             break
         v = g.variable[e]
         for x in range(g.message[e], g.message[e + 1]):
-            M[x] = ahead[x]
-        update_residual(heap, e, 0.0)
+            M[x] = pending[x]
+        update_residual(residuals, e, 0.0)
         for j in range(g.begin[v], g.begin[v + 1]):
             f = g.factor[g.edges[j]]
             for o in range(g.first[f], g.first[f + 1]):
@@ -175,14 +177,14 @@ def residual_sweep(g, kind, M, u, r, damping, ahead, heap, count, fresh, buffers
                 factor_to_variable(g, o, kind, M, u, r, q, w, out)
                 gap = normalise_and_damp(g, o, kind, M, damping, out)
                 for x in range(g.sizes[g.variable[o]]):
-                    ahead[g.message[o] + x] = out[x]
-                update_residual(heap, o, gap)
-    return heap[1]
+                    pending[g.message[o] + x] = out[x]
+                update_residual(residuals, o, gap)
+    return residuals[1]
 
 
 @njit(cache=True, nogil=True)
 def log_beliefs(g, M, u, r):
-    """u_v + sum_e r_e M_e for every variable, logarithms one after the other."""
+    """u_v + sum_e r_e M_e for every variable, end to end."""
     b = u.copy()
     for e in range(len(g.variable)):
         s, m = g.start[g.variable[e]], g.message[e]
@@ -193,19 +195,19 @@ def log_beliefs(g, M, u, r):
 
 @njit(cache=True, nogil=True)
 def tree_schedule(g, root):
-    """Edges to the roots and then away from them; the roots; whether it is a tree."""
+    """Edges towards the roots, then away from them; the roots; whether it is a tree."""
     d, count = len(g.sizes), len(g.first) - 1
     E = len(g.variable)
-    order, up = np.empty(E, np.int64), np.empty(count, np.int64)
+    order, upward = np.empty(E, np.int64), np.empty(count, np.int64)
     queue, roots = np.empty(d, np.int64), np.empty(d, np.int64)
-    seen, used = np.zeros(d, np.bool_), np.zeros(count, np.bool_)
-    low = high = n_up = n_roots = 0
+    visited, used = np.zeros(d, np.bool_), np.zeros(count, np.bool_)
+    low = high = n_upward = n_roots = 0
     tree = True
     for i in range(-1, d):
         s = root if i < 0 else i
-        if s >= d or seen[s]:
+        if s >= d or visited[s]:
             continue
-        seen[s] = True
+        visited[s] = True
         roots[n_roots] = s
         n_roots += 1
         queue[high] = s
@@ -219,26 +221,26 @@ def tree_schedule(g, root):
                 if used[f]:
                     continue
                 used[f] = True
-                up[n_up] = e
-                n_up += 1
+                upward[n_upward] = e
+                n_upward += 1
                 for o in range(g.first[f], g.first[f + 1]):
                     if o == e:
                         continue
                     c = g.variable[o]
-                    if seen[c]:
+                    if visited[c]:
                         tree = False
                         continue
-                    seen[c] = True
+                    visited[c] = True
                     queue[high] = c
                     high += 1
     at = 0
-    for k in range(n_up - 1, -1, -1):
-        order[at] = up[k]
+    for k in range(n_upward - 1, -1, -1):
+        order[at] = upward[k]
         at += 1
-    for k in range(n_up):
-        f = g.factor[up[k]]
+    for k in range(n_upward):
+        f = g.factor[upward[k]]
         for o in range(g.first[f], g.first[f + 1]):
-            if o != up[k]:
+            if o != upward[k]:
                 order[at] = o
                 at += 1
     return order, roots[:n_roots], tree
@@ -246,7 +248,7 @@ def tree_schedule(g, root):
 
 @njit(cache=True, nogil=True)
 def decode_assignment(g, order, roots, kind, M, u, r, q, x):
-    """The best assignment x, from the roots down, given all messages of a tree."""
+    """The best assignment x, decoded from the roots down, given all messages of a tree."""
     b = log_beliefs(g, M, u, r)
     for k in range(len(roots)):
         v, best = roots[k], 0
@@ -254,12 +256,12 @@ def decode_assignment(g, order, roots, kind, M, u, r, q, x):
             if b[g.start[v] + a] > b[g.start[v] + best]:
                 best = a
         x[v] = best
-    n_up = 0
-    done = np.zeros(len(g.first) - 1, np.bool_)
-    while n_up < len(order) and not done[g.factor[order[n_up]]]:
-        done[g.factor[order[n_up]]] = True
-        n_up += 1
-    for k in range(n_up - 1, -1, -1):
+    n_upward = 0
+    is_done = np.zeros(len(g.first) - 1, np.bool_)
+    while n_upward < len(order) and not is_done[g.factor[order[n_upward]]]:
+        is_done[g.factor[order[n_upward]]] = True
+        n_upward += 1
+    for k in range(n_upward - 1, -1, -1):
         e = order[k]
         f = g.factor[e]
         cells, t = g.cell[f + 1] - g.cell[f], g.cell[f]
@@ -283,3 +285,28 @@ def decode_assignment(g, order, roots, kind, M, u, r, q, x):
         for o in range(g.first[f], g.first[f + 1]):
             if o != e:
                 x[g.variable[o]] = (best // g.stride[o]) % g.sizes[g.variable[o]]
+
+
+@njit(cache=True, nogil=True)
+def gaussian_sweep(first, head, twin, value, diagonal, h, A, B, order, damping):
+    """Messages of each node in `order` to its neighbours; returns the largest change.
+
+    A, B: precision and potential of the message over each arc, at its head. The change
+    is infinite where a precision is not above 0.
+    """
+    gap = 0.0
+    for i in order:
+        a, b = diagonal[i], h[i]
+        for k in range(first[i], first[i + 1]):
+            a += A[twin[k]]
+            b += B[twin[k]]
+        for k in range(first[i], first[i + 1]):
+            p, m = a - A[twin[k]], b - B[twin[k]]
+            if not p > 0.0:
+                return float("inf")
+            new_a, new_b = -value[k] * value[k] / p, -value[k] * m / p
+            size = 1.0 + abs(new_a) + abs(new_b)
+            gap = max(gap, (abs(new_a - A[k]) + abs(new_b - B[k])) / size)
+            A[k] = (1.0 - damping) * new_a + damping * A[k]
+            B[k] = (1.0 - damping) * new_b + damping * B[k]
+    return gap

@@ -1,18 +1,19 @@
-"""Nodes: how one variable of a network depends on its parents.
+"""Conditional distributions of the nodes of a Bayesian network, given their parents.
 
 With u the discrete and v the continuous parents of x, in the order of the graph,
 
-    Table               P(x | u) = prob[u, x]                                    (1)
-    LinearGaussian      x | v ~ N(a + b'v, s)                                    (2)
-    ConditionalLinear   x | u, v ~ N(a_u + b_u'v, s_u)                           (3)
+    ConditionalTable              P(x | u) = prob[u, x]                          (1)
+    LinearGaussian                x | v ~ N(a + b'v, s)                          (2)
+    ConditionalLinearGaussian     x | u, v ~ N(a_u + b_u'v, s_u)                 (3)
 
-Each learns from sums that add up over blocks of rows: counts for (1), weight, mean
-and scatter of (v, x) for (2), the same for each u in (3). The likeliest b solves
-S_vv b = S_vx (the shortest solution where S_vv is singular), a = m_x - b'm_v,
-s = (S_xx - b'S_vx) / weight. A configuration u without rows takes the fit to all.
+Each is estimated from sufficient statistics that add up over blocks of rows: counts for
+(1), weight, mean and scatter of (v, x) for (2), the same for each u in (3). The maximum
+likelihood b solves S_vv b = S_vx (the shortest solution where S_vv is singular),
+a = m_x - b'm_v, s = (S_xx - b'S_vx) / weight. A configuration u without rows takes the
+fit to all rows.
 
-Codes and numbers stand in one array: U (n, m) has a column for each parent, codes of
-discrete ones as whole numbers.
+Codes and numbers share one array: U (n, m) has a column for each parent, with the codes
+of discrete parents as whole numbers.
 
 Shapes    x (n,)   U (n, m)   prob (sizes of the parents, own size)
 Refs      [KollerFriedman2009] ch. 5, 7, 14; [Lauritzen1992] (3)
@@ -30,7 +31,7 @@ from . import _conditional_distributions as loops
 
 
 def parent_configuration(U, sizes) -> np.ndarray:
-    """The number (n,) of each row's joint state of discrete parents, first slowest."""
+    """Number (n,) of the joint state of the discrete parents, first parent slowest."""
     if not len(sizes):
         return np.zeros(len(U), dtype=np.int64)
     z = U[:, 0].astype(np.int64)
@@ -75,7 +76,7 @@ class ConditionalTable:
 
     @property
     def free(self) -> int:
-        """Number of free parameters: each row gives one up."""
+        """Number of free parameters: one less than states in each row."""
         return self.prob.size - self.rows.shape[0]
 
     def log_prob(self, x, U) -> np.ndarray:
@@ -86,7 +87,9 @@ class ConditionalTable:
     def draw(self, U, rng: np.random.Generator) -> np.ndarray:
         """A state for each row of parents: (n,)."""
         z = parent_configuration(U, self.prob.shape[:-1])
-        return loops.sample_table_rows(np.cumsum(self.rows, axis=1), z, rng.random(len(z)))
+        return loops.sample_table_rows(
+            np.cumsum(self.rows, axis=1), z, rng.random(len(z))
+        )
 
     def stats(self, x, U, weights=None) -> np.ndarray:
         """Counts in the shape of the table."""
@@ -95,8 +98,8 @@ class ConditionalTable:
         return np.bincount(cell, weights, self.prob.size).reshape(self.prob.shape)
 
     @classmethod
-    def from_stats(cls, stats, prior: float = 0.0) -> "Table":
-        """Relative frequencies of counts, each raised by `prior`; even where none."""
+    def from_stats(cls, stats, prior: float = 0.0) -> "ConditionalTable":
+        """Relative frequencies of counts plus `prior`; uniform where there are none."""
         return cls(frequencies(np.asarray(stats, dtype=np.float64) + prior))
 
 
@@ -155,8 +158,10 @@ class LinearGaussian:
 
     @classmethod
     def from_stats(cls, stats: Moments, prior: float = 0.0) -> "LinearGaussian":
-        """The likeliest node; `prior` is the least variance."""
-        return cls(*regression_from_moments(stats.weight, stats.mean, stats.scatter, prior))
+        """The maximum likelihood node; `prior` is the smallest variance allowed."""
+        return cls(
+            *regression_from_moments(stats.weight, stats.mean, stats.scatter, prior)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +174,7 @@ class ConditionalLinearGaussian:
     coef : array with the same axes and one of continuous parents
     variance : array with the axes of intercept
     discrete : tuple of int
-        Places of the discrete parents among all parents.
+        Positions of the discrete parents among all parents.
     """
 
     intercept: Any
@@ -198,10 +203,10 @@ class ConditionalLinearGaussian:
     free = cells
 
     def split(self, U):
-        """Configurations (n,) of the discrete parents and the others' numbers."""
-        own = list(self.discrete)
+        """Configurations (n,) of the discrete parents; values of the continuous ones."""
+        discrete = list(self.discrete)
         rest = [j for j in range(U.shape[1]) if j not in self.discrete]
-        return parent_configuration(U[:, own], self.intercept.shape), U[:, rest]
+        return parent_configuration(U[:, discrete], self.intercept.shape), U[:, rest]
 
     def means(self, U):
         """Mean and variance of each row: (n,), (n,)."""
@@ -221,7 +226,7 @@ class ConditionalLinearGaussian:
         return mean + np.sqrt(variance) * rng.standard_normal(len(U))
 
     def stats(self, x, U, weights=None) -> Moments:
-        """Moments of (v, x), one set for each configuration."""
+        """Moments of (v, x) for each configuration."""
         z, V = self.split(U)
         w = np.ones(len(z)) if weights is None else np.asarray(weights)
         rows = np.column_stack([V, x]).astype(np.float64)
@@ -230,14 +235,16 @@ class ConditionalLinearGaussian:
         order = np.argsort(z, kind="stable")
         ends = np.searchsorted(z[order], np.arange(k + 1))
         for u in range(k):
-            mine = order[ends[u] : ends[u + 1]]
-            if len(mine):
-                m = moments(rows[mine], w[mine])
+            rows_of_u = order[ends[u] : ends[u + 1]]
+            if len(rows_of_u):
+                m = moments(rows[rows_of_u], w[rows_of_u])
                 weight[u], mean[u], scatter[u] = m.weight, m.mean, m.scatter
         return Moments(weight, mean, scatter)
 
-    def from_stats(self, stats: Moments, prior: float = 0.0) -> "ConditionalLinear":
-        """The likeliest node of this shape; `prior` is the least variance."""
+    def from_stats(
+        self, stats: Moments, prior: float = 0.0
+    ) -> "ConditionalLinearGaussian":
+        """The maximum likelihood node of this shape; `prior` is the smallest variance."""
         total = Moments(stats.weight[:0].sum(), stats.mean[0] * 0, stats.scatter[0] * 0)
         for u in range(len(stats.weight)):
             part = Moments(stats.weight[u], stats.mean[u], stats.scatter[u])
@@ -260,7 +267,7 @@ Node = ConditionalTable | LinearGaussian | ConditionalLinearGaussian
 
 
 def as_conditional(value) -> Node:
-    """A node as it is, an array of probabilities as a `ConditionalTable`."""
+    """A node as it is; an array of probabilities as a `ConditionalTable`."""
     return ConditionalTable(value) if isinstance(value, np.ndarray) else value
 
 
@@ -269,8 +276,10 @@ def regression_from_moments(weight, mean, scatter, floor=0.0):
     S = np.asarray(scatter)
     v = S.shape[0] - 1
     b = np.linalg.lstsq(S[:v, :v], S[:v, v], rcond=None)[0] if v else np.zeros(0)
-    left = float(S[v, v] - b @ S[:v, v]) / max(float(weight), np.finfo(float).tiny)
-    return float(mean[v] - b @ mean[:v]), b, max(left, 0.0, floor)
+    residual_variance = float(S[v, v] - b @ S[:v, v]) / max(
+        float(weight), np.finfo(float).tiny
+    )
+    return float(mean[v] - b @ mean[:v]), b, max(residual_variance, 0.0, floor)
 
 
 def log_normal_density(gap, variance):

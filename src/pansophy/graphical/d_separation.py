@@ -1,6 +1,6 @@
-"""d-separation by Bayes ball: what the graph alone says about independence.
+"""d-separation by the Bayes ball algorithm: independences that the graph implies.
 
-A path is open given Z if each inner node lets it pass. Three-node gates:
+A path is open given Z if each of its inner nodes is open. For three nodes:
 
     chain     a -> b -> c    open unless b is in Z                               (1)
     fork      a <- b -> c    open unless b is in Z                               (2)
@@ -8,9 +8,9 @@ A path is open given Z if each inner node lets it pass. Three-node gates:
 
 X and Y are d-separated by Z if no path between them is open; they are then
 independent given Z for every choice of tables, and for almost every choice dependent
-otherwise. A ball that starts at X and moves through open gates, remembering whether
-it came from a child or from a parent, reaches exactly what is connected; its steps
-are kept, so an open path can be shown.
+otherwise. A ball that starts at X and moves through open nodes, remembering whether it
+came from a child or from a parent, reaches exactly the connected nodes; its steps are
+kept, so that an open path can be shown.
 
 Cost      O(nodes + edges)
 Refs      [Pearl1988] ch. 3; [Shachter1998] Bayes ball
@@ -24,12 +24,13 @@ from itertools import pairwise
 from ..graphs.directed import ancestors, children_of, moral_graph, topological_order
 from .variables import suggest_name
 
-UP, DOWN = 0, 1  # the ball came from a child (or starts), or from a parent
+UP = 0  # the ball came from a child, or starts
+DOWN = 1  # the ball came from a parent
 
 
 @dataclass(frozen=True, eq=False)
 class DSeparation:
-    """Whether the graph makes x and y independent; true in a condition if so.
+    """Whether the graph makes x and y independent; truthy if it does.
 
     Attributes
     ----------
@@ -37,7 +38,7 @@ class DSeparation:
     path : tuple
         Names along a shortest open path, empty if separated.
     text : str
-        The verdict in one line, with the path drawn.
+        The result in one line, with the path.
     """
 
     separated: bool
@@ -53,7 +54,7 @@ class DSeparation:
 
 @dataclass(frozen=True, eq=False)
 class PathGate:
-    """A path of three nodes: its kind, and whether it is open."""
+    """The type of a path of three nodes, and whether it is open."""
 
     kind: str  # "chain", "fork" or "collider"
     open: bool
@@ -67,9 +68,9 @@ def named_graph(model):
     if hasattr(model, "space") and hasattr(model, "parents"):
         return tuple(model.space.names), list(model.parents)
     edges = [tuple(e) for e in model]
-    wrong = [e for e in edges if len(e) != 2]
-    if wrong:
-        raise ValueError(f"an edge is a pair (parent, child), got {wrong[0]!r}.")
+    malformed = [e for e in edges if len(e) != 2]
+    if malformed:
+        raise ValueError(f"an edge is a pair (parent, child), got {malformed[0]!r}.")
     names = tuple(dict.fromkeys(v for e in edges for v in e))
     place = {v: i for i, v in enumerate(names)}
     parents: list[tuple[int, ...]] = [() for _ in names]
@@ -80,7 +81,7 @@ def named_graph(model):
 
 
 def node_indices(names, wanted) -> list[int]:
-    """Places of one or several names; a sentence with the nearest name if unknown."""
+    """Positions of one or several names; an unknown name raises."""
     one = isinstance(wanted, str) or not isinstance(wanted, Iterable)
     place = {v: i for i, v in enumerate(names)}
     out = []
@@ -113,68 +114,72 @@ def d_separated(model, x, y, given=()) -> DSeparation:
     """
     names, parents = named_graph(model)
     start, goal = node_indices(names, x), node_indices(names, y)
-    seen = node_indices(names, given)
+    observed = node_indices(names, given)
     both = set(start) & set(goal)
-    path: list[int] | None = [min(both)] if both - set(seen) else None
+    path: list[int] | None = [min(both)] if both - set(observed) else None
     if path is None:
-        path = open_path(parents, set(start), set(goal), set(seen))
-    words = lambda nodes: ", ".join(str(names[i]) for i in nodes)
-    told = f" given {words(seen)}" if seen else ""
+        path = open_path(parents, set(start), set(goal), set(observed))
+    join_names = lambda nodes: ", ".join(str(names[i]) for i in nodes)
+    condition = f" given {join_names(observed)}" if observed else ""
     if path is None:
-        text = f"{words(start)} and {words(goal)} are d-separated{told}"
+        text = f"{join_names(start)} and {join_names(goal)} are d-separated{condition}"
         return DSeparation(True, (), text)
-    drawn = draw_path(path, parents, set(seen), names)
-    text = f"{words(start)} and {words(goal)} are connected{told}: {drawn}"
+    drawn = draw_path(path, parents, set(observed), names)
+    text = (
+        f"{join_names(start)} and {join_names(goal)} are connected{condition}: {drawn}"
+    )
     return DSeparation(False, tuple(names[i] for i in path), text)
 
 
-def open_path(parents, start, goal, seen) -> list[int] | None:
+def open_path(parents, start, goal, observed) -> list[int] | None:
     """A shortest open path between two sets, by Bayes ball; None if there is none."""
-    above = seen | ancestors(parents, seen)  # opens colliders, (3)
+    opens_colliders = observed | ancestors(parents, observed)  # opens colliders, (3)
     children = children_of(parents)
-    begin = sorted(start - seen)
-    came: dict = {(i, UP): None for i in begin}
-    todo = deque(came)
-    while todo:
-        here = todo.popleft()
-        i, way = here
-        if i in goal and i not in seen:
-            return trace_path(came, here)
-        steps = []
-        if way == UP and i not in seen:  # from a child: (1) upwards, (2)
-            steps = [(p, UP) for p in parents[i]] + [(c, DOWN) for c in children[i]]
-        elif way == DOWN:  # from a parent: (1) downwards, (3) back up
-            if i not in seen:
-                steps = [(c, DOWN) for c in children[i]]
-            if i in above:
-                steps += [(p, UP) for p in parents[i]]
-        for step in steps:
-            if step not in came:
-                came[step] = here
-                todo.append(step)
+    sources = sorted(start - observed)
+    came_from: dict = {(i, UP): None for i in sources}
+    queue = deque(came_from)
+    while queue:
+        here = queue.popleft()
+        i, direction = here
+        if i in goal and i not in observed:
+            return trace_path(came_from, here)
+        successors = []
+        if direction == UP and i not in observed:  # from a child: (1) upwards, (2)
+            successors = [(p, UP) for p in parents[i]] + [
+                (c, DOWN) for c in children[i]
+            ]
+        elif direction == DOWN:  # from a parent: (1) downwards, (3) back up
+            if i not in observed:
+                successors = [(c, DOWN) for c in children[i]]
+            if i in opens_colliders:
+                successors += [(p, UP) for p in parents[i]]
+        for step in successors:
+            if step not in came_from:
+                came_from[step] = here
+                queue.append(step)
     return None
 
 
-def trace_path(came, here):
-    """The nodes on the way to a state of the ball."""
+def trace_path(came_from, here):
+    """The nodes on the path to a state of the ball."""
     path = []
     while here is not None:
         path.append(here[0])
-        here = came[here]
+        here = came_from[here]
     return path[::-1]
 
 
-def draw_path(path, parents, seen, names) -> str:
-    """A path with its arrows; observed nodes stand in brackets."""
-    word = lambda i: f"[{names[i]}]" if i in seen else str(names[i])
-    out = word(path[0])
+def draw_path(path, parents, observed, names) -> str:
+    """A path with arrows as text; observed nodes are in brackets."""
+    label = lambda i: f"[{names[i]}]" if i in observed else str(names[i])
+    text = label(path[0])
     for a, b in pairwise(path):
-        out += f" {'->' if a in parents[b] else '<-'} {word(b)}"
-    return out
+        text += f" {'->' if a in parents[b] else '<-'} {label(b)}"
+    return text
 
 
 def path_gate(model, a, b, c, given=()) -> PathGate:
-    """The gate at b on the path a - b - c, eq. (1) to (3).
+    """Whether the path a - b - c is open at b, eq. (1) to (3).
 
     Examples
     --------
@@ -184,17 +189,17 @@ def path_gate(model, a, b, c, given=()) -> PathGate:
     """
     names, parents = named_graph(model)
     i, j, k = node_indices(names, [a, b, c])
-    seen = set(node_indices(names, given))
-    into = (i in parents[j]) + (k in parents[j])
-    if into + (j in parents[i]) + (j in parents[k]) != 2:
+    observed = set(node_indices(names, given))
+    n_incoming = (i in parents[j]) + (k in parents[j])
+    if n_incoming + (j in parents[i]) + (j in parents[k]) != 2:
         raise ValueError(f"{a!r} - {b!r} - {c!r} is not a path of the graph.")
-    if into == 2:
-        return PathGate("collider", j in seen | ancestors(parents, seen))
-    return PathGate("chain" if into == 1 else "fork", j not in seen)
+    if n_incoming == 2:
+        return PathGate("collider", j in observed | ancestors(parents, observed))
+    return PathGate("chain" if n_incoming == 1 else "fork", j not in observed)
 
 
 def markov_blanket(model, variable) -> set:
-    """Parents, children and the children's other parents, by name.
+    """Parents, children and the other parents of the children, by name.
 
     Examples
     --------

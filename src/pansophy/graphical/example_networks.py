@@ -1,10 +1,10 @@
-"""Small networks that everybody uses, and one of a size to measure with."""
+"""Well-known small example networks, and random networks for benchmarks."""
 
 import numpy as np
 
 from .bayesian_network import BayesianNetwork
-from .variables import VariableSpace
 from .conditional_distributions import ConditionalTable
+from .variables import VariableSpace
 
 BINARY_STATES = (False, True)
 
@@ -52,7 +52,9 @@ def alarm_network() -> BayesianNetwork:
             "john | alarm": [[0.95, 0.05], [0.1, 0.9]],
             "mary | alarm": [[0.99, 0.01], [0.3, 0.7]],
         },
-        dict.fromkeys(("burglary", "earthquake", "alarm", "john", "mary"), BINARY_STATES),
+        dict.fromkeys(
+            ("burglary", "earthquake", "alarm", "john", "mary"), BINARY_STATES
+        ),
     )
 
 
@@ -87,13 +89,18 @@ def student_network() -> BayesianNetwork:
 
 
 def random_network(
-    n_nodes: int = 37, n_edges: int = 46, *, states=(2, 4), max_parents: int = 4,
-    reach: int = 8, seed: int = 0,
-) -> BayesianNetwork:  # fmt: skip
+    n_nodes: int = 37,
+    n_edges: int = 46,
+    *,
+    states=(2, 4),
+    max_parents: int = 4,
+    reach: int = 8,
+    seed: int = 0,
+) -> BayesianNetwork:
     """A network with random tables: edges go to one of the next `reach` nodes.
 
-    The defaults have the size of a network for monitoring patients that is often used
-    to compare programs.
+    The defaults have the size of the ALARM patient-monitoring network, a common
+    benchmark.
 
     Examples
     --------
@@ -103,21 +110,27 @@ def random_network(
     (37, 46)
     """
     rng = np.random.default_rng(seed)
-    most = sum(min(i, reach, max_parents) for i in range(n_nodes))
-    if n_edges > most:
-        raise ValueError(f"{n_nodes} nodes take at most {most} edges, got {n_edges}.")
+    max_edges = sum(min(i, reach, max_parents) for i in range(n_nodes))
+    if n_edges > max_edges:
+        raise ValueError(
+            f"{n_nodes} nodes take at most {max_edges} edges, got {n_edges}."
+        )
     sizes = rng.integers(states[0], states[1] + 1, n_nodes)
     parents: list[set] = [set() for _ in range(n_nodes)]
-    left = n_edges
-    while left:
+    remaining = n_edges
+    while remaining:
         j = int(rng.integers(1, n_nodes))
         i = int(rng.integers(max(0, j - reach), j))
         if i not in parents[j] and len(parents[j]) < max_parents:
             parents[j].add(i)
-            left -= 1
-    above = [tuple(sorted(p)) for p in parents]
+            remaining -= 1
+    node_parents = [tuple(sorted(p)) for p in parents]
     nodes = [
-        ConditionalTable(rng.dirichlet(np.ones(sizes[i]), size=[sizes[p] for p in above[i]]))
+        ConditionalTable(
+            rng.dirichlet(np.ones(sizes[i]), size=[sizes[p] for p in node_parents[i]])
+        )
         for i in range(n_nodes)
     ]
-    return BayesianNetwork.from_nodes(VariableSpace.of_sizes(sizes), above, nodes)
+    return BayesianNetwork.from_nodes(
+        VariableSpace.of_sizes(sizes), node_parents, nodes
+    )

@@ -1,12 +1,13 @@
 """Explaining away: causes of one effect compete once the effect is seen.
 
-Two causes a and b that are independent become dependent given their common effect e
-(or something below it): with a fixed state of a,
+Two independent causes a and b become dependent given their common effect e, or a
+descendant of it: with a fixed state of a,
 
     P(a),   P(a | e),   P(a | e, b = each state)                                 (1)
 
-seeing the effect raises the belief in a cause, and a second cause that accounts for
-the effect takes it back. The report has the numbers of (1) and what the graph says.
+observing the effect raises the probability of a cause, and observing the second cause,
+which accounts for the effect, lowers it again. The result has the probabilities (1) and
+the d-separations of the graph.
 
 Refs      [Pearl1988] ch. 2; [Wellman1993]
 """
@@ -24,13 +25,13 @@ PROBABILITY_GAP = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExplainingAway:
-    """The numbers of eq. (1); true in a condition if the other cause explains away.
+    """The probabilities of eq. (1); truthy if the other cause explains the first away.
 
     Attributes
     ----------
     cause, other : str
     state : label
-        The state of the cause that is looked at.
+        The state of the cause.
     prior, given_effect : float
         P(a) and P(a | e).
     given_both : dict
@@ -40,8 +41,8 @@ class ExplainingAway:
     connected_after : bool
         Whether it connects them given the effect.
     explained_away : bool
-        Whether some state of the other cause lowers the belief that the effect had
-        raised.
+        Whether some state of the other cause lowers the probability that the effect
+        had raised.
     """
 
     cause: str
@@ -64,22 +65,24 @@ class ExplainingAway:
         return self.explained_away
 
     def __repr__(self):
-        told = ", ".join(f"{k}={v!r}" for k, v in self.effect.items())
-        a = f"{self.cause}={self.state!r}"
+        effect = ", ".join(f"{k}={v!r}" for k, v in self.effect.items())
+        event = f"{self.cause}={self.state!r}"
         lines = [
-            f"P({a}) = {self.prior:.6f}",
-            f"P({a} | {told}) = {self.given_effect:.6f}",
+            f"P({event}) = {self.prior:.6f}",
+            f"P({event} | {effect}) = {self.given_effect:.6f}",
         ]
         for state, p in self.given_both.items():
-            lines.append(f"P({a} | {told}, {self.other}={state!r}) = {p:.6f}")
+            lines.append(f"P({event} | {effect}, {self.other}={state!r}) = {p:.6f}")
         before = "independent" if self.independent_before else "connected"
         after = "connected" if self.connected_after else "independent"
         lines.append(f"by the graph the causes are {before} before, {after} after")
         return "\n".join(lines)
 
 
-def explaining_away(network, cause, other, effect, *, state=None) -> ExplainingAway:
-    """How a second cause changes the belief in a first, once an effect is seen.
+def explaining_away(
+    network, cause, other_cause, effect, *, state=None
+) -> ExplainingAway:
+    """How a second cause changes the probability of a first, given an effect.
 
     Parameters
     ----------
@@ -87,10 +90,10 @@ def explaining_away(network, cause, other, effect, *, state=None) -> ExplainingA
     cause, other : name
         Two discrete variables.
     effect : dict or name
-        What is seen, by name: an effect of both, or something below it. A name alone
-        is seen in its last state.
+        Observed states by name: an effect of both, or a descendant of it. A name alone
+        means its last state.
     state : label, optional
-        State of the cause to follow; its last one by default.
+        State of the cause; its last one by default.
 
     Examples
     --------
@@ -103,19 +106,21 @@ def explaining_away(network, cause, other, effect, *, state=None) -> ExplainingA
     by the graph the causes are independent before, connected after
     """
     space = network.space
-    i, j = space.number(cause), space.number(other)
+    i, j = space.number(cause), space.number(other_cause)
     state = space.states[i][-1] if state is None else state
     space.code(cause, state)
     if not isinstance(effect, Mapping):
         effect = {effect: space.states[space.number(effect)][-1]}
-    effect, both = dict(effect), {}
+    effect, given_both = dict(effect), {}
     for s in space.states[j]:
-        seen = {**effect, space.names[j]: s}
-        possible = network.log_prob(seen) > -np.inf
-        both[s] = network.query(cause, seen)[state] if possible else float("nan")
+        evidence = {**effect, space.names[j]: s}
+        possible = network.log_prob(evidence) > -np.inf
+        given_both[s] = (
+            network.query(cause, evidence)[state] if possible else float("nan")
+        )
     a, b = space.names[i], space.names[j]
     return ExplainingAway(
         a, b, state, effect,
-        network.query(cause)[state], network.query(cause, effect)[state], both,
+        network.query(cause)[state], network.query(cause, effect)[state], given_both,
         bool(d_separated(network, a, b)), not d_separated(network, a, b, list(effect)),
     )  # fmt: skip

@@ -1,10 +1,10 @@
-"""Factor graphs: a product of tables over a few variables each, and what it stands for.
+"""Factor graphs: distributions that are products of tables over few variables each.
 
     p(x) = (1 / Z) prod_f phi_f(x_f),   Z = sum_x prod_f phi_f(x_f)                (1)
 
 The graph has a node for every variable and for every factor, with an edge where a
-factor reads a variable. It is the form all other models convert to: a Bayesian network
-has a factor for each table p(x_i | parents), so that Z = 1; a Markov field one for each
+factor contains a variable. All other models convert to it: a Bayesian network has a
+factor for each table p(x_i | parents), so that Z = 1; a Markov random field one for each
 edge, clique and single variable; a grid one for each pixel and pair of neighbours.
 
 The loops of `_messages` and `_gibbs` read the graph as flat arrays, see `FlatFactorGraph`: edges
@@ -46,38 +46,46 @@ class FlatFactorGraph(NamedTuple):
 
 
 def flatten_factors(sizes, factors) -> FlatFactorGraph:
-    """The arrays of a graph."""
-    whole = lambda a: np.asarray(a, dtype=np.int64)
-    total = lambda a: np.concatenate([[0], np.cumsum(whole(a), dtype=np.int64)])
-    sizes = whole(sizes)
+    """The flat arrays of a factor graph."""
+    as_int64 = lambda a: np.asarray(a, dtype=np.int64)
+    offsets = lambda a: np.concatenate([[0], np.cumsum(as_int64(a), dtype=np.int64)])
+    sizes = as_int64(sizes)
     arity = [len(f.variables) for f in factors]
-    variable = whole([v for f in factors for v in f.variables])
-    which = np.repeat(np.arange(len(factors)), arity)
-    stride = whole([s // 8 for f in factors for s in f.values.strides])
+    variable = as_int64([v for f in factors for v in f.variables])
+    factor_of_edge = np.repeat(np.arange(len(factors)), arity)
+    stride = as_int64([s // 8 for f in factors for s in f.values.strides])
     edges = np.argsort(variable, kind="stable")
-    begin = total(np.bincount(variable, minlength=len(sizes)))
+    begin = offsets(np.bincount(variable, minlength=len(sizes)))
     tables = [f.values.reshape(-1) for f in factors]
     table = np.concatenate([np.zeros(0), *tables])
     return FlatFactorGraph(
-        sizes, total(sizes), total(arity), variable, which, stride,
-        total(sizes[variable]), total([len(t) for t in tables]), table, begin,
+        sizes,
+        offsets(sizes),
+        offsets(arity),
+        variable,
+        factor_of_edge,
+        stride,
+        offsets(sizes[variable]),
+        offsets([len(t) for t in tables]),
+        table,
+        begin,
         edges.astype(np.int64),
-    )  # fmt: skip
+    )
 
 
 def as_variable_space(variables) -> VariableSpace:
-    """A Space from itself, a dict of sizes or states by name, or a list of sizes."""
+    """A VariableSpace from itself, a dict of sizes or states, or a list of sizes."""
     if isinstance(variables, VariableSpace):
         return variables
     if isinstance(variables, Mapping):
-        many = lambda s: tuple(range(s)) if isinstance(s, (int, np.integer)) else s
-        states = tuple(tuple(many(s)) for s in variables.values())
+        as_states = lambda s: tuple(range(s)) if isinstance(s, (int, np.integer)) else s
+        states = tuple(tuple(as_states(s)) for s in variables.values())
         return VariableSpace(tuple(variables), states)
     return VariableSpace.of_sizes(variables)
 
 
 def check_factor(space: VariableSpace, item) -> Factor:
-    """A Factor from itself or from (names, table), with its table checked."""
+    """A Factor from itself or from (names, table), checked."""
     if not isinstance(item, Factor):
         try:
             names, table = item
@@ -113,11 +121,11 @@ class FactorGraph:
 
     Parameters
     ----------
-    variables : Space, dict or list of int
-        Names and states; a dict of sizes or of lists of states by name; or sizes
-        alone, the names then being x0, x1, ...
+    variables : VariableSpace, dict or list of int
+        Names and states; a dict of sizes or of lists of states by name; or a list of
+        sizes, for names x0, x1, ...
     factors : list of Factor or of (names, table)
-        Tables of at least 0, with one axis for each name, in the order of the names.
+        Non-negative tables with one axis for each name, in the order of the names.
 
     Examples
     --------
@@ -157,33 +165,34 @@ class FactorGraph:
     @cached_property
     def flat(self) -> FlatFactorGraph:
         """The graph as arrays."""
-        return flatten_factors(self.sizes, self._steady)
+        return flatten_factors(self.sizes, self._rescaled_factors)
 
     @cached_property
-    def _steady(self) -> list[Factor]:
-        """The factors as they are, or divided by their largest value if that is far
-        from 1."""
+    def _rescaled_factors(self) -> list[Factor]:
+        """The factors, divided by their largest value if that is far from 1."""
         out = []
         for f in self.factors:
             top = float(f.values.max(initial=0.0))
-            near = abs(f.log_scale) < 200 and (top == 0 or 1e-100 < top < 1e100)
-            values = f.values * math.exp(f.log_scale) if near else f.values
-            out.append(Factor(f.variables, values) if near else rescale_factor(f))
+            is_moderate = abs(f.log_scale) < 200 and (top == 0 or 1e-100 < top < 1e100)
+            values = f.values * math.exp(f.log_scale) if is_moderate else f.values
+            out.append(
+                Factor(f.variables, values) if is_moderate else rescale_factor(f)
+            )
         return out
 
     @cached_property
     def log_constant(self) -> float:
-        """What tables of `flat` were divided by, as a logarithm."""
-        return float(sum(f.log_scale for f in self._steady))
+        """Logarithm of what the tables of `flat` were divided by."""
+        return float(sum(f.log_scale for f in self._rescaled_factors))
 
     @cached_property
     def is_tree(self) -> bool:
-        """Whether the graph has no loop (it may fall into several trees)."""
+        """Whether the graph has no loops (it may be a forest)."""
         from ._message_passing import tree_schedule
 
         return bool(tree_schedule(self.flat, 0)[2])
 
-    def neighbours(self) -> list[set[int]]:
+    def neighbors(self) -> list[set[int]]:
         """Variables that share a factor with each variable."""
         out: list[set[int]] = [set() for _ in self.sizes]
         for f in self.factors:
@@ -209,18 +218,18 @@ class FactorGraph:
         return total
 
     def joint(self) -> np.ndarray:
-        """p of eq. (1), written out: one axis a variable."""
+        """The joint table p of eq. (1): one axis for each variable."""
         return enumerate_joint(self).prob
 
     def log_partition(self) -> float:
         """log Z, by elimination."""
-        order, _ = elimination_order(self.neighbours(), self.sizes)
+        order, _ = elimination_order(self.neighbors(), self.sizes)
         ones = [Factor((v,), np.ones(s)) for v, s in enumerate(self.sizes)]
         f = eliminate_variables([*self.factors, *ones], order)
         with np.errstate(divide="ignore"):
             return float(np.log(f.values)) + f.log_scale
 
-    def named(self, codes) -> dict:
+    def state_names(self, codes) -> dict:
         """State of each variable by name, from one row of state numbers."""
         names, states = self.space
         rows = zip(names, states, codes, strict=True)

@@ -1,15 +1,15 @@
 """Factors: non-negative tables over a few numbered variables, and their algebra.
 
-A factor phi over variables S holds a value for each joint state of S. Networks and
-fields are products of factors, and every exact answer is made of four operations:
+A factor phi over variables S has a value for each joint state of S. Networks and fields
+are products of factors, and every exact answer is made of four operations:
 
     (phi psi)(x) = phi(x_S) psi(x_T)                  product                  (1)
     (sum_out)(x) = sum_{x_i, i in R} phi(x)           marginalise R            (2)
     (max_out)(x) = max_{x_i, i in R} phi(x)           maximise over R          (3)
-    (reduce)(x)  = phi(x with x_i = e_i, i in E)      enter evidence E         (4)
+    (condition)(x) = phi(x with x_i = e_i, i in E)    enter evidence E         (4)
 
-A factor stands for values * exp(log_scale). Products are divided by their largest
-value, whose logarithm goes into log_scale, so a product of thousands of small
+A factor stands for values * exp(log_scale). Products are divided by their largest value,
+whose logarithm goes into log_scale, so that a product of thousands of small
 probabilities does not underflow; a factor that is zero everywhere keeps its scale.
 
 Cost      O(cells of the result) for each operation
@@ -32,7 +32,7 @@ class Factor(NamedTuple):
 
 
 def make_factor(variables, values, log_scale: float = 0.0) -> Factor:
-    """A factor whose variables may come in any order: axes are put in ascending one.
+    """A factor whose variables may come in any order: its axes are sorted.
 
     Examples
     --------
@@ -53,13 +53,13 @@ def make_factor(variables, values, log_scale: float = 0.0) -> Factor:
 
 
 def broadcast_factor(f: Factor, scope: tuple[int, ...]) -> np.ndarray:
-    """The values of f with an axis of length 1 for each variable of scope it lacks."""
+    """The values of f with an axis of length 1 for each variable of scope that f lacks."""
     size = dict(zip(f.variables, f.values.shape, strict=True))
     return f.values.reshape([size.get(v, 1) for v in scope])
 
 
 def rescale_factor(f: Factor) -> Factor:
-    """The same factor with largest value 1 (or all zeros, as they are)."""
+    """The same factor with largest value 1; a factor of zeros is returned as it is."""
     top = float(f.values.max(initial=0.0))
     if top == 0.0 or top == 1.0:
         return f
@@ -81,19 +81,20 @@ def factor_product(factors: Iterable[Factor]) -> Factor:
 
 
 def sum_out(f: Factor, variables: Iterable[int]) -> Factor:
-    """f with the variables summed away, eq. (2)."""
+    """f summed over the variables, eq. (2)."""
     return _reduce_axes(f, variables, np.sum)
 
 
 def max_out(f: Factor, variables: Iterable[int]) -> Factor:
-    """f with the variables maximised away, eq. (3)."""
+    """f maximised over the variables, eq. (3)."""
     return _reduce_axes(f, variables, np.max)
 
 
 def _reduce_axes(f, variables, operation):
-    gone = {int(v) for v in variables}
-    axes = tuple(k for k, v in enumerate(f.variables) if v in gone)
-    kept = tuple(v for v in f.variables if v not in gone)
+    """f reduced over the axes of the variables."""
+    removed = {int(v) for v in variables}
+    axes = tuple(k for k, v in enumerate(f.variables) if v in removed)
+    kept = tuple(v for v in f.variables if v not in removed)
     values = np.asarray(operation(f.values, axis=axes)) if axes else f.values
     return Factor(kept, values, f.log_scale)
 

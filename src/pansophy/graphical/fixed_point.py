@@ -1,44 +1,41 @@
-"""What chains and searches share: counts, states that settle, a word if they do not.
+"""Fixed-point iterations that stop when the last change is small.
 
-A search hands `FixedPointState` states to the driver `core.iterate` until nothing moves.
+Message passing and iterated conditional modes hand `FixedPointState` objects to the
+driver `core.iterate`, with `last_change` as the stopping criterion.
 """
 
 import warnings
-from numbers import Integral
 from typing import Any, NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning
 
+from ..params import check_count
+
 
 class FixedPointState(NamedTuple):
-    """A position and how far the last step moved it."""
+    """A position and the size of the last change."""
 
     position: Any
     objective: float
 
 
 def last_change(old, new) -> float:
-    """How far the last step went: the test of stopping."""
+    """The size of the last change, as the driver's stopping criterion."""
     return float(new.objective)
 
 
 def check_chain_lengths(**counts: int) -> None:
-    """One sentence about a number of draws or sweeps that makes no sense."""
-    for word, value in counts.items():
-        least = 0 if word == "burn_in" else 1
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
-        if not whole or value < least:
-            raise ValueError(
-                f"{word} must be a whole number of at least {least}, got {value!r}."
-            )
+    """Raise unless numbers of draws and sweeps are at least 1 (burn_in: 0)."""
+    for name, value in counts.items():
+        check_count(name, value, 0 if name == "burn_in" else 1)
 
 
 def warn_not_converged(run, what: str, advice: str) -> None:
-    """Warn where a search ended before it settled; its answer is then a guess."""
+    """Warn if an iteration stopped before it converged."""
     if not run.converged:
         warnings.warn(
-            f"{what} did not settle in {run.n_iter} rounds ({run.reason}), so the "
-            f"answer is not to be trusted; {advice}.",
+            f"{what} did not converge in {run.n_iter} iterations ({run.reason}), so its "
+            f"result is not reliable; {advice}.",
             ConvergenceWarning,
             stacklevel=3,
         )

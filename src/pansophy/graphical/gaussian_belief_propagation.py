@@ -1,4 +1,4 @@
-"""Gaussian belief propagation: means and variances of a Gaussian by local messages.
+"""Gaussian belief propagation: means and variances of a Gaussian by message passing.
 
     p(x) ~ exp(-x' J x / 2 + h' x),   mean J^{-1} h,   covariance J^{-1}           (1)
 
@@ -9,11 +9,11 @@ a Gaussian in x_j with precision A and potential B,
     A_{i>j} = -J_ij^2 / a,             B_{i>j} = -J_ij b / a                       (2)
 
 and x_i has variance 1 / (J_ii + sum A) and mean variance * (h_i + sum B). On a tree one
-round there and back is exact: on a chain it is the Kalman filter and its smoother. With
-loops, if the messages settle, the means are right and the variances too small or too
-large; they settle when J is walk-summable, for example diagonally dominant.
+pass forwards and backwards is exact: on a chain it is the Kalman filter and smoother.
+With loops, if the messages converge, the means are exact and the variances are not; they
+converge if J is walk-summable, for example diagonally dominant.
 
-Cost      O(non-zeros of J) a round
+Cost      O(non-zeros of J) an iteration
 Shapes    J (d, d) dense or sparse   h (d,)
 Refs      [Weiss2001]; [Malioutov2006]
 """
@@ -25,9 +25,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from ..core.iterate import Result, iterate
-from ._gaussian_bp import gaussian_sweep
-from .loopy_belief_propagation import check_propagation_options
+from ._message_passing import gaussian_sweep
 from .fixed_point import FixedPointState, last_change, warn_not_converged
+from .loopy_belief_propagation import check_propagation_options
 
 
 @dataclass(eq=False)
@@ -42,12 +42,12 @@ class GaussianBeliefs:
 
     @property
     def converged(self) -> bool:
-        """Whether the messages settled."""
+        """Whether the messages converged."""
         return self.run.converged
 
 
 def check_precision_system(J, h):
-    """J as a symmetric CSR array and h, or one sentence."""
+    """J as a symmetric CSR array and h; raises if they do not fit."""
     J = csr_array(J, dtype=float)
     h = np.asarray(h, dtype=float)
     if J.shape[0] != J.shape[1] or h.shape != (J.shape[0],) or not h.size:
@@ -66,8 +66,14 @@ def check_precision_system(J, h):
     return J, h
 
 
-def gaussian_bp(precision, potential, *, damping: float = 0.0, max_iter: int = 500,
-                tol: float = 1e-12) -> GaussianBeliefs:  # fmt: skip
+def gaussian_bp(
+    precision,
+    potential,
+    *,
+    damping: float = 0.0,
+    max_iter: int = 500,
+    tol: float = 1e-12,
+) -> GaussianBeliefs:
     """Means and variances of the Gaussian of eq. (1), exact on trees.
 
     Parameters
@@ -77,10 +83,10 @@ def gaussian_bp(precision, potential, *, damping: float = 0.0, max_iter: int = 5
     potential : array of shape (d,)
         h.
     damping : float, default=0.0
-        Share of the old message that is kept.
+        Weight of the old message in an update.
     max_iter : int, default=500
     tol : float, default=1e-12
-        Largest relative change of a message at which it stops.
+        Largest relative change of a message at convergence.
 
     Examples
     --------
@@ -98,7 +104,9 @@ def gaussian_bp(precision, potential, *, damping: float = 0.0, max_iter: int = 5
     arcs.sort_indices()
     head, first = arcs.indices.astype(np.int64), arcs.indptr.astype(np.int64)
     tail = np.repeat(np.arange(d), np.diff(first))
-    twin = np.lexsort((tail, head))  # arcs by head: the k-th is the twin of arc k
+    twin = np.lexsort(
+        (tail, head)
+    )  # arcs sorted by head: the k-th is the reverse of arc k
     order = reverse_cuthill_mckee(arcs, symmetric_mode=True).astype(np.int64)
     order = np.concatenate([order, order[::-1]])
     A, B, D = np.zeros(len(head)), np.zeros(len(head)), J.diagonal()
@@ -107,7 +115,11 @@ def gaussian_bp(precision, potential, *, damping: float = 0.0, max_iter: int = 5
         gaussian_sweep(first, head, twin, arcs.data, D, h, A, B, order, damping),
     )
     run = iterate(
-        step, FixedPointState(None, np.inf), max_iter=max_iter, tol=tol, change=last_change
+        step,
+        FixedPointState(None, np.inf),
+        max_iter=max_iter,
+        tol=tol,
+        change=last_change,
     )
     forest = len(head) // 2 == d - connected_components(arcs)[0]
     a = D + np.bincount(head, A, minlength=d)
@@ -117,9 +129,16 @@ def gaussian_bp(precision, potential, *, damping: float = 0.0, max_iter: int = 5
         run = run._replace(reason="diverged")
     warn_not_converged(run, "gaussian_bp", "raise damping or solve the system directly")
     b = h + np.bincount(head, B, minlength=d)
-    once = tail < head
-    i, j = tail[once], head[once]
-    back, there = A[twin[once]], A[once]  # from j to i, from i to j
-    left, right, c = a[i] - back, a[j] - there, arcs.data[once]
-    covariance = -c / (left * right - c * c)
+    forward = tail < head
+    i, j = tail[forward], head[forward]
+    to_tail, to_head = (
+        A[twin[forward]],
+        A[forward],
+    )  # messages from j to i, and from i to j
+    tail_precision, head_precision, c = (
+        a[i] - to_tail,
+        a[j] - to_head,
+        arcs.data[forward],
+    )
+    covariance = -c / (tail_precision * head_precision - c * c)
     return GaussianBeliefs(b / a, 1.0 / a, np.stack([i, j], 1), covariance, run)

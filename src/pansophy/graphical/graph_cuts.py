@@ -1,4 +1,4 @@
-"""Graph cuts: the global minimum of a binary energy whose pairs like to agree.
+"""Graph cuts: the global minimum of a submodular binary energy by maximum flow.
 
     E(x) = sum_i c_i(x_i) + sum_{(i, j)} t_ij(x_i, x_j),   x_i in {0, 1}           (1)
     submodular:  t(0, 1) + t(1, 0) >= t(0, 0) + t(1, 1)                            (2)
@@ -6,13 +6,13 @@
 A pair with w = t(0,1) + t(1,0) - t(0,0) - t(1,1) >= 0 is a sum of terms of one
 variable and w/2 |x_i - x_j|. So E is, up to a constant, the weight of a cut between a
 source (label 0) and a sink (label 1): terms of one variable are arcs to these, pairs
-are arcs of w/2 both ways [Kolmogorov2004]. The least cut is found by maximum flow,
-see `_flow`.
+are arcs of w/2 both ways [Kolmogorov2004]. The minimum cut is found by maximum flow,
+see `_max_flow`.
 
-Many labels    alpha-expansion [Boykov2001] for Potts energies: for each label in turn
-               every pixel keeps its label or takes that one, the best such move being
-               a cut; until no move helps. Within a factor 2 of the minimum for
-               costs of at least 0, and the minimum itself for two labels.
+Many labels    alpha-expansion [Boykov2001] for Potts energies: for each label alpha
+               every pixel keeps its label or takes alpha, the best such move being a
+               minimum cut; until no move lowers the energy. Within a factor 2 of the
+               minimum for costs of at least 0, exact for two labels.
 
 Cost      in practice about linear in pixels on grids; O(n^2 m C) at worst
 Shapes    unary (n, 2) costs   pairs (m, 2)   tables (m, 2, 2) or (2, 2)
@@ -24,7 +24,7 @@ import numpy as np
 
 from ._max_flow import build_arcs, minimum_cut
 
-SUBMODULARITY_TOL = 1e-9  # how far rounding may break eq. (2), relative to the table
+SUBMODULARITY_TOL = 1e-9  # tolerance of eq. (2) for rounding, relative to the table
 
 
 class CutResult(NamedTuple):
@@ -79,38 +79,38 @@ def binary_cut(unary, pairs, tables) -> CutResult:
     if not (np.isfinite(c).all() and np.isfinite(t).all()):
         raise ValueError("unary and tables must be finite.")
     w = t[:, 0, 1] + t[:, 1, 0] - t[:, 0, 0] - t[:, 1, 1]  # eq. (2)
-    bad = w < -SUBMODULARITY_TOL * np.abs(t).sum(axis=(1, 2))
-    if bad.any():
-        k = int(np.argmax(bad))
+    not_submodular = w < -SUBMODULARITY_TOL * np.abs(t).sum(axis=(1, 2))
+    if not_submodular.any():
+        k = int(np.argmax(not_submodular))
         raise ValueError(
             f"the pair {tuple(pairs[k].tolist())} is not submodular: its costs "
             f"{t[k].tolist()} prefer different labels, which a graph cut cannot "
             "minimise."
         )
     w = 0.5 * np.maximum(w, 0.0)
-    spare = c[:, 1] - c[:, 0]
+    terminal = c[:, 1] - c[:, 0]
     ends = (t[:, 1, 0] - t[:, 0, 0] - w, t[:, 1, 1] - t[:, 1, 0] + w)
     for side, gain in enumerate(ends):
-        spare = spare + np.bincount(pairs[:, side], gain, minlength=n)
-    first, head, room, twin = build_arcs(n, pairs, w, w)
-    x = (minimum_cut(spare, first, head, room, twin) != 1).astype(np.int64)
+        terminal = terminal + np.bincount(pairs[:, side], gain, minlength=n)
+    first, head, residual, twin = build_arcs(n, pairs, w, w)
+    x = (minimum_cut(terminal, first, head, residual, twin) != 1).astype(np.int64)
     pair = t[np.arange(len(pairs)), x[pairs[:, 0]], x[pairs[:, 1]]]
     return CutResult(x, float(c[np.arange(n), x].sum() + pair.sum()))
 
 
 def graph_cut(model) -> CutResult:
-    """The likeliest labelling of a binary field with pairs that like to agree.
+    """The most probable labelling of a binary field with submodular pairs.
 
     Parameters
     ----------
     model : IsingGrid, FactorGraph, MarkovRandomField or BayesianNetwork
-        Of variables with two states and factors of one or two of them. Costs are
-        minus the logarithms of the factors.
+        With two states for each variable and factors of one or two variables. Costs
+        are minus the logarithms of the factors.
 
     Returns
     -------
     Cut
-        `labels`: a picture of spins for a grid, otherwise a state for each name;
+        `labels`: an image of spins for a grid, otherwise a state for each name;
         `energy`: minus the logarithm of the product of the factors.
 
     Examples
@@ -125,9 +125,9 @@ def graph_cut(model) -> CutResult:
     from .ising_grid import IsingGrid
 
     if isinstance(model, IsingGrid):
-        cut = binary_cut(-model.unary.reshape(-1, 2), model.pairs, -model.pair)
-        picture = (2 * cut.labels - 1).astype(np.int8).reshape(tuple(model.shape))
-        return CutResult(picture, cut.energy)
+        result = binary_cut(-model.unary.reshape(-1, 2), model.pairs, -model.pair)
+        image = (2 * result.labels - 1).astype(np.int8).reshape(tuple(model.shape))
+        return CutResult(image, result.energy)
     graph = to_factor_graph(model)
     n = len(graph.sizes)
     if any(size != 2 for size in graph.sizes):
@@ -152,11 +152,13 @@ def graph_cut(model) -> CutResult:
         else:
             constant += float(cost)
     shaped = np.array(tables).reshape(-1, 2, 2)
-    cut = binary_cut(c, np.array(pairs, int), shaped)
-    return CutResult(graph.named(cut.labels), cut.energy + constant)
+    result = binary_cut(c, np.array(pairs, int), shaped)
+    return CutResult(graph.state_names(result.labels), result.energy + constant)
 
 
-def alpha_expansion(unary, pairs, weights, *, start=None, max_iter: int = 20) -> CutResult:
+def alpha_expansion(
+    unary, pairs, weights, *, start=None, max_iter: int = 20
+) -> CutResult:
     """Labels of a low Potts energy: sum_i c_i(x_i) + sum_ij w_ij [x_i != x_j].
 
     Parameters
@@ -166,9 +168,9 @@ def alpha_expansion(unary, pairs, weights, *, start=None, max_iter: int = 20) ->
     weights : float or array of shape (m,)
         w >= 0.
     start : array of shape (n,), optional
-        First labels; the cheapest of each node by default.
+        Initial labels; the cheapest of each node by default.
     max_iter : int
-        Most rounds over all labels.
+        Maximum number of cycles over all labels.
 
     Examples
     --------

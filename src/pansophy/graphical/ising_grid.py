@@ -1,21 +1,22 @@
-"""Ising grid: spins of +1 and -1 that like to agree with their four neighbours.
+"""Ising model on a grid: spins of +1 and -1 coupled to their four neighbours.
 
     E(s) = -J sum_{i ~ j} s_i s_j - sum_i h_i s_i,   p(s) = exp(-E(s) / T) / Z     (1)
 
-J is the coupling, h the field of each pixel, T the temperature (1 if not said). Given
-its neighbours, whose sum is n_i, a spin is free of all others:
+J is the coupling, h the field of each pixel, T the temperature (1 by default). Given its
+neighbours, whose sum is n_i, a spin is independent of all others:
 
     P(s_i = +1 | rest) = 1 / (1 + exp(-2 (J n_i + h_i) / T))                       (2)
 
-Gibbs     draw each spin by eq. (2); n_i takes nine values, so the chances are a
-          table of nine whole numbers for each different field, and a draw is one
-          comparison. The two colours of a checkerboard are drawn in turn.
-ICM       take the likelier spin of eq. (2) until none changes: a local minimum of E
+Gibbs     draw each spin by eq. (2); n_i takes nine values, so the probabilities are a
+          table of nine integers for each distinct field, and a draw is one comparison.
+          The two colours of a checkerboard are drawn alternately.
+ICM       take the more probable spin of eq. (2) until none changes (iterated
+          conditional modes): a local minimum of E
 anneal    Gibbs while T falls
 map       the global minimum, by `graph_cut`, for J >= 0
-exact     Z and marginals of narrow grids, by `grids.transfer`
-learn     J and one h from pictures, by the pseudo-likelihood: the product of eq. (2),
-          which is concave in both and needs no Z                                  (3)
+exact     Z and marginals of narrow grids, by `transfer_matrix`
+learn     J and one h from images, by maximum pseudo-likelihood: the product of
+          eq. (2), which is concave in both and needs no Z                         (3)
 
 Cost      O(height width) for a sweep, memory the same
 Shapes    s, h (height, width)
@@ -33,12 +34,16 @@ from ..core.random import rng_from
 from ..params import Count, Number, check_params
 from ..typing import Matrix, Words
 from ._grid_gibbs import ising_sweeps, wrap_borders
-from .transfer_matrix import check_grid_shape, neighbour_pairs, transfer_matrix_inference
 from .fixed_point import FixedPointState, check_chain_lengths, last_change
+from .transfer_matrix import (
+    check_grid_shape,
+    neighbour_pairs,
+    transfer_matrix_inference,
+)
 
 
 def pack_checkerboard(a, dtype):
-    """A picture (height, width) as its two colours with empty borders, see _ising."""
+    """An image (height, width) as its two colours with zero borders, see _grid_gibbs."""
     height, width = a.shape
     out = np.zeros((2, height + 2, (width + 1) // 2 + 2), dtype)
     for c in range(2):
@@ -50,7 +55,7 @@ def pack_checkerboard(a, dtype):
 
 
 def unpack_checkerboard(x, width):
-    """The picture of two colours."""
+    """The image of two checkerboard colours."""
     height = x.shape[1] - 2
     a = np.empty((height, width), x.dtype)
     for c in range(2):
@@ -62,7 +67,7 @@ def unpack_checkerboard(x, width):
 
 
 def flip_thresholds(J, fields, T):
-    """Eq. (2) for sums -4 .. 4 and each field, as thresholds of 32 random bits."""
+    """Eq. (2) for sums -4 .. 4 and each field, as thresholds of 32-bit integers."""
     a = 2.0 * (J * np.arange(-4, 5) + fields[:, None]) / T
     p = 0.5 * (1.0 + np.tanh(0.5 * a))
     return np.minimum(p * 2.0**32, 2.0**32 - 1).astype(np.uint32)
@@ -77,18 +82,18 @@ def neighbor_sum(s, boundary):
 
 @dataclass(eq=False, repr=False)
 class IsingGrid(Estimator):
-    """A grid of spins +1 and -1 with one coupling and a field.
+    """Ising model on a grid: spins +1 and -1 with one coupling and a field.
 
     Parameters
     ----------
     shape : (int, int)
         Height and width.
     coupling : float, default=1.0
-        J: how much neighbours like to agree; below 0 they like to differ.
+        J: above 0 neighbours tend to agree, below 0 to differ.
     field : float or array of shape (height, width), default=0.0
-        h: what each pixel likes by itself.
+        h: external field of each pixel.
     boundary : {"free", "periodic"}, default="free"
-        Whether the grid ends at its borders or goes on at the other side.
+        Whether opposite borders are neighbours.
 
     Examples
     --------
@@ -131,13 +136,13 @@ class IsingGrid(Estimator):
 
     @property
     def unary(self):
-        """U of `grids` eq. (1) for the labels -1 and +1."""
+        """U of `transfer_matrix` eq. (1) for the labels -1 and +1."""
         h = self._checked()[1]
         return np.stack([-h, h], axis=-1)
 
     @property
     def pair(self):
-        """L of `grids` eq. (1)."""
+        """L of `transfer_matrix` eq. (1)."""
         J = float(self.coupling)
         return np.array([[J, -J], [-J, J]])
 
@@ -148,7 +153,7 @@ class IsingGrid(Estimator):
         return neighbour_pairs(height, width, self.boundary == "periodic")
 
     def energy(self, spins):
-        """E of eq. (1), of one picture or of many."""
+        """E of eq. (1), of one image or of many."""
         J, h = self._checked()
         s = self._spins(spins).astype(np.int64)
         ends = s.reshape(*s.shape[:-2], -1)[..., self.pairs]
@@ -164,12 +169,14 @@ class IsingGrid(Estimator):
         temperature: float = 1.0,
         random_state=None,
     ):
-        """Pictures (n_samples, height, width) of a Gibbs chain, `thin` sweeps apart."""
+        """Images (n_samples, height, width) of a Gibbs chain, `thin` sweeps apart."""
         check_chain_lengths(n_samples=n_samples, burn_in=burn_in, thin=thin)
         chain = IsingChain(self, start, random_state)
         chain.run(burn_in, temperature)
         width = check_grid_shape(self.shape, self.boundary)[1]
-        out = np.empty((n_samples, *check_grid_shape(self.shape, self.boundary)), np.int8)
+        out = np.empty(
+            (n_samples, *check_grid_shape(self.shape, self.boundary)), np.int8
+        )
         for k in range(n_samples):
             chain.run(thin, temperature)
             out[k] = unpack_checkerboard(chain.x, width)
@@ -208,7 +215,7 @@ class IsingGrid(Estimator):
         return transfer_matrix_inference(U, self.pair)
 
     def icm(self, start=None, *, max_iter: int = 100):
-        """Picture of a local minimum of E, from `start` or the signs of the field."""
+        """Image of a local minimum of E, from `start` or the signs of the field."""
         J, h = self._checked()
         s = np.where(h < 0, -1, 1) if start is None else self._spins(start)
         s = s.astype(np.int64)
@@ -226,7 +233,7 @@ class IsingGrid(Estimator):
         return result.state.position.astype(np.int8)
 
     def anneal(self, start=None, *, temperatures=None, random_state=None):
-        """Picture after Gibbs sweeps while T falls, ended by ICM.
+        """Image after Gibbs sweeps with falling T, followed by ICM.
 
         `temperatures`: T of each sweep; by default 200 of them from 4 J down to 0.1 J.
         """
@@ -239,7 +246,7 @@ class IsingGrid(Estimator):
         return self.icm(unpack_checkerboard(chain.x, self.shape[1]))
 
     def map(self):
-        """Picture of the lowest E of all, by `graph_cut`."""
+        """Image of the global minimum of E, by `graph_cut`."""
         from .graph_cuts import graph_cut
 
         return graph_cut(self).labels
@@ -252,7 +259,7 @@ class IsingGrid(Estimator):
         boundary: Literal["free", "periodic"] = "free",
         max_iter: Count = 50,
     ):
-        """The grid whose coupling and field suit one or many pictures best, eq. (3)."""
+        """Fit the coupling and field to one or many images, eq. (3)."""
         s = np.asarray(pictures)
         s = s[None] if s.ndim == 2 else s
         grid = cls(s.shape[1:], boundary=boundary)
@@ -263,7 +270,7 @@ class IsingGrid(Estimator):
 
         def loss(b):
             a = 2.0 * y * (A @ b)
-            p = 0.5 * (1.0 - np.tanh(0.5 * a))  # chance of the other spin
+            p = 0.5 * (1.0 - np.tanh(0.5 * a))  # probability of the other spin
             return np.logaddexp(0, -a).mean(), A.T @ (-2.0 * y * p) / len(y)
 
         b = minimize(loss, np.zeros(2), "bfgs", max_iter=max_iter).state.position
@@ -273,7 +280,7 @@ class IsingGrid(Estimator):
 
 
 class IsingChain:
-    """A Gibbs chain of a grid: spins by colour and the state of its generators."""
+    """A Gibbs chain of a grid: spins by colour and states of its random generators."""
 
     def __init__(self, grid: IsingGrid, start, random_state):
         self.J, h = grid._checked()

@@ -1,23 +1,23 @@
-"""Loopy belief propagation: the messages of trees, sent on until they settle.
+"""Loopy belief propagation and mean field: approximate marginals of any factor graph.
 
-On a graph with loops the equations of `messages` have no end to begin from; they are
-applied again and again, each message normalised, until none changes by more than
-`tol`. A fixed point is a stationary point of the Bethe free energy [Yedidia2005],
+On a graph with loops the messages of `message_passing` are iterated, each normalised,
+until none changes by more than `tol`. A fixed point is a stationary point of the Bethe
+free energy [Yedidia2005],
 
     log Z ~ sum_f log Z_f + sum_v log Z_v - sum_{(f, v)} log Z_fv                  (1)
     Z_v = sum b_v,  Z_f = sum phi_f prod q,  Z_fv = sum q_{v>f} m_{f>v}
 
-exact on trees. Evidence that goes round a loop is counted more than once, so marginals
-tend to be too sure. A share `damping` of the old message is kept, which changes the
-way but not the fixed points.
+which is exact on trees. With loops, evidence is counted more than once, so marginals tend
+to be overconfident. A share `damping` of the old message is kept, which changes the path
+but not the fixed points.
 
-Schedules     parallel: all at once from the old ones; sequential: each at once in use,
-              there and back along the variables; residual: always the message that
-              would change most [Elidan2006]
+Schedules     parallel: all messages from the old ones; sequential: each message is used
+              at once, forwards and backwards along the variables; residual: always the
+              message that would change most [Elidan2006]
 Mean field    b_v(x) ~ exp(sum_f E_{b of the others}[log phi_f]), one variable after
               the other; its value is a lower bound of log Z                       (2)
 
-Cost      O(E a c) a round
+Cost      O(E a c) an iteration, for E edges, factors of a variables and c cells
 """
 
 from typing import Any, Literal, NamedTuple
@@ -25,15 +25,26 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..core.iterate import iterate
-from ._message_passing import log_beliefs, factor_to_variable, variable_to_factor, residual_sweep, message_sweep
+from ._message_passing import (
+    factor_to_variable,
+    log_beliefs,
+    message_sweep,
+    residual_sweep,
+    variable_to_factor,
+)
 from .factor_graph import to_factor_graph
-from .limits import zero_probability_message
-from .message_passing import Beliefs, message_buffers, log_constant_of, log_evidence_vector
 from .fixed_point import FixedPointState, last_change, warn_not_converged
+from .message_passing import (
+    Beliefs,
+    log_constant_of,
+    log_evidence_vector,
+    message_buffers,
+)
+from .variables import zero_probability_message
 
 
 def check_propagation_options(damping, max_iter, tol):
-    """One sentence about a setting that makes no sense."""
+    """Raise if an option is out of range."""
     if not 0 <= damping < 1:
         raise ValueError(f"damping must be at least 0 and below 1, got {damping}.")
     if max_iter < 1 or tol < 0:
@@ -41,37 +52,43 @@ def check_propagation_options(damping, max_iter, tol):
 
 
 def uniform_messages(flat):
-    """Messages that say nothing, normalised."""
+    """Uniform messages, as logarithms."""
     return -np.log(np.repeat(flat.sizes[flat.variable], np.diff(flat.message)))
 
 
-def loopy_bp(model, evidence=None, *, damping: float = 0.0,
-             schedule: Literal["parallel", "sequential", "residual"] = "sequential",
-             kind: Literal["sum", "max"] = "sum",
-             max_iter: int = 200, tol: float = 1e-8) -> Beliefs:  # fmt: skip
+def loopy_bp(
+    model,
+    evidence=None,
+    *,
+    damping: float = 0.0,
+    schedule: Literal["parallel", "sequential", "residual"] = "sequential",
+    kind: Literal["sum", "max"] = "sum",
+    max_iter: int = 200,
+    tol: float = 1e-8,
+) -> Beliefs:
     """Approximate marginals of any factor graph; exact on trees.
 
     Parameters
     ----------
     model : FactorGraph, BayesianNetwork, MarkovRandomField or grid
     evidence : dict, optional
-        States seen, by name.
+        Observed states, by name.
     damping : float, default=0.0
-        Share of the old message that is kept.
+        Weight of the old message in an update.
     schedule : {"parallel", "sequential", "residual"}, default="sequential"
     kind : {"sum", "max"}, default="sum"
         Marginals, or max-marginals, whose largest states approximate the best
         assignment.
     max_iter : int, default=200
-        Most rounds; a round has as many messages as there are edges.
+        Maximum number of iterations; each updates as many messages as there are edges.
     tol : float, default=1e-8
-        Largest change of a message at which it stops.
+        Largest change of a message at convergence.
 
     Returns
     -------
     Beliefs
-        With `run`: whether and how it converged; a ConvergenceWarning tells if it
-        did not. `log_z` is that of eq. (1).
+        `run` is the Result of the iteration; a ConvergenceWarning tells if it did not
+        converge. `log_z` is that of eq. (1).
 
     Examples
     --------
@@ -95,7 +112,9 @@ def loopy_bp(model, evidence=None, *, damping: float = 0.0,
     flat, u = graph.flat, log_evidence_vector(graph, evidence)
     M, r = uniform_messages(flat), np.ones(len(flat.variable))
     step = propagation_step(flat, schedule, int(kind == "max"), M, u, r, damping)
-    run = iterate(step, FixedPointState(M, np.inf), max_iter=max_iter, tol=tol, change=last_change)
+    run = iterate(
+        step, FixedPointState(M, np.inf), max_iter=max_iter, tol=tol, change=last_change
+    )
     warn_not_converged(run, "loopy_bp", "raise damping or max_iter")
     b = log_beliefs(flat, M, u, r)
     log_z, top = log_constant_of(graph), np.maximum.reduceat(b, flat.start[:-1])
@@ -107,21 +126,31 @@ def loopy_bp(model, evidence=None, *, damping: float = 0.0,
 
 
 def propagation_step(flat, schedule, kind, M, u, r, damping):
-    """One round of messages in M, as a step for the driver."""
+    """The step function of an iteration over messages M, for the driver."""
     buffers, E = message_buffers(flat), len(flat.variable)
     forward = flat.edges.copy()
     order = np.concatenate([forward, forward[::-1]])
     order = np.arange(E) if schedule == "parallel" else order
-    ahead = M.copy()
+    pending = M.copy()
     half = 1 << max(1, (max(E, 1) - 1).bit_length())
-    heap, fresh = np.zeros(2 * half), [True]
+    residuals, is_first = np.zeros(2 * half), [True]
 
     def step(state):
         if schedule == "residual":
             gap = residual_sweep(
-                flat, kind, M, u, r, damping, ahead, heap, E, fresh[0], buffers
+                flat,
+                kind,
+                M,
+                u,
+                r,
+                damping,
+                pending,
+                residuals,
+                E,
+                is_first[0],
+                buffers,
             )
-            fresh[0] = False
+            is_first[0] = False
         else:
             new = M.copy() if schedule == "parallel" else M
             gap = message_sweep(flat, order, kind, M, new, u, r, damping, True, buffers)
@@ -150,14 +179,14 @@ def bethe_log_partition(flat, M, u, r, kind=0) -> float:
 
 
 class MeanFieldState(NamedTuple):
-    """Beliefs of a mean field and minus its bound of log Z."""
+    """Beliefs of a mean field, and minus its lower bound of log Z."""
 
     b: Any
     objective: float
 
 
 def mean_field(model, evidence=None, *, max_iter: int = 200, tol: float = 1e-8):
-    """Marginals of independent variables nearest to the model, and a bound of log Z.
+    """Mean field: the closest product of marginals, and a lower bound of log Z.
 
     Parameters
     ----------

@@ -1,22 +1,23 @@
-"""Markov equivalence: which graphs say the same of data, and what none can tell.
+"""Markov equivalence: classes of graphs that no data can distinguish.
 
 Two directed acyclic graphs allow the same distributions if and only if they have
 
-    the same edges without their arrows, and the same colliders x -> z <- y with
-    x and y not joined (v-structures)                                            (1)
+    the same edges without their directions, and the same colliders x -> z <- y with
+    x and y not adjacent (v-structures)                                          (1)
 
-[VermaPearl1990]. A class is drawn as a pattern: an edge has an arrow if all members
-agree on it. From the v-structures, the other arrows follow by four rules [Meek1995],
-applied until nothing changes (a - b is an edge without arrow):
+[VermaPearl1990]. A class is represented by its completed partially directed graph
+(CPDAG): an edge is directed if all members agree on its direction. From the
+v-structures, the other directions follow by four rules [Meek1995], applied until nothing
+changes (a - b is an undirected edge):
 
-    a -> b - c, a and c not joined               b -> c       no new v-structure (2)
+    a -> b - c, a and c not adjacent             b -> c       no new v-structure (2)
     a -> b -> c, a - c                           a -> c       no cycle           (3)
     a - b -> d, a - c -> d, a - d, b, c apart    a -> d                          (4)
     a - b, a - d, d -> c -> b, b, d apart        a -> b                          (5)
 
-Rows alone never tell the members apart: their likelihoods are equal. So an arrow in a
-learned graph is a cause only if it is one in every member, and only if no variable
-that was not measured acts on both ends. `EquivalenceClass` says so when it prints.
+The members have equal likelihoods. So an edge of a learned graph is causal only if it is
+directed alike in every member, and only if no unmeasured variable acts on both ends;
+`EquivalenceClass` prints this warning.
 
 Shapes    G (d, d) bool: G[x, y] and not G[y, x] is x -> y; both are x - y
 Refs      [VermaPearl1990]; [Meek1995]; [DorTarsi1992] extension; [Pearl2009]
@@ -30,8 +31,7 @@ from typing import Any
 import numpy as np
 
 from ..graphs.directed import topological_order
-from .hill_climbing import adjacency_matrix, parents_from_adjacency
-from .dags import edge_pairs, parse_parents
+from .dags import adjacency_matrix, edge_pairs, parents_from_adjacency, parse_parents
 
 CAUSAL_WARNING = (
     "Arrows that differ between members cannot be told from data. Those that all share "
@@ -41,21 +41,21 @@ CAUSAL_WARNING = (
 
 
 def colliders(parents) -> set[tuple[int, int, int]]:
-    """v-structures (x, z, y), x < y: x -> z <- y with x and y not joined, eq. (1)."""
-    joined = {frozenset(e) for e in edge_pairs(parents)}
+    """v-structures (x, z, y), x < y: x -> z <- y with x and y not adjacent, eq. (1)."""
+    adjacent = {frozenset(e) for e in edge_pairs(parents)}
     return {
         (min(x, y), z, max(x, y))
-        for z, above in enumerate(parents)
-        for x, y in combinations(above, 2)
-        if frozenset((x, y)) not in joined
+        for z, node_parents in enumerate(parents)
+        for x, y in combinations(node_parents, 2)
+        if frozenset((x, y)) not in adjacent
     }
 
 
 def markov_equivalent(a, b, names=None) -> bool:
     """Whether two graphs allow the same distributions, eq. (1).
 
-    Graphs are written in any of the ways of `parents_of`; `names` are needed where
-    they are edges or dicts of names.
+    Graphs are given in any notation of `parse_parents`; `names` are needed if they are
+    edges or dicts of names.
 
     Examples
     --------
@@ -64,15 +64,17 @@ def markov_equivalent(a, b, names=None) -> bool:
     >>> markov_equivalent(chain, fork), markov_equivalent(chain, collider)
     (True, False)
     """
-    (a, own), (b, other) = parse_graph(a, names), parse_graph(b, names)
+    (a, a_names), (b, b_names) = parse_graph(a, names), parse_graph(b, names)
     skeleton = lambda g, v: {frozenset(e) for e in edge_pairs(g, v)}
-    gates = lambda g, v: {(frozenset((v[x], v[y])), v[z]) for x, z, y in colliders(g)}
-    same = set(own) == set(other) and skeleton(a, own) == skeleton(b, other)
-    return same and gates(a, own) == gates(b, other)
+    v_structures = lambda g, v: {
+        (frozenset((v[x], v[y])), v[z]) for x, z, y in colliders(g)
+    }
+    same = set(a_names) == set(b_names) and skeleton(a, a_names) == skeleton(b, b_names)
+    return same and v_structures(a, a_names) == v_structures(b, b_names)
 
 
 def parse_graph(graph, names=None):
-    """Parents by number, and names, of a graph in any way of writing it."""
+    """Parents by number, and names, of a graph in any notation."""
     if hasattr(graph, "space"):
         names = graph.space.names
     if names is None and isinstance(graph, dict):
@@ -86,32 +88,32 @@ def parse_graph(graph, names=None):
 
 
 def apply_meek_rules(G) -> np.ndarray:
-    """The arrows that follow from those in G by eqs. (2) to (5)."""
+    """G with all directions that follow by rules (2) to (5)."""
     G = np.array(G, dtype=bool)
     while True:
-        arrow, line, apart = G & ~G.T, G & G.T, ~(G | G.T)
-        np.fill_diagonal(apart, False)
-        A, N = arrow.astype(np.int64), apart.astype(np.int64)
+        arrow, line, nonadjacent = G & ~G.T, G & G.T, ~(G | G.T)
+        np.fill_diagonal(nonadjacent, False)
+        A, N = arrow.astype(np.int64), nonadjacent.astype(np.int64)
         new = (line & ((N @ A) > 0)).T  # (2): c apart from a -> b gives b -> c
         new |= line & ((A @ A) > 0)  # (3)
         rest = line & ~new & ~new.T
         for a, d in zip(*np.nonzero(rest), strict=True):
-            through = np.flatnonzero(line[a] & arrow[:, d])
-            if apart[np.ix_(through, through)].any():  # (4)
+            common = np.flatnonzero(line[a] & arrow[:, d])
+            if nonadjacent[np.ix_(common, common)].any():  # (4)
                 new[a, d] = True
                 continue
-            ends = np.flatnonzero(arrow[:, d])  # here d is b of (5)
-            far = line[a] & apart[:, d]
-            if (arrow[np.ix_(np.flatnonzero(far), ends)]).any():
+            middle = np.flatnonzero(arrow[:, d])  # here d is b of (5)
+            detached = line[a] & nonadjacent[:, d]
+            if (arrow[np.ix_(np.flatnonzero(detached), middle)]).any():
                 new[a, d] = True
-        new &= ~new.T  # tests that contradict each other turn no arrow
+        new &= ~new.T  # contradictory directions are dropped
         if not new.any():
             return G
         G &= ~new.T
 
 
 def cpdag(parents) -> np.ndarray:
-    """The pattern of the class of a graph."""
+    """The completed partially directed graph (CPDAG) of the class of a graph."""
     A = adjacency_matrix(parents)
     G = A | A.T
     for x, z, y in colliders(parents):
@@ -120,32 +122,34 @@ def cpdag(parents) -> np.ndarray:
 
 
 def consistent_extension(G):
-    """Parents of a graph that keeps the arrows and colliders of G, or None.
+    """Parents of an acyclic graph with the directed edges and colliders of G, or None.
 
-    A node without outgoing arrows whose lines end in nodes joined to all its other
-    neighbours is taken as a sink, again and again [DorTarsi1992].
+    Repeatedly removes a sink: a node without outgoing edges whose undirected neighbours
+    are adjacent to all its other neighbours [DorTarsi1992].
     """
     G = np.array(G, dtype=bool)
-    left, out = set(range(len(G))), np.zeros_like(G)
-    while left:
-        for x in sorted(left):
-            near = G[x] | G[:, x]
+    remaining, A = set(range(len(G))), np.zeros_like(G)
+    while remaining:
+        for x in sorted(remaining):
+            neighbors = G[x] | G[:, x]
             if (G[x] & ~G[:, x]).any():
                 continue
             lines = np.flatnonzero(G[x] & G[:, x])
-            others = lambda v, near=near: near & (np.arange(len(G)) != v)
-            if all((~others(v) | G[v] | G[:, v]).all() for v in lines):
-                out[near, x] = True
+            except_v = lambda v, neighbors=neighbors: (
+                neighbors & (np.arange(len(G)) != v)
+            )
+            if all((~except_v(v) | G[v] | G[:, v]).all() for v in lines):
+                A[neighbors, x] = True
                 G[x] = G[:, x] = False
-                left.discard(x)
+                remaining.discard(x)
                 break
         else:
             return None
-    return parents_from_adjacency(out)
+    return parents_from_adjacency(A)
 
 
 def equivalent_dags(G) -> Iterator[tuple]:
-    """Every directed acyclic graph of the class of a pattern."""
+    """Every directed acyclic graph of the class of a CPDAG."""
     x, y = np.nonzero(G & G.T)
     if len(x) == 0:
         yield parents_from_adjacency(np.asarray(G))
@@ -160,18 +164,20 @@ def equivalent_dags(G) -> Iterator[tuple]:
 
 
 def pattern_colliders(G):
-    """Colliders among the arrows of a pattern."""
+    """Colliders among the directed edges of a CPDAG."""
     A = G & ~G.T
-    apart = ~(G | G.T)
-    found = set()
+    nonadjacent = ~(G | G.T)
+    colliders = set()
     for z in range(len(G)):
-        above = np.flatnonzero(A[:, z])
-        found |= {(x, z, y) for x, y in combinations(above, 2) if apart[x, y]}
-    return found
+        node_parents = np.flatnonzero(A[:, z])
+        colliders |= {
+            (x, z, y) for x, y in combinations(node_parents, 2) if nonadjacent[x, y]
+        }
+    return colliders
 
 
 def keeps_colliders(G, fixed) -> bool:
-    """Whether the arrows of G have no cycle and no collider beyond the fixed ones."""
+    """Whether the directed edges of G have no cycle and only the given colliders."""
     try:
         topological_order(parents_from_adjacency(G & ~G.T))
     except ValueError:
@@ -181,14 +187,14 @@ def keeps_colliders(G, fixed) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class EquivalenceClass:
-    """The graphs that no data can tell from a given one.
+    """The graphs that no data can distinguish from a given one.
 
     Attributes
     ----------
     names : tuple of str
     pattern : array of shape (d, d)
-        pattern[x, y] and not pattern[y, x] is an arrow that all members share; both
-        are an edge whose direction is open.
+        The CPDAG: pattern[x, y] and not pattern[y, x] is an edge that all members
+        direct alike; both are an edge of undetermined direction.
     warning : str
         What may not be concluded.
     """
@@ -199,13 +205,13 @@ class EquivalenceClass:
 
     @property
     def directed(self) -> list[tuple[str, str]]:
-        """Arrows that all members share."""
+        """Edges that all members direct alike."""
         x, y = np.nonzero(self.pattern & ~self.pattern.T)
         return [(self.names[a], self.names[b]) for a, b in zip(x, y, strict=True)]
 
     @property
     def undirected(self) -> list[tuple[str, str]]:
-        """Edges whose direction is open."""
+        """Edges of undetermined direction."""
         x, y = np.nonzero(np.triu(self.pattern & self.pattern.T))
         return [(self.names[a], self.names[b]) for a, b in zip(x, y, strict=True)]
 
@@ -217,11 +223,11 @@ class EquivalenceClass:
         return sum(1 for _ in self.members())
 
     def __contains__(self, graph):
-        own = next(self.members())
-        return markov_equivalent(own, parse_parents(graph, self.names))
+        member = next(self.members())
+        return markov_equivalent(member, parse_parents(graph, self.names))
 
     def __bool__(self):
-        return True  # whatever its length, which takes long to count
+        return True  # not by its length, which takes long to count
 
     def __repr__(self):
         lines = [f"  {x} -> {y}" for x, y in self.directed]

@@ -1,21 +1,21 @@
-"""Markov random field: variables on an undirected graph, defined or learned.
+"""Markov random field: a distribution over an undirected graph, defined or learned.
 
     p(x) = (1 / Z) prod_v exp(t_v(x_v)) prod_c exp(t_c(x_c))                       (1)
 
 with a table t for each variable and each clique c (most often an edge). A variable
-given its neighbours is free of all others. Learning maximises the mean log-likelihood
-of rows,
+is independent of all others given its neighbours. Learning maximises the mean
+log-likelihood of rows,
 
     L(t) = sum_c <t_c, m_c> - log Z(t) - (a / 2) |t|^2                             (2)
 
-where m_c are the shares of the joint states of c among the rows. L is concave and its
-gradient is m_c less the model's own marginal of c (less a t), so that at the optimum
-without penalty the moments match. Z needs inference in every step: by enumeration or
-by a junction tree. Without Z, the pseudo-likelihood is maximised instead,
+where m_c are the frequencies of the joint states of c among the rows. L is concave and
+its gradient is m_c minus the model's marginal of c (minus a t): at the optimum without
+penalty the moments match. Z needs inference in every step, by enumeration or a junction
+tree. The pseudo-likelihood needs no Z,
 
     PL(t) = mean over rows of sum_v log p(x_v | x_rest)                            (3)
 
-which costs O(rows edges) a step and has the same answer in the limit of many rows.
+costs O(rows edges) a step and is consistent in the limit of many rows.
 
 Cost      exact: a junction tree a step; pseudo: O(different rows * edges)
 Shapes    codes (n, d)   t_c one axis a variable
@@ -29,25 +29,26 @@ from typing import Any, Literal
 import numpy as np
 
 from ..base import Estimator
+from ..core.weighted import check_sample_weight
 from ..params import Count, NonNegative, ParameterError, check_params
-from .table_encoding import encode_table
 from .factor_graph import FactorGraph
-from .factors import Factor, make_factor, broadcast_factor
+from .factors import Factor, broadcast_factor, make_factor
 from .junction_tree import JunctionTree
+from .table_encoding import encode_table
 from .variables import VariableSpace
 
-MAX_ENUMERATED_STATES = 1 << 14  # joint states that are written out while learning
+MAX_ENUMERATED_STATES = 1 << 14  # up to which learning enumerates all joint states
 
 
 @dataclass(eq=False, repr=False)
 class MarkovRandomField(Estimator):
-    """Variables on an undirected graph with a table for each edge or clique.
+    """Markov random field with a table for each edge or clique.
 
     Parameters
     ----------
     cliques : dict or list
-        Tables of at least 0 by tuples of names, which define the field; or tuples of
-        names alone, whose tables `fit` learns. Order of the names within a tuple is
+        Non-negative tables by tuples of names, which define the field; or tuples of
+        names alone, whose tables `fit` learns. The order of the names in a tuple is
         that of the axes.
     unary : dict, optional
         Tables of single variables by name.
@@ -58,16 +59,16 @@ class MarkovRandomField(Estimator):
     alpha : float, default=0.0
         a: weight of the penalty on the logarithms of the tables.
     max_iter : int, default=500
-        Most steps of `fit`.
+        Maximum number of iterations of `fit`.
     tol : float, default=1e-8
-        Size of the gradient at which `fit` stops.
+        Norm of the gradient at which `fit` stops.
 
     Attributes
     ----------
     space : Space
         Names and states, known from the tables or from the rows of `fit`.
     run_ : Result
-        How learning ended.
+        The Result of the optimisation.
 
     Examples
     --------
@@ -145,9 +146,9 @@ class MarkovRandomField(Estimator):
         Parameters
         ----------
         X : array of shape (n, d), data frame or dict of columns
-            Rows without gaps.
+            Rows without missing values.
         y : None
-            Ignored, there for scikit-learn's sake.
+            Ignored, present for API consistency.
         sample_weight : array of shape (n,), optional
 
         Returns
@@ -158,11 +159,8 @@ class MarkovRandomField(Estimator):
         codes, space = encode_table(X)
         reject_missing_codes(codes)
         n = len(codes)
-        weight = (
-            np.ones(n) if sample_weight is None else np.asarray(sample_weight, float)
-        )
-        if weight.shape != (n,) or (weight < 0).any() or not weight.sum() > 0:
-            raise ValueError(f"sample_weight must be {n} numbers of at least 0.")
+        weight = check_sample_weight(sample_weight, n)
+        weight = np.ones(n) if weight is None else weight
         scopes = [(v,) for v in range(len(space.names))]
         scopes += [tuple(sorted(space.numbers(clique_names(c)))) for c in self.cliques]
         scopes = list(dict.fromkeys(scopes))
@@ -178,11 +176,11 @@ class MarkovRandomField(Estimator):
         run = minimize(loss, start, "lbfgs", max_iter=self.max_iter, tol=self.tol)
         self.run_, self.n_features_in_ = run, len(space.names)
         t = problem.tables(run.state.position)
-        made = [
+        factors = [
             Factor(s, np.exp(v - v.max()), float(v.max()))
             for s, v in zip(scopes, t, strict=True)
         ]
-        self.graph_ = FactorGraph(space, made)
+        self.graph_ = FactorGraph(space, factors)
         return self
 
     def sample(self, n_samples: int = 1, *, random_state=None, **gibbs_options):
@@ -190,7 +188,9 @@ class MarkovRandomField(Estimator):
         from .gibbs_sampling import gibbs_sample
 
         graph = self._graph()
-        draws = gibbs_sample(graph, n_samples, random_state=random_state, **gibbs_options)
+        draws = gibbs_sample(
+            graph, n_samples, random_state=random_state, **gibbs_options
+        )
         return draws.columns()
 
     def __repr__(self):
@@ -209,6 +209,7 @@ def clique_names(clique) -> tuple[str, ...]:
 
 
 def reject_missing_codes(codes):
+    """Raise if a code is missing."""
     if (codes < 0).any():
         j = int(np.argmax((codes < 0).any(axis=0)))
         raise ParameterError(
@@ -217,10 +218,13 @@ def reject_missing_codes(codes):
 
 
 class FieldLikelihood:
-    """The objectives of learning and their gradients, as functions of one vector."""
+    """Objectives of learning and their gradients, as functions of one vector."""
 
     def __init__(self, scopes, sizes, rows, share, alpha):
-        self.scopes, self.sizes, self.rows, self.share = scopes, sizes, rows, share
+        self.scopes = scopes
+        self.sizes = sizes
+        self.rows = rows
+        self.share = share
         self.alpha = alpha
         self.shapes = [tuple(sizes[v] for v in s) for s in scopes]
         cells = [math.prod(s) for s in self.shapes]
@@ -246,7 +250,7 @@ class FieldLikelihood:
         return value, model - self.moments + self.alpha * t
 
     def marginals(self, tables):
-        """log Z and the model's marginals of all scopes, end to end."""
+        """log Z and the marginals of all scopes under the model, end to end."""
         d = len(self.sizes)
         if math.prod(self.sizes) <= MAX_ENUMERATED_STATES:
             everything = tuple(range(d))

@@ -1,18 +1,17 @@
-"""Sum-product, max-product and min-sum: exact answers on trees by local messages.
+"""Sum-product, max-product and min-sum belief propagation: exact inference on trees.
 
-Between a variable v and a factor f two messages run, functions of the states of v:
+A variable v and a factor f exchange two messages, functions of the states of v:
 
     q_{v>f}(x) = u_v(x) prod_{g at v, g != f} m_{g>v}(x)                           (1)
     m_{f>v}(x) = sum_{x_f: x_v = x} phi_f(x_f) prod_{w in f, w != v} q_{w>f}(x_w)  (2)
     b_v(x)     = u_v(x) prod_{f at v} m_{f>v}(x)                                   (3)
 
-u_v is 1, or the evidence: 1 at the state seen and 0 elsewhere. On a tree each message
-is needed once, to a root and back; b_v is then the marginal of v times Z, whatever the
-root, and its sum is the same Z = p(evidence) at every variable. With max in the place
-of the sum, b_v is the value of the best assignment with x_v = x, and choosing from the
-root down gives that assignment. Min-sum is the same in energies -log phi, where
-products are sums. All messages are kept as logarithms, so nothing underflows however
-many there are.
+u_v is 1, or the evidence: 1 at the observed state and 0 elsewhere. On a tree each
+message is needed once, towards a root and back; b_v is then the marginal of v times Z,
+whatever the root, and its sum is Z = p(evidence) at every variable. With max in place of
+the sum, b_v is the value of the best assignment with x_v = x, and backtracking from the
+root gives that assignment. Min-sum is the same in energies -log phi, where products are
+sums. All messages are kept as logarithms, so that nothing underflows.
 
 Cost      O(E a c) for E edges, factors of a variables and c cells
 Shapes    messages over the states of one variable
@@ -25,13 +24,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._message_passing import log_beliefs, decode_assignment, variable_to_factor, message_sweep, tree_schedule
+from ..core.numerics import softmax
+from ._message_passing import (
+    decode_assignment,
+    log_beliefs,
+    message_sweep,
+    tree_schedule,
+    variable_to_factor,
+)
 from .factor_graph import FactorGraph, FlatFactorGraph, to_factor_graph
-from .limits import zero_probability_message
+from .variables import zero_probability_message
 
 
 class Message(NamedTuple):
-    """What a factor and a variable say to each other."""
+    """The messages between a factor and a variable."""
 
     factor: int
     variable: str
@@ -46,8 +52,8 @@ class Beliefs(Mapping):
     ----------
     graph : FactorGraph
     log_z : float
-        Logarithm of Z, the probability of the evidence in a network. Exact on trees;
-        otherwise what the method takes it to be.
+        Logarithm of Z, the probability of the evidence in a network. Exact on trees,
+        otherwise the approximation or bound of the method.
     unnormalised : dict of arrays
         b of eq. (3).
     messages : list of Message
@@ -76,8 +82,7 @@ class Beliefs(Mapping):
 
     def __getitem__(self, name):
         b = self._logs[self.graph.space.number(name)]
-        p = np.exp(b - b.max())
-        return p / p.sum()
+        return softmax(b)
 
     def __iter__(self):
         return iter(self.graph.space.names)
@@ -86,12 +91,14 @@ class Beliefs(Mapping):
         return len(self.graph.space.names)
 
     def __repr__(self):
-        how = "" if self.run is None else f", {self.run.reason} after {self.run.n_iter}"
-        return f"Beliefs({len(self)} variables, log_z={self.log_z:.6g}{how})"
+        ending = (
+            "" if self.run is None else f", {self.run.reason} after {self.run.n_iter}"
+        )
+        return f"Beliefs({len(self)} variables, log_z={self.log_z:.6g}{ending})"
 
     @property
     def converged(self) -> bool:
-        """Whether the messages settled; always so on trees."""
+        """Whether the messages converged; always true on trees."""
         return self.run is None or self.run.converged
 
     @cached_property
@@ -125,27 +132,27 @@ def log_evidence_vector(graph: FactorGraph, evidence) -> np.ndarray:
 
 
 def message_buffers(flat: FlatFactorGraph):
-    """Scratch for the loops: a table, a message, a message."""
+    """Scratch arrays of the loops: a table and two messages."""
     cells = int(np.diff(flat.cell).max(initial=1))
-    wide = int(flat.sizes.max(initial=1))
-    return np.empty(cells), np.empty(wide), np.empty(wide)
+    largest = int(flat.sizes.max(initial=1))
+    return np.empty(cells), np.empty(largest), np.empty(largest)
 
 
 def tree_factor_graph(model, evidence) -> FactorGraph:
-    """The factor graph, with loops cut at observed variables where that is enough."""
+    """The factor graph, reduced by the evidence if it has loops; raises if they remain."""
     graph = to_factor_graph(model)
     if graph.is_tree:
         return graph
-    cut = graph.reduced(evidence) if evidence else graph
-    if not cut.is_tree:
+    reduced = graph.reduced(evidence) if evidence else graph
+    if not reduced.is_tree:
         raise ValueError(
             "the graph has loops: use loopy_bp, cutset_conditioning or a junction tree."
         )
-    return cut
+    return reduced
 
 
 def tree_messages(graph: FactorGraph, evidence, root, kind):
-    """All messages of a tree, eq. (2): flat arrays, order, roots, M, u, weights."""
+    """All messages of a tree, eq. (2): flat graph, schedule, roots, M, u, weights."""
     flat, u = graph.flat, log_evidence_vector(graph, evidence)
     if kind == 2:
         with np.errstate(divide="ignore"):
@@ -157,8 +164,8 @@ def tree_messages(graph: FactorGraph, evidence, root, kind):
 
 
 def log_constant_of(graph: FactorGraph) -> float:
-    """log of the factors without variables and of the scales of all others."""
-    alone = [float(f.values) for f in graph._steady if not f.variables]
+    """Logarithm of the factors without variables and of the scales of all others."""
+    alone = [float(f.values) for f in graph._rescaled_factors if not f.variables]
     with np.errstate(divide="ignore"):
         return graph.log_constant + float(np.log(alone).sum())
 
@@ -169,11 +176,11 @@ def sum_product(model, evidence=None, *, root=0) -> Beliefs:
     Parameters
     ----------
     model : FactorGraph, BayesianNetwork, MarkovRandomField or grid
-        Without loops, or with loops that the evidence cuts.
+        Without loops, or with loops that the evidence breaks.
     evidence : dict, optional
-        States seen, by name.
+        Observed states, by name.
     root : name or number, default=0
-        Where messages go first; the answer does not depend on it.
+        Root of the tree; the result does not depend on it.
 
     Examples
     --------
@@ -197,6 +204,7 @@ def sum_product(model, evidence=None, *, root=0) -> Beliefs:
 
 
 def best_assignment(model, evidence, root, kind) -> Assignment:
+    """The best assignment of a tree by the messages of a kind (1 or 2)."""
     graph = tree_factor_graph(model, evidence)
     flat, order, roots, M, u, r = tree_messages(graph, evidence, root, kind)
     b = log_beliefs(flat, M, u, r)
@@ -206,14 +214,14 @@ def best_assignment(model, evidence, root, kind) -> Assignment:
         raise ValueError(zero_probability_message(evidence or {}))
     x, q = np.zeros(len(flat.sizes), np.int64), np.empty(max(flat.sizes))
     decode_assignment(flat, order, roots, kind, M, u, r, q, x)
-    return Assignment(graph.named(x), float(top))
+    return Assignment(graph.state_names(x), float(top))
 
 
 def max_product(model, evidence=None, *, root=0) -> Assignment:
-    """The likeliest joint state of a tree of factors, by products and maxima.
+    """The most probable joint state of a tree of factors, by max-product.
 
-    Parameters are those of `sum_product`. Among equally likely states the one with
-    the lowest state at the root is taken, and so on down.
+    The parameters are those of `sum_product`. Ties go to the lowest state at the root,
+    and so on down.
 
     Examples
     --------
@@ -227,7 +235,7 @@ def max_product(model, evidence=None, *, root=0) -> Assignment:
 
 
 def min_sum(model, evidence=None, *, root=0) -> Assignment:
-    """The same as `max_product`, by sums and minima of energies -log phi.
+    """The most probable joint state of a tree, by min-sum of energies -log phi.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Pictures of networks as text: DOT for other programs, SVG that stands by itself.
+"""Drawings of networks: DOT for Graphviz, and self-contained SVG.
 
 Shapes    nodes: rounded boxes for discrete variables, ellipses for continuous ones
 """
@@ -19,6 +19,7 @@ NODE_FILLS = {True: "#e8f0fe", False: "#fff3e0"}  # discrete, continuous
 
 
 def quote_dot_name(name) -> str:
+    """A name in quotes, as DOT requires."""
     text = str(name).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'
 
@@ -30,9 +31,11 @@ def network_dot(model) -> str:
     for i, name in enumerate(space.names):
         shape = "" if space.is_discrete(i) else " [shape=ellipse]"
         lines.append(f"  {quote_dot_name(name)}{shape};")
-    for i, above in enumerate(model.parents):
-        for p in above:
-            lines.append(f"  {quote_dot_name(space.names[p])} -> {quote_dot_name(space.names[i])};")
+    for i, node_parents in enumerate(model.parents):
+        for p in node_parents:
+            lines.append(
+                f"  {quote_dot_name(space.names[p])} -> {quote_dot_name(space.names[i])};"
+            )
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -53,14 +56,14 @@ def node_captions(model, tables: bool = False) -> list[list[str]]:
 
 
 def network_layout(model, lines) -> tuple[LayeredLayout, list[float], float]:
-    """The layout of a network, with the widths and the height of its boxes."""
+    """The layered layout of a network, the widths and the height of its boxes."""
     widths = [CHAR_WIDTH * max(map(len, box)) + 2 * BOX_PADDING for box in lines]
     height = LINE * max((len(box) for box in lines), default=1) + BOX_PADDING
     return layered_layout(model.parents, widths, height), widths, height
 
 
 def network_svg(model, *, tables: bool = False) -> str:
-    """The graph of a network as SVG text; `tables` shows every marginal."""
+    """The graph of a network as SVG text; `tables` adds the marginals."""
     lines = node_captions(model, tables)
     placed, widths, height = network_layout(model, lines)
     parts = [ARROW_HEAD]
@@ -79,7 +82,7 @@ def network_svg(model, *, tables: bool = False) -> str:
 
 
 def clip_arrow(points, height, width, boxed=True):
-    """The points of an edge, ended at the border of its child."""
+    """The points of an edge, clipped at the border of the box of its child."""
     (x0, y0), (x1, y1) = points[-2:]
     dx, dy = x0 - x1, y0 - y1
     size = math.hypot(dx, dy) or 1.0

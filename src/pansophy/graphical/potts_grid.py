@@ -1,11 +1,11 @@
-"""Potts grid: pixels with one of q labels that like to agree with their neighbours.
+"""Potts model on a grid: pixels with q labels coupled to their four neighbours.
 
     E(x) = -J sum_{i ~ j} [x_i = x_j] - sum_i U_i(x_i),   p(x) = exp(-E(x) / T) / Z  (1)
     P(x_i = a | rest) ~ exp((J n_i(a) + U_i(a)) / T)                               (2)
 
 n_i(a) counts the neighbours of pixel i with label a. Two labels make an Ising grid with
-half the coupling. Gibbs, ICM and annealing are those of `ising`; the lowest energy is
-found, up to a factor, by `alpha_expansion` for J >= 0.
+half the coupling. Gibbs sampling, ICM and annealing are those of `ising_grid`; the lowest
+energy is approximated by `alpha_expansion` for J >= 0.
 
 Shapes    U (height, width, q)   x (height, width)
 Refs      [Potts1952]; [Geman1984]; [Boykov2001]
@@ -22,21 +22,25 @@ from ..core.random import rng_from
 from ..params import Number, check_params
 from ..typing import Matrix
 from ._grid_gibbs import potts_sweeps
-from .graph_cuts import alpha_expansion
-from .transfer_matrix import check_grid_shape, neighbour_pairs, transfer_matrix_inference
 from .fixed_point import FixedPointState, check_chain_lengths, last_change
+from .graph_cuts import alpha_expansion
+from .transfer_matrix import (
+    check_grid_shape,
+    neighbour_pairs,
+    transfer_matrix_inference,
+)
 
 
 @dataclass(eq=False, repr=False)
 class PottsGrid(Estimator):
-    """A grid of labels 0 .. q-1 with one coupling.
+    """Potts model on a grid: labels 0 .. q-1 with one coupling.
 
     Parameters
     ----------
     scores : array of shape (height, width, q)
-        U: how much each pixel likes each label by itself.
+        U: score of each label at each pixel.
     coupling : float, default=1.0
-        J: how much neighbours like to agree.
+        J: above 0 neighbours tend to agree.
     boundary : {"free", "periodic"}, default="free"
 
     Examples
@@ -90,8 +94,8 @@ class PottsGrid(Estimator):
     def _labels(self, x):
         height, width, q = self.unary.shape
         x = np.asarray(x)
-        whole = x.dtype.kind in "iu" and x.shape == (height, width)
-        if not whole or x.min() < 0 or x.max() >= q:
+        is_integer = x.dtype.kind in "iu" and x.shape == (height, width)
+        if not is_integer or x.min() < 0 or x.max() >= q:
             raise ValueError(
                 f"labels must be whole numbers from 0 to {q - 1} of shape "
                 f"{(height, width)}."
@@ -103,8 +107,8 @@ class PottsGrid(Estimator):
         U, x = self.unary, self._labels(labels)
         ends = x.ravel()[self.pairs]
         agree = float((ends[:, 0] == ends[:, 1]).sum())
-        own = np.take_along_axis(U, x[..., None], axis=2).sum()
-        return -self.coupling * agree - float(own)
+        unary_total = np.take_along_axis(U, x[..., None], axis=2).sum()
+        return -self.coupling * agree - float(unary_total)
 
     def _exact(self):
         if self.boundary == "periodic":
@@ -119,12 +123,20 @@ class PottsGrid(Estimator):
         """P(x_i = a), exactly, of a narrow grid: shape (height, width, q)."""
         return self._exact()[1]
 
-    def sample(self, n_samples: int = 1, *, burn_in: int = 100, thin: int = 1,
-               start=None, temperature=1.0, random_state=None):  # fmt: skip
-        """Pictures of a Gibbs chain, `thin` sweeps apart; (n, height, width).
+    def sample(
+        self,
+        n_samples: int = 1,
+        *,
+        burn_in: int = 100,
+        thin: int = 1,
+        start=None,
+        temperature=1.0,
+        random_state=None,
+    ):
+        """Images (n, height, width) of a Gibbs chain, `thin` sweeps apart.
 
-        `temperature`: T, or a list of T for the sweeps of the burn-in (the last one
-        holds afterwards).
+        `temperature`: T, or a list of T for the sweeps of the burn-in, whose last value
+        is used afterwards.
         """
         check_chain_lengths(n_samples=n_samples, burn_in=burn_in, thin=thin)
         U, rng = self.unary, rng_from(random_state)
@@ -132,8 +144,11 @@ class PottsGrid(Estimator):
         if start is None:
             start = rng.integers(0, q, (height, width))
         mode = "wrap" if self.boundary == "periodic" else "constant"
-        fill = {} if mode == "wrap" else {"constant_values": q}
-        x = np.pad(self._labels(start), 1, mode=mode, **fill)
+        labels = self._labels(start)
+        if mode == "wrap":
+            x = np.pad(labels, 1, mode="wrap")
+        else:
+            x = np.pad(labels, 1, constant_values=q)
         lanes = rng.integers(1, 2**32, (4, width), dtype=np.uint32)
         row, wrapped = np.zeros(width, np.uint32), mode == "wrap"
 
@@ -157,7 +172,7 @@ class PottsGrid(Estimator):
         return out
 
     def icm(self, start=None, *, max_iter: int = 100):
-        """Labels of a local minimum of E, from `start` or the best of each pixel."""
+        """Labels of a local minimum of E, from `start` or the best label of each pixel."""
         U = self.unary
         q = U.shape[2]
         x = U.argmax(axis=2) if start is None else self._labels(start)
@@ -170,7 +185,9 @@ class PottsGrid(Estimator):
                 one = (x[..., None] == np.arange(q)).astype(float)
                 p = np.pad(one, ((1, 1), (1, 1), (0, 0)), mode=mode)
                 n = p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:]
-                score = U + self.coupling * n + 1e-12 * one  # ties keep their label
+                score = (
+                    U + self.coupling * n + 1e-12 * one
+                )  # at ties a pixel keeps its label
                 x[colour] = score.argmax(axis=2)[colour]
             return FixedPointState(x, float(np.mean(x != state.position)))
 
@@ -179,11 +196,12 @@ class PottsGrid(Estimator):
         return run.state.position
 
     def anneal(self, start=None, *, temperatures=None, random_state=None):
-        """Labels after Gibbs sweeps while T falls, ended by ICM."""
+        """Labels after Gibbs sweeps with falling T, followed by ICM."""
         if temperatures is None:
             temperatures = max(abs(self.coupling), 1e-6) * np.geomspace(4.0, 0.1, 200)
-        x = self.sample(1, start=start, temperature=temperatures,
-                        random_state=random_state)[0]  # fmt: skip
+        x = self.sample(
+            1, start=start, temperature=temperatures, random_state=random_state
+        )[0]
         return self.icm(x)
 
     def map(self):
@@ -191,5 +209,5 @@ class PottsGrid(Estimator):
         if self.coupling < 0:
             raise ValueError("graph cuts need a coupling of at least 0.")
         U = self.unary
-        cut = alpha_expansion(-U.reshape(-1, U.shape[2]), self.pairs, self.coupling)
-        return cut.labels.reshape(U.shape[:2])
+        result = alpha_expansion(-U.reshape(-1, U.shape[2]), self.pairs, self.coupling)
+        return result.labels.reshape(U.shape[:2])

@@ -1,13 +1,13 @@
-"""Expert systems: a network from rules that a person writes down.
+"""Bayesian networks from probability rules, as in expert systems.
 
     "fever | flu": 0.9            P(fever | flu) where flu is true
     "fever": 0.05                 otherwise (a rule with fewer conditions)
     "grade=A | easy, not tired": 0.7
 
-Each configuration of the parents (all variables that rules about a head mention)
-takes the rule with most conditions that hold in it. Or, with combine="noisy_or",
-every rule that holds is a cause which by itself fails with probability 1 - p, and a
-rule without conditions is a leak:
+The parents of a head are all variables in the conditions of its rules. Each of their
+configurations uses the rule with most conditions among those that hold. Or, with
+combine="noisy_or", every rule that holds is a cause which by itself fails with
+probability 1 - p, and a rule without conditions is a leak:
 
     P(head false | u) = prod_{rules that hold in u} (1 - p)                      (1)
 
@@ -39,7 +39,7 @@ class ProbabilityRule(NamedTuple):
 def from_rules(
     rules: Mapping[str, float], states=None, *, combine="specific", **params
 ) -> BayesianNetwork:
-    """A network from rules.
+    """A Bayesian network from probability rules.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def from_rules(
     heads: dict[str, list[ProbabilityRule]] = {}
     for rule in parsed:
         heads.setdefault(rule.head, []).append(rule)
-    own = lambda name: known.get(name, TRUTH_VALUES)
+    states_of = lambda name: known.get(name, TRUTH_VALUES)
     for rule in parsed:
         for name in rule.conditions:
             if name not in heads:
@@ -80,16 +80,18 @@ def from_rules(
                     f"{name!r} in rule {rule.text!r} has no rule of its own."
                 )
     tables = {}
-    for head, mine in heads.items():
-        above = list(dict.fromkeys(name for r in mine for name in r.conditions))
-        make = most_specific_table if combine == "specific" else noisy_or_table
-        key = f"{head} | {', '.join(above)}" if above else head
-        tables[key] = make(head, mine, above, own)
-    return BayesianNetwork.from_tables(tables, {h: own(h) for h in heads}, **params)
+    for head, head_rules in heads.items():
+        parents = list(dict.fromkeys(name for r in head_rules for name in r.conditions))
+        make_table = most_specific_table if combine == "specific" else noisy_or_table
+        key = f"{head} | {', '.join(parents)}" if parents else head
+        tables[key] = make_table(head, head_rules, parents, states_of)
+    return BayesianNetwork.from_tables(
+        tables, {h: states_of(h) for h in heads}, **params
+    )
 
 
 def parse_rule(text, prob, known) -> ProbabilityRule:
-    """One rule, checked."""
+    """Parse and check one rule."""
     left, _, right = str(text).partition("|")
     head, state = parse_term(left, known, text)
     pieces = [p for p in re.split(r",|\band\b", right) if p.strip()]
@@ -105,7 +107,7 @@ def parse_rule(text, prob, known) -> ProbabilityRule:
 
 
 def parse_term(text, known, rule):
-    """ "a", "not a" or "a=state" as a name and a state."""
+    """Parse "a", "not a" or "a=state" into a name and a state."""
     name, _, label = text.partition("=")
     name = name.strip()
     negated = name.startswith("not ")
@@ -125,47 +127,50 @@ def parse_term(text, known, rule):
     return name, by_text[label.strip()]
 
 
-def parent_configurations(above, own):
+def parent_configurations(parents, states_of):
     """Index and states of every configuration of the parents."""
-    sizes = [len(own(name)) for name in above]
+    sizes = [len(states_of(name)) for name in parents]
     for flat in range(math.prod(sizes)):
         at = tuple(int(k) for k in np.unravel_index(flat, sizes)) if sizes else ()
-        yield at, {n: own(n)[k] for n, k in zip(above, at, strict=True)}
+        yield at, {n: states_of(n)[k] for n, k in zip(parents, at, strict=True)}
 
 
-def most_specific_table(head, rules, above, own):
-    """The table of a head where the rule with most conditions wins."""
-    labels = own(head)
-    table = np.full([*(len(own(n)) for n in above), len(labels)], np.nan)
-    for at, u in parent_configurations(above, own):
-        told = ", ".join(f"{n}={s!r}" for n, s in u.items()) or "no conditions"
+def most_specific_table(head, rules, parents, states_of):
+    """The table of a head by the rule with most conditions for each configuration."""
+    labels = states_of(head)
+    table = np.full([*(len(states_of(n)) for n in parents), len(labels)], np.nan)
+    for at, u in parent_configurations(parents, states_of):
+        configuration = ", ".join(f"{n}={s!r}" for n, s in u.items()) or "no conditions"
         for k, state in enumerate(labels):
-            mine = [r for r in rules if r.state == state and rule_holds(r, u)]
-            if not mine:
+            matching = [r for r in rules if r.state == state and rule_holds(r, u)]
+            if not matching:
                 continue
-            most = max(len(r.conditions) for r in mine)
-            best = {r.prob for r in mine if len(r.conditions) == most}
-            if len(best) > 1:
-                raise ValueError(f"rules about {head!r} disagree where {told}.")
-            table[(*at, k)] = best.pop()
+            n_conditions = max(len(r.conditions) for r in matching)
+            probs = {r.prob for r in matching if len(r.conditions) == n_conditions}
+            if len(probs) > 1:
+                raise ValueError(
+                    f"rules about {head!r} disagree where {configuration}."
+                )
+            table[(*at, k)] = probs.pop()
         row = table[at]
-        open_ = np.isnan(row)
-        if open_.all() or open_.sum() > 1:
-            raise ValueError(f"no rule says what {head!r} is where {told}.")
-        row[open_] = 1 - np.nansum(row)
+        unknown = np.isnan(row)
+        if unknown.all() or unknown.sum() > 1:
+            raise ValueError(f"no rule says what {head!r} is where {configuration}.")
+        row[unknown] = 1 - np.nansum(row)
     return table
 
 
-def noisy_or_table(head, rules, above, own):
-    """The table of a head by eq. (1)."""
-    if own(head) != TRUTH_VALUES or any(r.state is not True for r in rules):
+def noisy_or_table(head, rules, parents, states_of):
+    """The table of a head by noisy-or, eq. (1)."""
+    if states_of(head) != TRUTH_VALUES or any(r.state is not True for r in rules):
         raise ValueError(f"noisy_or needs rules that make {head!r} true.")
-    table = np.empty([*(len(own(n)) for n in above), 2])
-    for at, u in parent_configurations(above, own):
+    table = np.empty([*(len(states_of(n)) for n in parents), 2])
+    for at, u in parent_configurations(parents, states_of):
         fails = math.prod(1 - r.prob for r in rules if rule_holds(r, u))
         table[at] = fails, 1 - fails
     return table
 
 
 def rule_holds(rule, u) -> bool:
+    """Whether the conditions of a rule hold in a configuration u."""
     return all(u[name] == state for name, state in rule.conditions.items())

@@ -1,28 +1,74 @@
-"""Networks made of parts that were learned or read: names, parents, nodes."""
+"""What structure learners share: reading the training table, and the fitted network.
+
+`StructureSearch`, `PC` and `chow_liu` find the parents of each column; the network of
+these parents gets its tables from counts, or its regressions from numbers.
+"""
 
 import numpy as np
+from sklearn.utils.validation import validate_data
 
+from ..core.weighted import check_sample_weight
+from ..params import (
+    check_params,
+)
 from .bayesian_network import BayesianNetwork
-from .hill_climbing import parents_from_adjacency
+from .conditional_distributions import LinearGaussian
 from .contingency_tables import ContingencyTables
-from .conditional_distributions import LinearGaussian, ConditionalTable
-from .tables import estimate_tables, node_families
+from .dags import parents_from_adjacency
+from .parameter_learning import estimate_tables, node_families
+from .table_encoding import (
+    columns_are_continuous,
+    drop_zero_weight_rows,
+    encode_table,
+    numeric_columns,
+)
 
 
-def discrete_tables(network):
-    """Space, parents and tables of a network, if all its nodes are tables."""
-    for name, node in zip(network.space.names, network.nodes, strict=True):
-        if not isinstance(node, ConditionalTable):
-            raise ValueError(f"{name!r} is continuous and has no table.")
-    return network.space, network.parents, [node.prob for node in network.nodes]
+def read_training_table(model, data, weights, *, gaussian: bool | None, hint=""):
+    """The training table of a structure learner: codes or numbers, variables, weights.
+
+    Sets n_features_in_ and feature_names_in_. Missing values raise. `gaussian` says
+    whether columns are continuous; None infers it (`columns_are_continuous`).
+    """
+    check_params(model)
+    if hasattr(data, "columns") and not isinstance(data, dict):
+        validate_data(model, data, skip_check_array=True)
+    elif isinstance(data, dict) or hasattr(data, "column_names"):
+        names = list(getattr(data, "column_names", data))
+        model.n_features_in_ = len(names)
+        model.feature_names_in_ = np.array([str(v) for v in names], dtype=object)
+    else:
+        kind = np.float64 if gaussian else None
+        data = validate_data(model, data, dtype=kind)
+    if gaussian is None:
+        gaussian = columns_are_continuous(data, hint)
+    X, space = numeric_columns(data) if gaussian else encode_table(data)
+    if len(X) == 0:
+        raise ValueError("Found array with 0 sample(s), at least one is needed.")
+    if not gaussian and (X < 0).any():
+        name = space.names[int(np.flatnonzero((X < 0).any(axis=0))[0])]
+        raise ValueError(
+            f"column {name!r} contains NaN or None, which a search of graphs cannot "
+            "use: fill the values in or leave those rows out."
+        )
+    w = check_sample_weight(weights, len(X))
+    return (X, space, w) if gaussian else drop_zero_weight_rows(X, space, w)
 
 
 def network_from_counts(
-    counts: ContingencyTables, space, parents, prior=None, equivalent_size=10.0, columns=None
+    counts: ContingencyTables,
+    space,
+    parents,
+    prior=None,
+    equivalent_size=10.0,
+    columns=None,
 ):
-    """A network with tables from counts, in which node j is columns[j] (or j)."""
-    at = range(len(parents)) if columns is None else columns
-    N = [counts.table([at[v] for v in family]) for family in node_families(parents)]
+    """A network with tables from counts; node j is column columns[j] (or j) of these."""
+    column_of = range(len(parents)) if columns is None else columns
+    N = [
+        counts.table([column_of[v] for v in family])
+        for family in node_families(parents)
+    ]
     tables = estimate_tables(N, prior, equivalent_size)
     return BayesianNetwork.from_nodes(
         space, parents, tables, prior=prior, equivalent_size=equivalent_size
@@ -30,18 +76,18 @@ def network_from_counts(
 
 
 def network_from_regressions(X, space, parents, weights=None):
-    """A network of linear Gaussian nodes."""
+    """A network of linear Gaussian nodes fitted to columns of numbers."""
     nodes = []
-    for j, above in enumerate(parents):
-        shape = LinearGaussian(0.0, np.zeros(len(above)))
-        stats = shape.stats(X[:, j], X[:, list(above)], weights)
+    for j, node_parents in enumerate(parents):
+        template = LinearGaussian(0.0, np.zeros(len(node_parents)))
+        stats = template.stats(X[:, j], X[:, list(node_parents)], weights)
         nodes.append(LinearGaussian.from_stats(stats))
     return BayesianNetwork.from_nodes(space, parents, nodes, kinds="gaussian")
 
 
 def permute_parents(parents, order) -> tuple:
-    """Parents of graph nodes renamed by order: node k of the graph is order[k]."""
+    """Parents after renumbering: node k of the graph becomes node order[k]."""
     A = np.zeros((len(order), len(order)), dtype=bool)
-    for j, above in enumerate(parents):
-        A[[order[p] for p in above], order[j]] = True
+    for j, node_parents in enumerate(parents):
+        A[[order[p] for p in node_parents], order[j]] = True
     return parents_from_adjacency(A)

@@ -1,7 +1,7 @@
-"""Scores of network structures: how well a graph explains rows, made of families.
+"""Scores of network structures: decomposable criteria of how well a graph explains rows.
 
-With N_juc the weight of rows where node j is in state c and its parents in u, q_j
-states of the parents, m_j own ones and n rows,
+With N_juc the weight of rows where node j is in state c and its parents in u, q_j states
+of the parents, m_j own states and n rows,
 
     L      = sum_j sum_uc N_juc log(N_juc / N_ju)          fitted log-likelihood (1)
     BIC    = L - (log n / 2) sum_j q_j (m_j - 1)                                 (2)
@@ -9,16 +9,16 @@ states of the parents, m_j own ones and n rows,
     log p(rows | G) = sum_ju [ lG(a_ju) - lG(a_ju + N_ju)
                      + sum_c lG(a_juc + N_juc) - lG(a_juc) ]     lG = log Gamma  (4)
 
-K2 is (4) with a_juc = 1, BDeu with a_juc = s / (q_j m_j). All are to be maximised and
-are sums over families, so a change of one parent set changes one term. (1), (2), (3)
-and BDeu are equal for Markov equivalent graphs; K2 is not quite.
+K2 is (4) with a_juc = 1, BDeu with a_juc = s / (q_j m_j). All are maximised and are sums
+over families, so a change of one parent set changes one term. (1), (2), (3) and BDeu are
+equal for Markov equivalent graphs; K2 is not.
 
 Columns of numbers with linear Gaussian families have scores of the same forms: (1) is
--n/2 (log(2 pi s_j) + 1) with s_j the variance that the parents leave, and BGe is the
+-n/2 (log(2 pi s_j) + 1) with s_j the residual variance given the parents, and BGe is the
 marginal likelihood under a Normal-Wishart prior, f(P + j) - f(P) with f the marginal
 likelihood of a set of columns. Both need the scatter matrix only.
 
-Cost      a family: one table of counts (`counts`), or O(parents^3) for numbers
+Cost      a family: one contingency table, or O(parents^3) for numbers
 Shapes    codes (n, d)   parents d tuples
 Refs      [Schwarz1978]; [CooperHerskovits1992] K2; [Heckerman1995] BDeu;
           [GeigerHeckerman1994], [Kuipers2014] BGe
@@ -30,21 +30,21 @@ from typing import Protocol
 import numpy as np
 from scipy.special import gammaln, multigammaln
 
-from ..base import check_weights
 from ..core.numerics import LOG_2PI
+from ..core.weighted import check_sample_weight
 from ..distributions.normal import moments
 from . import _contingency_tables as loops
-from .table_encoding import encode_table, numeric_columns, drop_zero_weight_rows
 from .contingency_tables import ContingencyTables
 from .dags import parse_parents
+from .table_encoding import drop_zero_weight_rows, encode_table, numeric_columns
 
 DISCRETE_SCORES = ("bic", "aic", "bdeu", "k2", "log_likelihood")
-MIN_SPARSE_CELLS = 1 << 20  # cells from which empty ones are not made
+MIN_SPARSE_CELLS = 1 << 20  # from which only occurring cells are counted
 GAUSSIAN_SCORES = ("gaussian_bic", "gaussian_aic", "gaussian_log_likelihood", "bge")
 
 
 class FamilyScores(Protocol):
-    """What a search needs: scores of a node with its parents, one by one or many."""
+    """Contract of a structure search: scores of a node with its parents."""
 
     d: int
     n: float  # rows
@@ -56,8 +56,10 @@ class FamilyScores(Protocol):
 class DiscreteFamilyScores:
     """Scores (1) to (4) of families of coded columns."""
 
-    def __init__(self, counts: ContingencyTables, kind: str, equivalent_size: float = 10.0):
-        self.counts, self.d, self.n = counts.ready(), counts.d, counts.n
+    def __init__(
+        self, counts: ContingencyTables, kind: str, equivalent_size: float = 10.0
+    ):
+        self.counts, self.d, self.n = counts.pack(), counts.d, counts.n
         half = 0.5 * math.log(max(counts.total, 1.0))
         free = {"log_likelihood": 0.0, "bic": half, "aic": 1.0}
         dirichlet = {"k2": (1, 1.0), "bdeu": (2, float(equivalent_size))}
@@ -72,27 +74,29 @@ class DiscreteFamilyScores:
         return loops.family_score(N, 1, len(N), 1, 1.0, *self.rule)
 
     def adds(self, y: int, parents, others) -> np.ndarray:
-        """Scores of y with its parents and each of the others in addition."""
+        """Scores of y with its parents and, in addition, each of the others."""
         sizes = self.counts.sizes
         r, out = sizes[np.asarray(others, np.int64)], np.empty(len(others))
         full = float(np.prod(sizes[list(parents)].astype(float)))
-        if min(full, self.n) * sizes[y] * max(r, default=1) > max(16 * self.n, MIN_SPARSE_CELLS):
+        if min(full, self.n) * sizes[y] * max(r, default=1) > max(
+            16 * self.n, MIN_SPARSE_CELLS
+        ):
             return np.array([self.sparse(y, (*parents, z)) for z in others])
-        tables, offset, q = self.counts.beside(y, parents, others)
+        tables, offset, q = self.counts.tables_with_each(y, parents, others)
         loops.family_scores(tables, offset, q, int(sizes[y]), r, full, *self.rule, out)
         return out
 
     def sparse(self, y: int, parents) -> float:
-        """The score from the cells that occur, where most of a table is empty."""
-        N, above = self.counts.cells(y, parents)
+        """The score from the cells that occur, for a table that is mostly empty."""
+        N, parent_counts = self.counts.occurring_cells(y, parents)
         sizes, (marginal, number) = self.counts.sizes, self.rule
         m, q = float(sizes[y]), float(np.prod(sizes[list(parents)].astype(float)))
         if marginal == 0:
-            L = float(N @ np.log(N) - above @ np.log(above))
+            L = float(N @ np.log(N) - parent_counts @ np.log(parent_counts))
             return L - number * (m - 1) * q
         a = number if marginal == 1 else number / (q * m)
         rise = lambda a, x: float((gammaln(a + x) - gammaln(a)).sum())
-        return rise(a, N) - rise(a * m, above)
+        return rise(a, N) - rise(a * m, parent_counts)
 
 
 class GaussianFamilyScores:
@@ -104,7 +108,9 @@ class GaussianFamilyScores:
         self.d = len(self.S)
         penalty = {"gaussian_bic": 0.5 * math.log(self.n), "gaussian_aic": 1.0}
         self.penalty, self.bge = penalty.get(kind, 0.0), kind == "bge"
-        self.t = 0.5  # of the prior scatter t I, one row for mean, d + 2 for scatter
+        self.t = (
+            0.5  # prior scatter t I; prior weight 1 of the mean, d + 2 of the scatter
+        )
 
     def score(self, y: int, parents) -> float:
         """The score of node y with these parents."""
@@ -115,20 +121,24 @@ class GaussianFamilyScores:
         return float(self.fitted(self.S[y, y] - b @ self.S[P, y], y, len(P)))
 
     def adds(self, y: int, parents, others) -> np.ndarray:
-        """Scores of y with its parents and each of the others in addition."""
+        """Scores of y with its parents and, in addition, each of the others."""
         if self.bge:
             return np.array([self.score(y, (*parents, z)) for z in others])
         P, Z = list(parents), list(others)
         B = np.linalg.lstsq(self.S[np.ix_(P, P)], self.S[P], rcond=None)[0]
-        left = self.S - self.S[:, P] @ B  # scatter that the parents leave
-        own, joint = np.diag(left)[Z], left[y, Z]
-        new = own > 1e-10 * np.diag(self.S)[Z]  # not yet told by the parents
-        gain = np.divide(joint**2, own, out=np.zeros(len(Z)), where=new)
-        return self.fitted(left[y, y] - gain, y, len(P) + 1)
+        residual = self.S - self.S[:, P] @ B  # scatter given the parents
+        candidate_scatter, joint = np.diag(residual)[Z], residual[y, Z]
+        is_new = (
+            candidate_scatter > 1e-10 * np.diag(self.S)[Z]
+        )  # not a linear function of the parents
+        gain = np.divide(
+            joint**2, candidate_scatter, out=np.zeros(len(Z)), where=is_new
+        )
+        return self.fitted(residual[y, y] - gain, y, len(P) + 1)
 
-    def fitted(self, left, y, p):
-        """Eq. (1) for what is left of the scatter of y, less the penalty."""
-        s = np.maximum(left, 1e-12 * max(self.S[y, y], 1e-300)) / self.n
+    def fitted(self, residual_scatter, y, p):
+        """Eq. (1) for the residual scatter of y given p parents, less the penalty."""
+        s = np.maximum(residual_scatter, 1e-12 * max(self.S[y, y], 1e-300)) / self.n
         return -0.5 * self.n * (LOG_2PI + np.log(s) + 1) - self.penalty * (p + 2)
 
     def marginal(self, columns) -> float:
@@ -149,7 +159,7 @@ class GaussianFamilyScores:
 
 
 class CachedFamilyScores:
-    """Families that are scored once: keyed by the node and its set of parents."""
+    """Family scores with a cache: no family is scored twice."""
 
     def __init__(self, families: FamilyScores):
         self.families, self.d, self.n = families, families.d, families.n
@@ -166,13 +176,13 @@ class CachedFamilyScores:
         keys = [(y, base | {int(z)}) for z in others]
         new = [z for key, z in zip(keys, others) if key not in self.memory]
         if new:
-            found = self.families.adds(y, tuple(parents), new).tolist()
-            self.memory.update({(y, base | {int(z)}): s for z, s in zip(new, found)})
+            scores = self.families.adds(y, tuple(parents), new).tolist()
+            self.memory.update({(y, base | {int(z)}): s for z, s in zip(new, scores)})
         return np.array([self.memory[key] for key in keys])
 
 
 def family_scores_of(data, kind, *, weights=None, equivalent_size=10.0, columns=None):
-    """The families of a table for a score by name, and its names and states."""
+    """The family scores of a table for a score by name, and its variables."""
     if kind in GAUSSIAN_SCORES:
         X, space = numeric_columns(data, columns)
         return GaussianFamilyScores(X, kind, weights), space
@@ -186,7 +196,7 @@ def family_scores_of(data, kind, *, weights=None, equivalent_size=10.0, columns=
             f"column {space.names[j]!r} has missing values (NaN), which structure "
             "scores cannot use: fill them in or leave those rows out."
         )
-    w = check_weights(weights, np.empty((len(codes), 1)))
+    w = check_sample_weight(weights, len(codes))
     codes, space, w = drop_zero_weight_rows(codes, space, w)
     counts = ContingencyTables(codes, space.sizes, w)
     return DiscreteFamilyScores(counts, kind, equivalent_size), space
@@ -195,7 +205,7 @@ def family_scores_of(data, kind, *, weights=None, equivalent_size=10.0, columns=
 def structure_score(
     data, graph, score: str = "bic", *, weights=None, equivalent_size: float = 10.0
 ) -> float:
-    """The score of a graph for a table of rows, to be maximised.
+    """The score of a graph for a table of rows; larger is better.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
-"""Tokens described in words, as rows of a sparse matrix.
+"""Tokens given as feature dicts or lists of words, as rows of a sparse matrix.
 
-A token is a dict of features, or a list of words. A text value makes a yes-or-no
-attribute of the pair (name, value), a number an attribute of that name with that
-value, True is 1, a word of a list an attribute of its own. A list or set as a value
-is several texts, a dict as a value has features "name:key". Attributes are numbered
-as they first appear; those that a fitted model does not know are left out.
+A token is a dict of features, or a list of words. A string value makes a binary
+attribute of the pair (name, value), a number an attribute of that name with that value,
+True is 1, a word of a list is an attribute of its own. A list or set as a value stands
+for several strings, a dict as a value has features "name:key". Attributes are numbered in
+the order of their first appearance; those unknown to a fitted model are ignored.
 
 Shapes    one row a token, one column an attribute
 """
@@ -17,11 +17,11 @@ import scipy.sparse
 NUMERIC_TYPES = (bool, float, int)
 FLAT_TYPES = {str, *NUMERIC_TYPES}
 NESTED_TYPES = (dict, list, tuple, set, frozenset)
-NUMERIC_VALUE = ""  # the value under which numbers of a name are kept
+NUMERIC_VALUE = ""  # the value of numeric attributes in the vocabulary
 
 
 class AttributeVocabulary:
-    """Numbers of attributes, name by name and value by value."""
+    """Attributes (name, value) and their column numbers."""
 
     def __init__(self, names=(), values=()):
         self.names, self.values = list(names), list(values)
@@ -33,16 +33,17 @@ class AttributeVocabulary:
         return len(self.names)
 
     def add(self, name, value):
-        """Number of a new attribute."""
+        """Add an attribute; its number."""
         self.names.append(name)
         self.values.append(value)
         self.number.setdefault(name, {})[value] = len(self.names) - 1
         return len(self.names) - 1
 
     def attributes(self) -> list[str]:
-        """The attributes in words."""
+        """Names of the attributes."""
         return [
-            n if v == NUMERIC_VALUE else f"{n}:{v}" for n, v in zip(self.names, self.values)
+            n if v == NUMERIC_VALUE else f"{n}:{v}"
+            for n, v in zip(self.names, self.values)
         ]
 
 
@@ -61,15 +62,17 @@ def is_token_sequences(X) -> bool:
 
 
 def as_sequence_list(X):
-    """Sequences as a list, where they are an iterator, or an array of lists."""
+    """Sequences as a list, if they are an iterator or an array of lists."""
     if hasattr(X, "__next__"):
         return list(X)
-    held = getattr(getattr(X, "dtype", None), "kind", "") == "O" and X.ndim == 1
-    return X.tolist() if held else X
+    is_object_array = (
+        getattr(getattr(X, "dtype", None), "kind", "") == "O" and X.ndim == 1
+    )
+    return X.tolist() if is_object_array else X
 
 
 def check_sequence_list(X) -> None:
-    """Raise a sentence about a list that holds neither tokens nor arrays."""
+    """Raise if a list holds neither sequences of tokens nor arrays."""
     if not isinstance(X, (list, tuple)):
         return
     if not len(X):
@@ -87,17 +90,19 @@ def check_sequence_list(X) -> None:
 
 
 def nested_pairs(token):
-    """Pairs of a token some of whose features have features of their own."""
+    """Pairs (name, value) of a token with nested features."""
     for name, value in token.items():
         yield from flatten_feature(name, value)
 
 
 def flatten_feature(name, value):
-    """Pairs of name and plain value of a feature that is a dict, a list or a set."""
+    """Pairs (name, value) of a feature that may be a dict, a list or a set."""
     if isinstance(value, dict):
         for key, part in value.items():
             yield from flatten_feature(f"{name}:{key}", part)
-    elif isinstance(value, NESTED_TYPES) and all(isinstance(word, str) for word in value):
+    elif isinstance(value, NESTED_TYPES) and all(
+        isinstance(word, str) for word in value
+    ):
         for word in sorted(value):
             yield name, word
     else:
@@ -105,7 +110,7 @@ def flatten_feature(name, value):
 
 
 def vectorize_tokens(X, vocabulary=None):
-    """CSR matrix of all tokens, where each sequence ends, and the vocabulary.
+    """CSR matrix of all tokens, the ends of the sequences, and the vocabulary.
 
     Examples
     --------
@@ -115,27 +120,29 @@ def vectorize_tokens(X, vocabulary=None):
     ([[1.0, 2.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]],
      [2, 3], ['w:a', 'n', 'w:b', 'up'])
     """
-    grow = vocabulary is None
-    words = AttributeVocabulary() if grow else vocabulary
-    number = words.number
+    learning = vocabulary is None
+    vocab = AttributeVocabulary() if learning else vocabulary
+    number = vocab.number
     indices, data, indptr, ends = [], [], [0], []
-    keep, weigh = indices.append, data.append
+    add_index, add_value = indices.append, data.append
     for sequence in X:
         if not len(sequence):
             raise ValueError("a sequence of X is empty: leave it out.")
         for token in sequence:
             if isinstance(token, dict):
-                plain = FLAT_TYPES.issuperset(map(type, token.values()))
-                pairs = token.items() if plain else nested_pairs(token)
+                is_flat = FLAT_TYPES.issuperset(map(type, token.values()))
+                pairs = token.items() if is_flat else nested_pairs(token)
             else:
                 pairs = ((v, 1) for v in token)
             for name, value in pairs:
                 if type(value) is str:  # by type first: this line runs for every word
-                    kind, x = value, 1.0
-                elif type(value) in NUMERIC_TYPES or isinstance(value, (Real, np.bool_)):
-                    kind, x = NUMERIC_VALUE, float(value)
+                    kind, weight = value, 1.0
+                elif type(value) in NUMERIC_TYPES or isinstance(
+                    value, (Real, np.bool_)
+                ):
+                    kind, weight = NUMERIC_VALUE, float(value)
                 elif isinstance(value, str):
-                    kind, x = str(value), 1.0
+                    kind, weight = str(value), 1.0
                 else:
                     raise ValueError(
                         f"feature {name!r} of a token must be a text, a number or "
@@ -144,15 +151,15 @@ def vectorize_tokens(X, vocabulary=None):
                 kinds = number.get(name)
                 i = None if kinds is None else kinds.get(kind)
                 if i is None:
-                    if not grow:
+                    if not learning:
                         continue
-                    i = words.add(name, kind)
-                keep(i)
-                weigh(x)
+                    i = vocab.add(name, kind)
+                add_index(i)
+                add_value(weight)
             indptr.append(len(indices))
         ends.append(len(indptr) - 1)
-    shape = (len(indptr) - 1, len(words))
+    shape = (len(indptr) - 1, len(vocab))
     M = scipy.sparse.csr_array((data, indices, indptr), shape=shape, dtype=float)
     if not np.isfinite(M.data).all():
         raise ValueError("a feature of a token is not a finite number.")
-    return M, np.array(ends), words
+    return M, np.array(ends), vocab

@@ -1,15 +1,15 @@
-"""Grids of pixels with labels: exact answers for narrow ones, by transfer of rows.
+"""Transfer matrix method: exact inference in narrow grids of labelled pixels.
 
     p(x) = exp(sum_i U_i(x_i) + sum_{i ~ j} L(x_i, x_j)) / Z                       (1)
 
-over pixels i and pairs i ~ j of neighbours, U (height, width, q), L (q, q) symmetric.
-Labels of a row of m pixels are one variable of q^m states, and rows are a chain:
+over pixels i and pairs i ~ j of neighbours, U (height, width, q), L (q, q) symmetric. The
+labels of a row of m pixels are one variable of q^m states, and rows form a chain:
 
     a_{t+1} = w_{t+1} * (M x M x ... x M) a_t,   M = exp(L)                        (2)
 
 with w_t the weight of a row by itself. The Kronecker product is applied one pixel at a
-time, so that a row costs O(m q^{m+1}) rather than q^{2m}; the short side of the grid
-is the row. Forward and backward passes give Z and the marginals of every pixel.
+time, so that a row costs O(m q^{m+1}) rather than q^{2m}; the short side of the grid is
+the row. Forward and backward passes give Z and the marginals of every pixel.
 
 Shapes    U (height, width, q)   L (q, q)   a (q, ..., q) with m axes
 Refs      [KramersWannier1941]
@@ -19,7 +19,7 @@ from operator import index
 
 import numpy as np
 
-MAX_ROW_STATES = 1 << 20  # joint labels of a row
+MAX_ROW_STATES = 1 << 20
 
 
 def apply_kronecker(a, M):
@@ -94,7 +94,7 @@ def neighbour_pairs(height, width, periodic=False):
 
 
 def check_grid_shape(shape, boundary):
-    """(height, width) as two whole numbers, even ones for a grid without borders."""
+    """(height, width) as two integers, which must be even for a periodic grid."""
     try:
         height, width = (index(n) for n in shape)
     except (TypeError, ValueError):

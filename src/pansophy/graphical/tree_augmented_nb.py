@@ -1,17 +1,17 @@
-"""Tree-augmented naive Bayes: columns that depend on the class and on one other each.
+"""Tree-augmented naive Bayes: each column depends on the class and on one other column.
 
     P(y = c | x) ~ pi_c prod_j P(x_j | x_p(j), c)                                (1)
 
-Naive Bayes takes the columns as independent given the class; here they form a tree.
-The likeliest tree is the spanning tree with the largest total of
+Naive Bayes treats the columns as independent given the class; here they form a tree.
+The most likely tree is the spanning tree with the largest total of
 
     I_jk|y = sum_c P(c) I(x_j; x_k | c)                                          (2)
 
-by the same argument as for Chow and Liu's tree, and its tables are relative
+by the same argument as for the Chow-Liu tree, and its tables are relative
 frequencies with pseudo-counts a. A missing value (NaN) is left out of counts, and at
 prediction is summed out of (1) by messages from the leaves to the root.
 
-Cost      d^2 / 2 tables of (class, x_j, x_k) to fit (`counts`); O(n d k) to predict
+Cost      d^2 / 2 tables of (class, x_j, x_k) to fit (`contingency_tables`); O(n d k) to predict
 Shapes    X (n, d) values 0 .. m_j - 1   tables (k, m_p(j), m_j)
 Refs      [Friedman1997]; [ChowLiu1968]
 """
@@ -31,62 +31,63 @@ from ..naive_bayes.tables import refuse_column
 from ..params import Count, Flag, Natural, NonNegative, ParameterError
 from ..typing import Matrix, Numbers
 from .bayesian_network import BayesianNetwork
-from .chow_liu import mutual_information_matrix, maximum_spanning_parents
+from .chow_liu import maximum_spanning_parents, mutual_information_matrix
 from .contingency_tables import ContingencyTables
 from .variables import VariableSpace
 
 
 def encode_symbols(X) -> np.ndarray:
-    """Whole numbers (n, d) of a table of symbols, -1 for NaN."""
-    gone = np.isnan(X) if X.dtype.kind == "f" else np.zeros(X.shape, dtype=bool)
-    filled = np.where(gone, 0, X)
+    """Integer codes (n, d) of a table of symbols, -1 for NaN."""
+    missing = np.isnan(X) if X.dtype.kind == "f" else np.zeros(X.shape, dtype=bool)
+    filled = np.where(missing, 0, X)
     check_symbols(filled)
-    return np.where(gone, -1, filled.astype(np.int64))
+    return np.where(missing, -1, filled.astype(np.int64))
 
 
 def complete_row_scores(codes, parents, log_tables) -> np.ndarray:
     """sum_j log P(x_j | x_p(j), c) of complete rows: (n, k)."""
-    out = np.zeros((len(codes), log_tables[0].shape[0]))
-    for j, above in enumerate(parents):
+    scores = np.zeros((len(codes), log_tables[0].shape[0]))
+    for j, node_parents in enumerate(parents):
         k, q, m = log_tables[j].shape
-        at = codes[:, j] + (m * codes[:, above[0]] if above else 0)
-        out += np.ascontiguousarray(log_tables[j].reshape(k, q * m).T)[at]
-    return out
+        at = codes[:, j] + (m * codes[:, node_parents[0]] if node_parents else 0)
+        scores += np.ascontiguousarray(log_tables[j].reshape(k, q * m).T)[at]
+    return scores
 
 
 def marginalised_row_scores(codes, parents, tables) -> np.ndarray:
-    """The same for rows with missing values, from the leaves to the root: (n, k)."""
+    """`complete_row_scores` with missing values summed out, leaves to root: (n, k)."""
     n, k = len(codes), tables[0].shape[0]
     children, message = children_of(parents), {}
     log_scale = np.zeros((n, k))
     for j in reversed(topological_order(parents)):
         m = tables[j].shape[2]
-        seen = codes[:, j][:, None] == np.arange(m)
-        own = (seen | (codes[:, j] < 0)[:, None])[:, None, :].astype(float)  # (n, 1, m)
-        own = own * np.ones((1, k, 1))
+        matches = codes[:, j][:, None] == np.arange(m)
+        likelihood = (matches | (codes[:, j] < 0)[:, None])[:, None, :].astype(
+            float
+        )  # (n, 1, m)
+        likelihood = likelihood * np.ones((1, k, 1))
         for child in children[j]:
-            own = own * message.pop(child)
-        up = np.einsum("cqm,ncm->ncq", tables[j], own)
-        top = up.max(axis=2, keepdims=True)
-        log_scale += safe_log(top[:, :, 0])
-        message[j] = up / np.where(top > 0, top, 1.0)
+            likelihood = likelihood * message.pop(child)
+        upward = np.einsum("cqm,ncm->ncq", tables[j], likelihood)
+        largest = upward.max(axis=2, keepdims=True)
+        log_scale += safe_log(largest[:, :, 0])
+        message[j] = upward / np.where(largest > 0, largest, 1.0)
     root = [j for j, above in enumerate(parents) if not above]
     return log_scale + sum(safe_log(message[j][:, :, 0]) for j in root)
 
 
 @dataclass(eq=False, repr=False)
 class TreeAugmentedNB(AbstractBayes):
-    """Naive Bayes whose columns form a tree given the class.
+    """Naive Bayes classifier whose columns form a tree given the class.
 
     Parameters
     ----------
     alpha : float, default=1.0
         Pseudo-count of every entry of the tables; 0 for maximum likelihood.
     root : int, default=0
-        Column at the root of the tree; the distribution is the same for any if
-        `alpha` is 0.
+        Root of the tree; if `alpha` is 0, it does not change the distribution.
     min_categories : int or None, default=None
-        Least number of values of a column: room for those not seen in `fit`.
+        Minimum number of categories of a column, for values that `fit` does not see.
     fit_prior : bool, default=True
         Whether classes have their frequencies as prior, or all the same.
     class_prior : array of shape (n_classes,) or None, default=None
@@ -125,7 +126,7 @@ class TreeAugmentedNB(AbstractBayes):
     _sparse = False
 
     def fit(self, X, y, sample_weight=None):
-        """Find the tree and count its tables.
+        """Find the tree and estimate its tables.
 
         Parameters
         ----------
@@ -136,22 +137,32 @@ class TreeAugmentedNB(AbstractBayes):
             A weight of 3 counts as three copies of the row.
         """
         X, y, w = self._begin(X, y, sample_weight, y_kind="class", **self._checks(X))
-        classes, own = class_codes(y, X)
+        classes, class_of_row = class_codes(y, X)
         X = X.take(np.arange(X.n)) if hasattr(X, "columns") else arrays.to_numpy(X)
-        own, k, d = arrays.to_numpy(own), int(classes.shape[0]), X.shape[1]
+        class_of_row, k, d = (
+            arrays.to_numpy(class_of_row),
+            int(classes.shape[0]),
+            X.shape[1],
+        )
         if self.root >= d:
             raise ParameterError(f"root must be a column, 0 to {d - 1}: {self.root}.")
         prior = given_prior(self, "class_prior", k)
         codes = encode_symbols(X)
-        v = None if w is None else arrays.to_numpy(w).astype(np.float64)
-        if v is not None:  # rows of weight 0 make no room in the tables
-            codes, own, v = codes[v > 0], own[v > 0], v[v > 0]
+        row_weights = None if w is None else arrays.to_numpy(w).astype(np.float64)
+        if row_weights is not None:  # rows of weight 0 add no categories
+            codes, class_of_row, row_weights = (
+                codes[row_weights > 0],
+                class_of_row[row_weights > 0],
+                row_weights[row_weights > 0],
+            )
         sizes = np.maximum(codes.max(axis=0) + 1, self.min_categories or 1)
-        counts = ContingencyTables(np.column_stack([codes, own]), (*sizes.tolist(), k), v)
+        counts = ContingencyTables(
+            np.column_stack([codes, class_of_row]), (*sizes.tolist(), k), row_weights
+        )
         self.information_ = mutual_information_matrix(counts, (d,))[:d, :d]
         self.parents_ = maximum_spanning_parents(self.information_, self.root)
         self.tables_ = [
-            frequencies(self._counted(counts, j) + self.alpha) for j in range(d)
+            frequencies(self._family_counts(counts, j) + self.alpha) for j in range(d)
         ]
         self.n_categories_, self.classes_ = sizes, classes
         self.class_count_ = counts.table((d,))
@@ -160,7 +171,7 @@ class TreeAugmentedNB(AbstractBayes):
         )
         return self
 
-    def _counted(self, counts: ContingencyTables, j) -> np.ndarray:
+    def _family_counts(self, counts: ContingencyTables, j) -> np.ndarray:
         """N(class, parent, x_j): (k, m_parent, m_j)."""
         N = counts.table((counts.d - 1, *self.parents_[j], j))
         return N if self.parents_[j] else N[:, None, :]
@@ -176,7 +187,9 @@ class TreeAugmentedNB(AbstractBayes):
             gone = (codes < 0).any(axis=1)
             out = np.empty((len(codes), len(self.class_count_)))
             out[~gone] = complete_row_scores(codes[~gone], self.parents_, log_tables)
-            out[gone] = marginalised_row_scores(codes[gone], self.parents_, self.tables_)
+            out[gone] = marginalised_row_scores(
+                codes[gone], self.parents_, self.tables_
+            )
             foreign = arrays.is_foreign(given)
             return arrays.asarray(out, like=arrays.as_float(given)) if foreign else out
 
@@ -186,22 +199,24 @@ class TreeAugmentedNB(AbstractBayes):
         X = np.zeros((len(z), len(self.tables_)))
         for j in topological_order(self.parents_):
             k, q, m = self.tables_[j].shape
-            above = self.parents_[j]
-            row = z * q + (X[:, above[0]].astype(np.int64) if above else 0)
+            node_parents = self.parents_[j]
+            row = z * q + (
+                X[:, node_parents[0]].astype(np.int64) if node_parents else 0
+            )
             X[:, j] = pick_rows(self.tables_[j].reshape(k * q, m), row, rng)
         return X
 
     def network(self, target: str = "class"):
         """The same model as a BayesianNetwork, with the class as node `target`."""
         d = len(self.tables_)
-        named = getattr(self, "feature_names_in_", [f"x{j}" for j in range(d)])
+        feature_names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(d)])
         states = [tuple(range(int(m))) for m in self.n_categories_]
         labels = tuple(arrays.to_numpy(self.classes_).tolist())
-        space = VariableSpace((*map(str, named), target), (*states, labels))
-        parents = [(d, *above) for above in self.parents_]
+        space = VariableSpace((*map(str, feature_names), target), (*states, labels))
+        parents = [(d, *node_parents) for node_parents in self.parents_]
         tables = [
-            t if above else t[:, 0, :]
-            for t, above in zip(self.tables_, self.parents_, strict=True)
+            t if node_parents else t[:, 0, :]
+            for t, node_parents in zip(self.tables_, self.parents_, strict=True)
         ]
         prior = np.exp(arrays.to_numpy(self.class_log_prior_))
         return BayesianNetwork.from_nodes(space, (*parents, ()), [*tables, prior])

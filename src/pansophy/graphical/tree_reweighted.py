@@ -1,20 +1,20 @@
-"""Tree-reweighted message passing: marginals with an upper bound of log Z.
+"""Tree-reweighted belief propagation: marginals and an upper bound of log Z.
 
-A field of pairs is written as a mean of trees. An edge f is in a share r_f of the
-spanning trees; by convexity of log Z the mean of their log Z is at least log Z of the
-whole, and the best such bound is a concave problem with one answer:
+A pairwise field is written as an average of spanning trees, in which edge f appears with
+probability r_f. By convexity of log Z, the average log Z of the trees is at least log Z
+of the field, and the best such bound is a concave problem with a unique solution:
 
     log Z <= max_b  <theta, b> + sum_v H(b_v) - sum_f r_f I_f(b)                   (1)
 
-over beliefs that agree with each other on single variables; H is entropy, I_f the
+over locally consistent beliefs; H is entropy, I_f the
 mutual information of the two ends of edge f. Its solution is a fixed point of messages
 
     q_{v>f} = u_v prod_g m_{g>v}^{r_g} / m_{f>v},
     m_{f>v} = sum phi_f^{1/r_f} q                                                  (2)
 
-With all r_f = 1 this is belief propagation, which is exact on trees. The shares here
-are those of a uniformly random spanning tree: r_f is the effective resistance of edge
-f in the graph as a network of unit resistors. Large graphs take a sample of trees.
+With all r_f = 1 this is belief propagation, which is exact on trees. Here r belongs to a
+uniformly random spanning tree: r_f is the effective resistance of edge f in the graph as
+a network of unit resistors. For large graphs it is estimated from sampled trees.
 
 Refs      [Wainwright2005]; [Kirchhoff1847] resistances
 """
@@ -24,6 +24,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from ..core.iterate import iterate
+from ..core.numerics import softmax
+from ..distributions import entropy
 from ._message_passing import log_beliefs, message_sweep, variable_to_factor
 from .factor_graph import FactorGraph, flatten_factors, to_factor_graph
 from .factors import factor_product
@@ -31,12 +33,12 @@ from .fixed_point import FixedPointState, last_change, warn_not_converged
 from .loopy_belief_propagation import check_propagation_options, uniform_messages
 from .message_passing import Beliefs, log_evidence_vector, message_buffers
 
-MAX_EXACT_VARIABLES = 1500  # variables for which resistances are computed
-N_SAMPLED_TREES = 200  # spanning trees drawn otherwise
+MAX_EXACT_VARIABLES = 1500  # up to which resistances are computed
+N_SAMPLED_TREES = 200  # spanning trees for larger graphs
 
 
 def edge_appearance_probabilities(n: int, edges) -> np.ndarray:
-    """r of each edge (m, 2): the share of spanning trees it is in.
+    """r of each edge (m, 2): the share of spanning trees that contain it.
 
     Examples
     --------
@@ -56,7 +58,7 @@ def edge_appearance_probabilities(n: int, edges) -> np.ndarray:
         return np.clip(G[i, i] + G[j, j] - 2 * G[i, j], 0.0, 1.0)
     rng, used = np.random.default_rng(0), np.zeros(len(edges))
     for t in range(N_SAMPLED_TREES):
-        # edges used least so far go first, so that every edge is in some tree
+        # rarely used edges get small weights, so that every edge is in some tree
         weight = 1.0 + used / (t + 1) + rng.random(len(edges))
         tree = minimum_spanning_tree(coo_array((weight, (i, j)), shape=(n, n)))
         kept = tree.toarray()[i, j] > 0 if n <= 4000 else tree.tocsr()[i, j] > 0
@@ -65,7 +67,7 @@ def edge_appearance_probabilities(n: int, edges) -> np.ndarray:
 
 
 def merge_factors_by_scope(graph: FactorGraph) -> FactorGraph:
-    """The same graph with one factor for each set of variables, none beyond pairs."""
+    """The same graph with one factor for each set of at most two variables."""
     by_scope: dict = {}
     for f in graph.factors:
         if len(f.variables) > 2:
@@ -79,21 +81,27 @@ def merge_factors_by_scope(graph: FactorGraph) -> FactorGraph:
     return FactorGraph(graph.space, [factor_product(fs) for fs in by_scope.values()])
 
 
-def tree_reweighted_bp(model, evidence=None, *, damping: float = 0.3, max_iter: int = 1000,
-        tol: float = 1e-9) -> Beliefs:  # fmt: skip
+def tree_reweighted_bp(
+    model,
+    evidence=None,
+    *,
+    damping: float = 0.3,
+    max_iter: int = 1000,
+    tol: float = 1e-9,
+) -> Beliefs:
     """Tree-reweighted marginals; `log_z` is an upper bound of log Z, eq. (1).
 
     Parameters
     ----------
     model : FactorGraph, MarkovRandomField or grid
-        Factors above 0 of one or two variables.
+        Positive factors of one or two variables.
     evidence : dict, optional
-        States seen, by name.
+        Observed states, by name.
     damping : float, default=0.3
-        Share of the old message that is kept.
+        Weight of the old message in an update.
     max_iter : int, default=1000
     tol : float, default=1e-9
-        Largest change of a message at which it stops.
+        Largest change of a message at convergence.
 
     Examples
     --------
@@ -128,31 +136,20 @@ def tree_reweighted_bp(model, evidence=None, *, damping: float = 0.3, max_iter: 
     run = iterate(
         step, FixedPointState(M, np.inf), max_iter=max_iter, tol=tol, change=last_change
     )
-    warn_not_converged(run, "trw", "raise damping or max_iter")
+    warn_not_converged(run, "tree_reweighted_bp", "raise damping or max_iter")
     bound = upper_bound(flat, M, u, r, share) + sum(
         f.log_scale + float(np.log(f.values.max())) for f in graph.factors
     )
     return Beliefs(graph, flat, M, u, r, bound, run)
 
 
-def discrete_entropy(p) -> float:
-    """H in nats."""
-    p = p[p > 0]
-    return float(-(p * np.log(p)).sum())
-
-
-def normalise_logs(logs):
-    p = np.exp(logs - logs.max())
-    return p / p.sum()
-
-
 def upper_bound(flat, M, u, r, share) -> float:
     """The right-hand side of eq. (1) at the beliefs of messages M."""
     b = np.split(log_beliefs(flat, M, u, r), flat.start[1:-1])
-    b = [normalise_logs(logs) for logs in b]
+    b = [softmax(logs) for logs in b]
     alone = np.ones(len(b))
     np.add.at(alone, flat.variable, -r)
-    total = sum(a * discrete_entropy(p) for a, p in zip(alone, b, strict=True))
+    total = sum(a * entropy(p) for a, p in zip(alone, b, strict=True))
     q = np.empty(max(flat.sizes))
     for f, s in enumerate(share):
         logs = np.log(flat.table[flat.cell[f] : flat.cell[f + 1]])
@@ -166,8 +163,8 @@ def upper_bound(flat, M, u, r, share) -> float:
             joint = joint + q[:n].reshape(
                 [-1 if j == k else 1 for j in range(len(scope))]
             )
-        p = normalise_logs(joint)
-        live = p > 0
-        total += s * float((p[live] * logs.reshape(p.shape)[live]).sum())
-        total += s * discrete_entropy(p.ravel())
+        p = softmax(joint, axis=None)
+        positive = p > 0
+        total += s * float((p[positive] * logs.reshape(p.shape)[positive]).sum())
+        total += s * entropy(p.ravel())
     return float(total)

@@ -1,7 +1,7 @@
-"""Names of variables and of their states: the edge between people and numbers.
+"""Names of variables and of their states, translated to numbers and back.
 
-Inside, variables are 0 .. d-1 and their states 0 .. size-1; a `VariableSpace` translates.
-A variable with no listed states (an empty tuple) is continuous, of size 0.
+Internally variables are 0 .. d-1 and their states 0 .. size-1; a `VariableSpace`
+translates. A variable without states (an empty tuple) is continuous, of size 0.
 
 Shapes    names (d,)   states: d tuples   sizes (d,)
 """
@@ -20,7 +20,7 @@ class _VariableSpace(NamedTuple):
 
 
 class VariableSpace(_VariableSpace):
-    """Variables by name, and the states of each.
+    """Names of variables and the states of each.
 
     Parameters
     ----------
@@ -56,21 +56,25 @@ class VariableSpace(_VariableSpace):
         return 0 not in self.sizes
 
     @classmethod
-    def of_sizes(cls, sizes: Iterable[int], names=None) -> "Space":
-        """Variables named x0, x1, ... (or as told) with states 0 .. size-1."""
+    def of_sizes(cls, sizes: Iterable[int], names=None) -> "VariableSpace":
+        """Variables x0, x1, ... (or `names`) with states 0 .. size-1."""
         sizes = tuple(int(s) for s in sizes)
         names = tuple(f"x{i}" for i in range(len(sizes))) if names is None else names
         return cls(tuple(names), tuple(tuple(range(s)) for s in sizes))
 
     def number(self, name) -> int:
-        """The number of a variable, by its name (or its number, as it is)."""
+        """The number of a variable given by its name or number."""
         try:
             return self._numbers[name]
         except (KeyError, TypeError):
-            whole = isinstance(name, (int, np.integer)) and not isinstance(name, bool)
-            if whole and str(name) in self._numbers:  # a frame with numbers as names
+            is_integer = isinstance(name, (int, np.integer)) and not isinstance(
+                name, bool
+            )
+            if (
+                is_integer and str(name) in self._numbers
+            ):  # a data frame with numbers as names
                 return self._numbers[str(name)]
-            if whole and 0 <= name < len(self.names):
+            if is_integer and 0 <= name < len(self.names):
                 return int(name)
         raise ValueError(
             f"no variable is called {name!r}{suggest_name(name, self.names, 'variables')}."
@@ -102,7 +106,7 @@ class VariableSpace(_VariableSpace):
         return tuple([self.number(n) for n in names])
 
     def codes(self, evidence) -> dict[int, int]:
-        """A dict of names and states as one of numbers and codes."""
+        """Evidence by name as a dict of variable numbers and state codes."""
         items = dict(evidence or {}).items()
         return {self.number(n): self.code(n, s) for n, s in items}
 
@@ -112,7 +116,7 @@ class VariableSpace(_VariableSpace):
 
 
 def check_states(states, name) -> tuple:
-    """The states of a variable as a tuple: one or more, each once."""
+    """The states of a variable as a tuple; raises if there are none or repeated ones."""
     labels = tuple(states)
     if not labels or len(set(labels)) < len(labels):
         raise ValueError(
@@ -121,16 +125,22 @@ def check_states(states, name) -> tuple:
     return labels
 
 
-def suggest_name(word, known, what: str) -> str:
-    """The end of a sentence about an unknown word: the nearest one, or all of them."""
-    words = {str(k): k for k in known}
-    close = difflib.get_close_matches(str(word), list(words), n=1, cutoff=0.6)
-    if close:
-        return f"; did you mean {words[close[0]]!r}?"[:-1]
+def suggest_name(name, known, kind: str) -> str:
+    """The end of an error message about an unknown name: the closest one, or all."""
+    by_text = {str(k): k for k in known}
+    matches = difflib.get_close_matches(str(name), list(by_text), n=1, cutoff=0.6)
+    if matches:
+        return f"; did you mean {by_text[matches[0]]!r}?"[:-1]
     listed = [repr(k) for k in list(known)[:12]]
-    more = ", ..." if len(words) > 12 else ""
+    ellipsis = ", ..." if len(by_text) > 12 else ""
     return (
-        f"; its {what} are {', '.join(listed)}{more}"
-        if words
-        else f"; it has no {what}"
+        f"; its {kind} are {', '.join(listed)}{ellipsis}"
+        if by_text
+        else f"; it has no {kind}"
     )
+
+
+def zero_probability_message(evidence) -> str:
+    """The error message for evidence of probability zero."""
+    listed = ", ".join(f"{name}={state!r}" for name, state in dict(evidence).items())
+    return f"the evidence {listed or '(none)'} has probability 0 under this network."

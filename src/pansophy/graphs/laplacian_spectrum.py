@@ -27,7 +27,13 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse import linalg as spl
 
-from .graph_laplacian import connected_components, node_degrees, inverse_sqrt_degrees, scale_rows_and_columns, drop_self_loops
+from .graph_laplacian import (
+    connected_components,
+    drop_self_loops,
+    inverse_sqrt_degrees,
+    node_degrees,
+    scale_rows_and_columns,
+)
 
 MAX_DENSE_ROWS = 600  # rows up to which a dense solver is quicker
 SHIFT = 1e-5  # of the inverse: makes L_sym non-singular

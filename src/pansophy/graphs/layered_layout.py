@@ -133,7 +133,9 @@ def place_nodes(rows, up, down, wide):
     rooms = []
     for row in rows:
         half = wide[row] / 2
-        rooms.append(np.concatenate([[0.0], np.cumsum(half[:-1] + half[1:] + NODE_GAP)]))
+        rooms.append(
+            np.concatenate([[0.0], np.cumsum(half[:-1] + half[1:] + NODE_GAP)])
+        )
         x[row] = rooms[-1] - rooms[-1][-1] / 2
     for sweep in range(SWEEPS):
         line = range(len(rows)) if sweep % 2 == 0 else range(len(rows) - 1, -1, -1)

@@ -90,7 +90,9 @@ def point_spanning_tree(X, *, metric="euclidean", p=2.0, core=None) -> SpanningT
     """
     X = np.asarray(X, dtype=np.float64)
     n = len(X)
-    tree = SpanningTree(*(np.empty(max(n - 1, 0), t) for t in (np.int64, np.int64, float)))
+    tree = SpanningTree(
+        *(np.empty(max(n - 1, 0), t) for t in (np.int64, np.int64, float))
+    )
     c = np.empty(0) if core is None else np.asarray(core, np.float64)
     if n < 2:
         return tree
@@ -129,4 +131,6 @@ def unit_length_rows(X):
 def sort_edges(tree, lengthen):
     """Edges by rising weight, equal ones in the order in which they were found."""
     order = np.argsort(tree.weight, kind="stable")
-    return SpanningTree(tree.left[order], tree.right[order], lengthen(tree.weight[order]))
+    return SpanningTree(
+        tree.left[order], tree.right[order], lengthen(tree.weight[order])
+    )

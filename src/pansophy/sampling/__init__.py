@@ -38,12 +38,11 @@ from .inverse_transform_sampling import inverse_transform
 from .langevin import MALA, Langevin, StochasticLangevin
 from .laplace_approximation import laplace_approximate
 from .mean_field import MeanField, MeanFieldModel
-from .metropolis import Metropolis
+from .metropolis import IndependenceProposal, Metropolis, RandomWalk
 from .monte_carlo_integration import monte_carlo
 from .nested_sampling import NestedSampling
 from .nuts import NUTS
 from .parallel_tempering import ParallelTempering
-from .proposals import IndependenceProposal, RandomWalk
 from .rejection_sampling import EnvelopeError, rejection_sample
 from .resampling import resample
 from .slice_sampler import SliceSampler

@@ -10,7 +10,9 @@ from ..distributions._natural import exp_in_place
 from ._target_density import TABLE_SLOT, float_pointer
 
 DENSITY_FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
-BLOCK_ROWS = 128  # of a block: in the nearest cache, and a product of as many is below 2^128
+BLOCK_ROWS = (
+    128  # of a block: in the nearest cache, and a product of as many is below 2^128
+)
 LOG_2 = math.log(2.0)
 
 

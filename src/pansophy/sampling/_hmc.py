@@ -46,7 +46,9 @@ NUTS, HMC, UNADJUSTED = range(3)
 INFO = ("acceptance", "accepted", "divergent", "n_steps", "depth", "energy")
 MAX_LOG_WEIGHT = 600.0  # of H0 - H, before exp
 DIVERGENCE_LIMIT = 1000.0  # rise of H that is called a divergence
-MAX_PATH_STEPS = 1023.0  # leapfrog steps of a path of given length, as many as NUTS may take
+MAX_PATH_STEPS = (
+    1023.0  # leapfrog steps of a path of given length, as many as NUTS may take
+)
 
 
 @njit(**HMC_JIT)

@@ -13,7 +13,9 @@ from numba.extending import intrinsic
 
 TABLE_SLOT = 4  # address and at most three lengths
 FLOAT_POINTER = types.CPointer(types.float64)
-DENSITY_SIGNATURE = types.float64(FLOAT_POINTER, FLOAT_POINTER, types.int64, types.CPointer(types.int64))
+DENSITY_SIGNATURE = types.float64(
+    FLOAT_POINTER, FLOAT_POINTER, types.int64, types.CPointer(types.int64)
+)
 
 
 @intrinsic

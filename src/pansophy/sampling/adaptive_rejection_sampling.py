@@ -175,12 +175,16 @@ def adaptive_rejection(
         if new.size and found < n:
             x = np.concatenate([env.x, new])
             h = np.concatenate([env.h, f(new)])
-            env = tangent_hull(x, h, np.concatenate([env.slope, slope_of(new)]), low, high)
+            env = tangent_hull(
+                x, h, np.concatenate([env.slope, slope_of(new)]), low, high
+            )
     sizes = np.array(trials)  # block size times envelope mass: Z = mass * mean ratio
     z = float(sizes @ np.array(shares) / made)
     share = found / made
     error = float(np.sqrt((1 - share) / found))
-    return RejectionResult(np.concatenate(kept)[:n], share, made, float(np.log(z)), error)
+    return RejectionResult(
+        np.concatenate(kept)[:n], share, made, float(np.log(z)), error
+    )
 
 
 def central_differences(f, x, low, high):

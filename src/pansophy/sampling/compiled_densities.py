@@ -35,9 +35,11 @@ def compiled_function(name):
 
     from . import _compiled_densities, _target_density
 
-    return cfunc(_target_density.DENSITY_SIGNATURE, cache=True, fastmath=_compiled_densities.DENSITY_FASTMATH)(
-        getattr(_compiled_densities, name)
-    )
+    return cfunc(
+        _target_density.DENSITY_SIGNATURE,
+        cache=True,
+        fastmath=_compiled_densities.DENSITY_FASTMATH,
+    )(getattr(_compiled_densities, name))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,7 +137,9 @@ def linear_density(X, y, *, scale=1.0, noise=1.0, intercept=False) -> CompiledDe
 
 def eight_schools_density() -> CompiledDensity:
     """Posterior of mu, log tau and the eight standardised effects z."""
-    return CompiledDensity("eight_schools", (np.array(SCHOOL_EFFECTS), np.array(SCHOOL_ERRORS)), 10)
+    return CompiledDensity(
+        "eight_schools", (np.array(SCHOOL_EFFECTS), np.array(SCHOOL_ERRORS)), 10
+    )
 
 
 def funnel_density(dim=10, scale=3.0) -> CompiledDensity:

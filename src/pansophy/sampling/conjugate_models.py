@@ -214,10 +214,14 @@ class LinearARD:
     def bound(self, q):
         n, w, t, alpha = self.sums[3], q["w"], q["noise"], q["alpha"]
         square = w.mean**2 + np.diag(w.cov)
-        fit = 0.5 * (n * (float(expected_log_gamma(t)) - LOG_2PI) - float(t.mean) * self.error(q))
+        fit = 0.5 * (
+            n * (float(expected_log_gamma(t)) - LOG_2PI) - float(t.mean) * self.error(q)
+        )
         fit += 0.5 * np.sum(expected_log_gamma(alpha) - LOG_2PI - alpha.mean * square)
         for g in (t, alpha):
-            fit += expected_gamma_log_density(g, self.shape, self.rate) + float(g.entropy)
+            fit += expected_gamma_log_density(g, self.shape, self.rate) + float(
+                g.entropy
+            )
         d = len(w.mean)
         log_det = 2 * np.sum(np.log(np.diag(cholesky(w.cov)[0])))
         return float(fit + 0.5 * (d * (1 + LOG_2PI) + log_det))

@@ -157,14 +157,18 @@ class UnconstrainedDensity:
         g = self.log_prob(x)[1] if self.grad is True else self.grad(x)
         g, at, to, out = np.asarray(g, dtype=float), 0, 0, []
         for p in self.parts:
-            part = unconstrained_gradient(p, u[..., at : at + p.free], g[..., to : to + p.size])
+            part = unconstrained_gradient(
+                p, u[..., at : at + p.free], g[..., to : to + p.size]
+            )
             out.append(part)
             at, to = at + p.free, to + p.size
         return np.concatenate(out, axis=-1)
 
     def as_target(self):
         """What samplers use."""
-        return as_target_density(lambda u: self(u), None if self.grad is None else self.slope)
+        return as_target_density(
+            lambda u: self(u), None if self.grad is None else self.slope
+        )
 
 
 def unconstrained_density(log_prob, parts, grad=None) -> UnconstrainedDensity:

@@ -109,7 +109,10 @@ def elbo(
         return elbo_of_tables(log_joint, q, log_prior)
     q, rng = as_distribution(q), rng_from(random_state)
     z = draw_samples(q, n, rng)
-    log_q, log_p = log_density_function(q)(z), np.asarray(log_joint(z), dtype=float).ravel()
+    log_q, log_p = (
+        log_density_function(q)(z),
+        np.asarray(log_joint(z), dtype=float).ravel(),
+    )
     if len(log_p) != n:
         raise ValueError(f"log_joint must give one number a draw, got {len(log_p)}.")
     terms = log_p - log_q
@@ -137,7 +140,9 @@ def elbo_of_tables(log_joint, q, log_prior=None) -> EvidenceBound:
         )
     if (q < 0).any() or np.abs(q.sum(axis=-1) - 1).max() > 1e-8:
         raise ValueError("each row of q must hold probabilities that sum to 1.")
-    mean = lambda log_a: float(np.sum(np.where(q > 0, q * zero_where_weightless(log_a, q), 0.0)))
+    mean = lambda log_a: float(
+        np.sum(np.where(q > 0, q * zero_where_weightless(log_a, q), 0.0))
+    )
     minus_entropy = float(np.sum(xlogy(q, q)))
     log_px = logsumexp(log_p, axis=-1)
     like = kl_prior = np.nan
@@ -178,6 +183,8 @@ def likelihood_gain(log_joint_old, log_joint_new) -> LikelihoodGain:
         a - np.expand_dims(e, -1) for a, e in zip((old, new), evidence, strict=True)
     ]
     p = np.exp(posts[0])
-    weigh = lambda a, b: float(np.sum(p * (zero_where_weightless(a, p) - zero_where_weightless(b, p))))
+    weigh = lambda a, b: float(
+        np.sum(p * (zero_where_weightless(a, p) - zero_where_weightless(b, p)))
+    )
     total = float(np.sum(evidence[1]) - np.sum(evidence[0]))
     return LikelihoodGain(total, weigh(new, old), weigh(posts[0], posts[1]))

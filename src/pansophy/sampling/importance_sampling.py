@@ -28,13 +28,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.random import rng_from
+from ..core.weighted import effective_sample_size
 from .distribution_interface import as_distribution, draw_samples, log_density_function
-from .resampling import (
-    DEGENERATE_SHARE,
-    effective_sample_size,
-    resample,
-    softmax_weights,
-)
+from .resampling import DEGENERATE_SHARE, resample, softmax_weights
 
 PARETO_K_LIMIT = 0.7
 

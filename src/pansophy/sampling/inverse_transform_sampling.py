@@ -135,7 +135,9 @@ def invert_cdf(cdf, U, support=(-np.inf, np.inf)):
     a, b = bracket_quantiles(F, v, low, high)
     result = find_root(lambda x, v: F(x) - v, (a, b), args=(v,), maxiter=200)
     # a jump over v leaves a bracket around it: its upper end is the quantile
-    bad = ~result.success & (np.diff(result.bracket, axis=0)[0] > CDF_TOL * (1 + abs(b)))
+    bad = ~result.success & (
+        np.diff(result.bracket, axis=0)[0] > CDF_TOL * (1 + abs(b))
+    )
     if bad.any() or np.isnan(result.x).any():
         raise ValueError(f"cdf could not be inverted at {v[np.argmax(bad)]:.6g}.")
     out[inner] = result.x

@@ -37,7 +37,12 @@ from scipy import stats
 
 from ..core.progress import watched
 from ..core.random import rng_from
-from .distribution_interface import UniformBox, as_distribution, unit_cube_map, draw_samples
+from .distribution_interface import (
+    UniformBox,
+    as_distribution,
+    draw_samples,
+    unit_cube_map,
+)
 
 DRAWS_PER_BLOCK = 1 << 16  # draws at a time
 N_SCRAMBLES = 16  # R of eq. (4)
@@ -172,7 +177,9 @@ def monte_carlo(
     )
     from .driver import AnonymousSampler
 
-    value, se, used, half, flat = watched(AnonymousSampler(), go, total=None, verbose=progress)
+    value, se, used, half, flat = watched(
+        AnonymousSampler(), go, total=None, verbose=progress
+    )
     converged = tol is None or bool(np.all(half <= tol))
     if not converged:
         warnings.warn(
@@ -221,7 +228,11 @@ def sample_until_tolerance(blocks, n, tol, max_n, confidence, centre, alone, tas
         while used < goal:
             child = task.child(f"draw {used}")
             Y, c, flat, calls, fresh = blocks(goal - used)
-            total = moments_of_block(Y) if fresh else merge_moments(total, moments_of_block(Y))
+            total = (
+                moments_of_block(Y)
+                if fresh
+                else merge_moments(total, moments_of_block(Y))
+            )
             used += calls
             if child.end():
                 goal, tol = used, None
@@ -288,4 +299,8 @@ def quasi_random_blocks(law, parts, rng):
     return block
 
 
-BLOCK_SAMPLERS = {"plain": independent_blocks, "antithetic": antithetic_blocks, "quasi": quasi_random_blocks}
+BLOCK_SAMPLERS = {
+    "plain": independent_blocks,
+    "antithetic": antithetic_blocks,
+    "quasi": quasi_random_blocks,
+}

@@ -30,6 +30,7 @@ Refs      [Skilling2006]; [Henderson2014] k at a time; [Handley2015] slices;
           [Neal2003] windows that shrink; [Fowlie2021] plateaus
 """
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -39,15 +40,124 @@ from ..base import Estimator
 from ..core.iterate import iterate
 from ..core.progress import watched
 from ..core.random import rng_from
+from ..core.weighted import effective_sample_size
 from ..params import Count, Flag, OpenFraction, check_params
 from .diagnostics import ChainSummary, diagnose
-from .driver import warn_not_finished
 from .distribution_interface import as_distribution, unit_cube_map
-from .nested_moves import CONSTRAINED_MOVES, LikelihoodOnCube
-from .resampling import resample, softmax_weights, effective_sample_size
+from .driver import warn_not_finished
+from .resampling import resample, softmax_weights
+from .smc import nan_to_minus_inf, particle_covariance
 from .target_density import LogProb, as_target_density, ensure_values
 
 N_VOLUME_SIMULATIONS = 200  # of volumes, for the error
+MAX_SHRINKS = 100
+
+
+class LikelihoodOnCube(NamedTuple):
+    """The likelihood on the unit cube."""
+
+    density: Any
+    at: Callable
+
+    def value(self, u):
+        """Places in the prior and their log likelihood."""
+        x = np.asarray(self.at(u), dtype=float).reshape(len(u), -1)
+        return x, nan_to_minus_inf(self.density.value(x))
+
+
+def in_unit_cube(u):
+    return np.all((u > 0) & (u < 1), axis=1)
+
+
+def points_above_level(within, u, level):
+    """Places and likelihoods of the points in the cube, and who is above the level."""
+    ok = in_unit_cube(u)
+    if not ok.any():
+        return np.empty(0, np.intp), 0.0, 0.0, 0
+    x, L = within.value(u[ok])
+    good = level < L
+    above = np.flatnonzero(ok)[good]
+    return above, x[good], L[good], int(ok.sum())
+
+
+class ConstrainedSlice:
+    """Eq. (1); a chain begins its next slice at once, so that batches stay full."""
+
+    def __init__(self, within, d, n_moves):
+        self.within, self.n_moves = within, n_moves or 5 + 2 * d
+        self.width = 2.0 * np.sqrt(d + 2.0)
+
+    def __call__(self, rng, s, begin, level):
+        lines = SliceDirections(s.u)
+        u, x, L = s.u[begin], s.x[begin], s.log_like[begin]
+        k, calls = len(u), 0
+        v, left = lines(rng, k), -self.width * rng.random(k)
+        right, tries, done = left + self.width, np.zeros(k, int), np.zeros(k, int)
+        todo = np.arange(k)
+        while todo.size:
+            low = left[todo]
+            t = low + (right[todo] - low) * rng.random(len(todo))
+            y = u[todo] + t[:, None] * v[todo]
+            above, y_x, y_L, made = points_above_level(self.within, y, level)
+            calls += made
+            below = np.ones(len(todo), dtype=bool)
+            below[above] = False
+            met = todo[above]
+            u[met], x[met], L[met] = y[above], y_x, y_L
+            shrunk, t = todo[below], t[below]
+            left[shrunk] = np.where(t < 0, t, left[shrunk])
+            right[shrunk] = np.where(t < 0, right[shrunk], t)
+            tries[shrunk] += 1
+            # a window shrunk to nothing ends where it began
+            met = np.concatenate([met, shrunk[tries[shrunk] > MAX_SHRINKS]])
+            done[met] += 1
+            tries[met] = 0
+            v[met] = lines(rng, len(met))
+            left[met] = -self.width * rng.random(len(met))
+            right[met] = left[met] + self.width
+            if met.size and (done[met] >= self.n_moves).any():
+                todo = np.flatnonzero(done < self.n_moves)
+        return s.scale, (u, x, L), calls
+
+
+class SliceDirections:
+    """Directions of length one in units of the live points' spread."""
+
+    def __init__(self, live):
+        self.live, self.root = live, np.linalg.cholesky(particle_covariance(live))
+        self.round = np.linalg.solve(self.root, live.T).T  # spread one everywhere
+
+    def __call__(self, rng, k):
+        z = rng.standard_normal((k, self.live.shape[1]))
+        a, b = rng.integers(len(self.live), size=(2, k))
+        pair = (rng.random(k) < 0.5) & (a != b)
+        z[pair] = self.round[a[pair]] - self.round[b[pair]]
+        v = z @ self.root.T
+        return v / np.maximum(np.sqrt((z * z).sum(axis=1)), 1e-300)[:, None]
+
+
+class ConstrainedWalk:
+    """Eq. (2)."""
+
+    def __init__(self, within, d, n_moves):
+        self.within, self.n_moves = within, n_moves or 20 + 10 * d
+
+    def __call__(self, rng, s, begin, level):
+        d = s.u.shape[1]
+        root = np.linalg.cholesky(particle_covariance(s.u)) / np.sqrt(d)
+        u, x, L = s.u[begin], s.x[begin], s.log_like[begin]
+        scale, calls = s.scale, 0
+        for i in range(1, self.n_moves + 1):
+            y = u + scale * rng.standard_normal(u.shape) @ root.T
+            above, y_x, y_L, made = points_above_level(self.within, y, level)
+            u[above], x[above], L[above] = y[above], y_x, y_L
+            calls += made
+            # the scale is settled early in a round, then nearly fixed
+            scale *= np.exp((len(above) / len(u) - 0.3) / i)
+        return float(np.clip(scale, 1e-6, 10.0)), (u, x, L), calls
+
+
+CONSTRAINED_MOVES = {"slice": ConstrainedSlice, "walk": ConstrainedWalk}
 
 
 class NestedState(NamedTuple):
@@ -204,7 +314,9 @@ class NestedSampling(Estimator):
     tol: OpenFraction = 0.01
     batched: Flag | None = None
 
-    def run(self, random_state=None, *, max_rounds=10_000, progress=False) -> NestedResult:
+    def run(
+        self, random_state=None, *, max_rounds=10_000, progress=False
+    ) -> NestedResult:
         """Shrink the prior to the peaks of the likelihood.
 
         Parameters
@@ -220,7 +332,9 @@ class NestedSampling(Estimator):
         k = min(self.batch or max(n // 4, 1), n // 2)
         u = rng.random((n, d))
         density = as_target_density(self.log_likelihood, None, self.batched)
-        within = LikelihoodOnCube(ensure_values(density, np.reshape(at(u), (n, -1))), at)
+        within = LikelihoodOnCube(
+            ensure_values(density, np.reshape(at(u), (n, -1))), at
+        )
         x, L = within.value(u)
         if np.all(-np.inf == L):
             raise ValueError("log_likelihood is -inf at every point of the prior.")
@@ -233,7 +347,9 @@ class NestedSampling(Estimator):
         how = {"max_iter": max_rounds, "tol": 0.0, "change": left}
         go = lambda task: iterate(step, start, task=task, watch=("log_z",), **how)
         result = watched(self, go, total=None, verbose=progress)
-        warn_not_finished(result.reason, "max_rounds", "live points still hold evidence")
+        warn_not_finished(
+            result.reason, "max_rounds", "live points still hold evidence"
+        )
         return self.collected(result, dead[: result.n_iter], rng)
 
     def map_of_cube(self):
@@ -276,7 +392,9 @@ class NestedSampling(Estimator):
         rest = L.max() + log_x[-1]
         left = min(float(rest - np.logaddexp(log_z, rest)), 1e300)
         dead.append((s.x[low], s.log_like[low]))
-        return NestedState(left, u, x, L, float(log_x[-1]), log_z, scale, s.calls + calls)
+        return NestedState(
+            left, u, x, L, float(log_x[-1]), log_z, scale, s.calls + calls
+        )
 
     def collected(self, result, dead, rng) -> NestedResult:
         """All points with their volumes, those still alive at the end."""
@@ -287,7 +405,9 @@ class NestedSampling(Estimator):
         x = np.concatenate([*(block[0] for block in dead), s.x[order]])
         L = np.concatenate([*(block[1] for block in dead), s.log_like[order]])
         sizes = [len(block[0]) for block in dead]
-        m = np.concatenate([*(shrinkage_counts(n, k) for k in sizes), shrinkage_counts(n, n)])
+        m = np.concatenate(
+            [*(shrinkage_counts(n, k) for k in sizes), shrinkage_counts(n, n)]
+        )
         log_x = -np.cumsum(1.0 / m)
         log_z, p, H = evidence_of_points(L, log_x)
         error = evidence_std_error(L, m, rng)

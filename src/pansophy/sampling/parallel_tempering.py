@@ -26,8 +26,13 @@ import numpy as np
 
 from ..base import Estimator
 from ..params import Count, OpenFraction, check_params
-from . import walk
-from .driver import check_sampler
+from .driver import (
+    advance_chains,
+    check_sampler,
+    stack_records,
+    step_record,
+    warm_up_chains,
+)
 
 
 class TemperedTarget(NamedTuple):
@@ -70,7 +75,10 @@ def tempered_state(state, beta, before=1.0):
     """A state of the sampler for pi^before as one for pi^beta."""
     density = getattr(state.density, "density", state.density)
     ratio = beta / before
-    parts = {"log_prob": ratio * state.log_prob, "density": TemperedTarget(density, beta)}
+    parts = {
+        "log_prob": ratio * state.log_prob,
+        "density": TemperedTarget(density, beta),
+    }
     if hasattr(state, "grad"):
         parts["grad"] = ratio * state.grad
     return state._replace(**parts)
@@ -167,7 +175,7 @@ class ParallelTempering(Estimator):
     def step(self, rng, state) -> tuple[TemperingState, TemperingInfo]:
         """Steps of all replicas, then exchanges."""
         moved = [
-            walk.advance_chains(self.sampler, rng, r, self.n_steps) for r in state.replicas
+            advance_chains(self.sampler, rng, r, self.n_steps) for r in state.replicas
         ]
         return self._exchange(rng, state, moved)[:2]
 
@@ -179,7 +187,7 @@ class ParallelTempering(Estimator):
             rest = (left + n - 1 - i) * self.n_steps
             moved = []
             for k, r in enumerate(state.replicas):
-                r, trace, tuning[k] = walk.warm_up_chains(
+                r, trace, tuning[k] = warm_up_chains(
                     self.sampler, rng, r, self.n_steps, tuning[k], rest
                 )
                 moved.append((r, trace))
@@ -189,15 +197,19 @@ class ParallelTempering(Estimator):
             pairs = zip(state.replicas, betas, state.betas, strict=True)
             replicas = tuple(tempered_state(r, new, old) for r, new, old in pairs)
             state = state._replace(replicas=replicas, betas=betas)
-            told.append(walk.step_record(state, info))
-        return state, walk.stack_records(told), tuning
+            told.append(step_record(state, info))
+        return state, stack_records(told), tuning
 
     def _exchange(self, rng, state, moved):
-        replicas, chances = exchange_replicas(rng, [r for r, _ in moved], state.betas, state.t)
+        replicas, chances = exchange_replicas(
+            rng, [r for r, _ in moved], state.betas, state.t
+        )
         m = len(state.position)
         trace = moved[0][1]
         rate = trace.get("acceptance", np.full((m, 1), np.nan)).mean(axis=1)
         chance = np.mean([*chances.values()], axis=0) if chances else np.ones(m)
         cold = replicas[0]
-        state = TemperingState(cold.position, cold.log_prob, replicas, state.betas, state.t + 1)
+        state = TemperingState(
+            cold.position, cold.log_prob, replicas, state.betas, state.t + 1
+        )
         return state, TemperingInfo(rate, chance), chances

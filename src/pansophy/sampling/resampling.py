@@ -47,13 +47,6 @@ def softmax_weights(log_weights):
     return w, float(top + np.log(total / len(L)))
 
 
-def effective_sample_size(w) -> float:
-    """Effective number of particles; the weights need not sum to one, eq. (5)."""
-    w = np.asarray(w, dtype=float)
-    square = w @ w
-    return float(w.sum() ** 2 / square) if square > 0 else 0.0
-
-
 def multinomial_copies(w, n, rng):
     """Eq. (1)."""
     return rng.multinomial(n, w)

@@ -33,21 +33,119 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..base import Estimator
+from ..core.acceptance import accept, leeway, passes
 from ..core.iterate import iterate
+from ..core.linalg import few_threads
 from ..core.progress import watched
 from ..core.random import rng_from
+from ..core.weighted import effective_sample_size
 from ..params import Count, Flag, OpenFraction, check_params
 from .diagnostics import ChainSummary, diagnose
 from .distribution_interface import as_distribution, draw_samples, log_density_function
 from .driver import warn_not_finished
-from .resampling import (
-    DEGENERATE_SHARE,
-    RESAMPLERS,
-    effective_sample_size,
-    softmax_weights,
-)
-from .smc_moves import PARTICLE_MOVES, TemperedPosterior, nan_to_minus_inf
+from .hmc import leapfrog
+from .metropolis import RandomWalk
+from .resampling import DEGENERATE_SHARE, RESAMPLERS, softmax_weights
 from .target_density import LogProb, as_target_density, ensure_gradient, ensure_values
+
+MAX_LEAPFROG_STEPS = 10  # most leapfrog steps of a move
+
+
+def nan_to_minus_inf(L):
+    """NaN likelihoods, where a density failed, count as zero."""
+    return np.where(np.isnan(L), -np.inf, L)
+
+
+class TemperedPosterior(NamedTuple):
+    """The two parts of p L^beta."""
+
+    likelihood: Any  # a target
+    log_prior: Callable
+    prior_grad: Any  # function or None
+
+    def value(self, x):
+        """log p and log L of positions (n, d)."""
+        log_p = self.log_prior(x)
+        inside = log_p > -np.inf
+        if inside.all():
+            return log_p, nan_to_minus_inf(self.likelihood.value(x))
+        L = np.full(len(x), -np.inf)
+        if inside.any():
+            L[inside] = nan_to_minus_inf(self.likelihood.value(x[inside]))
+        return log_p, L
+
+    def grad(self, x, beta):
+        """Parts and the gradient of log p + beta log L."""
+        log_p = self.log_prior(x)
+        L, g = self.likelihood.value_and_grad(x)
+        return log_p, nan_to_minus_inf(L), self.prior_grad(x) + beta * g
+
+
+def particle_covariance(x):
+    """Covariance of particles, shrunk a little to its diagonal; always positive."""
+    n, d = x.shape
+    S = np.atleast_2d(np.cov(x, rowvar=False, bias=True))
+    tiny = 1e-12 * (1.0 + np.square(x).mean(axis=0))
+    return (n * S + (d + 1) * np.diag(np.diag(S) + tiny)) / (n + d + 1)
+
+
+def accept_or_keep(parts, new, beta, log_extra, rng):
+    """Take or refuse `new` by the rule of Metropolis and Hastings."""
+    (x, p, L), (y, q, M) = parts, new
+    old, fresh = p + beta * L, q + beta * M + log_extra
+    alpha = accept(fresh - old)
+    taken = passes(fresh, old, leeway(1.0, len(x), rng))
+    x = np.where(taken[:, None], y, x)
+    parts = x, np.where(taken, q, p), np.where(taken, M, L)
+    return parts, float(alpha.mean())
+
+
+class RandomWalkMove:
+    """Eq. (1)."""
+
+    def __init__(self, density, x, beta):
+        self.density, self.beta = density, beta
+        d = x.shape[1]
+        self.goal = 0.44 if d == 1 else 0.234
+        self.walk = RandomWalk(2.38 / np.sqrt(d), particle_covariance(x))
+
+    def __call__(self, rng, parts, scale):
+        with few_threads(parts[0].shape[1]):
+            y = self.walk.rescaled(scale * self.walk.scale)(rng, parts[0])
+        new = (y, *self.density.value(y))
+        return accept_or_keep(parts, new, self.beta, 0.0, rng)
+
+
+class HamiltonianMove:
+    """Eq. (2)."""
+
+    goal = 0.8
+
+    def __init__(self, density, x, beta):
+        if density.prior_grad is None:
+            raise TypeError("moves='hmc' needs prior_grad, the gradient of log prior.")
+        self.density, self.beta = density, beta
+        self.sd = np.sqrt(np.diag(particle_covariance(x)))
+
+    def __call__(self, rng, parts, scale):
+        sd, seen = self.sd, []
+
+        def both(x):
+            log_p, L, g = self.density.grad(x, self.beta)
+            seen[:] = log_p, L  # the parts at the last place asked for
+            return log_p + self.beta * L, g
+
+        eps = scale * len(sd) ** -0.25
+        r = rng.standard_normal(parts[0].shape) / sd
+        energy = lambda r: 0.5 * np.square(sd * r).sum(axis=1)
+        steps = int(rng.integers(1, MAX_LEAPFROG_STEPS + 1))
+        y, end, _ = leapfrog(both, parts[0], r, eps, steps, np.square(sd)[None])
+        return accept_or_keep(
+            parts, (y, *seen), self.beta, energy(r) - energy(end), rng
+        )
+
+
+PARTICLE_MOVES = {"metropolis": RandomWalkMove, "hmc": HamiltonianMove}
 
 
 class SMCState(NamedTuple):

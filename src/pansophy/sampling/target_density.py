@@ -216,7 +216,9 @@ def is_jitted(f) -> bool:
     return "numba" in sys.modules and sys.modules["numba"].extending.is_jitted(f)
 
 
-def as_target_density(log_prob, grad=None, batched=None, dim=None, data=()) -> TargetDensity:
+def as_target_density(
+    log_prob, grad=None, batched=None, dim=None, data=()
+) -> TargetDensity:
     """A log density as samplers use it, from a function or a distribution.
 
     Parameters

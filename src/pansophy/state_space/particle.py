@@ -30,8 +30,9 @@ import numpy as np
 from ..base import Estimator
 from ..core.filtering import bayes_filter, bayes_smoother
 from ..core.random import rng_from, spawn
+from ..core.weighted import effective_sample_size
 from ..params import Count, Fraction, check_params
-from ..sampling.resampling import effective_sample_size, resample, softmax_weights
+from ..sampling.resampling import resample, softmax_weights
 from ..typing import Seed
 from .forecast import Beliefs, check_level, steps_ahead
 from .sequences import stacked
