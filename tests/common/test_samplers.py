@@ -54,7 +54,7 @@ def on_grid(f, j, grid=np.arange(-9.0, 11.0, 0.1)):
 SAMPLERS = {
     "metropolis": (lambda f, g, d: Metropolis(f), 6000),
     "metropolis, fixed": (
-        lambda f, g, d: Metropolis(f, proposal=RandomWalk(1.0, learn=False)),
+        lambda f, g, d: Metropolis(f, proposal=RandomWalk(1.0, adapt=False)),
         6000,
     ),
     "metropolis, a chain at a time": (

@@ -66,7 +66,7 @@ def problem(seed, n=7, d=4, k=3, boundary=True, everything=True):
 
 def slow_surprise(theta, X, F, layout, ends, codes):
     """The same by writing out every labelling."""
-    w, T, b, e = layout.parts(theta)
+    w, T, b, e = layout.split(theta)
     W = np.zeros((X.shape[1], layout.k))
     for a in range(X.shape[1]):
         for q in range(F.first[a], F.first[a + 1]):

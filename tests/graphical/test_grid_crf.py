@@ -46,12 +46,12 @@ def test_pseudo_likelihood_and_its_slope():
     f, theta = problem(True, [(3, 4), (2, 2)])
     slope = optim.numeric_gradient(lambda v: f(v)[0], theta)
     np.testing.assert_allclose(f(theta)[1], slope, atol=1e-6)
-    W, b, v = f.parts(theta)
+    W, b, v = f.split(theta)
     slow = 0.3 * ((W**2).sum() + v @ v)
     for p, y in zip(f.pictures, f.codes, strict=True):
         for i in range(len(y)):
             z = p.X[i] @ W + b
-            for (a, c), near in zip(p.pairs, p.near, strict=True):
+            for (a, c), near in zip(p.pairs, p.similarity, strict=True):
                 if i in (a, c):
                     z[y[c if i == a else a]] += near @ v
             slow += np.logaddexp.reduce(z) - z[y[i]]
@@ -73,9 +73,9 @@ def enumerated(p, U, a):
 
 def test_one_row_is_exact_and_has_the_right_slope():
     f, theta = problem(False, [(1, 5), (4, 1)])
-    W, b, v = f.parts(theta)
+    W, b, v = f.split(theta)
     for p in f.pictures:
-        U, a = p.X @ W + b, p.near @ v
+        U, a = p.X @ W + b, p.similarity @ v
         found = propagate_beliefs(p, U, a)
         log_z, marginal, agree, _ = enumerated(p, U, a)
         assert found.log_z == pytest.approx(log_z, abs=1e-4)
@@ -89,7 +89,7 @@ def test_small_picture_by_enumeration():
     x, y = noisy(2, 20)
     model = GridCRF(contrast=True, decode="map").fit([x], [y])
     small = x[8:11, 4:7]
-    p, U, a = next(model._look([small]))
+    p, U, a = next(model._potentials([small]))
     log_z, marginal, agree, best = enumerated(p, U, a)
     np.testing.assert_array_equal(model.predict([small])[0].ravel(), best)
     found = propagate_beliefs(p, U, a)

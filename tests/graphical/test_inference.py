@@ -202,7 +202,7 @@ def test_queries_beyond_the_limit_are_refused_with_the_number():
 
 def test_large_networks_take_a_plan_for_each_question():
     network = random_network(60, 150, states=(2, 3), reach=12, seed=2)
-    assert network._engine().whole is None
+    assert network._engine().full_tree is None
     want = JunctionTree(network).observe(x3=1, x40=0).marginal("x20").prob
     for method in ("auto", "elimination"):
         got = network.query("x20", {"x3": 1, "x40": 0}, method=method).prob

@@ -131,7 +131,7 @@ def test_loop():
             assert out.converged and out.run.n_iter > 1
             for name, value in wanted.items():
                 assert out[name][0] == pytest.approx(value, abs=6e-7)
-    with pytest.warns(ConvergenceWarning, match="loopy_bp did not settle in 1 round"):
+    with pytest.warns(ConvergenceWarning, match="loopy_bp did not converge in 1 iter"):
         assert not loopy_bp(field, max_iter=1).converged
     exact = cutset_conditioning(field, cutset=["a"])
     np.testing.assert_allclose(exact.weights, [123, 41])
@@ -263,7 +263,8 @@ def test_conditioning_cuts_loops():
         (lambda: sum_product(chain(), {"x1": "C"}), ValueError, "no state 'C'"),
         (lambda: loopy_bp(loop(), damping=1.0), ValueError, "damping"),
         (lambda: loopy_bp(loop(), schedule="random"), ValueError, "schedule"),
-        (lambda: tree_reweighted_bp(FactorGraph([2] * 3, [((0, 1, 2), np.ones((2, 2, 2)))])),
+        (lambda: tree_reweighted_bp(
+            FactorGraph([2] * 3, [((0, 1, 2), np.ones((2, 2, 2)))])),
          ValueError, "at most two"),
         (lambda: MarkovRandomField({("a", "b"): [1, 2]}).joint(), ValueError, "axes"),
         (lambda: MarkovRandomField([("a", "b")]).joint(), ValueError, "fit first"),

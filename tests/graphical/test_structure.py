@@ -103,7 +103,7 @@ def test_gains_are_differences_of_scores_and_moves_are_legal(seed):
         gains = board.gains(moves)
         i = int(rng.integers(len(gains)))
         before = bic_score(X, board.up)
-        board.make(*hill_climbing.decode_move(moves, i))
+        board.apply(*hill_climbing.decode_move(moves, i))
         assert bic_score(X, board.up) - before == pytest.approx(gains[i], abs=1e-8)
         assert board.score == pytest.approx(bic_score(X, board.up))
         np.testing.assert_array_equal(

@@ -1,4 +1,4 @@
-"""Probabilistic graphical models: Bayesian networks, Markov random fields, factor graphs."""
+"""Graphical models: Bayesian networks, Markov random fields, factor graphs."""
 
 from .bayesian_network import BayesianNetwork
 from .bif import parse_bif, read_bif, write_bif

@@ -159,8 +159,8 @@ def family_scores(N, offset, q, m, sizes, full, marginal, number, out):
 def g_statistics_of_tables(N, offset, q, m, sizes, G, free):
     """G statistic and degrees of freedom of y and z given the rest, for each table.
 
-    Table k is (q, m, sizes[k]); states that do not occur given the rest add no degree of
-    freedom.
+    Table k is (q, m, sizes[k]); states that do not occur given the rest add no degree
+    of freedom.
     """
     for k in range(sizes.shape[0]):
         r = sizes[k]

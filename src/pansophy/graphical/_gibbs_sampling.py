@@ -10,7 +10,7 @@ from ..core._random import uniform
 
 @njit(cache=True, nogil=True)
 def cumulative_conditional(g, v, x, w):
-    """Cumulative sums of p(x_v | rest), up to a factor, from the factors of v; total."""
+    """Cumulative sums of p(x_v | rest), up to a factor, from the factors of v."""
     n = g.sizes[v]
     for a in range(n):
         w[a] = 0.0
@@ -37,10 +37,11 @@ def cumulative_conditional(g, v, x, w):
 def gibbs_chain(g, plan, x, state, burn_in, thin, largest, out):
     """Draw rows into out (n, d): `thin` sweeps over the free variables apart.
 
-    `plan` is (free, first, neighbors, strides, starts, cumulative): variable free[k] has
-    the neighbours neighbors[first[k] : first[k + 1]] with these strides in `cumulative`,
-    which holds cumulative sums of p(x_v | neighbours) from starts[k] on. Where starts[k]
-    is -1, probabilities are computed from the factors, whose tables are logarithms.
+    `plan` is (free, first, neighbors, strides, starts, cumulative): variable free[k]
+    has the neighbours neighbors[first[k] : first[k + 1]] with these strides in
+    `cumulative`, which holds cumulative sums of p(x_v | neighbours) from starts[k] on.
+    Where starts[k] is -1, probabilities are computed from the factors, whose tables are
+    logarithms.
     """
     free, first, neighbors, strides, starts, cumulative = plan
     w = np.empty(largest)

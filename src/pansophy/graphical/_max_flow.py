@@ -1,15 +1,16 @@
 """Compiled maximum flow by two growing search trees [Boykov2004].
 
-Search trees S and T grow from source and sink through arcs with residual capacity. Where
-they meet, an augmenting path is found and saturated; saturated arcs cut off orphans,
-which are adopted by another node of their tree or become free. When neither tree can
-grow, S is the source's side of a minimum cut. Keeping the trees between paths is what
-makes the method quick on grids.
+Search trees S and T grow from source and sink through arcs with residual capacity.
+Where they meet, an augmenting path is found and saturated; saturated arcs cut off
+orphans, which are adopted by another node of their tree or become free. When neither
+tree can grow, S is the source's side of a minimum cut. Keeping the trees between paths
+is what makes the method quick on grids.
 
 The arcs of node i are first_arc[i] .. first_arc[i + 1]; arc a leads to head[a], has the
 residual capacity residual[a], and its reverse is twin[a]. terminal[i] is the residual
 capacity from the source (above 0) or to the sink (below 0). parent_arc[i] is the arc
-from i to its parent; depth[i] is the distance to the root, valid if stamp[i] is current.
+from i to its parent; depth[i] is the distance to the root, valid if stamp[i] is
+current.
 """
 
 import numpy as np

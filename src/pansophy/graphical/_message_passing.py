@@ -1,7 +1,8 @@
 """Compiled message passing over factor graphs and Gaussian graphs, as flat arrays.
 
 `M` holds the logarithms of the messages from factors to variables, edge after edge
-(`FlatFactorGraph`). The message of a variable to a factor is computed when it is needed:
+(`FlatFactorGraph`). The message of a variable to a factor is computed when it is
+needed:
 
     q_e = u_v + sum_{e' at v} r_e' M_e' - M_e                                      (1)
 
@@ -36,7 +37,7 @@ def variable_to_factor(g, e, M, u, r, q):
 
 @njit(cache=True, nogil=True)
 def factor_to_variable(g, e, kind, M, u, r, q, w, out):
-    """The logarithm of the message of the factor of edge e to its variable, into out."""
+    """The log message of the factor of edge e to its variable, into out."""
     f, v = g.factor[e], g.variable[e]
     low, high = g.first[f], g.first[f + 1]
     cells, t = g.cell[f + 1] - g.cell[f], g.cell[f]
@@ -248,7 +249,7 @@ def tree_schedule(g, root):
 
 @njit(cache=True, nogil=True)
 def decode_assignment(g, order, roots, kind, M, u, r, q, x):
-    """The best assignment x, decoded from the roots down, given all messages of a tree."""
+    """Decode the best assignment x of a tree, from the roots down."""
     b = log_beliefs(g, M, u, r)
     for k in range(len(roots)):
         v, best = roots[k], 0

@@ -14,8 +14,8 @@ Queries
 
     P(Q | E) = p(Q, E) / p(E)                                                    (2)
 
-are answered exactly by variable elimination or a junction tree (`exact_inference`), with
-continuous nodes through joint Normals (`gaussian_inference`), or approximately by
+are answered exactly by variable elimination or a junction tree (`exact_inference`),
+with continuous nodes through joint Normals (`gaussian_inference`), or approximately by
 sampling (`network_queries`). An intervention `do` removes the edges into the variables
 that it sets, so it changes their descendants and leaves their ancestors as they are.
 
@@ -305,7 +305,7 @@ class BayesianNetwork(Density, Estimator):
         return row_inference.row_probabilities(self, self._engine(), X, variables)
 
     def predict_proba(self, X, variables=None) -> np.ndarray:
-        """`predict_marginals` as one array, the states of all variables side by side."""
+        """`predict_marginals` as one array, the states of all variables in a row."""
         tables = list(self.predict_marginals(X, variables).values())
         return np.hstack(tables) if tables else np.empty((len(X), 0))
 
@@ -404,7 +404,7 @@ class BayesianNetwork(Density, Estimator):
         return A, w
 
     def joint_normal(self) -> Normal:
-        """The joint Normal of a linear Gaussian network, in the order of the columns."""
+        """The joint Normal of a linear Gaussian network, in column order."""
         return joint_normal_of(self)
 
     # --- the graph ---

@@ -401,7 +401,7 @@ class ChainCRF(Estimator):
         return chain_potentials(F, layout, theta, ends)
 
     def predict(self, X, lengths=None):
-        """The most probable labels of each sequence, in the form of X: lists, or (n,)."""
+        """The most probable labels of each sequence: lists, or (n,) as X."""
         X = as_sequence_list(X)
         if isinstance(X, list) and not X:
             return []
@@ -501,7 +501,8 @@ def matched_labels(y, ends):
         for i, (n_tokens, n_labels) in enumerate(pairs):
             if n_tokens != n_labels:
                 raise ValueError(
-                    f"sequence {i} of X has {n_tokens} tokens, but y has {n_labels} labels."
+                    f"sequence {i} of X has {n_tokens} tokens, but y has {n_labels} "
+                    "labels."
                 )
     if len(labels) != ends[-1]:
         raise ValueError(f"X has {ends[-1]} tokens, but y has {len(labels)} labels.")

@@ -1,16 +1,17 @@
-"""Clique trees: the plan of exact inference, its cost, and the messages that carry it out.
+"""Clique trees: the plan of exact inference, its cost, and its messages.
 
 The product of factors over scopes S_1, ..., S_m is summed over variables in some order.
-Eliminating variable i multiplies all factors that contain it, which needs a table over i
-and its neighbours (a clique of the triangulated graph). The cliques of an order form a
-tree in which cliques that share a variable are connected by cliques that contain it too
-(running intersection). So
+Eliminating variable i multiplies all factors that contain it, which needs a table over
+i and its neighbours (a clique of the triangulated graph). The cliques of an order form
+a tree in which cliques that share a variable are connected by cliques that contain it
+too (running intersection). So
 
     largest table   max_c prod_{i in c} size_i        memory                     (1)
     total           sum_c prod_{i in c} size_i        work, up to a constant     (2)
 
 are known from the graph alone. Cliques inside a neighbouring one are merged with it.
-Variables that must stay together (a joint query) are connected first and eliminated last.
+Variables that must stay together (a joint query) are connected first and eliminated
+last.
 
 A `CliqueTreeLayout` computes once all that does not depend on the observed codes: where
 each table lies, the strides of factors and separators along the axes of their cliques,
@@ -24,9 +25,9 @@ contains the query; if they are sent outwards as well, every clique holds the pr
 all factors summed to its variables. Messages and tables are divided by their largest
 value now and then; the logarithms add up to the log probability of the evidence.
 
-Cost      planning: that of `graphs.elimination_order`; a row of evidence: O(cells of all
-          cliques * (neighbours + factors))
-Shapes    cliques: tuples of ascending variable numbers   edges (C - 1, 2)   codes (n, e)
+Cost      planning: that of `graphs.elimination_order`; a row of evidence:
+          O(cells of all cliques * (neighbours + factors))
+Shapes    cliques: tuples of ascending numbers   edges (C - 1, 2)   codes (n, e)
 Refs      [LauritzenSpiegelhalter1988]; [Jensen1990] (3); [KollerFriedman2009] ch. 9, 10
 """
 

@@ -203,7 +203,7 @@ class ConditionalLinearGaussian:
     free = cells
 
     def split(self, U):
-        """Configurations (n,) of the discrete parents; values of the continuous ones."""
+        """Configurations (n,) of the discrete parents, and the continuous ones."""
         discrete = list(self.discrete)
         rest = [j for j in range(U.shape[1]) if j not in self.discrete]
         return parent_configuration(U[:, discrete], self.intercept.shape), U[:, rest]
@@ -244,7 +244,7 @@ class ConditionalLinearGaussian:
     def from_stats(
         self, stats: Moments, prior: float = 0.0
     ) -> "ConditionalLinearGaussian":
-        """The maximum likelihood node of this shape; `prior` is the smallest variance."""
+        """Maximum likelihood node of this shape; `prior` is the smallest variance."""
         total = Moments(stats.weight[:0].sum(), stats.mean[0] * 0, stats.scatter[0] * 0)
         for u in range(len(stats.weight)):
             part = Moments(stats.weight[u], stats.mean[u], stats.scatter[u])

@@ -7,8 +7,8 @@ structure search needs very many tables that share most of their variables: all
 N(y, P, z) for one y and P and every z. There are two ways to count them:
 
 Bits      each state of each variable is a row of n bits. The rows of the states of
-          (y, P) are combined by AND once, and N(y, P, z) counts the ones of ANDs with z,
-          64 rows an instruction, or 512 where the machine has it. Reads n q m_z / 8
+          (y, P) are combined by AND once, and N(y, P, z) counts the ones of ANDs with
+          z, 64 rows an instruction, or 512 where the machine has it. Reads n q m_z / 8
           bytes from cache for q states of (y, P).
 Index     for more states of (y, P), or rows with weights: the joint state of (y, P) of
           each row is computed once, and each z adds to a histogram. Reads n (8 + 1)
@@ -37,7 +37,7 @@ MAX_SERIAL_WORK = 1 << 22  # rows times tables up to which one thread is quicker
 
 
 def for_each_item(function, items, work: float):
-    """Call a function for each item, on threads if the work (rows x tables) is large."""
+    """Call a function for each item, on threads if the work is large."""
     if work < MAX_SERIAL_WORK:
         for item in items:
             function(item)
@@ -84,7 +84,8 @@ class ContingencyTables:
     --------
     >>> import numpy as np
     >>> from pansophy.graphical.contingency_tables import ContingencyTables
-    >>> ContingencyTables(np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 0]]), (2, 2)).table((0, 1))
+    >>> codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 0]])
+    >>> ContingencyTables(codes, (2, 2)).table((0, 1))
     array([[1., 1.], [2., 1.]])
     """
 
@@ -134,7 +135,8 @@ class ContingencyTables:
         if cells > MAX_CELLS:
             raise ValueError(
                 f"a table of {len(shape)} variables would have {cells:.3g} cells, more "
-                f"than {MAX_CELLS:.3g}: use fewer parents, or columns with fewer states."
+                f"than {MAX_CELLS:.3g}: use fewer parents, or columns with fewer "
+                "states."
             )
         if (
             self._bits is not None

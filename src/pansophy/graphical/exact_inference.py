@@ -1,4 +1,4 @@
-"""Exact inference about the discrete nodes of a network: plans are made once and reused.
+"""Exact inference about the discrete nodes of a network, with plans that are reused.
 
 A network keeps one engine. If the clique tree of the whole network is small, it is laid
 out and calibrated once; a query copies its tables, multiplies in the evidence (a
@@ -99,7 +99,7 @@ class ExactInference:
 
     @cached_property
     def _calibrated_arrays(self) -> tuple:
-        """Calibrated tables and messages, geometry, links and homes of the variables."""
+        """Calibrated tables and messages, geometry, links, homes of the variables."""
         layout = self.full_tree
         assert layout is not None
         tables, messages, _ = layout.calibrated

@@ -4,12 +4,12 @@
 
 The graph has a node for every variable and for every factor, with an edge where a
 factor contains a variable. All other models convert to it: a Bayesian network has a
-factor for each table p(x_i | parents), so that Z = 1; a Markov random field one for each
-edge, clique and single variable; a grid one for each pixel and pair of neighbours.
+factor for each table p(x_i | parents), so that Z = 1; a Markov random field one for
+each edge, clique and single variable; a grid one for each pixel and pair of neighbours.
 
-The loops of `_messages` and `_gibbs` read the graph as flat arrays, see `FlatFactorGraph`: edges
-are numbered factor after factor, e = first[f] .. first[f + 1], and tables lie one after
-the other.
+The loops of `_messages` and `_gibbs` read the graph as flat arrays, see
+`FlatFactorGraph`: edges are numbered factor after factor, e = first[f] .. first[f + 1],
+and tables lie one after the other.
 
 Shapes    d variables, F factors, E edges, a message over edge e has sizes[variable[e]]
 Refs      [Kschischang2001]

@@ -8,8 +8,8 @@ are products of factors, and every exact answer is made of four operations:
     (max_out)(x) = max_{x_i, i in R} phi(x)           maximise over R          (3)
     (condition)(x) = phi(x with x_i = e_i, i in E)    enter evidence E         (4)
 
-A factor stands for values * exp(log_scale). Products are divided by their largest value,
-whose logarithm goes into log_scale, so that a product of thousands of small
+A factor stands for values * exp(log_scale). Products are divided by their largest
+value, whose logarithm goes into log_scale, so that a product of thousands of small
 probabilities does not underflow; a factor that is zero everywhere keeps its scale.
 
 Cost      O(cells of the result) for each operation
@@ -53,7 +53,7 @@ def make_factor(variables, values, log_scale: float = 0.0) -> Factor:
 
 
 def broadcast_factor(f: Factor, scope: tuple[int, ...]) -> np.ndarray:
-    """The values of f with an axis of length 1 for each variable of scope that f lacks."""
+    """The values of f with an axis of length 1 for each other variable of scope."""
     size = dict(zip(f.variables, f.values.shape, strict=True))
     return f.values.reshape([size.get(v, 1) for v in scope])
 

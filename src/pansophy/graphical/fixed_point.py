@@ -34,8 +34,8 @@ def warn_not_converged(run, what: str, advice: str) -> None:
     """Warn if an iteration stopped before it converged."""
     if not run.converged:
         warnings.warn(
-            f"{what} did not converge in {run.n_iter} iterations ({run.reason}), so its "
-            f"result is not reliable; {advice}.",
+            f"{what} did not converge in {run.n_iter} iterations ({run.reason}), so "
+            f"its result is not reliable; {advice}.",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -10,8 +10,8 @@ a Gaussian in x_j with precision A and potential B,
 
 and x_i has variance 1 / (J_ii + sum A) and mean variance * (h_i + sum B). On a tree one
 pass forwards and backwards is exact: on a chain it is the Kalman filter and smoother.
-With loops, if the messages converge, the means are exact and the variances are not; they
-converge if J is walk-summable, for example diagonally dominant.
+With loops, if the messages converge, the means are exact and the variances are not;
+they converge if J is walk-summable, for example diagonally dominant.
 
 Cost      O(non-zeros of J) an iteration
 Shapes    J (d, d) dense or sparse   h (d,)

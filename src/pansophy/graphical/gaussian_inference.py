@@ -13,8 +13,8 @@ nodes,
     P(k, d | e) ~ P(k, d | e_d) N(e_c; mean_k, cov_k)                            (2)
 
 where the first factor comes from elimination among discrete nodes alone and the second
-is computed for all configurations k at once. The posterior of a continuous variable is a
-mixture over k, and one Normal if there are no discrete parents.
+is computed for all configurations k at once. The posterior of a continuous variable is
+a mixture over k, and one Normal if there are no discrete parents.
 
 Cost      (configurations k) * (relevant continuous nodes)^3
 Shapes    mean (k, c)   cov (k, c, c)

@@ -7,10 +7,10 @@ variable that is not observed; the frequency of a state converges to its probabi
 such steps can reach every state. That holds if all tables are positive; a zero may
 disconnect the state space, so zeros are reported by an `ErgodicityWarning`.
 
-Where the neighbours have few joint states, eq. (1) is tabulated beforehand as cumulative
-sums, and a draw is a table lookup and a comparison.
+Where the neighbours have few joint states, eq. (1) is tabulated beforehand as
+cumulative sums, and a draw is a table lookup and a comparison.
 
-Cost      O(neighbours) a draw; a table of `MAX_TABULATED_CELLS` cells a variable at most
+Cost      O(neighbours) a draw; at most MAX_TABULATED_CELLS cells a variable
 Shapes    codes (chains, n, d)
 Refs      [Geman1984]
 """

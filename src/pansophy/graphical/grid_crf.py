@@ -10,8 +10,8 @@ log-likelihood
     J = log Z(x) - (score of y in (1)) + c2 (|w|^2 + |v|^2)                        (3)
 
 whose gradient is expected minus observed counts: of labels by pixel, and of pairs that
-agree. Z is intractable, so log Z is the Bethe approximation, and the counts are those of
-belief propagation, whose messages between Potts neighbours cost O(k),
+agree. Z is intractable, so log Z is the Bethe approximation, and the counts are those
+of belief propagation, whose messages between Potts neighbours cost O(k),
 
     m_ij(l) in proportion to 1 + (exp a_ij - 1) c_ij(l)                            (4)
     c_ij(l) in proportion to exp U_i(l) prod over other neighbours n of m_ni(l)
@@ -25,9 +25,9 @@ conditioned on the true labels of its neighbours,
 is quicker and convex, but overestimates the coupling where labels form large regions.
 
 `predict` gives each pixel its most probable label, or all pixels the most probable
-labelling: by a graph cut if no a_ij is negative, exact for two labels and within a factor
-2 of the minimum energy for more; otherwise by iterated conditional modes (ICM). The most
-probable labelling tends to lose small regions.
+labelling: by a graph cut if no a_ij is negative, exact for two labels and within a
+factor 2 of the minimum energy for more; otherwise by iterated conditional modes (ICM).
+The most probable labelling tends to lose small regions.
 
 Cost      O(pixels (d + k iterations of messages)) a step; memory O(pixels k)
 Shapes    x (h, w, d)   U (n, k)   pairs (m, 2)   a (m,)   messages (2 m, k)

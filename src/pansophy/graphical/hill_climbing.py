@@ -7,15 +7,15 @@ family, its gain needs at most two families,
     remove    g- = s(y, P_y - x) - s(y, P_y)                                     (2)
     reverse   g- of x -> y, and g+ of y -> x                                     (3)
 
-so a matrix of g+ and one of g- hold all gains, and a move invalidates one column of them
-(two for a reversal). Entries are computed when a legal move first needs them. With R the
-reachability matrix, adding x -> y is legal if y does not reach x, and reversing it if x
-reaches y by no other path. Among moves whose gains differ by rounding only the first is
-taken.
+so a matrix of g+ and one of g- hold all gains, and a move invalidates one column of
+them (two for a reversal). Entries are computed when a legal move first needs them. With
+R the reachability matrix, adding x -> y is legal if y does not reach x, and reversing
+it if x reaches y by no other path. Among moves whose gains differ by rounding only the
+first is taken.
 
 Tabu search takes the best move even if it lowers the score, except to one of the last
-graphs (identified by the XOR of random words of their edges), and stops after `patience`
-moves without improvement.
+graphs (identified by the XOR of random words of their edges), and stops after
+`patience` moves without improvement.
 
 Cost      a move: d tables of counts for each changed node, O(d^2) for the masks
 Shapes    A, R, F, Q (d, d): edges, reachable, forbidden, required, from row to column
@@ -92,7 +92,7 @@ class MoveTable:
         return np.concatenate([self.add[ax, ay], self.remove[rx, ry], turned])
 
     def _fill(self, x, y):
-        """Compute the gains of adding edges that are not known yet, a node at a time."""
+        """Compute the unknown gains of adding edges, one node at a time."""
         unknown = np.isnan(self.add[x, y])
         x, y = x[unknown], y[unknown]
         nodes = np.unique(y)

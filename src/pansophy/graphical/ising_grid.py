@@ -2,8 +2,8 @@
 
     E(s) = -J sum_{i ~ j} s_i s_j - sum_i h_i s_i,   p(s) = exp(-E(s) / T) / Z     (1)
 
-J is the coupling, h the field of each pixel, T the temperature (1 by default). Given its
-neighbours, whose sum is n_i, a spin is independent of all others:
+J is the coupling, h the field of each pixel, T the temperature (1 by default). Given
+its neighbours, whose sum is n_i, a spin is independent of all others:
 
     P(s_i = +1 | rest) = 1 / (1 + exp(-2 (J n_i + h_i) / T))                       (2)
 
@@ -43,7 +43,7 @@ from .transfer_matrix import (
 
 
 def pack_checkerboard(a, dtype):
-    """An image (height, width) as its two colours with zero borders, see _grid_gibbs."""
+    """An image as its two colours with zero borders, see `_grid_gibbs`."""
     height, width = a.shape
     out = np.zeros((2, height + 2, (width + 1) // 2 + 2), dtype)
     for c in range(2):

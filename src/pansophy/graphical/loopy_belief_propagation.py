@@ -7,9 +7,9 @@ free energy [Yedidia2005],
     log Z ~ sum_f log Z_f + sum_v log Z_v - sum_{(f, v)} log Z_fv                  (1)
     Z_v = sum b_v,  Z_f = sum phi_f prod q,  Z_fv = sum q_{v>f} m_{f>v}
 
-which is exact on trees. With loops, evidence is counted more than once, so marginals tend
-to be overconfident. A share `damping` of the old message is kept, which changes the path
-but not the fixed points.
+which is exact on trees. With loops, evidence is counted more than once, so marginals
+tend to be overconfident. A share `damping` of the old message is kept, which changes
+the path but not the fixed points.
 
 Schedules     parallel: all messages from the old ones; sequential: each message is used
               at once, forwards and backwards along the variables; residual: always the

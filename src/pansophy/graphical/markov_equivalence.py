@@ -7,16 +7,16 @@ Two directed acyclic graphs allow the same distributions if and only if they hav
 
 [VermaPearl1990]. A class is represented by its completed partially directed graph
 (CPDAG): an edge is directed if all members agree on its direction. From the
-v-structures, the other directions follow by four rules [Meek1995], applied until nothing
-changes (a - b is an undirected edge):
+v-structures, the other directions follow by four rules [Meek1995], applied until
+nothing changes (a - b is an undirected edge):
 
     a -> b - c, a and c not adjacent             b -> c       no new v-structure (2)
     a -> b -> c, a - c                           a -> c       no cycle           (3)
     a - b -> d, a - c -> d, a - d, b, c apart    a -> d                          (4)
     a - b, a - d, d -> c -> b, b, d apart        a -> b                          (5)
 
-The members have equal likelihoods. So an edge of a learned graph is causal only if it is
-directed alike in every member, and only if no unmeasured variable acts on both ends;
+The members have equal likelihoods. So an edge of a learned graph is causal only if it
+is directed alike in every member, and only if no unmeasured variable acts on both ends;
 `EquivalenceClass` prints this warning.
 
 Shapes    G (d, d) bool: G[x, y] and not G[y, x] is x -> y; both are x - y

@@ -8,10 +8,10 @@ A variable v and a factor f exchange two messages, functions of the states of v:
 
 u_v is 1, or the evidence: 1 at the observed state and 0 elsewhere. On a tree each
 message is needed once, towards a root and back; b_v is then the marginal of v times Z,
-whatever the root, and its sum is Z = p(evidence) at every variable. With max in place of
-the sum, b_v is the value of the best assignment with x_v = x, and backtracking from the
-root gives that assignment. Min-sum is the same in energies -log phi, where products are
-sums. All messages are kept as logarithms, so that nothing underflows.
+whatever the root, and its sum is Z = p(evidence) at every variable. With max in place
+of the sum, b_v is the value of the best assignment with x_v = x, and backtracking from
+the root gives that assignment. Min-sum is the same in energies -log phi, where products
+are sums. All messages are kept as logarithms, so that nothing underflows.
 
 Cost      O(E a c) for E edges, factors of a variables and c cells
 Shapes    messages over the states of one variable
@@ -139,7 +139,7 @@ def message_buffers(flat: FlatFactorGraph):
 
 
 def tree_factor_graph(model, evidence) -> FactorGraph:
-    """The factor graph, reduced by the evidence if it has loops; raises if they remain."""
+    """The factor graph, reduced by the evidence if it has loops."""
     graph = to_factor_graph(model)
     if graph.is_tree:
         return graph

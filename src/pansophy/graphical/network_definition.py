@@ -1,8 +1,8 @@
 """Definition of a Bayesian network by named tables: parsing, checking and printing.
 
-A key "C | A, B" holds P(C | A, B) with axes A, B, C, whose last axis sums to 1. A compact
-table leaves out the last state: the own axis is one shorter, or absent if C has two
-states. A continuous node is a `LinearGaussian` or `ConditionalLinearGaussian`.
+A key "C | A, B" holds P(C | A, B) with axes A, B, C, whose last axis sums to 1. A
+compact table leaves out the last state: the own axis is one shorter, or absent if C has
+two states. A continuous node is a `LinearGaussian` or `ConditionalLinearGaussian`.
 """
 
 import math
@@ -136,7 +136,8 @@ def complete_table(value, name, parent_names, parent_sizes, states, *, compact=T
             else repr(name)
         )
         raise ValueError(
-            f"the table of {shown} needs shape {(*parent_sizes, size)}, got {np.shape(value)}."
+            f"the table of {shown} needs shape {(*parent_sizes, size)}, got "
+            f"{np.shape(value)}."
         )
     return ConditionalTable(prob), tuple(range(size)) if states is None else states
 
@@ -174,8 +175,8 @@ def check_gaussian_node(node, name, parent_names, parent_sizes):
     if isinstance(node, LinearGaussian):
         if discrete:
             raise ValueError(
-                f"{name!r} has the discrete parent {parent_names[discrete[0]]!r}: it needs a "
-                "ConditionalLinear."
+                f"{name!r} has the discrete parent {parent_names[discrete[0]]!r}: it "
+                "needs a ConditionalLinear."
             )
         fits = len(node.coef) == len(parent_sizes)
         variance = np.asarray(node.variance)

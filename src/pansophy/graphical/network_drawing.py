@@ -33,9 +33,11 @@ def network_dot(model) -> str:
         lines.append(f"  {quote_dot_name(name)}{shape};")
     for i, node_parents in enumerate(model.parents):
         for p in node_parents:
-            lines.append(
-                f"  {quote_dot_name(space.names[p])} -> {quote_dot_name(space.names[i])};"
+            parent, child = (
+                quote_dot_name(space.names[p]),
+                quote_dot_name(space.names[i]),
             )
+            lines.append(f"  {parent} -> {child};")
     return "\n".join([*lines, "}"]) + "\n"
 
 

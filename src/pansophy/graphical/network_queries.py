@@ -279,7 +279,7 @@ def most_probable_values(model, observed, evidence, variables):
 
 
 def intervene(model, setting: Mapping):
-    """A copy of the network with variables set by intervention: no edge leads to them."""
+    """A copy of the network in which variables are set and lose their parents."""
     space = model.space
     parents = list(model.parents)
     nodes = list(model.nodes)

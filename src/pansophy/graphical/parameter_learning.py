@@ -23,13 +23,14 @@ Missing values and hidden nodes. EM replaces the counts by their expectations,
     E   N_juc = sum_i P(x_ij = c, parents of j = u | observed part of row i)     (4)
     M   tables from N by eq. (2)                                                 (5)
 
-which never lowers the likelihood (with a prior, the posterior) [Lauritzen1995], if values
-are missing at random. (4) needs the joint posterior of every family. Families that a row
-shows completely are counted once. The missing nodes of a row fall into groups that share
-no family and are independent given the rest; all rows that miss a group are treated
-together, and rows that agree in the families it touches are merged. For such a group the
-tables are sliced at what each row shows, and an elimination order of its nodes v_1,
-v_2, ... makes a chain of buckets, each with the tables whose first node it sums out:
+which never lowers the likelihood (with a prior, the posterior) [Lauritzen1995], if
+values are missing at random. (4) needs the joint posterior of every family. Families
+that a row shows completely are counted once. The missing nodes of a row fall into
+groups that share no family and are independent given the rest; all rows that miss a
+group are treated together, and rows that agree in the families it touches are merged.
+For such a group the tables are sliced at what each row shows, and an elimination order
+of its nodes v_1, v_2, ... makes a chain of buckets, each with the tables whose first
+node it sums out:
 
     up      m_k = sum over v_k of  f_k,    f_k = tables and messages in bucket k (6)
     down    b_k = f_k  (marginal of the next bucket) / m_k                       (7)
@@ -37,8 +38,8 @@ v_2, ... makes a chain of buckets, each with the tables whose first node it sums
 for all rows at once: b_k is the posterior of its bucket, and the sums of the last m are
 the likelihoods of the rows. Messages are rescaled, so that nothing underflows.
 
-Cost      complete rows: O(n family) for each table; an EM iteration: distinct rows times
-          the cells of the buckets
+Cost      complete rows: O(n family) for each table; an EM iteration: distinct rows
+          times the cells of the buckets
 Shapes    codes (n, d), -1 missing   tables: axes of the parents in order, own last
           f, b (rows of a group, sizes of the bucket)
 Refs      [Heckerman1995] priors; [Dempster1977]; [Lauritzen1995]; [KollerFriedman2009]
@@ -63,7 +64,7 @@ MAX_BUCKET_CELLS = 1 << 20  # of one bucket in a block of rows
 
 
 def pseudo_counts(shape, prior=None, equivalent_size: float = 10.0) -> float:
-    """The pseudo-count of each cell of a table, from the name of a prior or a number."""
+    """The pseudo-count of each cell of a table, from the name of a prior."""
     if prior is None:
         return 0.0
     if isinstance(prior, str):
@@ -263,7 +264,7 @@ def merge_equal_rows(rows, weight, group, parents, sizes):
 
 
 def split_into_blocks(rows, weight, missing, parents, sizes) -> list[MissingPattern]:
-    """A group in blocks of rows whose largest bucket has at most MAX_BUCKET_CELLS cells."""
+    """A group in blocks of rows with at most MAX_BUCKET_CELLS cells in a bucket."""
     hidden = {int(v) for v in missing}
     touched = [j for j, f in enumerate(node_families(parents)) if hidden & set(f)]
     neighbors: list[set[int]] = [set() for _ in parents]
@@ -302,7 +303,7 @@ def slice_family(j, rows, parents, sizes, hidden, first_bucket) -> FamilySlice:
 
 
 def broadcast_over_clique(values, scope, clique):
-    """Values (rows, sizes of scope) with axes of length 1 for other nodes of a clique."""
+    """Values over scope, with axes of length 1 for the other nodes of a clique."""
     size = dict(zip(scope, values.shape[1:], strict=True))
     return values.reshape(len(values), *(size.get(v, 1) for v in clique))
 

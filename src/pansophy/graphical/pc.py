@@ -1,8 +1,8 @@
 """PC algorithm: constraint-based structure learning by conditional independence tests.
 
-If the independences of the data are exactly those of the graph, x and y are not adjacent
-if and only if they are independent given some subset S of the neighbours of one of them.
-So, beginning with the complete graph, for l = 0, 1, 2, ...
+If the independences of the data are exactly those of the graph, x and y are not
+adjacent if and only if they are independent given some subset S of the neighbours of
+one of them. So, beginning with the complete graph, for l = 0, 1, 2, ...
 
     remove x - y  if for some S, |S| = l, in the neighbours of x or of y,
     the test of x and y given S does not reject independence                     (1)
@@ -11,8 +11,9 @@ So, beginning with the complete graph, for l = 0, 1, 2, ...
 
 and Meek's rules give the directions that follow (`markov_equivalence`). Neighbours are
 those at the beginning of the round (the stable variant), a pair keeps the S of its
-largest p-value in the round, and an edge that (2) directs both ways stays undirected; so
-the result does not depend on the order of the columns. The test for discrete columns is
+largest p-value in the round, and an edge that (2) directs both ways stays undirected;
+so the result does not depend on the order of the columns. The test for discrete columns
+is
 
     G = 2 sum N_xys log(N_xys N_s / (N_xs N_ys)),   chi-squared under independence (3)
 

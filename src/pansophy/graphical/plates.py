@@ -1,14 +1,14 @@
 """Plates and templates: repeated parts of a network, and models unrolled into networks.
 
-A plate stands for copies of its tables. In their names [i] is the number of the copy and
-[i-1] that of the one before, so that the same notation describes independent copies (a
-plate) and chains (a template):
+A plate stands for copies of its tables. In their names [i] is the number of the copy
+and [i-1] that of the one before, so that the same notation describes independent copies
+(a plate) and chains (a template):
 
     "x[i] | class"         x[0] | class,  x[1] | class,  ...                       (1)
     "z[t] | z[t-1]"        z[1] | z[0],   z[2] | z[1],   ...   (from t = 1)        (2)
 
-Plates may contain plates: names then carry an index for each, "x[i][j]". All copies share
-the table object itself. `to_bayesian_network` unrolls plates, or a fitted model:
+Plates may contain plates: names then carry an index for each, "x[i][j]". All copies
+share the table object itself. `to_bayesian_network` unrolls plates, or a fitted model:
 
     hidden Markov    z[0],  z[t] | z[t-1],  x[t] | z[t]                            (3)
     mixture          z,     x_j | z                                                (4)

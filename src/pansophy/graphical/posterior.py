@@ -36,7 +36,7 @@ class Posterior(JointTable):
 
     @classmethod
     def of(cls, prob, names, states) -> "Posterior":
-        """A posterior without the checks of a frozen class, which a small query would feel."""
+        """Made without the checks of a frozen class, which slow down small queries."""
         self = object.__new__(cls)
         self.__dict__.update(prob=prob, names=names, n=None, states=states)
         return self

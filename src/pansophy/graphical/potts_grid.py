@@ -4,8 +4,8 @@
     P(x_i = a | rest) ~ exp((J n_i(a) + U_i(a)) / T)                               (2)
 
 n_i(a) counts the neighbours of pixel i with label a. Two labels make an Ising grid with
-half the coupling. Gibbs sampling, ICM and annealing are those of `ising_grid`; the lowest
-energy is approximated by `alpha_expansion` for J >= 0.
+half the coupling. Gibbs sampling, ICM and annealing are those of `ising_grid`; the
+lowest energy is approximated by `alpha_expansion` for J >= 0.
 
 Shapes    U (height, width, q)   x (height, width)
 Refs      [Potts1952]; [Geman1984]; [Boykov2001]
@@ -172,7 +172,7 @@ class PottsGrid(Estimator):
         return out
 
     def icm(self, start=None, *, max_iter: int = 100):
-        """Labels of a local minimum of E, from `start` or the best label of each pixel."""
+        """Labels of a local minimum of E, from `start` or the best unary labels."""
         U = self.unary
         q = U.shape[2]
         x = U.argmax(axis=2) if start is None else self._labels(start)

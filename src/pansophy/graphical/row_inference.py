@@ -1,12 +1,12 @@
 """Log probabilities, marginals and imputations of the rows of a Bayesian network.
 
-A row is a vector of numbers: codes of discrete variables, values of continuous ones, NaN
-where missing. Rows that miss the same columns share one plan for
+A row is a vector of numbers: codes of discrete variables, values of continuous ones,
+NaN where missing. Rows that miss the same columns share one plan for
 
     log p(x_o) and P(x_m | x_o)    o observed, m missing                         (1)
 
-which runs compiled over all rows of the pattern for discrete networks, through the joint
-Normal for Gaussian ones, and row by row for mixed ones.
+which runs compiled over all rows of the pattern for discrete networks, through the
+joint Normal for Gaussian ones, and row by row for mixed ones.
 
 Shapes    A (n, d)
 """

@@ -63,7 +63,7 @@ def network_from_counts(
     equivalent_size=10.0,
     columns=None,
 ):
-    """A network with tables from counts; node j is column columns[j] (or j) of these."""
+    """A network with tables from counts; node j is column columns[j] (or j)."""
     column_of = range(len(parents)) if columns is None else columns
     N = [
         counts.table([column_of[v] for v in family])

@@ -1,7 +1,7 @@
-"""Scores of network structures: decomposable criteria of how well a graph explains rows.
+"""Scores of network structures: decomposable criteria of the fit of a graph.
 
-With N_juc the weight of rows where node j is in state c and its parents in u, q_j states
-of the parents, m_j own states and n rows,
+With N_juc the weight of rows where node j is in state c and its parents in u, q_j
+states of the parents, m_j own states and n rows,
 
     L      = sum_j sum_uc N_juc log(N_juc / N_ju)          fitted log-likelihood (1)
     BIC    = L - (log n / 2) sum_j q_j (m_j - 1)                                 (2)
@@ -9,14 +9,14 @@ of the parents, m_j own states and n rows,
     log p(rows | G) = sum_ju [ lG(a_ju) - lG(a_ju + N_ju)
                      + sum_c lG(a_juc + N_juc) - lG(a_juc) ]     lG = log Gamma  (4)
 
-K2 is (4) with a_juc = 1, BDeu with a_juc = s / (q_j m_j). All are maximised and are sums
-over families, so a change of one parent set changes one term. (1), (2), (3) and BDeu are
-equal for Markov equivalent graphs; K2 is not.
+K2 is (4) with a_juc = 1, BDeu with a_juc = s / (q_j m_j). All are maximised and are
+sums over families, so a change of one parent set changes one term. (1), (2), (3) and
+BDeu are equal for Markov equivalent graphs; K2 is not.
 
 Columns of numbers with linear Gaussian families have scores of the same forms: (1) is
--n/2 (log(2 pi s_j) + 1) with s_j the residual variance given the parents, and BGe is the
-marginal likelihood under a Normal-Wishart prior, f(P + j) - f(P) with f the marginal
-likelihood of a set of columns. Both need the scatter matrix only.
+-n/2 (log(2 pi s_j) + 1) with s_j the residual variance given the parents, and BGe is
+the marginal likelihood under a Normal-Wishart prior, f(P + j) - f(P) with f the
+marginal likelihood of a set of columns. Both need the scatter matrix only.
 
 Cost      a family: one contingency table, or O(parents^3) for numbers
 Shapes    codes (n, d)   parents d tuples

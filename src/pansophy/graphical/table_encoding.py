@@ -1,12 +1,13 @@
 """Tables of any kind as codes of states and back: what networks learn from and predict.
 
-A column of numbers, text or categories has m_j states, its distinct values in order, and
+A column of numbers, text or categories has m_j states, its distinct values in order,
+and
 
     codes_ij = c   if row i has the c-th state of column j,   -1 if it is missing  (1)
 
 None, NaN and the missing values of data frames are -1. Labels keep their type: states
-are Python numbers, strings or booleans. The codes lie column by column in memory, a byte
-each where m_j < 128, since counting reads a few whole columns at a time.
+are Python numbers, strings or booleans. The codes lie column by column in memory, a
+byte each where m_j < 128, since counting reads a few whole columns at a time.
 
 Networks with continuous variables use rows A of numbers instead: codes of the discrete
 variables, values of the continuous ones, NaN where missing.
@@ -166,8 +167,8 @@ def columns_are_continuous(data, hint: str) -> bool:
         example_of.setdefault(has_many_fractions(read(name)), name)
     if len(example_of) == 2:
         raise ValueError(
-            f"column {example_of[True]!r} holds real numbers and {example_of[False]!r} states: "
-            f"cut the numbers into classes, or {hint}."
+            f"column {example_of[True]!r} holds real numbers and "
+            f"{example_of[False]!r} states: cut the numbers into classes, or {hint}."
         )
     return True in example_of
 
@@ -287,7 +288,7 @@ def codes_among_states(codes, labels, states, name):
 
 
 def drop_zero_weight_rows(codes, space: VariableSpace, weights):
-    """Codes, space and weights without rows of weight 0 and states that only they have."""
+    """Codes, space and weights without rows of weight 0 and states of only these."""
     if weights is None or (weights > 0).all():
         return codes, space, weights
     kept, dropped = codes[weights > 0], codes[weights == 0]

@@ -3,8 +3,8 @@
 A token is a dict of features, or a list of words. A string value makes a binary
 attribute of the pair (name, value), a number an attribute of that name with that value,
 True is 1, a word of a list is an attribute of its own. A list or set as a value stands
-for several strings, a dict as a value has features "name:key". Attributes are numbered in
-the order of their first appearance; those unknown to a fitted model are ignored.
+for several strings, a dict as a value has features "name:key". Attributes are numbered
+in the order of their first appearance; those unknown to a fitted model are ignored.
 
 Shapes    one row a token, one column an attribute
 """

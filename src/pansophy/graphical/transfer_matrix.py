@@ -2,8 +2,8 @@
 
     p(x) = exp(sum_i U_i(x_i) + sum_{i ~ j} L(x_i, x_j)) / Z                       (1)
 
-over pixels i and pairs i ~ j of neighbours, U (height, width, q), L (q, q) symmetric. The
-labels of a row of m pixels are one variable of q^m states, and rows form a chain:
+over pixels i and pairs i ~ j of neighbours, U (height, width, q), L (q, q) symmetric.
+The labels of a row of m pixels are one variable of q^m states, and rows form a chain:
 
     a_{t+1} = w_{t+1} * (M x M x ... x M) a_t,   M = exp(L)                        (2)
 

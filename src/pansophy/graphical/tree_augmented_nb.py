@@ -11,7 +11,7 @@ by the same argument as for the Chow-Liu tree, and its tables are relative
 frequencies with pseudo-counts a. A missing value (NaN) is left out of counts, and at
 prediction is summed out of (1) by messages from the leaves to the root.
 
-Cost      d^2 / 2 tables of (class, x_j, x_k) to fit (`contingency_tables`); O(n d k) to predict
+Cost      fit: d^2 / 2 contingency tables of (class, x_j, x_k); predict: O(n d k)
 Shapes    X (n, d) values 0 .. m_j - 1   tables (k, m_p(j), m_j)
 Refs      [Friedman1997]; [ChowLiu1968]
 """

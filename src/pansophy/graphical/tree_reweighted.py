@@ -1,8 +1,8 @@
 """Tree-reweighted belief propagation: marginals and an upper bound of log Z.
 
-A pairwise field is written as an average of spanning trees, in which edge f appears with
-probability r_f. By convexity of log Z, the average log Z of the trees is at least log Z
-of the field, and the best such bound is a concave problem with a unique solution:
+A pairwise field is written as an average of spanning trees, in which edge f appears
+with probability r_f. By convexity of log Z, the average log Z of the trees is at least
+log Z of the field, and the best such bound is a concave problem with a unique solution:
 
     log Z <= max_b  <theta, b> + sum_v H(b_v) - sum_f r_f I_f(b)                   (1)
 
@@ -12,9 +12,9 @@ mutual information of the two ends of edge f. Its solution is a fixed point of m
     q_{v>f} = u_v prod_g m_{g>v}^{r_g} / m_{f>v},
     m_{f>v} = sum phi_f^{1/r_f} q                                                  (2)
 
-With all r_f = 1 this is belief propagation, which is exact on trees. Here r belongs to a
-uniformly random spanning tree: r_f is the effective resistance of edge f in the graph as
-a network of unit resistors. For large graphs it is estimated from sampled trees.
+With all r_f = 1 this is belief propagation, which is exact on trees. Here r belongs to
+a uniformly random spanning tree: r_f is the effective resistance of edge f in the graph
+as a network of unit resistors. For large graphs it is estimated from sampled trees.
 
 Refs      [Wainwright2005]; [Kirchhoff1847] resistances
 """

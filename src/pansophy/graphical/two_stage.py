@@ -7,9 +7,10 @@ alone they act on y: speed, for example, between the weather and a crash.
 
 Each stage is any classifier and needs its own rows only: rows with x and z, and rows
 with x', z and y; these may be different tables of different lengths. At prediction time
-z is used where it is known and summed out by (1) where it is not. With tables as stages,
-(1) sums z out of the network x -> z -> y <- x'. A regressor as second stage gives its
-mean over z; the prediction of a stage without probabilities has probability 1.
+z is used where it is known and summed out by (1) where it is not. With tables as
+stages, (1) sums z out of the network x -> z -> y <- x'. A regressor as second stage
+gives its mean over z; the prediction of a stage without probabilities has probability
+1.
 
 Shapes    x (n, d)   x' (n, d')   z, y (n,)
 """
@@ -148,7 +149,8 @@ class TwoStage:
         if (codes == -2).any():
             unknown = values[int(np.argmax(codes == -2))]
             raise ValueError(
-                f"z holds {unknown!r}, which the first stage has not seen: {list(position)}."
+                f"z holds {unknown!r}, which the first stage has not seen: "
+                f"{list(position)}."
             )
         if complete and (codes < 0).any():
             raise ValueError("z must be known in all rows that a stage learns from.")

@@ -3,11 +3,11 @@
     P(Q | E = e) = (1/Z) sum_{x not in Q, E} prod_f f(x)                         (1)
 
 A variable is eliminated by multiplying the factors that contain it and summing the
-product over it; any order gives the same answer, at very different cost. Factors that do
-not affect the answer are pruned first: nodes that are neither queried, nor observed, nor
-ancestors of such nodes (barren nodes, which sum to 1), and factors that the evidence
-d-separates from Q. A d-separated factor with zeros is kept, since it may make the
-evidence impossible.
+product over it; any order gives the same answer, at very different cost. Factors that
+do not affect the answer are pruned first: nodes that are neither queried, nor observed,
+nor ancestors of such nodes (barren nodes, which sum to 1), and factors that the
+evidence d-separates from Q. A d-separated factor with zeros is kept, since it may make
+the evidence impossible.
 
 `eliminate_variables` is the method itself; `relevant_factors` and `query_clique_tree`
 make the plan that `clique_tree` runs compiled.
@@ -40,7 +40,8 @@ def eliminate_variables(
     --------
     >>> from pansophy.graphical.variable_elimination import eliminate_variables
     >>> from pansophy.graphical.factors import make_factor
-    >>> a, b = make_factor((0,), [0.2, 0.8]), make_factor((0, 1), [[0.9, 0.1], [0.4, 0.6]])
+    >>> a = make_factor((0,), [0.2, 0.8])
+    >>> b = make_factor((0, 1), [[0.9, 0.1], [0.4, 0.6]])
     >>> f = eliminate_variables([a, b], [0])
     >>> (f.values / f.values.sum()).round(3)
     array([0.5, 0.5])

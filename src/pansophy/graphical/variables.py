@@ -76,9 +76,8 @@ class VariableSpace(_VariableSpace):
                 return self._numbers[str(name)]
             if is_integer and 0 <= name < len(self.names):
                 return int(name)
-        raise ValueError(
-            f"no variable is called {name!r}{suggest_name(name, self.names, 'variables')}."
-        ) from None
+        hint = suggest_name(name, self.names, "variables")
+        raise ValueError(f"no variable is called {name!r}{hint}.") from None
 
     def code(self, name, state: Any) -> int:
         """The number of a state of a variable."""
@@ -116,7 +115,7 @@ class VariableSpace(_VariableSpace):
 
 
 def check_states(states, name) -> tuple:
-    """The states of a variable as a tuple; raises if there are none or repeated ones."""
+    """The states of a variable as a tuple; raises if empty or not distinct."""
     labels = tuple(states)
     if not labels or len(set(labels)) < len(labels):
         raise ValueError(

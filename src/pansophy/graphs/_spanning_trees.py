@@ -44,21 +44,21 @@ def accumulate_distances(XT, x, a, b, kind, p, out):
 
 
 @njit(cache=True, nogil=True, fastmath=DISTANCE_FASTMATH)
-def relax_edges(t, core, own, best, parent, source, a, b):
+def relax_edges(t, core, source_core, best, parent, source, a, b):
     """Take the new lengths where they are shorter; the least of best[a:b]."""
     m = b - a
-    near, came, least = best[a:b], parent[a:b], np.inf
+    best_part, parent_part, smallest = best[a:b], parent[a:b], np.inf
     if len(core):
         c = core[a:b]
         for j in range(m):
-            t[j] = max(max(t[j], own), c[j])
+            t[j] = max(max(t[j], source_core), c[j])
     for j in range(m):
-        shorter = t[j] < near[j]
-        near[j] = t[j] if shorter else near[j]
-        came[j] = source if shorter else came[j]
+        shorter = t[j] < best_part[j]
+        best_part[j] = t[j] if shorter else best_part[j]
+        parent_part[j] = source if shorter else parent_part[j]
     for j in range(m):
-        least = min(least, near[j])
-    return least
+        smallest = min(smallest, best_part[j])
+    return smallest
 
 
 @njit(cache=True, nogil=True)
@@ -73,7 +73,7 @@ def prim_points(XT, core, kind, p, left, right, weight):
     t, x = np.empty(POINT_CHUNK), np.empty(d)
     at, m = 0, n
     for step in range(n - 1):
-        source, own = ids[at], core[at] if len(core) else 0.0
+        source, source_core = ids[at], core[at] if len(core) else 0.0
         m -= 1  # the point at `at` joins the tree; the last one takes its place
         for c in range(d):
             x[c] = XT[c, at]
@@ -81,15 +81,15 @@ def prim_points(XT, core, kind, p, left, right, weight):
         ids[at], best[at], parent[at] = ids[m], best[m], parent[m]
         if len(core):
             core[at] = core[m]
-        low, at = np.inf, 0
+        lowest, at = np.inf, 0
         for a in range(0, m, POINT_CHUNK):
             b = min(a + POINT_CHUNK, m)
             accumulate_distances(XT, x, a, b, kind, p, t)
-            least = relax_edges(t, core, own, best, parent, source, a, b)
-            if least <= low:
+            smallest = relax_edges(t, core, source_core, best, parent, source, a, b)
+            if smallest <= lowest:
                 for j in range(a, b):  # of equals the lowest row
-                    if best[j] == least and (least < low or ids[j] < ids[at]):
-                        low, at = least, j
+                    if best[j] == smallest and (smallest < lowest or ids[j] < ids[at]):
+                        lowest, at = smallest, j
         left[step], right[step], weight[step] = parent[at], ids[at], best[at]
 
 
@@ -98,14 +98,14 @@ def prim_matrix(D, left, right, weight):
     """The same on a matrix of distances."""
     n = len(D)
     best, parent = np.full(n, np.inf), np.zeros(n, np.int64)
-    done = np.zeros(n, np.bool_)
+    in_tree = np.zeros(n, np.bool_)
     at = 0
     for step in range(n - 1):
-        done[at] = True
+        in_tree[at] = True
         low, nearest = np.inf, -1
         row = D[at]
         for j in range(n):
-            if done[j]:
+            if in_tree[j]:
                 continue
             if row[j] < best[j]:
                 best[j], parent[j] = row[j], at

@@ -28,8 +28,8 @@ Heuristic = Literal["min_fill", "min_weight", "min_degree", "min_neighbours"]
 def children_of(parents: Parents) -> list[list[int]]:
     """The children of each node, ascending."""
     children = [[] for _ in parents]
-    for i, above in enumerate(parents):
-        for p in above:
+    for i, node_parents in enumerate(parents):
+        for p in node_parents:
             children[p].append(i)
     return children
 
@@ -46,7 +46,7 @@ def topological_order(parents: Parents, names=None) -> list[int]:
     [2, 0, 1]
     """
     children = children_of(parents)
-    waiting = [len(set(above)) for above in parents]
+    waiting = [len(set(node_parents)) for node_parents in parents]
     ready = [i for i, n in enumerate(waiting) if n == 0]
     order = []
     while ready:
@@ -58,8 +58,8 @@ def topological_order(parents: Parents, names=None) -> list[int]:
                 heapq.heappush(ready, c)
     if len(order) < len(parents):
         path = find_cycle(parents) or []
-        words = [str(i if names is None else names[i]) for i in path]
-        raise ValueError(f"the graph has a cycle: {' -> '.join(words)}.")
+        labels = [str(i if names is None else names[i]) for i in path]
+        raise ValueError(f"the graph has a cycle: {' -> '.join(labels)}.")
     return order
 
 
@@ -67,21 +67,21 @@ def find_cycle(parents: Parents) -> list[int] | None:
     """A directed cycle with its first node repeated at the end, or None."""
     done: set[int] = set()
     for start in range(len(parents)):
-        path, place = [start], {start: 0}
+        path, position = [start], {start: 0}
         pending = [iter(parents[start])] if start not in done else []
         while pending:
-            above = next(pending[-1], None)
-            if above is None:
+            parent = next(pending[-1], None)
+            if parent is None:
                 done.add(path[-1])
-                del place[path.pop()]
+                del position[path.pop()]
                 pending.pop()
-            elif above in place:
-                loop = path[place[above] :]
-                return [above, *reversed(loop)]
-            elif above not in done:
-                place[above] = len(path)
-                path.append(above)
-                pending.append(iter(parents[above]))
+            elif parent in position:
+                cycle = path[position[parent] :]
+                return [parent, *reversed(cycle)]
+            elif parent not in done:
+                position[parent] = len(path)
+                path.append(parent)
+                pending.append(iter(parents[parent]))
     return None
 
 
@@ -97,13 +97,13 @@ def descendants(parents: Parents, nodes: Iterable[int]) -> set[int]:
 
 def _reachable_nodes(following, nodes):
     nodes = [nodes] if isinstance(nodes, int) else list(nodes)
-    found, todo = set(), [j for i in nodes for j in following[i]]
-    while todo:
-        i = todo.pop()
-        if i not in found:
-            found.add(i)
-            todo.extend(following[i])
-    return found
+    reached, stack = set(), [j for i in nodes for j in following[i]]
+    while stack:
+        i = stack.pop()
+        if i not in reached:
+            reached.add(i)
+            stack.extend(following[i])
+    return reached
 
 
 def moral_graph(parents: Parents) -> list[set[int]]:
@@ -116,8 +116,8 @@ def moral_graph(parents: Parents) -> list[set[int]]:
     [{1, 2}, {0, 2}, {0, 1}]
     """
     neighbours: list[set[int]] = [set() for _ in parents]
-    for i, above in enumerate(parents):
-        family = {i, *above}
+    for i, node_parents in enumerate(parents):
+        family = {i, *node_parents}
         for a in family:
             neighbours[a] |= family - {a}
     return neighbours
@@ -158,39 +158,39 @@ def elimination_order(
             "heuristic must be 'min_fill', 'min_weight', 'min_degree' or "
             f"'min_neighbours', got {heuristic!r}."
         )
-    around = [set(s) for s in neighbours]
-    left = set(range(len(around))) if nodes is None else set(nodes)
-    score = {i: _elimination_score(around, sizes, heuristic, i) for i in left}
+    remaining = [set(s) for s in neighbours]
+    candidates = set(range(len(remaining))) if nodes is None else set(nodes)
+    score = {i: _elimination_score(remaining, sizes, heuristic, i) for i in candidates}
     order, cliques = [], []
-    while left:
-        i = min(left, key=score.__getitem__)
-        left.discard(i)
-        ring = around[i]
+    while candidates:
+        i = min(candidates, key=score.__getitem__)
+        candidates.discard(i)
+        near = remaining[i]
         order.append(i)
-        cliques.append(tuple(sorted(ring | {i})))
-        stale = set(ring)
-        for a in ring:
-            new = ring - around[a] - {a}
+        cliques.append(tuple(sorted(near | {i})))
+        outdated = set(near)
+        for a in near:
+            new = near - remaining[a] - {a}
             if new and heuristic == "min_fill":
                 for b in new:  # common neighbours of a new edge have less to fill
-                    stale |= around[a] & around[b]
-            around[a] |= new
-            around[a].discard(i)
-        for a in stale & left:
-            score[a] = _elimination_score(around, sizes, heuristic, a)
+                    outdated |= remaining[a] & remaining[b]
+            remaining[a] |= new
+            remaining[a].discard(i)
+        for a in outdated & candidates:
+            score[a] = _elimination_score(remaining, sizes, heuristic, a)
     return order, cliques
 
 
-def _elimination_score(around, sizes, heuristic, i):
-    ring = around[i]
+def _elimination_score(remaining, sizes, heuristic, i):
+    near = remaining[i]
     weight = 1
-    for a in ring:
+    for a in near:
         weight *= sizes[a]
     if heuristic == "min_weight":
         first = weight
     elif heuristic == "min_fill":
-        missing = sum(len(ring) - 1 - len(ring & around[a]) for a in ring)
+        missing = sum(len(near) - 1 - len(near & remaining[a]) for a in near)
         first = missing // 2
     else:
-        first = len(ring)
+        first = len(near)
     return first, weight * sizes[i], i

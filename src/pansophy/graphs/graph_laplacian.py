@@ -132,11 +132,11 @@ def cut_value(W, labels, kind="normalized"):
         raise ValueError(f"{len(z)} labels for a graph of {W.shape[0]} rows.")
     k = int(z.max(initial=0)) + 1
     a, b = z[W.row], z[W.col]
-    other = W.row != W.col
+    not_loop = W.row != W.col
     across = np.bincount(a, np.where(a != b, W.data, 0), minlength=k)
     if kind == "cut":
         return float(across.sum() / 2)
     if kind == "ratio":
         return float((across / np.bincount(z, minlength=k)).sum())
-    volume = np.bincount(a, np.where(other, W.data, 0), minlength=k)
+    volume = np.bincount(a, np.where(not_loop, W.data, 0), minlength=k)
     return float(np.divide(across, volume, np.zeros(k), where=volume > 0).sum())

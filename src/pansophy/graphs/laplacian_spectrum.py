@@ -103,9 +103,9 @@ def component_indicators(W, d, k):
     biggest = np.argsort(-sizes, kind="stable")[:k]
     U = np.zeros((W.shape[0], len(biggest)))
     for column, c in enumerate(biggest):
-        own = labels == c
-        u = np.sqrt(d[own]) if sizes[c] > 1 else np.ones(1)
-        U[own, column] = u / np.linalg.norm(u)
+        members = labels == c
+        u = np.sqrt(d[members]) if sizes[c] > 1 else np.ones(1)
+        U[members, column] = u / np.linalg.norm(u)
     return U
 
 

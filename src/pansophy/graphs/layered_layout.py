@@ -51,28 +51,28 @@ def layered_layout(parents, widths, height: float = 32.0) -> LayeredLayout:
     if d == 0:
         return LayeredLayout(np.zeros(0), np.zeros(0), {}, 0.0, 0.0)
     level = node_levels(parents)
-    wide = [float(w) for w in widths]
-    chains, links, deep = {}, [], list(level)
-    for i, above in enumerate(parents):
-        for p in above:
+    node_widths = [float(w) for w in widths]
+    chains, links, depth = {}, [], list(level)
+    for i, node_parents in enumerate(parents):
+        for p in node_parents:
             chain = [p]
             for step in range(level[p] + 1, level[i]):
-                deep.append(step)
-                wide.append(8.0)
-                chain.append(len(deep) - 1)
+                depth.append(step)
+                node_widths.append(8.0)
+                chain.append(len(depth) - 1)
             chain.append(i)
             chains[p, i] = chain
             links += list(pairwise(chain))
-    up: list[list[int]] = [[] for _ in deep]
-    down: list[list[int]] = [[] for _ in deep]
+    up: list[list[int]] = [[] for _ in depth]
+    down: list[list[int]] = [[] for _ in depth]
     for a, b in links:
         up[b].append(a)
         down[a].append(b)
-    rows = [[i for i, k in enumerate(deep) if k == r] for r in range(max(deep) + 1)]
+    rows = [[i for i, k in enumerate(depth) if k == r] for r in range(max(depth) + 1)]
     rows = order_layers(rows, up, down)
-    x = place_nodes(rows, up, down, np.array(wide))
-    y = np.array(deep) * (height + LAYER_GAP) + height / 2
-    half = np.array(wide) / 2
+    x = place_nodes(rows, up, down, np.array(node_widths))
+    y = np.array(depth) * (height + LAYER_GAP) + height / 2
+    half = np.array(node_widths) / 2
     x -= (x - half).min()
     paths = {e: [(float(x[v]), float(y[v])) for v in c] for e, c in chains.items()}
     return LayeredLayout(
@@ -82,13 +82,13 @@ def layered_layout(parents, widths, height: float = 32.0) -> LayeredLayout:
 
 def node_levels(parents) -> list[int]:
     """The layer of each node."""
-    order, below = topological_order(parents), children_of(parents)
+    order, children = topological_order(parents), children_of(parents)
     level = [0] * len(parents)
     for i in order:
         level[i] = max((level[p] + 1 for p in parents[i]), default=0)
     for i in reversed(order):
-        if not parents[i] and below[i]:
-            level[i] = min(level[c] for c in below[i]) - 1
+        if not parents[i] and children[i]:
+            level[i] = min(level[c] for c in children[i]) - 1
     return level
 
 
@@ -97,14 +97,18 @@ def order_layers(rows, up, down):
     best, fewest = rows, count_crossings(rows, down)
     for sweep in range(SWEEPS):
         rows = [list(r) for r in rows]
-        near = up if sweep % 2 == 0 else down
-        line = range(1, len(rows)) if sweep % 2 == 0 else range(len(rows) - 2, -1, -1)
-        for r in line:
-            other = rows[r - 1] if sweep % 2 == 0 else rows[r + 1]
-            place = {v: k for k, v in enumerate(other)}
-            own = {v: k for k, v in enumerate(rows[r])}
+        neighbors = up if sweep % 2 == 0 else down
+        row_order = (
+            range(1, len(rows)) if sweep % 2 == 0 else range(len(rows) - 2, -1, -1)
+        )
+        for r in row_order:
+            fixed_row = rows[r - 1] if sweep % 2 == 0 else rows[r + 1]
+            position = {v: k for k, v in enumerate(fixed_row)}
+            own_position = {v: k for k, v in enumerate(rows[r])}
             mean = {
-                v: np.mean([place[u] for u in near[v]]) if near[v] else own[v]
+                v: np.mean([position[u] for u in neighbors[v]])
+                if neighbors[v]
+                else own_position[v]
                 for v in rows[r]
             }
             rows[r].sort(key=lambda v, m=mean: m[v])
@@ -118,30 +122,32 @@ def count_crossings(rows, down) -> int:
     """How many pairs of edges between neighbouring layers cross."""
     total = 0
     for a, b in pairwise(rows):
-        place = {v: k for k, v in enumerate(b)}
-        ends = [sorted(place[u] for u in down[v]) for v in a]
+        position = {v: k for k, v in enumerate(b)}
+        ends = [sorted(position[u] for u in down[v]) for v in a]
         flat = [e for part in ends for e in part]
         total += sum(x > y for i, x in enumerate(flat) for y in flat[i + 1 :])
     return total
 
 
-def place_nodes(rows, up, down, wide):
+def place_nodes(rows, up, down, node_widths):
     """Places along the rows by eq. (1), from the middle outwards in turns."""
     from sklearn.isotonic import isotonic_regression  # loads a lot
 
-    x = np.zeros(len(wide))
-    rooms = []
+    x = np.zeros(len(node_widths))
+    offsets = []
     for row in rows:
-        half = wide[row] / 2
-        rooms.append(
+        half = node_widths[row] / 2
+        offsets.append(
             np.concatenate([[0.0], np.cumsum(half[:-1] + half[1:] + NODE_GAP)])
         )
-        x[row] = rooms[-1] - rooms[-1][-1] / 2
+        x[row] = offsets[-1] - offsets[-1][-1] / 2
     for sweep in range(SWEEPS):
-        line = range(len(rows)) if sweep % 2 == 0 else range(len(rows) - 1, -1, -1)
-        for r in line:
-            row, room = rows[r], rooms[r]
-            near = [up[v] + down[v] for v in row]
-            goal = np.array([x[n].mean() if n else x[v] for v, n in zip(row, near)])
-            x[row] = isotonic_regression(goal - room) + room
+        row_order = range(len(rows)) if sweep % 2 == 0 else range(len(rows) - 1, -1, -1)
+        for r in row_order:
+            row, offset = rows[r], offsets[r]
+            neighbors = [up[v] + down[v] for v in row]
+            goal = np.array(
+                [x[n].mean() if n else x[v] for v, n in zip(row, neighbors)]
+            )
+            x[row] = isotonic_regression(goal - offset) + offset
     return x

@@ -54,14 +54,14 @@ def knn_graph(
     """
     check_edge_mode(mode)
     index = build(as_float_rows(X), metric=metric, p=p) if index is None else index
-    n, own = len(X), int(bool(include_self))
-    if not own <= k <= n - 1 + own:
-        raise ValueError(f"k must be from {own} to {n - 1 + own} here, got {k}.")
+    n, n_self = len(X), int(bool(include_self))
+    if not n_self <= k <= n - 1 + n_self:
+        raise ValueError(f"k must be from {n_self} to {n - 1 + n_self} here, got {k}.")
     d, i = np.empty((n, k)), np.empty((n, k), np.int64)
-    if own:
+    if n_self:
         d[:, 0], i[:, 0] = 0.0, np.arange(n)
-    if k > own:
-        d[:, own:], i[:, own:] = k_nearest(index, None, k - own)
+    if k > n_self:
+        d[:, n_self:], i[:, n_self:] = k_nearest(index, None, k - n_self)
     data = d.ravel() if mode == "distance" else np.ones(n * k)
     G = sp.csr_array((data, i.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
     return G if symmetric is None else symmetrize_graph(G, symmetric)
@@ -80,21 +80,22 @@ def radius_graph(X, r, *, mode="distance", include_self=False, metric="euclidean
     """
     check_edge_mode(mode)
     index = build(as_float_rows(X), metric=metric, p=p) if index is None else index
-    n, counts, found, lengths = len(X), [], [], []
+    n, counts, neighbors, lengths = len(X), [], [], []
     for rows, indptr, indices, dist in within(index, None, r):
         numbers = np.arange(n)[rows] if isinstance(rows, slice) else np.asarray(rows)
-        each = np.diff(indptr)
+        n_neighbors = np.diff(indptr)
         if not include_self:
-            of = np.repeat(numbers, each)
+            of = np.repeat(numbers, n_neighbors)
             keep = indices != of
-            each = each - np.bincount(
-                np.repeat(np.arange(len(each)), each)[~keep], minlength=len(each)
+            n_neighbors = n_neighbors - np.bincount(
+                np.repeat(np.arange(len(n_neighbors)), n_neighbors)[~keep],
+                minlength=len(n_neighbors),
             )
             indices, dist = indices[keep], dist[keep]
-        counts.append(each)
-        found.append(indices)
+        counts.append(n_neighbors)
+        neighbors.append(indices)
         lengths.append(dist)
-    return assemble_csr(counts, found, lengths, n, mode)
+    return assemble_csr(counts, neighbors, lengths, n, mode)
 
 
 def threshold_graph(X, t, *, mode="connectivity", metric="euclidean", p=2.0):
@@ -128,34 +129,34 @@ def threshold_graph(X, t, *, mode="connectivity", metric="euclidean", p=2.0):
     return sp.csr_array((data, (i, j)), shape=X.shape)
 
 
-def symmetrize_graph(G, how):
+def symmetrize_graph(G, method):
     """A graph with G's edges in both directions: "either", "mutual" or "mean"."""
     G = sp.csr_array(G)
-    if how == "mean":
+    if method == "mean":
         return sp.csr_array(0.5 * (G + G.T))
-    if how not in ("either", "mutual"):
+    if method not in ("either", "mutual"):
         raise ValueError(
-            f"symmetric must be None, 'either', 'mutual' or 'mean', got {how!r}."
+            f"symmetric must be None, 'either', 'mutual' or 'mean', got {method!r}."
         )
     n = G.shape[0]
     row = np.repeat(np.arange(n), np.diff(G.indptr))
     one = np.minimum(row, G.indices) * np.int64(n) + np.maximum(row, G.indices)
-    pairs, first, seen = np.unique(one, return_index=True, return_counts=True)
+    pairs, first, times = np.unique(one, return_index=True, return_counts=True)
     self_edge = pairs // n == pairs % n
-    if how == "mutual":
-        keep = (seen == 2) | self_edge
+    if method == "mutual":
+        keep = (times == 2) | self_edge
         pairs, first, self_edge = pairs[keep], first[keep], self_edge[keep]
     i, j, v = pairs // n, pairs % n, G.data[first]
-    other = ~self_edge
-    data = np.concatenate([v, v[other]])
-    at = (np.concatenate([i, j[other]]), np.concatenate([j, i[other]]))
+    not_loop = ~self_edge
+    data = np.concatenate([v, v[not_loop]])
+    at = (np.concatenate([i, j[not_loop]]), np.concatenate([j, i[not_loop]]))
     return sp.csr_array((data, at), shape=G.shape)
 
 
-def assemble_csr(counts, found, lengths, n, mode):
+def assemble_csr(counts, neighbors, lengths, n, mode):
     """CSR from the pieces of a blocked search."""
     indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
-    indices = np.concatenate(found)
+    indices = np.concatenate(neighbors)
     data = np.concatenate(lengths) if mode == "distance" else np.ones(len(indices))
     return sp.csr_array((data, indices, indptr), shape=(n, n))
 

@@ -1,4 +1,4 @@
-"""Markov chains and what they tell: samplers, their driver, diagnostics."""
+"""Monte Carlo and variational inference: samplers, their driver, diagnostics."""
 
 from .adaptive_rejection_sampling import adaptive_rejection
 from .advi import ADVI

@@ -1,32 +1,31 @@
-"""Compiled log densities and their gradients, in the form `_target_density.py` describes."""
+"""Compiled log densities and their gradients, in the form of `_target_density.py`."""
 
 import math
 
 import numpy as np
 from numba import carray, njit
 
-from ..core._random import INNER
+from ..core._intrinsics import float64_pointer
+from ..core.compiled import FASTMATH, INNER_LOOP
 from ..distributions._natural import exp_in_place
-from ._target_density import TABLE_SLOT, float_pointer
+from ._target_density import TABLE_SLOT
 
-DENSITY_FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
-BLOCK_ROWS = (
-    128  # of a block: in the nearest cache, and a product of as many is below 2^128
-)
+# rows of a block fit into the cache, and a product of 128 factors below 2 is < 2^128
+BLOCK_ROWS = 128
 LOG_2 = math.log(2.0)
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def data_vector(table, i):
     """Data array i, of one axis."""
-    return carray(float_pointer(table[TABLE_SLOT * i]), (table[TABLE_SLOT * i + 1],))
+    return carray(float64_pointer(table[TABLE_SLOT * i]), (table[TABLE_SLOT * i + 1],))
 
 
-@njit(**INNER)
+@njit(**INNER_LOOP)
 def data_matrix(table, i):
     """Data array i, of two axes."""
     at = TABLE_SLOT * i
-    return carray(float_pointer(table[at]), (table[at + 1], table[at + 2]))
+    return carray(float64_pointer(table[at]), (table[at + 1], table[at + 2]))
 
 
 def diagonal_normal_log_density(x, g, d, table):
@@ -59,9 +58,9 @@ def dense_normal_log_density(x, g, d, table):
     return 0.5 * total
 
 
-@njit(**INNER, fastmath=DENSITY_FASTMATH)
+@njit(**INNER_LOOP, fastmath=FASTMATH)
 def block_scores(Z, x, f):
-    """f = Z' x, four rows of Z at a time; rows beyond those are done one by one."""
+    """f = Z' x, four rows of Z at a time, then the remaining rows."""
     d = Z.shape[0]
     for i in range(BLOCK_ROWS):
         f[i] = 0.0
@@ -74,7 +73,7 @@ def block_scores(Z, x, f):
             f[i] += x[j] * Z[j, i]
 
 
-@njit(**INNER, fastmath=DENSITY_FASTMATH)
+@njit(**INNER_LOOP, fastmath=FASTMATH)
 def add_block_gradient(Z, f, g):
     """g += Z f, two rows of Z at a time."""
     d = Z.shape[0]
@@ -95,12 +94,12 @@ def add_block_gradient(Z, f, g):
 def logistic_log_density(px, pg, d, table):
     """-sum_i log(1 + exp(-f_i)) - 1/2 sum_j q_j x_j^2, f_i = z_i' x.
 
-    Rows z_i, which carry the sign of their label, lie in blocks (d, ROWS); rows of
-    zeros fill the last block, `spare` of them. The factors 1 + exp(-|f|) of a block
-    are multiplied, so that one logarithm is taken of them.
+    Rows z_i, multiplied by the sign of their label, lie in blocks (d, BLOCK_ROWS); the
+    last block is filled with `spare` rows of zeros. The factors 1 + exp(-|f|) of a
+    block are multiplied, so that only one logarithm is needed.
     """
     q, spare = data_vector(table, 1), data_vector(table, 2)[0]
-    blocks = carray(float_pointer(table[0]), (table[1], table[2], BLOCK_ROWS))
+    blocks = carray(float64_pointer(table[0]), (table[1], table[2], BLOCK_ROWS))
     x, g = carray(px, (d,)), carray(pg, (d,))
     total = spare * LOG_2
     for j in range(d):

@@ -1,16 +1,16 @@
-"""Compiled trajectories of HMC and NUTS: whole runs of a chain, or one step at a time.
+"""Compiled trajectories of HMC and NUTS: whole runs of chains, or one step at a time.
 
-A chain is a table of vectors V, reals F and whole numbers N, named below. `run_chains`
-takes chains through their steps. Where the density has an address it is called from
-here; without one `run_chains` stops at every position that needs it, and goes on when
-called again with log pi in F[LP] and the gradient in V[G].
+A chain is a workspace of vectors V, floats F and integers N, whose entries are named
+below. `run_chains` advances chains through their steps. A density with an address is
+called from here; without one `run_chains` returns at every position that needs it, and
+continues when called again with log pi in F[LP] and the gradient in V[G].
 
 The tree of NUTS is built without recursion. A subtree is an entry of a stack: its sum
 of momenta, momenta and velocities at both ends, weight and size. A new leaf goes on
-top; while the two entries on top have one size they are merged, which visits the
-merges in the order of the recursion (a leaf, its pair, the pair of pairs, ...).
-Candidates lie in slots of a pool, and a merge exchanges slot numbers only. Weights
-are exp(H0 - H) themselves, H0 - H cut off at GREATEST, so that they do not overflow.
+top; while the two entries on top have the same size they are merged, in the order of
+the recursion (a leaf, its pair, the pair of pairs, ...). Candidates lie in slots of a
+pool, and a merge exchanges slot numbers only. Weights are exp(H0 - H), with H0 - H
+capped at MAX_LOG_WEIGHT, so that they do not overflow.
 """
 
 import math
@@ -18,15 +18,15 @@ import math
 import numpy as np
 from numba import njit
 
-from ..core._random import INNER, normal, uniform
-from ._target_density import call_density
+from ..core._intrinsics import call_density
+from ..core._random import normal, uniform
+from ..core.compiled import FASTMATH, INNER_LOOP
 
-HMC_FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
-HMC_JIT = INNER | {"fastmath": HMC_FASTMATH}
+HMC_JIT = INNER_LOOP | {"fastmath": FASTMATH}
 
 
 def int64_range(n):
-    """Places 0 .. n - 1; a plain int would make Numba compile a function for each."""
+    """0 .. n - 1 as int64; Numba would compile a version for each plain int."""
     return [np.int64(i) for i in range(n)]
 
 
@@ -42,18 +42,16 @@ TARGET, LENGTH, JITTER, BETA, WEIGHTS = int64_range(15)[10:]
 (STEP, WAITING, DEPTH, LEAVES, HEIGHT, LEAPS, DIVERGED, MOVED, PATH) = int64_range(9)
 KIND, LEVELS, PATH_STEPS, TUNE, STREAM, SIZES = int64_range(15)[9:]
 NUTS, HMC, UNADJUSTED = range(3)
-# what a step tells; log pi comes last
+# statistics of a step; log pi comes last
 INFO = ("acceptance", "accepted", "divergent", "n_steps", "depth", "energy")
-MAX_LOG_WEIGHT = 600.0  # of H0 - H, before exp
-DIVERGENCE_LIMIT = 1000.0  # rise of H that is called a divergence
-MAX_PATH_STEPS = (
-    1023.0  # leapfrog steps of a path of given length, as many as NUTS may take
-)
+MAX_LOG_WEIGHT = 600.0  # of H0 - H
+DIVERGENCE_LIMIT = 1000.0  # increase of H that counts as a divergence
+MAX_PATH_STEPS = 1023.0  # of a trajectory of given length, as many as NUTS may take
 
 
 @njit(**HMC_JIT)
 def copy_rows(V, a, b, rows):
-    """Rows a, a + 1, ... to b, b + 1, ..."""
+    """Copy rows a, a + 1, ... to rows b, b + 1, ..."""
     for k in range(rows):
         for j in range(V.shape[1]):
             V[b + k, j] = V[a + k, j]
@@ -80,7 +78,7 @@ def update_velocity(V, inv):
 
 @njit(**HMC_JIT)
 def leapfrog_drift(V, F, inv):
-    """Half a step of the momentum, a step of the position, eq. (2)."""
+    """Half a step of the momentum and a full step of the position, eq. (2)."""
     eps = F[EPS] * F[SIGN]
     for j in range(V.shape[1]):
         V[P, j] += 0.5 * eps * V[G, j]
@@ -91,11 +89,11 @@ def leapfrog_drift(V, F, inv):
 
 @njit(**HMC_JIT)
 def start_trajectory(stream, V, F, N, inv, root):
-    """New momentum at the current place, which becomes a tree of one leaf."""
+    """Draw a momentum at the current position, which becomes a tree of one leaf."""
     d = V.shape[1]
     levels = N[LEVELS]
-    own = N[SIZES + 2 * levels]
-    copy_rows(V, STACK + LEVEL * levels + 2 * own, Q, 2)
+    slot = N[SIZES + 2 * levels]
+    copy_rows(V, STACK + LEVEL * levels + 2 * slot, Q, 2)
     for j in range(d):
         V[S, j] = normal(stream)
     for j in range(d):
@@ -106,7 +104,7 @@ def start_trajectory(stream, V, F, N, inv, root):
             for k in range(d):
                 s += root[j, k] * V[S, k]
             V[P, j] = s
-    at = WEIGHTS + levels + 2 * own
+    at = WEIGHTS + levels + 2 * slot
     F[H0] = update_velocity(V, inv) - F[at]
     F[at + 1] = F[H0]
     F[WEIGHT], F[ACCEPT], F[SIGN] = 1.0, 0.0, 1.0
@@ -128,7 +126,7 @@ def start_trajectory(stream, V, F, N, inv, root):
 
 @njit(**HMC_JIT)
 def choose_direction(stream, V, F, N):
-    """Choose a direction and stand at that end of the tree."""
+    """Choose a direction at random and move to that end of the tree."""
     right = uniform(stream) < 0.5
     F[SIGN] = 1.0 if right else -1.0
     copy_rows(V, RIGHT if right else LEFT, Q, 4)
@@ -137,7 +135,7 @@ def choose_direction(stream, V, F, N):
 
 @njit(**HMC_JIT)
 def is_u_turn(V, a, b, pa1, sa0, sa1):
-    """Whether the path of a, then b, turns back, as a whole or in its middle, (6).
+    """Whether the trajectory a, then b, turns back, as a whole or in the middle, (6).
 
     a is the row of a sum of momenta, pa1, sa0, sa1 those of the momentum at its end
     and the velocities at both; b is a stack entry.
@@ -161,7 +159,7 @@ def is_u_turn(V, a, b, pa1, sa0, sa1):
 
 @njit(**HMC_JIT)
 def merge_subtrees(stream, V, F, N):
-    """Make one of the two entries on top; False if it turns back."""
+    """Merge the two subtrees on top of the stack; False if the result turns back."""
     N[HEIGHT] -= 1
     level = N[HEIGHT] - 1
     a = STACK + LEVEL * level
@@ -183,8 +181,8 @@ def merge_subtrees(stream, V, F, N):
 
 @njit(**HMC_JIT)
 def join_subtree(stream, V, F, N):
-    """Join the finished subtree to the tree; True if it may grow further."""
-    end, far = (RIGHT, LEFT) if F[SIGN] > 0 else (LEFT, RIGHT)
+    """Join the finished subtree to the tree; True if the tree may grow further."""
+    end, other_end = (RIGHT, LEFT) if F[SIGN] > 0 else (LEFT, RIGHT)
     new = F[WEIGHTS]
     if uniform(stream) * F[WEIGHT] < new:
         at = SIZES + N[LEVELS]
@@ -192,8 +190,8 @@ def join_subtree(stream, V, F, N):
         N[MOVED] = 1
     F[WEIGHT] += new
     N[DEPTH] += 1
-    back = is_u_turn(V, RHO, STACK, end + P, far + S, end + S)
-    if back or N[DEPTH] == N[LEVELS]:
+    turned = is_u_turn(V, RHO, STACK, end + P, other_end + S, end + S)
+    if turned or N[DEPTH] == N[LEVELS]:
         return False
     for j in range(V.shape[1]):
         V[RHO, j] += V[STACK, j]
@@ -204,7 +202,7 @@ def join_subtree(stream, V, F, N):
 
 @njit(**HMC_JIT)
 def store_candidate(V, F, N, level, energy):
-    """Put the moving point into the slot of a level."""
+    """Store the current point in the slot of a level."""
     levels = N[LEVELS]
     slot = N[SIZES + levels + level]
     copy_rows(V, Q, STACK + LEVEL * levels + 2 * slot, 2)
@@ -214,7 +212,7 @@ def store_candidate(V, F, N, level, energy):
 
 @njit(**HMC_JIT)
 def add_leaf(stream, V, F, N, w):
-    """Add a leaf to the tree; True if the path goes on."""
+    """Add a leaf to the tree; True if the trajectory continues."""
     row = STACK + LEVEL * N[HEIGHT]
     for j in range(V.shape[1]):
         p, s = V[P, j], V[S, j]
@@ -234,7 +232,7 @@ def add_leaf(stream, V, F, N, w):
 
 @njit(**HMC_JIT)
 def finish_leapfrog(stream, V, F, N, inv):
-    """Finish a leapfrog step with log pi known; True if the path goes on."""
+    """Finish a leapfrog step with log pi known; True if the trajectory continues."""
     half = 0.5 * F[EPS] * F[SIGN]
     for j in range(V.shape[1]):
         V[P, j] += half * V[G, j]
@@ -245,7 +243,7 @@ def finish_leapfrog(stream, V, F, N, inv):
     w = math.exp(min(change, MAX_LOG_WEIGHT))
     N[LEAPS] += 1
     nuts = N[KIND] == NUTS
-    # a path of one step is a proposal, which may be as bad as it likes
+    # a trajectory of one step is an ordinary proposal, however bad
     N[DIVERGED] = 1 if change < -DIVERGENCE_LIMIT and (nuts or N[PATH] > 1) else 0
     if not nuts and N[LEAPS] < N[PATH] and N[DIVERGED] == 0:
         return True
@@ -255,8 +253,8 @@ def finish_leapfrog(stream, V, F, N, inv):
             return False
         store_candidate(V, F, N, N[HEIGHT], energy)
         return add_leaf(stream, V, F, N, w)
-    taken = uniform(stream) < w
-    if taken or (N[KIND] == UNADJUSTED and not math.isinf(change)):
+    accepted = uniform(stream) < w
+    if accepted or (N[KIND] == UNADJUSTED and not math.isinf(change)):
         store_candidate(V, F, N, N[LEVELS], energy)
         N[MOVED] = 1
     return False
@@ -274,32 +272,37 @@ def update_step_size(F, alpha):
 
 
 @njit(**HMC_JIT)
-def record_draw(V, F, N, x, told):
-    """Write down the draw and what the step tells; learn from it in warm-up."""
+def record_draw(V, F, N, x, info):
+    """Store the draw and the statistics of the step; adapt the step size in warm-up."""
     levels = N[LEVELS]
-    own = N[SIZES + 2 * levels]
-    row = STACK + LEVEL * levels + 2 * own
+    slot = N[SIZES + 2 * levels]
+    row = STACK + LEVEL * levels + 2 * slot
     for j in range(V.shape[1]):
         x[j] = V[row, j]
-    told[0] = F[ACCEPT] / (N[LEAPS] if N[KIND] == NUTS else 1)
-    told[1], told[2], told[3] = N[MOVED], N[DIVERGED], N[LEAPS]
-    told[4] = N[DEPTH]
-    told[5], told[6] = F[WEIGHTS + levels + 2 * own + 1], F[WEIGHTS + levels + 2 * own]
+    info[0] = F[ACCEPT] / (N[LEAPS] if N[KIND] == NUTS else 1)
+    info[1], info[2], info[3] = N[MOVED], N[DIVERGED], N[LEAPS]
+    info[4] = N[DEPTH]
+    info[5], info[6] = (
+        F[WEIGHTS + levels + 2 * slot + 1],
+        F[WEIGHTS + levels + 2 * slot],
+    )
     if N[TUNE]:
-        update_step_size(F, told[0])
+        update_step_size(F, info[0])
     N[STEP] += 1
     N[LEAPS] = 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=HMC_FASTMATH)
-def run_chains(begin, end, address, table, VS, FS, NS, inv, root, seeds, X, T):
-    """Take chains begin .. end - 1 through the steps that `seeds` (m, n) has.
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+def run_chains(
+    first_chain, last_chain, address, table, VS, FS, NS, inv, root, seeds, X, T
+):
+    """Advance chains first_chain .. last_chain - 1 through steps with `seeds` (m, n).
 
-    X (m, n, d) gets the draws and T (m, n, 7) what the steps tell.
+    X (m, n, d) receives the draws and T (m, n, 7) the statistics of the steps.
     """
     stream = np.empty(1, np.uint64)
     n, d = X.shape[1], X.shape[2]
-    for c in range(begin, end):
+    for c in range(first_chain, last_chain):
         V, F, N = VS[c], FS[c], NS[c]
         stream[0] = np.uint64(N[STREAM])
         while N[STEP] < n:

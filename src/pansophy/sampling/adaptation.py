@@ -1,25 +1,24 @@
-"""What warm-up learns: the step size by dual averaging, the metric in windows.
+"""Adaptation of Hamiltonian samplers: step size by dual averaging, metric in windows.
 
-Step size. With alpha_t the acceptance of step t and alpha* the one wanted,
+Step size. With alpha_t the acceptance of step t and alpha* the target,
 
     h_t = h_(t-1) + (alpha* - alpha_t - h_(t-1)) / (t + 10)                     (1)
     log eps_t = mu - sqrt(t) / 0.05 h_t                                         (2)
     log eps = sum of log eps_t with weights falling as t^-0.75                  (3)
 
-Steps are taken with (2), which explores; the draws use (3), which settles. mu is the
-logarithm of ten times the size found by doubling or halving until one leapfrog step
-is accepted with probability near 0.8. Every chain has a step size of its own.
+Warm-up steps use (2), which explores; the draws use (3), which converges. mu is the
+logarithm of ten times the size found by doubling or halving until one leapfrog step is
+accepted with probability near 0.8. Every chain has its own step size.
 
 Metric. The covariance of the target is estimated from the positions of all chains in
 windows of 25, 50, 100, ... steps, after 75 steps that find the typical set and before
-50 that settle the step size (for short runs 15, 75 and 10 % of the steps). Each
-window forgets the one before, so a bad start does not last. With N positions in a
-window and S their covariance (or variances)
+50 that adapt the final step size (for short runs 15, 75 and 10 % of the steps). Each
+window forgets the one before, so the initial positions are forgotten. With N positions
+in a window and S their covariance (or variances)
 
     inv = N / (N + 5) S + 5 / (N + 5) 1e-3 I                                    (4)
 
-and the step size starts afresh. The positions of all chains are pooled: m chains
-learn from m times as much.
+and the step size is adapted anew. The positions of all chains are pooled.
 
 Refs      [Nesterov2009] [Hoffman2014] (1) to (3); [Carpenter2017] windows and (4)
 """
@@ -31,7 +30,7 @@ import numpy as np
 INITIAL_STEPS = 75  # steps before the first window
 FINAL_STEPS = 50  # steps after the last window
 FIRST_WINDOW = 25  # length of the first window
-MIN_AVERAGED_STEPS = 10  # steps before which (3) is still far from settled
+MIN_AVERAGED_STEPS = 10  # below which (3) is not reliable
 LOG_TARGET_ACCEPT = np.log(0.8)
 
 
@@ -45,15 +44,15 @@ class DualAveraging(NamedTuple):
 
 
 class HamiltonianTuning(NamedTuple):
-    """What warm-up remembers between steps."""
+    """State of the adaptation."""
 
-    t: int  # warm-up steps taken
+    t: int  # warm-up steps made
     averages: DualAveraging
     window: tuple = ()  # positions (m, k, d) of this window, in parts
 
 
 def adaptation_windows(total) -> tuple[int, list[int]]:
-    """Where the windows of the metric begin, and their ends, in `total` steps."""
+    """Begin of the first window and ends of all windows in `total` warm-up steps."""
     if total < 20:
         return total, []
     first, last = INITIAL_STEPS, FINAL_STEPS
@@ -62,7 +61,7 @@ def adaptation_windows(total) -> tuple[int, list[int]]:
         return first, [total - last]
     ends, size, at = [], FIRST_WINDOW, first
     while at < total - last:
-        if at + 3 * size > total - last:  # no room for another twice as long
+        if at + 3 * size > total - last:  # the next window would not fit
             size = total - last - at
         at += size
         ends.append(at)
@@ -71,17 +70,17 @@ def adaptation_windows(total) -> tuple[int, list[int]]:
 
 
 def start_tuning(eps, t=0) -> HamiltonianTuning:
-    """A start from step sizes eps (m,), with an empty window."""
+    """A new adaptation from step sizes eps (m,), with an empty window."""
     zero = np.zeros(len(eps))
     return HamiltonianTuning(t, DualAveraging(np.log(10 * eps), zero, zero, zero))
 
 
 def adapted_step_size(averages):
-    """Step sizes (m,) for the draws: (3), held back after a few steps only."""
-    log_eps, careful = averages.log_eps, averages.mu - np.log(20)
-    log_eps = np.where(averages.count > 0, log_eps, careful)
-    few = averages.count < MIN_AVERAGED_STEPS
-    return np.exp(np.where(few, np.minimum(log_eps, careful), log_eps))
+    """Step sizes (m,) for the draws: (3), conservative after very few steps."""
+    log_eps, conservative = averages.log_eps, averages.mu - np.log(20)
+    log_eps = np.where(averages.count > 0, log_eps, conservative)
+    too_few = averages.count < MIN_AVERAGED_STEPS
+    return np.exp(np.where(too_few, np.minimum(log_eps, conservative), log_eps))
 
 
 def estimate_inverse_metric(window, dense):
@@ -110,7 +109,7 @@ def velocity_of(inv, p):
 
 
 def find_initial_step_size(rng, value_and_grad, x, log_prob, grad, inv, root, eps):
-    """Step sizes (m,) at which one leapfrog step is accepted about 4 times of 5."""
+    """Step sizes (m,) at which one leapfrog step is accepted with probability 0.8."""
     eps = eps.copy()
     direction = np.zeros(len(x))
     active = np.arange(len(x))
@@ -124,12 +123,12 @@ def find_initial_step_size(rng, value_and_grad, x, log_prob, grad, inv, root, ep
         after = half + 0.5 * e * slope
         kinetic = lambda p: 0.5 * (p * velocity_of(inv, p)).sum(axis=1)
         gain = value - log_prob[active] + kinetic(p) - kinetic(after)
-        good = gain > LOG_TARGET_ACCEPT  # False where it is NaN
-        sign = np.where(good, 1.0, -1.0)
+        accepted = gain > LOG_TARGET_ACCEPT  # False where it is NaN
+        sign = np.where(accepted, 1.0, -1.0)
         new = direction[active] == 0
         direction[active[new]] = sign[new]
-        on = direction[active] == sign
-        active = active[on]
+        same_direction = direction[active] == sign
+        active = active[same_direction]
         eps[active] *= 2.0 ** direction[active]
         if not active.size or not ((eps > 1e-300) & (eps < 1e300)).all():
             break

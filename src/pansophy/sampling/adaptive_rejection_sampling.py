@@ -1,4 +1,4 @@
-"""Adaptive rejection: the envelope of a log-concave density builds itself.
+"""Adaptive rejection sampling of log-concave densities, with an envelope of tangents.
 
 Let h = log p' be concave on (low, high). Its tangents at x_1 < ... < x_k lie above it,
 
@@ -8,13 +8,13 @@ and u is a chain of straight lines which meet at
 
     z_j = (h_j+1 - h_j - x_j+1 h'_j+1 + x_j h'_j) / (h'_j - h'_j+1)              (2)
 
-so exp(u) is a row of exponential pieces: one is picked by its mass, and a point in it
-by inverting its cumulative distribution. The point is kept with probability
-exp(h - u); what is refused becomes a new tangent, so the envelope closes in where it
-was worst and the acceptance rate rises towards one. Points are proposed in blocks, each
-under one fixed envelope, so every kept point is an exact draw.
+so exp(u) is a sequence of exponential pieces: one is selected by its mass, and a point
+in it by inverting its cumulative distribution. The point is accepted with probability
+exp(h - u); rejected points become new tangents, so the envelope improves where it was
+worst and the acceptance rate tends to one. Points are proposed in blocks, each under
+one fixed envelope, so every accepted point is an exact draw.
 
-A tangent that is crossed by h shows that h is not concave, and raises.
+If h crosses a tangent it is not concave, which raises.
 
 Cost      O(k) a block for the envelope; the mean number of tangents is small
 Refs      [Gilks1992]
@@ -26,14 +26,15 @@ import numpy as np
 
 from ..core.acceptance import leeway, passes
 from ..core.random import rng_from
+from ..params import check_count
 from .rejection_sampling import EnvelopeError, RejectionResult
 
-MAX_TANGENTS = 64  # tangents
-TANGENT_TOL = 1e-4  # numeric slopes are good to fewer digits than h
+MAX_TANGENTS = 64
+TANGENT_TOL = 1e-4  # numeric slopes are less accurate than h
 
 
 class TangentHull(NamedTuple):
-    """Tangents in order of x, and the pieces they make, eq. (1) and (2)."""
+    """Tangents in order of x and the pieces of the envelope, eq. (1) and (2)."""
 
     x: np.ndarray
     h: np.ndarray
@@ -81,7 +82,7 @@ def tangent_hull(x, h, slope, low, high) -> TangentHull:
 
 
 def draw_from_hull(hull, n, rng):
-    """n draws of exp(u) and the pieces they are in."""
+    """n draws of exp(u) and their pieces."""
     w = np.exp(hull.log_mass - hull.log_mass.max())
     j = np.searchsorted(np.cumsum(w) / w.sum(), rng.random(n))
     j = np.minimum(j, len(w) - 1)
@@ -89,15 +90,15 @@ def draw_from_hull(hull, n, rng):
     U = rng.random(n)
     width = np.abs(s) * (b - a)
     flat = width < 1e-9
-    # distance from the higher end of the piece, an exponential cut off at its width
-    far = -np.log1p(U * np.expm1(-np.where(flat, 1.0, width)))
-    far = far / np.where(flat, 1.0, np.abs(s))
-    steep = np.where(s > 0, b - far, a + far)
+    # distance from the higher end of the piece: a truncated exponential
+    distance = -np.log1p(U * np.expm1(-np.where(flat, 1.0, width)))
+    distance = distance / np.where(flat, 1.0, np.abs(s))
+    steep = np.where(s > 0, b - distance, a + distance)
     return np.where(flat, a + U * np.where(flat, b - a, 0.0), steep), j
 
 
 def initial_tangents(f, slope_of, init, support):
-    """First tangents: those given, and more outwards until the tails fall."""
+    """Initial tangents: at `init`, and further outwards until the tails decrease."""
     low, high = support
     x = np.unique(np.asarray(init, dtype=float))
     if x.size == 0 or not ((x > low) & (x < high)).all():
@@ -108,9 +109,9 @@ def initial_tangents(f, slope_of, init, support):
             new = x[side] + sign * step
             x, step = np.unique(np.append(x, new)), 2 * step
             if step > 1e30 or not np.isfinite(f(x[[side]])[0]):
-                word = "low" if sign < 0 else "high"
+                end_name = "low" if sign < 0 else "high"
                 raise ValueError(
-                    f"log_prob does not fall towards the {word} end: give init on "
+                    f"log_prob does not fall towards the {end_name} end: give init on "
                     "both sides of the peak, or a finite support."
                 )
     return x
@@ -133,7 +134,7 @@ def adaptive_rejection(
         h of an array (m,), up to a constant.
     n : int
     init : array
-        Places inside the support for the first tangents.
+        Positions of the first tangents, inside the support.
     grad : function or None
         h' of an array; None takes central differences.
     support : (low, high)
@@ -150,40 +151,41 @@ def adaptive_rejection(
     >>> bool(run.acceptance > 0.95), bool(abs(run.draws.std() - 1) < 0.03)
     (True, True)
     """
-    if not isinstance(n, (int, np.integer)) or n < 1:
-        raise ValueError(f"n must be a whole number of at least 1, got {n}.")
+    n = check_count("n", n)
     low, high = (float(end) for end in support)
     rng = rng_from(random_state)
     f = lambda x: np.asarray(log_prob(x), dtype=float)
     slope_of = grad or (lambda x: central_differences(f, x, low, high))
     x = initial_tangents(f, slope_of, init, (low, high))
-    env = tangent_hull(x, f(x), np.asarray(slope_of(x), dtype=float), low, high)
-    kept, found, made = [], 0, 0
-    trials, shares = [], []
-    while found < n:
-        size = min(max(8, made), n - found + 8)  # small blocks while the hull is poor
-        x, j = draw_from_hull(env, size, rng)
-        log_ratio = f(x) - (env.h[j] + (x - env.x[j]) * env.slope[j])
+    envelope = tangent_hull(x, f(x), np.asarray(slope_of(x), dtype=float), low, high)
+    accepted, n_found, n_proposed = [], 0, 0
+    masses, shares = [], []
+    while n_found < n:
+        size = min(
+            max(8, n_proposed), n - n_found + 8
+        )  # small blocks while the envelope is poor
+        x, j = draw_from_hull(envelope, size, rng)
+        log_ratio = f(x) - (envelope.h[j] + (x - envelope.x[j]) * envelope.slope[j])
         check_concavity(log_ratio, x)
-        keep = passes(log_ratio, 0.0, leeway(1.0, size, rng))
-        kept.append(x[keep])
-        made, found = made + size, found + int(keep.sum())
-        trials.append(size * np.exp(np.logaddexp.reduce(env.log_mass)))
+        is_accepted = passes(log_ratio, 0.0, leeway(1.0, size, rng))
+        accepted.append(x[is_accepted])
+        n_proposed, n_found = n_proposed + size, n_found + int(is_accepted.sum())
+        masses.append(size * np.exp(np.logaddexp.reduce(envelope.log_mass)))
         shares.append(np.exp(np.minimum(log_ratio, 0.0)).sum() / size)
-        new = np.unique(x[~keep & np.isfinite(log_ratio)])
-        new = rng.permutation(new)[: MAX_TANGENTS - len(env.x)]
-        if new.size and found < n:
-            x = np.concatenate([env.x, new])
-            h = np.concatenate([env.h, f(new)])
-            env = tangent_hull(
-                x, h, np.concatenate([env.slope, slope_of(new)]), low, high
+        new = np.unique(x[~is_accepted & np.isfinite(log_ratio)])
+        new = rng.permutation(new)[: MAX_TANGENTS - len(envelope.x)]
+        if new.size and n_found < n:
+            x = np.concatenate([envelope.x, new])
+            h = np.concatenate([envelope.h, f(new)])
+            envelope = tangent_hull(
+                x, h, np.concatenate([envelope.slope, slope_of(new)]), low, high
             )
-    sizes = np.array(trials)  # block size times envelope mass: Z = mass * mean ratio
-    z = float(sizes @ np.array(shares) / made)
-    share = found / made
-    error = float(np.sqrt((1 - share) / found))
+    sizes = np.array(masses)  # block size times envelope mass: Z = mass * mean ratio
+    z = float(sizes @ np.array(shares) / n_proposed)
+    share = n_found / n_proposed
+    error = float(np.sqrt((1 - share) / n_found))
     return RejectionResult(
-        np.concatenate(kept)[:n], share, made, float(np.log(z)), error
+        np.concatenate(accepted)[:n], share, n_proposed, float(np.log(z)), error
     )
 
 

@@ -1,4 +1,4 @@
-"""Variational inference by gradients: the nearest Gaussian to any smooth density.
+"""Automatic differentiation variational inference (ADVI) with Gaussian families.
 
 q = N(m, S) with S = diag(s^2) (mean field) or S = L L' (full rank) maximises
 
@@ -9,22 +9,22 @@ Because z is a smooth function of the parameters, gradients of (1) are means ove
     g = grad log p(z) + s^-1 e  or  L^-T e         d/dm = g                         (2)
     d/dlog s = g s e,     d/dL = lower part of g e'                                 (3)
 
-where g is the gradient in z of log p - log q with q itself held: the term left out has
-mean zero, and without it the noise of (2) and (3) dies out where q equals p. Two
-solvers:
+where g is the gradient in z of log p - log q with the parameters of q held fixed: the
+omitted term has mean zero, and without it the noise of (2) and (3) vanishes where q
+equals p. Two solvers:
 
-    adam     new pairs e, -e at every step; the step length falls when the bound stalls
-             over a round, until it is small; parameters are averaged from the first
-             stall on
+    adam     new pairs e, -e at every step; the learning rate falls when the bound
+             stalls over a round, until it is small; parameters are averaged from the
+             first stall on
     fixed    one set of e for the whole run, symmetric and with covariance I exactly
              where there are more of them than dimensions; (1) is then an ordinary
              function, maximised by L-BFGS in few steps, and exact for a Gaussian p
 
 The mean-field variances of a correlated Gaussian are 1 / Lambda_ii; the full-rank q
-finds it as it is. Positive or bounded parameters are to be given by their logarithm or
-logit, the Jacobian in log_prob.
+represents it exactly. Positive or bounded parameters enter by their logarithm or logit,
+with the Jacobian in log_prob.
 
-Cost      a batch of n_samples calls of log p and its gradient a step
+Cost      a step: a batch of n_samples evaluations of log p and its gradient
 Shapes    m, s (d,)   L (d, d)   e (n_samples, d)
 Refs      [Kucukelbir2017]; [Roeder2017] (2); [Giordano2024] fixed draws
 """
@@ -45,9 +45,9 @@ from ..params import Count, Flag, Positive, check_params
 from .driver import warn_not_finished
 from .target_density import LogProb, as_target_density, ensure_gradient
 
-STEPS_PER_ROUND = 50  # steps of Adam between looks at the bound
-FINAL_RATE = 1e-2  # step length, relative to the first, at which Adam ends
-N_FINAL_DRAWS = 400  # draws for the bound reported
+STEPS_PER_ROUND = 50  # of Adam, between checks of the bound
+FINAL_RATE = 1e-2  # learning rate, relative to the first, at which Adam stops
+N_FINAL_DRAWS = 400  # for the reported bound
 
 
 class GaussianFamily(NamedTuple):
@@ -105,7 +105,7 @@ class GaussianFamily(NamedTuple):
 
 
 class AdamState(NamedTuple):
-    """What a round of Adam hands to the next."""
+    """State of Adam after a round."""
 
     objective: float  # minus the mean bound of the round
     theta: np.ndarray
@@ -118,7 +118,7 @@ class AdamState(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class VariationalResult:
-    """What `ADVI.run` gives.
+    """Result of `ADVI.run`.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class VariationalResult:
     history : ndarray
         The bound after each round of 50 steps, or each step of L-BFGS.
     n_iter : int
-        Steps taken.
+        Number of steps.
     """
 
     normal: Normal
@@ -163,8 +163,8 @@ class ADVI(Estimator):
     Parameters
     ----------
     log_prob : function or density
-        As `target` takes it: torch function (gradient by autograd), compiled density,
-        or NumPy or Numba function with `grad`.
+        As `as_target_density` takes it: torch function (gradient by autograd), compiled
+        density, or NumPy or Numba function with `grad`.
     family : {"mean_field", "full_rank"}
     solver : {"adam", "fixed"}
         New draws at every step, or one fixed set of draws and L-BFGS.
@@ -172,11 +172,11 @@ class ADVI(Estimator):
         Draws in a step, in pairs. None is 10 for "adam"; for "fixed" 4 d + 40 in the
         full-rank and max(40, 2 d) in the mean-field family.
     learning_rate : float
-        First step length of Adam.
+        Initial learning rate of Adam.
     scale : float
-        Standard deviations to begin with.
+        Initial standard deviations.
     max_iter : int
-        Most steps.
+        Maximum number of steps.
     grad : function, True or None
     batched : bool or None
 
@@ -225,24 +225,28 @@ class ADVI(Estimator):
             raise ValueError("log_prob is not finite at init.")
         family = GaussianFamily(len(m), self.family == "full_rank")
         theta = family.start(m, self.scale)
-        solve = maximise_by_adam if self.solver == "adam" else maximise_fixed_draws
-        go = lambda task: solve(self, density, family, theta, rng, task)
-        result = watched(self, go, total=None, verbose=progress)
+        maximise = maximise_by_adam if self.solver == "adam" else maximise_fixed_draws
+        run_task = lambda task: maximise(self, density, family, theta, rng, task)
+        result = watched(self, run_task, total=None, verbose=progress)
         s = result.state
-        warn_not_finished(result.reason, "max_iter", "the bound has not settled")
+        warn_not_finished(result.reason, "max_iter", "the bound has not converged")
         theta = s.position if self.solver == "fixed" else s.mean if s.count else s.theta
         e = rng.standard_normal((N_FINAL_DRAWS, len(m)))
         terms = density.value(family.at(theta, e)) - family.log_q(theta, e)
         steps = result.n_iter * (STEPS_PER_ROUND if self.solver == "adam" else 1)
         return VariationalResult(
-            family.normal(theta), float(terms.mean()),
-            float(terms.std(ddof=1) / np.sqrt(N_FINAL_DRAWS)), -result.history["objective"],
-            steps, result.reason, result.seconds,
-        )  # fmt: skip
+            family.normal(theta),
+            float(terms.mean()),
+            float(terms.std(ddof=1) / np.sqrt(N_FINAL_DRAWS)),
+            -result.history["objective"],
+            steps,
+            result.reason,
+            result.seconds,
+        )
 
 
 def maximise_by_adam(model, density, family, theta, rng, task):
-    """Stochastic ascent with new draws at every step."""
+    """Stochastic ascent by Adam with new draws at every step."""
     from ..optim.stochastic import by_moments
 
     pairs, transform = (model.n_samples or 10) // 2 or 1, by_moments()
@@ -294,7 +298,7 @@ def symmetric_draws(n, d, rng):
 
 
 def maximise_fixed_draws(model, density, family, theta, rng, task):
-    """Ascent on the bound of one set of draws."""
+    """Ascent by L-BFGS on the bound of one fixed set of draws."""
     from ..optim.quasi_newton import lbfgs
 
     n = model.n_samples or (4 * family.d + 40 if family.full else 2 * max(20, family.d))
@@ -306,7 +310,7 @@ def maximise_fixed_draws(model, density, family, theta, rng, task):
         up = family.gradient(theta, e, g)
         # the entropy, whose gradient is known: d/dlog s_j = 1
         if family.full:
-            i = np.cumsum(np.arange(1, family.d + 1)) - 1  # places of the diagonal
+            i = np.cumsum(np.arange(1, family.d + 1)) - 1  # positions of the diagonal
             up[family.d + i] += 1.0
         else:
             up[family.d :] += 1.0

@@ -1,18 +1,18 @@
-"""Log densities in machine code, with their gradients, ready for every sampler.
+"""Compiled log densities with their gradients, for every sampler.
 
     normal_density     log N(x; mean, covariance)
     logistic_density   y_i ~ Bernoulli(sigmoid(x_i' b)), b_j ~ N(0, scale^2)
     linear_density     y_i ~ N(x_i' b, s^2), b_j ~ N(0, scale^2), s ~ N+(0, noise^2)
-    eight_schools      y_i ~ N(mu + tau z_i, sigma_i^2), z_i ~ N(0, 1), mu ~ N(0, 5^2),
+    eight_schools_density  y_i ~ N(mu + tau z_i, sigma_i^2), z_i ~ N(0, 1), mu ~ N(0,
+    5^2),
                        tau ~ half-Cauchy(5): the effects of coaching in eight schools
-    funnel             v ~ N(0, scale^2), x_j ~ N(0, e^v): a neck no step size fits
-    banana             a normal bent along a parabola
+    funnel_density     v ~ N(0, scale^2), x_j ~ N(0, e^v): no fixed step size fits
+    banana_density     a Normal bent along a parabola
 
-All are up to a constant. Positive parameters enter by their logarithm, the Jacobian
-included: the last coordinate of the linear model is log s, coordinate 1 of the eight
-schools log tau (and their effects are mu + tau z). What a density needs to know of the
-data it keeps in a form quick to use: a linear regression costs O(d^2) a call, whatever
-the number of rows.
+All are up to a constant. Positive parameters enter by their logarithm, with the
+Jacobian: the last coordinate of the linear model is log s, coordinate 1 of the eight
+schools log tau (their effects are mu + tau z). Densities keep sufficient statistics of
+the data: a linear regression costs O(d^2) an evaluation, whatever the number of rows.
 
 Refs      [Rubin1981] eight schools; [Neal2003] funnel; [Haario1999] banana
 """
@@ -30,15 +30,16 @@ SCHOOL_ERRORS = (15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0)
 
 @cache
 def compiled_function(name):
-    """The machine code of a density, from the disk cache where it is there."""
+    """The compiled function of a density, from the disk cache if possible."""
     from numba import cfunc
 
+    from ..core.compiled import FASTMATH
     from . import _compiled_densities, _target_density
 
     return cfunc(
         _target_density.DENSITY_SIGNATURE,
         cache=True,
-        fastmath=_compiled_densities.DENSITY_FASTMATH,
+        fastmath=FASTMATH,
     )(getattr(_compiled_densities, name))
 
 
@@ -46,13 +47,13 @@ def compiled_function(name):
 class CompiledDensity:
     """A compiled log density of d parameters; call it with (d,) or (m, d)."""
 
-    name: str  # of a function in `_compiled_densities.py`
+    function: str  # name of a function in `_compiled_densities.py`
     data: tuple
     dim: int
 
     def as_target(self) -> CompiledTarget:
-        """What samplers use."""
-        return CompiledTarget(compiled_function(self.name), self.data, self.dim)
+        """The target density that samplers use."""
+        return CompiledTarget(compiled_function(self.function), self.data, self.dim)
 
     def __call__(self, x):
         x = np.asarray(x, dtype=float)
@@ -60,11 +61,11 @@ class CompiledDensity:
         return out if x.ndim == 2 else float(out[0])
 
     def __repr__(self):
-        return f"{self.name} density in {self.dim} dimensions"
+        return f"CompiledDensity({self.function}, {self.dim} dimensions)"
 
 
 def check_design(X, y, intercept):
-    """X (n, d) and y (n,) checked, with a column of ones before where asked for."""
+    """X (n, d) and y (n,) checked; X with a leading column of ones for an intercept."""
     X, y = np.asarray(X, dtype=float), np.asarray(y).ravel()
     if X.ndim != 2 or len(X) != len(y) or not np.isfinite(X).all():
         raise ValueError(
@@ -75,7 +76,7 @@ def check_design(X, y, intercept):
 
 
 def normal_density(mean, covariance=None, *, precision=None) -> CompiledDensity:
-    """Normal density; covariance or precision (d, d), or (d,) for independent ones.
+    """Normal density; covariance or precision (d, d), or (d,) if diagonal.
 
     Examples
     --------
@@ -97,7 +98,7 @@ def normal_density(mean, covariance=None, *, precision=None) -> CompiledDensity:
         if not (C > 0).all():
             raise ValueError(f"{name} must be positive.")
         P = C if precision is not None else 1 / C
-        return CompiledDensity("normal_diagonal", (mean, P), d)
+        return CompiledDensity("diagonal_normal_log_density", (mean, P), d)
     try:
         if not np.allclose(C, C.T):
             raise np.linalg.LinAlgError
@@ -105,13 +106,13 @@ def normal_density(mean, covariance=None, *, precision=None) -> CompiledDensity:
     except np.linalg.LinAlgError:
         raise ValueError(f"{name} must be symmetric and positive definite.") from None
     P = C if precision is not None else np.linalg.inv(C)
-    return CompiledDensity("normal_dense", (mean, (P + P.T) / 2), d)
+    return CompiledDensity("dense_normal_log_density", (mean, (P + P.T) / 2), d)
 
 
 def logistic_density(X, y, *, scale=1.0, intercept=False) -> CompiledDensity:
     """Posterior of a logistic regression with normal priors; y holds two labels.
 
-    The first coefficient is the intercept, where there is one.
+    The first coefficient is the intercept, if there is one.
     """
     X, y = check_design(X, y, intercept)
     labels = np.unique(y)
@@ -124,7 +125,9 @@ def logistic_density(X, y, *, scale=1.0, intercept=False) -> CompiledDensity:
     spare = -n % BLOCK_ROWS
     Z = np.pad(Z, [(0, spare), (0, 0)]).reshape(-1, BLOCK_ROWS, d).swapaxes(1, 2)
     prior = np.full(d, float(scale) ** -2)
-    return CompiledDensity("logistic", (Z, prior, np.array([float(spare)])), d)
+    return CompiledDensity(
+        "logistic_log_density", (Z, prior, np.array([float(spare)])), d
+    )
 
 
 def linear_density(X, y, *, scale=1.0, noise=1.0, intercept=False) -> CompiledDensity:
@@ -132,21 +135,27 @@ def linear_density(X, y, *, scale=1.0, noise=1.0, intercept=False) -> CompiledDe
     X, y = check_design(X, y, intercept)
     y = y.astype(float)
     settings = np.array([y @ y, len(y), float(scale) ** -2, float(noise)])
-    return CompiledDensity("linear", (X.T @ X, X.T @ y, settings), X.shape[1] + 1)
+    return CompiledDensity(
+        "linear_log_density", (X.T @ X, X.T @ y, settings), X.shape[1] + 1
+    )
 
 
 def eight_schools_density() -> CompiledDensity:
     """Posterior of mu, log tau and the eight standardised effects z."""
     return CompiledDensity(
-        "eight_schools", (np.array(SCHOOL_EFFECTS), np.array(SCHOOL_ERRORS)), 10
+        "eight_schools_log_density",
+        (np.array(SCHOOL_EFFECTS), np.array(SCHOOL_ERRORS)),
+        10,
     )
 
 
 def funnel_density(dim=10, scale=3.0) -> CompiledDensity:
     """Neal's funnel of `dim` coordinates, the first the logarithm of a variance."""
-    return CompiledDensity("funnel", (np.array([float(scale)]),), int(dim))
+    return CompiledDensity("funnel_log_density", (np.array([float(scale)]),), int(dim))
 
 
 def banana_density(scale=10.0, bend=0.03) -> CompiledDensity:
     """Two coordinates: N(0, scale^2), and 1 around a parabola of the first."""
-    return CompiledDensity("banana", (np.array([float(scale), float(bend)]),), 2)
+    return CompiledDensity(
+        "banana_log_density", (np.array([float(scale), float(bend)]),), 2
+    )

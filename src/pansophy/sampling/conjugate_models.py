@@ -1,4 +1,4 @@
-"""Models whose mean-field updates are known in closed form, for `MeanField`.
+"""Models with closed-form mean-field updates, for `MeanField`.
 
     GaussianTarget   z ~ N(mu, Lambda^-1), one factor a coordinate or block
     NormalSample     x_i ~ N(m, 1/t), m ~ N(m0, 1/(k0 t)), t ~ Gamma(a0, b0)
@@ -40,7 +40,7 @@ def expected_gamma_log_density(g, a, b):
 
 @dataclass(frozen=True, eq=False)
 class GaussianTarget:
-    """A Gaussian by its precision, to be approached by independent blocks.
+    """A Gaussian given by its precision, approximated by independent blocks.
 
     Parameters
     ----------
@@ -69,17 +69,17 @@ class GaussianTarget:
     def updates(self):
         return {name: lambda q, name=name: self.update(q, name) for name in self.parts}
 
-    def joined(self, q):
-        """Means of all factors in the order of coordinates."""
+    def mean_vector(self, q):
+        """Means of all factors in coordinate order."""
         m = np.empty(len(np.atleast_1d(self.mean)))
         for name, b in self.parts.items():
             m[b] = q[name].mean
         return m
 
     def update(self, q, name):
-        """N with precision Lambda_bb and the mean given those of the others."""
+        """Normal with precision Lambda_bb and the mean given those of the others."""
         mu, P, b = np.asarray(self.mean), np.asarray(self.precision), self.parts[name]
-        gap = self.joined(q) - mu
+        gap = self.mean_vector(q) - mu
         gap[b] = 0.0
         C = np.linalg.inv(P[np.ix_(b, b)])
         return Normal(mu[b] - C @ (P[b] @ gap), C)
@@ -87,18 +87,16 @@ class GaussianTarget:
     def bound(self, q):
         """-KL(q || p): the target is normalised."""
         mu, P = np.asarray(self.mean), np.asarray(self.precision)
-        gap = self.joined(q) - mu
-        spread = sum(
-            np.sum(P[np.ix_(b, b)] * q[k].dense) for k, b in self.parts.items()
-        )
+        gap = self.mean_vector(q) - mu
+        trace = sum(np.sum(P[np.ix_(b, b)] * q[k].dense) for k, b in self.parts.items())
         log_det = np.linalg.slogdet(P)[1]
-        fit = 0.5 * (log_det - len(mu) * LOG_2PI - gap @ P @ gap - spread)
+        fit = 0.5 * (log_det - len(mu) * LOG_2PI - gap @ P @ gap - trace)
         return float(fit + sum(float(q[name].entropy) for name in self.parts))
 
 
 @dataclass(frozen=True, eq=False)
 class NormalSample:
-    """Numbers from a normal law of unknown mean and precision; q(mean) q(precision).
+    """Normal data of unknown mean and precision; q(mean) q(precision).
 
     Parameters
     ----------
@@ -117,8 +115,8 @@ class NormalSample:
 
     def start(self):
         x = np.asarray(self.x, dtype=float)
-        spread = max(float(x.var()), 1e-12)
-        return {"mean": Normal(x.mean(), spread), "precision": Gamma(1.0, spread)}
+        variance = max(float(x.var()), 1e-12)
+        return {"mean": Normal(x.mean(), variance), "precision": Gamma(1.0, variance)}
 
     @property
     def updates(self):
@@ -136,16 +134,16 @@ class NormalSample:
         return np.sum((x - m) ** 2) + len(x) * v, (m - self.mean) ** 2 + v
 
     def update_precision(self, q):
-        own, prior = self.squares(q)
+        data_square, prior_square = self.squares(q)
         a = self.shape + 0.5 * (len(np.asarray(self.x)) + 1)
-        return Gamma(a, self.rate + 0.5 * (own + self.strength * prior))
+        return Gamma(a, self.rate + 0.5 * (data_square + self.strength * prior_square))
 
     def bound(self, q):
         t, n, k0 = q["precision"], len(np.asarray(self.x)), self.strength
-        own, prior = self.squares(q)
+        data_square, prior_square = self.squares(q)
         log_t = float(expected_log_gamma(t))
-        fit = 0.5 * (n * (log_t - LOG_2PI) - float(t.mean) * own)
-        fit += 0.5 * (np.log(k0) + log_t - LOG_2PI - float(t.mean) * k0 * prior)
+        fit = 0.5 * (n * (log_t - LOG_2PI) - float(t.mean) * data_square)
+        fit += 0.5 * (np.log(k0) + log_t - LOG_2PI - float(t.mean) * k0 * prior_square)
         fit += expected_gamma_log_density(t, self.shape, self.rate)
         return float(fit + float(q["mean"].entropy) + float(t.entropy))
 
@@ -170,16 +168,16 @@ class LinearARD:
 
     @cached_property
     def sums(self):
-        """X'X, X'y, y'y, n: all that is used of the data."""
+        """Sufficient statistics X'X, X'y, y'y, n."""
         X, y = (np.asarray(a, dtype=float) for a in (self.X, self.y))
         return X.T @ X, X.T @ y, float(y @ y), len(y)
 
     def start(self):
         _, b, yy, n = self.sums
         d = len(b)
-        spread = max(yy / n, 1e-12)
+        variance = max(yy / n, 1e-12)
         ones = np.ones(d)
-        factors = {"alpha": Gamma(ones, ones), "noise": Gamma(1.0, spread)}
+        factors = {"alpha": Gamma(ones, ones), "noise": Gamma(1.0, variance)}
         return {"w": self.update_w(factors)} | factors
 
     @property
@@ -237,8 +235,7 @@ class DiscreteField:
         Number of states of each variable.
     factors : list of (variables, values), or of objects with these fields
         Non-negative tables, one axis a variable, such as `graphical.factors.Factor`.
-        A zero makes the bound -inf for every q that touches it, so tables have to be
-        positive.
+        Tables must be positive: a zero would make the bound -inf.
     """
 
     sizes: tuple
@@ -296,7 +293,7 @@ class DiscreteField:
 
 
 def expected_table(table, variables, q, keep=None):
-    """Expected table under q over all its variables, but `keep`."""
+    """Expected table under q over all its variables except `keep`."""
     for axis in reversed(range(len(variables))):
         if variables[axis] != keep:
             table = np.moveaxis(table, axis, -1) @ q[f"z{variables[axis]}"]

@@ -1,7 +1,7 @@
-"""Parameters with bounds, for samplers that know none.
+"""Constrained parameters: bounds and simplices for samplers on unconstrained space.
 
-A sampler moves u on all of R^d; the model speaks of x = T(u), positive, between two
-numbers, or a point of the simplex. By the change of variables
+A sampler moves u on R^d; the model has parameters x = T(u) that are positive, within an
+interval, or a point of the simplex. By the change of variables
 
     log p(u) = log pi(T(u)) + log |det dT/du|                                   (1)
     grad log p(u) = (dT/du)' grad log pi(x) + grad log |det dT/du|              (2)
@@ -15,8 +15,8 @@ numbers, or a point of the simplex. By the change of variables
 Stick breaking takes from what is left, r_1 = 1, the part x_i = r_i z_i with
 z_i = sigmoid(u_i - log(k - i)), so that u = 0 is the centre; r_(i+1) = r_i - x_i.
 
-The log densities of `unconstrained_density` may be NumPy or torch functions. For the gradient of
-a NumPy function (2) is worked out here; for torch it comes from autograd.
+The log density may be a NumPy or a torch function. The gradient (2) of a NumPy function
+is computed here; that of a torch function comes from autograd.
 
 Shapes    u (m, d)   x (m, D), D = d and one more for every simplex
 Refs      [Carpenter2017]
@@ -33,7 +33,7 @@ from .target_density import as_target_density
 
 
 class ParameterBlock(NamedTuple):
-    """A parameter, or several alike: its kind, size in x, and bounds."""
+    """One or several parameters with the same constraint."""
 
     kind: str  # real, positive, interval, simplex
     size: int = 1
@@ -42,7 +42,7 @@ class ParameterBlock(NamedTuple):
 
     @property
     def free(self) -> int:
-        """Numbers of u that it takes."""
+        """Number of unconstrained coordinates."""
         return self.size - (self.kind == "simplex")
 
 
@@ -71,17 +71,17 @@ def simplex(size) -> ParameterBlock:
 
 
 def stick_breaking(xp, u):
-    """Of stick breaking: z, r (..., k - 1), what is left, and log of z (1 - z) r."""
+    """Stick breaking: z, r (..., k - 1), the last part, and log of z (1 - z) r."""
     k = u.shape[-1] + 1
     v = u - xp.asarray(np.log(np.arange(k - 1, 0, -1)), dtype=u.dtype)
-    z, log_less = sigmoid(v), -log1pexp(v)  # and log(1 - z), which does not underflow
+    z, log_less = sigmoid(v), -log1pexp(v)  # log(1 - z) without underflow
     log_left = xp.cumulative_sum(log_less, axis=-1)
     log_r = xp.concat([xp.zeros_like(v[..., :1]), log_left[..., :-1]], axis=-1)
     return z, xp.exp(log_r), xp.exp(log_left[..., -1]), log_less + log_r - log1pexp(-v)
 
 
 def to_constrained(part, u):
-    """x and log |det| (...,) of one part, NumPy or torch."""
+    """x and log |det| (...,) of one block, NumPy or torch."""
     xp = namespace(u)
     if part.kind == "real":
         return u, xp.sum(0 * u, axis=-1)
@@ -96,7 +96,7 @@ def to_constrained(part, u):
 
 
 def unconstrained_gradient(part, u, g):
-    """Gradient (2) in u from that in x, NumPy."""
+    """Gradient (2) in u of one block from that in x, NumPy."""
     if part.kind == "real":
         return g
     if part.kind == "positive":
@@ -107,7 +107,7 @@ def unconstrained_gradient(part, u, g):
     z, r, last, _ = stick_breaking(namespace(u), u)
     k = part.size
     x = np.concatenate([r * z, last[..., None]], axis=-1)
-    # a larger z_i takes from all later parts: d x_j / d u_i = -z_i x_j for j > i
+    # a larger z_i reduces all later parts: d x_j / d u_i = -z_i x_j for j > i
     later = np.cumsum((g * x)[..., ::-1], axis=-1)[..., ::-1][..., 1:]
     own = g[..., :-1] * x[..., :-1] * (1 - z) - z * later
     # log det: log z_i (1 - z_i) gives 1 - 2 z_i, each later log r_j gives -z_i
@@ -117,7 +117,7 @@ def unconstrained_gradient(part, u, g):
 
 @dataclass(eq=False)
 class UnconstrainedDensity:
-    """The density of u, and the way to x; see `unconstrained_density`."""
+    """The density of u and the map to x; see `unconstrained_density`."""
 
     log_prob: Any
     parts: tuple
@@ -130,9 +130,9 @@ class UnconstrainedDensity:
 
     def constrain(self, u):
         """x (..., D) of u (..., d), such as `draws.positions`."""
-        return self.both(u)[0]
+        return self.constrain_with_log_det(u)[0]
 
-    def both(self, u):
+    def constrain_with_log_det(self, u):
         """x and log |det| of (1)."""
         if not is_torch(u):
             u = np.asarray(u, dtype=float)
@@ -147,13 +147,13 @@ class UnconstrainedDensity:
 
     def __call__(self, u):
         """log p(u), eq. (1)."""
-        x, log_det = self.both(u)
+        x, log_det = self.constrain_with_log_det(u)
         value = self.log_prob(x)
         return (value[0] if self.grad is True else value) + log_det
 
-    def slope(self, u):
+    def gradient(self, u):
         """Gradient of log p(u), eq. (2)."""
-        x = self.both(u)[0]
+        x = self.constrain_with_log_det(u)[0]
         g = self.log_prob(x)[1] if self.grad is True else self.grad(x)
         g, at, to, out = np.asarray(g, dtype=float), 0, 0, []
         for p in self.parts:
@@ -165,14 +165,14 @@ class UnconstrainedDensity:
         return np.concatenate(out, axis=-1)
 
     def as_target(self):
-        """What samplers use."""
+        """The target density that samplers use."""
         return as_target_density(
-            lambda u: self(u), None if self.grad is None else self.slope
+            lambda u: self(u), None if self.grad is None else self.gradient
         )
 
 
 def unconstrained_density(log_prob, parts, grad=None) -> UnconstrainedDensity:
-    """A log density of parameters with bounds, as one without.
+    """The log density of constrained parameters on unconstrained space.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def unconstrained_density(log_prob, parts, grad=None) -> UnconstrainedDensity:
     Returns
     -------
     Transformed
-        To be given to a sampler; `constrain(draws.positions)` are the draws of x.
+        For a sampler; `constrain(draws.positions)` are the draws of x.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How far m chains of n draws can be trusted: R-hat, effective sizes, standard errors.
+"""Convergence diagnostics of chains: R-hat, effective sample size, standard errors.
 
 Let W be the mean variance within chains and B/n the variance of their means. Then
 
@@ -8,7 +8,7 @@ Let W be the mean variance within chains and B/n the variance of their means. Th
     tau = -1 + 2 sum_k P_k,  P_k = rho_2k + rho_2k+1                           (4)
     ESS = m n / tau,         MCSE = sd / sqrt(ESS of the mean)                 (5)
 
-Chains are cut in half first, so a drift within one chain counts as disagreement.
+Chains are split in half first, so a drift within one chain counts as disagreement.
 The sums of pairs P_k of a reversible chain are positive and fall; (4) stops at the
 first that is not positive and takes running minima before it, which removes the noise
 of long lags. For R-hat and the bulk ESS draws are replaced by normal scores of their
@@ -35,7 +35,7 @@ TAIL_QUANTILES = (0.05, 0.95)
 
 
 class ChainSummary(NamedTuple):
-    """One row a parameter; each field is a column. Prints as a table."""
+    """Summary statistics: each field is a column, one row for each parameter."""
 
     name: list
     mean: np.ndarray
@@ -49,15 +49,17 @@ class ChainSummary(NamedTuple):
     ess_tail: np.ndarray
 
     def table(self, rows=20) -> str:
-        """The table as text, the first `rows` parameters of it."""
+        """The first `rows` parameters as a text table."""
         heads = self._fields[1:]
         width = max(4, *(len(str(n)) for n in self.name[:rows]))
         lines = [" " * width + "".join(f"{h:>10}" for h in heads)]
         for i, name in enumerate(self.name[:rows]):
             cells = (f"{getattr(self, h)[i]:10.{column_format(h)}}" for h in heads)
             lines.append(f"{name!s:>{width}}" + "".join(cells))
-        left = len(self.name) - rows
-        return "\n".join([*lines, f"... and {left} more"] if left > 0 else lines)
+        n_hidden = len(self.name) - rows
+        return "\n".join(
+            [*lines, f"... and {n_hidden} more"] if n_hidden > 0 else lines
+        )
 
     __repr__ = __str__ = table
 
@@ -68,19 +70,19 @@ def column_format(column) -> str:
 
 
 def split_chains(x):
-    """(m, n) chains as (2m, n // 2) half chains; an odd middle draw is left out."""
+    """(m, n) chains as (2m, n // 2) half chains; an odd middle draw is dropped."""
     half = x.shape[1] // 2
     return np.concatenate([x[:, :half], x[:, x.shape[1] - half :]])
 
 
 def rank_normal_scores(x):
-    """Normal quantiles of the ranks of all draws, ties sharing their mean rank."""
+    """Normal quantiles of the ranks of all draws; ties share their mean rank."""
     ranks = rankdata(x).reshape(x.shape)
     return ndtri((ranks - 0.375) / (x.size + 0.25))
 
 
 def within_and_total_variance(x):
-    """W and V of eq. (1)."""
+    """Within-chain variance W and total variance V of eq. (1)."""
     n = x.shape[1]
     within = x.var(axis=1, ddof=1).mean()
     between = x.mean(axis=1).var(ddof=1) if len(x) > 1 else 0.0
@@ -88,7 +90,7 @@ def within_and_total_variance(x):
 
 
 def scale_reduction(x):
-    """R-hat of eq. (2), of chains as they are."""
+    """R-hat of eq. (2), without splitting."""
     within, total = within_and_total_variance(x)
     return np.sqrt(total / within) if within > 0 else np.inf
 
@@ -102,23 +104,23 @@ def autocovariance(x):
 
 
 def chain_effective_size(x):
-    """ESS of the mean of chains as they are, eq. (3) to (5)."""
+    """ESS of the mean, without splitting, eq. (3) to (5)."""
     m, n = x.shape
     within, total = within_and_total_variance(x)
     rho = 1 - (within - autocovariance(x).mean(axis=0)) / total
     rho[0] = 1.0
     pairs = rho[: n - n % 2].reshape(-1, 2).sum(axis=1)  # P_k
-    bad = np.flatnonzero(pairs <= 0)
-    stop = bad[0] if bad.size else len(pairs)
+    nonpositive = np.flatnonzero(pairs <= 0)
+    stop = nonpositive[0] if nonpositive.size else len(pairs)
     tau = -1 + 2 * np.minimum.accumulate(pairs[:stop]).sum()
     if stop < len(pairs):
-        tau += max(rho[2 * stop], 0.0)  # the positive half of the pair that stopped us
+        tau += max(rho[2 * stop], 0.0)  # the positive half of the last pair
     # an antithetic chain may have tau near 0: its ESS is kept below N log10(N)
     return m * n / max(tau, 1 / np.log10(m * n))
 
 
 def per_parameter(x, function):
-    """`function` of the draws (m, n) of every parameter; NaN where undefined."""
+    """Apply a function to the draws (m, n) of every parameter; NaN if undefined."""
     x = np.asarray(x, dtype=float)
     if x.ndim not in (2, 3):
         raise ValueError(f"draws must have shape (chains, draws[, d]), got {x.shape}.")
@@ -128,6 +130,7 @@ def per_parameter(x, function):
 
 
 def or_nan(x, function):
+    """function(x), or NaN for too few, constant or non-finite draws."""
     constant = x.size == 0 or np.ptp(x) == 0
     if x.shape[1] < 4 or constant or not np.isfinite(x).all():
         return np.nan
@@ -160,7 +163,7 @@ def ess_mean(x):
 
 
 def ess_bulk(x):
-    """Effective sample size of the normal scores: the middle of the distribution."""
+    """Effective sample size of the normal scores: the bulk of the distribution."""
     return per_parameter(
         x, lambda x: chain_effective_size(rank_normal_scores(split_chains(x)))
     )
@@ -201,21 +204,23 @@ def mcse_sd(x):
 
 
 def bfmi(energy):
-    """How well momenta explore energies: E (E_t - E_(t-1))^2 / Var E, by chain.
+    """Bayesian fraction of missing information, E (E_t - E_(t-1))^2 / Var E, by chain.
 
-    Near 1 or above is good; below 0.3 a chain of HMC or NUTS moves through the energies
-    of its target too slowly [Betancourt2016]. Takes `draws.info["energy"]` (m, n).
+    Near 1 or above is good; below 0.3 a chain of HMC or NUTS explores the energies of
+    its target too slowly [Betancourt2016]. Takes `draws.info["energy"]` (m, n).
     """
     energy = np.asarray(energy, dtype=float)
     if energy.ndim != 2 or energy.shape[1] < 4:
         raise ValueError(f"energy must have shape (chains, draws), got {energy.shape}.")
-    spread = energy.var(axis=1)
+    variance = energy.var(axis=1)
     moves = (np.diff(energy, axis=1) ** 2).mean(axis=1)
-    return np.divide(moves, spread, out=np.full(len(energy), np.nan), where=spread > 0)
+    return np.divide(
+        moves, variance, out=np.full(len(energy), np.nan), where=variance > 0
+    )
 
 
 def diagnose(x, names=None) -> ChainSummary:
-    """Table of moments, quantiles, MCSE, R-hat and effective sizes by parameter.
+    """Moments, quantiles, MCSE, R-hat and effective sample sizes by parameter.
 
     Parameters
     ----------
@@ -239,5 +244,5 @@ def diagnose(x, names=None) -> ChainSummary:
     else:
         quantiles = np.quantile(flat, (0.05, 0.5, 0.95), axis=0)
         moments = flat.mean(axis=0), flat.std(axis=0, ddof=1), *quantiles
-    trust = mcse_mean(x), r_hat(x), ess_bulk(x), ess_tail(x)
-    return ChainSummary._make((names, *moments, *trust))
+    reliability = mcse_mean(x), r_hat(x), ess_bulk(x), ess_tail(x)
+    return ChainSummary._make((names, *moments, *reliability))

@@ -1,14 +1,12 @@
-"""One way to call whatever draws: distributions of ours, of SciPy, or functions.
-
-A law is one of
+"""One interface to distributions of this package, of SciPy, functions and boxes.
 
     a Distribution      `sample(n, rng)` and `log_prob(X)`
-    a SciPy law         `rvs(size, random_state)` and `logpdf` or `logpmf`
-    a function          `law(rng, n)` giving n draws; it has no density
-    a box               [(low, high), ...]: uniform; an infinite side is refused
+    a SciPy one         `rvs(size, random_state)` and `logpdf` or `logpmf`
+    a function          `function(rng, n)` giving n draws; it has no density
+    a box               [(low, high), ...]: uniform, with finite sides
 
-and some can be had as a map of the unit cube, u uniform -> x, which antithetic and
-quasi-random points need: boxes, laws of SciPy with `ppf`, and `Normal`, where
+Some are also available as a map of the unit cube, u uniform -> x, which antithetic and
+quasi-random points need: boxes, SciPy distributions with `ppf`, and `Normal`, where
 x = mean + L ndtri(u).
 """
 
@@ -24,7 +22,7 @@ from ..params import brief
 
 @dataclass(frozen=True, eq=False)
 class UniformBox:
-    """The uniform law between low and high, which have shape (d,)."""
+    """The uniform distribution between low and high, of shape (d,)."""
 
     low: np.ndarray
     high: np.ndarray
@@ -41,7 +39,7 @@ class UniformBox:
         return self.at(rng.random((n, self.d)))
 
     def at(self, U):
-        """The box from the unit cube."""
+        """Points of the unit cube mapped to the box."""
         return self.low + U * (self.high - self.low)
 
     def log_prob(self, X):
@@ -50,64 +48,74 @@ class UniformBox:
         return np.where(inside, -np.log(self.volume), -np.inf)
 
 
-def as_distribution(law):
-    """The law itself, a box made into a `UniformBox`."""
-    if isinstance(law, (list, tuple, np.ndarray)):
-        sides = np.asarray(law, dtype=float)
+def as_distribution(distribution):
+    """The distribution itself, a box made into a `UniformBox`."""
+    if isinstance(distribution, (list, tuple, np.ndarray)):
+        sides = np.asarray(distribution, dtype=float)
         sides = sides[None] if sides.shape == (2,) else sides
         if sides.ndim != 2 or sides.shape[1] != 2:
             raise ValueError("a box is a list of pairs (low, high), one a coordinate.")
         if not (np.isfinite(sides).all() and (sides[:, 0] < sides[:, 1]).all()):
             raise ValueError("a box needs finite sides with low below high.")
         return UniformBox(sides[:, 0], sides[:, 1])
-    if not (hasattr(law, "sample") or hasattr(law, "rvs") or callable(law)):
+    if not (
+        hasattr(distribution, "sample")
+        or hasattr(distribution, "rvs")
+        or callable(distribution)
+    ):
         raise TypeError(
-            "a law has sample(n, rng) or rvs(size), or is a function (rng, n) or a "
-            f"box [(low, high), ...]; got {brief(law)}."
+            "a distribution has sample(n, rng) or rvs(size), or is a function (rng, n) "
+            f"or a box [(low, high), ...]; got {brief(distribution)}."
         )
-    return law
+    return distribution
 
 
-def draw_samples(law, n, rng):
+def draw_samples(distribution, n, rng):
     """n draws, (n,) or (n, d)."""
-    if hasattr(law, "sample"):
-        return np.asarray(law.sample(n, rng))
-    if hasattr(law, "rvs"):
-        return np.asarray(law.rvs(size=n, random_state=rng))
-    x = np.asarray(law(rng, n))
+    if hasattr(distribution, "sample"):
+        return np.asarray(distribution.sample(n, rng))
+    if hasattr(distribution, "rvs"):
+        return np.asarray(distribution.rvs(size=n, random_state=rng))
+    x = np.asarray(distribution(rng, n))
     if x.ndim == 0 or len(x) != n:
-        raise ValueError(f"a law must give {n} draws, got shape {x.shape}.")
+        raise ValueError(f"a distribution must give {n} draws, got shape {x.shape}.")
     return x
 
 
-def log_density_function(law) -> Callable:
-    """Function of draws (n, ...) giving their log density (n,)."""
+def log_density_function(distribution) -> Callable:
+    """The function of draws (n, ...) that gives their log density (n,)."""
     for name in ("log_prob", "logpdf", "logpmf"):
-        if hasattr(law, name):
-            f = getattr(law, name)
+        if hasattr(distribution, name):
+            f = getattr(distribution, name)
             return lambda x: np.asarray(f(x), dtype=float).reshape(len(x))
     raise TypeError(
-        f"this law needs a density, log_prob(X) or logpdf(X): {brief(law)}."
+        "this distribution needs a density, log_prob(X) or logpdf(X): "
+        f"{brief(distribution)}."
     )
 
 
 class UnitCubeMap(NamedTuple):
-    """A law as a map of the unit cube."""
+    """A distribution as a map of the unit cube."""
 
     d: int
     at: Callable[[Any], Any]
 
 
-def unit_cube_map(law) -> UnitCubeMap | None:
-    """The law as a map of the unit cube, or None where there is none."""
-    if isinstance(law, UniformBox):
-        return UnitCubeMap(law.d, law.at)
-    if hasattr(law, "ppf"):
-        size = np.size(law.ppf(0.5))
+def unit_cube_map(distribution) -> UnitCubeMap | None:
+    """The distribution as a map of the unit cube, or None if there is none."""
+    if isinstance(distribution, UniformBox):
+        return UnitCubeMap(distribution.d, distribution.at)
+    if hasattr(distribution, "ppf"):
+        size = np.size(distribution.ppf(0.5))
         if size == 1:
-            return UnitCubeMap(1, lambda U: law.ppf(U[:, 0]))
-        return UnitCubeMap(size, law.ppf)
-    if hasattr(law, "dense") and getattr(law, "single", False):  # a Normal
-        mean, L = np.asarray(law.mean), np.linalg.cholesky(np.asarray(law.dense))
+            return UnitCubeMap(1, lambda U: distribution.ppf(U[:, 0]))
+        return UnitCubeMap(size, distribution.ppf)
+    if hasattr(distribution, "dense") and getattr(
+        distribution, "single", False
+    ):  # a Normal
+        mean, L = (
+            np.asarray(distribution.mean),
+            np.linalg.cholesky(np.asarray(distribution.dense)),
+        )
         return UnitCubeMap(len(mean), lambda U: mean + ndtri(U) @ L.T)
     return None

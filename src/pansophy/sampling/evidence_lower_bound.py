@@ -1,6 +1,6 @@
-"""The evidence lower bound, in its three forms, and what a step of EM gains.
+"""The evidence lower bound (ELBO) in its three forms, and the gain of an EM step.
 
-For observed x, hidden z and any law q of z,
+For observed x, hidden z and any distribution q of z,
 
     ELBO(q) = E_q log p(x, z) - E_q log q(z)                                     (1)
             = E_q log p(x | z) - KL(q || p(z))                                   (2)
@@ -16,7 +16,7 @@ With Q(a, b) = E log p(x, z; a) under the posterior of b, and P_a that posterior
 
     log p(x; new) - log p(x; old) = Q(new, old) - Q(old, old) + KL(P_old || P_new)  (4)
 
-both parts of which are not negative when `new` maximises Q: why EM never falls.
+both parts of which are not negative if `new` maximises Q: EM never lowers log p(x).
 
 Shapes    tables (k,) or (n, k): k states of z, n rows x with a z each
 Refs      [Jordan1999]; [Neal1998] (4); [Roeder2017] log q at the draws
@@ -32,7 +32,7 @@ from .distribution_interface import as_distribution, draw_samples, log_density_f
 
 
 class EvidenceBound(NamedTuple):
-    """The bound and its parts; NaN for what was not asked for."""
+    """The bound and its parts; NaN for parts that were not requested."""
 
     value: float  # eq. (1)
     se: float  # standard error, 0 where exact
@@ -49,7 +49,7 @@ class EvidenceBound(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """log p(x) less the bound."""
+        """log p(x) minus the bound."""
         return self.log_evidence - self.value
 
 
@@ -77,14 +77,14 @@ def elbo(
     ----------
     log_joint : array of shape (k,) or (n, k), or function
         log p(x, z) for each state of z; or a function of draws of z giving (m,).
-    q : array like log_joint, or law
-        Probabilities of the states, or a law with `sample` and `log_prob`.
+    q : array like log_joint, or distribution
+        Probabilities of the states, or a distribution with `sample` and `log_prob`.
     log_prior : array, function or None
         log p(z), for form (2).
     log_evidence : float or None
-        log p(x), for form (3); tables know it.
+        log p(x), for form (3); not needed for tables.
     log_posterior : function or None
-        log p(z | x), for form (3); tables know it.
+        log p(z | x), for form (3); not needed for tables.
     n : int
         Number of draws.
     random_state : int, Generator, RandomState or None
@@ -148,21 +148,23 @@ def elbo_of_tables(log_joint, q, log_prior=None) -> EvidenceBound:
     like = kl_prior = np.nan
     if log_prior is not None:
         log_pz = np.broadcast_to(np.asarray(log_prior, dtype=float), q.shape)
-        seen = q > 0
-        part = np.where(seen, log_p - np.where(seen, log_pz, 0.0), 0.0)
-        like, kl_prior = mean(part), minus_entropy - mean(log_pz)
+        positive = q > 0
+        log_likelihood = np.where(
+            positive, log_p - np.where(positive, log_pz, 0.0), 0.0
+        )
+        like, kl_prior = mean(log_likelihood), minus_entropy - mean(log_pz)
     kl_post = minus_entropy - mean(log_p - np.expand_dims(log_px, -1))
     value = mean(log_p) - minus_entropy
     return EvidenceBound(value, 0.0, like, kl_prior, float(np.sum(log_px)), kl_post)
 
 
 def zero_where_weightless(log_a, q):
-    """log_a where q has weight; 0 elsewhere, so that 0 times -inf is 0."""
+    """log_a where q > 0 and 0 elsewhere, so that 0 times -inf is 0."""
     return np.where(q > 0, log_a, 0.0)
 
 
 def likelihood_gain(log_joint_old, log_joint_new) -> LikelihoodGain:
-    """Split the gain of log p(x) between two settings of a model, eq. (4).
+    """Decompose the gain of log p(x) between two settings of a model, eq. (4).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Importance sampling: draws from one law, weighed to speak for another.
+"""Importance sampling: weighted draws of a proposal represent another distribution.
 
 For x_i ~ q and weights w_i = p(x_i) / q(x_i),
 
@@ -6,20 +6,20 @@ For x_i ~ q and weights w_i = p(x_i) / q(x_i),
     E_p f ~ sum w_i f(x_i) / sum w_i                 p up to a constant          (2)
     Z = int p ~ (1/n) sum w_i                                                    (3)
 
-with variances, W_i the weights brought to sum one and I the estimate,
+with variances, for the normalised weights W_i and the estimate I,
 
     (1)  var(w f) / n           (2)  sum W_i^2 (f_i - I)^2                       (4)
 
-(1) has variance zero for f >= 0 and q proportional to f p. How much is lost by q
-shows in the effective size 1 / sum W_i^2 and in the tail of the weights: the largest
-M = min(n/5, 3 sqrt n) exceedances are fitted by a generalised Pareto law; its shape k
-says which moments of w exist: k < 1/2 a finite variance, k > 0.7 estimates not to be
-trusted at any n one can afford. Smoothed weights replace those of the tail by the
-quantiles of the fit, which takes out most of the noise of the largest (PSIS).
+(1) has variance zero for f >= 0 and q proportional to f p. The quality of q shows in
+the effective sample size 1 / sum W_i^2 and in the tail of the weights: the largest M =
+min(n/5, 3 sqrt n) exceedances are fitted by a generalised Pareto distribution, whose
+shape k says which moments of w exist: k < 1/2 means a finite variance, k > 0.7 that
+estimates are unreliable at any practical n. Pareto smoothing (PSIS) replaces the tail
+weights by the quantiles of the fit, which removes most of their noise.
 
 Shapes    x (n, ...)   f (n,) or (n, c)   w (n,)
 Refs      [Kahn1953]; [Kong1994] effective size; [Vehtari2024] k and smoothing;
-          [Zhang2009] fit of the Pareto law; [Owen2013] (4)
+          [Zhang2009] Pareto fit; [Owen2013] (4)
 """
 
 import warnings
@@ -29,6 +29,7 @@ import numpy as np
 
 from ..core.random import rng_from
 from ..core.weighted import effective_sample_size
+from ..params import check_count
 from .distribution_interface import as_distribution, draw_samples, log_density_function
 from .resampling import DEGENERATE_SHARE, resample, softmax_weights
 
@@ -43,18 +44,18 @@ class ParetoSmoothed(NamedTuple):
 
 
 class ImportanceResult(NamedTuple):
-    """An expectation by importance sampling, with what it rests on."""
+    """An expectation by importance sampling, with its error and weights."""
 
     value: np.ndarray | float
     se: np.ndarray | float
-    ess: float  # effective number of draws: of w, or of w|f| in eq. (1)
-    k: float  # Pareto shape of the largest of the same
+    ess: float  # effective sample size of w, or of w|f| in eq. (1)
+    k: float  # Pareto shape of their tail
     log_z: float  # eq. (3), 0 up to noise if log_prob is normalised
     draws: np.ndarray
     weights: np.ndarray  # W, summing to one
 
     def resample(self, n=None, random_state=None):
-        """Equally weighted draws of the target, about."""
+        """Approximately equally weighted draws of the target."""
         return self.draws[resample(self.weights, n, random_state=random_state)]
 
     def __repr__(self):
@@ -67,10 +68,10 @@ class ImportanceResult(NamedTuple):
 
 
 def fit_generalized_pareto(x):
-    """Shape k and scale of the generalised Pareto law of ascending x > 0.
+    """Shape k and scale of the generalised Pareto distribution of ascending x > 0.
 
-    The posterior mean over a grid of the one parameter to which the likelihood can be
-    reduced, theta = -k / scale; k is pulled a little to 1/2, as for ten more draws.
+    The posterior mean over a grid of theta = -k / scale, to which the likelihood can be
+    reduced; k is shrunk to 1/2 with the weight of ten draws.
     """
     n = len(x)
     m = 30 + int(np.sqrt(n))
@@ -88,7 +89,7 @@ def fit_generalized_pareto(x):
 
 
 def pareto_smooth(log_weights) -> ParetoSmoothed:
-    """Smooth the largest weights and tell the shape of their tail.
+    """Pareto-smoothed log weights and the shape of their tail.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def pareto_smooth(log_weights) -> ParetoSmoothed:
     Returns
     -------
     Pareto
-        `log_weights`, the tail replaced by quantiles of its fit, and `k`.
+        `log_weights` with the tail replaced by quantiles of its fit, and `k`.
 
     Examples
     --------
@@ -115,17 +116,19 @@ def pareto_smooth(log_weights) -> ParetoSmoothed:
         return ParetoSmoothed(L, np.nan)
     order = np.argsort(L, kind="stable")
     tail = order[-M:]
-    cut = max(L[order[-M - 1]], top + np.log(np.finfo(float).tiny))
-    excess = np.exp(L[tail] - top) - np.exp(cut - top)
-    if not excess[-1] > 1e-12:  # equal weights: nothing in the tail
+    threshold = max(L[order[-M - 1]], top + np.log(np.finfo(float).tiny))
+    excess = np.exp(L[tail] - top) - np.exp(threshold - top)
+    if not excess[-1] > 1e-12:  # equal weights have no tail
         return ParetoSmoothed(L, -np.inf)
     k, scale = fit_generalized_pareto(np.maximum(excess, 1e-300))
     if np.isfinite(k):
         p = (np.arange(M) + 0.5) / M
-        new = scale * np.expm1(-k * np.log1p(-p)) / k if abs(k) > 1e-12 else (
-            -scale * np.log1p(-p)
-        )  # fmt: skip
-        L[tail] = np.minimum(np.log(new + np.exp(cut - top)), 0.0) + top
+        quantiles = (
+            scale * np.expm1(-k * np.log1p(-p)) / k
+            if abs(k) > 1e-12
+            else (-scale * np.log1p(-p))
+        )
+        L[tail] = np.minimum(np.log(quantiles + np.exp(threshold - top)), 0.0) + top
     return ParetoSmoothed(L, k)
 
 
@@ -139,7 +142,7 @@ def importance_sample(
     smooth=False,
     random_state=None,
 ):
-    """E_p f from draws of another law, with error, effective size and Pareto k.
+    """E_p f from draws of a proposal, with error, effective sample size and Pareto k.
 
     Parameters
     ----------
@@ -147,8 +150,8 @@ def importance_sample(
         Of draws (n, ...), giving (n,) or (n, c); None is the draws themselves.
     log_prob : function
         log p of the draws, giving (n,).
-    proposal : law
-        What is drawn from: with `sample` and `log_prob`, a frozen SciPy law, or a box.
+    proposal : distribution
+        With `sample` and `log_prob`, a frozen SciPy distribution, or a box.
     n : int
     normalised : bool
         Whether p integrates to one: eq. (1), unbiased; otherwise eq. (2).
@@ -163,7 +166,7 @@ def importance_sample(
 
     Examples
     --------
-    The chance of a normal draw above 4, by draws from around 4:
+    The probability of a normal draw above 4, from draws around 4:
 
     >>> from pansophy.distributions import Normal
     >>> from pansophy.sampling import importance_sample
@@ -173,12 +176,11 @@ def importance_sample(
     >>> bool(abs(run.value / 3.167e-5 - 1) < 0.05)
     True
     """
-    if not isinstance(n, (int, np.integer)) or n < 2:
-        raise ValueError(f"n must be a whole number of at least 2, got {n}.")
+    n = check_count("n", n, 2)
     if normalised and smooth:
         raise ValueError("smoothed weights are for normalised=False.")
     q, rng = as_distribution(proposal), rng_from(random_state)
-    x = draw_samples(q, int(n), rng)
+    x = draw_samples(q, n, rng)
     L = np.asarray(log_prob(x), dtype=float).reshape(n) - log_density_function(q)(x)
     if np.isnan(L).any() or L.max() == np.inf:
         i = int(np.argmax(np.isnan(L) | (np.inf == L)))
@@ -196,7 +198,7 @@ def importance_sample(
     if normalised:
         Y = np.exp(L)[:, None] * F
         value, se = Y.mean(axis=0), Y.std(axis=0, ddof=1) / np.sqrt(n)
-        size = np.linalg.norm(F, axis=1)  # here the terms w|f| matter, not w alone
+        size = np.linalg.norm(F, axis=1)  # the terms w|f| matter here, not w alone
         terms = L + np.log(size, out=np.full(n, -np.inf), where=size > 0)
         k = pareto_smooth(terms).k
         ess = effective_sample_size(np.exp(terms - terms.max())) if size.any() else 0.0
@@ -210,17 +212,17 @@ def importance_sample(
 
 
 def warn_degenerate_weights(ess, k, n):
-    """Warn of weights that cannot be trusted."""
-    told = []
+    """Warn about unreliable weights."""
+    problems = []
     if ess < max(DEGENERATE_SHARE * n, 2.0):
-        told.append(f"{n} draws are worth {ess:.1f}")
+        problems.append(f"{n} draws are worth {ess:.1f}")
     if k > PARETO_K_LIMIT:
-        told.append(
+        problems.append(
             f"the weights have a Pareto tail of shape {k:.2f} > {PARETO_K_LIMIT}"
         )
-    if told:
+    if problems:
         warnings.warn(
-            "importance weights degenerate: " + " and ".join(told) + "; take a "
+            "importance weights degenerate: " + " and ".join(problems) + "; take a "
             "proposal with wider tails.",
             RuntimeWarning,
             stacklevel=3,

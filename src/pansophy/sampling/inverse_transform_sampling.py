@@ -1,15 +1,15 @@
-"""Inverse transform: a uniform number through a quantile function is a draw.
+"""Inverse transform sampling: quantiles of uniform random numbers.
 
 With F the cumulative distribution and U uniform on (0, 1),
 
     x = F^-1(U) = inf {x : F(x) >= U}      has P(x <= t) = P(U <= F(t)) = F(t)    (1)
 
-F^-1 is given, or found from F: brackets around every root of F(x) = U are doubled
-until they hold it, then shrunk by inverse quadratic steps that fall back to halving
-(Chandrupatla), all draws at once. From a table (x_j, F_j) it is the straight line
+F^-1 is given, or found from F: brackets around every root of F(x) = U are doubled until
+they contain it, then shrunk by Chandrupatla's method (inverse quadratic interpolation
+with bisection), all draws at once. From a table (x_j, F_j) it is the straight line
 between neighbours; from probabilities p_j of values v_j it is v_j for the first j with
 p_1 + ... + p_j >= U. The draw is monotone in U, so quasi-random or antithetic U may be
-handed in.
+passed in.
 
 Cost      O(n) calls of F^-1, or some 20 to 60 calls of F on arrays of n
 Refs      [Devroye1986] ch. 2; [Chandrupatla1997]
@@ -22,7 +22,7 @@ import numpy as np
 from ..core.random import rng_from
 
 MAX_DOUBLINGS = 200
-CDF_TOL = 1e-9  # by which a table or a function may miss 0, 1 or monotony
+CDF_TOL = 1e-9  # tolerance of the limits and monotonicity of a CDF
 
 
 def inverse_transform(
@@ -90,7 +90,7 @@ def inverse_transform(
 
 
 def invert_table(x, F, U):
-    """Straight lines between the points of a tabulated CDF."""
+    """Quantiles of a tabulated CDF by linear interpolation."""
     x, F = np.asarray(x, dtype=float), np.asarray(F, dtype=float)
     if x.ndim != 1 or x.shape != F.shape or len(x) < 2:
         raise ValueError("table must be two rows (x, F) of the same length.")
@@ -134,18 +134,18 @@ def invert_cdf(cdf, U, support=(-np.inf, np.inf)):
     v = U[inner]
     a, b = bracket_quantiles(F, v, low, high)
     result = find_root(lambda x, v: F(x) - v, (a, b), args=(v,), maxiter=200)
-    # a jump over v leaves a bracket around it: its upper end is the quantile
-    bad = ~result.success & (
+    # at a jump over v the bracket remains around it: its upper end is the quantile
+    failed = ~result.success & (
         np.diff(result.bracket, axis=0)[0] > CDF_TOL * (1 + abs(b))
     )
-    if bad.any() or np.isnan(result.x).any():
-        raise ValueError(f"cdf could not be inverted at {v[np.argmax(bad)]:.6g}.")
+    if failed.any() or np.isnan(result.x).any():
+        raise ValueError(f"cdf could not be inverted at {v[np.argmax(failed)]:.6g}.")
     out[inner] = result.x
     return out
 
 
 def bracket_quantiles(F, v, low, high):
-    """Points (a, b) with F(a) <= v <= F(b), found by doubling where a side is open."""
+    """Points (a, b) with F(a) <= v <= F(b), by doubling on unbounded sides."""
     if np.isfinite(low) and np.isfinite(high):
         a, b = np.full_like(v, low), np.full_like(v, high)
     else:

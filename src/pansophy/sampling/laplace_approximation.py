@@ -1,11 +1,11 @@
-"""Laplace's approximation: the Gaussian that matches a density at its peak.
+"""Laplace approximation: the Gaussian that matches a density at its mode.
 
 With x* the mode of log p and H the Hessian of -log p there,
 
     p(x) ~ N(x; x*, H^-1),      log Z = log int p ~ log p(x*) + (d/2) log 2 pi
                                                     - (1/2) log det H             (1)
 
-exact if log p is quadratic. The mode is found by BFGS from `init`, then polished by
+exact if log p is quadratic. The mode is found by BFGS from `init`, then refined by
 Newton steps; H comes from central differences of the gradient, all 2 d of them in one
 batch (or of the value, if there is no gradient).
 
@@ -25,7 +25,7 @@ DIFFERENCE_STEP = float(np.finfo(float).eps) ** (1 / 3)
 
 
 class LaplaceResult(NamedTuple):
-    """The approximation and how it was found."""
+    """The approximation, its evidence and Hessian."""
 
     normal: Normal
     log_evidence: float  # log Z, eq. (1)
@@ -73,11 +73,11 @@ def laplace_approximate(
     Parameters
     ----------
     log_prob : function or density
-        As `target` takes it; not normalised, its integral is `exp(log_evidence)`.
+        As `as_target_density` takes it; its integral is `exp(log_evidence)`.
     init : array of shape (d,)
-        Where the search for the mode begins.
+        Start of the search for the mode.
     grad : function, True or None
-        Gradient; None takes that of torch or a compiled density, else differences.
+        Gradient; None uses that of torch or a compiled density, else differences.
     batched : bool or None
     max_iter : int
 
@@ -117,7 +117,7 @@ def laplace_approximate(
     run = minimize(f, x, "bfgs", max_iter=max_iter, tol=1e-8)
     x = np.asarray(run.state.position)
     H = negative_hessian(gradient, x)
-    for _ in range(2):  # Newton steps, as far as they go up
+    for _ in range(2):  # Newton steps, while they increase the density
         try:
             new = x + np.linalg.solve(H, gradient(x[None])[0])
         except np.linalg.LinAlgError:
@@ -130,12 +130,12 @@ def laplace_approximate(
     half = float(np.log(np.diag(L)).sum())
     log_z = float(density.value(x[None])[0]) + 0.5 * len(x) * LOG_2PI - half
     C = np.linalg.inv(H)
-    small = np.abs(gradient(x[None])[0]) * np.sqrt(np.diag(C))  # in units of the spread
+    small = np.abs(gradient(x[None])[0]) * np.sqrt(np.diag(C))  # in standard deviations
     return LaplaceResult(Normal(x, 0.5 * (C + C.T)), log_z, H, bool(small.max() < 1e-3))
 
 
 def cholesky_at_mode(H, x):
-    """Cholesky factor of H; one sentence where x is no peak."""
+    """Cholesky factor of H; raises if x is not a mode."""
     try:
         return cholesky(H, max_grade=0)[0]
     except NotPositiveDefiniteError:

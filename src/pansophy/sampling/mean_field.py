@@ -1,27 +1,27 @@
-"""Mean field: the best factorised law of the hidden variables, a factor at a time.
+"""Mean-field variational inference by coordinate ascent over the factors.
 
-Among laws q(z) = q_1(z_1) ... q_J(z_J), the one nearest to the posterior in
-KL(q || p(z | x)) maximises the evidence lower bound (see `elbo`). With all factors but
-one held, the best is
+Among distributions q(z) = q_1(z_1) ... q_J(z_J), the closest to the posterior in KL(q
+|| p(z | x)) maximises the evidence lower bound (see `elbo`). With all other factors
+fixed, the best is
 
     log q_j(z_j) = E_{q, all but j} log p(x, z) + const                          (1)
 
-so the bound rises, or stays, with every update, and sweeps over the factors settle. In
-conjugate models (1) stays within known families: only numbers are exchanged. Of a
-Gaussian with precision Lambda the factors come out as
+so the bound does not fall with any update, and sweeps over the factors converge. In
+conjugate models (1) stays within known families. For a Gaussian with precision Lambda
+the factors are
 
     q_j = N(mu_j, 1 / Lambda_jj)                                                 (2)
 
-whose means are right and whose variances are those of z_j with the rest held fixed,
-less than the marginal variances unless the coordinates are independent.
+whose means are exact and whose variances are those of z_j given the rest, smaller than
+the marginal variances unless the coordinates are independent.
 
 A model is a NamedTuple or object with
 
-    start() -> dict of factors        by name, distributions or anything else
+    start() -> dict of factors        by name: distributions or other objects
     updates: dict of functions        name -> function(q) giving the new factor, (1)
     bound(q) -> float                 the evidence lower bound
 
-Those of `pansophy.sampling.conjugate_models` are ready; `MeanFieldModel` makes one of functions.
+See `pansophy.sampling.conjugate_models`; `MeanFieldModel` makes one of functions.
 
 Cost      one update of each factor a sweep
 Refs      [Jordan1999]; [Attias1999]; [Blei2017]; [Bishop2006] ch. 10
@@ -40,11 +40,11 @@ from ..core.progress import watched
 from ..params import Count, NonNegative, check_params
 from .driver import warn_not_finished
 
-BOUND_TOL = 1e-9  # share of the bound by which it may fall
+BOUND_TOL = 1e-9  # relative decrease of the bound that is rounding
 
 
 class MeanFieldModel(NamedTuple):
-    """A model made of functions: factors to begin with, updates by name, bound."""
+    """A model made of functions: initial factors, updates by name, bound."""
 
     factors: dict[str, Any]
     updates: dict[str, Callable]
@@ -55,7 +55,7 @@ class MeanFieldModel(NamedTuple):
 
 
 class CoordinateAscentState(NamedTuple):
-    """What a sweep hands to the next."""
+    """State of the coordinate ascent."""
 
     objective: float  # minus the bound
     factors: dict
@@ -64,7 +64,7 @@ class CoordinateAscentState(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class MeanFieldResult:
-    """What `MeanField.run` gives.
+    """Result of `MeanField.run`.
 
     Attributes
     ----------
@@ -103,15 +103,16 @@ class MeanField(Estimator):
     Parameters
     ----------
     model : object with start(), updates and bound(q)
-        Such as `conjugate.NormalSample(x)`, or `MeanFieldModel(factors, updates, bound)`.
+        Such as `conjugate.NormalSample(x)`, or `MeanFieldModel(factors, updates,
+        bound)`.
     max_iter : int
-        Most sweeps.
+        Maximum number of sweeps.
     tol : float
         Relative change of the bound in a sweep at which to stop.
 
     Examples
     --------
-    A correlated Gaussian: means right, variances 1 / Lambda_jj, too small.
+    A correlated Gaussian: exact means, variances 1 / Lambda_jj, too small.
 
     >>> import numpy as np
     >>> from pansophy.sampling import MeanField
@@ -129,12 +130,12 @@ class MeanField(Estimator):
     tol: NonNegative = 1e-10
 
     def run(self, factors=None, *, progress=False) -> MeanFieldResult:
-        """Sweep over the factors until the bound settles.
+        """Sweep over the factors until the bound converges.
 
         Parameters
         ----------
         factors : dict or None
-            Where to begin, for all or some factors; None is the model's own start.
+            Initial values of all or some factors; None uses the start of the model.
         progress : bool
         """
         check_params(self)
@@ -144,8 +145,8 @@ class MeanField(Estimator):
         names = list(updates)
         if set(names) - set(q):
             raise ValueError(f"no start for factors {sorted(set(names) - set(q))}.")
-        rows: list = []
-        fell: list = []
+        history_rows: list = []
+        decreases: list = []
 
         def step(s):
             q, before, bounds = dict(s.factors), -s.objective, []
@@ -153,17 +154,23 @@ class MeanField(Estimator):
                 q[name] = updates[name](q)
                 bounds.append(float(model.bound(q)))
                 if bounds[-1] < before - BOUND_TOL * (1 + abs(before)):
-                    fell.append((name, before, bounds[-1]))
+                    decreases.append((name, before, bounds[-1]))
                 before = bounds[-1]
-            rows.append(bounds)
+            history_rows.append(bounds)
             return CoordinateAscentState(-before, q, tuple(bounds))
 
         start = CoordinateAscentState(-float(model.bound(q)), q, ())
-        how = {"max_iter": self.max_iter, "tol": self.tol, "change": relative_change}
-        go = lambda task: iterate(step, start, task=task, **how)
-        result = watched(self, go, total=self.max_iter, verbose=progress)
-        if fell:
-            name, before, after = fell[0]
+        run_task = lambda task: iterate(
+            step,
+            start,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            change=relative_change,
+            task=task,
+        )
+        result = watched(self, run_task, total=self.max_iter, verbose=progress)
+        if decreases:
+            name, before, after = decreases[0]
             warnings.warn(
                 f"the bound fell from {before:.10g} to {after:.10g} with the update of "
                 f"{name!r}: that update and the bound are not of one model.",
@@ -171,9 +178,9 @@ class MeanField(Estimator):
                 stacklevel=2,
             )
         else:
-            warn_not_finished(result.reason, "max_iter", "the bound has not settled")
+            warn_not_finished(result.reason, "max_iter", "the bound has not converged")
         s = result.state
-        history = np.array(rows[: result.n_iter]).reshape(-1, len(names))
+        history = np.array(history_rows[: result.n_iter]).reshape(-1, len(names))
         return MeanFieldResult(
             s.factors, -s.objective, history, result.n_iter, result.reason
         )

@@ -1,28 +1,35 @@
-"""Metropolis-Hastings: a chain with any target density known up to a constant.
+"""Metropolis-Hastings sampling of a target density known up to a constant.
 
 With target pi and proposal q, move from x to y ~ q(. | x) with probability
 
     alpha(x, y) = min(1, pi(y) q(x | y) / (pi(x) q(y | x)))                     (1)
 
 and stay otherwise. Then pi(x) q(y | x) alpha(x, y) is symmetric in x and y (detailed
-balance), so pi is left as it is; constants of pi cancel. m chains move together.
+balance), so pi is invariant; constants of pi cancel. m chains move together.
 
-In warm-up a `RandomWalk` learns its scale s and covariance C from all chains:
+A proposal is called as `proposal(rng, x)` and gives y, or (y, h) with the Hastings term
 
-    log s <- log s + 2 k^-0.6 (mean alpha - alpha*)                             (2)
-    C = ((N S + (d + 1) diag S)) / (N + d + 1)                                  (3)
+    h = log q(x | y) - log q(y | x)                                             (2)
+
+which is 0 for a symmetric proposal and may then be left out. Any function of one
+position x of shape (d,) will do. A proposal with `batched = True` takes all chains at
+once, x (m, d), and gives y (m, d) and h (m,).
+
+In warm-up a `RandomWalk` adapts its scale s and covariance C from all chains:
+
+    log s <- log s + 2 k^-0.6 (mean alpha - alpha*)                             (3)
+    C = ((N S + (d + 1) diag S)) / (N + d + 1)                                  (4)
 
 with alpha* = 0.44 in one dimension and 0.234 in more, k the steps since C last
 changed, and S the covariance of a window with N accepted moves. Windows double in
-length, so that the way in from a bad start is forgotten; C last changes when a tenth
-of the warm-up is left. The shrinking in (3) is ours: it keeps C positive definite
-when a window has fewer moves than dimensions. After warm-up nothing changes.
+length, so that the initial transient is forgotten; C last changes when a tenth of the
+warm-up remains. The shrinkage in (4) keeps C positive definite when a window has fewer
+moves than dimensions. After warm-up nothing changes.
 
-Cost of a step: one call of log_prob, O(m d^2).
-
+Cost      a step: one call of log_prob, O(m d^2)
 Shapes    x (m, d)   log_prob (m,)   C (d, d)
-Refs      [Metropolis1953] [Hastings1970]; [Roberts1997] alpha*; [Haario2001] (3);
-          [Andrieu2008] (2)
+Refs      [Metropolis1953] [Hastings1970]; [Roberts1997] alpha*; [Haario2001] (4);
+          [Andrieu2008] (3)
 """
 
 from collections.abc import Callable
@@ -40,22 +47,22 @@ from .target_density import LogProb, as_target_density, ensure_values
 
 @dataclass(frozen=True, eq=False)
 class RandomWalk:
-    """y = x + scale * N(0, covariance): symmetric.
+    """Gaussian random walk proposal y = x + scale * N(0, covariance).
 
     Parameters
     ----------
     scale : float or None
-        Size of the moves. None starts at 2.38 / sqrt(d), which is best for a Gaussian
+        Scale of the steps; None starts at 2.38 / sqrt(d), the optimum for a Gaussian
         target with this covariance in many dimensions [Roberts1997].
     covariance : array of shape (d, d) or (d,), or None
-        Shape of the moves; (d,) holds variances, None is the identity.
-    learn : bool
-        Whether warm-up learns scale and covariance from the chains.
+        Covariance of the steps; (d,) holds variances, None is the identity.
+    adapt : bool
+        Whether warm-up adapts scale and covariance.
     """
 
     scale: float | None = None
     covariance: Any = None
-    learn: bool = True
+    adapt: bool = True
 
     batched = True
 
@@ -81,7 +88,7 @@ class RandomWalk:
             ) from None
 
     def sized(self, d) -> "RandomWalk":
-        """The walk for d dimensions, its scale filled in."""
+        """The proposal for d dimensions, its scale filled in."""
         if self.root is not None and self.root.shape[-1] != d:
             raise ValueError(
                 f"covariance of RandomWalk is for {self.root.shape[-1]} dimensions, "
@@ -90,7 +97,7 @@ class RandomWalk:
         return self if self.scale is not None else self.rescaled(2.38 / np.sqrt(d))
 
     def rescaled(self, scale) -> "RandomWalk":
-        """The same walk with another scale; the root is not worked out again."""
+        """The same proposal with another scale; the root is kept."""
         new = replace(self, scale=float(scale))
         if "root" in self.__dict__:
             new.__dict__["root"] = self.root
@@ -107,7 +114,7 @@ class RandomWalk:
 
 @dataclass(frozen=True, eq=False)
 class IndependenceProposal:
-    """y drawn from a fixed distribution, wherever x is: h = log q(x) - log q(y).
+    """Independence proposal: y from a fixed distribution, h = log q(x) - log q(y).
 
     Parameters
     ----------
@@ -128,7 +135,7 @@ class IndependenceProposal:
 
 
 def propose_moves(proposal, rng, x):
-    """(y, h) for all chains, whatever way the proposal likes to be called."""
+    """(y, h) for all chains, from a batched proposal or a function of one position."""
     if getattr(proposal, "batched", False):
         out = proposal(rng, x)
         return out if isinstance(out, tuple) else (out, 0.0)
@@ -140,26 +147,26 @@ def propose_moves(proposal, rng, x):
 
 
 class MetropolisState(NamedTuple):
-    """What a step hands to the next."""
+    """State of the chains."""
 
     position: np.ndarray  # x
     log_prob: np.ndarray  # log pi(x)
-    proposal: Any  # q, as warm-up has made it
+    proposal: Any  # q, as adapted so far
     density: Any  # the target
 
 
 class MetropolisInfo(NamedTuple):
-    """What a step tells."""
+    """Statistics of a step."""
 
     acceptance: np.ndarray  # alpha, eq. (1)
     accepted: np.ndarray
 
 
 class RandomWalkTuning(NamedTuple):
-    """What warm-up remembers."""
+    """State of the adaptation."""
 
-    t: int = 0  # warm-up steps taken
-    k: int = 0  # of these since C last changed
+    t: int = 0  # warm-up steps made
+    k: int = 0  # steps since C last changed
     window: int = 100  # length of this window
     moves: float = 0.0  # N
     count: int = 0  # positions in the sums below
@@ -185,14 +192,14 @@ def add_to_window(tuning, x, info):
 
 
 def estimate_covariance(tuning):
-    """C of eq. (3), or None where a coordinate has not moved at all."""
+    """C of eq. (4), or None if a coordinate has not moved."""
     mean = tuning.total / tuning.count
     S = tuning.outer / tuning.count - np.outer(mean, mean)
-    spread = np.diag(S)
-    if not (np.isfinite(S).all() and (spread > 0).all()):
+    variances = np.diag(S)
+    if not (np.isfinite(S).all() and (variances > 0).all()):
         return None
     prior = len(S) + 1
-    return (tuning.moves * S + prior * np.diag(spread)) / (tuning.moves + prior)
+    return (tuning.moves * S + prior * np.diag(variances)) / (tuning.moves + prior)
 
 
 @dataclass(eq=False, repr=False)
@@ -203,14 +210,15 @@ class Metropolis(Estimator):
     ----------
     log_prob : function, Distribution, compiled density or Target
         Logarithm of the target density, up to a constant: of positions (m, d), giving
-        (m,), which is quick; or of one position (d,), giving a number. See `target`.
+        (m,), which is fast; or of one position (d,), giving a number. See
+        `as_target_density`.
     proposal : RandomWalk, function or None
-        Moves, see `pansophy.sampling.proposals`. None is `RandomWalk()`.
+        Proposal distribution, see the module text; None is `RandomWalk()`.
     target_accept : float or None
-        Acceptance rate that warm-up of a `RandomWalk` aims at. None is 0.44 in one
+        Target acceptance rate of the adaptation of a `RandomWalk`; None is 0.44 in one
         dimension and 0.234 in more.
     batched : bool or None
-        Whether log_prob takes all chains at once. None finds out by trying.
+        Whether log_prob takes all chains at once; None detects it.
 
     Examples
     --------
@@ -256,24 +264,26 @@ class Metropolis(Estimator):
         )
 
     def adapt(
-        self, state, info, tuning, left
+        self, state, info, tuning, remaining
     ) -> tuple[MetropolisState, RandomWalkTuning | None]:
-        """Learn from one step of warm-up with `left` steps to go, eq. (2) and (3)."""
-        walk = state.proposal
-        if not isinstance(walk, RandomWalk) or not walk.learn:
+        """Adapt after one of the warm-up steps, `remaining` to go, eq. (3) and (4)."""
+        proposal = state.proposal
+        if not isinstance(proposal, RandomWalk) or not proposal.adapt:
             return state, None
         tuning = add_to_window(tuning or RandomWalkTuning(), state.position, info)
         d = state.position.shape[1]
         target = self.target_accept or (0.44 if d == 1 else 0.234)
         gain = 2.0 * tuning.k**-0.6
-        walk = walk.rescaled(
-            walk.scale * np.exp(gain * (float(info.acceptance.mean()) - target))
+        proposal = proposal.rescaled(
+            proposal.scale * np.exp(gain * (float(info.acceptance.mean()) - target))
         )
-        total = tuning.t + left
-        last = max(total // 10, min(50, total // 2))  # steps for the scale alone
-        ends = tuning.k >= tuning.window and left >= last + 2 * tuning.window
-        ends |= left == last and tuning.k >= 25
+        total = tuning.t + remaining
+        last = max(
+            total // 10, min(50, total // 2)
+        )  # final steps, which adapt the scale only
+        ends = tuning.k >= tuning.window and remaining >= last + 2 * tuning.window
+        ends |= remaining == last and tuning.k >= 25
         if ends and (C := estimate_covariance(tuning)) is not None:
-            walk = RandomWalk(2.38 / np.sqrt(d), C)
+            proposal = RandomWalk(2.38 / np.sqrt(d), C)
             tuning = RandomWalkTuning(tuning.t, window=2 * tuning.window)
-        return state._replace(proposal=walk), tuning
+        return state._replace(proposal=proposal), tuning

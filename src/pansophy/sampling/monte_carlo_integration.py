@@ -1,29 +1,28 @@
-"""Monte Carlo: an integral is a mean, and the mean knows its own error.
+"""Monte Carlo integration with standard errors and variance reduction.
 
-For x_i ~ p free of each other,
+For independent x_i ~ p,
 
     I = E_p f ~ mean f(x_i),   se = sd(f(x_i)) / sqrt(n)                         (1)
 
-whatever the dimension. Over a box of volume V, int f = V E f under the uniform law.
-Four ways to a smaller error:
+in any dimension. Over a box of volume V, int f = V E f under the uniform distribution.
+Four ways to reduce the error:
 
     antithetic   pairs u and 1 - u, averaged: the variance of a pair mean is
                  (1 + rho)/2 of f's, less than half if f is monotone in u        (2)
     control      f - beta'(g - E g) with E g known; the best beta is the regression
                  of f on g, and the variance left is 1 - R^2                     (3)
-    quasi        scrambled Sobol points fill the cube evenly; R free scrambles give
-                 R unbiased means, whose spread is the error, about n^-3/2       (4)
-    importance   another law with weights, see `importance`
+    quasi        scrambled Sobol points fill the cube evenly; R independent scrambles
+                 give R unbiased means, whose spread is the error, about n^-3/2  (4)
+    importance   another distribution with weights, see `importance_sample`
 
 With a tolerance the number of draws doubles until the half width of the confidence
-interval is below it. Where all of n values are the same, (1) says 0 and is not to be
-believed: f may have another value somewhere, of a probability up to
+interval is below it. If all n values are equal, (1) gives 0, which is too small: f may
+have another value somewhere, with a probability up to
 
     -log(1 - confidence) / n,    3 / n for 95%,                                  (5)
 
-so the half width is (5) times the value (times V at least, for f = 0 or 1). Means and
-sums of squares are kept in blocks, so that memory does
-not grow with n.
+so the half width is then (5) times the value (at least times V, for f = 0 or 1). Means
+and sums of squares are merged over blocks, so that memory does not grow with n.
 
 Shapes    f: (n, ...) -> (n,) or (n, c), c integrals at once
 Refs      [MetropolisUlam1949]; [Owen1997] (4); [Glasserman2003] ch. 4
@@ -37,6 +36,7 @@ from scipy import stats
 
 from ..core.progress import watched
 from ..core.random import rng_from
+from ..params import check_count
 from .distribution_interface import (
     UniformBox,
     as_distribution,
@@ -49,14 +49,14 @@ N_SCRAMBLES = 16  # R of eq. (4)
 
 
 class MonteCarloResult(NamedTuple):
-    """An integral with its error."""
+    """A Monte Carlo estimate with its error."""
 
     value: np.ndarray | float  # I, () or (c,)
     se: np.ndarray | float  # standard error
-    interval: tuple  # (low, high) of the confidence asked for
-    n: int  # calls of f
+    interval: tuple  # (low, high) confidence interval
+    n: int  # evaluations of f
     confidence: float
-    converged: bool  # whether a tolerance asked for was reached
+    converged: bool  # whether `tol` was reached
 
     def __repr__(self):
         v, e = np.atleast_1d(self.value), np.atleast_1d(self.se)
@@ -65,7 +65,7 @@ class MonteCarloResult(NamedTuple):
 
 
 class RunningMoments(NamedTuple):
-    """Count, mean and scatter of columns; blocks merge without losing digits."""
+    """Count, mean and scatter of columns, which merge over blocks accurately."""
 
     n: int
     mean: np.ndarray  # (c,)
@@ -73,13 +73,14 @@ class RunningMoments(NamedTuple):
 
 
 def moments_of_block(Y) -> RunningMoments:
+    """Count, mean and scatter of the rows of a block."""
     mean = Y.mean(axis=0)
     E = Y - mean
     return RunningMoments(len(Y), mean, E.T @ E)
 
 
 def merge_moments(a, b) -> RunningMoments:
-    """Two blocks as one."""
+    """The moments of two blocks together."""
     if a is None:
         return b
     n = a.n + b.n
@@ -88,22 +89,22 @@ def merge_moments(a, b) -> RunningMoments:
     return RunningMoments(n, a.mean + (b.n / n) * gap, scatter)
 
 
-def control_variate_estimate(s, c, centre):
-    """Mean and standard error of the first c columns, the others as controls (3)."""
-    mean, S = s.mean[:c], s.scatter / max(s.n - 1, 1)
-    left = np.diag(S)[:c].copy()
+def control_variate_estimate(moments, c, centre):
+    """Mean and standard error of c columns, with the others as controls (3)."""
+    mean, S = moments.mean[:c], moments.scatter / max(moments.n - 1, 1)
+    variance = np.diag(S)[:c].copy()
     dof = 0
-    if len(s.mean) > c:
+    if len(moments.mean) > c:
         beta, _, dof, _ = np.linalg.lstsq(S[c:, c:], S[c:, :c], rcond=1e-12)
-        mean = mean - (s.mean[c:] - centre) @ beta
-        left -= np.einsum("ij,ij->j", beta, S[c:, :c])
-    left = np.maximum(left, 0.0) * (s.n - 1) / max(s.n - 1 - dof, 1)
-    return mean, np.sqrt(left / s.n)
+        mean = mean - (moments.mean[c:] - centre) @ beta
+        variance -= np.einsum("ij,ij->j", beta, S[c:, :c])
+    variance = np.maximum(variance, 0.0) * (moments.n - 1) / max(moments.n - 1 - dof, 1)
+    return mean, np.sqrt(variance / moments.n)
 
 
 def monte_carlo(
     f,
-    law,
+    distribution,
     n=10_000,
     *,
     method="plain",
@@ -121,19 +122,19 @@ def monte_carlo(
     ----------
     f : function
         Of n draws (n, ...), giving (n,) or (n, c).
-    law : law
-        Distribution, frozen SciPy law or function (rng, n) that x is drawn from; or a
-        box [(low, high), ...], over which f is integrated.
+    distribution : distribution, function or box
+        What x is drawn from: a distribution, a frozen SciPy one or a function (rng, n);
+        or a box [(low, high), ...], over which f is integrated.
     n : int
         Number of draws; with `tol`, of the first round.
     method : {"plain", "antithetic", "quasi"}
-        The last two need a law that is a map of the unit cube: a box, a SciPy law
-        with `ppf`, or one `Normal`. "quasi" takes 16 scrambles of the next power of
-        two of points.
+        The last two need a distribution that is a map of the unit cube: a box, a SciPy
+        distribution with `ppf`, or a single `Normal`. "quasi" uses 16 scrambles of a
+        power of two of points.
     control : function or None
         Control variates g of the draws, (n,) or (n, m).
     control_mean : float or array (m,)
-        E g under the law, needed with `control`.
+        E g under the distribution, needed with `control`.
     tol : float or None
         Half width of the confidence interval to reach, by doubling n up to `max_n`.
     max_n : int
@@ -160,25 +161,25 @@ def monte_carlo(
         raise ValueError(
             f"method must be 'plain', 'antithetic' or 'quasi', got {method!r}."
         )
-    if not isinstance(n, (int, np.integer)) or n < 2:
-        raise ValueError(f"n must be a whole number of at least 2, got {n}.")
+    n = check_count("n", n, 2)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, got {confidence}.")
     if (control is None) != (control_mean is None):
         raise ValueError("control and control_mean go together.")
-    law, rng = as_distribution(law), rng_from(random_state)
-    volume = law.volume if isinstance(law, UniformBox) else 1.0
+    distribution = as_distribution(distribution)
+    rng = rng_from(random_state)
+    volume = distribution.volume if isinstance(distribution, UniformBox) else 1.0
     parts = integrand_columns(f, control, volume)
-    blocks = BLOCK_SAMPLERS[method](law, parts, rng)
+    draw_block = BLOCK_SAMPLERS[method](distribution, parts, rng)
     centre = np.atleast_1d(control_mean) if control is not None else None
-    alone = -np.log1p(-confidence) * np.array([1.0, volume])
-    go = lambda task: sample_until_tolerance(
-        blocks, int(n), tol, max_n, confidence, centre, alone, task
+    constant_bound = -np.log1p(-confidence) * np.array([1.0, volume])
+    run_task = lambda task: sample_until_tolerance(
+        draw_block, int(n), tol, max_n, confidence, centre, constant_bound, task
     )
     from .driver import AnonymousSampler
 
     value, se, used, half, flat = watched(
-        AnonymousSampler(), go, total=None, verbose=progress
+        AnonymousSampler(), run_task, total=None, verbose=progress
     )
     converged = tol is None or bool(np.all(half <= tol))
     if not converged:
@@ -194,7 +195,7 @@ def monte_carlo(
 
 
 def integrand_columns(f, control, volume):
-    """Function of draws giving columns of f, their number, and those of controls."""
+    """A function of draws giving columns of f and of controls, and how many of f."""
 
     def parts(x):
         y = np.asarray(f(x), dtype=float)
@@ -217,58 +218,63 @@ def integrand_columns(f, control, volume):
     return parts
 
 
-def sample_until_tolerance(blocks, n, tol, max_n, confidence, centre, alone, task):
-    """Draw until the tolerance is reached: value, se, calls, half width, scalar?
+def sample_until_tolerance(
+    draw_block, n, tol, max_n, confidence, centre, constant_bound, task
+):
+    """Draw until the tolerance is reached: value, se, calls, half width, is scalar.
 
-    `alone`: eq. (5) times n, for a value of 1 and for the least.
+    `constant_bound`: eq. (5) times n, for a value of 1 and its smallest scale.
     """
     total: Any = None
     used, goal, c, flat = 0, n, 1, True
     while True:
         while used < goal:
             child = task.child(f"draw {used}")
-            Y, c, flat, calls, fresh = blocks(goal - used)
+            Y, c, flat, calls, replaces = draw_block(goal - used)
             total = (
                 moments_of_block(Y)
-                if fresh
+                if replaces
                 else merge_moments(total, moments_of_block(Y))
             )
             used += calls
             if child.end():
                 goal, tol = used, None
         value, se = control_variate_estimate(total, c, centre)
-        half = se * stats.t.ppf(0.5 + confidence / 2, max(total.n - 1, 1))
-        blank = np.diag(total.scatter)[:c] == 0.0
-        unseen = np.maximum(alone[0] * np.abs(value), alone[1]) / used
-        half = np.where(blank, unseen, half)
-        if tol is None or np.all(half <= tol) or used >= max_n:
-            return value, se, used, half, flat
+        half_width = se * stats.t.ppf(0.5 + confidence / 2, max(total.n - 1, 1))
+        constant = np.diag(total.scatter)[:c] == 0.0
+        constant_half = (
+            np.maximum(constant_bound[0] * np.abs(value), constant_bound[1]) / used
+        )
+        half_width = np.where(constant, constant_half, half_width)
+        if tol is None or np.all(half_width <= tol) or used >= max_n:
+            return value, se, used, half_width, flat
         goal = min(2 * used, max_n)
 
 
-def independent_blocks(law, parts, rng):
-    """Blocks of free draws."""
+def independent_blocks(distribution, parts, rng):
+    """A function that draws blocks of independent draws."""
 
     def block(want):
         size = min(want, DRAWS_PER_BLOCK)
-        return *parts(draw_samples(law, size, rng)), size, False
+        return *parts(draw_samples(distribution, size, rng)), size, False
 
     return block
 
 
-def require_cube_map(law, method):
-    map = unit_cube_map(law)
+def require_cube_map(distribution, method):
+    """The distribution as a map of the unit cube; raises if there is none."""
+    map = unit_cube_map(distribution)
     if map is None:
         raise TypeError(
-            f"method={method!r} needs a law that is a map of the unit cube: a box, a "
-            "SciPy law with ppf, or one Normal."
+            f"method={method!r} needs a distribution that is a map of the unit cube: "
+            "a box, a SciPy distribution with ppf, or one Normal."
         )
     return map
 
 
-def antithetic_blocks(law, parts, rng):
-    """Blocks of means over pairs u and 1 - u, eq. (2)."""
-    map = require_cube_map(law, "antithetic")
+def antithetic_blocks(distribution, parts, rng):
+    """A function that draws blocks of means over pairs u and 1 - u, eq. (2)."""
+    map = require_cube_map(distribution, "antithetic")
 
     def block(want):
         pairs = max(min((want + 1) // 2, DRAWS_PER_BLOCK), 1)
@@ -280,11 +286,11 @@ def antithetic_blocks(law, parts, rng):
     return block
 
 
-def quasi_random_blocks(law, parts, rng):
-    """R means over scrambled Sobol points, eq. (4); a larger set replaces the last."""
+def quasi_random_blocks(distribution, parts, rng):
+    """A function that draws R means over scrambled Sobol points, eq. (4)."""
     from scipy.stats import qmc
 
-    map = require_cube_map(law, "quasi")
+    map = require_cube_map(distribution, "quasi")
 
     def block(want):
         power = max(int(np.ceil(np.log2(want / N_SCRAMBLES))), 4)

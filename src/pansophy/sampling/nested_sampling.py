@@ -1,33 +1,44 @@
-"""Nested sampling: the evidence as an integral over shrinking volumes of prior.
+"""Nested sampling: the evidence as an integral over shrinking prior volumes.
 
-Let X(l) be the share of the prior where the likelihood is above l. Then
+Let X(l) be the prior probability that the likelihood is above l. Then
 
     Z = int L(x) p(x) dx = int_0^1 L(X) dX                                       (1)
 
-an integral of one falling function. n live points are uniform in the prior above a
-level L*. Taking out the lowest of m points shrinks the volume to a share t with the
-law of the largest of m uniform numbers,
+an integral of one decreasing function. n live points are uniform in the prior above a
+level L*. Removing the lowest of m points shrinks the volume by a factor t distributed
+as the largest of m uniform numbers,
 
     E log t = -1/m,   Var log t = 1/m^2                                          (2)
 
-Of n points the k lowest are taken out together, m = n, n-1, ..., n-k+1 one after the
-other, and k new ones are drawn above the new level by k chains at once, which begin at
-survivors, already uniform there. With k = n/4 the error is 8 % above that of k = 1 and
-all calls of the likelihood come in batches. Points on a plateau of the likelihood go
-together, since those left on it would not be above the level. Points taken out stand
-for the volume between their neighbours,
+Of n points the k lowest are removed together, m = n, n-1, ..., n-k+1, and k new ones
+are drawn above the new level by k chains, which start at surviving points. With k = n/4
+the error is 8 % above that of k = 1 and all evaluations of the likelihood come in
+batches. Points on a plateau of the likelihood are removed together, since those left on
+it would not be above the level. Removed points represent the volume between their
+neighbours,
 
     Z ~ sum_i L_i dX_i,  dX_i = (X_i-1 - X_i+1) / 2,  posterior p_i = L_i dX_i / Z (3)
 
-and the live points at the end for what is left. Stop when they could add less than a
-share `tol` to Z. log Z has the error sqrt(H / n) of the unknown volumes, H = sum p_i
-log(L_i / Z) being the information gained; it is computed by drawing the t of (2) many
-times, the likelihoods kept.
+and the live points at the end the rest. The run stops when the live points could add
+less than a share `tol` to Z. log Z has the error sqrt(H / n) of the unknown volumes, H
+= sum p_i log(L_i / Z) being the information gained; it is computed by simulating the t
+of (2) with the likelihoods fixed.
 
-Cost      n H rounds / k of `moves` constrained moves, a few calls of L each
-Shapes    u, x (n, d): points of the unit cube and their places in the prior
+New points are found by Markov chains in the unit cube, which the prior maps to x:
+
+    slice   along a line through u in direction v: a window of fixed length, placed at
+            random around u, shrinks towards u until a point above the level is met (4)
+    walk    u + s N(0, C), accepted if above the level                               (5)
+
+Directions and C come from the live points: half of the lines follow the difference of
+two live points, which adapts to separate modes, half are normal with their covariance.
+The window is twice sqrt(d + 2) wide in units of that covariance; (4) is correct for any
+window, as its position is random.
+
+Cost      n H rounds / k of `n_moves` constrained moves, a few evaluations of L each
+Shapes    u, x (n, d): points of the unit cube and their positions in the prior
 Refs      [Skilling2006]; [Henderson2014] k at a time; [Handley2015] slices;
-          [Neal2003] windows that shrink; [Fowlie2021] plateaus
+          [Neal2003] shrinking windows; [Fowlie2021] plateaus
 """
 
 from collections.abc import Callable
@@ -49,83 +60,86 @@ from .resampling import resample, softmax_weights
 from .smc import nan_to_minus_inf, particle_covariance
 from .target_density import LogProb, as_target_density, ensure_values
 
-N_VOLUME_SIMULATIONS = 200  # of volumes, for the error
+N_VOLUME_SIMULATIONS = 200  # for the error of the evidence
 MAX_SHRINKS = 100
 
 
 class LikelihoodOnCube(NamedTuple):
-    """The likelihood on the unit cube."""
+    """The likelihood as a function on the unit cube."""
 
     density: Any
     at: Callable
 
     def value(self, u):
-        """Places in the prior and their log likelihood."""
+        """Positions in the prior and their log likelihood."""
         x = np.asarray(self.at(u), dtype=float).reshape(len(u), -1)
         return x, nan_to_minus_inf(self.density.value(x))
 
 
 def in_unit_cube(u):
+    """Which points are inside the unit cube."""
     return np.all((u > 0) & (u < 1), axis=1)
 
 
 def points_above_level(within, u, level):
-    """Places and likelihoods of the points in the cube, and who is above the level."""
-    ok = in_unit_cube(u)
-    if not ok.any():
+    """Points above the level: indices, positions, likelihoods; evaluations made."""
+    in_cube = in_unit_cube(u)
+    if not in_cube.any():
         return np.empty(0, np.intp), 0.0, 0.0, 0
-    x, L = within.value(u[ok])
-    good = level < L
-    above = np.flatnonzero(ok)[good]
-    return above, x[good], L[good], int(ok.sum())
+    x, L = within.value(u[in_cube])
+    is_above = level < L
+    above = np.flatnonzero(in_cube)[is_above]
+    return above, x[is_above], L[is_above], int(in_cube.sum())
 
 
 class ConstrainedSlice:
-    """Eq. (1); a chain begins its next slice at once, so that batches stay full."""
+    """Slice moves, eq. (4); chains start their next slice at once to fill batches."""
 
     def __init__(self, within, d, n_moves):
         self.within, self.n_moves = within, n_moves or 5 + 2 * d
         self.width = 2.0 * np.sqrt(d + 2.0)
 
-    def __call__(self, rng, s, begin, level):
+    def __call__(self, rng, s, start_index, level):
         lines = SliceDirections(s.u)
-        u, x, L = s.u[begin], s.x[begin], s.log_like[begin]
+        u, x, L = s.u[start_index], s.x[start_index], s.log_like[start_index]
         k, calls = len(u), 0
         v, left = lines(rng, k), -self.width * rng.random(k)
-        right, tries, done = left + self.width, np.zeros(k, int), np.zeros(k, int)
-        todo = np.arange(k)
-        while todo.size:
-            low = left[todo]
-            t = low + (right[todo] - low) * rng.random(len(todo))
-            y = u[todo] + t[:, None] * v[todo]
-            above, y_x, y_L, made = points_above_level(self.within, y, level)
-            calls += made
-            below = np.ones(len(todo), dtype=bool)
+        right, n_shrinks, n_done = left + self.width, np.zeros(k, int), np.zeros(k, int)
+        active = np.arange(k)
+        while active.size:
+            lower = left[active]
+            t = lower + (right[active] - lower) * rng.random(len(active))
+            y = u[active] + t[:, None] * v[active]
+            above, y_x, y_L, n_calls = points_above_level(self.within, y, level)
+            calls += n_calls
+            below = np.ones(len(active), dtype=bool)
             below[above] = False
-            met = todo[above]
-            u[met], x[met], L[met] = y[above], y_x, y_L
-            shrunk, t = todo[below], t[below]
-            left[shrunk] = np.where(t < 0, t, left[shrunk])
-            right[shrunk] = np.where(t < 0, right[shrunk], t)
-            tries[shrunk] += 1
-            # a window shrunk to nothing ends where it began
-            met = np.concatenate([met, shrunk[tries[shrunk] > MAX_SHRINKS]])
-            done[met] += 1
-            tries[met] = 0
-            v[met] = lines(rng, len(met))
-            left[met] = -self.width * rng.random(len(met))
-            right[met] = left[met] + self.width
-            if met.size and (done[met] >= self.n_moves).any():
-                todo = np.flatnonzero(done < self.n_moves)
+            finished = active[above]
+            u[finished], x[finished], L[finished] = y[above], y_x, y_L
+            rejected, t = active[below], t[below]
+            left[rejected] = np.where(t < 0, t, left[rejected])
+            right[rejected] = np.where(t < 0, right[rejected], t)
+            n_shrinks[rejected] += 1
+            # a window that has shrunk to nothing keeps its point
+            finished = np.concatenate(
+                [finished, rejected[n_shrinks[rejected] > MAX_SHRINKS]]
+            )
+            n_done[finished] += 1
+            n_shrinks[finished] = 0
+            v[finished] = lines(rng, len(finished))
+            left[finished] = -self.width * rng.random(len(finished))
+            right[finished] = left[finished] + self.width
+            if finished.size and (n_done[finished] >= self.n_moves).any():
+                active = np.flatnonzero(n_done < self.n_moves)
         return s.scale, (u, x, L), calls
 
 
 class SliceDirections:
-    """Directions of length one in units of the live points' spread."""
+    """Random directions of unit length in the metric of the live points."""
 
     def __init__(self, live):
         self.live, self.root = live, np.linalg.cholesky(particle_covariance(live))
-        self.round = np.linalg.solve(self.root, live.T).T  # spread one everywhere
+        self.round = np.linalg.solve(self.root, live.T).T  # whitened
 
     def __call__(self, rng, k):
         z = rng.standard_normal((k, self.live.shape[1]))
@@ -137,22 +151,22 @@ class SliceDirections:
 
 
 class ConstrainedWalk:
-    """Eq. (2)."""
+    """Random walk moves, eq. (5)."""
 
     def __init__(self, within, d, n_moves):
         self.within, self.n_moves = within, n_moves or 20 + 10 * d
 
-    def __call__(self, rng, s, begin, level):
+    def __call__(self, rng, s, start_index, level):
         d = s.u.shape[1]
         root = np.linalg.cholesky(particle_covariance(s.u)) / np.sqrt(d)
-        u, x, L = s.u[begin], s.x[begin], s.log_like[begin]
+        u, x, L = s.u[start_index], s.x[start_index], s.log_like[start_index]
         scale, calls = s.scale, 0
         for i in range(1, self.n_moves + 1):
             y = u + scale * rng.standard_normal(u.shape) @ root.T
-            above, y_x, y_L, made = points_above_level(self.within, y, level)
+            above, y_x, y_L, n_calls = points_above_level(self.within, y, level)
             u[above], x[above], L[above] = y[above], y_x, y_L
-            calls += made
-            # the scale is settled early in a round, then nearly fixed
+            calls += n_calls
+            # the scale adapts early in a round and is then nearly fixed
             scale *= np.exp((len(above) / len(u) - 0.3) / i)
         return float(np.clip(scale, 1e-6, 10.0)), (u, x, L), calls
 
@@ -161,21 +175,21 @@ CONSTRAINED_MOVES = {"slice": ConstrainedSlice, "walk": ConstrainedWalk}
 
 
 class NestedState(NamedTuple):
-    """What a round hands to the next."""
+    """State of the live points."""
 
-    objective: float  # log of the evidence that may be left, relative to Z
+    objective: float  # log of the share of the evidence in the live points
     u: np.ndarray  # live points in the unit cube
     x: np.ndarray  # and in the prior
     log_like: np.ndarray
     log_x: float  # volume
-    log_z: float  # evidence of the points taken out
+    log_z: float  # evidence of the removed points
     scale: float
     calls: int
 
 
 @dataclass(eq=False, repr=False)
 class NestedResult:
-    """What `NestedSampling.run` gives.
+    """Result of `NestedSampling.run`.
 
     Attributes
     ----------
@@ -189,11 +203,11 @@ class NestedResult:
     log_evidence, error : float
         log Z and its standard error.
     information : float
-        H, in nats: how much the posterior is narrower than the prior.
+        H in nats: the information gained from prior to posterior.
     ess : float
-        Effective number of posterior draws.
+        Effective sample size of the posterior weights.
     calls : int
-        Calls of the likelihood.
+        Number of evaluations of the likelihood.
     """
 
     positions: np.ndarray
@@ -212,7 +226,7 @@ class NestedResult:
         return effective_sample_size(self.weights)
 
     def resample(self, n=None, random_state=None):
-        """Equally weighted draws of the posterior, as many as they are worth."""
+        """Equally weighted draws of the posterior; by default as many as the ESS."""
         n = max(int(self.ess), 1) if n is None else n
         rng = rng_from(random_state)
         index = resample(self.weights, n, random_state=rng)
@@ -232,14 +246,14 @@ class NestedResult:
 
 
 def shrinkage_counts(n, k):
-    """m of eq. (2) for each of k points taken out of n."""
+    """m of eq. (2) for each of k points removed from n."""
     return np.arange(n, n - k, -1)
 
 
 def log_volume_widths(log_x):
     """log dX_i of falling volumes (..., N), eq. (3): they sum to one exactly.
 
-    Bounds between points lie half way, the first at X = 1 and the last at X = 0.
+    Bounds lie half way between points, the first at X = 1 and the last at X = 0.
     """
     ends = (*log_x.shape[:-1], 1)
     half = np.logaddexp(log_x[..., :-1], log_x[..., 1:]) - np.log(2.0)
@@ -258,7 +272,7 @@ def evidence_of_points(log_like, log_x):
 
 
 def evidence_std_error(log_like, m, rng):
-    """Standard deviation of log Z over draws of the volumes, eq. (2)."""
+    """Standard deviation of log Z over simulated volumes, eq. (2)."""
     log_t = -rng.standard_exponential((N_VOLUME_SIMULATIONS, len(m))) / m
     terms = log_like + log_volume_widths(np.cumsum(log_t, axis=1))
     return float(np.std(np.logaddexp.reduce(terms, axis=1), ddof=1))
@@ -266,29 +280,29 @@ def evidence_std_error(log_like, m, rng):
 
 @dataclass(eq=False, repr=False)
 class NestedSampling(Estimator):
-    """Nested sampling of an evidence and a posterior.
+    """Nested sampling: the evidence and draws of the posterior.
 
     Parameters
     ----------
     log_likelihood : function or density
-        log L, as `target` takes it: of one position or of all at once.
-    prior : law or function
-        A box [(low, high), ...], a `Normal`, a frozen SciPy law with `ppf`; or a
-        function from the unit cube (n, d) to positions (n, d), with `dim` given.
+        log L, as `as_target_density` takes it: of one position or of all at once.
+    prior : distribution or function
+        A box [(low, high), ...], a `Normal`, a frozen SciPy distribution with `ppf`; or
+        a function from the unit cube (n, d) to positions (n, d), with `dim` given.
     dim : int or None
         Dimension, needed where the prior is a function.
     n_live : int
     batch : int or None
-        k, points taken out together; None is a quarter of them.
+        k, number of points removed together; None is a quarter of them.
     moves : {"slice", "walk"}
         How new points are found: slices along directions of the live points, or a
-        random walk shaped like them.
+        random walk with their covariance.
     n_moves : int or None
         Moves of a chain for a new point; None is 5 + 2 d slices or 20 + 10 d steps.
     tol : float
-        Share of the evidence that may be left in the live points.
+        Share of the evidence that may remain in the live points.
     batched : bool or None
-        Whether log_likelihood takes many positions at once. None finds out.
+        Whether log_likelihood takes many positions at once; None detects it.
 
     Examples
     --------
@@ -317,7 +331,7 @@ class NestedSampling(Estimator):
     def run(
         self, random_state=None, *, max_rounds=10_000, progress=False
     ) -> NestedResult:
-        """Shrink the prior to the peaks of the likelihood.
+        """Run until the live points hold less than `tol` of the evidence.
 
         Parameters
         ----------
@@ -339,18 +353,25 @@ class NestedSampling(Estimator):
         if np.all(-np.inf == L):
             raise ValueError("log_likelihood is -inf at every point of the prior.")
         move = CONSTRAINED_MOVES[self.moves](within, d, self.n_moves)
-        dead: list = []
-        step = lambda s: self.round(s, k, move, dead, rng)
+        removed: list = []
+        step = lambda s: self.round(s, k, move, removed, rng)
         start = NestedState(np.inf, u, x, L, 0.0, -np.inf, 1.0, n)
         goal = np.log(self.tol)
-        left = lambda old, new: 0.0 if new.objective < goal else 1.0
-        how = {"max_iter": max_rounds, "tol": 0.0, "change": left}
-        go = lambda task: iterate(step, start, task=task, watch=("log_z",), **how)
-        result = watched(self, go, total=None, verbose=progress)
+        change = lambda old, new: 0.0 if new.objective < goal else 1.0
+        run_task = lambda task: iterate(
+            step,
+            start,
+            max_iter=max_rounds,
+            tol=0.0,
+            change=change,
+            watch=("log_z",),
+            task=task,
+        )
+        result = watched(self, run_task, total=None, verbose=progress)
         warn_not_finished(
             result.reason, "max_rounds", "live points still hold evidence"
         )
-        return self.collected(result, dead[: result.n_iter], rng)
+        return self.collect_result(result, removed[: result.n_iter], rng)
 
     def map_of_cube(self):
         """Dimension of the prior and its map from the unit cube."""
@@ -370,41 +391,41 @@ class NestedSampling(Estimator):
             raise ValueError(f"dim is {self.dim}, but the prior has {map.d}.")
         return map.d, map.at
 
-    def round(self, s, k, move, dead, rng) -> NestedState:
-        """Take out the k lowest and draw k new ones above them, eq. (2)."""
+    def round(self, s, k, move, removed, rng) -> NestedState:
+        """Remove the k lowest points and draw k new ones above them, eq. (2)."""
         n = len(s.u)
         order = np.argsort(s.log_like, kind="stable")
         level = s.log_like[order[k - 1]]
-        k = int((s.log_like <= level).sum())  # a plateau is taken out whole
-        if k == n:  # a flat top: nothing lies above
+        k = int((s.log_like <= level).sum())  # a plateau is removed as a whole
+        if k == n:  # all points are on the highest plateau
             return s._replace(objective=-1e300)
         low, high = order[:k], order[k:]
         share = 1.0 / shrinkage_counts(n, k)
         log_x = s.log_x - np.cumsum(share)
         terms = s.log_like[low] + log_x + np.log(np.expm1(share))  # X_i-1 - X_i
         log_z = np.logaddexp(s.log_z, np.logaddexp.reduce(terms))
-        begin = rng.choice(high, k, replace=k > len(high))
-        scale, (u, x, L), calls = move(rng, s, begin, level)
+        start_index = rng.choice(high, k, replace=k > len(high))
+        scale, (u, x, L), calls = move(rng, s, start_index, level)
         u, x, L = (
             np.concatenate([old[high], new])
             for old, new in zip((s.u, s.x, s.log_like), (u, x, L), strict=True)
         )
-        rest = L.max() + log_x[-1]
-        left = min(float(rest - np.logaddexp(log_z, rest)), 1e300)
-        dead.append((s.x[low], s.log_like[low]))
+        log_rest = L.max() + log_x[-1]
+        log_remaining = min(float(log_rest - np.logaddexp(log_z, log_rest)), 1e300)
+        removed.append((s.x[low], s.log_like[low]))
         return NestedState(
-            left, u, x, L, float(log_x[-1]), log_z, scale, s.calls + calls
+            log_remaining, u, x, L, float(log_x[-1]), log_z, scale, s.calls + calls
         )
 
-    def collected(self, result, dead, rng) -> NestedResult:
-        """All points with their volumes, those still alive at the end."""
+    def collect_result(self, result, removed, rng) -> NestedResult:
+        """All points with their volumes, the live ones at the end."""
         s = result.state
         n = len(s.u)
         order = np.argsort(s.log_like, kind="stable")
-        dead = [block for block in dead if len(block[0])]
-        x = np.concatenate([*(block[0] for block in dead), s.x[order]])
-        L = np.concatenate([*(block[1] for block in dead), s.log_like[order]])
-        sizes = [len(block[0]) for block in dead]
+        removed = [block for block in removed if len(block[0])]
+        x = np.concatenate([*(block[0] for block in removed), s.x[order]])
+        L = np.concatenate([*(block[1] for block in removed), s.log_like[order]])
+        sizes = [len(block[0]) for block in removed]
         m = np.concatenate(
             [*(shrinkage_counts(n, k) for k in sizes), shrinkage_counts(n, n)]
         )
@@ -412,6 +433,14 @@ class NestedSampling(Estimator):
         log_z, p, H = evidence_of_points(L, log_x)
         error = evidence_std_error(L, m, rng)
         return NestedResult(
-            x, p, L, log_x, float(log_z), error, H, s.calls, result.reason,
+            x,
+            p,
+            L,
+            log_x,
+            float(log_z),
+            error,
+            H,
+            s.calls,
+            result.reason,
             result.seconds,
-        )  # fmt: skip
+        )

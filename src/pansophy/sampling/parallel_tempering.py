@@ -1,20 +1,19 @@
-"""Parallel tempering: hot chains cross valleys and hand what they find to cold ones.
+"""Parallel tempering (replica exchange) for multimodal targets.
 
 Replica k samples pi^beta_k, 1 = beta_0 > beta_1 > ... > beta_K-1 > 0, by any sampler.
 After every step neighbours k and k + 1 exchange positions with probability
 
     min(1, exp((beta_k - beta_k+1) (log pi(x_k+1) - log pi(x_k)))),             (1)
 
-which leaves the product of all pi^beta_k as it is; the draws are those of replica 0.
-Pairs (0, 1), (2, 3), ... and (1, 2), (3, 4), ... take turns, so that a position
-travels further than by pairs chosen at random.
+which leaves the product of all pi^beta_k invariant; the draws are those of replica 0.
+Pairs (0, 1), (2, 3), ... and (1, 2), (3, 4), ... alternate, so that a position travels
+further than with random pairs.
 
 In warm-up the ladder is spaced so that all pairs exchange equally often: with a_k the
-mean of (1), log(beta_k / beta_k+1) moves up where a_k is above the mean of all and
-down where it is below, beta_K-1 staying where it is.
+mean of (1), log(beta_k / beta_k+1) is raised where a_k is above 0.4 and lowered where
+it is below; beta_K-1 is fixed.
 
-Cost of a step: K steps of the sampler; an exchange costs nothing.
-
+Cost      a step: K steps of the sampler; an exchange needs no density
 Shapes    x (m, d) by replica   betas (K,)
 Refs      [Swendsen1986] [Geyer1991]; [Okabe2001] taking turns
 """
@@ -36,12 +35,12 @@ from .driver import (
 
 
 class TemperedTarget(NamedTuple):
-    """A target with log pi times beta."""
+    """A target density with log pi multiplied by beta."""
 
     density: Any
     beta: float
 
-    def __getattr__(self, name):  # whether it is compiled, and where
+    def __getattr__(self, name):  # compiled, address, ...
         return getattr(self.density, name)
 
     def value(self, x):
@@ -55,7 +54,7 @@ class TemperedTarget(NamedTuple):
 
 
 class TemperingState(NamedTuple):
-    """What a step hands to the next."""
+    """State of all replicas."""
 
     position: np.ndarray  # of replica 0
     log_prob: np.ndarray
@@ -65,14 +64,14 @@ class TemperingState(NamedTuple):
 
 
 class TemperingInfo(NamedTuple):
-    """What a step tells."""
+    """Statistics of a step."""
 
     acceptance: np.ndarray  # of the sampler at beta = 1, NaN if it has none
-    exchange: np.ndarray  # mean probability (1) of the pairs asked
+    exchange: np.ndarray  # mean probability (1) of the pairs
 
 
 def tempered_state(state, beta, before=1.0):
-    """A state of the sampler for pi^before as one for pi^beta."""
+    """A sampler state for pi^before converted to pi^beta."""
     density = getattr(state.density, "density", state.density)
     ratio = beta / before
     parts = {
@@ -85,42 +84,44 @@ def tempered_state(state, beta, before=1.0):
 
 
 def swap_positions(a, b, beta_a, beta_b, rows):
-    """States a and b with the positions of some chains exchanged."""
+    """States a and b with the positions of some chains swapped."""
 
-    def mixed(mine, other, ratio):
-        take = lambda x, y: np.where(rows.reshape(-1, *[1] * (x.ndim - 1)), y, x)
-        parts = {"position": take(mine.position, other.position)}
+    def with_swapped(own_state, other_state, ratio):
+        where_swapped = lambda x, y: np.where(
+            rows.reshape(-1, *[1] * (x.ndim - 1)), y, x
+        )
+        parts = {"position": where_swapped(own_state.position, other_state.position)}
         for name in ("log_prob", "grad"):
-            if hasattr(mine, name):
-                x, y = getattr(mine, name), getattr(other, name)
-                parts[name] = take(x, ratio * y)
-        return mine._replace(**parts)
+            if hasattr(own_state, name):
+                x, y = getattr(own_state, name), getattr(other_state, name)
+                parts[name] = where_swapped(x, ratio * y)
+        return own_state._replace(**parts)
 
-    return mixed(a, b, beta_a / beta_b), mixed(b, a, beta_b / beta_a)
+    return with_swapped(a, b, beta_a / beta_b), with_swapped(b, a, beta_b / beta_a)
 
 
-def exchange_replicas(rng, replicas, betas, turn):
-    """One round of eq. (1) over every other pair; new replicas and probabilities."""
+def exchange_replicas(rng, replicas, betas, parity):
+    """Exchange every other pair by eq. (1): new replicas and probabilities."""
     replicas = list(replicas)
-    chances = {}
-    for k in range(turn % 2, len(betas) - 1, 2):
+    probabilities = {}
+    for k in range(parity % 2, len(betas) - 1, 2):
         a, b = replicas[k], replicas[k + 1]
         rise = b.log_prob / betas[k + 1] - a.log_prob / betas[k]
-        chance = np.exp(np.minimum((betas[k] - betas[k + 1]) * rise, 0.0))
-        rows = rng.random(len(chance)) < chance
+        probability = np.exp(np.minimum((betas[k] - betas[k + 1]) * rise, 0.0))
+        rows = rng.random(len(probability)) < probability
         pair = swap_positions(a, b, betas[k], betas[k + 1], rows)
         replicas[k], replicas[k + 1] = pair
-        chances[k] = chance
-    return tuple(replicas), chances
+        probabilities[k] = probability
+    return tuple(replicas), probabilities
 
 
-def respace_ladder(betas, chances, gain):
-    """Betas whose gaps follow how often their pairs exchange; the ends stay."""
+def respace_ladder(betas, probabilities, gain):
+    """Betas with gaps adapted to the exchange probabilities; the ends are fixed."""
     if len(betas) == 1:
         return betas
     gaps = np.log(betas[:-1] / betas[1:])
     total = gaps.sum()
-    for k, a in chances.items():
+    for k, a in probabilities.items():
         gaps[k] *= np.exp(gain * (a.mean() - 0.4))
     gaps *= total / gaps.sum()
     return np.exp(-np.concatenate([[0.0], np.cumsum(gaps)]))
@@ -133,11 +134,11 @@ class ParallelTempering(Estimator):
     Parameters
     ----------
     sampler : Sampler
-        What moves the replicas, such as `Metropolis(log_prob)` or `NUTS(log_prob)`.
+        The sampler of the replicas, such as `Metropolis(log_prob)` or `NUTS(log_prob)`.
     n_replicas : int
         Number K of temperatures.
     hottest : float
-        beta of the last replica; near 0 the target is nearly flat.
+        beta of the last replica; near 0 its target is nearly flat.
     n_steps : int
         Steps of the sampler between exchanges.
 
@@ -179,37 +180,41 @@ class ParallelTempering(Estimator):
         ]
         return self._exchange(rng, state, moved)[:2]
 
-    def warm(self, rng, state, n, tuning, left) -> tuple[TemperingState, dict, Any]:
-        """n steps in which every replica tunes itself and the ladder is spaced."""
-        told = []
+    def warm(
+        self, rng, state, n, tuning, remaining
+    ) -> tuple[TemperingState, dict, Any]:
+        """n steps in which every replica and the ladder adapt."""
+        records = []
         for i in range(n):
             tuning = tuning or [None] * self.n_replicas
-            rest = (left + n - 1 - i) * self.n_steps
+            remaining_steps = (remaining + n - 1 - i) * self.n_steps
             moved = []
             for k, r in enumerate(state.replicas):
                 r, trace, tuning[k] = warm_up_chains(
-                    self.sampler, rng, r, self.n_steps, tuning[k], rest
+                    self.sampler, rng, r, self.n_steps, tuning[k], remaining_steps
                 )
                 moved.append((r, trace))
-            state, info, chances = self._exchange(rng, state, moved)
+            state, info, probabilities = self._exchange(rng, state, moved)
             gain = 2.0 * (state.t + 10) ** -0.6
-            betas = respace_ladder(state.betas, chances, gain)
+            betas = respace_ladder(state.betas, probabilities, gain)
             pairs = zip(state.replicas, betas, state.betas, strict=True)
             replicas = tuple(tempered_state(r, new, old) for r, new, old in pairs)
             state = state._replace(replicas=replicas, betas=betas)
-            told.append(step_record(state, info))
-        return state, stack_records(told), tuning
+            records.append(step_record(state, info))
+        return state, stack_records(records), tuning
 
     def _exchange(self, rng, state, moved):
-        replicas, chances = exchange_replicas(
+        replicas, probabilities = exchange_replicas(
             rng, [r for r, _ in moved], state.betas, state.t
         )
         m = len(state.position)
         trace = moved[0][1]
         rate = trace.get("acceptance", np.full((m, 1), np.nan)).mean(axis=1)
-        chance = np.mean([*chances.values()], axis=0) if chances else np.ones(m)
+        probability = (
+            np.mean([*probabilities.values()], axis=0) if probabilities else np.ones(m)
+        )
         cold = replicas[0]
         state = TemperingState(
             cold.position, cold.log_prob, replicas, state.betas, state.t + 1
         )
-        return state, TemperingInfo(rate, chance), chances
+        return state, TemperingInfo(rate, probability), probabilities

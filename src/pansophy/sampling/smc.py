@@ -1,26 +1,33 @@
-"""Sequential Monte Carlo: particles led from the prior to the posterior by heating.
+"""Sequential Monte Carlo: particles moved from the prior to the posterior by tempering.
 
 With prior p(x) and likelihood L(x), particles pass through the densities
 
     pi_t(x) = p(x) L(x)^beta_t / Z_t,     0 = beta_0 < beta_1 < ... < beta_T = 1    (1)
 
-From one to the next they are weighed by w_i = L(x_i)^(beta_t - beta_t-1), which also
-gives the evidence,
+From one to the next they are weighted by w_i = L(x_i)^(beta_t - beta_t-1), which also
+estimates the evidence,
 
     Z_t / Z_t-1 ~ sum_i W_i w_i,    log Z = sum_t log of it                         (2)
 
-resampled by weight, and moved by steps of a chain that leaves pi_t as it is. beta_t is
-the largest whose weights have an effective size of alpha n, found by halving: the size
-falls as beta rises. Moves are those of Metropolis with a walk shaped like the
-particles, 2.38 / sqrt(d) times the root of their covariance and a scale that follows
-the acceptance rate, or Hamiltonian ones, if the gradients are there; they are repeated
-until the particles have lost the memory of where they were, or `max_moves` times.
+resampled by weight, and moved by Markov steps that leave pi_t invariant. beta_t is the
+largest value whose weights have an effective sample size of alpha n, found by
+bisection. Moves are Metropolis-Hastings steps of two kinds; each particle carries (log
+p, log L), so a change of beta costs no evaluation:
 
-Evidence (2) is unbiased but for the choice of beta and walk from the same particles, a
-bias of order 1/n. Particles are free of each other but for common ancestors, so modes
-are found by weight as long as some particle meets each of them.
+    random walk    y = x + s 2.38/sqrt(d) N(0, C),  C their covariance               (3)
+    Hamiltonian    momentum r ~ N(0, M), K leapfrog steps of length s along the
+                   gradient, accepted by the change of log pi(x) - r' M^-1 r / 2     (4)
 
-Cost      n (moves + 1) calls of L a stage, in batches of n
+with M^-1 the variances of the particles, K drawn at each move, and s adapted to the
+acceptance rate. They are repeated until the positions are nearly uncorrelated with
+those at the start of the stage, or `max_moves` times. Particles outside the prior are
+not passed to L.
+
+Evidence (2) is unbiased except for the choice of beta and s from the same particles, a
+bias of order 1/n. Particles are independent except for common ancestors, so modes are
+weighted correctly as long as some particle reaches each of them.
+
+Cost      n (moves + 1) evaluations of L a stage, in batches of n
 Shapes    x (n, d)   w (n,)
 Refs      [DelMoral2006]; [Jasra2011] adaptive beta; [Chopin2020] ch. 17
 """
@@ -48,18 +55,18 @@ from .metropolis import RandomWalk
 from .resampling import DEGENERATE_SHARE, RESAMPLERS, softmax_weights
 from .target_density import LogProb, as_target_density, ensure_gradient, ensure_values
 
-MAX_LEAPFROG_STEPS = 10  # most leapfrog steps of a move
+MAX_LEAPFROG_STEPS = 10  # of a move
 
 
 def nan_to_minus_inf(L):
-    """NaN likelihoods, where a density failed, count as zero."""
+    """Log likelihoods with NaN, where a density failed, as -inf."""
     return np.where(np.isnan(L), -np.inf, L)
 
 
 class TemperedPosterior(NamedTuple):
-    """The two parts of p L^beta."""
+    """The density p L^beta: prior and likelihood."""
 
-    likelihood: Any  # a target
+    likelihood: Any  # a target density
     log_prior: Callable
     prior_grad: Any  # function or None
 
@@ -75,14 +82,14 @@ class TemperedPosterior(NamedTuple):
         return log_p, L
 
     def grad(self, x, beta):
-        """Parts and the gradient of log p + beta log L."""
+        """log p, log L and the gradient of log p + beta log L."""
         log_p = self.log_prior(x)
         L, g = self.likelihood.value_and_grad(x)
         return log_p, nan_to_minus_inf(L), self.prior_grad(x) + beta * g
 
 
 def particle_covariance(x):
-    """Covariance of particles, shrunk a little to its diagonal; always positive."""
+    """Covariance of particles, shrunk slightly to its diagonal; positive definite."""
     n, d = x.shape
     S = np.atleast_2d(np.cov(x, rowvar=False, bias=True))
     tiny = 1e-12 * (1.0 + np.square(x).mean(axis=0))
@@ -90,18 +97,18 @@ def particle_covariance(x):
 
 
 def accept_or_keep(parts, new, beta, log_extra, rng):
-    """Take or refuse `new` by the rule of Metropolis and Hastings."""
+    """Accept or reject `new` by Metropolis-Hastings; new parts and mean acceptance."""
     (x, p, L), (y, q, M) = parts, new
-    old, fresh = p + beta * L, q + beta * M + log_extra
-    alpha = accept(fresh - old)
-    taken = passes(fresh, old, leeway(1.0, len(x), rng))
-    x = np.where(taken[:, None], y, x)
-    parts = x, np.where(taken, q, p), np.where(taken, M, L)
+    current, proposed = p + beta * L, q + beta * M + log_extra
+    alpha = accept(proposed - current)
+    accepted = passes(proposed, current, leeway(1.0, len(x), rng))
+    x = np.where(accepted[:, None], y, x)
+    parts = x, np.where(accepted, q, p), np.where(accepted, M, L)
     return parts, float(alpha.mean())
 
 
 class RandomWalkMove:
-    """Eq. (1)."""
+    """Random walk moves, eq. (3)."""
 
     def __init__(self, density, x, beta):
         self.density, self.beta = density, beta
@@ -117,7 +124,7 @@ class RandomWalkMove:
 
 
 class HamiltonianMove:
-    """Eq. (2)."""
+    """Hamiltonian moves, eq. (4)."""
 
     goal = 0.8
 
@@ -128,11 +135,11 @@ class HamiltonianMove:
         self.sd = np.sqrt(np.diag(particle_covariance(x)))
 
     def __call__(self, rng, parts, scale):
-        sd, seen = self.sd, []
+        sd, last_parts = self.sd, []
 
         def both(x):
             log_p, L, g = self.density.grad(x, self.beta)
-            seen[:] = log_p, L  # the parts at the last place asked for
+            last_parts[:] = log_p, L  # the parts at the last position
             return log_p + self.beta * L, g
 
         eps = scale * len(sd) ** -0.25
@@ -141,7 +148,7 @@ class HamiltonianMove:
         steps = int(rng.integers(1, MAX_LEAPFROG_STEPS + 1))
         y, end, _ = leapfrog(both, parts[0], r, eps, steps, np.square(sd)[None])
         return accept_or_keep(
-            parts, (y, *seen), self.beta, energy(r) - energy(end), rng
+            parts, (y, *last_parts), self.beta, energy(r) - energy(end), rng
         )
 
 
@@ -149,9 +156,9 @@ PARTICLE_MOVES = {"metropolis": RandomWalkMove, "hmc": HamiltonianMove}
 
 
 class SMCState(NamedTuple):
-    """What a stage hands to the next."""
+    """State of the particles."""
 
-    objective: float  # 1 - beta: what is left
+    objective: float  # 1 - beta
     position: np.ndarray
     log_prior: np.ndarray
     log_like: np.ndarray
@@ -165,7 +172,7 @@ class SMCState(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class ParticleResult:
-    """What `SMC.run` gives: equally weighted draws of the posterior.
+    """Result of `SMC.run`: equally weighted draws of the posterior.
 
     Attributes
     ----------
@@ -201,10 +208,12 @@ class ParticleResult:
 
 
 def warn_few_particles(sizes, n):
-    """Warn of a stage that hung on a handful of particles."""
-    if sizes.size and (least := sizes.min()) < max(DEGENERATE_SHARE * n, min(2.0, n)):
+    """Warn about a stage with a very small effective sample size."""
+    if sizes.size and (smallest := sizes.min()) < max(
+        DEGENERATE_SHARE * n, min(2.0, n)
+    ):
         warnings.warn(
-            f"in one stage {n} particles were worth {least:.1f}, so the evidence is "
+            f"in one stage {n} particles were worth {smallest:.1f}, so the evidence is "
             "not to be trusted: the likelihood is zero nearly everywhere, take more "
             "particles or a closer prior.",
             RuntimeWarning,
@@ -234,26 +243,26 @@ class SMC(Estimator):
     Parameters
     ----------
     log_likelihood : function or density
-        log L, as `target` takes it: of one position or of all particles at once, in
-        NumPy, torch or Numba.
-    prior : law
-        With `sample` and `log_prob`, or a frozen SciPy law, or a box.
+        log L, as `as_target_density` takes it: of one position or of all particles at
+        once, in NumPy, torch or Numba.
+    prior : distribution
+        With `sample` and `log_prob`, or a frozen SciPy distribution, or a box.
     n_particles : int
     ess : float
-        alpha: effective share of the particles that a change of beta may leave.
+        alpha: relative effective sample size after a change of beta.
     moves : {"metropolis", "hmc"}
-        "hmc" needs gradients of both parts: of log_likelihood as `target` takes them,
-        and of the prior, by `prior_grad`.
+        "hmc" needs the gradients of log_likelihood (`grad`, or by autograd) and of the
+        prior (`prior_grad`).
     max_moves : int
-        Most steps of the chain in a stage.
+        Maximum number of moves in a stage.
     memory : float
-        A stage ends when the positions correlate less than this with those at its
-        start, in every coordinate.
+        A stage ends when the correlation of the positions with those at its start is
+        below this in every coordinate.
     resampling : {"multinomial", "stratified", "systematic", "residual"}
     grad, prior_grad : function, True or None
         Gradients of log_likelihood and of the log prior.
     batched : bool or None
-        Whether log_likelihood takes all particles at once. None finds out.
+        Whether log_likelihood takes all particles at once; None detects it.
 
     Examples
     --------
@@ -287,7 +296,7 @@ class SMC(Estimator):
     def run(
         self, random_state=None, *, max_stages=1000, progress=False
     ) -> ParticleResult:
-        """Lead particles from prior to posterior.
+        """Move particles from the prior to the posterior.
 
         Parameters
         ----------
@@ -313,10 +322,17 @@ class SMC(Estimator):
         start = SMCState(1.0, x, log_prior(x), L, 0.0, 0.0, 1.0, np.nan, np.nan, 0)
         step = lambda s: self.stage(s, move, rng)
         watch = ("beta", "acceptance", "size", "moves", "log_evidence")
-        how = {"max_iter": max_stages, "tol": 0.0, "watch": watch}
-        left = lambda old, new: new.objective
-        go = lambda task: iterate(step, start, change=left, task=task, **how)
-        result = watched(self, go, total=None, verbose=progress)
+        change = lambda old, new: new.objective
+        run_task = lambda task: iterate(
+            step,
+            start,
+            max_iter=max_stages,
+            tol=0.0,
+            change=change,
+            watch=watch,
+            task=task,
+        )
+        result = watched(self, run_task, total=None, verbose=progress)
         s, history = result.state, result.history
         betas = history.pop("beta")
         history.pop("objective")
@@ -324,26 +340,31 @@ class SMC(Estimator):
         warn_few_particles(history["size"], self.n_particles)
         log_prob = s.log_prior + s.log_like
         return ParticleResult(
-            s.position, log_prob, s.log_evidence, betas, history, result.reason,
+            s.position,
+            log_prob,
+            s.log_evidence,
+            betas,
+            history,
+            result.reason,
             result.seconds,
-        )  # fmt: skip
+        )
 
     def stage(self, s, move, rng) -> SMCState:
-        """Weigh, resample and move, eq. (1) and (2)."""
+        """One stage: weight, resample and move, eq. (1) and (2)."""
         beta = next_inverse_temperature(s.log_like, s.beta, self.ess)
         W, log_mean = softmax_weights((beta - s.beta) * s.log_like)
         n = len(W)
         copies = RESAMPLERS[self.resampling](W, n, rng)
         index = np.repeat(np.arange(n), copies)
         parts = s.position[index], s.log_prior[index], s.log_like[index]
-        x, scale, rate, made = parts[0], s.scale, 0.0, 0
+        x, scale, total_acceptance, n_moves = parts[0], s.scale, 0.0, 0
         overlap = PositionCorrelation(x)
         kernel = move(x, beta)
-        while made < self.max_moves:
+        while n_moves < self.max_moves:
             parts, alpha = kernel(rng, parts, scale)
-            made += 1
-            rate += alpha
-            scale *= np.exp(made**-0.6 * (alpha - kernel.goal))
+            n_moves += 1
+            total_acceptance += alpha
+            scale *= np.exp(n_moves**-0.6 * (alpha - kernel.goal))
             if overlap(parts[0]) < self.memory:
                 break
         parts = dict(zip(("position", "log_prior", "log_like"), parts, strict=True))
@@ -353,14 +374,14 @@ class SMC(Estimator):
             beta=beta,
             log_evidence=s.log_evidence + log_mean,
             scale=float(scale),
-            acceptance=rate / made,
+            acceptance=total_acceptance / n_moves,
             size=effective_sample_size(W),
-            moves=made,
+            moves=n_moves,
         )
 
 
 class PositionCorrelation:
-    """Largest correlation of a coordinate with what it was."""
+    """Largest correlation of a coordinate with its values at the start."""
 
     def __init__(self, x):
         self.a = x - x.mean(axis=0)

@@ -1,17 +1,17 @@
-"""What samplers draw from: a log density and its gradient, in whatever form it comes.
+"""Target densities of samplers: a log density and its gradient, in any form.
 
-`as_target_density` reads a density given as
+`as_target_density` takes a density given as
 
 - a NumPy function of one position (d,) or of all chains at once (m, d), with its
-  gradient given beside it (`grad`) or by itself (`grad=True`: it gives both);
+  gradient given separately (`grad`) or by itself (`grad=True`: it returns both);
 - a torch function, whose gradient comes from autograd, all chains in one batch;
 - a Numba function, with `grad` another one (or True), which compiled samplers call
-  without coming back to Python;
+  without returning to Python;
 - a compiled density of `pansophy.sampling.compiled_densities`;
 - a `Distribution`, by its `log_prob`;
 
-and offers `value(x)` (m,) and `value_and_grad(x)` (m,), (m, d) for x (m, d). Whether a
-function takes a batch is found by trying, unless `batched` says it.
+and gives an object with `value(x)` (m,) and `value_and_grad(x)` (m,), (m, d) for x
+(m, d). Whether a function takes a batch is detected unless `batched` is given.
 
 Shapes    x (m, d)   log_prob (m,)   gradient (m, d)
 """
@@ -31,11 +31,11 @@ GRADIENT_NEEDED = (
 
 
 def is_log_density(f) -> bool:
-    """Whether f can be read as a log density."""
+    """Whether f can be used as a log density."""
     return callable(f) or any(hasattr(f, a) for a in ("log_prob", "as_target", "value"))
 
 
-# rules of the fields of samplers
+# parameter rules of samplers
 LogProb = Annotated[Any, Rule("a function, a distribution or a target", is_log_density)]
 GradientFunction = Annotated[
     Any, Rule("a function, True or None", lambda g: g in (None, True) or callable(g))
@@ -43,19 +43,19 @@ GradientFunction = Annotated[
 
 
 def takes_batch(log_prob, x) -> bool:
-    """Whether log_prob maps (m, d) to (m,): tried on m != d rows, at least two."""
+    """Whether log_prob maps (m, d) to (m,), tried with m != d and m > 1."""
     m = max(len(x), 2)
     m += m == x.shape[1]
     try:
         out = log_prob(np.resize(x, (m, x.shape[1])))
         out = out[0] if isinstance(out, tuple) else out
         return tuple(np.shape(out)) == (m,)
-    except Exception:  # a function of one position may fail in any way on a batch
+    except Exception:  # a function of one position may raise anything for a batch
         return False
 
 
 def as_scalar(value) -> float:
-    """A number from whatever holds one."""
+    """A float from an array of one number."""
     value = np.asarray(value, dtype=float)
     if value.size != 1:
         raise ValueError(
@@ -76,8 +76,8 @@ class NumpyTarget:
 
     compiled = False
 
-    def settle(self, x):
-        """Find out whether a batch is taken, at the first positions."""
+    def detect_batching(self, x):
+        """Check the dimension and detect whether the function takes a batch."""
         if self.dim is not None and x.shape[1] != self.dim:
             raise ValueError(
                 f"positions have {x.shape[1]} coordinates, the density {self.dim}."
@@ -89,7 +89,7 @@ class NumpyTarget:
     def value(self, x):
         """log pi (m,) at x (m, d)."""
         if self.batched is None or self.dim != x.shape[1]:
-            self.settle(x)
+            self.detect_batching(x)
         f, data = self.log_prob, self.data
         if self.grad is True:
             f = lambda x, *data: self.log_prob(x, *data)[0]
@@ -99,7 +99,7 @@ class NumpyTarget:
 
     def value_and_grad(self, x):
         """log pi (m,) and its gradient (m, d)."""
-        self.settle(x)
+        self.detect_batching(x)
         if self.grad is None:
             raise TypeError(GRADIENT_NEEDED)
         f, slope = self.log_prob, self.grad
@@ -113,10 +113,10 @@ class NumpyTarget:
             v = np.array([as_scalar(v) for v, _ in pairs])
             g = np.array([np.asarray(g, dtype=float) for _, g in pairs])
         if g.shape != x.shape:
-            want, got = (
+            expected, shape = (
                 (x.shape, g.shape) if self.batched else (x.shape[1:], g[0].shape)
             )
-            raise ValueError(f"grad must give shape {want}, got {got}.")
+            raise ValueError(f"grad must give shape {expected}, got {shape}.")
         return self.shaped(v, x), g
 
     @staticmethod
@@ -131,7 +131,7 @@ class NumpyTarget:
 
 @dataclass(eq=False)
 class TorchTarget:
-    """A torch log density: its gradient by autograd, all chains in one batch."""
+    """A torch log density with its gradient by autograd, all chains in one batch."""
 
     log_prob: Any
     batched: bool | None = None
@@ -141,7 +141,7 @@ class TorchTarget:
     compiled = False
 
     def __call__(self, t):
-        """log pi of a tensor (m, d), a position at a time if need be."""
+        """log pi of a tensor (m, d), one position at a time if it takes no batch."""
         import torch
 
         f = lambda t: self.log_prob(t, *self.data)
@@ -170,9 +170,9 @@ class TorchTarget:
 
 @dataclass(eq=False)
 class CompiledTarget:
-    """A log density in machine code, called by its address; see `_target_density.py`."""
+    """A compiled log density, called by its address; see `_target_density.py`."""
 
-    function: Any  # kept, so that the address stays good
+    function: Any  # kept alive, so that the address stays valid
     data: tuple = ()
     dim: int | None = None
     has_grad: bool = True
@@ -187,15 +187,16 @@ class CompiledTarget:
 
     def value(self, x):
         """log pi (m,) at x (m, d)."""
-        return self.both(x)[0]
+        return self.evaluate(x)[0]
 
     def value_and_grad(self, x):
         """log pi (m,) and its gradient (m, d)."""
         if not self.has_grad:
             raise TypeError(GRADIENT_NEEDED)
-        return self.both(x)
+        return self.evaluate(x)
 
-    def both(self, x):
+    def evaluate(self, x):
+        """log pi (m,) and its gradient (m, d), which is zero if there is none."""
         from ._target_density import evaluate_rows
 
         if self.dim is not None and x.shape[1] != self.dim:
@@ -219,18 +220,17 @@ def is_jitted(f) -> bool:
 def as_target_density(
     log_prob, grad=None, batched=None, dim=None, data=()
 ) -> TargetDensity:
-    """A log density as samplers use it, from a function or a distribution.
+    """The target density of a sampler from a function or a distribution.
 
     Parameters
     ----------
     log_prob : function, Distribution, compiled density or Target
         Logarithm of the density up to a constant, `log_prob(x, *data)`.
     grad : function, True or None
-        Gradient of it; True: log_prob gives the pair (value, gradient). None takes
-        that of torch or of a compiled density, and is enough for samplers that need
-        none.
+        Its gradient; True if log_prob returns the pair (value, gradient). None is
+        enough for torch functions, compiled densities and samplers without gradients.
     batched : bool or None
-        Whether the functions take all chains (m, d) at once. None finds out.
+        Whether the functions take all chains (m, d) at once; None detects it.
     dim : int or None
         Number of coordinates, checked where given.
     data : tuple of arrays
@@ -240,7 +240,8 @@ def as_target_density(
     --------
     >>> import numpy as np
     >>> from pansophy.sampling import as_target_density
-    >>> normal = as_target_density(lambda x: -0.5 * (x**2).sum(axis=-1), grad=lambda x: -x)
+    >>> log_prob = lambda x: -0.5 * (x**2).sum(axis=-1)
+    >>> normal = as_target_density(log_prob, grad=lambda x: -x)
     >>> normal.value_and_grad(np.array([[1.0, 2.0]]))
     (array([-2.5]), array([[-1., -2.]]))
     """
@@ -265,24 +266,24 @@ def as_target_density(
 
 
 def ensure_gradient(density: TargetDensity, x) -> TargetDensity:
-    """The target, as a torch function where that is the way to its gradient at x."""
+    """The target; a function without gradient is turned into a torch target."""
     if not isinstance(density, NumpyTarget) or density.grad is not None:
         return density
     if "torch" in sys.modules:
         f, b, d, data = density.log_prob, density.batched, density.dim, density.data
-        other = TorchTarget(f, b, d, data)
+        torch_target = TorchTarget(f, b, d, data)
         try:
-            other.value_and_grad(x[:1])
+            torch_target.value_and_grad(x[:1])
         except (TypeError, RuntimeError, AttributeError):
             raise TypeError(GRADIENT_NEEDED) from None
-        return other
+        return torch_target
     raise TypeError(GRADIENT_NEEDED)
 
 
 def ensure_values(density: TargetDensity, x) -> TargetDensity:
-    """The target, as a torch function where NumPy's arrays are not to its taste."""
+    """The target; a function that fails on NumPy arrays becomes a torch target."""
     if isinstance(density, NumpyTarget) and "torch" in sys.modules:
-        density.settle(x)
+        density.detect_batching(x)
         if not density.batched:
             try:
                 density.value(x[:1])
@@ -310,6 +311,6 @@ def gradient_error(density, x) -> float:
     h = np.finfo(float).eps ** (1 / 3) * np.maximum(np.abs(x), 1.0)
     steps = np.diag(h)
     rise = density.value(x + steps) - density.value(x - steps)
-    other = rise / (2 * h)
-    total = np.linalg.norm(g) + np.linalg.norm(other)
-    return float(np.linalg.norm(g - other) / total) if total > 0 else 0.0
+    numeric = rise / (2 * h)
+    total = np.linalg.norm(g) + np.linalg.norm(numeric)
+    return float(np.linalg.norm(g - numeric) / total) if total > 0 else 0.0
