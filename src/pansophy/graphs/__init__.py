@@ -1,4 +1,4 @@
-"""Graphs of rows (neighbours, trees, Laplacians, cuts) and directed acyclic graphs."""
+"""Neighbour graphs, spanning trees, Laplacians and directed acyclic graphs."""
 
 from .directed import (
     ancestors,

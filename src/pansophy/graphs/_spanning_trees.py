@@ -1,17 +1,19 @@
-"""Compiled loops of `spanning_trees.py`: Prim over points, Kruskal over edges."""
+"""Compiled minimum spanning trees: Prim over points, Kruskal over edges."""
 
 import numpy as np
 from numba import njit
 
-EUCLIDEAN, MANHATTAN, CHEBYSHEV, MINKOWSKI = 0, 1, 2, 3
-POINT_CHUNK = 512  # points whose distances are added up at a time
-# no entry is ever NaN; infinities are used, so they keep their meaning
-DISTANCE_FASTMATH = {"contract", "reassoc", "nsz", "arcp", "nnan"}
+from ..core.compiled import FASTMATH_NO_NAN
+
+EUCLIDEAN, MANHATTAN, CHEBYSHEV, MINKOWSKI = range(4)
+POINT_CHUNK = 512  # points whose distances are computed at a time
+# no distance is NaN; infinities keep their meaning
+DISTANCE_FASTMATH = FASTMATH_NO_NAN
 
 
 @njit(cache=True, nogil=True, fastmath=DISTANCE_FASTMATH)
 def accumulate_distances(XT, x, a, b, kind, p, out):
-    """out[j] = distance (to the power) from x to points a .. b, by columns."""
+    """out[j] = distance (before the root) from x to points a .. b, by columns."""
     d, m = XT.shape[0], b - a
     out[:m] = 0.0
     c = 0
@@ -45,7 +47,7 @@ def accumulate_distances(XT, x, a, b, kind, p, out):
 
 @njit(cache=True, nogil=True, fastmath=DISTANCE_FASTMATH)
 def relax_edges(t, core, source_core, best, parent, source, a, b):
-    """Take the new lengths where they are shorter; the least of best[a:b]."""
+    """Update the best lengths with those of a new source; the smallest of best[a:b]."""
     m = b - a
     best_part, parent_part, smallest = best[a:b], parent[a:b], np.inf
     if len(core):
@@ -65,7 +67,7 @@ def relax_edges(t, core, source_core, best, parent, source, a, b):
 def prim_points(XT, core, kind, p, left, right, weight):
     """Edges of a minimum spanning tree in the order in which Prim adds them.
 
-    XT and core are used up: the points still outside are kept together.
+    XT and core are overwritten: the points outside the tree are kept contiguous.
     """
     d, n = XT.shape
     ids = np.arange(n)
@@ -74,7 +76,7 @@ def prim_points(XT, core, kind, p, left, right, weight):
     at, m = 0, n
     for step in range(n - 1):
         source, source_core = ids[at], core[at] if len(core) else 0.0
-        m -= 1  # the point at `at` joins the tree; the last one takes its place
+        m -= 1  # the point `at` joins the tree; the last one moves into its position
         for c in range(d):
             x[c] = XT[c, at]
             XT[c, at] = XT[c, m]
@@ -87,7 +89,7 @@ def prim_points(XT, core, kind, p, left, right, weight):
             accumulate_distances(XT, x, a, b, kind, p, t)
             smallest = relax_edges(t, core, source_core, best, parent, source, a, b)
             if smallest <= lowest:
-                for j in range(a, b):  # of equals the lowest row
+                for j in range(a, b):  # ties go to the lowest row
                     if best[j] == smallest and (smallest < lowest or ids[j] < ids[at]):
                         lowest, at = smallest, j
         left[step], right[step], weight[step] = parent[at], ids[at], best[at]
@@ -95,7 +97,7 @@ def prim_points(XT, core, kind, p, left, right, weight):
 
 @njit(cache=True, nogil=True)
 def prim_matrix(D, left, right, weight):
-    """The same on a matrix of distances."""
+    """`prim_points` for a matrix of distances."""
     n = len(D)
     best, parent = np.full(n, np.inf), np.zeros(n, np.int64)
     in_tree = np.zeros(n, np.bool_)
@@ -117,7 +119,7 @@ def prim_matrix(D, left, right, weight):
 
 @njit(cache=True, nogil=True)
 def find_root(parent, i):
-    """The representative of i's set; the path to it is halved on the way."""
+    """The representative of the set of i, with path halving (union-find)."""
     while parent[i] != i:
         parent[i] = parent[parent[i]]
         i = parent[i]
@@ -126,7 +128,7 @@ def find_root(parent, i):
 
 @njit(cache=True, nogil=True)
 def kruskal_edges(order, row, column, n, kept):
-    """Positions of the edges that join two sets, in the order given; how many."""
+    """Edges that join two components, in the given order; returns their number."""
     parent, count = np.arange(n), 0
     for e in order:
         a, b = find_root(parent, row[e]), find_root(parent, column[e])

@@ -3,15 +3,15 @@
 A graph of d nodes is `parents`: for each node the tuple of its parents' numbers.
 
 Moral graph     i - j if one is a parent of the other or they share a child        (1)
-Elimination     taking a node out joins all its neighbours; the node and they     (2)
+Elimination     removing a node connects all its neighbours; the node and they    (2)
                 are a clique of the triangulated graph
-Heuristics      the next node to go has the least                                  (3)
+Heuristics      the next node to eliminate has the smallest                        (3)
     min_fill        number of edges that (2) adds
-    min_weight      product of the sizes of its neighbours (the table made)
-    min_degree      number of neighbours (min_neighbours is another word for it)
+    min_weight      product of the sizes of its neighbours (of the new table)
+    min_degree      number of neighbours (also called min_neighbours)
 
-Ties go to the smaller table of (2), then to the smaller number, so that an order is
-always the same. Finding the best order is NP-hard; min_fill is good in practice.
+Ties go to the smaller table of (2), then to the smaller number, so that the order is
+deterministic. Finding the best order is NP-hard; min_fill is good in practice.
 
 Cost      orders and ancestors O(d + edges); elimination O(d^2 degree^2) at worst
 Refs      [Kahn1962]; [KollerFriedman2009] ch. 9; [Kjaerulff1990] heuristics
@@ -35,9 +35,9 @@ def children_of(parents: Parents) -> list[list[int]]:
 
 
 def topological_order(parents: Parents, names=None) -> list[int]:
-    """Nodes with parents before children, smallest numbers first where free.
+    """Nodes with parents before children; ties go to the smallest number.
 
-    A ValueError shows the cycle, by `names` where they are given.
+    A cycle raises a ValueError that shows it, by `names` if they are given.
 
     Examples
     --------
@@ -86,12 +86,12 @@ def find_cycle(parents: Parents) -> list[int] | None:
 
 
 def ancestors(parents: Parents, nodes: Iterable[int]) -> set[int]:
-    """All nodes above the given ones (a given one only if it is above another)."""
+    """All ancestors of the given nodes (a given node only if it is one itself)."""
     return _reachable_nodes(parents, nodes)
 
 
 def descendants(parents: Parents, nodes: Iterable[int]) -> set[int]:
-    """All nodes below the given ones (a given one only if it is below another)."""
+    """All descendants of the given nodes (a given node only if it is one itself)."""
     return _reachable_nodes(children_of(parents), nodes)
 
 
@@ -124,7 +124,7 @@ def moral_graph(parents: Parents) -> list[set[int]]:
 
 
 def node_markov_blanket(parents: Parents, i: int) -> set[int]:
-    """Parents, children and the children's other parents of node i."""
+    """Parents, children and the other parents of the children of node i."""
     return moral_graph(parents)[i]
 
 
@@ -135,23 +135,23 @@ def elimination_order(
     *,
     nodes: Iterable[int] | None = None,
 ) -> tuple[list[int], list[tuple[int, ...]]]:
-    """An order of elimination by eq. (3), and the clique made at each step, eq. (2).
+    """An elimination order by eq. (3), and the clique of each step, eq. (2).
 
     Parameters
     ----------
     neighbours : list of sets
-        An undirected graph; left as it is.
+        An undirected graph; not modified.
     sizes : sequence of int
         Number of states of each node.
     heuristic : {"min_fill", "min_weight", "min_degree", "min_neighbours"}
     nodes : iterable of int, optional
-        Which nodes go (the others stay to the end); all by default.
+        Nodes to eliminate; all by default.
 
     Returns
     -------
     order : list of int
     cliques : list of tuples
-        cliques[k] holds order[k] and its neighbours when it goes, ascending.
+        cliques[k] has order[k] and its neighbours at that step, ascending.
     """
     if heuristic not in ("min_fill", "min_weight", "min_degree", "min_neighbours"):
         raise ValueError(
@@ -172,7 +172,7 @@ def elimination_order(
         for a in near:
             new = near - remaining[a] - {a}
             if new and heuristic == "min_fill":
-                for b in new:  # common neighbours of a new edge have less to fill
+                for b in new:  # a new edge lowers the fill of common neighbours
                     outdated |= remaining[a] & remaining[b]
             remaining[a] |= new
             remaining[a].discard(i)

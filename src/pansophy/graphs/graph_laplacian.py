@@ -1,7 +1,7 @@
-"""Components, degrees, Laplacians and the price of a cut of a weighted graph.
+"""Connected components, degrees, Laplacians and cut values of weighted graphs.
 
-For symmetric weights W >= 0 with degrees d_i = sum_j W_ij (an edge from a row to
-itself crosses no cut and is left out everywhere),
+For symmetric weights W >= 0 with degrees d_i = sum_j W_ij (self-loops cross no
+cut and are ignored),
 
     L = D - W          L_sym = I - D^-1/2 W D^-1/2                              (1)
     cut(A_1 .. A_k)        = 1/2 sum_c W(A_c, rest)                             (2)
@@ -10,8 +10,8 @@ itself crosses no cut and is left out everywhere),
 
 f^T L f = 1/2 sum_ij W_ij (f_i - f_j)^2, so L is positive semi-definite and its null
 space is spanned by the indicators of the components. (3) and (4) are traces of
-H^T L H for indicators H scaled to be orthonormal (under D for (4)); giving up that H
-is an indicator leaves the eigenvectors that `spectral_map` computes.
+H^T L H for indicators H scaled to be orthonormal (under D for (4)); relaxing H to real
+values gives the eigenvectors of `laplacian_eigenvectors`.
 
 Shapes    W (n, n) CSR or dense   labels (n,)   result (n, n) or a number
 Refs      [ShiMalik2000]; [Luxburg2007]
@@ -25,9 +25,9 @@ CUT_KINDS = ("cut", "ratio", "normalized")
 
 
 def connected_components(G):
-    """How many components, and the component of each row, edges taken both ways.
+    """Number of components and the component of each row, ignoring edge directions.
 
-    Numbered in the order of their first rows. Stored zeros are edges.
+    Components are numbered in the order of their first rows. Stored zeros are edges.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def connected_components(G):
 
 
 def dense_components(A):
-    """The same for a matrix of truth values, each row and column read once."""
+    """`connected_components` of a boolean matrix."""
     labels, count = np.full(len(A), -1), 0
     for first in range(len(A)):
         if labels[first] >= 0:
@@ -63,7 +63,7 @@ def dense_components(A):
 
 
 def drop_self_loops(W):
-    """W as CSR or a dense array, its diagonal zero."""
+    """W as CSR or a dense array with zero diagonal."""
     if not sp.issparse(W):
         W = np.array(W, dtype=np.result_type(np.asarray(W).dtype, np.float32))
         np.fill_diagonal(W, 0.0)
@@ -116,7 +116,7 @@ def scale_rows_and_columns(W, s):
 
 
 def cut_value(W, labels, kind="normalized"):
-    """The price of a partition, eqs (2) to (4); a cluster without edges costs 0.
+    """The cut value of a partition, eq. (2) to (4); a cluster without edges adds 0.
 
     Examples
     --------

@@ -1,19 +1,19 @@
-"""The smoothest functions on a graph: eigenvectors of its normalised Laplacian.
+"""Smallest eigenvalues and eigenvectors of the normalised graph Laplacian.
 
     L_sym u = lambda u,   0 = lambda_1 <= lambda_2 <= ... <= 2                  (1)
 
 of L_sym = I - N, N = D^-1/2 W D^-1/2. Each component A gives one u of eigenvalue 0,
-D^1/2 1_A scaled to length 1 (for a row without edges its unit vector), so those are
-written down and not searched for: a Lanczos process started from one vector cannot
-see that an eigenvalue is multiple. The rest are the largest eigenvectors of
+D^1/2 1_A scaled to length 1 (for a row without edges its unit vector). These are known
+in closed form, since a Lanczos process started from one vector cannot find a multiple
+eigenvalue. The rest are the eigenvectors of the largest eigenvalues of
 
     N - 2 U_0 U_0^T                                                             (2)
 
 on the complement of the null space U_0, whose eigenvalues are all at least -1 > -2,
 by a dense solver for few rows, else by Lanczos, and by Lanczos on the inverse of
-L_sym + shift where plain Lanczos finds the eigenvalues too close together.
+L_sym + shift where the eigenvalues are too close together for plain Lanczos.
 
-D^-1/2 u solves the relaxed normalised cut of `graph_laplacian.py`.
+D^-1/2 u solves the relaxed normalised cut of `graph_laplacian`.
 
 Cost      O(n^3) for few rows; else O(edges) for each product
 Shapes    W (n, n) CSR or dense   eigenvalues (k,)   vectors (n, k)
@@ -35,8 +35,8 @@ from .graph_laplacian import (
     scale_rows_and_columns,
 )
 
-MAX_DENSE_ROWS = 600  # rows up to which a dense solver is quicker
-SHIFT = 1e-5  # of the inverse: makes L_sym non-singular
+MAX_DENSE_ROWS = 600  # up to which a dense solver is faster
+SHIFT = 1e-5  # makes L_sym non-singular
 EIGEN_METHODS = ("auto", "dense", "lanczos", "shift_invert")
 
 
@@ -48,13 +48,13 @@ def laplacian_eigenvectors(W, k, rng=None, *, method="auto", tol=0.0, max_iter=N
     W : CSR matrix or array of shape (n, n)
         Symmetric weights of at least 0; the diagonal is not used.
     k : int
-        How many, at most n.
+        Number of eigenvalues, at most n.
     rng : Generator, optional
-        Where Lanczos starts from.
+        Source of the starting vector of Lanczos.
     method : "auto", "dense", "lanczos" or "shift_invert"
     tol : float
-        Relative accuracy of the eigenvalues of the iterative methods; 0 is the best
-        there is.
+        Relative accuracy of the eigenvalues of the iterative methods; 0 is machine
+        precision.
     max_iter : int, optional
         Restarts of Lanczos.
 
@@ -90,14 +90,15 @@ def laplacian_eigenvectors(W, k, rng=None, *, method="auto", tol=0.0, max_iter=N
     else:
         rng = np.random.default_rng(0) if rng is None else rng
         v0 = rng.uniform(-1, 1, n)
-        how = {"tol": tol, "max_iter": max_iter}
-        values, vectors = lanczos_eigenvectors(N, U0, m, v0, method=method, **how)
+        values, vectors = lanczos_eigenvectors(
+            N, U0, m, v0, method=method, tol=tol, max_iter=max_iter
+        )
     values = np.concatenate([np.zeros(U0.shape[1]), np.clip(values, 0.0, 2.0)])
     return values, fix_signs(np.concatenate([U0, vectors], axis=1))
 
 
 def component_indicators(W, d, k):
-    """Eigenvectors of eigenvalue 0, at most k: the largest components first."""
+    """Eigenvectors of eigenvalue 0, at most k, the largest components first."""
     count, labels = connected_components(W)
     sizes = np.bincount(labels, minlength=count)
     biggest = np.argsort(-sizes, kind="stable")[:k]
@@ -135,7 +136,7 @@ def lanczos_eigenvectors(N, U0, m, v0, *, method, tol, max_iter):
                 raise
     L = sp.csc_array((1.0 + SHIFT) * sp.eye_array(n) - N)
     factor = spl.splu(L, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
-    # on the null space L + shift is shift: taking that out leaves the rest as it is
+    # the projection removes the null space, on which L + shift is only the shift
     inverse = lambda v: factor.solve(v - U0 @ (U0.T @ v))
     A = spl.LinearOperator((n, n), matvec=inverse, dtype=np.float64)
     mu, V = spl.eigsh(A, m, which="LA", v0=v0, tol=tol, maxiter=max_iter)
@@ -143,11 +144,12 @@ def lanczos_eigenvectors(N, U0, m, v0, *, method, tol, max_iter):
 
 
 def sort_eigenpairs(values, vectors):
+    """Eigenvalues in increasing order, with their vectors."""
     order = np.argsort(values, kind="stable")
     return values[order], vectors[:, order]
 
 
 def fix_signs(V):
-    """The entry of each column that is largest in absolute value is positive."""
+    """Columns with signs such that the entry of largest magnitude is positive."""
     top = V[np.argmax(np.abs(V), axis=0), np.arange(V.shape[1])]
     return V * np.where(top < 0, -1.0, 1.0)

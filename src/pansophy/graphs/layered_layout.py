@@ -1,14 +1,14 @@
-"""Where the nodes of a directed acyclic graph go on a page: in layers, arrows down.
+"""Layered layout of directed acyclic graphs (Sugiyama), with edges pointing down.
 
-Three steps. A node stands one layer below its lowest parent (roots just above their
-first child), and an edge that crosses layers bends at a point in each. Within a layer
-nodes are ordered by the mean place of their neighbours in the layer above, then
-below, in turn, keeping the order with fewest crossings of neighbouring layers. Then
-each node moves towards the mean place of its neighbours,
+A node is placed one layer below its lowest parent (roots just above their first child),
+and an edge that crosses layers bends at a point in each. Within a layer nodes are
+ordered by the mean position of their neighbours in the layer above and below,
+alternately, keeping the order with fewest edge crossings. Then each node moves towards
+the mean position of its neighbours,
 
     min sum_i (x_i - goal_i)^2    with    x_{i+1} - x_i >= room_i                (1)
 
-which after subtracting the rooms is isotonic regression.
+which after subtracting the cumulative room is an isotonic regression.
 
 Cost      O(sweeps * (nodes + bends) * layer) at most
 Shapes    widths (d,)   x, y (d,)
@@ -28,7 +28,7 @@ LAYER_GAP = 64.0  # between layers
 
 
 class LayeredLayout(NamedTuple):
-    """Middles of the nodes, and the points along each edge (parent, child)."""
+    """Centres of the nodes, and the points along each edge (parent, child)."""
 
     x: np.ndarray
     y: np.ndarray
@@ -93,7 +93,7 @@ def node_levels(parents) -> list[int]:
 
 
 def order_layers(rows, up, down):
-    """The rows with their nodes ordered by the means of their neighbours' places."""
+    """Layers with nodes ordered by the mean positions of their neighbours."""
     best, fewest = rows, count_crossings(rows, down)
     for sweep in range(SWEEPS):
         rows = [list(r) for r in rows]
@@ -119,7 +119,7 @@ def order_layers(rows, up, down):
 
 
 def count_crossings(rows, down) -> int:
-    """How many pairs of edges between neighbouring layers cross."""
+    """Number of crossings of edges between adjacent layers."""
     total = 0
     for a, b in pairwise(rows):
         position = {v: k for k, v in enumerate(b)}
@@ -130,8 +130,8 @@ def count_crossings(rows, down) -> int:
 
 
 def place_nodes(rows, up, down, node_widths):
-    """Places along the rows by eq. (1), from the middle outwards in turns."""
-    from sklearn.isotonic import isotonic_regression  # loads a lot
+    """Horizontal positions by eq. (1), in alternating sweeps over the layers."""
+    from sklearn.isotonic import isotonic_regression  # a slow import
 
     x = np.zeros(len(node_widths))
     offsets = []

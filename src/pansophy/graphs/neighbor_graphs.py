@@ -1,15 +1,15 @@
-"""Graphs of rows: who is among whose nearest, who is within a distance of whom.
+"""Neighbour graphs of rows: k nearest neighbours, radius and threshold graphs.
 
     k nearest     i -> j  if x_j is among the k rows nearest to x_i             (1)
     radius        i - j   if d(x_i, x_j) <= r                                   (2)
-    threshold     the same on a matrix of distances given as it is              (3)
+    threshold     (2) for a precomputed matrix of distances                     (3)
 
-(1) is not symmetric; `symmetric` says what becomes of a pair that only one side has:
-"either" keeps it, "mutual" drops it, "mean" halves it. (2) and (3) are symmetric. The
-components of (2) are the single-linkage clusters of height r.
+(1) is not symmetric; `symmetric` says what happens to an edge that exists in one
+direction only: "either" keeps it, "mutual" drops it, "mean" halves it. (2) and (3) are
+symmetric. The components of (2) are the single-linkage clusters of height r.
 
-An edge holds its distance, or 1 with mode="connectivity". Rows that coincide have an
-edge of stored value 0, which is an edge all the same: nothing here drops it.
+An edge has its distance as weight, or 1 with mode="connectivity". Equal rows have an
+edge with an explicitly stored 0, which counts as an edge.
 
 Cost      one neighbour search; memory O(edges)
 Shapes    X (n, d)   result CSR (n, n)
@@ -27,23 +27,23 @@ def knn_graph(
     X, k, *, mode="distance", symmetric=None, include_self=False, metric="euclidean",
     p=2.0, index=None,
 ):  # fmt: skip
-    """Eq. (1) as a CSR matrix, edges of a row by rising distance.
+    """k-nearest-neighbour graph, eq. (1), as a CSR matrix sorted by distance.
 
     Parameters
     ----------
     X : array of shape (n, d)
     k : int
-        Neighbours of each row, itself counted if `include_self`.
+        Number of neighbours of each row, including itself if `include_self`.
     mode : {"distance", "connectivity"}
-        What an edge holds: its length, or 1.
+        Weight of an edge: its distance, or 1.
     symmetric : None, "either", "mutual" or "mean"
-        What to do about pairs that one side alone has. None leaves them.
+        What to do with edges in one direction only; None keeps them as they are.
     include_self : bool
         Whether a row is its own first neighbour.
     metric, p
         As in `pansophy.distances.search.build`.
     index : Index, optional
-        A search index of X that exists already.
+        A search index of X, if there is one already.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def knn_graph(
 
 def radius_graph(X, r, *, mode="distance", include_self=False, metric="euclidean",
                  p=2.0, index=None):  # fmt: skip
-    """Eq. (2) as a CSR matrix.
+    """Radius graph, eq. (2), as a CSR matrix.
 
     Examples
     --------
@@ -101,8 +101,8 @@ def radius_graph(X, r, *, mode="distance", include_self=False, metric="euclidean
 def threshold_graph(X, t, *, mode="connectivity", metric="euclidean", p=2.0):
     """Pairs of rows at a distance of at most t, eqs (2) and (3).
 
-    With metric="precomputed" X is a matrix of distances (dense, or sparse with the
-    pairs that are not stored taken as infinitely far).
+    With metric="precomputed" X is a matrix of distances (dense, or sparse, where pairs
+    that are not stored are infinitely far).
 
     Examples
     --------
@@ -130,7 +130,7 @@ def threshold_graph(X, t, *, mode="connectivity", metric="euclidean", p=2.0):
 
 
 def symmetrize_graph(G, method):
-    """A graph with G's edges in both directions: "either", "mutual" or "mean"."""
+    """A symmetric graph from G: "either", "mutual" or "mean", see the module text."""
     G = sp.csr_array(G)
     if method == "mean":
         return sp.csr_array(0.5 * (G + G.T))
@@ -154,7 +154,7 @@ def symmetrize_graph(G, method):
 
 
 def assemble_csr(counts, neighbors, lengths, n, mode):
-    """CSR from the pieces of a blocked search."""
+    """The CSR matrix of a blocked neighbour search."""
     indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
     indices = np.concatenate(neighbors)
     data = np.concatenate(lengths) if mode == "distance" else np.ones(len(indices))
@@ -162,12 +162,13 @@ def assemble_csr(counts, neighbors, lengths, n, mode):
 
 
 def as_float_rows(X):
-    """X as a float matrix in C order."""
+    """X as a C-ordered float matrix."""
     X = np.asarray(X)
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     return np.ascontiguousarray(X)
 
 
 def check_edge_mode(mode):
+    """Raise if a mode is unknown."""
     if mode not in EDGE_MODES:
         raise ValueError(f"mode must be 'distance' or 'connectivity', got {mode!r}.")

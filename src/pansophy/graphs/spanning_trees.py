@@ -1,15 +1,14 @@
-"""Minimum spanning trees: of a graph with edges given, and of points without one.
+"""Minimum spanning trees of graphs (Kruskal) and of points (Prim).
 
-A spanning tree of least total weight is found by adding, for any set of rows, its
-lightest edge to the outside (the cut property). Kruskal takes the edges of a graph by
-rising weight and keeps those that join two parts. Prim grows one part, keeping for
+By the cut property, the lightest edge that leaves any set of rows belongs to a minimum
+spanning tree. Kruskal's algorithm takes the edges of a graph by increasing weight and
+keeps those that join two components. Prim's algorithm grows one component, keeping for
 each point outside only
 
-    b_j = min_{i in the part} w_ij,   w_ij = max(d(x_i, x_j), c_i, c_j)         (1)
+    b_j = min_{i in component} w_ij,   w_ij = max(d(x_i, x_j), c_i, c_j)         (1)
 
-so that points need O(n) memory beyond themselves and no matrix of distances; c = 0
-gives distances, c_i the distance to the k-th neighbour mutual reachability. Distances
-are sums over columns of points kept together in memory, added up in float64.
+so that points need O(n) additional memory and no matrix of distances; c = 0 gives
+distances, c_i the distance to the k-th neighbour gives mutual reachability.
 
 Removing the k - 1 heaviest edges leaves the k clusters of single linkage.
 
@@ -41,7 +40,7 @@ METRIC_KINDS = {
 
 
 class SpanningTree(NamedTuple):
-    """Edges left[e] - right[e], by rising weight."""
+    """Edges left[e] - right[e], by increasing weight."""
 
     left: np.ndarray  # (m,)
     right: np.ndarray  # (m,)
@@ -49,10 +48,10 @@ class SpanningTree(NamedTuple):
 
 
 def minimum_spanning_tree(G) -> SpanningTree:
-    """The lightest tree over a graph, a forest if it has several components.
+    """Minimum spanning tree of a graph, or forest if it has several components.
 
-    Either direction of an edge counts, the lighter one if both are stored; a stored
-    zero is an edge.
+    Directions are ignored, the lighter one counts if both are stored; a stored zero is
+    an edge.
 
     Examples
     --------
@@ -70,14 +69,14 @@ def minimum_spanning_tree(G) -> SpanningTree:
 
 
 def point_spanning_tree(X, *, metric="euclidean", p=2.0, core=None) -> SpanningTree:
-    """The lightest tree over points, eq. (1), without a matrix of distances.
+    """Minimum spanning tree of points, eq. (1), without a matrix of distances.
 
     Parameters
     ----------
     X : array of shape (n, d), or (n, n) with metric="precomputed"
     metric : str
         "euclidean", "sqeuclidean", "manhattan", "chebyshev", "minkowski", "cosine",
-        one of their other names, or "precomputed".
+        one of their aliases, or "precomputed".
     p : float
         Power of "minkowski".
     core : array of shape (n,), optional
@@ -110,7 +109,7 @@ def point_spanning_tree(X, *, metric="euclidean", p=2.0, core=None) -> SpanningT
 
 
 def comparison_scales(metric, p):
-    """From distances to what the loops compare, and back."""
+    """Functions from distances to the scale that the loops compare, and back."""
     if metric in ("euclidean", "l2"):
         return np.square, np.sqrt
     if metric == "cosine":  # half the squared chord
@@ -121,7 +120,7 @@ def comparison_scales(metric, p):
 
 
 def unit_length_rows(X):
-    """Rows at length 1; a row of zeros has no direction."""
+    """Rows scaled to length 1; a row of zeros raises."""
     top = np.linalg.norm(X, axis=1, keepdims=True)
     if not top.all():
         raise ValueError("the cosine of a row of zeros is not defined.")
@@ -129,7 +128,7 @@ def unit_length_rows(X):
 
 
 def sort_edges(tree, lengthen):
-    """Edges by rising weight, equal ones in the order in which they were found."""
+    """Edges by increasing weight, ties in the order in which they were found."""
     order = np.argsort(tree.weight, kind="stable")
     return SpanningTree(
         tree.left[order], tree.right[order], lengthen(tree.weight[order])

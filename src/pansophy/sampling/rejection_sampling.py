@@ -97,7 +97,8 @@ def rejection_sample(
         if n_proposed >= limit:
             raise ValueError(
                 f"{n_proposed} proposals gave {n_found} of {n} draws: the envelope "
-                "lies too far above the target; lower log_k or choose a closer proposal."
+                "lies too far above the target; lower log_k or choose a closer "
+                "proposal."
             )
         size = int(min(1.1 * (n - n_found) / rate + 16, limit - n_proposed, MAX_BLOCK))
         x = draw_samples(q, size, rng)
