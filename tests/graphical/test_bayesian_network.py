@@ -8,11 +8,8 @@ import pytest
 from pansophy import persist
 from pansophy.graphical import (
     BayesianNetwork,
-    JunctionTree,
     alarm_network,
     enumerate_joint,
-    explaining_away,
-    from_rules,
     random_network,
     sprinkler_network,
     student_network,
@@ -108,22 +105,6 @@ def test_common_cause_depends_by_the_repaired_amount():
     tables["Y | Z"][0] = [0.67, 0.23]
     with pytest.raises(ValueError, match=r"table of 'Y' sums to 0.9 in row Z=0, not"):
         BayesianNetwork.from_tables(tables)
-
-
-def test_explaining_away():
-    calls = BayesianNetwork.from_tables(
-        {"b": 0.99, "e": 0.98, "alarm | b, e": [[0.999, 0.7], [0.1, 0.05]]}
-    )
-    report = explaining_away(calls, "b", "e", {"alarm": 1})
-    assert np.isclose(report.given_effect, 0.565948, atol=1e-6)
-    assert np.isclose(report.given_both[1], 0.030995, atol=1e-6)
-    assert report and report.independent_before and report.connected_after
-    assert "P(b=1 | alarm=1) = 0.565948" in str(report)
-    other = explaining_away(four(), "x1", "x3", {"x2": 0}, state=0)
-    assert np.isclose(other.given_effect, 0.50251256)
-    assert np.isclose(other.given_both[0], 0.01) and other.given_both[1] == 1.0
-    chain = BayesianNetwork.from_tables({"a": 0.5, "b | a": HALF, "c | b": HALF})
-    assert not explaining_away(chain, "a", "b", {"c": 1})
 
 
 def test_bad_definitions():
@@ -222,38 +203,6 @@ def test_evidence_roles():
     assert both.predict_proba(rows, "flu")[0].tolist() == [1.0, 0.0]
 
 
-def test_rules():
-    network = from_rules(
-        {
-            "flu": 0.1,
-            "cold": 0.2,
-            "fever": 0.01,
-            "fever | cold": 0.3,
-            "fever | flu": 0.9,
-            "fever | flu, cold": 0.95,
-        }
-    )
-    want = [[0.01, 0.3], [0.9, 0.95]]
-    table = network.query("fever", {"flu": True, "cold": False})
-    assert np.isclose(table[True], 0.9)
-    assert np.allclose(np.moveaxis(network.table("fever"), 0, 1)[..., 1], want)
-    assert network.query("flu", {"fever": True})[True] > 0.1
-    grade = from_rules(
-        {"easy": 0.5, "grade=A | easy": 0.7, "grade=B | easy": 0.2,
-         "grade=A | not easy": 0.1, "grade=B | not easy": 0.3},
-        {"grade": ["A", "B", "C"]},
-    )  # fmt: skip
-    assert np.isclose(grade.query("grade", {"easy": True})["C"], 0.1)
-    for rules, words in [
-        ({"a": 1.5}, "probability from 0 to 1"),
-        ({"b | a": 0.5}, "'a' in rule"),
-        ({"a": 0.5, "b | a": 0.5}, "no rule says what 'b' is where a=False"),
-        ({"a": 0.5, "c": 0.1, "b": 0, "b | a": 0.5, "b | c": 0.2}, "disagree"),
-    ]:
-        with pytest.raises(ValueError, match=words):
-            from_rules(rules)
-
-
 def test_samples_follow_the_marginals():
     network = student_network()
     rows = network.sample(20_000, random_state=0)
@@ -348,9 +297,3 @@ def test_saved_and_drawn(tmp_path):
     assert ("difficulty", "intelligence") in network.moral()
     assert network.markov_blanket("sat") == {"intelligence"}
     assert network.is_d_separated("difficulty", "intelligence")
-
-
-def test_junction_tree_reads_factors_without_names():
-    network = five()
-    plain = JunctionTree(network.factors())
-    assert np.allclose(plain.marginal(3).prob, network.query("4").prob)

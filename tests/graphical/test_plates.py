@@ -6,11 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.graphical import (
     BayesianNetwork,
-    ErgodicityWarning,
-    JunctionTree,
     Plate,
-    gibbs_sample,
-    sprinkler_network,
     sum_product,
     to_bayesian_network,
     to_factor_graph,
@@ -120,17 +116,6 @@ def test_naive_bayes():
     seen = {f"x{j}": float(v) for j, v in enumerate(X[0])}
     p = network.query("class", seen)["yes"]
     assert p == pytest.approx(model.predict_proba(X[:1])[0, 1])
-
-
-def test_networks_as_factor_graphs():
-    network = sprinkler_network()
-    graph = to_factor_graph(network)
-    assert graph.log_partition() == pytest.approx(0.0, abs=1e-12)  # Z = 1
-    exact = JunctionTree(network).observe(wet=True).marginals()
-    with pytest.warns(ErgodicityWarning, match="has zeros"):
-        draws = gibbs_sample(network, 30000, evidence={"wet": True}, random_state=0)
-    for name in ("rain", "sprinkler"):
-        np.testing.assert_allclose(draws[name], exact[name], atol=0.02)
 
 
 @pytest.mark.parametrize(

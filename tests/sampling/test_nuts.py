@@ -15,21 +15,15 @@ from pansophy.sampling import (
     as_target_density,
     banana_density,
     bfmi,
+    driver,
     eight_schools_density,
     funnel_density,
-    leapfrog,
     linear_density,
     logistic_density,
     mcse_mean,
     normal_density,
     r_hat,
     sample,
-    walk,
-)
-from pansophy.sampling.adaptation import (
-    adaptation_windows,
-    estimate_inverse_metric,
-    find_initial_step_size,
 )
 from tests.oracles import nuts as oracle
 
@@ -40,40 +34,6 @@ def within(x, want, sigmas=4.5):
     """Whether the mean of draws (m, n, k) is `want` within its standard error."""
     z = (x.mean(axis=(0, 1)) - want) / mcse_mean(x)
     assert np.abs(z).max() < sigmas, z
-
-
-# -- paths ----------------------------------------------------------------------------
-
-
-def energy(f, x, p):
-    return 0.5 * (p**2).sum(axis=1) - f(x)[0]
-
-
-def test_leapfrog_is_reversible_and_of_second_order(rng):
-    f = banana_density(2.0, 0.3).as_target().value_and_grad
-    x, p = rng.normal(size=(5, 2)), rng.normal(size=(5, 2))
-    y, q, _ = leapfrog(f, x, p, 0.05, 40)
-    back, r, _ = leapfrog(f, y, -q, 0.05, 40)
-    np.testing.assert_allclose(back, x, atol=1e-10)
-    np.testing.assert_allclose(-r, p, atol=1e-10)
-    error = []
-    for eps in (0.02, 0.01, 0.005):
-        y, q, _ = leapfrog(f, x, p, eps, round(1 / eps))
-        error.append(np.abs(energy(f, y, q) - energy(f, x, p)).max())
-    ratio = np.array(error[:-1]) / error[1:]
-    np.testing.assert_allclose(ratio, 4, rtol=0.1)
-
-
-def test_leapfrog_keeps_volume(rng):
-    f = banana_density(2.0, 0.3).as_target().value_and_grad
-    z, h = rng.normal(size=4), 1e-5
-
-    def flow(z):
-        x, p, _ = leapfrog(f, z[None, :2], z[None, 2:], 0.3, 5)
-        return np.concatenate([x[0], p[0]])
-
-    J = [(flow(z + h * e) - flow(z - h * e)) / (2 * h) for e in np.eye(4)]
-    np.testing.assert_allclose(np.linalg.det(J), 1, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["schools", "funnel", "normal"])
@@ -103,9 +63,6 @@ def test_steps_are_those_of_the_recursion(name):
             np.testing.assert_allclose(trace["acceptance"][c, i], rate, atol=1e-6)
         x = trace["position"][:, i]
     assert trace["divergent"].any() == (name == "funnel")
-
-
-# -- known targets --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("metric", ["unit", "diag", "dense"])
@@ -193,8 +150,6 @@ def test_divergences_are_told():
     v = draws.positions[..., 0]
     assert v[draws.info["divergent"]].mean() < v.mean()  # they are in the neck
 
-
-# -- one chain, whatever it is made of ------------------------------------------------
 
 MEAN = np.array([0.5, -0.5])
 
@@ -315,55 +270,11 @@ def test_calls_and_draws_do_not_depend_on_the_clock(monkeypatch):
     x, calls = run()
     clock = np.random.default_rng(1)
     odd = SimpleNamespace(perf_counter=lambda: clock.exponential())
-    monkeypatch.setattr(walk, "time", odd)
+    monkeypatch.setattr(driver, "time", odd)
     again, as_often = run()
     np.testing.assert_array_equal(again, x)
     assert as_often == calls
     np.testing.assert_array_equal(run(progress=True)[0], x)  # in 100 pieces
-
-
-# -- warm-up --------------------------------------------------------------------------
-
-
-def test_windows_double_and_fill_the_warm_up():
-    assert adaptation_windows(1000) == (75, [100, 150, 250, 450, 950])
-    assert adaptation_windows(100) == (15, [90])
-    assert adaptation_windows(10) == (10, [])
-    assert adaptation_windows(500) == (75, [100, 150, 250, 450])
-    for total in range(20, 400):
-        first, ends = adaptation_windows(total)
-        assert first < ends[0] and ends[-1] < total
-        assert (np.diff(ends) > 0).all()
-
-
-def test_learned_metric_and_first_size(rng):
-    x = rng.normal(size=(4, 500, 2)) * [1.0, 10.0]
-    inv = estimate_inverse_metric((x[:, :200], x[:, 200:]), False)
-    np.testing.assert_allclose(inv, [[1.0, 100.0]], rtol=0.15)
-    np.testing.assert_array_equal(inv, estimate_inverse_metric((x,), False))
-    assert estimate_inverse_metric((x * np.nan,), True) is None
-    f = normal_density(np.zeros(2), [1.0, 1e-4]).as_target().value_and_grad
-    unit = np.ones((1, 2))
-    x = np.zeros((3, 2))
-    eps = find_initial_step_size(
-        rng, f, x, *f(x), unit, unit, np.array([1e-6, 1.0, 1e3])
-    )
-    assert (eps > 0.001).all() and (eps < 0.1).all()
-
-
-def test_given_step_size_and_metric_stay():
-    sampler = HMC(
-        normal_density(np.zeros(2), [1.0, 4.0]),
-        step_size=0.3,
-        metric=np.array([1.0, 4.0]),
-    )
-    draws = sample(sampler, 300, init=np.zeros(2), warmup=50, random_state=0)
-    assert (draws.state.step_size == 0.3).all()
-    np.testing.assert_array_equal(draws.state.inverse, [[1.0, 4.0]])
-    assert draws.info["n_steps"].min() >= 4 and draws.info["n_steps"].max() <= 6
-
-
-# -- bad input ------------------------------------------------------------------------
 
 
 def test_errors_say_what_is_wrong():
@@ -399,14 +310,6 @@ def test_random_numbers_of_the_loops():
         stats.binomtest(int((np.abs(z) > 3.0).sum()), len(z), 0.0026998).pvalue > 1e-4
     )
     assert abs(np.corrcoef(z[:-1], z[1:])[0, 1]) < 0.02
-
-
-def test_hard_walls_do_not_make_paths_endless():
-    """A half normal by HMC: the step size falls at the wall, paths stay below 1024."""
-    half = lambda x: np.where(x[:, 0] < 0, -np.inf, -0.5 * x[:, 0] ** 2)
-    sampler = HMC(half, grad=lambda x: -x, step_size=1e-9)
-    _, trace = sampler.steps(np.random.default_rng(0), sampler.init(np.ones((2, 1))), 1)
-    assert (trace["n_steps"] <= 1.2 * 1023 + 1).all()
 
 
 def test_a_few_steps_of_warm_up_are_safe():

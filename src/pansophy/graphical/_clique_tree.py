@@ -149,9 +149,15 @@ def pass_messages(T, geometry, M, links, schedule, message, digit, n_products, c
         da, db = dim_ptr[a], dim_ptr[b]
         ka, kb = dim_ptr[a + 1] - da, dim_ptr[b + 1] - db
         if back == 0:
-            A, a0, B, b0 = near, near_ptr[e], far, far_ptr[e]
+            A = near
+            a0 = near_ptr[e]
+            B = far
+            b0 = far_ptr[e]
         else:
-            A, a0, B, b0 = far, far_ptr[e], near, near_ptr[e]
+            A = far
+            a0 = far_ptr[e]
+            B = near
+            b0 = near_ptr[e]
         marginalize_table(
             message, first, size, T, table_ptr[a], dims, da, ka, A, a0, digit
         )
@@ -277,7 +283,8 @@ def marginal_from_calibrated(
     Only messages on the way from the observed variables to the answer are sent.
     """
     table_ptr, dims = geometry[0], geometry[1]
-    T, M = tables.copy(), messages.copy()
+    T = tables.copy()
+    M = messages.copy()
     changed = np.zeros(len(table_ptr), np.bool_)
     for o in range(len(observed)):
         changed[homes[observed[o], 0]] = True

@@ -88,7 +88,8 @@ def count_by_bits(
         for k in range(others.shape[0]):
             m = start[others[k] + 1] - start[others[k]]
             for c in range(q):
-                remaining, at = totals[c], offset[k] + c * m
+                remaining = totals[c]
+                at = offset[k] + c * m
                 for s in range(m - 1):
                     remaining -= out[at + s]
                 out[at + m - 1] = remaining
@@ -164,10 +165,13 @@ def g_statistics_of_tables(N, offset, q, m, sizes, G, free):
     """
     for k in range(sizes.shape[0]):
         r = sizes[k]
-        total, df = 0.0, 0
+        total = 0.0
+        df = 0
         for j in range(q):
             T = N[offset[k] + j * m * r : offset[k] + (j + 1) * m * r]
-            n, rows, columns = 0.0, 0, 0
+            n = 0.0
+            rows = 0
+            columns = 0
             for c in range(m):
                 marginal = 0.0
                 for s in range(r):
@@ -186,4 +190,5 @@ def g_statistics_of_tables(N, offset, q, m, sizes, G, free):
             total += x_log_x(n)
             if n > 0:
                 df += (rows - 1) * (columns - 1)
-        G[k], free[k] = 2.0 * max(total, 0.0), df
+        G[k] = 2.0 * max(total, 0.0)
+        free[k] = df

@@ -48,7 +48,9 @@ def gibbs_chain(g, plan, x, state, burn_in, thin, largest, out):
     for t in range(-burn_in, len(out) * thin):
         for k in range(len(free)):
             v = free[k]
-            u, a, last = uniform(state), 0, g.sizes[v] - 1
+            u = uniform(state)
+            a = 0
+            last = g.sizes[v] - 1
             if starts[k] >= 0:
                 at = starts[k]
                 for i in range(first[k], first[k + 1]):

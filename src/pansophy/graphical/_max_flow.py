@@ -96,10 +96,12 @@ def augment_path(bridge, terminal, head, residual, twin, parent_arc, orphans):
 @njit(cache=True, nogil=True)
 def distance_to_root(j, head, parent_arc, stamp, depth, clock):
     """Arcs from j to its root, or -1 if the path is broken; stamps the path."""
-    d, k = 0, j
+    d = 0
+    k = j
     while stamp[k] != clock:
         if parent_arc[k] == ROOT:
-            stamp[k], depth[k] = clock, 1
+            stamp[k] = clock
+            depth[k] = 1
             break
         if parent_arc[k] < 0:
             return -1
@@ -119,7 +121,8 @@ def adopt_orphan(
     i, first_arc, head, residual, twin, tree, parent_arc, stamp, depth, clock
 ):
     """The arc to a new parent of orphan i that is connected to the root, or NONE."""
-    best_arc, least_depth = NONE, 2147483647
+    best_arc = NONE
+    least_depth = 2147483647
     for a in range(first_arc[i], first_arc[i + 1]):
         j = head[a]
         if tree[j] != tree[i] or parent_arc[j] == NONE or parent_arc[j] == ORPHAN:
@@ -130,7 +133,8 @@ def adopt_orphan(
             if 0 < d < least_depth:
                 best_arc, least_depth = a, d
     if best_arc != NONE:
-        stamp[i], depth[i] = clock, least_depth + 1
+        stamp[i] = clock
+        depth[i] = least_depth + 1
     return best_arc
 
 
@@ -141,14 +145,22 @@ def minimum_cut(terminal, first_arc, head, residual, twin):
     `terminal` and `residual` are changed in place.
     """
     n = len(terminal)
-    tree, parent_arc = np.zeros(n, np.int8), np.full(n, NONE, np.int32)
+    tree = np.zeros(n, np.int8)
+    parent_arc = np.full(n, NONE, np.int32)
     stamp, depth = np.zeros(n, np.int32), np.zeros(n, np.int32)
-    queue, queued = np.empty(n + 1, np.int32), np.zeros(n, np.bool_)
-    orphans, clock, queue_head, queue_tail = np.empty(n + 1, np.int32), 0, 0, 0
+    queue = np.empty(n + 1, np.int32)
+    queued = np.zeros(n, np.bool_)
+    orphans = np.empty(n + 1, np.int32)
+    clock = 0
+    queue_head = 0
+    queue_tail = 0
     for i in range(n):
         if terminal[i] != 0:
-            tree[i], parent_arc[i], depth[i] = (1 if terminal[i] > 0 else 2), ROOT, 1
-            queue[queue_tail], queued[i] = i, True
+            tree[i] = 1 if terminal[i] > 0 else 2
+            parent_arc[i] = ROOT
+            depth[i] = 1
+            queue[queue_tail] = i
+            queued[i] = True
             queue_tail += 1
     while queue_head != queue_tail:
         i = queue[queue_head]
@@ -159,29 +171,30 @@ def minimum_cut(terminal, first_arc, head, residual, twin):
                     continue
                 j = head[a]
                 if tree[j] == 0:
-                    tree[j], parent_arc[j], stamp[j], depth[j] = (
-                        tree[i],
-                        twin[a],
-                        stamp[i],
-                        depth[i] + 1,
-                    )
+                    tree[j] = tree[i]
+                    parent_arc[j] = twin[a]
+                    stamp[j] = stamp[i]
+                    depth[j] = depth[i] + 1
                     if not queued[j]:
-                        queue[queue_tail], queued[j] = j, True
+                        queue[queue_tail] = j
+                        queued[j] = True
                         queue_tail = queue_tail + 1 if queue_tail < n else 0
                 elif tree[j] != tree[i]:
                     bridge = a if tree[i] == 1 else twin[a]
                     break
                 elif stamp[j] <= stamp[i] and depth[j] > depth[i] + 1:
-                    parent_arc[j], stamp[j], depth[j] = twin[a], stamp[i], depth[i] + 1
+                    parent_arc[j] = twin[a]
+                    stamp[j] = stamp[i]
+                    depth[j] = depth[i] + 1
         if bridge == NONE:
             queued[i] = False
             queue_head = queue_head + 1 if queue_head < n else 0
             continue
         clock += 1
-        count, k = (
-            augment_path(bridge, terminal, head, residual, twin, parent_arc, orphans),
-            0,
+        count = augment_path(
+            bridge, terminal, head, residual, twin, parent_arc, orphans
         )
+        k = 0
         while k < count:
             o = orphans[k]
             k += 1
@@ -206,7 +219,8 @@ def minimum_cut(terminal, first_arc, head, residual, twin):
                 if (
                     residual[twin[a]] if tree[o] == 1 else residual[a]
                 ) > 0 and not queued[j]:
-                    queue[queue_tail], queued[j] = j, True
+                    queue[queue_tail] = j
+                    queued[j] = True
                     queue_tail = queue_tail + 1 if queue_tail < n else 0
                 if parent_arc[j] >= 0 and head[parent_arc[j]] == o:
                     parent_arc[j] = ORPHAN

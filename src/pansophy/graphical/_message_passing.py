@@ -40,7 +40,8 @@ def factor_to_variable(g, e, kind, M, u, r, q, w, out):
     """The log message of the factor of edge e to its variable, into out."""
     f, v = g.factor[e], g.variable[e]
     low, high = g.first[f], g.first[f + 1]
-    cells, t = g.cell[f + 1] - g.cell[f], g.cell[f]
+    cells = g.cell[f + 1] - g.cell[f]
+    t = g.cell[f]
     for i in range(cells):
         w[i] = g.table[t + i]
     scale = 0.0
@@ -197,7 +198,8 @@ def log_beliefs(g, M, u, r):
 @njit(cache=True, nogil=True)
 def tree_schedule(g, root):
     """Edges towards the roots, then away from them; the roots; whether it is a tree."""
-    d, count = len(g.sizes), len(g.first) - 1
+    d = len(g.sizes)
+    count = len(g.first) - 1
     E = len(g.variable)
     order, upward = np.empty(E, np.int64), np.empty(count, np.int64)
     queue, roots = np.empty(d, np.int64), np.empty(d, np.int64)
@@ -252,7 +254,8 @@ def decode_assignment(g, order, roots, kind, M, u, r, q, x):
     """Decode the best assignment x of a tree, from the roots down."""
     b = log_beliefs(g, M, u, r)
     for k in range(len(roots)):
-        v, best = roots[k], 0
+        v = roots[k]
+        best = 0
         for a in range(1, g.sizes[v]):
             if b[g.start[v] + a] > b[g.start[v] + best]:
                 best = a
@@ -265,7 +268,8 @@ def decode_assignment(g, order, roots, kind, M, u, r, q, x):
     for k in range(n_upward - 1, -1, -1):
         e = order[k]
         f = g.factor[e]
-        cells, t = g.cell[f + 1] - g.cell[f], g.cell[f]
+        cells = g.cell[f + 1] - g.cell[f]
+        t = g.cell[f]
         score = np.empty(cells)
         for i in range(cells):
             a = g.table[t + i]

@@ -77,7 +77,8 @@ def skip_bif_block(r: BifTokens) -> None:
 
 def read_bif_variable(r: BifTokens):
     """Name and states of a variable block."""
-    name, states = r.name(), None
+    name = r.name()
+    states = None
     r.want("{")
     while (token := r.next()) != "}":
         if token == "type":
@@ -104,7 +105,8 @@ def read_bif_probability(r: BifTokens):
     """Node, parents, and rows of the table: (states of the parents, numbers)."""
     r.want("(")
     names = r.until(")")
-    node, parents = names[0], [w for w in names[1:] if w != "|"]
+    node = names[0]
+    parents = [w for w in names[1:] if w != "|"]
     r.want("{")
     rows: list[tuple] = []
     while (token := r.next()) != "}":
@@ -163,7 +165,9 @@ def fill_probability_table(node, parents, rows, space: VariableSpace) -> np.ndar
 
 def parse_bif(text: str):
     """Variables, parents and tables of a network in BIF text."""
-    tokens, states, blocks = BifTokens(text), {}, []
+    tokens = BifTokens(text)
+    states = {}
+    blocks = []
     while tokens:
         token = tokens.next()
         if token == "network":
@@ -273,7 +277,8 @@ def write_bif(network, path: str | PathLike | None = None, *, name="network") ->
         kind = f"type discrete [ {len(states)} ] {{ {listed} }};"
         lines.append(f"variable {quote_bif_label(variable)} {{\n  {kind}\n}}")
     for j, table in enumerate(tables):
-        node, node_parents = quote_bif_label(space.names[j]), parents[j]
+        node = quote_bif_label(space.names[j])
+        node_parents = parents[j]
         numbers = lambda row: ", ".join(repr(float(v)) for v in row)
         if not node_parents:
             lines.append(f"probability ( {node} ) {{\n  table {numbers(table)};\n}}")

@@ -94,7 +94,8 @@ def build_features(X, codes, k, everything) -> SparseFeatures:
     C = A.tocsc()
     d = A.shape[1]
     if everything or codes is None:
-        first, label = np.arange(d + 1) * k, np.tile(np.arange(k), d)
+        first = np.arange(d + 1) * k
+        label = np.tile(np.arange(k), d)
     else:
         pairs = np.unique(entry_columns(C) * k + codes[C.indices])
         label = pairs % k
@@ -159,7 +160,8 @@ def chain_potentials(F: SparseFeatures, layout: WeightLayout, theta, ends):
 
 def feature_counts(F, layout, P, pairs, ends):
     """Counts of every feature under label probabilities P (n, k) and pairs (k, k)."""
-    first, last = P[np.r_[0, ends[:-1]]].sum(axis=0), P[ends - 1].sum(axis=0)
+    first = P[np.r_[0, ends[:-1]]].sum(axis=0)
+    last = P[ends - 1].sum(axis=0)
     return layout.concatenate(F.sums(P), pairs, first, last)
 
 
@@ -333,12 +335,12 @@ class ChainCRF(Estimator):
 
     def _store(self, theta, F, layout):
         w, T, b, e = layout.split(theta)
-        self.first_, self.label_, self.transition_index_ = (
-            F.first,
-            F.label,
-            layout.transitions,
-        )
-        self.transitions_, self.start_, self.end_ = T, b.copy(), e.copy()
+        self.first_ = F.first
+        self.label_ = F.label
+        self.transition_index_ = layout.transitions
+        self.transitions_ = T
+        self.start_ = b.copy()
+        self.end_ = e.copy()
         self.intercept_ = np.zeros(layout.k)
         if self.fit_intercept:
             last = slice(F.first[-2], F.first[-1])
@@ -457,7 +459,8 @@ class ChainCRF(Estimator):
     def state_features_(self) -> dict:
         """Weight of each pair of attribute (its name, or its column) and label."""
         names = self.attributes_ or range(self.n_features_in_)
-        classes, out = self.classes_.tolist(), {}
+        classes = self.classes_.tolist()
+        out = {}
         for a, name in enumerate(names):
             for q in range(self.first_[a], self.first_[a + 1]):
                 out[name, classes[self.label_[q]]] = float(self.coef_[q])
@@ -467,7 +470,8 @@ class ChainCRF(Estimator):
     def transition_features_(self) -> dict:
         """Weight of each pair of labels that has one."""
         check_is_fitted(self, "coef_")
-        classes, k = self.classes_.tolist(), len(self.classes_)
+        classes = self.classes_.tolist()
+        k = len(self.classes_)
         pairs = ((int(q) // k, int(q) % k) for q in self.transition_index_)
         return {
             (classes[a], classes[b]): float(self.transitions_[a, b]) for a, b in pairs

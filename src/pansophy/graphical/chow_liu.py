@@ -58,7 +58,8 @@ def maximum_spanning_parents(
         neighbors[a].append(b)
         neighbors[b].append(a)
     parents: list[tuple[int, ...]] = [()] * d
-    stack, visited = [root], {root}
+    stack = [root]
+    visited = {root}
     while stack:
         v = stack.pop()
         for u in sorted(set(neighbors[v]) - visited):

@@ -57,7 +57,8 @@ def check_codes(codes, sizes) -> np.ndarray:
     if codes.dtype.kind not in "iub" and not (codes == np.floor(codes)).all():
         raise ValueError("codes must be whole numbers, -1 where missing.")
     if len(codes):
-        low, high = codes.min(axis=0), codes.max(axis=0)
+        low = codes.min(axis=0)
+        high = codes.max(axis=0)
         invalid = np.flatnonzero((low < -1) | (high >= np.asarray(sizes)))
         if len(invalid):
             j = int(invalid[0])
@@ -144,7 +145,8 @@ class ContingencyTables:
             and cells <= MAX_BIT_CELLS
         ):
             return self._ones(variables, shape)
-        index, m = self._index(base), shape[-1]
+        index = self._index(base)
+        m = shape[-1]
         out = np.zeros(cells)
         loops.add_joint_counts(index, self.columns[last], m, self.w, self.weighted, out)
         return out.reshape(shape)
@@ -152,9 +154,11 @@ class ContingencyTables:
     def _ones(self, variables, shape):
         """The same table from bits that are packed already."""
         bits, start = self.bits
-        q, none = int(np.prod(shape)), np.empty(0, np.int64)
+        q = int(np.prod(shape))
+        none = np.empty(0, np.int64)
         joint = np.empty((q, max(32, min(512, CACHE_WORDS // q))), np.uint64)
-        base, totals = np.array(variables, np.int64), np.zeros(q, np.int64)
+        base = np.array(variables, np.int64)
+        totals = np.zeros(q, np.int64)
         loops.count_by_bits(bits, start, base, none, none, q, True, joint, totals, none)
         return totals.astype(np.float64).reshape(shape)
 
@@ -167,14 +171,16 @@ class ContingencyTables:
 
     def joint_states(self, base):
         """Joint state of each row and number of states, renumbered if they are many."""
-        index, states = np.zeros(self.n, np.int64), 1
+        index = np.zeros(self.n, np.int64)
+        states = 1
         for b in base:
             loops.extend_joint_state(index, self.columns[b], int(self.sizes[b]))
             states *= int(self.sizes[b])
             if states > max(4 * self.n, 1 << 16):
                 occurring, index = np.unique(index, return_inverse=True)
                 n_missing = int(len(occurring) > 0 and occurring[0] < 0)
-                index, states = index - n_missing, max(len(occurring) - n_missing, 1)
+                index = index - n_missing
+                states = max(len(occurring) - n_missing, 1)
         return index, states
 
     def occurring_cells(self, y: int, given):
@@ -240,7 +246,8 @@ class ContingencyTables:
 
     def _by_index(self, y, given, others):
         index, states = self.joint_states(given)
-        m, r = int(self.sizes[y]), self.sizes[others]
+        m = int(self.sizes[y])
+        r = self.sizes[others]
         n_cells = states * m * float(r.max(initial=1))
         if n_cells > MAX_CELLS:
             raise ValueError(

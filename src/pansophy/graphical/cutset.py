@@ -65,7 +65,8 @@ def find_loop_cutset(graph: FactorGraph) -> list[int]:
             for k, scope in enumerate(scopes):
                 if len(scope) == 1:
                     factors_at[next(iter(scope))].discard(k)
-                    scopes[k], changed = set(), True
+                    scopes[k] = set()
+                    changed = True
             for v, factors_of_v in enumerate(factors_at):
                 if len(factors_of_v) == 1:
                     drop(v)
@@ -102,7 +103,8 @@ def cutset_conditioning(model, evidence=None, *, cutset=None) -> CutsetResult:
     (array([123.,  41.]), array([0.75, 0.25]))
     """
     graph = to_factor_graph(model)
-    space, evidence = graph.space, dict(evidence or {})
+    space = graph.space
+    evidence = dict(evidence or {})
     observed = {space.names[v] for v in space.codes(evidence)}
     if cutset is None:
         chosen = find_loop_cutset(graph.reduced(evidence))
@@ -116,7 +118,9 @@ def cutset_conditioning(model, evidence=None, *, cutset=None) -> CutsetResult:
             f"the cutset {list(names)} has {np.prod(shape, dtype=float):.3g} joint "
             "states, too many to go through."
         )
-    logs, components, best = np.full(shape, -np.inf), [], None
+    logs = np.full(shape, -np.inf)
+    components = []
+    best = None
     for index in states_of(*map(range, shape)):
         fixed = {v: space.states[v][c] for v, c in zip(numbers, index, strict=True)}
         known = {**evidence, **{space.names[v]: s for v, s in fixed.items()}}

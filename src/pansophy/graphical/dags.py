@@ -131,7 +131,8 @@ def parents_from_adjacency(A) -> tuple:
 
 def reachability_matrix(A) -> np.ndarray:
     """R[x, y]: whether a directed path of at least one edge leads from x to y."""
-    R, parents = A.copy(), parents_from_adjacency(A)
+    R = A.copy()
+    parents = parents_from_adjacency(A)
     for y in reversed(topological_order(parents)):
         for x in parents[y]:
             R[x] |= R[y]

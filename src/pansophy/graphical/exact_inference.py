@@ -60,7 +60,8 @@ class ExactInference:
     def _homes(self):
         """Clique and axis of each variable; where its states begin, twice."""
         assert self.full_tree is not None
-        tree, d = self.full_tree.tree, len(self.space.sizes)
+        tree = self.full_tree.tree
+        d = len(self.space.sizes)
         homes = np.zeros((d, 2), np.int64)
         for v in self.factors:
             c = tree.containing([v])

@@ -87,7 +87,7 @@ def explaining_away(
     Parameters
     ----------
     network : BayesianNetwork
-    cause, other : name
+    cause, other_cause : name
         Two discrete variables.
     effect : dict or name
         Observed states by name: an effect of both, or a descendant of it. A name alone
@@ -111,7 +111,8 @@ def explaining_away(
     space.code(cause, state)
     if not isinstance(effect, Mapping):
         effect = {effect: space.states[space.number(effect)][-1]}
-    effect, given_both = dict(effect), {}
+    effect = dict(effect)
+    given_both = {}
     for s in space.states[j]:
         evidence = {**effect, space.names[j]: s}
         possible = network.log_prob(evidence) > -np.inf
@@ -120,7 +121,13 @@ def explaining_away(
         )
     a, b = space.names[i], space.names[j]
     return ExplainingAway(
-        a, b, state, effect,
-        network.query(cause)[state], network.query(cause, effect)[state], given_both,
-        bool(d_separated(network, a, b)), not d_separated(network, a, b, list(effect)),
-    )  # fmt: skip
+        a,
+        b,
+        state,
+        effect,
+        network.query(cause)[state],
+        network.query(cause, effect)[state],
+        given_both,
+        bool(d_separated(network, a, b)),
+        not d_separated(network, a, b, list(effect)),
+    )

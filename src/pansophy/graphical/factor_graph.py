@@ -267,7 +267,8 @@ def grid_factor_graph(grid) -> FactorGraph:
     height, width, q = U.shape
     names = tuple(f"{i},{j}" for i in range(height) for j in range(width))
     states = tuple(grid.states)
-    top, table = float(L.max()), np.exp(L - L.max())
+    top = float(L.max())
+    table = np.exp(L - L.max())
     factors = [
         Factor((k,), np.exp(u - u.max()), float(u.max()))
         for k, u in enumerate(U.reshape(-1, q))

@@ -72,7 +72,8 @@ def factor_product(factors: Iterable[Factor]) -> Factor:
     if not factors:
         return Factor((), np.ones(()))
     scope = tuple(sorted(set().union(*(f.variables for f in factors))))
-    values, scale = np.ones((1,) * len(scope)), 0.0
+    values = np.ones((1,) * len(scope))
+    scale = 0.0
     for f in factors:
         f = rescale_factor(f)
         values = values * broadcast_factor(f, scope)

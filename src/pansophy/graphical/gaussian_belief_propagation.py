@@ -102,14 +102,17 @@ def gaussian_bp(
     d = len(h)
     arcs = csr_array((off.data[keep], (off.row[keep], off.col[keep])), shape=(d, d))
     arcs.sort_indices()
-    head, first = arcs.indices.astype(np.int64), arcs.indptr.astype(np.int64)
+    head = arcs.indices.astype(np.int64)
+    first = arcs.indptr.astype(np.int64)
     tail = np.repeat(np.arange(d), np.diff(first))
     twin = np.lexsort(
         (tail, head)
     )  # arcs sorted by head: the k-th is the reverse of arc k
     order = reverse_cuthill_mckee(arcs, symmetric_mode=True).astype(np.int64)
     order = np.concatenate([order, order[::-1]])
-    A, B, D = np.zeros(len(head)), np.zeros(len(head)), J.diagonal()
+    A = np.zeros(len(head))
+    B = np.zeros(len(head))
+    D = J.diagonal()
     step = lambda s: FixedPointState(
         None,
         gaussian_sweep(first, head, twin, arcs.data, D, h, A, B, order, damping),
@@ -135,10 +138,8 @@ def gaussian_bp(
         A[twin[forward]],
         A[forward],
     )  # messages from j to i, and from i to j
-    tail_precision, head_precision, c = (
-        a[i] - to_tail,
-        a[j] - to_head,
-        arcs.data[forward],
-    )
+    tail_precision = a[i] - to_tail
+    head_precision = a[j] - to_head
+    c = arcs.data[forward]
     covariance = -c / (tail_precision * head_precision - c * c)
     return GaussianBeliefs(b / a, 1.0 / a, np.stack([i, j], 1), covariance, run)

@@ -58,7 +58,8 @@ def joint_normals(model, variables, evidence) -> ContinuousPart:
     discrete_parents = {p for i in order for p in parents[i] if space.is_discrete(p)}
     configuration = tuple(sorted(discrete_parents - set(evidence)))
     sizes = [space.sizes[v] for v in configuration]
-    k, c = math.prod(sizes), len(order)
+    k = math.prod(sizes)
+    c = len(order)
     names = tuple(space.names[v] for v in configuration)
     check_table_size(InferenceCost((), k * c * c, names, k * c * c), model.max_table)
     grid = np.indices(sizes).reshape(len(sizes), -1) if sizes else np.zeros((0, 1), int)
@@ -110,17 +111,17 @@ def condition_normals(normals: ContinuousPart, evidence):
     mean += g (x_j - mean_j) and S -= g S_j'. A node whose variance is then 0 is a
     point mass: its log density is 0 at its value and -inf elsewhere.
     """
-    m, S = normals.mean.copy(), normals.cov.copy()
+    m = normals.mean.copy()
+    S = normals.cov.copy()
     log_p, n_certain = np.zeros(len(m)), np.zeros(len(m), dtype=np.int64)
     unobserved = [j for j, i in enumerate(normals.nodes) if i not in evidence]
     for j, i in enumerate(normals.nodes):
         if i not in evidence:
             continue
-        x, v = evidence[i], S[:, j, j].copy()
-        gap, deterministic = (
-            x - m[:, j],
-            v <= DETERMINISTIC_SHARE * normals.cov[:, j, j],
-        )
+        x = evidence[i]
+        v = S[:, j, j].copy()
+        gap = x - m[:, j]
+        deterministic = v <= DETERMINISTIC_SHARE * normals.cov[:, j, j]
         matches = deterministic & (np.abs(gap) <= DETERMINISTIC_TOL * (1 + abs(x)))
         v[deterministic], gap[matches] = 0.0, 0.0
         n_certain += matches
@@ -147,7 +148,8 @@ def reweight_configurations(table, log_p, n_certain, sizes):
     A point mass outweighs any density: if configurations differ in the number of values
     that they make certain, only those with the largest number are kept.
     """
-    score, n_certain = safe_log(table) + log_p.reshape(sizes), n_certain.reshape(sizes)
+    score = safe_log(table) + log_p.reshape(sizes)
+    n_certain = n_certain.reshape(sizes)
     most_certain = np.where(score > -np.inf, n_certain, -1).max()
     score = np.where(n_certain == most_certain, score, -np.inf)
     log_top = score.max()

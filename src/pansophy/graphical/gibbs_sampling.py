@@ -77,7 +77,12 @@ def tabulate_conditionals(graph: FactorGraph, free):
     for f in graph.factors:
         for v in f.variables:
             factors_at[v].append(f)
-    first, neighbors, strides, starts, tables, size = [0], [], [], [], [], 0
+    first = [0]
+    neighbors = []
+    strides = []
+    starts = []
+    tables = []
+    size = 0
     for v in free:
         scope = sorted({u for f in factors_at[v] for u in f.variables} | {v})
         cells = math.prod(graph.sizes[u] for u in scope)

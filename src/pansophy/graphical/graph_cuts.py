@@ -133,7 +133,10 @@ def graph_cut(model) -> CutResult:
     if any(size != 2 for size in graph.sizes):
         name = graph.space.names[[s != 2 for s in graph.sizes].index(True)]
         raise ValueError(f"a graph cut needs two states, {name!r} has another number.")
-    c, constant, pairs, tables = np.zeros((n, 2)), 0.0, [], []
+    c = np.zeros((n, 2))
+    constant = 0.0
+    pairs = []
+    tables = []
     for f in graph.factors:
         if len(f.variables) > 2:
             raise ValueError(
@@ -189,7 +192,9 @@ def alpha_expansion(
     x = c.argmin(axis=1) if start is None else np.array(start, dtype=np.int64)
     if x.shape != (n,) or not ((x >= 0) & (x < q)).all():
         raise ValueError(f"start must hold {n} labels from 0 to {q - 1}.")
-    i, j, at = pairs[:, 0], pairs[:, 1], np.arange(n)
+    i = pairs[:, 0]
+    j = pairs[:, 1]
+    at = np.arange(n)
 
     def energy(x):
         return float(c[at, x].sum() + w[x[i] != x[j]].sum())

@@ -159,13 +159,15 @@ class GridObjective:
 
     def split(self, theta):
         """w (d, k), b (k,) and v (e,)."""
-        k, cut = self.k, self.pictures[0].X.shape[1] * self.k
+        k = self.k
+        cut = self.pictures[0].X.shape[1] * self.k
         return theta[:cut].reshape(-1, k), theta[cut : cut + k], theta[cut + k :]
 
     def __call__(self, theta):
         W, b, v = self.split(theta)
         held = np.r_[W.ravel(), 0 * b, v]
-        value, gradient = self.c2 * held @ held, 2 * self.c2 * held
+        value = self.c2 * held @ held
+        gradient = 2 * self.c2 * held
         for t, (p, y) in enumerate(zip(self.pictures, self.codes, strict=True)):
             cost, R, slope = self.image_objective(t, p, y, p.X @ W + b, v)
             value += cost
@@ -174,7 +176,8 @@ class GridObjective:
 
     def bethe(self, t, p, y, U, v):
         """Eq. (3) of one image: value, gradient by pixel and label, and by v."""
-        a, at = p.similarity @ v, np.arange(len(y))
+        a = p.similarity @ v
+        at = np.arange(len(y))
         found = propagate_beliefs(p, U, a, self.messages[t])
         self.messages[t] = found.messages
         same = p.agree(y)
@@ -292,7 +295,9 @@ class GridCRF(Estimator):
             task=task,
         )
         W, b, v = problem.split(self._drive(run, total=self.max_iter).state.position)
-        self.coef_, self.intercept_, self.coupling_ = W.T.copy(), b.copy(), v.copy()
+        self.coef_ = W.T.copy()
+        self.intercept_ = b.copy()
+        self.coupling_ = v.copy()
         return self
 
     def _scale(self, images) -> float:

@@ -108,7 +108,8 @@ class MoveTable:
         """Apply a move (0 add, 1 remove, 2 reverse)."""
         self.A[x, y] = kind == 0
         if kind == 0:  # ancestors of x now reach all descendants of y
-            ancestors, descendants = self.R[:, x].copy(), self.R[y].copy()
+            ancestors = self.R[:, x].copy()
+            descendants = self.R[y].copy()
             ancestors[x] = descendants[y] = True
             self.R |= np.outer(ancestors, descendants)
         else:
@@ -141,7 +142,8 @@ class TabuList:
         rng = np.random.default_rng(0)
         self.words = rng.integers(1, 1 << 62, adjacency.shape)
         self.now = np.bitwise_xor.reduce(self.words[adjacency], initial=0)
-        self.length, self.last = length, [self.now]
+        self.length = length
+        self.last = [self.now]
 
     def hashes_after(self, moves):
         """Hashes of the graphs that the moves lead to."""
@@ -205,7 +207,8 @@ def next_search_state(
     state: SearchState, table: MoveTable, epsilon, patience
 ) -> SearchState:
     """The state of the search after a move."""
-    parents, score = tuple(table.up), table.score
+    parents = tuple(table.up)
+    score = table.score
     if score >= epsilon - state.objective:
         return SearchState(parents, score, parents, -score)
     stalled = state.stalled + 1

@@ -265,7 +265,8 @@ class IsingGrid(Estimator):
         grid = cls(s.shape[1:], boundary=boundary)
         s = grid._spins(s).astype(float)
         n = np.stack([neighbor_sum(p, boundary) for p in s])
-        A, y = np.stack([n.ravel(), np.ones(n.size)], axis=1), s.ravel()
+        A = np.stack([n.ravel(), np.ones(n.size)], axis=1)
+        y = s.ravel()
         from ..optim import minimize
 
         def loss(b):

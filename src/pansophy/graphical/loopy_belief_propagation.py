@@ -109,15 +109,18 @@ def loopy_bp(
     if kind not in ("sum", "max"):
         raise ValueError(f"kind must be 'sum' or 'max', got {kind!r}.")
     graph = to_factor_graph(model)
-    flat, u = graph.flat, log_evidence_vector(graph, evidence)
-    M, r = uniform_messages(flat), np.ones(len(flat.variable))
+    flat = graph.flat
+    u = log_evidence_vector(graph, evidence)
+    M = uniform_messages(flat)
+    r = np.ones(len(flat.variable))
     step = propagation_step(flat, schedule, int(kind == "max"), M, u, r, damping)
     run = iterate(
         step, FixedPointState(M, np.inf), max_iter=max_iter, tol=tol, change=last_change
     )
     warn_not_converged(run, "loopy_bp", "raise damping or max_iter")
     b = log_beliefs(flat, M, u, r)
-    log_z, top = log_constant_of(graph), np.maximum.reduceat(b, flat.start[:-1])
+    log_z = log_constant_of(graph)
+    top = np.maximum.reduceat(b, flat.start[:-1])
     if np.isfinite(top).all():
         log_z += bethe_log_partition(flat, M, u, r, int(kind == "max"))
     if not (np.isfinite(top).all() and log_z > -np.inf):
@@ -127,13 +130,15 @@ def loopy_bp(
 
 def propagation_step(flat, schedule, kind, M, u, r, damping):
     """The step function of an iteration over messages M, for the driver."""
-    buffers, E = message_buffers(flat), len(flat.variable)
+    buffers = message_buffers(flat)
+    E = len(flat.variable)
     forward = flat.edges.copy()
     order = np.concatenate([forward, forward[::-1]])
     order = np.arange(E) if schedule == "parallel" else order
     pending = M.copy()
     half = 1 << max(1, (max(E, 1) - 1).bit_length())
-    residuals, is_first = np.zeros(2 * half), [True]
+    residuals = np.zeros(2 * half)
+    is_first = [True]
 
     def step(state):
         if schedule == "residual":
@@ -164,7 +169,8 @@ def bethe_log_partition(flat, M, u, r, kind=0) -> float:
     """The right-hand side of eq. (1)."""
     w, q, out = message_buffers(flat)
     combine = np.logaddexp.reduce if kind == 0 else np.max
-    b, total = log_beliefs(flat, M, u, r), 0.0
+    b = log_beliefs(flat, M, u, r)
+    total = 0.0
     for v in range(len(flat.sizes)):
         total += combine(b[flat.start[v] : flat.start[v + 1]])
     for e, v in enumerate(flat.variable):

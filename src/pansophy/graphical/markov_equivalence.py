@@ -91,9 +91,12 @@ def apply_meek_rules(G) -> np.ndarray:
     """G with all directions that follow by rules (2) to (5)."""
     G = np.array(G, dtype=bool)
     while True:
-        arrow, line, nonadjacent = G & ~G.T, G & G.T, ~(G | G.T)
+        arrow = G & ~G.T
+        line = G & G.T
+        nonadjacent = ~(G | G.T)
         np.fill_diagonal(nonadjacent, False)
-        A, N = arrow.astype(np.int64), nonadjacent.astype(np.int64)
+        A = arrow.astype(np.int64)
+        N = nonadjacent.astype(np.int64)
         new = (line & ((N @ A) > 0)).T  # (2): c apart from a -> b gives b -> c
         new |= line & ((A @ A) > 0)  # (3)
         rest = line & ~new & ~new.T
@@ -128,7 +131,8 @@ def consistent_extension(G):
     are adjacent to all its other neighbours [DorTarsi1992].
     """
     G = np.array(G, dtype=bool)
-    remaining, A = set(range(len(G))), np.zeros_like(G)
+    remaining = set(range(len(G)))
+    A = np.zeros_like(G)
     while remaining:
         for x in sorted(remaining):
             neighbors = G[x] | G[:, x]

@@ -174,7 +174,8 @@ class MarkovRandomField(Estimator):
         loss = problem.exact if self.method == "exact" else problem.pseudo
         start = np.zeros(problem.start[-1])
         run = minimize(loss, start, "lbfgs", max_iter=self.max_iter, tol=self.tol)
-        self.run_, self.n_features_in_ = run, len(space.names)
+        self.run_ = run
+        self.n_features_in_ = len(space.names)
         t = problem.tables(run.state.position)
         factors = [
             Factor(s, np.exp(v - v.max()), float(v.max()))
@@ -275,10 +276,13 @@ class FieldLikelihood:
 
     def pseudo(self, t):
         """-PL and its gradient, eq. (3)."""
-        tables, grad = self.tables(t), np.zeros_like(t)
-        value, n = 0.0, np.arange(len(self.rows))
+        tables = self.tables(t)
+        grad = np.zeros_like(t)
+        value = 0.0
+        n = np.arange(len(self.rows))
         for v, size in enumerate(self.sizes):
-            logits, uses = np.zeros((len(n), size)), []
+            logits = np.zeros((len(n), size))
+            uses = []
             for k, s in enumerate(self.scopes):
                 if v not in s:
                     continue

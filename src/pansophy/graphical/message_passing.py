@@ -65,7 +65,8 @@ class Beliefs(Mapping):
 
     def __init__(self, graph, flat, M, u, r, log_z, run=None):
         self.graph: FactorGraph = graph
-        self.log_z, self.run = float(log_z), run
+        self.log_z = float(log_z)
+        self.run = run
         self._parts = flat, M, u, r
 
     @cached_property
@@ -104,7 +105,8 @@ class Beliefs(Mapping):
     @cached_property
     def messages(self) -> list[Message]:
         flat, M, u, r = self._parts
-        out, q = [], np.empty(max(flat.sizes, default=0))
+        out = []
+        q = np.empty(max(flat.sizes, default=0))
         for e, v in enumerate(flat.variable):
             variable_to_factor(flat, e, M, u, r, q)
             m = np.exp(M[flat.message[e] : flat.message[e + 1]])
@@ -153,12 +155,14 @@ def tree_factor_graph(model, evidence) -> FactorGraph:
 
 def tree_messages(graph: FactorGraph, evidence, root, kind):
     """All messages of a tree, eq. (2): flat graph, schedule, roots, M, u, weights."""
-    flat, u = graph.flat, log_evidence_vector(graph, evidence)
+    flat = graph.flat
+    u = log_evidence_vector(graph, evidence)
     if kind == 2:
         with np.errstate(divide="ignore"):
             flat = flat._replace(table=np.log(flat.table))
     order, roots, _ = tree_schedule(flat, graph.space.number(root))
-    M, r = np.zeros(flat.message[-1]), np.ones(len(flat.variable))
+    M = np.zeros(flat.message[-1])
+    r = np.ones(len(flat.variable))
     message_sweep(flat, order, kind, M, M, u, r, 0.0, False, message_buffers(flat))
     return flat, order, roots, M, u, r
 
@@ -212,7 +216,8 @@ def best_assignment(model, evidence, root, kind) -> Assignment:
     top += sum(b[flat.start[v] : flat.start[v + 1]].max() for v in roots)
     if not top > -np.inf:
         raise ValueError(zero_probability_message(evidence or {}))
-    x, q = np.zeros(len(flat.sizes), np.int64), np.empty(max(flat.sizes))
+    x = np.zeros(len(flat.sizes), np.int64)
+    q = np.empty(max(flat.sizes))
     decode_assignment(flat, order, roots, kind, M, u, r, q, x)
     return Assignment(graph.state_names(x), float(top))
 

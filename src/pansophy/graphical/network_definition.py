@@ -80,7 +80,8 @@ def parse_definition(tables: Mapping[str, Any], states=None) -> NetworkDefinitio
 
 def check_network_parts(space: VariableSpace, parents, nodes) -> NetworkDefinition:
     """The parts of a network if they fit together; the compiled loops rely on it."""
-    names, numbers = space.names, set(range(len(space.names)))
+    names = space.names
+    numbers = set(range(len(space.names)))
     for i, name in enumerate(names):
         if name in names[:i]:
             raise ValueError(f"two variables are called {name!r}: rename one of them.")

@@ -43,7 +43,8 @@ def network_dot(model) -> str:
 
 def node_captions(model, tables: bool = False) -> list[list[str]]:
     """The lines of text in each box."""
-    space, out = model.space, []
+    space = model.space
+    out = []
     marginals = {}
     if tables and 0 not in space.sizes:
         engine = model._engine()

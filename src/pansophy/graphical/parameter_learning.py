@@ -168,7 +168,8 @@ def fit_tables_gradient(
     over the last axis.
     """
     N = family_counts(codes, parents, sizes, weights)
-    goal, scale = estimate_tables(N), max(sum(float(c.sum()) for c in N), 1e-300)
+    goal = estimate_tables(N)
+    scale = max(sum(float(c.sum()) for c in N), 1e-300)
 
     def evaluate(h):
         loglik = sum(float((c * log_softmax(x)).sum()) for c, x in zip(N, h))
@@ -322,7 +323,8 @@ def bucket_posteriors(p: MissingPattern, tables, sizes):
         t = np.transpose(tables[s.family], (*s.observed, *s.hidden))
         t = t.reshape(-1, *t.shape[len(s.observed) :])[s.index]
         f[s.bucket] *= broadcast_over_clique(t, s.scope, p.cliques[s.bucket])
-    messages, log_z = [], np.zeros(R)
+    messages = []
+    log_z = np.zeros(R)
     for k, v in enumerate(p.order):
         m = f[k].sum(axis=1 + p.cliques[k].index(v))
         top = m.reshape(R, -1).max(axis=1)

@@ -52,7 +52,9 @@ class GTest:
     """p-values of eq. (3) for y and each of several others given S."""
 
     def __init__(self, counts: ContingencyTables):
-        self.counts, self.d, self.n = counts.pack(), counts.d, counts.n
+        self.counts = counts.pack()
+        self.d = counts.d
+        self.n = counts.n
 
     def __call__(self, y: int, given, others) -> np.ndarray:
         G, df = g_statistics(self.counts, y, given, others)
@@ -64,7 +66,8 @@ class FisherZTest:
 
     def __init__(self, X, weights=None):
         w = np.ones(len(X)) if weights is None else weights
-        self.n, self.d = float(w.sum()), X.shape[1]
+        self.n = float(w.sum())
+        self.d = X.shape[1]
         Z = X - np.average(X, axis=0, weights=w)
         self.S = (Z * w[:, None]).T @ Z
 
@@ -92,7 +95,8 @@ def test_round(tests, adjacent, size, alpha) -> dict:
     """Pairs that some S of this size separates, eq. (1), with their best S."""
 
     def tests_of_node(y):
-        neighbors, separated = np.flatnonzero(adjacent[y]), {}
+        neighbors = np.flatnonzero(adjacent[y])
+        separated = {}
         if len(neighbors) - 1 < size:
             return separated
         for S in combinations(neighbors.tolist(), size):
@@ -210,7 +214,8 @@ class PC(Estimator):
         self.separators_ = {k: tuple(map(name, S)) for k, (_, S) in pairs.items()}
         self.p_values_ = {k: p for k, (p, _) in pairs.items()}
         self.parents_ = consistent_extension(pattern)
-        self.network_, self.edges_ = None, []
+        self.network_ = None
+        self.edges_ = []
         if self.parents_ is not None:
             self.edges_ = edge_pairs(self.parents_, space.names)
             if counts is None:

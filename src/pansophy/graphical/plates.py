@@ -135,7 +135,8 @@ def normal_per_state(means, variances):
 def independent_variances(model, means) -> np.ndarray:
     """Variances (k, d) of independent columns, from covariances of any shape."""
     k, d = means.shape
-    C, kind = np.asarray(model.covariances_, dtype=float), model.covariance_type
+    C = np.asarray(model.covariances_, dtype=float)
+    kind = model.covariance_type
     if kind == "diag":
         return np.diagonal(C, axis1=1, axis2=2) if C.ndim == 3 else C
     if kind == "spherical":

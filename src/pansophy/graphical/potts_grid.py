@@ -104,7 +104,8 @@ class PottsGrid(Estimator):
 
     def energy(self, labels) -> float:
         """E of eq. (1)."""
-        U, x = self.unary, self._labels(labels)
+        U = self.unary
+        x = self._labels(labels)
         ends = x.ravel()[self.pairs]
         agree = float((ends[:, 0] == ends[:, 1]).sum())
         unary_total = np.take_along_axis(U, x[..., None], axis=2).sum()
@@ -139,7 +140,8 @@ class PottsGrid(Estimator):
         is used afterwards.
         """
         check_chain_lengths(n_samples=n_samples, burn_in=burn_in, thin=thin)
-        U, rng = self.unary, rng_from(random_state)
+        U = self.unary
+        rng = rng_from(random_state)
         height, width, q = U.shape
         if start is None:
             start = rng.integers(0, q, (height, width))
@@ -150,7 +152,8 @@ class PottsGrid(Estimator):
         else:
             x = np.pad(labels, 1, constant_values=q)
         lanes = rng.integers(1, 2**32, (4, width), dtype=np.uint32)
-        row, wrapped = np.zeros(width, np.uint32), mode == "wrap"
+        row = np.zeros(width, np.uint32)
+        wrapped = mode == "wrap"
 
         def run(sweeps, T):
             if not T > 0:

@@ -59,7 +59,9 @@ class DiscreteFamilyScores:
     def __init__(
         self, counts: ContingencyTables, kind: str, equivalent_size: float = 10.0
     ):
-        self.counts, self.d, self.n = counts.pack(), counts.d, counts.n
+        self.counts = counts.pack()
+        self.d = counts.d
+        self.n = counts.n
         half = 0.5 * math.log(max(counts.total, 1.0))
         free = {"log_likelihood": 0.0, "bic": half, "aic": 1.0}
         dirichlet = {"k2": (1, 1.0), "bdeu": (2, float(equivalent_size))}
@@ -76,7 +78,8 @@ class DiscreteFamilyScores:
     def adds(self, y: int, parents, others) -> np.ndarray:
         """Scores of y with its parents and, in addition, each of the others."""
         sizes = self.counts.sizes
-        r, out = sizes[np.asarray(others, np.int64)], np.empty(len(others))
+        r = sizes[np.asarray(others, np.int64)]
+        out = np.empty(len(others))
         full = float(np.prod(sizes[list(parents)].astype(float)))
         if min(full, self.n) * sizes[y] * max(r, default=1) > max(
             16 * self.n, MIN_SPARSE_CELLS
@@ -104,10 +107,12 @@ class GaussianFamilyScores:
 
     def __init__(self, X, kind: str, weights=None):
         stats = moments(np.asarray(X, np.float64), weights)
-        self.n, self.S = float(stats.weight), np.asarray(stats.scatter)
+        self.n = float(stats.weight)
+        self.S = np.asarray(stats.scatter)
         self.d = len(self.S)
         penalty = {"gaussian_bic": 0.5 * math.log(self.n), "gaussian_aic": 1.0}
-        self.penalty, self.bge = penalty.get(kind, 0.0), kind == "bge"
+        self.penalty = penalty.get(kind, 0.0)
+        self.bge = kind == "bge"
         self.t = (
             0.5  # prior scatter t I; prior weight 1 of the mean, d + 2 of the scatter
         )
@@ -143,7 +148,9 @@ class GaussianFamilyScores:
 
     def marginal(self, columns) -> float:
         """log f of a set of columns under the Normal-Wishart prior of BGe."""
-        P, n, k = list(columns), self.n, len(columns)
+        P = list(columns)
+        n = self.n
+        k = len(columns)
         if k == 0:
             return 0.0
         v = 2 + k  # degrees of freedom d + 2 less the d - k columns left out
@@ -162,7 +169,9 @@ class CachedFamilyScores:
     """Family scores with a cache: no family is scored twice."""
 
     def __init__(self, families: FamilyScores):
-        self.families, self.d, self.n = families, families.d, families.n
+        self.families = families
+        self.d = families.d
+        self.n = families.n
         self.memory: dict = {}
 
     def score(self, y: int, parents) -> float:

@@ -343,7 +343,8 @@ def k2_search(
     def step(state: OrderedParents) -> OrderedParents:
         y = order[state.done]
         required = [x for x in order if constraints.required[x, y]]
-        parents_of_y, score = tuple(required), families.score(y, tuple(required))
+        parents_of_y = tuple(required)
+        score = families.score(y, tuple(required))
         while len(parents_of_y) < constraints.max_parents:
             candidates = [
                 x
@@ -355,10 +356,8 @@ def k2_search(
             scores = families.adds(y, parents_of_y, candidates)
             if scores.max() <= score:
                 break
-            parents_of_y, score = (
-                (*parents_of_y, candidates[int(scores.argmax())]),
-                float(scores.max()),
-            )
+            parents_of_y = (*parents_of_y, candidates[int(scores.argmax())])
+            score = float(scores.max())
         parents = list(state.parents)
         parents[y] = tuple(sorted(parents_of_y))
         return OrderedParents(tuple(parents), state.done + 1, state.objective - score)
@@ -386,7 +385,8 @@ def exact_search(families, constraints: EdgeConstraints, task: Task = SILENT) ->
             for y in range(d):
                 if not C >> y & 1:
                     score_of_y, chosen = parent_choices[y][C]
-                    new, S = score + score_of_y, C | 1 << y
+                    new = score + score_of_y
+                    S = C | 1 << y
                     if S not in larger or new > larger[S][0]:
                         larger[S] = (new, y, chosen)
         best.update(larger)
@@ -402,7 +402,8 @@ def exact_search(families, constraints: EdgeConstraints, task: Task = SILENT) ->
         change=change,
         task=task,
     )
-    parents, C = [()] * d, (1 << d) - 1
+    parents = [()] * d
+    C = (1 << d) - 1
     while C and C in best:
         _, y, chosen = best[C]
         parents[y] = tuple(x for x in range(d) if chosen >> x & 1)

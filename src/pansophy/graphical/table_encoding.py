@@ -60,7 +60,9 @@ def encode_table(data, space: VariableSpace | None = None, columns=None):
     variables = names if space is None else space.names
     if space is not None and not set(names) & set(variables):
         raise ValueError(f"no column is a variable of the model: {list(names)}.")
-    n, columns_of_codes, states = None, [], []
+    n = None
+    columns_of_codes = []
+    states = []
     for j, name in enumerate(variables):
         known_states = None if space is None else space.states[j]
         if name not in names:
@@ -214,8 +216,11 @@ def column_from_frame(series):
 
     dtype = getattr(series, "dtype", None)
     if not isinstance(series, nw.Series) or dtype not in (
-        nw.Categorical, nw.Enum, nw.String, nw.Object,
-    ):  # fmt: skip
+        nw.Categorical,
+        nw.Enum,
+        nw.String,
+        nw.Object,
+    ):
         values = series.to_numpy()
         if isinstance(dtype, nw.dtypes.IntegerType) and values.dtype.kind == "f":
             codes, labels = encode_labels(values)  # integers beside missing values
@@ -292,7 +297,8 @@ def drop_zero_weight_rows(codes, space: VariableSpace, weights):
     if weights is None or (weights > 0).all():
         return codes, space, weights
     kept, dropped = codes[weights > 0], codes[weights == 0]
-    out, states = np.array(kept, order="F"), []
+    out = np.array(kept, order="F")
+    states = []
     for j, labels in enumerate(space.states):
         only_dropped = set(np.unique(dropped[:, j]).tolist()) - set(
             np.unique(kept[:, j]).tolist()
@@ -495,7 +501,8 @@ def as_frame_like(columns: dict, like):
     frame = frame.rename({name: c for name, c in labels.items() if name != c})
     new_schema, old_schema = frame.schema, like.schema
     castable = [c for c in labels.values() if is_castable(new_schema[c], old_schema[c])]
-    new_native, old_native = frame.to_native(), like.to_native()
+    new_native = frame.to_native()
+    old_native = like.to_native()
     if hasattr(old_native, "astype"):  # pandas: categories and their order are kept
         return new_native.astype({c: old_native[c].dtype for c in castable}).set_index(
             old_native.index

@@ -136,13 +136,16 @@ def vectorize_tokens(X, vocabulary=None):
                 pairs = ((v, 1) for v in token)
             for name, value in pairs:
                 if type(value) is str:  # by type first: this line runs for every word
-                    kind, weight = value, 1.0
+                    kind = value
+                    weight = 1.0
                 elif type(value) in NUMERIC_TYPES or isinstance(
                     value, (Real, np.bool_)
                 ):
-                    kind, weight = NUMERIC_VALUE, float(value)
+                    kind = NUMERIC_VALUE
+                    weight = float(value)
                 elif isinstance(value, str):
-                    kind, weight = str(value), 1.0
+                    kind = str(value)
+                    weight = 1.0
                 else:
                     raise ValueError(
                         f"feature {name!r} of a token must be a text, a number or "

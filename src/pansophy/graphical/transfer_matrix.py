@@ -60,8 +60,11 @@ def transfer_matrix_inference(U, L):
             f"a grid of {height} x {width} pixels with {q} labels has {q}^{width} "
             "joint labels of its shorter side, too many to be exact: sample instead."
         )
-    M, log_z = np.exp(L - L.max()), (height - 1) * width * L.max()
-    weights, forward, a = [], [], None
+    M = np.exp(L - L.max())
+    log_z = (height - 1) * width * L.max()
+    weights = []
+    forward = []
+    a = None
     for t in range(height):
         w = row_log_weights(U[t], L)
         log_z += w.max()
@@ -70,7 +73,8 @@ def transfer_matrix_inference(U, L):
         log_z += np.log(a.sum())
         a = a / a.sum()
         forward.append(a)
-    P, b = np.empty((height, width, q)), np.ones_like(forward[0])
+    P = np.empty((height, width, q))
+    b = np.ones_like(forward[0])
     for t in reversed(range(height)):
         joint = forward[t] * b
         joint /= joint.sum()

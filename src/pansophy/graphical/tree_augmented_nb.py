@@ -56,8 +56,10 @@ def complete_row_scores(codes, parents, log_tables) -> np.ndarray:
 
 def marginalised_row_scores(codes, parents, tables) -> np.ndarray:
     """`complete_row_scores` with missing values summed out, leaves to root: (n, k)."""
-    n, k = len(codes), tables[0].shape[0]
-    children, message = children_of(parents), {}
+    n = len(codes)
+    k = tables[0].shape[0]
+    children = children_of(parents)
+    message = {}
     log_scale = np.zeros((n, k))
     for j in reversed(topological_order(parents)):
         m = tables[j].shape[2]
@@ -139,22 +141,18 @@ class TreeAugmentedNB(AbstractBayes):
         X, y, w = self._begin(X, y, sample_weight, y_kind="class", **self._checks(X))
         classes, class_of_row = class_codes(y, X)
         X = X.take(np.arange(X.n)) if hasattr(X, "columns") else arrays.to_numpy(X)
-        class_of_row, k, d = (
-            arrays.to_numpy(class_of_row),
-            int(classes.shape[0]),
-            X.shape[1],
-        )
+        class_of_row = arrays.to_numpy(class_of_row)
+        k = int(classes.shape[0])
+        d = X.shape[1]
         if self.root >= d:
             raise ParameterError(f"root must be a column, 0 to {d - 1}: {self.root}.")
         prior = given_prior(self, "class_prior", k)
         codes = encode_symbols(X)
         row_weights = None if w is None else arrays.to_numpy(w).astype(np.float64)
         if row_weights is not None:  # rows of weight 0 add no categories
-            codes, class_of_row, row_weights = (
-                codes[row_weights > 0],
-                class_of_row[row_weights > 0],
-                row_weights[row_weights > 0],
-            )
+            codes = codes[row_weights > 0]
+            class_of_row = class_of_row[row_weights > 0]
+            row_weights = row_weights[row_weights > 0]
         sizes = np.maximum(codes.max(axis=0) + 1, self.min_categories or 1)
         counts = ContingencyTables(
             np.column_stack([codes, class_of_row]), (*sizes.tolist(), k), row_weights

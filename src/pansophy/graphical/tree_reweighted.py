@@ -56,7 +56,8 @@ def edge_appearance_probabilities(n: int, edges) -> np.ndarray:
         np.add.at(L, (j, i), -1.0)
         G = np.linalg.pinv(L, hermitian=True)
         return np.clip(G[i, i] + G[j, j] - 2 * G[i, j], 0.0, 1.0)
-    rng, used = np.random.default_rng(0), np.zeros(len(edges))
+    rng = np.random.default_rng(0)
+    used = np.zeros(len(edges))
     for t in range(N_SAMPLED_TREES):
         # rarely used edges get small weights, so that every edge is in some tree
         weight = 1.0 + used / (t + 1) + rng.random(len(edges))
@@ -125,7 +126,8 @@ def tree_reweighted_bp(
         for f, s in zip(graph.factors, share, strict=True)
     ]
     flat = flatten_factors(graph.sizes, powered)
-    M, r = uniform_messages(flat), share[flat.factor]
+    M = uniform_messages(flat)
+    r = share[flat.factor]
     order = np.concatenate([flat.edges, flat.edges[::-1]])
     buffers = message_buffers(flat)
 

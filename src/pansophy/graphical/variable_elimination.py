@@ -59,7 +59,8 @@ def most_likely_states(factors: Iterable[Factor], order: Sequence[int]):
 
     Returns a dict of codes and the log of the largest product.
     """
-    remaining, eliminated = list(factors), []
+    remaining = list(factors)
+    eliminated = []
     for i in order:
         containing = factor_product([f for f in remaining if i in f.variables])
         eliminated.append((i, containing))

@@ -14,7 +14,8 @@ DISTANCE_FASTMATH = FASTMATH_NO_NAN
 @njit(cache=True, nogil=True, fastmath=DISTANCE_FASTMATH)
 def accumulate_distances(XT, x, a, b, kind, p, out):
     """out[j] = distance (before the root) from x to points a .. b, by columns."""
-    d, m = XT.shape[0], b - a
+    d = XT.shape[0]
+    m = b - a
     out[:m] = 0.0
     c = 0
     if kind == EUCLIDEAN:
@@ -49,7 +50,9 @@ def accumulate_distances(XT, x, a, b, kind, p, out):
 def relax_edges(t, core, source_core, best, parent, source, a, b):
     """Update the best lengths with those of a new source; the smallest of best[a:b]."""
     m = b - a
-    best_part, parent_part, smallest = best[a:b], parent[a:b], np.inf
+    best_part = best[a:b]
+    parent_part = parent[a:b]
+    smallest = np.inf
     if len(core):
         c = core[a:b]
         for j in range(m):
@@ -71,11 +74,14 @@ def prim_points(XT, core, kind, p, left, right, weight):
     """
     d, n = XT.shape
     ids = np.arange(n)
-    best, parent = np.full(n, np.inf), np.zeros(n, np.int64)
+    best = np.full(n, np.inf)
+    parent = np.zeros(n, np.int64)
     t, x = np.empty(POINT_CHUNK), np.empty(d)
-    at, m = 0, n
+    at = 0
+    m = n
     for step in range(n - 1):
-        source, source_core = ids[at], core[at] if len(core) else 0.0
+        source = ids[at]
+        source_core = core[at] if len(core) else 0.0
         m -= 1  # the point `at` joins the tree; the last one moves into its position
         for c in range(d):
             x[c] = XT[c, at]
@@ -83,7 +89,8 @@ def prim_points(XT, core, kind, p, left, right, weight):
         ids[at], best[at], parent[at] = ids[m], best[m], parent[m]
         if len(core):
             core[at] = core[m]
-        lowest, at = np.inf, 0
+        lowest = np.inf
+        at = 0
         for a in range(0, m, POINT_CHUNK):
             b = min(a + POINT_CHUNK, m)
             accumulate_distances(XT, x, a, b, kind, p, t)
@@ -92,19 +99,23 @@ def prim_points(XT, core, kind, p, left, right, weight):
                 for j in range(a, b):  # ties go to the lowest row
                     if best[j] == smallest and (smallest < lowest or ids[j] < ids[at]):
                         lowest, at = smallest, j
-        left[step], right[step], weight[step] = parent[at], ids[at], best[at]
+        left[step] = parent[at]
+        right[step] = ids[at]
+        weight[step] = best[at]
 
 
 @njit(cache=True, nogil=True)
 def prim_matrix(D, left, right, weight):
     """`prim_points` for a matrix of distances."""
     n = len(D)
-    best, parent = np.full(n, np.inf), np.zeros(n, np.int64)
+    best = np.full(n, np.inf)
+    parent = np.zeros(n, np.int64)
     in_tree = np.zeros(n, np.bool_)
     at = 0
     for step in range(n - 1):
         in_tree[at] = True
-        low, nearest = np.inf, -1
+        low = np.inf
+        nearest = -1
         row = D[at]
         for j in range(n):
             if in_tree[j]:
@@ -113,7 +124,9 @@ def prim_matrix(D, left, right, weight):
                 best[j], parent[j] = row[j], at
             if best[j] < low or nearest < 0:
                 low, nearest = best[j], j
-        left[step], right[step], weight[step] = parent[nearest], nearest, low
+        left[step] = parent[nearest]
+        right[step] = nearest
+        weight[step] = low
         at = nearest
 
 
@@ -129,7 +142,8 @@ def find_root(parent, i):
 @njit(cache=True, nogil=True)
 def kruskal_edges(order, row, column, n, kept):
     """Edges that join two components, in the given order; returns their number."""
-    parent, count = np.arange(n), 0
+    parent = np.arange(n)
+    count = 0
     for e in order:
         a, b = find_root(parent, row[e]), find_root(parent, column[e])
         if a != b:

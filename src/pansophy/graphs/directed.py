@@ -67,7 +67,8 @@ def find_cycle(parents: Parents) -> list[int] | None:
     """A directed cycle with its first node repeated at the end, or None."""
     done: set[int] = set()
     for start in range(len(parents)):
-        path, position = [start], {start: 0}
+        path = [start]
+        position = {start: 0}
         pending = [iter(parents[start])] if start not in done else []
         while pending:
             parent = next(pending[-1], None)
@@ -97,7 +98,8 @@ def descendants(parents: Parents, nodes: Iterable[int]) -> set[int]:
 
 def _reachable_nodes(following, nodes):
     nodes = [nodes] if isinstance(nodes, int) else list(nodes)
-    reached, stack = set(), [j for i in nodes for j in following[i]]
+    reached = set()
+    stack = [j for i in nodes for j in following[i]]
     while stack:
         i = stack.pop()
         if i not in reached:

@@ -49,7 +49,8 @@ def connected_components(G):
 
 def dense_components(A):
     """`connected_components` of a boolean matrix."""
-    labels, count = np.full(len(A), -1), 0
+    labels = np.full(len(A), -1)
+    count = 0
     for first in range(len(A)):
         if labels[first] >= 0:
             continue
@@ -92,7 +93,8 @@ def laplacian(W, normed=True):
     d = node_degrees(W)
     diagonal = d
     if normed:
-        s, diagonal = inverse_sqrt_degrees(d), (d > 0).astype(W.dtype)
+        s = inverse_sqrt_degrees(d)
+        diagonal = (d > 0).astype(W.dtype)
         W = scale_rows_and_columns(W, s)
     if sp.issparse(W):
         return sp.csr_array(sp.diags_array(diagonal) - W)

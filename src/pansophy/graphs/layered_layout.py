@@ -52,7 +52,9 @@ def layered_layout(parents, widths, height: float = 32.0) -> LayeredLayout:
         return LayeredLayout(np.zeros(0), np.zeros(0), {}, 0.0, 0.0)
     level = node_levels(parents)
     node_widths = [float(w) for w in widths]
-    chains, links, depth = {}, [], list(level)
+    chains = {}
+    links = []
+    depth = list(level)
     for i, node_parents in enumerate(parents):
         for p in node_parents:
             chain = [p]
@@ -82,7 +84,8 @@ def layered_layout(parents, widths, height: float = 32.0) -> LayeredLayout:
 
 def node_levels(parents) -> list[int]:
     """The layer of each node."""
-    order, children = topological_order(parents), children_of(parents)
+    order = topological_order(parents)
+    children = children_of(parents)
     level = [0] * len(parents)
     for i in order:
         level[i] = max((level[p] + 1 for p in parents[i]), default=0)
@@ -94,7 +97,8 @@ def node_levels(parents) -> list[int]:
 
 def order_layers(rows, up, down):
     """Layers with nodes ordered by the mean positions of their neighbours."""
-    best, fewest = rows, count_crossings(rows, down)
+    best = rows
+    fewest = count_crossings(rows, down)
     for sweep in range(SWEEPS):
         rows = [list(r) for r in rows]
         neighbors = up if sweep % 2 == 0 else down

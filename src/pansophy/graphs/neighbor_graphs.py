@@ -24,9 +24,16 @@ EDGE_MODES = ("distance", "connectivity")
 
 
 def knn_graph(
-    X, k, *, mode="distance", symmetric=None, include_self=False, metric="euclidean",
-    p=2.0, index=None,
-):  # fmt: skip
+    X,
+    k,
+    *,
+    mode="distance",
+    symmetric=None,
+    include_self=False,
+    metric="euclidean",
+    p=2.0,
+    index=None,
+):
     """k-nearest-neighbour graph, eq. (1), as a CSR matrix sorted by distance.
 
     Parameters
@@ -54,12 +61,14 @@ def knn_graph(
     """
     check_edge_mode(mode)
     index = build(as_float_rows(X), metric=metric, p=p) if index is None else index
-    n, n_self = len(X), int(bool(include_self))
+    n = len(X)
+    n_self = int(bool(include_self))
     if not n_self <= k <= n - 1 + n_self:
         raise ValueError(f"k must be from {n_self} to {n - 1 + n_self} here, got {k}.")
     d, i = np.empty((n, k)), np.empty((n, k), np.int64)
     if n_self:
-        d[:, 0], i[:, 0] = 0.0, np.arange(n)
+        d[:, 0] = 0.0
+        i[:, 0] = np.arange(n)
     if k > n_self:
         d[:, n_self:], i[:, n_self:] = k_nearest(index, None, k - n_self)
     data = d.ravel() if mode == "distance" else np.ones(n * k)
@@ -67,8 +76,9 @@ def knn_graph(
     return G if symmetric is None else symmetrize_graph(G, symmetric)
 
 
-def radius_graph(X, r, *, mode="distance", include_self=False, metric="euclidean",
-                 p=2.0, index=None):  # fmt: skip
+def radius_graph(
+    X, r, *, mode="distance", include_self=False, metric="euclidean", p=2.0, index=None
+):
     """Radius graph, eq. (2), as a CSR matrix.
 
     Examples
@@ -80,7 +90,10 @@ def radius_graph(X, r, *, mode="distance", include_self=False, metric="euclidean
     """
     check_edge_mode(mode)
     index = build(as_float_rows(X), metric=metric, p=p) if index is None else index
-    n, counts, neighbors, lengths = len(X), [], [], []
+    n = len(X)
+    counts = []
+    neighbors = []
+    lengths = []
     for rows, indptr, indices, dist in within(index, None, r):
         numbers = np.arange(n)[rows] if isinstance(rows, slice) else np.asarray(rows)
         n_neighbors = np.diff(indptr)
@@ -117,7 +130,9 @@ def threshold_graph(X, t, *, mode="connectivity", metric="euclidean", p=2.0):
     if sp.issparse(X):
         G = sp.coo_array(X)
         keep = (G.data <= t) & (G.row != G.col)
-        i, j, d = G.row[keep], G.col[keep], G.data[keep]
+        i = G.row[keep]
+        j = G.col[keep]
+        d = G.data[keep]
     else:
         D = np.asarray(X)
         if D.ndim != 2 or D.shape[0] != D.shape[1]:
@@ -145,8 +160,12 @@ def symmetrize_graph(G, method):
     self_edge = pairs // n == pairs % n
     if method == "mutual":
         keep = (times == 2) | self_edge
-        pairs, first, self_edge = pairs[keep], first[keep], self_edge[keep]
-    i, j, v = pairs // n, pairs % n, G.data[first]
+        pairs = pairs[keep]
+        first = first[keep]
+        self_edge = self_edge[keep]
+    i = pairs // n
+    j = pairs % n
+    v = G.data[first]
     not_loop = ~self_edge
     data = np.concatenate([v, v[not_loop]])
     at = (np.concatenate([i, j[not_loop]]), np.concatenate([j, i[not_loop]]))

@@ -63,7 +63,8 @@ def minimum_spanning_tree(G) -> SpanningTree:
     n = G.shape[0]
     order = np.argsort(G.data, kind="stable")
     kept = np.empty(max(n - 1, 0), np.int64)
-    row, column = G.row.astype(np.int64), G.col.astype(np.int64)
+    row = G.row.astype(np.int64)
+    column = G.col.astype(np.int64)
     kept = kept[: loops.kruskal_edges(order, row, column, n, kept)]
     return SpanningTree(row[kept], column[kept], G.data[kept].astype(np.float64))
 

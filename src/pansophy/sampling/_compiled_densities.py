@@ -41,7 +41,8 @@ def diagonal_normal_log_density(x, g, d, table):
 
 def dense_normal_log_density(x, g, d, table):
     """-1/2 (x - mu)' P (x - mu)."""
-    mu, P = data_vector(table, 0), data_matrix(table, 1)
+    mu = data_vector(table, 0)
+    P = data_matrix(table, 1)
     for j in range(d):
         g[j] = 0.0
     for i in range(0, d - 1, 2):  # two rows of P, which is symmetric, at a time
@@ -98,7 +99,8 @@ def logistic_log_density(px, pg, d, table):
     last block is filled with `spare` rows of zeros. The factors 1 + exp(-|f|) of a
     block are multiplied, so that only one logarithm is needed.
     """
-    q, spare = data_vector(table, 1), data_vector(table, 2)[0]
+    q = data_vector(table, 1)
+    spare = data_vector(table, 2)[0]
     blocks = carray(float64_pointer(table[0]), (table[1], table[2], BLOCK_ROWS))
     x, g = carray(px, (d,)), carray(pg, (d,))
     total = spare * LOG_2
@@ -129,11 +131,14 @@ def linear_log_density(x, g, d, table):
 
     From the sums G = X'X, c = X'y, t = y'y and n: rows of the data are not needed.
     """
-    G, c, settings = data_matrix(table, 0), data_vector(table, 1), data_vector(table, 2)
+    G = data_matrix(table, 0)
+    c = data_vector(table, 1)
+    settings = data_vector(table, 2)
     t, n, q, r = settings[0], settings[1], settings[2], settings[3]
     p = d - 1
     u = math.exp(-2.0 * x[p])  # 1 / s^2
-    rss, prior = t, 0.0
+    rss = t
+    prior = 0.0
     for j in range(p):
         f = 0.0
         for k in range(p):

@@ -303,7 +303,9 @@ def run_chains(
     stream = np.empty(1, np.uint64)
     n, d = X.shape[1], X.shape[2]
     for c in range(first_chain, last_chain):
-        V, F, N = VS[c], FS[c], NS[c]
+        V = VS[c]
+        F = FS[c]
+        N = NS[c]
         stream[0] = np.uint64(N[STREAM])
         while N[STEP] < n:
             if N[WAITING] == 0:
@@ -312,7 +314,8 @@ def run_chains(
                     start_trajectory(stream, V, F, N, inv, root)
                 leapfrog_drift(V, F, inv)
                 if address == 0:
-                    N[WAITING], N[STREAM] = 1, np.int64(stream[0])
+                    N[WAITING] = 1
+                    N[STREAM] = np.int64(stream[0])
                     break
                 at = V.ctypes.data
                 F[LP] = call_density(address, at + 8 * d * Q, at + 8 * d * G, d, table)

@@ -59,7 +59,9 @@ def adaptation_windows(total) -> tuple[int, list[int]]:
     if first + FIRST_WINDOW + last > total:
         first, last = int(0.15 * total), int(0.1 * total)
         return first, [total - last]
-    ends, size, at = [], FIRST_WINDOW, first
+    ends = []
+    size = FIRST_WINDOW
+    at = first
     while at < total - last:
         if at + 3 * size > total - last:  # the next window would not fit
             size = total - last - at
@@ -77,7 +79,8 @@ def start_tuning(eps, t=0) -> HamiltonianTuning:
 
 def adapted_step_size(averages):
     """Step sizes (m,) for the draws: (3), conservative after very few steps."""
-    log_eps, conservative = averages.log_eps, averages.mu - np.log(20)
+    log_eps = averages.log_eps
+    conservative = averages.mu - np.log(20)
     log_eps = np.where(averages.count > 0, log_eps, conservative)
     too_few = averages.count < MIN_AVERAGED_STEPS
     return np.exp(np.where(too_few, np.minimum(log_eps, conservative), log_eps))

@@ -46,7 +46,9 @@ class TangentHull(NamedTuple):
 def tangent_hull(x, h, slope, low, high) -> TangentHull:
     """The envelope of tangents at x."""
     order = np.argsort(x)
-    x, h, slope = x[order], h[order], slope[order]
+    x = x[order]
+    h = h[order]
+    slope = slope[order]
     fall = slope[:-1] - slope[1:]
     if (fall < -1e-6 * (1 + np.abs(slope[:-1]))).any():
         i = int(np.argmin(fall))
@@ -86,7 +88,9 @@ def draw_from_hull(hull, n, rng):
     w = np.exp(hull.log_mass - hull.log_mass.max())
     j = np.searchsorted(np.cumsum(w) / w.sum(), rng.random(n))
     j = np.minimum(j, len(w) - 1)
-    a, b, s = hull.z[j], hull.z[j + 1], hull.slope[j]
+    a = hull.z[j]
+    b = hull.z[j + 1]
+    s = hull.slope[j]
     U = rng.random(n)
     width = np.abs(s) * (b - a)
     flat = width < 1e-9
@@ -107,7 +111,8 @@ def initial_tangents(f, slope_of, init, support):
         step = 1.0
         while not np.isfinite(end) and sign * slope_of(x[[side]])[0] >= 0:
             new = x[side] + sign * step
-            x, step = np.unique(np.append(x, new)), 2 * step
+            x = np.unique(np.append(x, new))
+            step = 2 * step
             if step > 1e30 or not np.isfinite(f(x[[side]])[0]):
                 end_name = "low" if sign < 0 else "high"
                 raise ValueError(
@@ -158,7 +163,9 @@ def adaptive_rejection(
     slope_of = grad or (lambda x: central_differences(f, x, low, high))
     x = initial_tangents(f, slope_of, init, (low, high))
     envelope = tangent_hull(x, f(x), np.asarray(slope_of(x), dtype=float), low, high)
-    accepted, n_found, n_proposed = [], 0, 0
+    accepted = []
+    n_found = 0
+    n_proposed = 0
     masses, shares = [], []
     while n_found < n:
         size = min(

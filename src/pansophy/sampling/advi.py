@@ -249,10 +249,14 @@ def maximise_by_adam(model, density, family, theta, rng, task):
     """Stochastic ascent by Adam with new draws at every step."""
     from ..optim.stochastic import by_moments
 
-    pairs, transform = (model.n_samples or 10) // 2 or 1, by_moments()
+    pairs = (model.n_samples or 10) // 2 or 1
+    transform = by_moments()
 
     def step(s):
-        theta, memory, total, path = s.theta, s.memory, 0.0, 0.0
+        theta = s.theta
+        memory = s.memory
+        total = 0.0
+        path = 0.0
         for _ in range(STEPS_PER_ROUND):
             half = rng.standard_normal((pairs, family.d))
             e = np.concatenate([half, -half])
@@ -265,7 +269,8 @@ def maximise_by_adam(model, density, family, theta, rng, task):
         bound = total / STEPS_PER_ROUND
         stalled = not bound > s.best + 1e-4 * abs(bound) ** 0.5
         rate = s.rate * (0.7 if stalled else 1.0)
-        mean, count = s.mean, s.count + (s.rate < model.learning_rate)
+        mean = s.mean
+        count = s.count + (s.rate < model.learning_rate)
         if count:
             mean = mean + (path / STEPS_PER_ROUND - mean) / count
         return AdamState(-bound, theta, memory, rate, max(bound, s.best), mean, count)

@@ -66,7 +66,8 @@ class CompiledDensity:
 
 def check_design(X, y, intercept):
     """X (n, d) and y (n,) checked; X with a leading column of ones for an intercept."""
-    X, y = np.asarray(X, dtype=float), np.asarray(y).ravel()
+    X = np.asarray(X, dtype=float)
+    y = np.asarray(y).ravel()
     if X.ndim != 2 or len(X) != len(y) or not np.isfinite(X).all():
         raise ValueError(
             f"X must be a finite matrix with as many rows as y, got shapes {X.shape} "

@@ -78,7 +78,9 @@ class GaussianTarget:
 
     def update(self, q, name):
         """Normal with precision Lambda_bb and the mean given those of the others."""
-        mu, P, b = np.asarray(self.mean), np.asarray(self.precision), self.parts[name]
+        mu = np.asarray(self.mean)
+        P = np.asarray(self.precision)
+        b = self.parts[name]
         gap = self.mean_vector(q) - mu
         gap[b] = 0.0
         C = np.linalg.inv(P[np.ix_(b, b)])
@@ -123,7 +125,8 @@ class NormalSample:
         return {"mean": self.update_mean, "precision": self.update_precision}
 
     def update_mean(self, q):
-        x, k0 = np.asarray(self.x, dtype=float), self.strength
+        x = np.asarray(self.x, dtype=float)
+        k0 = self.strength
         m = (k0 * self.mean + x.sum()) / (k0 + len(x))
         return Normal(m, 1.0 / ((k0 + len(x)) * q["precision"].mean))
 
@@ -139,7 +142,9 @@ class NormalSample:
         return Gamma(a, self.rate + 0.5 * (data_square + self.strength * prior_square))
 
     def bound(self, q):
-        t, n, k0 = q["precision"], len(np.asarray(self.x)), self.strength
+        t = q["precision"]
+        n = len(np.asarray(self.x))
+        k0 = self.strength
         data_square, prior_square = self.squares(q)
         log_t = float(expected_log_gamma(t))
         fit = 0.5 * (n * (log_t - LOG_2PI) - float(t.mean) * data_square)
@@ -210,7 +215,10 @@ class LinearARD:
         return Gamma(self.shape + 0.5 * n, self.rate + 0.5 * self.error(q))
 
     def bound(self, q):
-        n, w, t, alpha = self.sums[3], q["w"], q["noise"], q["alpha"]
+        n = self.sums[3]
+        w = q["w"]
+        t = q["noise"]
+        alpha = q["alpha"]
         square = w.mean**2 + np.diag(w.cov)
         fit = 0.5 * (
             n * (float(expected_log_gamma(t)) - LOG_2PI) - float(t.mean) * self.error(q)
@@ -247,7 +255,8 @@ class DiscreteField:
         out = []
         for f in self.factors:
             pair = (f.variables, f.values) if hasattr(f, "variables") else f
-            variables, values = tuple(pair[0]), np.asarray(pair[1], dtype=float)
+            variables = tuple(pair[0])
+            values = np.asarray(pair[1], dtype=float)
             want = tuple(self.sizes[v] for v in variables)
             if values.shape != want:
                 raise ValueError(

@@ -74,7 +74,8 @@ def stick_breaking(xp, u):
     """Stick breaking: z, r (..., k - 1), the last part, and log of z (1 - z) r."""
     k = u.shape[-1] + 1
     v = u - xp.asarray(np.log(np.arange(k - 1, 0, -1)), dtype=u.dtype)
-    z, log_less = sigmoid(v), -log1pexp(v)  # log(1 - z) without underflow
+    z = sigmoid(v)
+    log_less = -log1pexp(v)  # log(1 - z) without underflow
     log_left = xp.cumulative_sum(log_less, axis=-1)
     log_r = xp.concat([xp.zeros_like(v[..., :1]), log_left[..., :-1]], axis=-1)
     return z, xp.exp(log_r), xp.exp(log_left[..., -1]), log_less + log_r - log1pexp(-v)
@@ -138,7 +139,9 @@ class UnconstrainedDensity:
             u = np.asarray(u, dtype=float)
         if u.shape[-1] != self.dim:
             raise ValueError(f"u must have {self.dim} coordinates, got {u.shape[-1]}.")
-        xp, at, found = namespace(u), 0, []
+        xp = namespace(u)
+        at = 0
+        found = []
         for p in self.parts:
             found.append(to_constrained(p, u[..., at : at + p.free]))
             at += p.free
@@ -155,7 +158,10 @@ class UnconstrainedDensity:
         """Gradient of log p(u), eq. (2)."""
         x = self.constrain_with_log_det(u)[0]
         g = self.log_prob(x)[1] if self.grad is True else self.grad(x)
-        g, at, to, out = np.asarray(g, dtype=float), 0, 0, []
+        g = np.asarray(g, dtype=float)
+        at = 0
+        to = 0
+        out = []
         for p in self.parts:
             part = unconstrained_gradient(
                 p, u[..., at : at + p.free], g[..., to : to + p.size]

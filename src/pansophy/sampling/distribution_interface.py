@@ -113,9 +113,7 @@ def unit_cube_map(distribution) -> UnitCubeMap | None:
     if hasattr(distribution, "dense") and getattr(
         distribution, "single", False
     ):  # a Normal
-        mean, L = (
-            np.asarray(distribution.mean),
-            np.linalg.cholesky(np.asarray(distribution.dense)),
-        )
+        mean = np.asarray(distribution.mean)
+        L = np.linalg.cholesky(np.asarray(distribution.dense))
         return UnitCubeMap(len(mean), lambda U: mean + ndtri(U) @ L.T)
     return None

@@ -107,12 +107,11 @@ def elbo(
     """
     if not callable(log_joint):
         return elbo_of_tables(log_joint, q, log_prior)
-    q, rng = as_distribution(q), rng_from(random_state)
+    q = as_distribution(q)
+    rng = rng_from(random_state)
     z = draw_samples(q, n, rng)
-    log_q, log_p = (
-        log_density_function(q)(z),
-        np.asarray(log_joint(z), dtype=float).ravel(),
-    )
+    log_q = log_density_function(q)(z)
+    log_p = np.asarray(log_joint(z), dtype=float).ravel()
     if len(log_p) != n:
         raise ValueError(f"log_joint must give one number a draw, got {len(log_p)}.")
     terms = log_p - log_q
@@ -152,7 +151,8 @@ def elbo_of_tables(log_joint, q, log_prior=None) -> EvidenceBound:
         log_likelihood = np.where(
             positive, log_p - np.where(positive, log_pz, 0.0), 0.0
         )
-        like, kl_prior = mean(log_likelihood), minus_entropy - mean(log_pz)
+        like = mean(log_likelihood)
+        kl_prior = minus_entropy - mean(log_pz)
     kl_post = minus_entropy - mean(log_p - np.expand_dims(log_px, -1))
     value = mean(log_p) - minus_entropy
     return EvidenceBound(value, 0.0, like, kl_prior, float(np.sum(log_px)), kl_post)

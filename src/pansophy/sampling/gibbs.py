@@ -57,7 +57,8 @@ def parse_blocks(conditionals, d):
     pairs = conditionals.items() if isinstance(conditionals, dict) else conditionals
     if not isinstance(conditionals, dict) and all(callable(c) for c in conditionals):
         pairs = enumerate(conditionals)
-    blocks, covered = [], set()
+    blocks = []
+    covered = set()
     for index, conditional in pairs:
         if not callable(conditional):
             raise TypeError(f"the conditional of block {index} must be a function.")

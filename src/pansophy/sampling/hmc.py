@@ -184,7 +184,9 @@ def evaluate_until_done(density, advance, V, F, steps, n):
     """
     from . import _hmc as c
 
-    Q, G, LP = V[:, c.Q], V[:, c.G], F[:, c.LP]
+    Q = V[:, c.Q]
+    G = V[:, c.G]
+    LP = F[:, c.LP]
     while True:
         advance()
         running = steps < n

@@ -179,7 +179,8 @@ def importance_sample(
     n = check_count("n", n, 2)
     if normalised and smooth:
         raise ValueError("smoothed weights are for normalised=False.")
-    q, rng = as_distribution(proposal), rng_from(random_state)
+    q = as_distribution(proposal)
+    rng = rng_from(random_state)
     x = draw_samples(q, n, rng)
     L = np.asarray(log_prob(x), dtype=float).reshape(n) - log_density_function(q)(x)
     if np.isnan(L).any() or L.max() == np.inf:
@@ -197,7 +198,8 @@ def importance_sample(
     F = np.where(W[:, None] > 0, F, 0.0)  # f may be undefined where p is 0
     if normalised:
         Y = np.exp(L)[:, None] * F
-        value, se = Y.mean(axis=0), Y.std(axis=0, ddof=1) / np.sqrt(n)
+        value = Y.mean(axis=0)
+        se = Y.std(axis=0, ddof=1) / np.sqrt(n)
         size = np.linalg.norm(F, axis=1)  # the terms w|f| matter here, not w alone
         terms = L + np.log(size, out=np.full(n, -np.inf), where=size > 0)
         k = pareto_smooth(terms).k

@@ -99,7 +99,8 @@ def invert_table(x, F, U):
     if abs(F[0]) > CDF_TOL or abs(F[-1] - 1) > CDF_TOL:
         raise ValueError(f"F must go from 0 to 1, got {F[0]} to {F[-1]}.")
     j = np.clip(np.searchsorted(F, U, side="left"), 1, len(F) - 1)  # F_j-1 < U <= F_j
-    a, b = j - 1, j
+    a = j - 1
+    b = j
     rise = F[b] - F[a]
     share = np.divide(U - F[a], rise, out=np.zeros_like(U), where=rise > 0)
     return x[a] + np.clip(share, 0, 1) * (x[b] - x[a])
@@ -155,7 +156,8 @@ def bracket_quantiles(F, v, low, high):
             if np.isfinite(end):
                 side[:] = end
                 continue
-            step, out = 1.0, np.ones(len(v), dtype=bool)
+            step = 1.0
+            out = np.ones(len(v), dtype=bool)
             for _ in range(MAX_DOUBLINGS):
                 side[out] = start + sign * step
                 f = F(side)

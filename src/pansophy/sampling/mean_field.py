@@ -149,7 +149,9 @@ class MeanField(Estimator):
         decreases: list = []
 
         def step(s):
-            q, before, bounds = dict(s.factors), -s.objective, []
+            q = dict(s.factors)
+            before = -s.objective
+            bounds = []
             for name in names:
                 q[name] = updates[name](q)
                 bounds.append(float(model.bound(q)))

@@ -243,7 +243,8 @@ class Metropolis(Estimator):
         proposal = self.proposal or RandomWalk()
         x = np.array(position)
         if isinstance(proposal, RandomWalk):
-            x, proposal = x.astype(float), proposal.sized(x.shape[1])
+            x = x.astype(float)
+            proposal = proposal.sized(x.shape[1])
         density = ensure_values(
             as_target_density(self.log_prob, batched=self.batched), x
         )

@@ -91,7 +91,8 @@ def merge_moments(a, b) -> RunningMoments:
 
 def control_variate_estimate(moments, c, centre):
     """Mean and standard error of c columns, with the others as controls (3)."""
-    mean, S = moments.mean[:c], moments.scatter / max(moments.n - 1, 1)
+    mean = moments.mean[:c]
+    S = moments.scatter / max(moments.n - 1, 1)
     variance = np.diag(S)[:c].copy()
     dof = 0
     if len(moments.mean) > c:
@@ -226,7 +227,10 @@ def sample_until_tolerance(
     `constant_bound`: eq. (5) times n, for a value of 1 and its smallest scale.
     """
     total: Any = None
-    used, goal, c, flat = 0, n, 1, True
+    used = 0
+    goal = n
+    c = 1
+    flat = True
     while True:
         while used < goal:
             child = task.child(f"draw {used}")
@@ -238,7 +242,8 @@ def sample_until_tolerance(
             )
             used += calls
             if child.end():
-                goal, tol = used, None
+                goal = used
+                tol = None
         value, se = control_variate_estimate(total, c, centre)
         half_width = se * stats.t.ppf(0.5 + confidence / 2, max(total.n - 1, 1))
         constant = np.diag(total.scatter)[:c] == 0.0

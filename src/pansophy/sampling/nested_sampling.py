@@ -96,15 +96,22 @@ class ConstrainedSlice:
     """Slice moves, eq. (4); chains start their next slice at once to fill batches."""
 
     def __init__(self, within, d, n_moves):
-        self.within, self.n_moves = within, n_moves or 5 + 2 * d
+        self.within = within
+        self.n_moves = n_moves or 5 + 2 * d
         self.width = 2.0 * np.sqrt(d + 2.0)
 
     def __call__(self, rng, s, start_index, level):
         lines = SliceDirections(s.u)
-        u, x, L = s.u[start_index], s.x[start_index], s.log_like[start_index]
-        k, calls = len(u), 0
-        v, left = lines(rng, k), -self.width * rng.random(k)
-        right, n_shrinks, n_done = left + self.width, np.zeros(k, int), np.zeros(k, int)
+        u = s.u[start_index]
+        x = s.x[start_index]
+        L = s.log_like[start_index]
+        k = len(u)
+        calls = 0
+        v = lines(rng, k)
+        left = -self.width * rng.random(k)
+        right = left + self.width
+        n_shrinks = np.zeros(k, int)
+        n_done = np.zeros(k, int)
         active = np.arange(k)
         while active.size:
             lower = left[active]
@@ -115,7 +122,9 @@ class ConstrainedSlice:
             below = np.ones(len(active), dtype=bool)
             below[above] = False
             finished = active[above]
-            u[finished], x[finished], L[finished] = y[above], y_x, y_L
+            u[finished] = y[above]
+            x[finished] = y_x
+            L[finished] = y_L
             rejected, t = active[below], t[below]
             left[rejected] = np.where(t < 0, t, left[rejected])
             right[rejected] = np.where(t < 0, right[rejected], t)
@@ -138,7 +147,8 @@ class SliceDirections:
     """Random directions of unit length in the metric of the live points."""
 
     def __init__(self, live):
-        self.live, self.root = live, np.linalg.cholesky(particle_covariance(live))
+        self.live = live
+        self.root = np.linalg.cholesky(particle_covariance(live))
         self.round = np.linalg.solve(self.root, live.T).T  # whitened
 
     def __call__(self, rng, k):
@@ -154,17 +164,23 @@ class ConstrainedWalk:
     """Random walk moves, eq. (5)."""
 
     def __init__(self, within, d, n_moves):
-        self.within, self.n_moves = within, n_moves or 20 + 10 * d
+        self.within = within
+        self.n_moves = n_moves or 20 + 10 * d
 
     def __call__(self, rng, s, start_index, level):
         d = s.u.shape[1]
         root = np.linalg.cholesky(particle_covariance(s.u)) / np.sqrt(d)
-        u, x, L = s.u[start_index], s.x[start_index], s.log_like[start_index]
-        scale, calls = s.scale, 0
+        u = s.u[start_index]
+        x = s.x[start_index]
+        L = s.log_like[start_index]
+        scale = s.scale
+        calls = 0
         for i in range(1, self.n_moves + 1):
             y = u + scale * rng.standard_normal(u.shape) @ root.T
             above, y_x, y_L, n_calls = points_above_level(self.within, y, level)
-            u[above], x[above], L[above] = y[above], y_x, y_L
+            u[above] = y[above]
+            x[above] = y_x
+            L[above] = y_L
             calls += n_calls
             # the scale adapts early in a round and is then nearly fixed
             scale *= np.exp((len(above) / len(u) - 0.3) / i)

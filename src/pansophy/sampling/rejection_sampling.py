@@ -33,7 +33,8 @@ class EnvelopeError(ValueError):
     """The target lies above its envelope; `place` is where, `ratio` by how much."""
 
     def __init__(self, place, ratio, advice="raise log_k by at least {:.6g}"):
-        self.place, self.ratio = place, float(ratio)
+        self.place = place
+        self.ratio = float(ratio)
         super().__init__(
             f"the target is {self.ratio:.6g} times its envelope at "
             f"{np.array2string(np.asarray(place), precision=6)}; "
@@ -92,7 +93,10 @@ def rejection_sample(
     log_q = log_density_function(q)
     rng = rng_from(random_state)
     limit = max(10_000 * n, 10**6) if max_proposals is None else max_proposals
-    accepted, n_found, n_proposed, rate = [], 0, 0, 1.0
+    accepted = []
+    n_found = 0
+    n_proposed = 0
+    rate = 1.0
     while n_found < n:
         if n_proposed >= limit:
             raise ValueError(

@@ -78,7 +78,8 @@ def step_out_interval(density, x, j, height, low, high, w, max_steps, rng):
 def shrink_interval(density, x, j, height, low, high, log_prob, rng):
     """Draw points of the slice within [low, high] into x; numbers of calls."""
     calls = np.zeros(len(x))
-    rows, current = np.arange(len(x)), x[:, j].copy()
+    rows = np.arange(len(x))
+    current = x[:, j].copy()
     while rows.size:
         v = low[rows] + rng.random(rows.size) * (high[rows] - low[rows])
         value = value_with_coordinate(density, x, j, v, rows)
@@ -140,7 +141,9 @@ class SliceSampler(Estimator):
     def step(self, rng, state) -> tuple[SliceState, SliceInfo]:
         """Update all coordinates by eq. (1) and (2)."""
         x, log_prob, w, density = state
-        x, log_prob, before = x.copy(), log_prob.copy(), x
+        before = x
+        x = x.copy()
+        log_prob = log_prob.copy()
         m, d = x.shape
         calls = np.zeros(m)
         for j in rng.permutation(d):

@@ -135,7 +135,8 @@ class HamiltonianMove:
         self.sd = np.sqrt(np.diag(particle_covariance(x)))
 
     def __call__(self, rng, parts, scale):
-        sd, last_parts = self.sd, []
+        sd = self.sd
+        last_parts = []
 
         def both(x):
             log_p, L, g = self.density.grad(x, self.beta)
@@ -227,7 +228,8 @@ def next_inverse_temperature(log_like, beta, alpha) -> float:
     size = lambda b: effective_sample_size(softmax_weights((b - beta) * log_like)[0])
     if size(1.0) >= alpha * n:
         return 1.0
-    low, high = beta, 1.0
+    low = beta
+    high = 1.0
     for _ in range(60):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if size(middle) >= alpha * n else (low, middle)
@@ -309,7 +311,8 @@ class SMC(Estimator):
         prior = as_distribution(self.prior)
         raw = draw_samples(prior, self.n_particles, rng)
         x = np.asarray(raw, dtype=float).reshape(self.n_particles, -1)
-        f, flat = log_density_function(prior), raw.ndim == 1
+        f = log_density_function(prior)
+        flat = raw.ndim == 1
         log_prior = lambda x: f(x[:, 0] if flat else x)
         density = ensure_values(
             as_target_density(self.log_likelihood, self.grad, self.batched), x
@@ -357,7 +360,10 @@ class SMC(Estimator):
         copies = RESAMPLERS[self.resampling](W, n, rng)
         index = np.repeat(np.arange(n), copies)
         parts = s.position[index], s.log_prior[index], s.log_like[index]
-        x, scale, total_acceptance, n_moves = parts[0], s.scale, 0.0, 0
+        x = parts[0]
+        scale = s.scale
+        total_acceptance = 0.0
+        n_moves = 0
         overlap = PositionCorrelation(x)
         kernel = move(x, beta)
         while n_moves < self.max_moves:

@@ -204,7 +204,8 @@ class CompiledTarget:
                 f"positions have {x.shape[1]} coordinates, the density {self.dim}."
             )
         x = np.ascontiguousarray(x, dtype=float)
-        g, out = np.zeros_like(x), np.empty(len(x))
+        g = np.zeros_like(x)
+        out = np.empty(len(x))
         evaluate_rows(self.address, x, g, self.table.ctypes.data, out)
         return out, g
 
