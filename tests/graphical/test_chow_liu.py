@@ -10,7 +10,7 @@ from pansophy.graphical import (
     log_likelihood_score,
 )
 
-from .test_structure import strong
+from .test_structure_search import strong
 
 
 def trees(d):

@@ -127,7 +127,7 @@ def test_bad_input():
         GridCRF().fit([x], [y[:-1]])
     with pytest.raises(ValueError, match="NaN"):
         GridCRF().fit([np.full((2, 2), np.nan)], [np.zeros((2, 2))])
-    with pytest.raises(ValueError, match="list of pictures"):
+    with pytest.raises(ValueError, match="list of images"):
         GridCRF().fit([[1, 2]], [[0, 1]])
     model = GridCRF().fit([x], [y])
     with pytest.raises(ValueError, match="1 numbers a pixel"):

@@ -36,11 +36,11 @@ def test_gains_are_differences_of_scores_and_moves_are_legal(seed):
         moves = board.moves()
         gains = board.gains(moves)
         i = int(rng.integers(len(gains)))
-        before = bic_score(X, board.up)
+        before = bic_score(X, board.parents)
         board.apply(*hill_climbing.decode_move(moves, i))
-        assert bic_score(X, board.up) - before == pytest.approx(gains[i], abs=1e-8)
-        assert board.score == pytest.approx(bic_score(X, board.up))
+        assert bic_score(X, board.parents) - before == pytest.approx(gains[i], abs=1e-8)
+        assert board.score == pytest.approx(bic_score(X, board.parents))
         np.testing.assert_array_equal(
-            board.R, reachability_matrix(adjacency_matrix(board.up))
+            board.R, reachability_matrix(adjacency_matrix(board.parents))
         )
-        assert max(map(len, board.up)) <= 3
+        assert max(map(len, board.parents)) <= 3

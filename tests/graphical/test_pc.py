@@ -13,7 +13,7 @@ from pansophy.graphical import (
 from pansophy.graphical.pc import orient_edges
 
 from ..oracles import network_learning as oracle
-from .test_structure import STRONG, strong
+from .test_structure_search import STRONG, strong
 
 
 def test_pc_recovers_a_strong_network():

@@ -173,7 +173,7 @@ def residual_sweep(
             f = g.factor[g.edges[j]]
             for o in range(g.first[f], g.first[f + 1]):
                 if g.edges[j] == e and o != e:
-                    continue  # what this factor says to others has not changed
+                    continue  # messages of this factor to others have not changed
                 if g.variable[o] == v and o != e:
                     continue
                 factor_to_variable(g, o, kind, M, u, r, q, w, out)

@@ -49,7 +49,8 @@ class BifTokens:
         self.at += 1
         return self.words[self.at - 1]
 
-    def want(self, word: str) -> None:
+    def expect(self, word: str) -> None:
+        """Consume a token; raises if it is another one."""
         got = self.next()
         if got != word:
             raise ValueError(f"the BIF text has {got!r} where {word!r} should stand.")
@@ -79,7 +80,7 @@ def read_bif_variable(r: BifTokens):
     """Name and states of a variable block."""
     name = r.name()
     states = None
-    r.want("{")
+    r.expect("{")
     while (token := r.next()) != "}":
         if token == "type":
             type_name = r.next()
@@ -103,11 +104,11 @@ def read_bif_variable(r: BifTokens):
 
 def read_bif_probability(r: BifTokens):
     """Node, parents, and rows of the table: (states of the parents, numbers)."""
-    r.want("(")
+    r.expect("(")
     names = r.until(")")
     node = names[0]
     parents = [w for w in names[1:] if w != "|"]
-    r.want("{")
+    r.expect("{")
     rows: list[tuple] = []
     while (token := r.next()) != "}":
         if token == "(":

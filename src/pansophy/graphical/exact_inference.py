@@ -116,7 +116,7 @@ class ExactInference:
         return (schedule, layout.output([query]), layout.widest_message)
 
     def _from_full_tree(self, query, evidence, likelihood):
-        """Table and log evidence from the calibrated tree; None if it cannot tell."""
+        """Table and log evidence from the calibrated tree; None if no clique fits."""
         try:
             reading_plan = self._reading_plans[query]
         except KeyError:

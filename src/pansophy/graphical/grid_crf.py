@@ -144,23 +144,23 @@ def neighbor_votes(p: PixelGrid, y, weight, k):
 class GridObjective:
     """J of eq. (3) or (5) and its gradient, at weights w (d, k), b (k,), v (e,)."""
 
-    def __init__(self, pictures, codes, k, c2, pseudo):
-        self.pictures = pictures
+    def __init__(self, grids, codes, k, c2, pseudo):
+        self.grids = grids
         self.codes = codes
         self.k = k
         self.c2 = c2
         self.image_objective = self.pseudo if pseudo else self.bethe
-        self.messages: list = [None] * len(pictures)
+        self.messages: list = [None] * len(grids)
 
     @property
     def size(self):
-        d, e = self.pictures[0].X.shape[1], self.pictures[0].similarity.shape[1]
+        d, e = self.grids[0].X.shape[1], self.grids[0].similarity.shape[1]
         return d * self.k + self.k + e
 
     def split(self, theta):
         """w (d, k), b (k,) and v (e,)."""
         k = self.k
-        cut = self.pictures[0].X.shape[1] * self.k
+        cut = self.grids[0].X.shape[1] * self.k
         return theta[:cut].reshape(-1, k), theta[cut : cut + k], theta[cut + k :]
 
     def __call__(self, theta):
@@ -168,7 +168,7 @@ class GridObjective:
         held = np.r_[W.ravel(), 0 * b, v]
         value = self.c2 * held @ held
         gradient = 2 * self.c2 * held
-        for t, (p, y) in enumerate(zip(self.pictures, self.codes, strict=True)):
+        for t, (p, y) in enumerate(zip(self.grids, self.codes, strict=True)):
             cost, R, slope = self.image_objective(t, p, y, p.X @ W + b, v)
             value += cost
             gradient += np.r_[(p.X.T @ R).ravel(), R.sum(axis=0), slope]
@@ -272,16 +272,16 @@ class GridCRF(Estimator):
         images = check_images(X)
         labels = [np.asarray(v) for v in y]
         if [v.shape for v in labels] != [x.shape[:2] for x in images]:
-            raise ValueError("y must hold a label for each pixel of each picture of X.")
+            raise ValueError("y must hold a label for each pixel of each image of X.")
         self.classes_, flat = np.unique(
             np.concatenate([v.ravel() for v in labels]), return_inverse=True
         )
         self.n_features_in_ = images[0].shape[2]
         self.contrast_scale_ = self._scale(images)
-        pictures = [make_pixel_grid(x, self.contrast_scale_ or None) for x in images]
-        cuts = np.cumsum([len(p.X) for p in pictures])[:-1]
+        grids = [make_pixel_grid(x, self.contrast_scale_ or None) for x in images]
+        cuts = np.cumsum([len(p.X) for p in grids])[:-1]
         problem = GridObjective(
-            pictures,
+            grids,
             np.split(flat, cuts),
             len(self.classes_),
             self.c2,
@@ -319,7 +319,7 @@ class GridCRF(Estimator):
         for x in check_images(X):
             if x.shape[2] != self.n_features_in_:
                 raise ValueError(
-                    f"pictures must have {self.n_features_in_} numbers a pixel, got "
+                    f"images must have {self.n_features_in_} numbers a pixel, got "
                     f"{x.shape[2]}."
                 )
             p = make_pixel_grid(x, self.contrast_scale_ or None)
@@ -359,11 +359,11 @@ def check_images(X):
     images = [np.asarray(x, dtype=float) for x in X]
     images = [x[:, :, None] if x.ndim == 2 else x for x in images]
     if not images or any(x.ndim != 3 or not x.size for x in images):
-        raise ValueError("X must be a list of pictures of shape (h, w) or (h, w, d).")
+        raise ValueError("X must be a list of images of shape (h, w) or (h, w, d).")
     if len({x.shape[2] for x in images}) > 1:
-        raise ValueError("every picture must have the same numbers a pixel.")
+        raise ValueError("every image must have the same numbers a pixel.")
     if not all(np.isfinite(x).all() for x in images):
-        raise ValueError("a picture contains NaN or infinity.")
+        raise ValueError("an image contains NaN or infinity.")
     return images
 
 

@@ -58,7 +58,7 @@ class MoveTable:
         self.families = families
         self.constraints = constraints
         self.A = adjacency_matrix(parents)
-        self.up = list(parents_from_adjacency(self.A))
+        self.parents = list(parents_from_adjacency(self.A))
         self.R = reachability_matrix(self.A)
         d = len(parents)
         self.base = np.array([families.score(y, parents[y]) for y in range(d)])
@@ -86,7 +86,7 @@ class MoveTable:
         self._fill(np.concatenate([ax, ty]), np.concatenate([ay, tx]))
         for x, y in zip(rx, ry, strict=True):
             if np.isnan(self.remove[x, y]):
-                rest = tuple(p for p in self.up[y] if p != x)
+                rest = tuple(p for p in self.parents[y] if p != x)
                 self.remove[x, y] = self.families.score(int(y), rest) - self.base[y]
         turned = self.remove[tx, ty] + self.add[ty, tx]
         return np.concatenate([self.add[ax, ay], self.remove[rx, ry], turned])
@@ -99,7 +99,7 @@ class MoveTable:
 
         def score_node(node):
             z = x[y == node]
-            scores = self.families.adds(int(node), self.up[node], z.tolist())
+            scores = self.families.adds(int(node), self.parents[node], z.tolist())
             self.add[z, node] = scores - self.base[node]
 
         for_each_item(score_node, nodes.tolist(), self.families.n * len(x))
@@ -116,8 +116,8 @@ class MoveTable:
             self.A[y, x] = kind == 2
             self.R = reachability_matrix(self.A)
         for node in (y, x) if kind == 2 else (y,):
-            self.up[node] = tuple(np.flatnonzero(self.A[:, node]).tolist())
-            self.base[node] = self.families.score(int(node), self.up[node])
+            self.parents[node] = tuple(np.flatnonzero(self.A[:, node]).tolist())
+            self.base[node] = self.families.score(int(node), self.parents[node])
             self.add[:, node] = self.remove[:, node] = np.nan
 
 
@@ -189,7 +189,7 @@ def hill_climb(
             tabu.add(hashes[i])
         return next_search_state(state, table, epsilon, patience)
 
-    first = tuple(table.up)
+    first = tuple(table.parents)
     state = SearchState(first, table.score, first, -table.score)
     change = lambda old, new: 0.0 if new.converged else 1.0
     return iterate(
@@ -207,7 +207,7 @@ def next_search_state(
     state: SearchState, table: MoveTable, epsilon, patience
 ) -> SearchState:
     """The state of the search after a move."""
-    parents = tuple(table.up)
+    parents = tuple(table.parents)
     score = table.score
     if score >= epsilon - state.objective:
         return SearchState(parents, score, parents, -score)
@@ -228,4 +228,4 @@ def random_neighbor(
         if n == 0:
             break
         table.apply(*decode_move(moves, int(rng.integers(n))))
-    return tuple(table.up)
+    return tuple(table.parents)

@@ -254,13 +254,13 @@ class IsingGrid(Estimator):
     @classmethod
     def learn(
         cls,
-        pictures,
+        images,
         *,
         boundary: Literal["free", "periodic"] = "free",
         max_iter: Count = 50,
     ):
         """Fit the coupling and field to one or many images, eq. (3)."""
-        s = np.asarray(pictures)
+        s = np.asarray(images)
         s = s[None] if s.ndim == 2 else s
         grid = cls(s.shape[1:], boundary=boundary)
         s = grid._spins(s).astype(float)
@@ -293,7 +293,7 @@ class IsingChain:
             start = 2 * rng.integers(0, 2, h.shape, dtype=np.int8) - 1
         if np.shape(start) != h.shape:
             raise ValueError(
-                f"start must be one picture of shape {h.shape}, got {np.shape(start)}."
+                f"start must be one image of shape {h.shape}, got {np.shape(start)}."
             )
         self.x = pack_checkerboard(grid._spins(start), np.int8)
         self.wrapped = grid.boundary == "periodic"

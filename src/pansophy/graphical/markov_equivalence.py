@@ -36,7 +36,7 @@ from .dags import adjacency_matrix, edge_pairs, parents_from_adjacency, parse_pa
 CAUSAL_WARNING = (
     "Arrows that differ between members cannot be told from data. Those that all share "
     "are causes only if no hidden variable acts on two of the nodes: a common cause "
-    "that was not measured makes edges, and turns arrows, that mean nothing."
+    "that was not measured makes edges and directions that mean nothing."
 )
 
 

@@ -169,7 +169,7 @@ class MarkovRandomField(Estimator):
         problem = FieldLikelihood(
             scopes, space.sizes, rows.astype(np.int64), share, self.alpha
         )
-        from ..optim import minimize  # loads when it is wanted
+        from ..optim import minimize  # imported when needed
 
         loss = problem.exact if self.method == "exact" else problem.pseudo
         start = np.zeros(problem.start[-1])

@@ -402,9 +402,12 @@ def fit_tables_em(
     a = [pseudo_counts(c.shape, prior, equivalent_size) for c in fixed]
 
     if tables is not None:
-        have, want = [np.shape(t) for t in tables], [c.shape for c in fixed]
-        if have != want:
-            raise ValueError(f"tables to start from need shapes {want}, got {have}.")
+        shapes = [np.shape(t) for t in tables]
+        expected = [c.shape for c in fixed]
+        if shapes != expected:
+            raise ValueError(
+                f"tables to start from need shapes {expected}, got {shapes}."
+            )
 
     def expect(tables):
         loglik = sum(float(xlogy(c, t).sum()) for c, t in zip(fixed, tables))

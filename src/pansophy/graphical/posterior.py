@@ -12,7 +12,7 @@ from ..distributions.tables import JointTable
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior(JointTable):
-    """A joint table that knows the states of its variables.
+    """A joint table with the states of its variables.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ interval, or a point of the simplex. By the change of variables
     simplex    k - 1 numbers to k: stick breaking, below; its log det is the sum
                of log z_i (1 - z_i) r_i
 
-Stick breaking takes from what is left, r_1 = 1, the part x_i = r_i z_i with
+Stick breaking takes from the rest r_i, r_1 = 1, the part x_i = r_i z_i with
 z_i = sigmoid(u_i - log(k - i)), so that u = 0 is the centre; r_(i+1) = r_i - x_i.
 
 The log density may be a NumPy or a torch function. The gradient (2) of a NumPy function

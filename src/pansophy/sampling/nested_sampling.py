@@ -396,12 +396,11 @@ class NestedSampling(Estimator):
             if self.dim is None:
                 raise ValueError("dim is needed where prior is a function.")
             return self.dim, prior
-        law = as_distribution(prior)
-        map = unit_cube_map(law)
+        map = unit_cube_map(as_distribution(prior))
         if map is None:
             raise TypeError(
-                "prior must be a box, a Normal, a SciPy law with ppf, or a function "
-                "of the unit cube."
+                "prior must be a box, a Normal, a SciPy distribution with ppf, or a "
+                "function of the unit cube."
             )
         if self.dim not in (None, map.d):
             raise ValueError(f"dim is {self.dim}, but the prior has {map.d}.")

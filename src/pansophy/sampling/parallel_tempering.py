@@ -15,7 +15,7 @@ it is below; beta_K-1 is fixed.
 
 Cost      a step: K steps of the sampler; an exchange needs no density
 Shapes    x (m, d) by replica   betas (K,)
-Refs      [Swendsen1986] [Geyer1991]; [Okabe2001] taking turns
+Refs      [Swendsen1986] [Geyer1991]; [Okabe2001] alternating pairs
 """
 
 from dataclasses import KW_ONLY, dataclass
