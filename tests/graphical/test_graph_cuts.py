@@ -15,7 +15,7 @@ from pansophy.graphical import (
     binary_cut,
     graph_cut,
 )
-from pansophy.graphical.transfer_matrix import neighbour_pairs
+from pansophy.graphical.transfer_matrix import neighbor_pairs
 
 
 @settings(max_examples=60, deadline=None)
@@ -24,7 +24,7 @@ def test_global_minimum(seed):
     rng = np.random.default_rng(seed)
     height, width = rng.integers(1, 4, 2)
     n = height * width
-    pairs = neighbour_pairs(height, width)
+    pairs = neighbor_pairs(height, width)
     if n > 2:
         more = [rng.choice(n, 2, replace=False) for _ in range(3)]
         pairs = np.concatenate([pairs, more])
@@ -44,7 +44,7 @@ def test_global_minimum(seed):
 def test_flow_of_a_larger_grid():
     rng = np.random.default_rng(0)
     side = 40
-    n, pairs = side * side, neighbour_pairs(side, side)
+    n, pairs = side * side, neighbor_pairs(side, side)
     c = np.zeros((n, 2))
     c[:, 1] = rng.integers(-6, 7, n)
     w = rng.integers(0, 4, len(pairs))
@@ -74,7 +74,7 @@ def test_factor_graph():
 
 def test_alpha_expansion():
     rng = np.random.default_rng(0)
-    pairs = neighbour_pairs(2, 4)
+    pairs = neighbor_pairs(2, 4)
     for _ in range(10):
         c, w = rng.normal(size=(8, 3)), rng.random(len(pairs))
         cut = alpha_expansion(c, pairs, w)

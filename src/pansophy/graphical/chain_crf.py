@@ -35,6 +35,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Estimator
 from ..core import threads
 from ..core.filtering import Chain, Evidence, expected_counts, smooth, viterbi
+from ..core.labels import class_codes
 from ..params import Count, Flag, NonNegative, Verbosity, check_params
 from . import _chain_crf as loops
 from .token_features import (
@@ -272,7 +273,7 @@ class ChainCRF(Estimator):
         X = as_sequence_list(X)
         M, ends = self._read(X, lengths, fitting=True)
         labels = matched_labels(y, ends)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
+        self.classes_, codes = class_codes(labels)
         k = len(self.classes_)
         F = build_features(M, codes, k, self.all_possible_states)
         pairs = label_pair_counts(codes, ends, k)

@@ -44,7 +44,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Estimator
 from ..params import Count, Flag, NonNegative, Positive, Verbosity, check_params
 from .graph_cuts import alpha_expansion
-from .transfer_matrix import neighbour_pairs
+from .transfer_matrix import neighbor_pairs
 
 MAX_BP_ROUNDS = 100
 BP_TOL = 1e-6  # change of a message at convergence
@@ -69,7 +69,7 @@ def make_pixel_grid(x, scale) -> PixelGrid:
     """Pixels, pairs and their similarity; `scale` is s, or None without contrast."""
     h, w, d = x.shape
     X = x.reshape(-1, d)
-    pairs = np.asarray(neighbour_pairs(h, w)).reshape(-1, 2)
+    pairs = np.asarray(neighbor_pairs(h, w)).reshape(-1, 2)
     similarity = np.ones((len(pairs), 1))
     if scale is not None:
         squared_gap = ((X[pairs[:, 0]] - X[pairs[:, 1]]) ** 2).sum(axis=1)

@@ -37,7 +37,7 @@ from ._grid_gibbs import ising_sweeps, wrap_borders
 from .fixed_point import FixedPointState, check_chain_lengths, last_change
 from .transfer_matrix import (
     check_grid_shape,
-    neighbour_pairs,
+    neighbor_pairs,
     transfer_matrix_inference,
 )
 
@@ -150,7 +150,7 @@ class IsingGrid(Estimator):
     def pairs(self):
         """Pairs (m, 2) of neighbours, pixels numbered along the rows."""
         height, width = check_grid_shape(self.shape, self.boundary)
-        return neighbour_pairs(height, width, self.boundary == "periodic")
+        return neighbor_pairs(height, width, self.boundary == "periodic")
 
     def energy(self, spins):
         """E of eq. (1), of one image or of many."""

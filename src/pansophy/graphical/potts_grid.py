@@ -26,7 +26,7 @@ from .fixed_point import FixedPointState, check_chain_lengths, last_change
 from .graph_cuts import alpha_expansion
 from .transfer_matrix import (
     check_grid_shape,
-    neighbour_pairs,
+    neighbor_pairs,
     transfer_matrix_inference,
 )
 
@@ -89,7 +89,7 @@ class PottsGrid(Estimator):
     def pairs(self):
         """Pairs (m, 2) of neighbours, pixels numbered along the rows."""
         height, width = self.shape
-        return neighbour_pairs(height, width, self.boundary == "periodic")
+        return neighbor_pairs(height, width, self.boundary == "periodic")
 
     def _labels(self, x):
         height, width, q = self.unary.shape

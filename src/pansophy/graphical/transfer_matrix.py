@@ -86,7 +86,7 @@ def transfer_matrix_inference(U, L):
     return float(log_z), P
 
 
-def neighbour_pairs(height, width, periodic=False):
+def neighbor_pairs(height, width, periodic=False):
     """Pairs (m, 2) of neighbouring pixels, numbered along the rows."""
     at = np.arange(height * width).reshape(height, width)
     if periodic:

@@ -39,7 +39,7 @@ class MALA(AbstractHamiltonian):
     Parameters
     ----------
     log_prob : function, Distribution, compiled density or Target
-        Logarithm of the target density up to a constant; see `target`.
+        Logarithm of the target density up to a constant; see `as_target_density`.
     grad : function, True or None
         Its gradient; True if log_prob returns both; None for torch and compiled ones.
     step_size : float or None
@@ -80,7 +80,7 @@ class Langevin(AbstractHamiltonian):
     Parameters
     ----------
     log_prob : function, Distribution, compiled density or Target
-        Logarithm of the target density up to a constant; see `target`.
+        Logarithm of the target density up to a constant; see `as_target_density`.
     grad : function, True or None
         Its gradient; True if log_prob returns both; None for torch and compiled ones.
     step_size : float

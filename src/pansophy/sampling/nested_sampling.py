@@ -20,8 +20,8 @@ neighbours,
     Z ~ sum_i L_i dX_i,  dX_i = (X_i-1 - X_i+1) / 2,  posterior p_i = L_i dX_i / Z (3)
 
 and the live points at the end the rest. The run stops when the live points could add
-less than a share `tol` to Z. log Z has the error sqrt(H / n) of the unknown volumes, H
-= sum p_i log(L_i / Z) being the information gained; it is computed by simulating the t
+less than a share `tol` to Z. log Z has the error sqrt(H / n) of the unknown volumes,
+with H = sum p_i log(L_i / Z) the information gained; it is computed by simulating the t
 of (2) with the likelihoods fixed.
 
 New points are found by Markov chains in the unit cube, which the prior maps to x:

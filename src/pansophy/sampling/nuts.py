@@ -48,7 +48,7 @@ class NUTS(AbstractHamiltonian):
     Parameters
     ----------
     log_prob : function, Distribution, compiled density or Target
-        Logarithm of the target density up to a constant; see `target`.
+        Logarithm of the target density up to a constant; see `as_target_density`.
     grad : function, True or None
         Its gradient; True if log_prob returns both; None for torch and compiled ones.
     target_accept : float

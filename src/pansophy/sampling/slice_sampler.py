@@ -103,7 +103,7 @@ class SliceSampler(Estimator):
     Parameters
     ----------
     log_prob : function, Distribution, compiled density or Target
-        Logarithm of the target density up to a constant; see `target`.
+        Logarithm of the target density up to a constant; see `as_target_density`.
     width : float or array of shape (d,)
         Initial widths of the intervals, adapted in warm-up.
     max_steps : int
