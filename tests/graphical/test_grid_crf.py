@@ -48,7 +48,7 @@ def test_pseudo_likelihood_and_its_slope():
     np.testing.assert_allclose(f(theta)[1], slope, atol=1e-6)
     W, b, v = f.split(theta)
     slow = 0.3 * ((W**2).sum() + v @ v)
-    for p, y in zip(f.pictures, f.codes, strict=True):
+    for p, y in zip(f.grids, f.codes, strict=True):
         for i in range(len(y)):
             z = p.X[i] @ W + b
             for (a, c), near in zip(p.pairs, p.similarity, strict=True):
@@ -74,7 +74,7 @@ def enumerated(p, U, a):
 def test_one_row_is_exact_and_has_the_right_slope():
     f, theta = problem(False, [(1, 5), (4, 1)])
     W, b, v = f.split(theta)
-    for p in f.pictures:
+    for p in f.grids:
         U, a = p.X @ W + b, p.similarity @ v
         found = propagate_beliefs(p, U, a)
         log_z, marginal, agree, _ = enumerated(p, U, a)
