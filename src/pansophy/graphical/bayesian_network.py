@@ -137,7 +137,7 @@ class BayesianNetwork(Density, Estimator):
       yes: 0.666667
       no: 0.333333
     >>> network.n_parameters()
-    Parameters(cells=6, free=3)
+    ParameterCounts(cells=6, free=3)
     """
 
     edges: Any = None

@@ -185,7 +185,7 @@ def path_gate(model, a, b, c, given=()) -> PathGate:
     --------
     >>> from pansophy.graphical import path_gate
     >>> path_gate([("a", "b"), ("c", "b")], "a", "b", "c", given="b")
-    Gate(kind='collider', open=True)
+    PathGate(kind='collider', open=True)
     """
     names, parents = named_graph(model)
     i, j, k = node_indices(names, [a, b, c])

@@ -65,7 +65,7 @@ def binary_cut(unary, pairs, tables) -> CutResult:
     --------
     >>> from pansophy.graphical import binary_cut
     >>> binary_cut([[0, 3], [1, 0]], [[0, 1]], [[0, 2], [2, 0]])
-    Cut(labels=array([0, 0]), energy=1.0)
+    CutResult(labels=array([0, 0]), energy=1.0)
     """
     c = np.asarray(unary, dtype=float)
     if c.ndim != 2 or c.shape[1] != 2:
@@ -179,7 +179,7 @@ def alpha_expansion(
     --------
     >>> from pansophy.graphical import alpha_expansion
     >>> alpha_expansion([[0, 2, 2], [1, 0, 2], [2, 2, 0]], [[0, 1], [1, 2]], 0.8)
-    Cut(labels=array([0, 1, 2]), energy=1.6)
+    CutResult(labels=array([0, 1, 2]), energy=1.6)
     """
     c = np.asarray(unary, dtype=float)
     if c.ndim != 2 or c.shape[1] < 1 or not np.isfinite(c).all():
