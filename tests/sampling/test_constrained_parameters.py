@@ -26,7 +26,7 @@ def test_transforms_keep_the_density(rng):
         lambda x: -0.5 * (x**2).sum(axis=-1), parts, grad=lambda x: -x
     )
     u = rng.normal(size=density.dim)
-    x, log_det = density.both(u)
+    x, log_det = density.constrain_with_log_det(u)
     assert x.shape == (9,) and x[2] > 0 and (np.abs(x[3:5] - 1) < 2).all()
     np.testing.assert_allclose(x[5:].sum(), 1)
     free = np.r_[0:8]  # the last of the simplex follows from the others
@@ -40,7 +40,7 @@ def test_transforms_keep_the_density(rng):
         u[None]
     )
     np.testing.assert_allclose(value, density(u))
-    np.testing.assert_allclose(grad[0], density.slope(u), rtol=1e-9)
+    np.testing.assert_allclose(grad[0], density.gradient(u), rtol=1e-9)
     assert torch.is_tensor(by_torch(torch.zeros(8, dtype=torch.float64)))
     a = np.array([2.0, 3.0, 5.0])
     law = unconstrained_density(

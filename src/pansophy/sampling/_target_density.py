@@ -50,7 +50,7 @@ def compile_density(log_prob, grad, ndims):
     for i, n in enumerate(ndims):
         at = TABLE_SLOT * i
         shape = "".join(f"table[{at + 1 + k}], " for k in range(n))
-        lines.append(f"    a{i} = carray(reals_at(table[{at}]), ({shape}))")
+        lines.append(f"    a{i} = carray(float64_pointer(table[{at}]), ({shape}))")
         names.append(f", a{i}")
     given = "".join(names)
     if grad is True:
