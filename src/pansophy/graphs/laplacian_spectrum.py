@@ -68,7 +68,7 @@ def laplacian_eigenvectors(W, k, rng=None, *, method="auto", tol=0.0, max_iter=N
     Examples
     --------
     >>> W = np.array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
-    >>> values, vectors = spectral_map(W, 3)
+    >>> values, vectors = laplacian_eigenvectors(W, 3)
     >>> values.round(6) + 0.0
     array([0., 1., 2.])
     """

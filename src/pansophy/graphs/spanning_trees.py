@@ -85,7 +85,7 @@ def point_spanning_tree(X, *, metric="euclidean", p=2.0, core=None) -> SpanningT
 
     Examples
     --------
-    >>> spanning_tree([[0.0], [1.0], [3.0], [7.0], [8.5]]).weight
+    >>> point_spanning_tree([[0.0], [1.0], [3.0], [7.0], [8.5]]).weight
     array([1. , 1.5, 2. , 4. ])
     """
     X = np.asarray(X, dtype=np.float64)
