@@ -62,7 +62,7 @@ def encode_table(data, space: VariableSpace | None = None, columns=None):
         raise ValueError(f"no column is a variable of the model: {list(names)}.")
     n = None
     columns_of_codes = []
-    states = []
+    states: list = []
     for j, name in enumerate(variables):
         known_states = None if space is None else space.states[j]
         if name not in names:
