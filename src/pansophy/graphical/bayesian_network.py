@@ -340,10 +340,16 @@ class BayesianNetwork(Density, Estimator):
             Elimination order, for method="elimination".
         n_samples, random_state : of the methods that sample
         """
-        options = queries.QueryOptions(
-            method, likelihood, order, n_samples, random_state
+        return queries.query_network(
+            self,
+            variables,
+            evidence,
+            method,
+            likelihood,
+            order,
+            n_samples,
+            random_state,
         )
-        return queries.query_network(self, variables, evidence, options)
 
     def inference_cost(
         self, variables, evidence=(), heuristic=None, *, order=None

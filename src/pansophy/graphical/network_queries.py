@@ -40,23 +40,15 @@ from .variables import zero_probability_message
 EXACT_METHODS = ("auto", "elimination", "junction_tree")
 
 
-class QueryOptions(NamedTuple):
-    """How `BayesianNetwork.query` finds its answer."""
-
-    method: str
-    likelihood: dict | None  # soft evidence by name
-    order: Any  # names in elimination order, or None
-    n_samples: int
-    random_state: Any
-
-
 class ParsedQuery(NamedTuple):
-    """A query in numbers."""
+    """A query in numbers, and the options of sampling."""
 
     variables: tuple[int, ...]
     observed: dict[int, Any]  # codes of states, values of continuous variables
     likelihood: dict[int, np.ndarray]  # soft evidence
     evidence: Mapping | None  # as the user gave it
+    n_samples: int = 0
+    random_state: Any = None
 
 
 def evidence_codes(model, evidence) -> dict:
@@ -93,14 +85,13 @@ def conditional_probability(model, event, given=None) -> float:
     return float(np.exp(model.log_prob({**(given or {}), **event}) - log_given))
 
 
-def query_network(model, variables, evidence, options: QueryOptions):
+def query_network(
+    model, variables, evidence, method, likelihood, order, n_samples, random_state
+):
     """P(variables | evidence) by one of the methods."""
-    method, likelihood, order = options[:3]
-    known_methods = (*EXACT_METHODS, *OTHER_QUERIES)
-    if method not in known_methods:
-        raise ValueError(
-            f"method must be one of {', '.join(known_methods)}, got {method!r}."
-        )
+    if method not in EXACT_METHODS and method not in OTHER_QUERIES:
+        known_methods = ", ".join((*EXACT_METHODS, *OTHER_QUERIES))
+        raise ValueError(f"method must be one of {known_methods}, got {method!r}.")
     space = model.space
     numbers = space.numbers(variables)
     if not numbers or len(set(numbers)) < len(numbers):
@@ -109,9 +100,9 @@ def query_network(model, variables, evidence, options: QueryOptions):
     weights = soft_evidence_weights(likelihood, space) if likelihood else {}
     if order is not None and method not in ("auto", "elimination"):
         raise ValueError("order is for method='elimination'.")
-    query = ParsedQuery(numbers, observed, weights, evidence)
     if not space.all_discrete:
-        return query_with_continuous(model, query, options)
+        query = ParsedQuery(numbers, observed, weights, evidence)
+        return query_with_continuous(model, query, method, order)
     engine = model._engine()
     if order is not None:
         unobserved = tuple(v for v in numbers if v not in observed)
@@ -122,7 +113,10 @@ def query_network(model, variables, evidence, options: QueryOptions):
     elif method in EXACT_METHODS:
         table, _ = engine.posterior(numbers, observed, weights, method)
     else:
-        table = OTHER_QUERIES[method](model, query, options)
+        query = ParsedQuery(
+            numbers, observed, weights, evidence, n_samples, random_state
+        )
+        table = OTHER_QUERIES[method](model, query)
     if table is None:
         raise ValueError(
             zero_probability_message({**(evidence or {}), **(likelihood or {})})
@@ -136,7 +130,7 @@ def named_posterior(space, variables, table) -> Posterior:
     return Posterior.of(table, names, tuple([space.states[v] for v in variables]))
 
 
-def query_by_enumeration(model, query: ParsedQuery, options: QueryOptions):
+def query_by_enumeration(model, query: ParsedQuery):
     """Sums over the whole joint table."""
     joint = enumerate_joint(model).prob
     along_axis = lambda v: [-1 if i == v else 1 for i in range(joint.ndim)]
@@ -152,12 +146,12 @@ def query_by_enumeration(model, query: ParsedQuery, options: QueryOptions):
     return table / table.sum() if table.sum() > 0 else None
 
 
-def query_by_likelihood_weighting(model, query: ParsedQuery, options: QueryOptions):
+def query_by_likelihood_weighting(model, query: ParsedQuery):
     """Weighted frequencies of rows drawn by eq. (1) and (2)."""
-    seed = options.random_state
+    seed = query.random_state
     seed = model.random_state if seed is None else seed
     A, log_w = draw_weighted_rows(
-        model, options.n_samples, rng_from(seed), query.observed
+        model, query.n_samples, rng_from(seed), query.observed
     )
     with np.errstate(divide="ignore"):
         for v, weight in query.likelihood.items():
@@ -168,18 +162,18 @@ def query_by_likelihood_weighting(model, query: ParsedQuery, options: QueryOptio
     return weighted_state_table(A, w, query.variables, model.space.sizes)
 
 
-def query_by_gibbs(model, query: ParsedQuery, options: QueryOptions):
+def query_by_gibbs(model, query: ParsedQuery):
     """Frequencies of rows drawn by Gibbs sampling."""
     reject_soft_evidence(query.likelihood)
     draws = model.gibbs(
-        options.n_samples, evidence=query.evidence, random_state=options.random_state
+        query.n_samples, evidence=query.evidence, random_state=query.random_state
     )
     rows = np.asarray(draws.codes).reshape(-1, len(model.space.names))
     w = np.full(len(rows), 1.0 / len(rows))
     return weighted_state_table(rows, w, query.variables, model.space.sizes)
 
 
-def query_by_loopy(model, query: ParsedQuery, options: QueryOptions):
+def query_by_loopy(model, query: ParsedQuery):
     """The marginal of one variable by loopy belief propagation."""
     reject_soft_evidence(query.likelihood)
     if len(query.variables) > 1:
@@ -201,12 +195,12 @@ OTHER_QUERIES = {
 }
 
 
-def query_with_continuous(model, query: ParsedQuery, options: QueryOptions):
+def query_with_continuous(model, query: ParsedQuery, method, order):
     """P(variables | evidence) of a network with continuous nodes: always exact."""
     space = model.space
     variables, observed = query.variables, query.observed
-    exact = options.method in ("auto", "elimination")
-    if not exact or options.order is not None or query.likelihood:
+    exact = method in ("auto", "elimination")
+    if not exact or order is not None or query.likelihood:
         raise ValueError(
             "a network with continuous variables is asked with method='auto' alone."
         )
